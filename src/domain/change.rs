@@ -1,0 +1,263 @@
+//! The change under review. Main types: [`ChangeSet`], [`FileChange`], [`Hunk`].
+//!
+//! Everything here is what `git` collected; nothing here knows how it was collected.
+
+use std::sync::Arc;
+
+use super::id::{BlobId, CommitId};
+use super::path::RepoPath;
+use super::place::{LineRange, Side, WorkspaceAt};
+
+/// A change: the commits and the files between a merge base and a head.
+#[derive(Debug, Clone)]
+pub struct ChangeSet {
+    /// What people call the repository: the name of its folder, or `(patch)` where there is none.
+    pub repository: String,
+    /// What the change is compared with, as it was asked for (`main`, `origin/main`, `HEAD`).
+    pub target: String,
+    /// What the head was called (`feature`, `HEAD`, `index`, `worktree`, a patch's file name).
+    pub head_name: String,
+    /// The tip of the target.
+    pub base: Option<CommitId>,
+    /// The head; `None` where it is not a commit (index, disk, patch).
+    pub head: Option<CommitId>,
+    /// Where the two histories met; `None` without a repository or before the first commit.
+    pub merge_base: Option<CommitId>,
+    /// Where old file contents are read from.
+    pub old_at: WorkspaceAt,
+    /// Where new file contents are read from.
+    pub new_at: WorkspaceAt,
+    /// `target..head`, newest first.
+    pub commits: Vec<Commit>,
+    /// How many commits were left out beyond the limit.
+    pub commits_omitted: usize,
+    /// The changed files: by path, generated ones last.
+    pub files: Vec<FileChange>,
+    /// What collection could not do, or did differently, and why.
+    pub omissions: Vec<Omission>,
+}
+
+/// One commit of the change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// Its id.
+    pub id: CommitId,
+    /// The first line of its message.
+    pub subject: String,
+    /// The rest of its message, without the blank line between.
+    pub body: String,
+    /// The author's name.
+    pub author: String,
+    /// The author's date, RFC 3339 with offset.
+    pub date: String,
+}
+
+/// How a file changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FileStatus {
+    /// It is new.
+    Added,
+    /// It is gone.
+    Deleted,
+    /// Its contents or its mode changed.
+    Modified,
+    /// It moved, perhaps with edits.
+    Renamed,
+    /// It became another kind of thing (a file became a link, say).
+    TypeChanged,
+}
+
+/// What kind of thing a path is, as git stores it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FileMode {
+    /// A plain file (100644).
+    File,
+    /// An executable file (100755).
+    Executable,
+    /// A symbolic link (120000); its contents are the place it points to.
+    Link,
+    /// A submodule (160000); its contents are a commit of another repository.
+    Submodule,
+}
+
+/// Why a file is listed but its changes are not shown or reviewed line by line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Generated {
+    /// The target's attributes say `linguist-generated`.
+    Attribute,
+    /// The target's attributes say `linguist-vendored`.
+    Vendored,
+    /// A lock file by its name.
+    LockFile,
+    /// A generated file by its name (`*.min.js`, `*.pb.go`, …).
+    Name,
+}
+
+/// One changed file.
+#[derive(Debug, Clone)]
+pub struct FileChange {
+    /// Its path at the head; for a deletion, its path at the merge base.
+    pub path: RepoPath,
+    /// Its path at the merge base, where that differs.
+    pub old_path: Option<RepoPath>,
+    /// How it changed.
+    pub status: FileStatus,
+    /// What it was; `None` when it is new.
+    pub old_mode: Option<FileMode>,
+    /// What it is; `None` when it is gone.
+    pub new_mode: Option<FileMode>,
+    /// The old blob, where it has one.
+    pub old_blob: Option<BlobId>,
+    /// The new blob, where it is known (not for files on the disk).
+    pub new_blob: Option<BlobId>,
+    /// Lines added, as `git diff --numstat` counts them; 0 for binary files.
+    pub additions: u32,
+    /// Lines deleted, likewise.
+    pub deletions: u32,
+    /// Whether git would call either side binary (a NUL in its first 8 000 bytes).
+    pub binary: bool,
+    /// The language, by the name of the file.
+    pub language: Option<&'static str>,
+    /// Set when the file is listed and collapsed.
+    pub generated: Option<Generated>,
+    /// All hunks, in order; none for binary files, submodules and pure renames.
+    pub hunks: Vec<Hunk>,
+    /// The unified diff, cut at the limit.
+    pub patch: PatchText,
+}
+
+/// Lines on one side of a hunk, as a hunk header writes them: where `count` is 0, `start` is the line *before* the place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Span {
+    /// First line, 1-indexed (see the type for empty spans).
+    pub start: u32,
+    /// How many lines.
+    pub count: u32,
+}
+
+/// A hunk of the diff, with three lines of context.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Hunk {
+    /// Its lines at the merge base, context included.
+    pub old: Span,
+    /// Its lines at the head, context included.
+    pub new: Span,
+    /// The changed lines inside it: each a maximal run of removed and added lines.
+    pub runs: Vec<ChangeRun>,
+}
+
+/// Removed lines together with the added lines that stand in their place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ChangeRun {
+    /// The removed lines.
+    pub old: Span,
+    /// The added lines.
+    pub new: Span,
+}
+
+/// The patch text of a file, at most 10 000 characters.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PatchText {
+    /// Hunk headers and lines, secrets masked, ending on a line boundary.
+    pub text: Arc<str>,
+    /// What was cut; `None` when all of it is there.
+    pub cut: Option<PatchCut>,
+}
+
+/// What a [`PatchText`] does not show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PatchCut {
+    /// The index of the first hunk that is not shown whole.
+    pub first_unseen_hunk: usize,
+    /// How many lines of the diff are not shown.
+    pub lines: u32,
+    /// How many over-long lines were shortened.
+    pub shortened_lines: u32,
+}
+
+/// Something collection left out or did in another way, for the coverage receipt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Omission {
+    /// The path, where it is about one.
+    pub path: Option<String>,
+    /// What and why, one sentence.
+    pub reason: String,
+    /// Whether a hunk that could have been reviewed was never seen: makes the review incomplete.
+    pub unseen: bool,
+}
+
+impl Span {
+    /// The lines as a range; `None` when there are none.
+    pub fn range(self) -> Option<LineRange> {
+        self.count.checked_sub(1).and_then(|more| LineRange::new(self.start, self.start.saturating_add(more)).ok())
+    }
+}
+
+impl FileChange {
+    /// The path on the given side.
+    pub fn path_at(&self, side: Side) -> &RepoPath {
+        match side {
+            Side::Old => self.old_path.as_ref().unwrap_or(&self.path),
+            Side::New => &self.path,
+        }
+    }
+
+    /// Every run of changed lines, over all hunks.
+    pub fn runs(&self) -> impl Iterator<Item = &ChangeRun> {
+        self.hunks.iter().flat_map(|hunk| &hunk.runs)
+    }
+
+    /// Whether lines of one side lie in a hunk that is part of the change: its changed lines, or the point of a deletion.
+    pub fn touches(&self, side: Side, lines: LineRange) -> bool {
+        self.runs().any(|run| {
+            let span = match side {
+                Side::Old => run.old,
+                Side::New => run.new,
+            };
+            match span.range() {
+                Some(changed) => changed.overlaps(lines),
+                // Nothing stands on this side: the lines around the point are the nearest there are.
+                None => lines.contains(span.start.max(1)) || lines.contains(span.start + 1),
+            }
+        })
+    }
+
+    /// Whether there are lines in it that an engine is expected to look at.
+    pub fn reviewable(&self) -> bool {
+        !self.binary && self.generated.is_none() && !self.hunks.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(runs: Vec<ChangeRun>) -> FileChange {
+        FileChange {
+            path: RepoPath::parse("a").unwrap(),
+            old_path: None,
+            status: FileStatus::Modified,
+            old_mode: Some(FileMode::File),
+            new_mode: Some(FileMode::File),
+            old_blob: None,
+            new_blob: None,
+            additions: 0,
+            deletions: 0,
+            binary: false,
+            language: None,
+            generated: None,
+            hunks: vec![Hunk { runs, ..Hunk::default() }],
+            patch: PatchText::default(),
+        }
+    }
+
+    #[test]
+    fn the_point_of_a_deletion_is_touched_by_the_lines_around_it() {
+        let deleted = file(vec![ChangeRun { old: Span { start: 5, count: 2 }, new: Span { start: 4, count: 0 } }]);
+        assert!(deleted.touches(Side::New, LineRange::line(4)));
+        assert!(deleted.touches(Side::New, LineRange::line(5)));
+        assert!(!deleted.touches(Side::New, LineRange::line(6)));
+        assert!(deleted.touches(Side::Old, LineRange::line(6)));
+        assert!(!deleted.touches(Side::Old, LineRange::line(7)));
+    }
+}

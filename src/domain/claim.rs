@@ -1,0 +1,45 @@
+//! A claim: what an engine says is wrong, before anything about it was checked.
+//!
+//! Main type: [`Claim`]. A claim becomes a [`Finding`](super::finding::Finding) only through `evidence`.
+
+use super::finding::{Category, Confidence, Origin, Severity};
+use super::path::RepoPath;
+use super::place::{LineRange, Side};
+
+/// Something an engine reports, with the evidence it offers.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    /// One line.
+    pub title: String,
+    /// What goes wrong, when, and what to do: Markdown.
+    pub body: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What kind of defect it is.
+    pub category: Category,
+    /// How sure the engine is, where it says.
+    pub confidence: Option<Confidence>,
+    /// The place it is about.
+    pub place: ClaimedPlace,
+    /// Other places that prove the effect.
+    pub related: Vec<ClaimedPlace>,
+    /// Text to stand instead of the quoted lines of `place`.
+    pub replacement: Option<String>,
+    /// Who says so.
+    pub origin: Origin,
+}
+
+/// A place as it is claimed: a quote, perhaps with the lines it is said to stand on.
+#[derive(Debug, Clone)]
+pub struct ClaimedPlace {
+    /// The file.
+    pub path: RepoPath,
+    /// The side of the change.
+    pub side: Side,
+    /// Verbatim lines; `None` claims something about the whole file.
+    pub quote: Option<String>,
+    /// Where the quote is said to stand.
+    pub lines: Option<LineRange>,
+    /// Why this place matters, for related ones.
+    pub note: Option<String>,
+}

@@ -1,0 +1,295 @@
+//! Findings: claims that were checked. Main type: [`Finding`].
+//!
+//! How a claim is checked belongs in `evidence`; how a finding looks belongs in `present`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::path::RepoPath;
+use super::place::{LineRange, Side};
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+        pub enum $name {
+            $($(#[$vdoc])* #[serde(rename = $word)] $variant),+
+        }
+
+        impl $name {
+            /// Every value, in order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The word used in JSON, on the command line and on every surface.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+
+            /// Reads the word back, in any case.
+            pub fn from_word(word: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|value| value.word().eq_ignore_ascii_case(word))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.word())
+            }
+        }
+    };
+}
+
+words!(
+    /// How bad a finding is, worst first, so that sorting ascending puts the worst on top.
+    Severity {
+        /// Data loss, a security hole, a crash on the main path: must not be merged.
+        Critical = "critical",
+        /// Wrong results or a failure that users will meet.
+        High = "high",
+        /// Wrong in a case that is real but not common.
+        Medium = "medium",
+        /// Worth changing, little harm if not.
+        Low = "low",
+        /// Taste and tidiness.
+        Nit = "nit",
+    }
+);
+
+words!(
+    /// What kind of defect a finding is.
+    Category {
+        /// It computes the wrong thing.
+        Logic = "logic",
+        /// It can be attacked.
+        Security = "security",
+        /// Somebody can do what they may not.
+        AccessControl = "access_control",
+        /// It wastes time or memory.
+        Performance = "performance",
+        /// It will be hard to change.
+        Quality = "quality",
+        /// It changes something elsewhere that nobody asked for.
+        SideEffects = "side_effects",
+        /// It is not tested, or the test proves nothing.
+        Testing = "testing",
+        /// What is written about it is wrong or missing.
+        Documentation = "documentation",
+    }
+);
+
+words!(
+    /// Where a finding stands compared with the previous review of the branch.
+    FindingStatus {
+        /// Not seen before.
+        New = "new",
+        /// Seen before and still there.
+        Open = "open",
+        /// Seen before and gone.
+        Fixed = "fixed",
+        /// Was fixed and is back.
+        Reopened = "reopened",
+        /// Silenced by somebody, with a reason.
+        Dismissed = "dismissed",
+    }
+);
+
+words!(
+    /// Whether an anchor's quote stood where it was claimed.
+    AnchorMatch {
+        /// On the claimed lines, or at its only place when no lines were claimed.
+        Exact = "exact",
+        /// Elsewhere in the file than claimed.
+        Moved = "moved",
+    }
+);
+
+words!(
+    /// What an anchor covers.
+    AnchorKind {
+        /// Certain lines.
+        Lines = "lines",
+        /// The file as a whole.
+        File = "file",
+    }
+);
+
+words!(
+    /// What a second look said.
+    VerificationState {
+        /// There was none.
+        Unchecked = "unchecked",
+        /// It could not be refuted.
+        Confirmed = "confirmed",
+        /// Neither proved nor refuted.
+        Uncertain = "uncertain",
+    }
+);
+
+words!(
+    /// What sort of engine made a finding.
+    OriginKind {
+        /// A language model.
+        Model = "model",
+        /// A rule.
+        Rule = "rule",
+        /// A build tool.
+        Build = "build",
+    }
+);
+
+/// From 1 (a guess) to 10 (certain).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Confidence(u8);
+
+impl Confidence {
+    /// Checks the range.
+    pub fn new(value: u8) -> Option<Self> {
+        (1..=10).contains(&value).then_some(Self(value))
+    }
+
+    /// The number.
+    pub fn value(self) -> u8 {
+        self.0
+    }
+}
+
+/// A finding's name on every surface: 12 hexadecimal digits, with `-2`, `-3` … where fingerprints repeat.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct FindingId(pub String);
+
+impl fmt::Display for FindingId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// A hash of what a finding is about that survives moved lines, other paths and rephrasing; it may repeat.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Fingerprint(pub String);
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Who made a finding: the kind, and the name of the rule, model or tool.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// The kind.
+    pub kind: OriginKind,
+    /// Its name (`rust/unwrap-on-io`, `anthropic/…`).
+    pub name: String,
+}
+
+/// A place that was proved to exist.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Anchor {
+    /// The file.
+    pub path: RepoPath,
+    /// The side of the change.
+    pub side: Side,
+    /// The lines; `None` for the whole file.
+    pub lines: Option<LineRange>,
+    /// The text of those lines, secrets masked; empty for a whole file.
+    pub quote: String,
+    /// Whether it stood where it was claimed.
+    pub matched: AnchorMatch,
+    /// Whether a secret was masked in the quote.
+    pub masked: bool,
+}
+
+impl Anchor {
+    /// What it covers.
+    pub fn kind(&self) -> AnchorKind {
+        if self.lines.is_some() { AnchorKind::Lines } else { AnchorKind::File }
+    }
+}
+
+/// A replacement that was applied in memory and stood.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Suggestion {
+    /// The file, at the head.
+    pub path: RepoPath,
+    /// The lines it replaces.
+    pub lines: LineRange,
+    /// What stands there instead: whole lines, the last one without its newline; empty deletes the lines.
+    pub replacement: String,
+}
+
+/// The outcome of a second look.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Verification {
+    /// What it said.
+    pub state: VerificationState,
+    /// Who looked.
+    pub by: Option<String>,
+    /// Why.
+    pub rationale: Option<String>,
+}
+
+impl Verification {
+    /// No second look was taken.
+    pub const UNCHECKED: Self = Self { state: VerificationState::Unchecked, by: None, rationale: None };
+}
+
+/// The line of a guideline that a finding rests on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GuidelineRef {
+    /// The guideline file.
+    pub path: RepoPath,
+    /// The line in it.
+    pub line: u32,
+}
+
+/// A defect whose evidence stands.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    /// Its stable name.
+    pub id: FindingId,
+    /// What the name was made from.
+    pub fingerprint: Fingerprint,
+    /// Compared with the previous review.
+    pub status: FindingStatus,
+    /// One line.
+    pub title: String,
+    /// What goes wrong and what to do: Markdown, not yet sanitised for any surface.
+    pub body: String,
+    /// How bad.
+    pub severity: Severity,
+    /// What kind.
+    pub category: Category,
+    /// How sure, where the engine said.
+    pub confidence: Option<Confidence>,
+    /// Where: the first touches the change; at least one.
+    pub anchors: Vec<Anchor>,
+    /// A proven replacement.
+    pub suggestion: Option<Suggestion>,
+    /// A second look.
+    pub verification: Verification,
+    /// Who made it.
+    pub origin: Origin,
+    /// The guideline it rests on.
+    pub guideline: Option<GuidelineRef>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_sorts_first() {
+        let mut all = vec![Severity::Nit, Severity::Critical, Severity::Low];
+        all.sort();
+        assert_eq!(all, [Severity::Critical, Severity::Low, Severity::Nit]);
+    }
+
+    #[test]
+    fn words_read_back() {
+        for category in Category::ALL {
+            assert_eq!(Category::from_word(&category.word().to_uppercase()), Some(*category));
+        }
+        assert_eq!(Severity::from_word("blocker"), None);
+    }
+}

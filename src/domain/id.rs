@@ -1,0 +1,121 @@
+//! Ids of git objects, one newtype a kind, so that a tree is never read where a blob was meant.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A git object id: the 20 bytes of a SHA-1.
+///
+/// SHA-256 repositories are refused when they are opened, so no longer form exists here.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectId([u8; 20]);
+
+/// Text that is not a full hexadecimal object id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not an object id: {0:?} (40 hexadecimal digits expected)")]
+pub struct InvalidObjectId(pub String);
+
+impl ObjectId {
+    /// The id that git writes for "no object".
+    pub const ZERO: Self = Self([0; 20]);
+
+    /// Wraps the raw bytes of an id.
+    pub const fn new(bytes: [u8; 20]) -> Self {
+        Self(bytes)
+    }
+
+    /// The raw bytes.
+    pub const fn as_bytes(&self) -> &[u8; 20] {
+        &self.0
+    }
+
+    /// Whether this is [`ObjectId::ZERO`].
+    pub fn is_zero(&self) -> bool {
+        *self == Self::ZERO
+    }
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl FromStr for ObjectId {
+    type Err = InvalidObjectId;
+
+    fn from_str(hex: &str) -> Result<Self, Self::Err> {
+        let fault = || InvalidObjectId(hex.to_owned());
+        if hex.len() != 40 || !hex.is_ascii() {
+            return Err(fault());
+        }
+        let mut bytes = [0; 20];
+        for (byte, pair) in bytes.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
+            let digit = |c: u8| char::from(c).to_digit(16).and_then(|d| u8::try_from(d).ok());
+            let (Some(high), Some(low)) = (digit(pair[0]), digit(pair[1])) else {
+                return Err(fault());
+            };
+            *byte = high << 4 | low;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+macro_rules! object_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub struct $name(pub ObjectId);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+object_id!(
+    /// The id of a commit.
+    CommitId
+);
+object_id!(
+    /// The id of a tree (a folder at a revision).
+    TreeId
+);
+object_id!(
+    /// The id of a blob (a file's bytes).
+    BlobId
+);
+
+impl CommitId {
+    /// The first ten digits, as people read them.
+    pub fn short(&self) -> String {
+        let mut hex = self.to_string();
+        hex.truncate(10);
+        hex
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_reads_back_as_it_was_written() {
+        let hex = "0123456789abcdef0123456789abcdef01234567";
+        assert_eq!(hex.parse::<ObjectId>().unwrap().to_string(), hex);
+    }
+
+    #[test]
+    fn what_is_not_an_id_is_refused() {
+        for bad in ["", "abc", &"g".repeat(40), &"ä".repeat(20)] {
+            assert!(bad.parse::<ObjectId>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Plain data that every other folder shares: no input or output, no async, no settings.
+//!
+//! Main types: [`ChangeSet`](change::ChangeSet) (what is reviewed), [`Review`](review::Review) (what comes out),
+//! [`Finding`](finding::Finding). Wire formats do not belong here: each surface has structs of its own and converts.
+
+pub mod change;
+pub mod claim;
+pub mod event;
+pub mod finding;
+pub mod id;
+pub mod path;
+pub mod place;
+pub mod request;
+pub mod review;
+pub mod run;
+pub mod text;

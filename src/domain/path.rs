@@ -1,0 +1,229 @@
+//! Paths inside the reviewed tree and their one spelling.
+//!
+//! Main type: [`RepoPath`]. Paths of this machine (`std::path::Path`) do not belong here.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// A path relative to the root of the reviewed tree: bytes, `/`-separated, with no way out of the tree.
+///
+/// It is spelled as it is where that is plain UTF-8, and in git's C quoting (`"a\303\244"`) where it has bytes that are not
+/// UTF-8, control characters, or characters that change the direction of text. A plain path that begins with `"` is quoted too,
+/// so that the spelling is reversible ([`RepoPath::parse`]).
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RepoPath(Arc<[u8]>);
+
+/// Why some bytes are not a path of the reviewed tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// Nothing was given.
+    #[error("the path is empty")]
+    Empty,
+    /// It starts at the root of the machine, or at a drive.
+    #[error("absolute paths are refused; give a path relative to the repository root")]
+    Absolute,
+    /// It has a `..` component.
+    #[error("the path leaves the reviewed tree (`..`)")]
+    Leaves,
+    /// It goes through git's own folder.
+    #[error("git's own folder is not part of the reviewed tree")]
+    GitFolder,
+    /// It has a `.` or empty component, or a NUL byte.
+    #[error("the path has an empty component, a `.` component or a NUL byte")]
+    Malformed,
+    /// It begins with `"` but is not C quoting.
+    #[error("the quoted path does not end, or has an unknown escape")]
+    BadQuoting,
+}
+
+impl RepoPath {
+    /// Checks the bytes of a path, as git stores them.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, PathError> {
+        let first = bytes.first().ok_or(PathError::Empty)?;
+        if *first == b'/'
+            || (bytes.get(1) == Some(&b':') && first.is_ascii_alphabetic() && bytes.get(2) == Some(&b'\\'))
+        {
+            return Err(PathError::Absolute);
+        }
+        for component in bytes.split(|byte| *byte == b'/') {
+            match component {
+                b".." => return Err(PathError::Leaves),
+                b"" | b"." => return Err(PathError::Malformed),
+                _ if component.contains(&0) => return Err(PathError::Malformed),
+                _ if component.eq_ignore_ascii_case(b".git") => return Err(PathError::GitFolder),
+                _ => {}
+            }
+        }
+        Ok(Self(bytes.into()))
+    }
+
+    /// Reads a spelling back, and forgives what people and models write: a leading `./`, doubled and trailing slashes.
+    pub fn parse(spelled: &str) -> Result<Self, PathError> {
+        let bytes = if spelled.starts_with('"') { unquote(spelled)? } else { spelled.as_bytes().to_vec() };
+        if bytes.first() == Some(&b'/') {
+            return Err(PathError::Absolute);
+        }
+        let kept: Vec<&[u8]> =
+            bytes.split(|byte| *byte == b'/').filter(|part| !part.is_empty() && *part != b".").collect();
+        Self::from_bytes(&kept.join(&b'/'))
+    }
+
+    /// The bytes, as git stores them.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The one spelling used on every surface (see the type).
+    pub fn spelled(&self) -> Cow<'_, str> {
+        match std::str::from_utf8(&self.0) {
+            Ok(plain) if !plain.starts_with('"') && !plain.chars().any(needs_quoting) => Cow::Borrowed(plain),
+            _ => Cow::Owned(quote(&self.0)),
+        }
+    }
+
+    /// The last component.
+    pub fn file_name(&self) -> &[u8] {
+        self.0.rsplit(|byte| *byte == b'/').next().unwrap_or(&self.0)
+    }
+
+    /// What follows the last dot of the file name; a leading dot does not count.
+    pub fn extension(&self) -> Option<&str> {
+        let name = self.file_name();
+        let dot = name.iter().rposition(|byte| *byte == b'.').filter(|at| *at > 0)?;
+        std::str::from_utf8(&name[dot + 1..]).ok()
+    }
+
+    /// The folder that holds it, without a trailing slash; empty at the root.
+    pub fn folder(&self) -> &[u8] {
+        self.0.iter().rposition(|byte| *byte == b'/').map_or(&[], |slash| &self.0[..slash])
+    }
+}
+
+impl fmt::Display for RepoPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.spelled())
+    }
+}
+
+impl fmt::Debug for RepoPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+fn needs_quoting(c: char) -> bool {
+    c.is_control() || super::text::is_invisible(c)
+}
+
+/// Git's C quoting of path bytes (`quote.c` in git; every byte from 0x80 up as three octal digits, as with `core.quotePath`).
+pub fn quote(bytes: &[u8]) -> String {
+    use fmt::Write as _;
+    let mut out = String::with_capacity(bytes.len() + 2);
+    out.push('"');
+    for &byte in bytes {
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            0x07 => out.push_str("\\a"),
+            0x08 => out.push_str("\\b"),
+            b'\t' => out.push_str("\\t"),
+            b'\n' => out.push_str("\\n"),
+            0x0b => out.push_str("\\v"),
+            0x0c => out.push_str("\\f"),
+            b'\r' => out.push_str("\\r"),
+            b' '..=b'~' => out.push(char::from(byte)),
+            _ => {
+                let _ = write!(out, "\\{byte:03o}");
+            }
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Undoes [`quote`]; also what `git diff` prints in its headers.
+pub fn unquote(quoted: &str) -> Result<Vec<u8>, PathError> {
+    let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).ok_or(PathError::BadQuoting)?;
+    let mut out = Vec::with_capacity(inner.len());
+    let mut bytes = inner.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'"' {
+            return Err(PathError::BadQuoting);
+        }
+        if byte != b'\\' {
+            out.push(byte);
+            continue;
+        }
+        out.push(match bytes.next().ok_or(PathError::BadQuoting)? {
+            b'a' => 0x07,
+            b'b' => 0x08,
+            b't' => b'\t',
+            b'n' => b'\n',
+            b'v' => 0x0b,
+            b'f' => 0x0c,
+            b'r' => b'\r',
+            same @ (b'"' | b'\\') => same,
+            high @ b'0'..=b'3' => {
+                let mut value = high - b'0';
+                for _ in 0..2 {
+                    match bytes.next() {
+                        Some(digit @ b'0'..=b'7') => value = value << 3 | (digit - b'0'),
+                        _ => return Err(PathError::BadQuoting),
+                    }
+                }
+                value
+            }
+            _ => return Err(PathError::BadQuoting),
+        });
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ways_out_of_the_tree_are_refused() {
+        for (path, fault) in [
+            ("", PathError::Empty),
+            ("/etc/passwd", PathError::Absolute),
+            ("C:\\Windows", PathError::Absolute),
+            ("a/../../b", PathError::Leaves),
+            (".git/config", PathError::GitFolder),
+            ("a/.GIT/hooks", PathError::GitFolder),
+            ("a\0b", PathError::Malformed),
+        ] {
+            assert_eq!(RepoPath::from_bytes(path.as_bytes()), Err(fault), "{path}");
+        }
+    }
+
+    #[test]
+    fn people_may_write_a_path_loosely() {
+        assert_eq!(RepoPath::parse("./src//a.rs/").unwrap().spelled(), "src/a.rs");
+        assert_eq!(RepoPath::parse("/src/a.rs"), Err(PathError::Absolute));
+    }
+
+    #[test]
+    fn bytes_that_are_not_text_are_spelled_as_git_does() {
+        let path = RepoPath::from_bytes(b"d/\xff \"x\"\n").unwrap();
+        assert_eq!(path.spelled(), "\"d/\\377 \\\"x\\\"\\n\"");
+        assert_eq!(RepoPath::from_bytes("grüße.txt".as_bytes()).unwrap().spelled(), "grüße.txt");
+    }
+
+    #[test]
+    fn a_direction_override_in_a_name_is_made_visible() {
+        assert_eq!(RepoPath::from_bytes("a\u{202e}b".as_bytes()).unwrap().spelled(), "\"a\\342\\200\\256b\"");
+    }
+
+    proptest! {
+        #[test]
+        fn the_spelling_is_reversible(bytes in proptest::collection::vec(any::<u8>(), 1..40)) {
+            if let Ok(path) = RepoPath::from_bytes(&bytes) {
+                prop_assert_eq!(RepoPath::parse(&path.spelled()).unwrap(), path);
+            }
+        }
+    }
+}

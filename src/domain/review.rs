@@ -1,0 +1,240 @@
+//! The review: the one value that every output renders. Main type: [`Review`].
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::change::ChangeSet;
+use super::finding::{Category, Finding, Severity};
+use super::path::RepoPath;
+use super::place::LineRange;
+use super::run::RunId;
+
+/// A whole review of one change.
+#[derive(Debug, Clone)]
+pub struct Review {
+    /// The run that made it.
+    pub id: RunId,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why it is not complete: one sentence each; empty when it is.
+    pub reasons: Vec<String>,
+    /// What was reviewed.
+    pub change: Arc<ChangeSet>,
+    /// A few sentences: Markdown.
+    pub summary: String,
+    /// The findings, worst first, then by path and line.
+    pub findings: Vec<Finding>,
+    /// Longer parts that the engine wrote.
+    pub sections: Vec<Section>,
+    /// The receipt.
+    pub coverage: Coverage,
+    /// Who made it and what it took.
+    pub provenance: Provenance,
+}
+
+/// How a review ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every reviewable hunk was seen, and the engine said that it was done.
+    Complete,
+    /// A budget, a fault or an interrupt ended it, or a hunk was never seen.
+    Incomplete,
+    /// Nothing was reviewed.
+    Failed,
+}
+
+impl Outcome {
+    /// The word used in JSON.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Incomplete => "incomplete",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// A titled part of a review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// Its heading.
+    pub title: String,
+    /// Markdown.
+    pub body: String,
+}
+
+/// What was looked at, and what was not.
+#[derive(Debug, Clone, Default)]
+pub struct Coverage {
+    /// Every changed file, in the order of the change.
+    pub files: Vec<FileCoverage>,
+    /// How many tool calls the engine made.
+    pub tool_calls: u32,
+    /// How many of them failed.
+    pub tool_errors: u32,
+    /// Claims whose evidence did not stand.
+    pub withheld: Vec<Withheld>,
+    /// Findings silenced by the project's dismissals.
+    pub dismissed: u32,
+    /// Findings silenced by a comment in the code.
+    pub suppressed: u32,
+    /// Findings below the floor, by severity: counted, not shown.
+    pub below_floor: BTreeMap<Severity, u32>,
+    /// Leads and what became of them.
+    pub leads: Leads,
+    /// Limits that were hit (`files`, `time`, …), each a sentence.
+    pub limits_hit: Vec<String>,
+    /// What collection left out or did differently.
+    pub notes: Vec<String>,
+}
+
+/// What became of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileCoverage {
+    /// The file.
+    pub path: RepoPath,
+    /// Whether it was seen.
+    pub state: CoverageState,
+    /// Why it was not, or not wholly.
+    pub reason: Option<String>,
+}
+
+/// Whether a file was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CoverageState {
+    /// All its hunks were.
+    Reviewed,
+    /// Some of it was cut, or looked at less closely.
+    Truncated,
+    /// None of it was.
+    Skipped,
+}
+
+impl CoverageState {
+    /// The word used in JSON.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Reviewed => "reviewed",
+            Self::Truncated => "truncated",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// A claim that was not delivered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Withheld {
+    /// What it said.
+    pub title: String,
+    /// Why it was not delivered.
+    pub reason: String,
+}
+
+/// What became of the leads a model was given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Leads {
+    /// How many it was given.
+    pub given: u32,
+    /// How many it confirmed.
+    pub confirmed: u32,
+    /// How many it refuted.
+    pub refuted: u32,
+    /// How many it left unanswered.
+    pub unanswered: u32,
+}
+
+/// Who made the review and what it took.
+#[derive(Debug, Clone)]
+pub struct Provenance {
+    /// The version of this program.
+    pub version: String,
+    /// Which engine.
+    pub engine: Engine,
+    /// The provider of the model.
+    pub provider: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The hash of the prompts.
+    pub prompts: Option<String>,
+    /// The hash of the rule packs.
+    pub rules: Option<String>,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// Wall time in milliseconds.
+    pub took_ms: u64,
+    /// Turns of the model.
+    pub turns: u32,
+    /// Tokens and money; all unknown for the rules engine.
+    pub usage: Usage,
+}
+
+/// Which engine reviewed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    /// A language model.
+    Model,
+    /// The built-in rules.
+    Rules,
+}
+
+impl Engine {
+    /// The word used in JSON.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Rules => "rules",
+        }
+    }
+}
+
+/// Tokens and money. `None` is unknown, never zero.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Usage {
+    /// Tokens sent, cached ones included.
+    pub input_tokens: Option<u64>,
+    /// Tokens received.
+    pub output_tokens: Option<u64>,
+    /// Of those sent, read from a cache.
+    pub cache_read_tokens: Option<u64>,
+    /// Of those sent, written to a cache.
+    pub cache_write_tokens: Option<u64>,
+    /// US dollars.
+    pub cost_usd: Option<f64>,
+}
+
+impl Review {
+    /// Sorts the findings into the order that every surface shows: worst first, then path, then line, then id.
+    pub fn sort_findings(&mut self) {
+        self.findings.sort_by(|a, b| {
+            let place = |finding: &Finding| {
+                finding.anchors.first().map(|anchor| (anchor.path.clone(), anchor.lines.map_or(0, LineRange::start)))
+            };
+            (a.severity, place(a), &a.id).cmp(&(b.severity, place(b), &b.id))
+        });
+    }
+
+    /// How many findings there are of each severity, worst first.
+    pub fn by_severity(&self) -> BTreeMap<Severity, usize> {
+        let mut counts = BTreeMap::new();
+        for finding in &self.findings {
+            *counts.entry(finding.severity).or_default() += 1;
+        }
+        counts
+    }
+
+    /// How many findings there are of each category.
+    pub fn by_category(&self) -> BTreeMap<Category, usize> {
+        let mut counts = BTreeMap::new();
+        for finding in &self.findings {
+            *counts.entry(finding.category).or_default() += 1;
+        }
+        counts
+    }
+
+    /// The worst severity there is, counted before any floor hid it.
+    pub fn worst(&self) -> Option<Severity> {
+        let shown = self.findings.iter().map(|finding| finding.severity).min();
+        let hidden = self.coverage.below_floor.keys().next().copied();
+        shown.into_iter().chain(hidden).min()
+    }
+}

@@ -1,0 +1,13 @@
+//! Pure functions over text that every surface shares: decoded files, masking, stripping, the normal form of quotes.
+//!
+//! Nothing here reads a file. What a terminal or a page needs beyond stripping belongs in `present`.
+
+mod file_text;
+mod mask;
+mod normal;
+mod strip;
+
+pub use file_text::FileText;
+pub use mask::{MASK_PREFIX, Masked, SecretHit, mask, secrets_in};
+pub use normal::normal_line;
+pub use strip::{is_invisible, strip_block, strip_line};

@@ -1,0 +1,80 @@
+//! Stopping: one flag and one deadline that everything inherits. Main type: [`Cancel`].
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A handle that long loops ask whether to go on. Clones share the flag.
+#[derive(Debug, Clone)]
+pub struct Cancel {
+    interrupted: Arc<AtomicBool>,
+    deadline: Option<Instant>,
+}
+
+/// Why work was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Stopped {
+    /// Somebody asked for it.
+    #[error("interrupted")]
+    Interrupted,
+    /// The time given to the whole run is over.
+    #[error("the time limit was reached (raise it with --timeout)")]
+    DeadlinePassed,
+}
+
+impl Cancel {
+    /// Never stops by itself.
+    pub fn never() -> Self {
+        Self { interrupted: Arc::default(), deadline: None }
+    }
+
+    /// Stops after `limit`.
+    pub fn after(limit: Duration) -> Self {
+        Self { interrupted: Arc::default(), deadline: Instant::now().checked_add(limit) }
+    }
+
+    /// Stops everything that shares the flag.
+    pub fn interrupt(&self) {
+        self.interrupted.store(true, Ordering::SeqCst);
+    }
+
+    /// Asked inside every long loop.
+    pub fn check(&self) -> Result<(), Stopped> {
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Err(Stopped::Interrupted);
+        }
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline => Err(Stopped::DeadlinePassed),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether [`check`](Self::check) would stop.
+    pub fn is_stopped(&self) -> bool {
+        self.check().is_err()
+    }
+
+    /// The time that is left, where there is a limit.
+    pub fn remaining(&self) -> Option<Duration> {
+        self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_stop_together() {
+        let cancel = Cancel::never();
+        let clone = cancel.clone();
+        assert_eq!(clone.check(), Ok(()));
+        cancel.interrupt();
+        assert_eq!(clone.check(), Err(Stopped::Interrupted));
+    }
+
+    #[test]
+    fn a_deadline_passes() {
+        assert_eq!(Cancel::after(Duration::ZERO).check(), Err(Stopped::DeadlinePassed));
+    }
+}

@@ -1,0 +1,78 @@
+//! Bytes to text. The only place that names the charset detector.
+
+use encoding_rs::{Encoding, UTF_8};
+
+/// Decoded text and the name of what it was decoded from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decoded {
+    /// The text, with U+FFFD where a byte means nothing in the charset.
+    pub text: String,
+    /// The charset's name (`UTF-8`, `Shift_JIS`, …).
+    pub charset: &'static str,
+}
+
+/// How many bytes at most the guess looks at.
+const SAMPLE: usize = 1 << 20;
+
+/// Whether git would call these bytes binary: a NUL among the first 8 000 (`buffer_is_binary` in git's `xdiff-interface.c`).
+pub fn is_binary(bytes: &[u8]) -> bool {
+    memchr::memchr(0, &bytes[..bytes.len().min(8000)]).is_some()
+}
+
+/// Decodes the bytes of a text file: UTF-8 where they are that, else the charset they look most like.
+///
+/// A UTF-8 byte order mark is dropped. Line feeds stay where they were: no charset that is guessed has them inside a character.
+pub fn decode(bytes: &[u8]) -> Decoded {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Decoded { text: text.to_owned(), charset: UTF_8.name() },
+        Err(_) => {
+            let encoding = guess(bytes);
+            let (text, _) = encoding.decode_without_bom_handling(bytes);
+            Decoded { text: text.into_owned(), charset: encoding.name() }
+        }
+    }
+}
+
+fn guess(bytes: &[u8]) -> &'static Encoding {
+    let sample = &bytes[..bytes.len().min(SAMPLE)];
+    // A file that is UTF-8 but for a broken byte or two is better read as UTF-8: its good parts stay readable.
+    let lossy = String::from_utf8_lossy(sample);
+    let broken = lossy.chars().filter(|c| *c == char::REPLACEMENT_CHARACTER).count();
+    let foreign = lossy.chars().filter(|c| !c.is_ascii()).count();
+    if broken * 4 < foreign - broken {
+        return UTF_8;
+    }
+    let mut detector = chardetng::EncodingDetector::new(chardetng::Iso2022JpDetection::Deny);
+    detector.feed(sample, sample.len() == bytes.len());
+    detector.guess(None, chardetng::Utf8Detection::Deny)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nul_makes_it_binary_where_git_looks() {
+        assert!(is_binary(b"a\0b"));
+        let mut late = vec![b'a'; 8000];
+        late.push(0);
+        assert!(!is_binary(&late));
+    }
+
+    #[test]
+    fn other_charsets_become_text() {
+        let japanese = "これは日本語のコメントです。検索できますか。\n";
+        let (bytes, _, _) = encoding_rs::SHIFT_JIS.encode(japanese);
+        assert_eq!(decode(&bytes), Decoded { text: japanese.to_owned(), charset: "Shift_JIS" });
+        assert_eq!(decode(b"caf\xe9 au lait, d\xe9j\xe0 vu\n").text, "café au lait, déjà vu\n");
+        assert_eq!(decode(b"\xef\xbb\xbfa").text, "a");
+    }
+
+    #[test]
+    fn one_broken_byte_does_not_change_the_charset() {
+        let mut bytes = "größe, übung, änderung".as_bytes().to_vec();
+        bytes.push(0xff);
+        assert_eq!(decode(&bytes).charset, "UTF-8");
+    }
+}

@@ -1,0 +1,36 @@
+//! The time of day. Everything that is written down takes it from here.
+
+use std::time::SystemTime;
+
+use jiff::Timestamp;
+use jiff::tz::Offset;
+
+/// Now, RFC 3339 in UTC with milliseconds.
+pub fn now() -> String {
+    format!("{:.3}", Timestamp::now())
+}
+
+/// A git time: seconds since the epoch and minutes east of UTC, as RFC 3339 with the offset.
+///
+/// Times and offsets that do not exist (git stores whatever was written) are clamped.
+pub fn git_time(seconds: i64, offset_minutes: i32) -> String {
+    let stamp = Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH);
+    let offset = Offset::from_seconds(offset_minutes.saturating_mul(60)).unwrap_or(Offset::UTC);
+    stamp.display_with_offset(offset).to_string()
+}
+
+/// A file's time as RFC 3339 in UTC, to the second.
+pub fn file_time(time: SystemTime) -> String {
+    Timestamp::try_from(time).map_or_else(|_| String::new(), |stamp| format!("{stamp:.0}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_git_time_keeps_its_offset() {
+        assert_eq!(git_time(1_700_000_000, 120), "2023-11-15T00:13:20+02:00");
+        assert_eq!(git_time(i64::MAX, 1_000_000), "1970-01-01T00:00:00+00:00");
+    }
+}

@@ -1,0 +1,92 @@
+//! Files of this machine: atomic private writes and folders that only their owner can read.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+/// A file operation that failed, with the path.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {verb} {}: {source}", path.display())]
+pub struct FileError {
+    /// What was tried (`read`, `write`, …).
+    pub verb: &'static str,
+    /// On what.
+    pub path: PathBuf,
+    /// Why not.
+    #[source]
+    pub source: io::Error,
+}
+
+fn fault(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
+    let path = path.to_owned();
+    move |source| FileError { verb, path, source }
+}
+
+/// Reads a whole file.
+pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    fs::read(path).map_err(fault("read", path))
+}
+
+/// Reads a file that may not exist.
+pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(fault("read", path)(error)),
+    }
+}
+
+/// Makes a folder and its parents, readable by the owner only (0700).
+pub fn private_folder(path: &Path) -> Result<(), FileError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(fault("create folder", path))
+}
+
+/// Writes a file so that a reader sees the old bytes or the new, never a part; readable by the owner only (0600).
+pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    write(path, bytes, 0o600)
+}
+
+/// Writes an output that somebody asked for by name, likewise whole or not at all, with the usual permissions.
+pub fn write_output(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    write(path, bytes, 0o644)
+}
+
+fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FileError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // A device or a pipe (`/dev/stdout`, `/dev/null`) cannot be replaced by a rename.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return fs::write(path, bytes).map_err(fault("write", path));
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".review-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+    let mut file = builder.tempfile_in(folder).map_err(fault("write", path))?;
+    file.write_all(bytes).and_then(|()| file.as_file().sync_data()).map_err(fault("write", path))?;
+    file.persist(path).map_err(|error| fault("write", path)(error.error))?;
+    Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn private_means_private() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("a/b");
+        private_folder(&folder).unwrap();
+        let file = folder.join("f");
+        write_private(&file, b"1").unwrap();
+        write_private(&file, b"2").unwrap();
+        assert_eq!(read(&file).unwrap(), b"2");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no temporary file is left");
+    }
+}

@@ -1,0 +1,10 @@
+//! The outside world in thin wrappers: repositories, files, time, stopping.
+//!
+//! Each file hides one big dependency. What the bytes mean belongs in the folders above.
+
+pub mod cancel;
+pub mod charset;
+pub mod clock;
+pub mod files;
+pub mod repo;
+pub mod tree;

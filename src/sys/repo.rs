@@ -1,0 +1,300 @@
+//! Git repositories through libgit2: open, resolve, read objects. Main types: [`Repo`], [`RepoPool`].
+//!
+//! Reading never goes through the checkout: bytes come from the object database. What a range or a diff is belongs in `git`.
+
+use std::ops::{Deref, DerefMut};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, Once, PoisonError};
+
+use git2::{ErrorClass, ErrorCode};
+
+use crate::domain::id::{BlobId, CommitId, ObjectId, TreeId};
+
+/// An open repository. It can move between threads but not be shared: see [`RepoPool`].
+pub struct Repo {
+    git: git2::Repository,
+}
+
+/// Why a repository or an object could not be had. Each message says what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum RepoError {
+    /// There is no repository here.
+    #[error("{} is not inside a git repository; run this in one, name one with -C DIR, or review a patch with --diff FILE", .0.display())]
+    NotARepository(PathBuf),
+    /// The folder belongs to somebody else, and git would refuse it too.
+    #[error(
+        "git does not trust {path}: it belongs to another user; run `git config --global --add safe.directory {path}` if you do"
+    )]
+    Owner {
+        /// The folder.
+        path: String,
+    },
+    /// It uses SHA-256 ids.
+    #[error(
+        "this repository uses SHA-256 object ids, which are not supported here; run `git diff TARGET...HEAD | review --diff -` instead"
+    )]
+    Sha256,
+    /// It uses an extension that is not known.
+    #[error("this repository needs a newer git library ({0}); run `git diff TARGET...HEAD | review --diff -` instead")]
+    Unsupported(String),
+    /// A name means nothing here.
+    #[error("unknown revision {0:?}: not a branch, tag or commit here{1}")]
+    UnknownRevision(String, String),
+    /// A name means something that is not a commit.
+    #[error("{0:?} is not a commit")]
+    NotACommit(String),
+    /// An abbreviated id fits several objects.
+    #[error("{0:?} is ambiguous: write more digits of the commit id")]
+    Ambiguous(String),
+    /// There is no commit yet.
+    #[error("the repository has no commit yet; commit something, or review what is staged with --staged")]
+    Unborn,
+    /// An object is not here.
+    #[error("object {id} is missing{hint}")]
+    Missing {
+        /// Its id.
+        id: ObjectId,
+        /// What to run.
+        hint: &'static str,
+    },
+    /// An object is not of the kind that was expected, or its bytes are damaged.
+    #[error("object {0} is damaged; run `git fsck`")]
+    Damaged(ObjectId),
+    /// Anything else libgit2 says.
+    #[error("git: {0}")]
+    Git(String),
+}
+
+impl From<git2::Error> for RepoError {
+    fn from(error: git2::Error) -> Self {
+        Self::Git(error.message().to_owned())
+    }
+}
+
+fn libgit2_once() {
+    static ONCE: Once = Once::new();
+    // Hashing every object again on reading costs a quarter of the time of a collection and guards against bad memory, not against
+    // people: packs carry checksums of their own, and `git fsck` is there for doubts.
+    ONCE.call_once(|| git2::opts::strict_hash_verification(false));
+}
+
+impl Repo {
+    /// Opens the repository that `start` is in.
+    pub fn open(start: &Path) -> Result<Self, RepoError> {
+        libgit2_once();
+        let found = git2::Repository::open_ext(start, git2::RepositoryOpenFlags::empty(), &[] as &[&Path]);
+        found.map(|git| Self { git }).map_err(|error| open_error(&error, start))
+    }
+
+    /// Opens the same repository once more, for another thread.
+    pub fn reopen(&self) -> Result<Self, RepoError> {
+        // Through the worktree's own git folder, so that a linked worktree keeps its index and head.
+        let path = self.git.path();
+        let git = git2::Repository::open(path).map_err(|error| open_error(&error, path))?;
+        Ok(Self { git })
+    }
+
+    /// The library's own handle, for `git`.
+    pub fn raw(&self) -> &git2::Repository {
+        &self.git
+    }
+
+    /// The folder that is checked out; `None` in a bare repository.
+    pub fn workdir(&self) -> Option<&Path> {
+        self.git.workdir()
+    }
+
+    /// The folder where git keeps this worktree's index and head.
+    pub fn git_dir(&self) -> &Path {
+        self.git.path()
+    }
+
+    /// What people call it: the name of its folder.
+    pub fn name(&self) -> String {
+        let folder = self.workdir().unwrap_or_else(|| self.git.commondir());
+        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        name.strip_suffix(".git").map_or_else(|| name.clone(), str::to_owned)
+    }
+
+    /// Whether its history was cut (`git clone --depth`).
+    pub fn is_shallow(&self) -> bool {
+        self.git.is_shallow()
+    }
+
+    /// Whether it fetches objects only when they are needed (`git clone --filter`), which libgit2 cannot do.
+    pub fn is_partial(&self) -> bool {
+        let Ok(config) = self.git.config() else { return false };
+        let Ok(entries) = config.entries(Some("remote\\..*\\.(promisor|partialclonefilter)")) else { return false };
+        let mut partial = false;
+        let _ = entries.for_each(|_| partial = true);
+        partial || config.get_entry("extensions.partialclone").is_ok()
+    }
+
+    /// The commit a name stands for.
+    pub fn commit(&self, name: &str) -> Result<CommitId, RepoError> {
+        let object = self.git.revparse_single(name).map_err(|error| self.revision_error(&error, name))?;
+        let commit = object.peel_to_commit().map_err(|_| RepoError::NotACommit(name.to_owned()))?;
+        Ok(CommitId(object_id(commit.id())))
+    }
+
+    fn revision_error(&self, error: &git2::Error, name: &str) -> RepoError {
+        match error.code() {
+            ErrorCode::Ambiguous => RepoError::Ambiguous(name.to_owned()),
+            ErrorCode::UnbornBranch => RepoError::Unborn,
+            _ if name == "HEAD" && self.is_unborn() => RepoError::Unborn,
+            _ => {
+                let remote = format!("origin/{name}");
+                let hint = if self.git.revparse_single(&remote).is_ok() {
+                    format!("; did you mean {remote}?")
+                } else if self.is_shallow() {
+                    "; this clone is shallow, `git fetch --unshallow` brings the rest".to_owned()
+                } else {
+                    format!("; `git fetch origin {name}` may bring it")
+                };
+                RepoError::UnknownRevision(name.to_owned(), hint)
+            }
+        }
+    }
+
+    /// Whether there is no commit yet on the current branch.
+    pub fn is_unborn(&self) -> bool {
+        self.git.head().is_err_and(|error| error.code() == ErrorCode::UnbornBranch)
+    }
+
+    /// The tree of a commit.
+    pub fn tree_of(&self, commit: CommitId) -> Result<TreeId, RepoError> {
+        let found = self.git.find_commit(raw_id(commit.0)).map_err(|error| self.object_error(&error, commit.0))?;
+        Ok(TreeId(object_id(found.tree_id())))
+    }
+
+    /// The bytes of a blob.
+    pub fn blob(&self, id: BlobId) -> Result<Vec<u8>, RepoError> {
+        self.read_object(id.0, git2::ObjectType::Blob, <[u8]>::to_vec)
+    }
+
+    /// The size of a blob in bytes, without reading it whole.
+    pub fn blob_size(&self, id: BlobId) -> Result<u64, RepoError> {
+        let odb = self.git.odb()?;
+        let (size, _) = odb.read_header(raw_id(id.0)).map_err(|error| self.object_error(&error, id.0))?;
+        Ok(size as u64)
+    }
+
+    /// The raw bytes of a tree object; [`sys::tree`](super::tree) reads them.
+    pub fn tree(&self, id: TreeId) -> Result<Vec<u8>, RepoError> {
+        self.read_object(id.0, git2::ObjectType::Tree, <[u8]>::to_vec)
+    }
+
+    /// Lends the bytes of an object of a known kind to `take`.
+    pub fn read_object<T>(
+        &self,
+        id: ObjectId,
+        kind: git2::ObjectType,
+        take: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, RepoError> {
+        let odb = self.git.odb()?;
+        let object = odb.read(raw_id(id)).map_err(|error| self.object_error(&error, id))?;
+        if object.kind() == kind { Ok(take(object.data())) } else { Err(RepoError::Damaged(id)) }
+    }
+
+    /// What it means that an object could not be read.
+    pub fn object_error(&self, error: &git2::Error, id: ObjectId) -> RepoError {
+        if error.code() != ErrorCode::NotFound {
+            return if error.class() == ErrorClass::Zlib || error.class() == ErrorClass::Odb {
+                RepoError::Damaged(id)
+            } else {
+                RepoError::Git(error.message().to_owned())
+            };
+        }
+        let hint = if self.is_partial() {
+            "; this is a partial clone: run `git fetch --refetch --no-filter` once to bring all objects"
+        } else if self.is_shallow() {
+            "; this clone is shallow: run `git fetch --unshallow`"
+        } else {
+            "; run `git fsck`"
+        };
+        RepoError::Missing { id, hint }
+    }
+}
+
+fn open_error(error: &git2::Error, path: &Path) -> RepoError {
+    let message = error.message();
+    match error.code() {
+        ErrorCode::NotFound => RepoError::NotARepository(path.to_owned()),
+        ErrorCode::Owner => {
+            // libgit2 names the folder it distrusts in quotes; the one that was asked for may lie deeper.
+            let named = message.split('\'').nth(1).map_or_else(|| path.display().to_string(), str::to_owned);
+            RepoError::Owner { path: named.trim_end_matches('/').to_owned() }
+        }
+        _ if message.contains("sha256") => RepoError::Sha256,
+        _ if message.contains("extension") || message.contains("repository version") => {
+            RepoError::Unsupported(message.to_owned())
+        }
+        _ => RepoError::Git(message.to_owned()),
+    }
+}
+
+/// The library's id as ours. SHA-1 repositories only, so it always has 20 bytes.
+pub fn object_id(raw: git2::Oid) -> ObjectId {
+    raw.as_bytes().try_into().map_or(ObjectId::ZERO, ObjectId::new)
+}
+
+/// Our id as the library's.
+pub fn raw_id(id: ObjectId) -> git2::Oid {
+    git2::Oid::from_bytes(id.as_bytes()).unwrap_or(git2::Oid::ZERO_SHA1)
+}
+
+/// Handles of one repository for many threads: take one, use it, and it goes back when dropped.
+#[derive(Clone)]
+pub struct RepoPool {
+    git_dir: Arc<Path>,
+    idle: Arc<Mutex<Vec<Repo>>>,
+}
+
+/// A handle lent by a [`RepoPool`].
+pub struct Lent<'a> {
+    repo: Option<Repo>,
+    pool: &'a RepoPool,
+}
+
+impl RepoPool {
+    /// A pool that begins with `first`.
+    pub fn new(first: Repo) -> Self {
+        Self { git_dir: first.git_dir().into(), idle: Arc::new(Mutex::new(vec![first])) }
+    }
+
+    /// Takes an idle handle, or opens another.
+    pub fn take(&self) -> Result<Lent<'_>, RepoError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let repo = match idle {
+            Some(repo) => repo,
+            None => {
+                Repo { git: git2::Repository::open(&self.git_dir).map_err(|error| open_error(&error, &self.git_dir))? }
+            }
+        };
+        Ok(Lent { repo: Some(repo), pool: self })
+    }
+}
+
+impl Deref for Lent<'_> {
+    type Target = Repo;
+
+    #[expect(clippy::expect_used, reason = "it is only taken out in drop")]
+    fn deref(&self) -> &Repo {
+        self.repo.as_ref().expect("a lent handle is there until it is dropped")
+    }
+}
+
+impl DerefMut for Lent<'_> {
+    #[expect(clippy::expect_used, reason = "it is only taken out in drop")]
+    fn deref_mut(&mut self) -> &mut Repo {
+        self.repo.as_mut().expect("a lent handle is there until it is dropped")
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        if let Some(repo) = self.repo.take() {
+            self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner).push(repo);
+        }
+    }
+}

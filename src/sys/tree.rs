@@ -1,0 +1,205 @@
+//! Raw tree objects: parse, find, walk in path order, compare. Main types: [`RawEntry`], [`TreeWalk`].
+//!
+//! libgit2's own tree entries allocate one by one; listing a revision of fifteen thousand files was a third slower with them than
+//! `git ls-tree`. The format is in git's `tree.c`: octal mode, space, name, NUL, 20 bytes of id.
+
+use std::cmp::Ordering;
+
+use crate::domain::change::FileMode;
+use crate::domain::id::{BlobId, ObjectId, TreeId};
+
+use super::repo::{Repo, RepoError};
+
+/// One entry of a tree, borrowed from its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RawEntry<'a> {
+    /// What it is; `None` for a folder.
+    pub mode: Option<FileMode>,
+    /// Its name, one component.
+    pub name: &'a [u8],
+    /// Its id.
+    pub id: ObjectId,
+}
+
+impl RawEntry<'_> {
+    /// Whether it is a folder.
+    pub fn is_folder(&self) -> bool {
+        self.mode.is_none()
+    }
+}
+
+/// Reads the entries of a tree object in their stored order; a damaged rest ends it with `None` for the whole.
+pub fn entries(data: &[u8]) -> Option<Vec<RawEntry<'_>>> {
+    let mut rest = data;
+    let mut found = Vec::with_capacity(data.len() / 40);
+    while !rest.is_empty() {
+        let space = memchr::memchr(b' ', rest)?;
+        let mode = rest[..space].iter().try_fold(0u32, |value, digit| match digit {
+            b'0'..=b'7' => Some(value.checked_mul(8)? + u32::from(digit - b'0')),
+            _ => None,
+        })?;
+        let after = &rest[space + 1..];
+        let nul = memchr::memchr(0, after)?;
+        let id = after.get(nul + 1..nul + 21)?;
+        found.push(RawEntry { mode: file_mode(mode), name: &after[..nul], id: ObjectId::new(id.try_into().ok()?) });
+        rest = &after[nul + 21..];
+    }
+    Some(found)
+}
+
+/// `None` for a folder. Odd modes that old tools wrote (100664) are plain files, as git reads them.
+fn file_mode(mode: u32) -> Option<FileMode> {
+    match mode & 0o170_000 {
+        0o040_000 => None,
+        0o120_000 => Some(FileMode::Link),
+        0o160_000 => Some(FileMode::Submodule),
+        _ if mode & 0o100 != 0 => Some(FileMode::Executable),
+        _ => Some(FileMode::File),
+    }
+}
+
+/// Git's order of tree entries: by bytes, a folder as if its name ended in `/`.
+pub fn order(a: &RawEntry<'_>, b: &RawEntry<'_>) -> Ordering {
+    let tail = |entry: &RawEntry<'_>| if entry.is_folder() { b'/' } else { 0 };
+    let shared = a.name.len().min(b.name.len());
+    a.name[..shared].cmp(&b.name[..shared]).then_with(|| {
+        let next = |entry: &RawEntry<'_>| entry.name.get(shared).copied().unwrap_or_else(|| tail(entry));
+        next(a).cmp(&next(b))
+    })
+}
+
+/// A file found by [`TreeWalk`] or [`find`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeFile {
+    /// Its full path.
+    pub path: Vec<u8>,
+    /// What it is.
+    pub mode: FileMode,
+    /// Its id (a commit for a submodule).
+    pub id: BlobId,
+}
+
+/// Walks the files of a tree in path order, reading a folder only when the walk gets there.
+pub struct TreeWalk<'r> {
+    repo: &'r Repo,
+    stack: Vec<Level>,
+    path: Vec<u8>,
+}
+
+struct Level {
+    data: Vec<u8>,
+    at: usize,
+    prefix: usize,
+}
+
+impl<'r> TreeWalk<'r> {
+    /// A walk of `root`, whose paths begin with `prefix` (empty, or ending in `/`).
+    pub fn new(repo: &'r Repo, root: TreeId, prefix: &[u8]) -> Result<Self, RepoError> {
+        let data = repo.tree(root)?;
+        Ok(Self { repo, stack: vec![Level { data, at: 0, prefix: prefix.len() }], path: prefix.to_vec() })
+    }
+
+    fn step(&mut self) -> Option<Result<TreeFile, RepoError>> {
+        loop {
+            let level = self.stack.last_mut()?;
+            let rest = &level.data[level.at..];
+            if rest.is_empty() {
+                self.stack.pop();
+                continue;
+            }
+            let Some((entry, length)) = first_entry(rest) else {
+                self.stack.clear();
+                return Some(Err(RepoError::Git("a tree object is damaged; run `git fsck`".to_owned())));
+            };
+            level.at += length;
+            self.path.truncate(level.prefix);
+            self.path.extend_from_slice(entry.name);
+            match entry.mode {
+                Some(mode) => return Some(Ok(TreeFile { path: self.path.clone(), mode, id: BlobId(entry.id) })),
+                None => {
+                    let id = TreeId(entry.id);
+                    self.path.push(b'/');
+                    match self.repo.tree(id) {
+                        Ok(data) => self.stack.push(Level { data, at: 0, prefix: self.path.len() }),
+                        Err(error) => return Some(Err(error)),
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn first_entry(rest: &[u8]) -> Option<(RawEntry<'_>, usize)> {
+    let nul = memchr::memchr(0, rest)?;
+    let length = nul + 21;
+    let one = entries(rest.get(..length)?)?;
+    Some((*one.first()?, length))
+}
+
+impl Iterator for TreeWalk<'_> {
+    type Item = Result<TreeFile, RepoError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step()
+    }
+}
+
+/// What stands at a path of a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// A file, link or submodule.
+    File(FileMode, BlobId),
+    /// A folder.
+    Folder(TreeId),
+}
+
+/// Finds `path` (components separated by `/`; empty for the root) in the tree `root`.
+pub fn find(repo: &Repo, root: TreeId, path: &[u8]) -> Result<Option<Found>, RepoError> {
+    let mut found = Found::Folder(root);
+    for component in path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()) {
+        let Found::Folder(tree) = found else { return Ok(None) };
+        let data = repo.tree(tree)?;
+        let entries = entries(&data).ok_or(RepoError::Damaged(tree.0))?;
+        let Some(entry) = entries.iter().find(|entry| entry.name == component) else { return Ok(None) };
+        found = match entry.mode {
+            None => Found::Folder(TreeId(entry.id)),
+            Some(mode) => Found::File(mode, BlobId(entry.id)),
+        };
+    }
+    Ok(Some(found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(mode: &str, name: &str) -> Vec<u8> {
+        let mut bytes = format!("{mode} {name}\0").into_bytes();
+        bytes.extend([7; 20]);
+        bytes
+    }
+
+    #[test]
+    fn entries_are_read_as_stored() {
+        let data = [raw("100644", "a b"), raw("40000", "dir"), raw("160000", "sub"), raw("100755", "x")].concat();
+        let modes: Vec<_> = entries(&data).unwrap().iter().map(|entry| entry.mode).collect();
+        assert_eq!(modes, [Some(FileMode::File), None, Some(FileMode::Submodule), Some(FileMode::Executable)]);
+    }
+
+    #[test]
+    fn damaged_bytes_are_not_a_tree() {
+        let whole = raw("100644", "a");
+        for cut in 1..whole.len() {
+            assert_eq!(entries(&whole[..cut]), None, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_folder_sorts_as_if_it_ended_in_a_slash() {
+        let entry = |name: &'static str, mode| RawEntry { mode, name: name.as_bytes(), id: ObjectId::ZERO };
+        let file = entry("a.b", Some(FileMode::File));
+        let folder = entry("a", None);
+        assert_eq!(order(&file, &folder), Ordering::Less);
+        assert_eq!(order(&entry("a", Some(FileMode::File)), &file), Ordering::Less);
+    }
+}

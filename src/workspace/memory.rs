@@ -1,0 +1,35 @@
+//! A tree held in memory: for tests, for the empty side of a first commit, and for contents that came with a patch.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{TreeEntry, Workspace, WorkspaceError};
+use crate::domain::change::FileMode;
+use crate::domain::path::RepoPath;
+use crate::domain::text::FileText;
+use crate::sys::cancel::Cancel;
+
+/// Files by path.
+#[derive(Debug, Clone, Default)]
+pub struct Memory {
+    files: BTreeMap<RepoPath, Arc<FileText>>,
+}
+
+impl Memory {
+    /// Puts a file there, masked as every other text.
+    pub fn insert(&mut self, path: RepoPath, text: &str) {
+        self.files.insert(path, Arc::new(FileText::new(text, "UTF-8")));
+    }
+}
+
+impl Workspace for Memory {
+    fn files(&self, _: &Cancel) -> Result<Arc<[TreeEntry]>, WorkspaceError> {
+        let entry = |path: &RepoPath| TreeEntry { path: path.clone(), mode: FileMode::File, blob: None };
+        Ok(self.files.keys().map(entry).collect())
+    }
+
+    fn read(&self, path: &RepoPath) -> Result<Arc<FileText>, WorkspaceError> {
+        let found = self.files.get(path).cloned();
+        found.ok_or_else(|| WorkspaceError::NotFound { path: path.clone(), near: Vec::new() })
+    }
+}

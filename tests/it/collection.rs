@@ -1,0 +1,1 @@
+//! Collecting a change from a real repository.

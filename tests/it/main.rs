@@ -1,0 +1,6 @@
+//! The integration tests: one binary, one module per feature, on real git repositories built by `support::TestRepo`.
+
+mod support;
+
+// One line per feature.
+mod collection;

@@ -1,0 +1,101 @@
+//! A git repository in a temporary folder, built step by step with the `git` program.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A repository that is removed when dropped. Names, dates and settings are fixed, so that ids are the same on every machine.
+pub struct TestRepo {
+    folder: tempfile::TempDir,
+    root: PathBuf,
+}
+
+/// `git` with nothing of this machine in it: no settings, no templates, a fixed author and date.
+#[expect(clippy::disallowed_methods, reason = "tests build their repositories with the git program")]
+pub fn git_command(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.current_dir(folder).env_clear();
+    for keep in ["PATH", "TMPDIR", "SYSTEMROOT"] {
+        if let Some(value) = std::env::var_os(keep) {
+            command.env(keep, value);
+        }
+    }
+    command
+        .env("HOME", folder)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("LC_ALL", "C");
+    for who in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{who}_NAME"), "Ada Author").env(format!("GIT_{who}_EMAIL"), "ada@example.invalid");
+        command.env(format!("GIT_{who}_DATE"), "2024-05-01T12:00:00+02:00");
+    }
+    command.args(["-c", "protocol.file.allow=always", "-c", "core.autocrlf=false", "-c", "init.defaultBranch=main"]);
+    command
+}
+
+impl TestRepo {
+    /// An empty repository whose branch is `main`.
+    pub fn new() -> Self {
+        let repo = Self::folder_only();
+        repo.git(["init", "-q", "-b", "main", "."]);
+        repo
+    }
+
+    /// A folder without a repository in it.
+    pub fn folder_only() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let root = folder.path().canonicalize().expect("the temporary folder").join("project");
+        std::fs::create_dir(&root).expect("the project folder");
+        Self { folder, root }
+    }
+
+    /// The folder that is checked out.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A place beside the repository, removed with it.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().expect("the temporary folder").join(name)
+    }
+
+    /// Writes a file, making its folders.
+    pub fn write(&self, path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> &Self {
+        let path = self.root.join(path);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        std::fs::write(path, contents).expect("a written file");
+        self
+    }
+
+    /// Removes a file.
+    pub fn remove(&self, path: impl AsRef<Path>) -> &Self {
+        std::fs::remove_file(self.root.join(path)).expect("a removed file");
+        self
+    }
+
+    /// Stages everything and commits; returns the commit's id.
+    pub fn commit(&self, message: &str) -> String {
+        self.git(["add", "-A"]);
+        self.git(["commit", "-q", "--allow-empty", "--no-verify", "-m", message]);
+        self.git(["rev-parse", "HEAD"]).trim().to_owned()
+    }
+
+    /// Makes a branch at HEAD and checks it out.
+    pub fn branch(&self, name: &str) -> &Self {
+        self.git(["checkout", "-q", "-b", name]);
+        self
+    }
+
+    /// Runs git and returns what it printed; panics with its words when it fails.
+    pub fn git<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, args: I) -> String {
+        String::from_utf8_lossy(&self.git_bytes(args)).into_owned()
+    }
+
+    /// As [`git`](Self::git), for output that is not text.
+    pub fn git_bytes<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, args: I) -> Vec<u8> {
+        let args: Vec<_> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
+        let Output { status, stdout, stderr } = git_command(&self.root).args(&args).output().expect("the git program");
+        assert!(status.success(), "git {args:?}: {}", String::from_utf8_lossy(&stderr));
+        stdout
+    }
+}
