@@ -1,4 +1,62 @@
-//! placeholder
+//! `review` reviews a change the way a careful senior engineer would. This page is the architecture; each folder's page says more.
+//!
+//! # The way of the data
+//!
+//! ```text
+//! cli ─▶ app ─▶ git ─────────────▶ review ─────────────▶ present ─▶ terminal · file
+//!         │      ChangeSet         ▲  ▲  │   Review
+//!         ├─▶ workspace (the reviewed tree) ┘  │  └─ rules ─▶ claims ─▶ evidence ─▶ findings
+//!         └─▶ store (kept runs)                └─ events ─▶ progress
+//! ```
+//!
+//! [`app::review`] is this picture in code: collect → open the trees → run the engine → keep → deliver.
+//!
+//! 1. [`git`] resolves the range and collects a [`ChangeSet`](domain::change::ChangeSet): commits, files, hunks, patch texts.
+//! 2. [`workspace`] opens both sides as trees. No checkout is needed and nothing outside the tree can be reached.
+//! 3. [`review`] runs an engine. Today that is [`rules`]; it makes [`Claim`](domain::claim::Claim)s.
+//! 4. [`evidence`] checks each claim against the text: it becomes a [`Finding`](domain::finding::Finding), or is withheld and counted.
+//! 5. [`present`] renders the one [`Review`](domain::review::Review) for each surface; [`store`] keeps the run.
+//!
+//! # Layers
+//!
+//! Imports point down; rooms on one floor never meet, and what two of them share is a [`domain`] type. `tests/it/architecture.rs` holds
+//! the sources to this table.
+//!
+//! | floor | folder | room for |
+//! | --- | --- | --- |
+//! | 0 | [`domain`] | plain data and pure functions over text |
+//! | 1 | [`sys`] | the outside world in thin wrappers |
+//! | 2 | [`config`] | settings: layers, who may set what |
+//! | 2 | [`git`] | collection: range, diff, renames, attributes, patches |
+//! | 2 | [`workspace`] | the reviewed tree |
+//! | 2 | [`syntax`] | grammars; the only place that names tree-sitter and ast-grep |
+//! | 2 | [`present`] | one pure file per output |
+//! | 2 | [`store`] | kept runs |
+//! | 3 | [`evidence`] | claims checked against text |
+//! | 3 | [`rules`] | the reviewer that needs no model |
+//! | 4 | [`tools`] | what a model may call |
+//! | 5 | [`review`] | the engine, and the one place that decides what `complete` means |
+//! | 6 | [`app`] | wiring |
+//! | 7 | [`cli`] | people |
+//!
+//! # Where do I add …
+//!
+//! | new | file | line |
+//! | --- | --- | --- |
+//! | output | `present/<name>.rs` | `PRESENTERS` in `present/mod.rs` |
+//! | tool | `tools/<name>.rs` | `TOOLS` in `tools/mod.rs` |
+//! | rule | a document in `rules/packs/<language>.yml`, fixtures in `fixtures/rules/<language>/<id>/` | — |
+//! | rule pack | `rules/packs/<language>.yml` | `PACKS` in `rules/mod.rs` |
+//! | check that is blind to language | `rules/<name>.rs` | `CHECKS` in `rules/mod.rs` |
+//! | setting | a row in `config`, its default in `config/defaults.toml` | — |
+//! | subcommand | `cli/<name>.rs` | a variant and an arm in `cli/mod.rs` |
+//!
+//! # Promises kept here
+//!
+//! *Evidence*: [`evidence::anchor`] is the only way from a claim to a finding. *Never a false green*: [`review::Draft::finish`] computes the
+//! outcome from what was really seen. *Safe on hostile changes*: text is masked once, in [`FileText`](domain::text::FileText), and stripped once
+//! per surface, in [`present`]; settings come from the target tip. *No checkout*: see [`workspace`].
+
 pub mod app;
 pub mod cli;
 pub mod config;

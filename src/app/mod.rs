@@ -1,1 +1,18 @@
-//! (being written)
+//! The wiring: the only place that knows all the parts.
+//!
+//! Start at [`review`]: collect, open the trees, run the engine, keep, deliver. What people type belongs in `cli`; what any part does, in the part.
+
+mod deliver;
+mod error;
+mod inspect;
+mod review;
+mod runs;
+mod subject;
+
+pub use crate::config::Flags as Overrides;
+pub use deliver::{Delivered, Output};
+pub use error::AppError;
+pub use inspect::{Called, ToolCall, call_tool, settings};
+pub use review::{Job, interruptible, review};
+pub use runs::{list, prune, show};
+pub use subject::Surroundings;

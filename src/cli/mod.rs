@@ -1,1 +1,95 @@
-//! (being written)
+//! The command line: what people type, and what they see when something goes wrong.
+//!
+//! Main type: [`Cli`]. A subcommand is one file here, one variant and one arm. What a command does belongs in `app`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod args;
+mod completions;
+mod console;
+mod report;
+mod review;
+mod runs;
+mod settings;
+mod tool;
+
+use args::ReviewArgs;
+use console::Console;
+
+const EXAMPLES: &str = "\
+Examples:
+  review                           review this branch against the remote's default branch
+  review --target main             review what HEAD has that main has not
+  review --staged                  review what is about to be committed
+  review --commit 1a2b3c4          review one commit
+  git diff | review --diff -       review a patch, with or without a repository
+  review --format json --fail-on high --target main     gate a merge
+
+Exit codes:
+  0 complete, nothing at or above --fail-on    1 findings at or above it
+  2 usage or settings                          3 incomplete, or nothing could be reviewed
+  4 the provider failed, nothing reviewed      5 an output could not be written
+  130 interrupted (what was found is kept)";
+
+/// Reviews a change: what HEAD has that the target has not, one commit, the index, the disk, or a patch.
+///
+/// With no subcommand it reviews. Data goes to standard output, everything else to standard error.
+#[derive(Debug, Parser)]
+#[command(name = "review", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    review: ReviewArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the reviews that were kept, newest first
+    List(runs::ListArgs),
+    /// Show a kept review again, in any format
+    Show(runs::ShowArgs),
+    /// Remove kept reviews that are older than the settings allow
+    Prune(runs::PruneArgs),
+    /// Call one of the tools a model would have, and print exactly what it would see
+    Tool(tool::ToolArgs),
+    /// Show every setting, its value and where that came from
+    Config(settings::ConfigArgs),
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsArgs),
+}
+
+/// Runs the program with its command line (the first word is the program) and says how it ended.
+pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(words) {
+        Ok(cli) => cli,
+        Err(asked) => {
+            // Help and version are answers, not errors: clap knows which stream and which code each has.
+            let _ = asked.print();
+            return u8::try_from(asked.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
+        }
+    };
+    let console = Console::of_this_process();
+    let ended = match cli.command {
+        None => review::run(cli.review, &console),
+        Some(Command::List(args)) => runs::list(&args, &console),
+        Some(Command::Show(args)) => runs::show(&args, &console),
+        Some(Command::Prune(args)) => runs::prune(&args, &console),
+        Some(Command::Tool(args)) => tool::run(args, &console),
+        Some(Command::Config(args)) => settings::run(&args, &console),
+        Some(Command::Completions(args)) => completions::run(&args, &console),
+    };
+    ended.unwrap_or_else(|error| report::report(&error, &console))
+}
+
+/// Where a command looks for the repository.
+#[derive(Debug, Clone, clap::Args)]
+struct Place {
+    /// Work in this folder instead of the current one
+    #[arg(short = 'C', long = "directory", visible_alias = "repo-path", value_name = "DIR", default_value = ".", hide_default_value = true)]
+    directory: PathBuf,
+}

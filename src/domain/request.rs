@@ -1,9 +1,6 @@
 //! What somebody asks to have reviewed. Main types: [`ReviewRequest`], [`Scope`].
 
 use std::path::PathBuf;
-use std::time::Duration;
-
-use super::finding::Severity;
 
 /// Which change is reviewed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,23 +40,13 @@ pub enum PatchSource {
     File(PathBuf),
 }
 
-/// A request for one review.
+/// A request for one review. Settings and outputs come beside it: they shape the answer, not the question.
 #[derive(Debug, Clone)]
 pub struct ReviewRequest {
     /// The folder to look for a repository in.
     pub directory: PathBuf,
     /// Which change.
     pub scope: Scope,
-    /// Globs a file must match, when there are any; also for what tools may read.
-    pub include: Vec<String>,
-    /// Globs a file must not match; also for what tools may read.
-    pub exclude: Vec<String>,
-    /// Findings below it are counted, not shown.
-    pub min_severity: Option<Severity>,
-    /// Findings at or above it make the exit code 1.
-    pub fail_on: Option<Severity>,
-    /// The whole run may not take longer.
-    pub timeout: Duration,
-    /// Whether the repository's own settings are read from the disk rather than from the target tip.
+    /// Whether the project's settings are read from the disk rather than from the target tip.
     pub settings_from_worktree: bool,
 }

@@ -33,6 +33,16 @@ impl Cancel {
         Self { interrupted: Arc::default(), deadline: Instant::now().checked_add(limit) }
     }
 
+    /// The same flag with a deadline `limit` from now, or the earlier one it already has.
+    pub fn within(&self, limit: Duration) -> Self {
+        let new = Instant::now().checked_add(limit);
+        let deadline = match (self.deadline, new) {
+            (Some(old), Some(new)) => Some(old.min(new)),
+            (old, new) => old.or(new),
+        };
+        Self { interrupted: Arc::clone(&self.interrupted), deadline }
+    }
+
     /// Stops everything that shares the flag.
     pub fn interrupt(&self) {
         self.interrupted.store(true, Ordering::SeqCst);
@@ -71,6 +81,13 @@ mod tests {
         assert_eq!(clone.check(), Ok(()));
         cancel.interrupt();
         assert_eq!(clone.check(), Err(Stopped::Interrupted));
+    }
+
+    #[test]
+    fn a_later_deadline_does_not_replace_an_earlier_one() {
+        let cancel = Cancel::after(Duration::ZERO).within(Duration::from_secs(60));
+        assert_eq!(cancel.check(), Err(Stopped::DeadlinePassed));
+        assert_eq!(Cancel::never().within(Duration::from_secs(60)).check(), Ok(()));
     }
 
     #[test]

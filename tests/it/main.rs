@@ -3,4 +3,5 @@
 mod support;
 
 // One line per feature.
+mod architecture;
 mod collection;

@@ -1,0 +1,92 @@
+//! The end of a run: keep it, write the files that were asked for, and say how the process ends. Main type: [`Delivered`].
+
+use std::path::PathBuf;
+
+use super::error::AppError;
+use super::subject::Surroundings;
+use crate::config::Settings;
+use crate::domain::finding::Severity;
+use crate::domain::review::{Outcome, Review};
+use crate::present::{PRESENTERS, RenderOptions};
+use crate::store::{RunRecord, Store};
+use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::files;
+
+/// A file to write in some format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// The name of a presenter.
+    pub format: String,
+    /// Where to.
+    pub file: PathBuf,
+}
+
+/// A review that was kept and delivered.
+#[derive(Debug)]
+pub struct Delivered {
+    /// The review.
+    pub review: Review,
+    /// The settings it was made under.
+    pub settings: Settings,
+    /// What could not be written; one sentence each.
+    pub failures: Vec<String>,
+    /// Whether somebody interrupted it.
+    pub interrupted: bool,
+}
+
+impl Delivered {
+    /// The process's exit code. Where several hold: 130, 1, 3, 5 in that order (2 and 4 never get here).
+    pub fn exit_code(&self) -> u8 {
+        exit_code(&self.review, self.settings.fail_on, self.interrupted, !self.failures.is_empty())
+    }
+}
+
+fn exit_code(review: &Review, fail_on: Option<Severity>, interrupted: bool, unpublished: bool) -> u8 {
+    let at_or_above = fail_on.is_some_and(|floor| review.worst().is_some_and(|worst| worst <= floor));
+    match review.outcome {
+        _ if interrupted => 130,
+        _ if at_or_above => 1,
+        Outcome::Incomplete | Outcome::Failed => 3,
+        Outcome::Complete if unpublished => 5,
+        Outcome::Complete => 0,
+    }
+}
+
+/// Keeps the review and writes its files. What cannot be written is said, and the rest is written all the same.
+pub(super) fn deliver(
+    review: Review,
+    settings: &Settings,
+    outputs: &[Output],
+    around: &Surroundings,
+    cancel: &Cancel,
+) -> Result<Delivered, AppError> {
+    let mut failures = Vec::new();
+    let options = RenderOptions::default();
+    let render = |name: &str| {
+        PRESENTERS.iter().find(|presenter| presenter.name == name).map(|presenter| (presenter.render)(&review, &options))
+    };
+
+    let store = Store::at(around.state.clone());
+    let kept = store.keep_record(&RunRecord::of(&review)).and_then(|()| {
+        for (format, file) in [("json", "review.json"), ("markdown", "review.md")] {
+            if let Some(bytes) = render(format) {
+                store.keep(review.id, file, &bytes)?;
+            }
+        }
+        Ok(())
+    });
+    if let Err(error) = kept {
+        failures.push(format!("this review could not be kept: {error}"));
+    }
+    // Old runs go when a new one comes. That they could not be removed changes nothing for this review.
+    let _ = store.prune(settings.keep_runs);
+
+    for output in outputs {
+        let Some(bytes) = render(&output.format) else { continue };
+        if let Err(error) = files::write_output(&output.file, &bytes) {
+            failures.push(error.to_string());
+        }
+    }
+    let interrupted = cancel.check() == Err(Stopped::Interrupted);
+    Ok(Delivered { review, settings: settings.clone(), failures, interrupted })
+}

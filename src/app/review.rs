@@ -1,0 +1,107 @@
+//! The program in one screen: collect → open the trees → run the engine → keep → deliver. Main function: [`review`].
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::deliver::{self, Delivered, Output};
+use super::error::AppError;
+use super::subject::{self, Subject, Surroundings};
+use crate::config::Flags;
+use crate::domain::event::{Event, EventSink, Stage};
+use crate::domain::request::ReviewRequest;
+use crate::domain::review::Review;
+use crate::domain::run::RunId;
+use crate::review::{RulesRun, by_rules};
+use crate::rules::Packs;
+use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::clock;
+
+/// One review to be made.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The question.
+    pub request: ReviewRequest,
+    /// What the command line says about settings.
+    pub flags: Flags,
+    /// The files to write.
+    pub outputs: Vec<Output>,
+}
+
+/// Reviews a change, keeps the run, and writes the files that were asked for.
+///
+/// An interrupt or a passed deadline during the review is no error: what was found is kept and delivered, marked incomplete.
+pub async fn review(
+    job: Job,
+    around: Surroundings,
+    events: Arc<dyn EventSink>,
+    cancel: Cancel,
+) -> Result<Delivered, AppError> {
+    let run = RunId::random();
+    let started = (clock::now(), Instant::now());
+
+    let Job { request, flags, outputs } = job;
+    let subject = {
+        let (around, events, cancel) = (around.clone(), Arc::clone(&events), cancel.clone());
+        stage(Stage::Collect, &events.clone(), move || subject::collect(&request, &flags, &around, &cancel, &*events)).await?
+    };
+    let settings = subject.settings.clone();
+
+    let review = {
+        let (events, subject) = (Arc::clone(&events), subject);
+        stage(Stage::Review, &events.clone(), move || engine(run, started, subject, &*events)).await?
+    };
+
+    stage(Stage::Deliver, &events, move || deliver::deliver(review, &settings, &outputs, &around, &cancel)).await
+}
+
+/// The engine that the settings ask for. The model's loop takes its place here; without a model the rules review.
+fn engine(
+    run: RunId,
+    started: (String, Instant),
+    subject: Subject,
+    events: &dyn EventSink,
+) -> Result<Review, AppError> {
+    let Subject { change, new, old, settings, cancel } = subject;
+    let packs = Packs::built_in()?;
+    Ok(by_rules(&RulesRun {
+        run,
+        change,
+        new,
+        old,
+        packs: &packs,
+        floor: settings.min_severity,
+        started,
+        cancel: &cancel,
+        events,
+    }))
+}
+
+/// Runs a stage away from the async threads, and says that it began.
+async fn stage<T: Send + 'static>(
+    stage: Stage,
+    events: &Arc<dyn EventSink>,
+    work: impl FnOnce() -> Result<T, AppError> + Send + 'static,
+) -> Result<T, AppError> {
+    events.emit(Event::Stage { stage });
+    tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken)?
+}
+
+/// Runs `work` until it ends, or until the second of two interrupts: the first asks it to stop and deliver what it has.
+///
+/// Work that cannot hear the first one (it waits for a pipe, say) is left behind when `grace` has passed.
+pub async fn interruptible<T>(
+    cancel: &Cancel,
+    grace: std::time::Duration,
+    work: impl Future<Output = Result<T, AppError>>,
+) -> Result<T, AppError> {
+    tokio::pin!(work);
+    tokio::select! {
+        ended = &mut work => return ended,
+        _ = tokio::signal::ctrl_c() => cancel.interrupt(),
+    }
+    tokio::select! {
+        ended = work => ended,
+        _ = tokio::signal::ctrl_c() => Err(AppError::Stopped(Stopped::Interrupted)),
+        () = tokio::time::sleep(grace) => Err(AppError::Stopped(Stopped::Interrupted)),
+    }
+}

@@ -1,0 +1,186 @@
+//! The flags of a review, and how they become a request.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Place;
+use crate::app::{Output, Overrides};
+use crate::domain::request::{PatchSource, Scope};
+use crate::present::PRESENTERS;
+
+/// Which change is reviewed. At most one scope; `--target` and `--head` go together.
+#[derive(Debug, Clone, Args)]
+pub(super) struct ScopeArgs {
+    /// Compare with this branch or commit [default: the remote's default branch]
+    #[arg(long, visible_alias = "target-branch", value_name = "REF")]
+    target: Option<String>,
+    /// Review this branch or commit instead of HEAD
+    #[arg(long, value_name = "REF", conflicts_with_all = ["commit", "range", "staged", "uncommitted", "diff"])]
+    head: Option<String>,
+    /// Review one commit (a merge: against its first parent)
+    #[arg(long, value_name = "REF", group = "scope", conflicts_with = "target")]
+    commit: Option<String>,
+    /// Review a range: A..B compares the two, A...B starts where they met
+    #[arg(long, value_name = "A..B", group = "scope", conflicts_with = "target", value_parser = parse_range)]
+    range: Option<(String, String, bool)>,
+    /// Review what is staged
+    #[arg(long, group = "scope", conflicts_with = "target")]
+    staged: bool,
+    /// Review what is on the disk but not committed, untracked files included
+    #[arg(long, group = "scope", conflicts_with = "target")]
+    uncommitted: bool,
+    /// Review a patch from a file, or from standard input with -
+    #[arg(long, value_name = "FILE|-", group = "scope", conflicts_with = "target")]
+    diff: Option<PathBuf>,
+}
+
+fn parse_range(text: &str) -> Result<(String, String, bool), String> {
+    let (from, to, three) = match text.split_once("...") {
+        Some((from, to)) => (from, to, true),
+        None => {
+            let (from, to) = text.split_once("..").ok_or("write A..B or A...B")?;
+            (from, to, false)
+        }
+    };
+    let or_head = |name: &str| if name.is_empty() { "HEAD".to_owned() } else { name.to_owned() };
+    Ok((or_head(from), or_head(to), three))
+}
+
+impl ScopeArgs {
+    pub(super) fn scope(self) -> Scope {
+        if let Some(commit) = self.commit {
+            Scope::Commit(commit)
+        } else if let Some((from, to, from_merge_base)) = self.range {
+            Scope::Range { from, to, from_merge_base }
+        } else if self.staged {
+            Scope::Staged
+        } else if self.uncommitted {
+            Scope::Uncommitted
+        } else if let Some(path) = self.diff {
+            Scope::Patch(if path.as_os_str() == "-" { PatchSource::Stdin } else { PatchSource::File(path) })
+        } else {
+            Scope::Branch { target: self.target, head: self.head }
+        }
+    }
+
+    /// The same scope with another head; only a branch has one to replace.
+    pub(super) fn scope_at(mut self, head: Option<String>) -> Scope {
+        if head.is_some() {
+            self.head = head;
+        }
+        self.scope()
+    }
+}
+
+/// What shapes the answer, whatever the scope.
+#[derive(Debug, Clone, Args)]
+pub(super) struct ShapeArgs {
+    /// Review and read only files that match; repeatable
+    #[arg(long, value_name = "GLOB")]
+    include: Vec<String>,
+    /// Neither review nor read files that match; repeatable
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+    /// Take the project's settings from the target tip, or from the disk
+    #[arg(long, value_name = "WHERE", value_parser = ["target", "worktree"], default_value = "target")]
+    settings: String,
+    /// Stop after this long, keeping what was found (90s, 20m)
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<String>,
+}
+
+impl ShapeArgs {
+    pub(super) fn settings_from_worktree(&self) -> bool {
+        self.settings == "worktree"
+    }
+}
+
+/// All flags of a review.
+#[derive(Debug, Clone, Args)]
+pub(super) struct ReviewArgs {
+    #[command(flatten)]
+    pub(super) place: Place,
+    #[command(flatten, next_help_heading = "What to review")]
+    pub(super) scope: ScopeArgs,
+    #[command(flatten, next_help_heading = "What to look for")]
+    pub(super) shape: ShapeArgs,
+    /// Name a model (PROVIDER/NAME); `none` reviews with the built-in rules
+    #[arg(long, value_name = "MODEL", conflicts_with = "no_model", help_heading = "What to look for")]
+    model: Option<String>,
+    /// Review with the built-in rules only
+    #[arg(long, help_heading = "What to look for")]
+    no_model: bool,
+    /// Count findings below this severity, but do not show them
+    #[arg(long, value_name = "SEVERITY", help_heading = "Output")]
+    min_severity: Option<String>,
+    /// Exit with 1 when there is a finding at or above this severity, shown or not
+    #[arg(long, value_name = "SEVERITY", help_heading = "Output")]
+    fail_on: Option<String>,
+    /// Print the review in this format [default: terminal]
+    #[arg(long, value_name = "FORMAT", value_parser = format_names(), help_heading = "Output")]
+    pub(super) format: Option<String>,
+    /// Also write the review to a file (json=review.json); repeatable
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_output, help_heading = "Output")]
+    pub(super) output: Vec<Output>,
+    /// Colour the output: auto, always or never
+    #[arg(long, visible_alias = "color", value_name = "WHEN", help_heading = "Output")]
+    pub(super) colour: Option<String>,
+    /// Say nothing on standard error but errors
+    #[arg(short, long, help_heading = "Output")]
+    pub(super) quiet: bool,
+}
+
+pub(super) fn format_names() -> clap::builder::PossibleValuesParser {
+    PRESENTERS.iter().map(|presenter| presenter.name).collect::<Vec<_>>().into()
+}
+
+fn parse_output(text: &str) -> Result<Output, String> {
+    let (format, file) = text.split_once('=').ok_or("write FORMAT=FILE, like json=review.json")?;
+    if !PRESENTERS.iter().any(|presenter| presenter.name == format) {
+        let names: Vec<_> = PRESENTERS.iter().map(|presenter| presenter.name).collect();
+        return Err(format!("no such format; there are {}", names.join(", ")));
+    }
+    if file.is_empty() {
+        return Err("the file name is empty".to_owned());
+    }
+    Ok(Output { format: format.to_owned(), file: PathBuf::from(file) })
+}
+
+impl ReviewArgs {
+    /// What the flags say about settings.
+    pub(super) fn overrides(&self) -> Overrides {
+        Overrides {
+            include: self.shape.include.clone(),
+            exclude: self.shape.exclude.clone(),
+            timeout: self.shape.timeout.clone(),
+            min_severity: self.min_severity.clone(),
+            fail_on: self.fail_on.clone(),
+            format: self.format.clone(),
+            colour: self.colour.clone(),
+            model: if self.no_model { Some("none".to_owned()) } else { self.model.clone() },
+            ..Overrides::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_written_with_two_dots_or_three() {
+        assert_eq!(parse_range("a..b"), Ok(("a".into(), "b".into(), false)));
+        assert_eq!(parse_range("a...b"), Ok(("a".into(), "b".into(), true)));
+        assert_eq!(parse_range("a.."), Ok(("a".into(), "HEAD".into(), false)));
+        assert!(parse_range("a").is_err());
+    }
+
+    #[test]
+    fn an_output_names_its_format() {
+        assert!(parse_output("json=x.json").is_ok());
+        assert!(parse_output("x.json").is_err());
+        assert!(parse_output("pdf=x").is_err());
+        assert!(parse_output("json=").is_err());
+    }
+}

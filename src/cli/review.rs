@@ -1,0 +1,65 @@
+//! `review` without a subcommand: make a review and show it.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::args::ReviewArgs;
+use super::console::Console;
+use crate::app::{self, AppError, Delivered, Job, Surroundings};
+use crate::config::Colour;
+use crate::domain::request::ReviewRequest;
+use crate::present::progress::Progress;
+use crate::present::{Links, PRESENTERS, RenderOptions};
+use crate::sys::cancel::Cancel;
+
+/// How long a stage may take to hear an interrupt before it is left behind.
+const GRACE: Duration = Duration::from_millis(1500);
+
+pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
+    let flags = args.overrides();
+    let request = ReviewRequest {
+        directory: args.place.directory,
+        settings_from_worktree: args.shape.settings_from_worktree(),
+        scope: args.scope.scope(),
+    };
+    let job = Job { request, flags, outputs: args.output };
+    let around = Surroundings::of_this_process()?;
+    let progress = Arc::new(if args.quiet { Progress::silent() } else { Progress::on_stderr() });
+    let cancel = Cancel::never();
+
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let work = app::review(job, around, progress.clone(), cancel.clone());
+    let ended = runtime.block_on(app::interruptible(&cancel, GRACE, work));
+    // A thread that waits for a pipe for ever must not keep the process.
+    runtime.shutdown_background();
+    progress.finish();
+    show(&ended?, args.quiet, console)
+}
+
+fn show(delivered: &Delivered, quiet: bool, console: &Console) -> Result<ExitCode, AppError> {
+    let settings = &delivered.settings;
+    let options = render_options(console, settings.colour, None);
+    if let Some(presenter) = PRESENTERS.iter().find(|presenter| presenter.name == settings.format) {
+        console.data(&(presenter.render)(&delivered.review, &options))?;
+    }
+    for failure in &delivered.failures {
+        console.say(&format!("review: error: {failure}"));
+    }
+    if delivered.interrupted && !quiet {
+        console.say(&format!("review: interrupted; what was found is kept: review show {}", delivered.review.id));
+    }
+    Ok(ExitCode::from(delivered.exit_code()))
+}
+
+/// What the terminal can do and the settings allow.
+pub(super) fn render_options(console: &Console, colour: Colour, root: Option<std::path::PathBuf>) -> RenderOptions {
+    RenderOptions {
+        width: console.width,
+        colour: console.colour(colour),
+        links: match root {
+            Some(root) if console.links(colour) => Links::Osc8 { root },
+            _ => Links::None,
+        },
+    }
+}

@@ -1,0 +1,41 @@
+//! `review list`, `review show` and `review prune`: looking back at kept runs.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::args::format_names;
+use super::console::Console;
+use super::review::render_options;
+use crate::app::{self, AppError, Surroundings};
+use crate::config::Colour;
+use crate::present::PRESENTERS;
+
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ShowArgs {
+    /// The id of a run, the beginning of one, or `last`
+    #[arg(default_value = "last")]
+    run: String,
+    /// The format
+    #[arg(long, value_name = "FORMAT", value_parser = format_names(), default_value = "terminal")]
+    format: String,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct PruneArgs {}
+
+pub(super) fn show(args: &ShowArgs, console: &Console) -> Result<ExitCode, AppError> {
+    let review = app::show(&Surroundings::of_this_process()?, &args.run)?;
+    let options = render_options(console, Colour::Auto, None);
+    if let Some(presenter) = PRESENTERS.iter().find(|presenter| presenter.name == args.format) {
+        console.data(&(presenter.render)(&review, &options))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

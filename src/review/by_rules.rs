@@ -1,0 +1,60 @@
+//! The engine that needs no model: the rule packs' claims, checked like anybody's. Main function: [`by_rules`].
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::draft::{Draft, Ending, Made};
+use crate::domain::change::ChangeSet;
+use crate::domain::event::EventSink;
+use crate::domain::finding::Severity;
+use crate::domain::review::{Engine, Review};
+use crate::domain::run::RunId;
+use crate::rules::{self, Packs, RulesInput};
+use crate::sys::cancel::Cancel;
+use crate::workspace::Workspace;
+
+/// What the rules engine needs.
+pub struct RulesRun<'a> {
+    /// The run that the review belongs to.
+    pub run: RunId,
+    /// What is reviewed.
+    pub change: Arc<ChangeSet>,
+    /// Its files after the change.
+    pub new: Arc<dyn Workspace>,
+    /// Its files before the change.
+    pub old: Arc<dyn Workspace>,
+    /// The rules.
+    pub packs: &'a Packs,
+    /// Findings below it are counted, not shown.
+    pub floor: Option<Severity>,
+    /// When the run began, RFC 3339 in UTC, and on the clock that measures how long it takes.
+    pub started: (String, Instant),
+    /// Asked in every loop.
+    pub cancel: &'a Cancel,
+    /// Hears of the progress.
+    pub events: &'a dyn EventSink,
+}
+
+/// Reviews a change with the rules alone. It never fails: whatever was not looked at is in the receipt and in the outcome.
+pub fn by_rules(run: &RulesRun<'_>) -> Review {
+    let (new, old) = (run.new.as_ref(), run.old.as_ref());
+    let report =
+        rules::run(&RulesInput { change: &run.change, new, old, packs: run.packs, cancel: run.cancel, events: run.events });
+
+    let mut draft = Draft::new(Arc::clone(&run.change));
+    for claim in &report.claims {
+        draft.report(claim, new, old);
+    }
+    draft.cover(report.files);
+    report.notes.into_iter().for_each(|note| draft.note(note));
+
+    let ending = report.stopped.map_or(Ending::Done, Ending::Stopped);
+    let made = Made {
+        run: run.run,
+        engine: Engine::Rules,
+        rules: Some(run.packs.hash().to_owned()),
+        started_at: run.started.0.clone(),
+        took_ms: u64::try_from(run.started.1.elapsed().as_millis()).unwrap_or(u64::MAX),
+    };
+    draft.finish(&ending, run.floor, None, made)
+}

@@ -1,0 +1,240 @@
+//! What an engine has so far, and the one place where it becomes a review. Main type: [`Draft`].
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::domain::change::{ChangeSet, FileChange};
+use crate::domain::claim::Claim;
+use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity, Verification};
+use crate::domain::review::{
+    Coverage, CoverageState, Engine, FileCoverage, Outcome, Provenance, Review, Section, Usage, Withheld,
+};
+use crate::domain::run::RunId;
+use crate::evidence::{self, Anchored};
+use crate::sys::cancel::Stopped;
+use crate::workspace::Workspace;
+
+/// How an engine ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// It said that it was done.
+    Done,
+    /// It was stopped.
+    Stopped(Stopped),
+}
+
+/// Findings and coverage as they grow during a review.
+#[derive(Debug)]
+pub struct Draft {
+    change: Arc<ChangeSet>,
+    findings: Vec<Finding>,
+    withheld: Vec<Withheld>,
+    sections: Vec<Section>,
+    files: Vec<FileCoverage>,
+    notes: Vec<String>,
+}
+
+/// Who made a review and when, for its provenance.
+#[derive(Debug, Clone)]
+pub struct Made {
+    /// The run.
+    pub run: RunId,
+    /// Which engine.
+    pub engine: Engine,
+    /// The hash of the rule packs.
+    pub rules: Option<String>,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// Wall time so far, in milliseconds.
+    pub took_ms: u64,
+}
+
+impl Draft {
+    /// An empty draft of a review of `change`.
+    pub fn new(change: Arc<ChangeSet>) -> Self {
+        let notes = change.omissions.iter().map(|omission| match &omission.path {
+            Some(path) => format!("{path}: {}", omission.reason),
+            None => omission.reason.clone(),
+        });
+        let notes = notes.collect();
+        Self { change, findings: Vec::new(), withheld: Vec::new(), sections: Vec::new(), files: Vec::new(), notes }
+    }
+
+    /// Checks a claim against the trees: it becomes a finding, or it is withheld and counted.
+    pub fn report(&mut self, claim: &Claim, new: &dyn Workspace, old: &dyn Workspace) {
+        match evidence::anchor(claim, &self.change, new, old) {
+            Ok(anchored) => self.keep(claim, anchored),
+            Err(rejection) => {
+                self.withheld.push(Withheld { title: claim.title.clone(), reason: rejection.to_string() });
+            }
+        }
+    }
+
+    fn keep(&mut self, claim: &Claim, anchored: Anchored) {
+        let same = |finding: &Finding| {
+            finding.origin == claim.origin
+                && finding.title == claim.title
+                && finding.anchors.first() == anchored.anchors.first()
+        };
+        if self.findings.iter().any(same) {
+            return;
+        }
+        let mut body = claim.body.clone();
+        if let Some((replacement, fault)) = &anchored.prose_suggestion {
+            body.push_str(&format!("\n\nA possible replacement ({fault}):\n\n{}", fenced(replacement)));
+        }
+        self.findings.push(Finding {
+            id: FindingId(String::new()),
+            fingerprint: anchored.fingerprint,
+            status: FindingStatus::New,
+            title: claim.title.clone(),
+            body,
+            severity: claim.severity,
+            category: claim.category,
+            confidence: claim.confidence,
+            anchors: anchored.anchors,
+            suggestion: anchored.suggestion,
+            verification: Verification::UNCHECKED,
+            origin: claim.origin.clone(),
+            guideline: None,
+        });
+    }
+
+    /// Records what became of the changed files.
+    pub fn cover(&mut self, files: Vec<FileCoverage>) {
+        self.files = files;
+    }
+
+    /// Adds a sentence to the receipt.
+    pub fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
+    /// Turns the draft into a review: floors applied, ids given, and the outcome computed from what was really seen.
+    pub fn finish(mut self, ending: &Ending, floor: Option<Severity>, summary: Option<String>, made: Made) -> Review {
+        let mut reasons = self.unseen();
+        if let Ending::Stopped(stopped) = ending {
+            reasons.insert(0, format!("the review was stopped: {stopped}"));
+        }
+        let reviewable = self.change.files.iter().filter(|file| file.reviewable()).count();
+        let seen = self.seen();
+        let outcome = match () {
+            () if reasons.is_empty() => Outcome::Complete,
+            () if reviewable > 0 && seen == 0 => Outcome::Failed,
+            () => Outcome::Incomplete,
+        };
+        let mut review = Review {
+            id: made.run,
+            outcome,
+            reasons,
+            summary: String::new(),
+            findings: std::mem::take(&mut self.findings),
+            sections: std::mem::take(&mut self.sections),
+            coverage: Coverage {
+                files: std::mem::take(&mut self.files),
+                withheld: std::mem::take(&mut self.withheld),
+                notes: std::mem::take(&mut self.notes),
+                ..Coverage::default()
+            },
+            provenance: provenance(made),
+            change: self.change,
+        };
+        review.sort_findings();
+        evidence::assign_ids(&mut review.findings);
+        // The floor comes after the ids: hiding a finding must not rename another.
+        review.coverage.below_floor = apply_floor(&mut review.findings, floor);
+        review.summary = summary.unwrap_or_else(|| plain_summary(&review));
+        review
+    }
+
+
+    fn seen(&self) -> usize {
+        let by_path: BTreeMap<_, _> = self.files.iter().map(|covered| (&covered.path, covered.state)).collect();
+        let seen = |file: &&FileChange| {
+            file.reviewable() && by_path.get(&file.path).is_some_and(|state| *state != CoverageState::Skipped)
+        };
+        self.change.files.iter().filter(seen).count()
+    }
+
+    /// Every reason why a hunk was not seen. The engine's own word is not enough: each reviewable file must be accounted for.
+    fn unseen(&self) -> Vec<String> {
+        let by_path: BTreeMap<_, _> = self.files.iter().map(|covered| (&covered.path, covered)).collect();
+        let mut missing = 0usize;
+        let mut reasons = Vec::new();
+        for file in self.change.files.iter().filter(|file| file.reviewable()) {
+            match by_path.get(&file.path) {
+                Some(covered) if covered.state != CoverageState::Skipped => {}
+                Some(covered) => {
+                    missing += 1;
+                    if missing <= 3 {
+                        let why = covered.reason.as_deref().unwrap_or("no reason was given");
+                        reasons.push(format!("{} was not reviewed: {why}", file.path));
+                    }
+                }
+                None => {
+                    missing += 1;
+                    if missing <= 3 {
+                        reasons.push(format!("{} was not reviewed", file.path));
+                    }
+                }
+            }
+        }
+        if missing > 3 {
+            reasons.push(format!("{} more files were not reviewed", missing - 3));
+        }
+        for omission in self.change.omissions.iter().filter(|omission| omission.unseen) {
+            reasons.push(match &omission.path {
+                Some(path) => format!("{path}: {}", omission.reason),
+                None => omission.reason.clone(),
+            });
+        }
+        reasons
+    }
+}
+
+fn provenance(made: Made) -> Provenance {
+    Provenance {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        engine: made.engine,
+        provider: None,
+        model: None,
+        prompts: None,
+        rules: made.rules,
+        started_at: made.started_at,
+        took_ms: made.took_ms,
+        turns: 0,
+        usage: Usage::default(),
+    }
+}
+
+fn apply_floor(findings: &mut Vec<Finding>, floor: Option<Severity>) -> BTreeMap<Severity, u32> {
+    let mut hidden = BTreeMap::new();
+    let Some(floor) = floor else { return hidden };
+    findings.retain(|finding| {
+        let shown = finding.severity <= floor;
+        if !shown {
+            *hidden.entry(finding.severity).or_default() += 1;
+        }
+        shown
+    });
+    hidden
+}
+
+fn plain_summary(review: &Review) -> String {
+    let count = review.findings.len();
+    let reviewed = review.coverage.files.iter().filter(|file| file.state != CoverageState::Skipped).count();
+    let files = format!("{reviewed} changed file{}", if reviewed == 1 { "" } else { "s" });
+    if count == 0 {
+        return format!("Nothing to report in {files}.");
+    }
+    let by_severity: Vec<String> =
+        review.by_severity().iter().map(|(severity, count)| format!("{count} {severity}")).collect();
+    format!("{count} finding{} in {files}: {}.", if count == 1 { "" } else { "s" }, by_severity.join(", "))
+}
+
+/// A fence longer than any run of backticks in the text.
+fn fenced(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}\n{}\n{fence}", text.trim_end_matches('\n'))
+}

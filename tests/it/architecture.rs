@@ -1,0 +1,290 @@
+//! The house rules that a compiler does not check: who may import whom, where big dependencies are named, how large a file gets.
+//!
+//! The sources are parsed, not searched: `use` groups, `super::` paths, re-exports and paths inside macros are all seen.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use syn::visit::{self, Visit};
+
+/// The layers, lowest first. Folders on one floor never meet. A new folder gets its floor here.
+const LAYERS: &[&[&str]] = &[
+    &["domain"],
+    &["sys"],
+    &["config", "git", "workspace", "syntax", "present", "store"],
+    &["evidence", "rules"],
+    &["tools"],
+    &["review"],
+    &["app"],
+    &["cli"],
+];
+
+/// From below, the rim sees only these (and `app`).
+const RIM: &[&str] = &["cli"];
+const SEEN_FROM_RIM: &[&str] = &["app", "config", "domain", "present", "tools"];
+
+/// Big dependencies and the folders (or files) that may name them.
+const BEHIND: &[(&str, &[&str])] = &[
+    ("git2", &["sys/repo.rs", "git"]),
+    ("ast_grep_core", &["syntax"]),
+    ("ast_grep_config", &["syntax"]),
+    ("ast_grep_language", &["syntax"]),
+    ("tree_sitter", &["syntax"]),
+    ("gix_attributes", &["git"]),
+    ("chardetng", &["sys/charset.rs"]),
+    ("encoding_rs", &["sys/charset.rs"]),
+    ("jiff", &["sys/clock.rs", "config"]),
+    ("indicatif", &["present"]),
+    ("schemars", &["domain", "present", "tools"]),
+    ("tokio", &["app", "cli", "main.rs"]),
+    ("clap", &["cli", "main.rs"]),
+];
+
+/// Lines a file may have before its tests; a longer one stands here with its reason.
+const LONGEST: usize = 400;
+const LONGER: &[(&str, &str)] = &[];
+
+#[test]
+fn imports_point_down_and_siblings_never_meet() {
+    let mut faults = String::new();
+    for file in sources() {
+        let Some(from) = file.folder() else { continue };
+        let floor = floor_of(&from).unwrap_or_else(|| panic!("{from} has no floor in LAYERS"));
+        for import in file.imports() {
+            let Some(to) = import.path.first().filter(|first| **first != from && is_folder(first)) else { continue };
+            let below = floor_of(to).unwrap_or_else(|| panic!("{to} has no floor in LAYERS"));
+            let fault = if below >= floor {
+                "does not point down"
+            } else if RIM.contains(&from.as_str()) && !SEEN_FROM_RIM.contains(&to.as_str()) {
+                "is not for the rim: go through app"
+            } else {
+                continue;
+            };
+            let _ = writeln!(faults, "src/{}:{}: {from} -> {to} {fault}", file.name, import.line);
+        }
+    }
+    assert!(faults.is_empty(), "\n{faults}");
+}
+
+#[test]
+fn big_dependencies_stay_behind_one_door() {
+    let mut faults = String::new();
+    for file in sources() {
+        for (line, name) in file.crates_named() {
+            let Some((_, allowed)) = BEHIND.iter().find(|(dependency, _)| *dependency == name) else { continue };
+            if !allowed.iter().any(|place| file.name == *place || file.name.starts_with(&format!("{place}/"))) {
+                let _ = writeln!(faults, "src/{}:{line}: {name} belongs behind {allowed:?}", file.name);
+            }
+        }
+    }
+    assert!(faults.is_empty(), "\n{faults}");
+}
+
+#[test]
+fn every_file_says_what_lives_in_it_and_stays_small() {
+    let mut faults = String::new();
+    for file in sources() {
+        if !file.text.starts_with("//!") {
+            let _ = writeln!(faults, "src/{}: no module docs", file.name);
+        }
+        let code = file.text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default().lines().count();
+        if code > LONGEST && !LONGER.iter().any(|(name, _)| *name == file.name) {
+            let _ = writeln!(faults, "src/{}: {code} lines before its tests; split it by subject", file.name);
+        }
+    }
+    assert!(faults.is_empty(), "\n{faults}");
+}
+
+#[test]
+fn the_detector_sees_every_way_to_import() {
+    let seen = |name: &str, code: &str| -> Vec<String> {
+        let file = Source { name: name.to_owned(), text: code.to_owned() };
+        file.imports().into_iter().map(|import| import.path.join("::")).collect()
+    };
+    assert_eq!(seen("git/a.rs", "use crate::{app::x, cli};"), ["app::x", "cli"]);
+    assert_eq!(seen("git/a.rs", "pub use super::super::app::y;"), ["app::y"]);
+    assert_eq!(seen("git/mod.rs", "use super::app as renamed;"), ["app"]);
+    assert_eq!(seen("git/a.rs", "mod tests { use super::super::super::cli::*; }"), ["cli"]);
+    assert_eq!(seen("git/a.rs", "fn f() { crate::app::go(); vec![crate::cli::X] }"), ["app::go", "cli::X"]);
+}
+
+struct Source {
+    name: String,
+    text: String,
+}
+
+struct Import {
+    path: Vec<String>,
+    line: usize,
+}
+
+fn sources() -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = BTreeMap::new();
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a source folder") {
+            let path: PathBuf = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(&root).expect("below src").to_string_lossy().replace('\\', "/");
+                found.insert(name, std::fs::read_to_string(&path).expect("a source file"));
+            }
+        }
+    }
+    assert!(found.len() > 20, "the sources were not found");
+    found.into_iter().map(|(name, text)| Source { name, text }).collect()
+}
+
+fn floor_of(folder: &str) -> Option<usize> {
+    LAYERS.iter().position(|floor| floor.contains(&folder))
+}
+
+fn is_folder(name: &str) -> bool {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(name).is_dir()
+}
+
+impl Source {
+    /// The folder directly under `src`; none for `lib.rs` and `main.rs`.
+    fn folder(&self) -> Option<String> {
+        self.name.split_once('/').map(|(folder, _)| folder.to_owned())
+    }
+
+    fn module(&self) -> Vec<String> {
+        let path = self.name.trim_end_matches(".rs");
+        let mut module: Vec<String> = path.split('/').map(str::to_owned).collect();
+        if module.last().is_some_and(|last| last == "mod" || last == "lib" || last == "main") {
+            module.pop();
+        }
+        module
+    }
+
+    fn parsed(&self) -> syn::File {
+        syn::parse_file(&self.text).unwrap_or_else(|error| panic!("src/{}: {error}", self.name))
+    }
+
+    fn imports(&self) -> Vec<Import> {
+        let mut seen = Seen { module: self.module(), imports: Vec::new(), crates: Vec::new() };
+        seen.visit_file(&self.parsed());
+        seen.imports
+    }
+
+    fn crates_named(&self) -> Vec<(usize, String)> {
+        let mut seen = Seen { module: self.module(), imports: Vec::new(), crates: Vec::new() };
+        seen.visit_file(&self.parsed());
+        seen.crates
+    }
+}
+
+struct Seen {
+    module: Vec<String>,
+    imports: Vec<Import>,
+    crates: Vec<(usize, String)>,
+}
+
+impl Seen {
+    /// Resolves `crate::`, `self::` and `super::` against the module; anything else may name a crate.
+    fn name(&mut self, segments: &[String], span: Span) {
+        let line = span.start().line;
+        let mut base = self.module.clone();
+        let mut rest = segments;
+        match rest.first().map(String::as_str) {
+            Some("crate") => {
+                base.clear();
+                rest = &rest[1..];
+            }
+            Some("self") => rest = &rest[1..],
+            Some("super") => {}
+            Some(first) => {
+                self.crates.push((line, first.to_owned()));
+                return;
+            }
+            None => return,
+        }
+        while rest.first().is_some_and(|segment| segment == "super") {
+            base.pop();
+            rest = &rest[1..];
+        }
+        let path: Vec<String> = base.into_iter().chain(rest.iter().cloned()).collect();
+        if !path.is_empty() {
+            self.imports.push(Import { path, line });
+        }
+    }
+
+    fn use_tree(&mut self, prefix: &[String], tree: &syn::UseTree) {
+        let with = |ident: &syn::Ident| prefix.iter().cloned().chain([ident.to_string()]).collect::<Vec<_>>();
+        match tree {
+            syn::UseTree::Path(path) => self.use_tree(&with(&path.ident), &path.tree),
+            syn::UseTree::Name(name) => self.name(&with(&name.ident), name.ident.span()),
+            syn::UseTree::Rename(name) => self.name(&with(&name.ident), name.ident.span()),
+            syn::UseTree::Glob(glob) => self.name(prefix, glob.star_token.spans[0]),
+            syn::UseTree::Group(group) => group.items.iter().for_each(|item| self.use_tree(prefix, item)),
+        }
+    }
+
+    fn tokens(&mut self, tokens: TokenStream) {
+        let mut path: Vec<String> = Vec::new();
+        let mut start = Span::call_site();
+        let mut colons = 0;
+        for token in tokens {
+            match token {
+                TokenTree::Ident(ident) if path.is_empty() || colons == 2 => {
+                    if path.is_empty() {
+                        start = ident.span();
+                    }
+                    path.push(ident.to_string());
+                    colons = 0;
+                }
+                TokenTree::Punct(punct) if punct.as_char() == ':' && !path.is_empty() => colons += 1,
+                other => {
+                    self.end_of_path(&mut path, start);
+                    colons = 0;
+                    match other {
+                        TokenTree::Group(group) => self.tokens(group.stream()),
+                        TokenTree::Ident(ident) => {
+                            start = ident.span();
+                            path.push(ident.to_string());
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        self.end_of_path(&mut path, start);
+    }
+
+    fn end_of_path(&mut self, path: &mut Vec<String>, start: Span) {
+        if path.len() > 1 {
+            self.name(path, start);
+        }
+        path.clear();
+    }
+}
+
+impl<'ast> Visit<'ast> for Seen {
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        self.use_tree(&[], &item.tree);
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        self.module.push(item.ident.to_string());
+        visit::visit_item_mod(self, item);
+        self.module.pop();
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        if path.segments.len() > 1 {
+            let segments: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+            self.name(&segments, path.segments[0].ident.span());
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, item: &'ast syn::Macro) {
+        self.visit_path(&item.path);
+        self.tokens(item.tokens.clone());
+    }
+}
