@@ -8,6 +8,7 @@ pub mod claim;
 pub mod event;
 pub mod finding;
 pub mod id;
+pub mod known;
 pub mod path;
 pub mod place;
 pub mod request;
