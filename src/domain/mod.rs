@@ -6,8 +6,10 @@
 pub mod change;
 pub mod claim;
 pub mod event;
+pub mod filter;
 pub mod finding;
 pub mod id;
+pub mod known;
 pub mod path;
 pub mod place;
 pub mod request;

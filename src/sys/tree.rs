@@ -1,4 +1,4 @@
-//! Raw tree objects: parse, find, walk in path order, compare. Main types: [`RawEntry`], [`TreeWalk`].
+//! Raw tree objects: parse, find, walk in path order, compare. Main types: [`RawEntry`], [`TreeWalk`], [`TreeCursor`].
 //!
 //! libgit2's own tree entries allocate one by one; listing a revision of fifteen thousand files was a third slower with them than
 //! `git ls-tree`. The format is in git's `tree.c`: octal mode, space, name, NUL, 20 bytes of id.
@@ -33,18 +33,25 @@ pub fn entries(data: &[u8]) -> Option<Vec<RawEntry<'_>>> {
     let mut rest = data;
     let mut found = Vec::with_capacity(data.len() / 40);
     while !rest.is_empty() {
-        let space = memchr::memchr(b' ', rest)?;
-        let mode = rest[..space].iter().try_fold(0u32, |value, digit| match digit {
-            b'0'..=b'7' => Some(value.checked_mul(8)? + u32::from(digit - b'0')),
-            _ => None,
-        })?;
-        let after = &rest[space + 1..];
-        let nul = memchr::memchr(0, after)?;
-        let id = after.get(nul + 1..nul + 21)?;
-        found.push(RawEntry { mode: file_mode(mode), name: &after[..nul], id: ObjectId::new(id.try_into().ok()?) });
-        rest = &after[nul + 21..];
+        let (entry, length) = first_entry(rest)?;
+        found.push(entry);
+        rest = &rest[length..];
     }
     Some(found)
+}
+
+/// The entry that `rest` begins with, and how many bytes it takes.
+fn first_entry(rest: &[u8]) -> Option<(RawEntry<'_>, usize)> {
+    let space = memchr::memchr(b' ', rest)?;
+    let mode = rest[..space].iter().try_fold(0u32, |value, digit| match digit {
+        b'0'..=b'7' => Some(value.checked_mul(8)? + u32::from(digit - b'0')),
+        _ => None,
+    })?;
+    let after = &rest[space + 1..];
+    let nul = memchr::memchr(0, after)?;
+    let id = after.get(nul + 1..nul + 21)?;
+    let entry = RawEntry { mode: file_mode(mode), name: &after[..nul], id: ObjectId::new(id.try_into().ok()?) };
+    Some((entry, space + 1 + nul + 21))
 }
 
 /// `None` for a folder. Odd modes that old tools wrote (100664) are plain files, as git reads them.
@@ -82,8 +89,27 @@ pub struct TreeFile {
 /// Walks the files of a tree in path order, reading a folder only when the walk gets there.
 pub struct TreeWalk<'r> {
     repo: &'r Repo,
+    cursor: TreeCursor,
+}
+
+/// A place in the walk of a tree, free of the handle that reads it: any handle of the repository takes it further.
+pub struct TreeCursor {
+    root: TreeId,
+    prefix: usize,
+    begun: bool,
     stack: Vec<Level>,
     path: Vec<u8>,
+}
+
+/// A file that a [`TreeCursor`] stands at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TreeStep<'c> {
+    /// Its full path.
+    pub path: &'c [u8],
+    /// What it is.
+    pub mode: FileMode,
+    /// Its id (a commit for a submodule).
+    pub id: BlobId,
 }
 
 struct Level {
@@ -92,48 +118,65 @@ struct Level {
     prefix: usize,
 }
 
-impl<'r> TreeWalk<'r> {
+impl TreeCursor {
     /// A walk of `root`, whose paths begin with `prefix` (empty, or ending in `/`).
-    pub fn new(repo: &'r Repo, root: TreeId, prefix: &[u8]) -> Result<Self, RepoError> {
-        let data = repo.tree(root)?;
-        Ok(Self { repo, stack: vec![Level { data, at: 0, prefix: prefix.len() }], path: prefix.to_vec() })
+    pub fn new(root: TreeId, prefix: &[u8]) -> Self {
+        Self { root, prefix: prefix.len(), begun: false, stack: Vec::new(), path: prefix.to_vec() }
     }
 
-    fn step(&mut self) -> Option<Result<TreeFile, RepoError>> {
+    /// The next file. After an error it stands where it stood: asking again tries the same tree again.
+    pub fn step(&mut self, repo: &Repo) -> Result<Option<TreeStep<'_>>, RepoError> {
+        if !self.begun {
+            self.stack.push(Level { data: repo.tree(self.root)?, at: 0, prefix: self.prefix });
+            self.begun = true;
+        }
         loop {
-            let level = self.stack.last_mut()?;
+            let Some(level) = self.stack.last_mut() else { return Ok(None) };
             let rest = &level.data[level.at..];
             if rest.is_empty() {
                 self.stack.pop();
                 continue;
             }
-            let Some((entry, length)) = first_entry(rest) else {
-                self.stack.clear();
-                return Some(Err(RepoError::Git("a tree object is damaged; run `git fsck`".to_owned())));
-            };
-            level.at += length;
+            let damaged = || RepoError::Git("a tree object is damaged; run `git fsck`".to_owned());
+            let (entry, length) = first_entry(rest).ok_or_else(damaged)?;
             self.path.truncate(level.prefix);
             self.path.extend_from_slice(entry.name);
-            match entry.mode {
-                Some(mode) => return Some(Ok(TreeFile { path: self.path.clone(), mode, id: BlobId(entry.id) })),
+            let (mode, id) = (entry.mode, entry.id);
+            match mode {
+                Some(mode) => {
+                    level.at += length;
+                    return Ok(Some(TreeStep { path: &self.path, mode, id: BlobId(id) }));
+                }
                 None => {
-                    let id = TreeId(entry.id);
+                    let data = repo.tree(TreeId(id))?;
+                    level.at += length;
                     self.path.push(b'/');
-                    match self.repo.tree(id) {
-                        Ok(data) => self.stack.push(Level { data, at: 0, prefix: self.path.len() }),
-                        Err(error) => return Some(Err(error)),
-                    }
+                    self.stack.push(Level { data, at: 0, prefix: self.path.len() });
                 }
             }
         }
     }
 }
 
-fn first_entry(rest: &[u8]) -> Option<(RawEntry<'_>, usize)> {
-    let nul = memchr::memchr(0, rest)?;
-    let length = nul + 21;
-    let one = entries(rest.get(..length)?)?;
-    Some((*one.first()?, length))
+impl<'r> TreeWalk<'r> {
+    /// A walk of `root`, whose paths begin with `prefix` (empty, or ending in `/`).
+    pub fn new(repo: &'r Repo, root: TreeId, prefix: &[u8]) -> Result<Self, RepoError> {
+        let mut cursor = TreeCursor::new(root, prefix);
+        cursor.stack.push(Level { data: repo.tree(root)?, at: 0, prefix: prefix.len() });
+        cursor.begun = true;
+        Ok(Self { repo, cursor })
+    }
+
+    fn step(&mut self) -> Option<Result<TreeFile, RepoError>> {
+        let found = match self.cursor.step(self.repo) {
+            Ok(found) => found.map(|step| TreeFile { path: step.path.to_vec(), mode: step.mode, id: step.id }).map(Ok),
+            Err(error) => Some(Err(error)),
+        };
+        if matches!(found, Some(Err(_))) {
+            self.cursor.stack.clear();
+        }
+        found
+    }
 }
 
 impl Iterator for TreeWalk<'_> {

@@ -2,16 +2,33 @@
 //!
 //! Main type: the trait [`Workspace`]. Nothing outside the tree is reachable through it. What a model may ask of it belongs in `tools`.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::domain::change::FileMode;
+use crate::domain::change::{FileMode, Omission};
+use crate::domain::filter::PathFilter;
 use crate::domain::id::BlobId;
+use crate::domain::known::KnownFile;
 use crate::domain::path::{PathError, RepoPath};
+use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::text::FileText;
 use crate::sys::cancel::{Cancel, Stopped};
-use crate::sys::repo::RepoError;
+use crate::sys::repo::{RepoError, RepoPool};
 
+mod catalogue;
+mod content;
+mod index;
+mod lookup;
 pub mod memory;
+mod near;
+mod object_db;
+pub mod patch_only;
+mod search;
+mod worktree;
+
+pub use content::READ_LIMIT;
+pub use near::near;
+pub use search::{FileHits, Hits, Pattern, PatternError, Query};
 
 /// One file of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +73,9 @@ pub enum WorkspaceError {
     /// `--include`/`--exclude` leave it out.
     #[error("{0} is excluded by --include/--exclude or the project's settings")]
     Excluded(RepoPath),
+    /// Git ignores it, so it is no part of the tree.
+    #[error("{0} is ignored by git, so it is not part of the reviewed tree")]
+    Ignored(RepoPath),
     /// The path is not one of this tree.
     #[error(transparent)]
     Path(#[from] PathError),
@@ -83,4 +103,47 @@ pub trait Workspace: Send + Sync {
 
     /// The text of a file, decoded and masked. A link reads as the place it points to.
     fn read(&self, path: &RepoPath) -> Result<Arc<FileText>, WorkspaceError>;
+
+    /// Searches the masked text of all plain files that are not binary, in path order.
+    fn search(&self, query: &Query<'_>, cancel: &Cancel) -> Result<Hits, WorkspaceError> {
+        search::one_by_one(&self.files(cancel)?, |path| self.read(path), query, cancel)
+    }
+
+    /// Shows each file in path order, listing only as far as `each` wants to see.
+    fn visit(
+        &self,
+        cancel: &Cancel,
+        each: &mut dyn FnMut(&RepoPath, FileMode) -> ControlFlow<()>,
+    ) -> Result<(), WorkspaceError> {
+        let files = self.files(cancel)?;
+        let _ = files.iter().try_for_each(|file| each(&file.path, file.mode));
+        Ok(())
+    }
+
+    /// What is not listed or not readable, as far as it is known by now; for the receipt.
+    fn omissions(&self) -> Vec<Omission> {
+        Vec::new()
+    }
+}
+
+/// Opens the tree at `at`. `known` is what a patch shows, of which `side` is taken; all other trees need the repository.
+pub fn open(
+    pool: Option<&RepoPool>,
+    at: WorkspaceAt,
+    side: Side,
+    known: &[KnownFile],
+    filter: PathFilter,
+) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+    let needed = || pool.ok_or_else(|| RepoError::Git("there is no repository to read files from".to_owned()));
+    Ok(match at {
+        WorkspaceAt::Revision(commit) => {
+            let pool = needed()?;
+            let root = pool.take()?.tree_of(commit)?;
+            Arc::new(object_db::ObjectDb::at_tree(pool.clone(), root, filter))
+        }
+        WorkspaceAt::Index => Arc::new(index::open(needed()?, filter)?),
+        WorkspaceAt::Worktree => Arc::new(worktree::Worktree::open(needed()?, filter)?),
+        WorkspaceAt::PatchOnly => Arc::new(patch_only::PatchOnly::new(known, side, filter)),
+        WorkspaceAt::Empty => Arc::new(memory::Memory::default()),
+    })
 }

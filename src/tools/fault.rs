@@ -1,0 +1,141 @@
+//! Errors as messages a model can act on. Main type: [`ToolFault`].
+
+use std::io;
+
+use serde_json::{Map, Value};
+
+use crate::domain::path::{PathError, RepoPath};
+use crate::sys::cancel::Stopped;
+use crate::workspace::WorkspaceError;
+
+/// What kind of thing went wrong; the words are part of what models are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// No such file or folder.
+    FileNotFound,
+    /// Lines or hunks that do not exist.
+    InvalidRange,
+    /// It is there and has no text.
+    NotText,
+    /// The settings or git's ignore rules leave it out.
+    Excluded,
+    /// The path leads out of the reviewed tree.
+    RefusedPath,
+    /// It is too large to read.
+    TooLarge,
+    /// The repository failed.
+    GitFailure,
+    /// The disk failed.
+    DiskFailure,
+    /// The disk does not allow it.
+    Permission,
+    /// The input does not fit the schema, or makes no sense.
+    InvalidInput,
+    /// There is no such tool.
+    UnknownTool,
+    /// The run was stopped.
+    Stopped,
+}
+
+impl ErrorKind {
+    /// The word in the answer.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::FileNotFound => "file_not_found",
+            Self::InvalidRange => "invalid_range",
+            Self::NotText => "not_text",
+            Self::Excluded => "excluded",
+            Self::RefusedPath => "refused_path",
+            Self::TooLarge => "too_large",
+            Self::GitFailure => "git_failure",
+            Self::DiskFailure => "disk_failure",
+            Self::Permission => "permission",
+            Self::InvalidInput => "invalid_input",
+            Self::UnknownTool => "unknown_tool",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+/// An error of a tool.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolFault {
+    /// What kind.
+    pub kind: ErrorKind,
+    /// What happened and what to do, one or two sentences.
+    pub message: String,
+    /// Names like the one that was asked for.
+    pub near: Vec<String>,
+    /// How many lines or hunks there are, for an invalid range: the name of the field and the number.
+    pub length: Option<(&'static str, u64)>,
+}
+
+impl ToolFault {
+    /// An error without particulars.
+    pub(super) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), near: Vec::new(), length: None }
+    }
+
+    /// Nothing is there; `near` are names like it.
+    pub(super) fn not_found(message: impl Into<String>, near: &[RepoPath]) -> Self {
+        let near = near.iter().map(|path| path.spelled().into_owned()).collect();
+        Self { kind: ErrorKind::FileNotFound, message: message.into(), near, length: None }
+    }
+
+    /// A range outside of what there is.
+    pub(super) fn range(message: impl Into<String>, field: &'static str, length: u64) -> Self {
+        Self { length: Some((field, length)), ..Self::new(ErrorKind::InvalidRange, message) }
+    }
+
+    /// As the model sees it.
+    pub fn to_json(&self) -> Value {
+        let mut error = Map::new();
+        error.insert("kind".to_owned(), self.kind.word().into());
+        error.insert("message".to_owned(), self.message.clone().into());
+        if !self.near.is_empty() {
+            error.insert("near".to_owned(), self.near.clone().into());
+        }
+        if let Some((field, length)) = self.length {
+            error.insert(field.to_owned(), length.into());
+        }
+        Value::Object(Map::from_iter([("error".to_owned(), Value::Object(error))]))
+    }
+}
+
+impl From<PathError> for ToolFault {
+    fn from(error: PathError) -> Self {
+        let kind = match error {
+            PathError::Absolute | PathError::Leaves | PathError::GitFolder => ErrorKind::RefusedPath,
+            PathError::Empty | PathError::Malformed | PathError::BadQuoting => ErrorKind::InvalidInput,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+impl From<Stopped> for ToolFault {
+    fn from(stopped: Stopped) -> Self {
+        Self::new(ErrorKind::Stopped, stopped.to_string())
+    }
+}
+
+impl From<WorkspaceError> for ToolFault {
+    fn from(error: WorkspaceError) -> Self {
+        let message = error.to_string();
+        let kind = match error {
+            WorkspaceError::NotFound { near, .. } => return Self::not_found(message, &near),
+            WorkspaceError::Path(error) => return error.into(),
+            WorkspaceError::NotText { .. } => ErrorKind::NotText,
+            WorkspaceError::TooLarge { .. } => ErrorKind::TooLarge,
+            WorkspaceError::Excluded(_) | WorkspaceError::Ignored(_) => ErrorKind::Excluded,
+            WorkspaceError::Repo(_) => ErrorKind::GitFailure,
+            WorkspaceError::Disk { source, .. } => match source.kind() {
+                io::ErrorKind::PermissionDenied => ErrorKind::Permission,
+                io::ErrorKind::NotFound => ErrorKind::FileNotFound,
+                _ => ErrorKind::DiskFailure,
+            },
+            WorkspaceError::Stopped(_) => ErrorKind::Stopped,
+        };
+        Self::new(kind, message)
+    }
+}

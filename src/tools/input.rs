@@ -1,0 +1,148 @@
+//! Inputs as models write them: numbers in quotes are numbers, `null` is as good as nothing. Schemas as models read them.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, Error as _};
+use serde_json::Value;
+
+use super::fault::{ErrorKind, ToolFault};
+use crate::domain::path::RepoPath;
+use crate::domain::place::Side;
+use crate::workspace::WorkspaceError;
+
+/// A side, with a schema that every provider understands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum WhichSide {
+    Old,
+    #[default]
+    New,
+}
+
+impl From<WhichSide> for Side {
+    fn from(side: WhichSide) -> Self {
+        match side {
+            WhichSide::Old => Self::Old,
+            WhichSide::New => Self::New,
+        }
+    }
+}
+
+/// Reads an optional number: `12`, `12.0`, `"12"`; nothing for `null` and for an empty string.
+pub(super) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let bad = || D::Error::custom(format!("{value} is not a whole number from 0 up"));
+    let number = match &value {
+        Value::Null => return Ok(None),
+        Value::String(text) if text.trim().is_empty() => return Ok(None),
+        Value::String(text) => text.trim().parse::<u64>().map_err(|_| bad())?,
+        Value::Number(number) => match (number.as_u64(), number.as_f64()) {
+            (Some(whole), _) => whole,
+            // A whole number that was written with a point.
+            (None, Some(float)) if float >= 0.0 && float.fract() == 0.0 => {
+                format!("{float:.0}").parse::<u64>().unwrap_or(u64::MAX)
+            }
+            _ => return Err(bad()),
+        },
+        Value::Bool(_) | Value::Array(_) | Value::Object(_) => return Err(bad()),
+    };
+    Ok(Some(u32::try_from(number).unwrap_or(u32::MAX)))
+}
+
+/// Reads an optional text; `null` and white space are nothing.
+pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.filter(|text| !text.trim().is_empty()))
+}
+
+/// Reads a side; `null` is the new one.
+pub(super) fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<WhichSide, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// The input of a tool, or what is wrong with it and which fields there are.
+pub(super) fn parse<T: DeserializeOwned + JsonSchema>(input: Value) -> Result<T, ToolFault> {
+    // Some models write the object into a string.
+    let input = match input {
+        Value::String(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        Value::Null => Value::Object(serde_json::Map::new()),
+        other => other,
+    };
+    serde_json::from_value(input).map_err(|error| {
+        let schema = schema::<T>();
+        let names = schema["properties"].as_object().map(|fields| fields.keys().cloned().collect::<Vec<_>>());
+        let names = names.unwrap_or_default().join(", ");
+        ToolFault::new(ErrorKind::InvalidInput, format!("invalid input: {error}. The fields are: {names}"))
+    })
+}
+
+/// The schema of an input: self-contained, and without the marks that only some providers accept.
+pub(super) fn schema<T: JsonSchema>() -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.meta_schema = None;
+    settings.inline_subschemas = true;
+    let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<T>().to_value();
+    plain(&mut schema);
+    schema
+}
+
+fn plain(schema: &mut Value) {
+    let Value::Object(fields) = schema else { return };
+    fields.shift_remove("title");
+    fields.shift_remove("format");
+    if let Some(Value::Object(properties)) = fields.get_mut("properties") {
+        properties.values_mut().for_each(plain);
+    }
+}
+
+/// The path of a file, with the spelling that was given in the error.
+pub(super) fn file_path(given: &str) -> Result<RepoPath, ToolFault> {
+    RepoPath::parse(given.trim()).map_err(|error| {
+        let fault = ToolFault::from(WorkspaceError::from(error));
+        ToolFault { message: format!("{given:?}: {}", fault.message), ..fault }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Sample {
+        #[serde(default, deserialize_with = "number")]
+        #[schemars(with = "u32")]
+        count: Option<u32>,
+    }
+
+    #[test]
+    fn numbers_are_read_as_models_write_them() {
+        for (given, read) in [
+            (json!(12), Some(12)),
+            (json!("12"), Some(12)),
+            (json!(" 12 "), Some(12)),
+            (json!(12.0), Some(12)),
+            (json!(null), None),
+            (json!(""), None),
+            (json!(99_999_999_999_u64), Some(u32::MAX)),
+        ] {
+            let sample: Sample = parse(json!({ "count": given })).unwrap();
+            assert_eq!(sample.count, read, "{given}");
+        }
+        for bad in [json!(-1), json!(1.5), json!("x"), json!([1]), json!(true)] {
+            assert!(parse::<Sample>(json!({ "count": bad })).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_field_is_named_with_those_there_are() {
+        let fault = parse::<Sample>(json!({ "cuont": 1 })).unwrap_err();
+        assert!(fault.message.contains("cuont") && fault.message.contains("count"), "{fault}");
+    }
+
+    #[test]
+    fn an_object_inside_a_string_is_read() {
+        assert_eq!(parse::<Sample>(json!("{\"count\": 3}")).unwrap().count, Some(3));
+    }
+}

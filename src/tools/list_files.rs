@@ -1,0 +1,165 @@
+//! `list_files`: the paths of the reviewed tree.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::ToolSpec;
+use super::fault::{ErrorKind, ToolFault};
+use super::fit::{Room, json_length};
+use super::input;
+use super::outcome::{Cut, NextCall, Reply};
+use super::toolbox::ToolContext;
+use crate::domain::change::FileMode;
+use crate::domain::filter::PathFilter;
+use crate::domain::path::RepoPath;
+use crate::workspace::{TreeEntry, near};
+
+const NAME: &str = "list_files";
+
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    name: NAME,
+    description: "Lists the files of the reviewed tree (after the change) under a folder, at any depth, sorted, as paths relative to the repository root. \
+        One answer shows up to 500 paths; when there are more, `next` is the call that goes on.",
+    schema: input::schema::<Input>,
+    call,
+};
+
+/// What to list.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// Folder, relative to the repository root. Default: ".", the root.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    directory: Option<String>,
+    /// Only paths that match this glob: `*.rs` at any depth, `src/**/*.rs` from the root or from the folder.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    pattern: Option<String>,
+    /// How many paths to leave out from the beginning. Default: 0.
+    #[serde(default, deserialize_with = "input::number")]
+    #[schemars(with = "u32")]
+    skip: Option<u32>,
+}
+
+/// What a listing met.
+#[derive(Default)]
+struct Listing {
+    files: Vec<Value>,
+    /// How many match.
+    total: usize,
+    /// Whether there was anything under the folder.
+    any: bool,
+    full: bool,
+}
+
+fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
+    let input: Input = input::parse(input)?;
+    let folder = folder(input.directory.as_deref().unwrap_or("."))?;
+    let glob = input.pattern.as_ref().map(|glob| PathFilter::new(std::slice::from_ref(glob), &[]));
+    let glob =
+        glob.transpose().map_err(|error| ToolFault::new(ErrorKind::InvalidInput, format!("pattern: {error}")))?;
+    let listing = list(context, folder.as_ref(), glob.as_ref(), input.skip.unwrap_or(0) as usize)?;
+    if let (false, Some(folder)) = (listing.any, &folder) {
+        return Err(missing(context, folder)?);
+    }
+    let skip = input.skip.unwrap_or(0) as usize;
+    let (shown, total) = (listing.files.len(), listing.total);
+    let spelled = folder.as_ref().map_or_else(|| ".".into(), |folder| folder.spelled());
+    let mut reply = Reply::default();
+    reply.set("directory", spelled.clone());
+    reply.set("files", listing.files);
+    reply.set("total", total);
+    reply.set("truncated", skip + shown < total);
+    if skip + shown < total {
+        let mut next = json!({ "directory": spelled });
+        if let Some(pattern) = &input.pattern {
+            next["pattern"] = pattern.clone().into();
+        }
+        next["skip"] = (skip + shown).into();
+        let what = format!(
+            "Paths {}-{} of {total} are shown; `next` is the call that goes on, or narrow the listing with directory or pattern.",
+            skip + 1,
+            skip + shown
+        );
+        reply.cut = Some(Cut { what, next: Some(NextCall { tool: NAME, input: next }) });
+    } else if total == 0 && input.pattern.is_some() {
+        reply.note("No path matches the pattern.");
+    }
+    Ok(reply)
+}
+
+/// The folder; `None` for the root.
+fn folder(given: &str) -> Result<Option<RepoPath>, ToolFault> {
+    let given = given.trim();
+    if !given.starts_with('/') && given.split('/').all(|part| part.is_empty() || part == ".") {
+        return Ok(None);
+    }
+    input::file_path(given).map(Some)
+}
+
+fn list(
+    context: &ToolContext,
+    folder: Option<&RepoPath>,
+    glob: Option<&PathFilter>,
+    skip: usize,
+) -> Result<Listing, ToolFault> {
+    let prefix = folder.map_or_else(Vec::new, |folder| [folder.as_bytes(), b"/"].concat());
+    let mut room = Room::new(context.limits.paths, context.limits.bytes, "");
+    let mut listing = Listing::default();
+    let matches = |path: &RepoPath| {
+        glob.is_none_or(|glob| {
+            let below =
+                || RepoPath::from_bytes(&path.as_bytes()[prefix.len()..]).is_ok_and(|below| glob.allows(&below));
+            glob.allows(path) || (!prefix.is_empty() && below())
+        })
+    };
+    let mut each = |path: &RepoPath, _: FileMode| {
+        if !path.as_bytes().starts_with(&prefix) {
+            // Paths are sorted: behind the folder there is nothing of it.
+            return if listing.any { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        }
+        listing.any = true;
+        if !matches(path) {
+            return ControlFlow::Continue(());
+        }
+        listing.total += 1;
+        if listing.total > skip && !listing.full {
+            let spelled = path.spelled();
+            if room.take(1, json_length(&spelled) + 3) || listing.files.is_empty() {
+                listing.files.push(spelled.into());
+            } else {
+                listing.full = true;
+            }
+        }
+        ControlFlow::Continue(())
+    };
+    context.new.visit(&context.cancel, &mut each)?;
+    Ok(listing)
+}
+
+/// Why nothing is listed under a folder.
+fn missing(context: &ToolContext, folder: &RepoPath) -> Result<ToolFault, ToolFault> {
+    let files = context.new.files(&context.cancel)?;
+    if files.iter().any(|file| file.path == *folder) {
+        let message = format!("{folder} is a file, not a folder; read_file_part reads it");
+        return Ok(ToolFault::new(ErrorKind::InvalidInput, message));
+    }
+    let mut folders = BTreeSet::new();
+    for file in files.iter() {
+        let mut above = file.path.folder();
+        while !above.is_empty() && !folders.contains(above) {
+            folders.insert(above);
+            above = above.iter().rposition(|byte| *byte == b'/').map_or(&[], |slash| &above[..slash]);
+        }
+    }
+    let entry =
+        |path: &[u8]| RepoPath::from_bytes(path).ok().map(|path| TreeEntry { path, mode: FileMode::File, blob: None });
+    let folders: Vec<_> = folders.into_iter().filter_map(entry).collect();
+    let message = format!("no files under {folder}: there is no such folder, or the settings exclude it");
+    Ok(ToolFault::not_found(message, &near(folder, &folders)))
+}

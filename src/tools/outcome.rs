@@ -1,0 +1,99 @@
+//! What a tool answers. Main types: [`ToolOutcome`], [`Reply`].
+
+use serde_json::{Map, Value, json};
+
+use super::fault::{ErrorKind, ToolFault};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+
+/// What came of one call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolOutcome {
+    /// Exactly what the model sees: one JSON object.
+    pub text: String,
+    /// Whether `text` is an error.
+    pub is_error: bool,
+    /// The kind of that error.
+    pub error: Option<ErrorKind>,
+    /// The places that were shown.
+    pub references: Vec<Reference>,
+    /// What was left out, where something was.
+    pub cut: Option<Cut>,
+}
+
+/// Lines of a file that a model was shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// The file.
+    pub path: RepoPath,
+    /// The side of the change.
+    pub side: Side,
+    /// The lines; `None` where none in particular were.
+    pub lines: Option<LineRange>,
+}
+
+/// What an answer does not show.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cut {
+    /// What, in one sentence.
+    pub what: String,
+    /// The call that shows the rest, where one can.
+    pub next: Option<NextCall>,
+}
+
+/// A call to make.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NextCall {
+    /// The tool.
+    pub tool: &'static str,
+    /// Its whole input.
+    pub input: Value,
+}
+
+/// The answer of a tool before it is written out.
+#[derive(Debug, Clone, Default)]
+pub struct Reply {
+    /// The fields of the answer, in order.
+    pub fields: Map<String, Value>,
+    /// Remarks for the model, each a sentence.
+    pub notes: Vec<String>,
+    /// The places that are shown.
+    pub references: Vec<Reference>,
+    /// What is left out.
+    pub cut: Option<Cut>,
+}
+
+impl Reply {
+    /// Adds a field.
+    pub(super) fn set(&mut self, name: &str, value: impl Into<Value>) {
+        self.fields.insert(name.to_owned(), value.into());
+    }
+
+    /// Adds a remark.
+    pub(super) fn note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
+    }
+}
+
+impl From<Reply> for ToolOutcome {
+    fn from(reply: Reply) -> Self {
+        let Reply { mut fields, mut notes, references, cut } = reply;
+        if let Some(cut) = &cut {
+            notes.insert(0, cut.what.clone());
+        }
+        if !notes.is_empty() {
+            fields.insert("note".to_owned(), notes.join(" ").into());
+        }
+        if let Some(next) = cut.as_ref().and_then(|cut| cut.next.as_ref()) {
+            fields.insert("next".to_owned(), json!({ "tool": next.tool, "input": next.input }));
+        }
+        Self { text: Value::Object(fields).to_string(), is_error: false, error: None, references, cut }
+    }
+}
+
+impl From<ToolFault> for ToolOutcome {
+    fn from(fault: ToolFault) -> Self {
+        let error = Some(fault.kind);
+        Self { text: fault.to_json().to_string(), is_error: true, error, references: Vec::new(), cut: None }
+    }
+}

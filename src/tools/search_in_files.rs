@@ -1,0 +1,164 @@
+//! `search_in_files`: lines that match, with the lines around them.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::ToolSpec;
+use super::fault::{ErrorKind, ToolFault};
+use super::fit::{LINE_CUT, Room, cut_line, push_numbered};
+use super::input;
+use super::outcome::{Cut, NextCall, Reference, Reply};
+use super::toolbox::ToolContext;
+use crate::domain::filter::PathFilter;
+use crate::domain::place::{LineRange, Side};
+use crate::workspace::{FileHits, Hits, Pattern, Query};
+
+const NAME: &str = "search_in_files";
+
+/// Longer lines are cut, in characters.
+const LINE_LIMIT: usize = 300;
+
+const MOST_RESULTS: u32 = 500;
+const MOST_CONTEXT: u32 = 20;
+const MOST_SKIPPED: u32 = 1_000_000;
+const LONGEST_PATTERN: usize = 4096;
+
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    name: NAME,
+    description: "Searches all text files of the reviewed tree (after the change) for a regular expression, line by line: Rust syntax, case matters \
+        unless it begins with (?i), no look-around and no back-references. What is not a regular expression is searched as plain text, and the answer says so. \
+        Matches come in path order with the lines around them; when there are more, `next` is the call that goes on.",
+    schema: input::schema::<Input>,
+    call,
+};
+
+/// What to search for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// Regular expression.
+    pattern: String,
+    /// Only files that match this glob: `*.rs` at any depth, `src/**/*.rs` from the root, or a folder.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    file_pattern: Option<String>,
+    /// How many lines to show before and after each match. Default: 2, at most 20.
+    #[serde(default, deserialize_with = "input::number")]
+    #[schemars(with = "u32", range(max = 20))]
+    context_lines: Option<u32>,
+    /// How many matches to show. Default: 50, at most 500.
+    #[serde(default, deserialize_with = "input::number")]
+    #[schemars(with = "u32", range(min = 1, max = 500))]
+    max_results: Option<u32>,
+    /// How many matches to leave out from the beginning. Default: 0.
+    #[serde(default, deserialize_with = "input::number")]
+    #[schemars(with = "u32")]
+    skip: Option<u32>,
+}
+
+fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
+    let input: Input = input::parse(input)?;
+    let invalid = |message: String| ToolFault::new(ErrorKind::InvalidInput, message);
+    if input.pattern.is_empty() || input.pattern.len() > LONGEST_PATTERN {
+        return Err(invalid(format!("`pattern` must have 1 to {LONGEST_PATTERN} bytes; list_files lists files")));
+    }
+    let pattern = Pattern::new(&input.pattern).map_err(|error| invalid(error.to_string()))?;
+    let files = input.file_pattern.as_ref().map(|glob| PathFilter::new(std::slice::from_ref(glob), &[]));
+    let files = files.transpose().map_err(|error| invalid(format!("file_pattern: {error}")))?;
+    let most = input.max_results.unwrap_or(50).clamp(1, MOST_RESULTS);
+    let skip = input.skip.unwrap_or(0);
+    if skip > MOST_SKIPPED {
+        return Err(invalid(format!("`skip` is at most {MOST_SKIPPED}: narrow the search with file_pattern")));
+    }
+    // One more than is shown tells whether there are more.
+    let wanted = skip as usize + most as usize + 1;
+    let hits =
+        context.new.search(&Query { pattern: &pattern, files: files.as_ref(), most: wanted }, &context.cancel)?;
+    let mut reply = Reply::default();
+    show(context, &mut reply, &input, &hits, most as usize);
+    remarks(&mut reply, &input, &pattern, &hits);
+    Ok(reply)
+}
+
+fn show(context: &ToolContext, reply: &mut Reply, input: &Input, hits: &Hits, most: usize) {
+    let around = input.context_lines.unwrap_or(2).min(MOST_CONTEXT);
+    let skip = input.skip.unwrap_or(0) as usize;
+    let repeated = format!("{}{}", input.pattern, input.file_pattern.as_deref().unwrap_or_default());
+    let mut room = Room::new(context.limits.lines, context.limits.bytes, &repeated);
+    let mut matches = Vec::new();
+    let all = hits.files.iter().flat_map(|file| file.lines.iter().map(move |line| (file, *line)));
+    for (file, line) in all.skip(skip).take(most) {
+        let (shown, lines) = one(file, line, around);
+        let size = shown.to_string().len() + 1;
+        if !room.take(lines.count() as usize, size) && !matches.is_empty() {
+            break;
+        }
+        matches.push(shown);
+        reply.references.push(Reference { path: file.path.clone(), side: Side::New, lines: Some(lines) });
+    }
+    let shown = matches.len();
+    let truncated = hits.lines > skip + shown;
+    reply.set("matches", matches);
+    reply.set("truncated", truncated);
+    reply.set("total", if hits.exhausted { json!(hits.lines) } else { Value::Null });
+    if truncated {
+        let mut next = json!({ "pattern": input.pattern });
+        if let Some(glob) = &input.file_pattern {
+            next["file_pattern"] = glob.clone().into();
+        }
+        if around != 2 {
+            next["context_lines"] = around.into();
+        }
+        if most != 50 {
+            next["max_results"] = most.into();
+        }
+        next["skip"] = (skip + shown).into();
+        let what = format!(
+            "Matches {}-{} are shown and there are more; `next` is the call that goes on, or narrow the search with file_pattern.",
+            skip + 1,
+            skip + shown
+        );
+        reply.cut = Some(Cut { what, next: Some(NextCall { tool: NAME, input: next }) });
+    } else if shown == 0 && skip > 0 {
+        reply.note(format!("There are only {} matches.", hits.lines));
+    }
+}
+
+/// One match, and the lines it shows.
+fn one(file: &FileHits, line: u32, around: u32) -> (Value, LineRange) {
+    let first = line.saturating_sub(around).max(1);
+    let last = line.saturating_add(around).min(file.text.line_count());
+    let lines = LineRange::new(first, last).unwrap_or(LineRange::line(line));
+    let mut context = String::new();
+    for (number, text) in file.text.lines(lines) {
+        push_numbered(&mut context, number, text, LINE_LIMIT);
+    }
+    let (content, cut) = cut_line(file.text.line(line).unwrap_or_default(), LINE_LIMIT);
+    let content = if cut { format!("{content}{LINE_CUT}") } else { content.to_owned() };
+    let shown = json!({
+        "file_path": file.path.spelled(),
+        "line_number": line,
+        "line_content": content,
+        "match_context": context,
+    });
+    (shown, lines)
+}
+
+fn remarks(reply: &mut Reply, input: &Input, pattern: &Pattern, hits: &Hits) {
+    if let Some(reason) = pattern.literal_because() {
+        reply.note(format!(
+            "The pattern is not a regular expression here ({reason}), so it was searched as plain text."
+        ));
+    }
+    if input.max_results.is_some_and(|most| most > MOST_RESULTS) {
+        reply.note(format!("max_results is at most {MOST_RESULTS}."));
+    }
+    if input.context_lines.is_some_and(|lines| lines > MOST_CONTEXT) {
+        reply.note(format!("context_lines is at most {MOST_CONTEXT}."));
+    }
+    if hits.unread > 0 {
+        let named: Vec<_> = hits.unread_named.iter().map(|(path, why)| format!("{path}: {why}")).collect();
+        reply.note(format!("{} files could not be searched: {}.", hits.unread, named.join("; ")));
+    }
+}

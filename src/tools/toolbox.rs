@@ -1,0 +1,99 @@
+//! Calling a tool by its name. Main types: [`ToolBox`], [`ToolContext`].
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::fault::{ErrorKind, ToolFault};
+use super::outcome::ToolOutcome;
+use super::{TOOLS, ToolSpec};
+use crate::domain::change::{ChangeSet, FileChange};
+use crate::domain::place::Side;
+use crate::sys::cancel::Cancel;
+use crate::workspace::{Workspace, WorkspaceError};
+
+/// How much one answer may show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Lines.
+    pub lines: usize,
+    /// Bytes of the whole answer.
+    pub bytes: usize,
+    /// Paths of one listing.
+    pub paths: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { lines: 500, bytes: 64 << 10, paths: 500 }
+    }
+}
+
+/// Where the text of a diff comes from.
+pub trait DiffSource: Send + Sync {
+    /// The hunks of `file` from the index `start` on, each with its header and its lines as a unified diff writes them. Secrets are
+    /// masked, nothing is cut.
+    fn hunks(&self, file: &FileChange, start: usize, cancel: &Cancel) -> Result<Vec<String>, WorkspaceError>;
+}
+
+/// What the tools look at. Cheap to clone.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// The change; `None` where a tree is read without one.
+    pub change: Option<Arc<ChangeSet>>,
+    /// The tree after the change.
+    pub new: Arc<dyn Workspace>,
+    /// The tree before it; `None` where there is no change.
+    pub old: Option<Arc<dyn Workspace>>,
+    /// The diffs.
+    pub diff: Option<Arc<dyn DiffSource>>,
+    /// When to stop.
+    pub cancel: Cancel,
+    /// How much to show.
+    pub limits: Limits,
+}
+
+impl ToolContext {
+    /// The tree of a side.
+    pub(super) fn tree(&self, side: Side) -> Result<&dyn Workspace, ToolFault> {
+        let none = || ToolFault::new(ErrorKind::InvalidInput, "there is no old side here: no change is being reviewed");
+        match side {
+            Side::New => Ok(self.new.as_ref()),
+            Side::Old => self.old.as_deref().ok_or_else(none),
+        }
+    }
+}
+
+/// The tools, ready to be called from any thread.
+#[derive(Clone)]
+pub struct ToolBox {
+    context: ToolContext,
+}
+
+impl ToolBox {
+    /// Tools that look at `context`.
+    pub fn new(context: ToolContext) -> Self {
+        Self { context }
+    }
+
+    /// What a model is told of the tools.
+    pub fn specs(&self) -> &'static [ToolSpec] {
+        TOOLS
+    }
+
+    /// Calls a tool. Whatever goes wrong comes back as an outcome.
+    pub fn call(&self, name: &str, input: Value) -> ToolOutcome {
+        if let Err(stopped) = self.context.cancel.check() {
+            return ToolFault::from(stopped).into();
+        }
+        let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
+            let names: Vec<_> = TOOLS.iter().map(|tool| tool.name).collect();
+            let message = format!("there is no tool {name:?}; there are: {}", names.join(", "));
+            return ToolFault::new(ErrorKind::UnknownTool, message).into();
+        };
+        match (tool.call)(&self.context, input) {
+            Ok(reply) => reply.into(),
+            Err(fault) => fault.into(),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The files of a tree, listed piece by piece in path order, with what is kept of their contents. Main type: [`Catalogue`].
+//!
+//! A search of a fresh revision must not wait for the whole listing: it takes chunk after chunk, and the walk goes only as far as the
+//! search does. Where bytes come from belongs in the files of the single trees.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+
+use super::content::Content;
+use super::{TreeEntry, WorkspaceError};
+use crate::domain::change::{FileMode, Omission};
+use crate::domain::filter::PathFilter;
+use crate::domain::id::{BlobId, TreeId};
+use crate::domain::path::{RepoPath, quote};
+use crate::sys::cancel::Cancel;
+use crate::sys::repo::{Lent, Repo, RepoError, RepoPool};
+use crate::sys::tree::TreeCursor;
+
+/// How many files are handed to a thread at once.
+const CHUNK: usize = 32;
+
+/// More files than this are not listed: trees that contain each other can name endlessly many.
+const MAX_FILES: usize = 2_000_000;
+
+/// How many refused names are told one by one.
+const MAX_TOLD: usize = 20;
+
+/// Files that stand next to each other in path order.
+pub(super) struct Chunk {
+    pub(super) files: Vec<Listed>,
+}
+
+/// One file, and its contents once somebody asked for them.
+pub(super) struct Listed {
+    pub(super) path: RepoPath,
+    pub(super) mode: FileMode,
+    pub(super) blob: Option<BlobId>,
+    pub(super) content: OnceLock<Content>,
+}
+
+/// The growing list. Excluded files are not in it.
+pub(super) struct Catalogue {
+    filter: PathFilter,
+    chunks: RwLock<Vec<Arc<Chunk>>>,
+    feed: Mutex<Feed>,
+    entries: OnceLock<Arc<[TreeEntry]>>,
+}
+
+struct Feed {
+    /// `None` when everything was listed.
+    cursor: Option<TreeCursor>,
+    listed: usize,
+    refused: usize,
+    omissions: Vec<Omission>,
+}
+
+/// A repository handle for one thread, taken when it is first needed.
+pub(super) struct Hand<'p> {
+    pool: Option<&'p RepoPool>,
+    lent: Option<Lent<'p>>,
+}
+
+impl<'p> Hand<'p> {
+    pub(super) fn new(pool: Option<&'p RepoPool>) -> Self {
+        Self { pool, lent: None }
+    }
+
+    pub(super) fn repo(&mut self) -> Result<&Repo, RepoError> {
+        if self.lent.is_none() {
+            let pool = self.pool.ok_or_else(|| RepoError::Git("there is no repository to read from".to_owned()))?;
+            self.lent = Some(pool.take()?);
+        }
+        self.lent.as_deref().ok_or_else(|| RepoError::Git("there is no repository to read from".to_owned()))
+    }
+}
+
+impl Feed {
+    /// Whether the path may be listed; odd and excluded ones may not, and odd ones are told.
+    fn admit(&mut self, path: &[u8], filter: &PathFilter) -> Option<RepoPath> {
+        match RepoPath::from_bytes(path) {
+            Ok(path) => filter.allows(&path).then_some(path),
+            Err(error) => {
+                self.refused += 1;
+                if self.refused <= MAX_TOLD {
+                    let reason = format!("the tree has a name that is not read: {error}");
+                    self.omissions.push(Omission { path: Some(quote(path)), reason, unseen: false });
+                }
+                None
+            }
+        }
+    }
+}
+
+impl Catalogue {
+    /// The files of a tree object, walked when they are asked for.
+    pub(super) fn walking(root: TreeId, filter: PathFilter) -> Self {
+        let cursor = Some(TreeCursor::new(root, b""));
+        let feed = Feed { cursor, listed: 0, refused: 0, omissions: Vec::new() };
+        Self { filter, chunks: RwLock::default(), feed: Mutex::new(feed), entries: OnceLock::new() }
+    }
+
+    /// Files that are all known: path, kind and blob, sorted by path.
+    pub(super) fn of(found: Vec<(Vec<u8>, FileMode, Option<BlobId>)>, filter: PathFilter) -> Self {
+        let mut feed = Feed { cursor: None, listed: 0, refused: 0, omissions: Vec::new() };
+        let mut files = Vec::with_capacity(found.len());
+        for (path, mode, blob) in found {
+            if let Some(path) = feed.admit(&path, &filter) {
+                files.push(Listed { path, mode, blob, content: OnceLock::new() });
+            }
+        }
+        feed.listed = files.len();
+        let mut chunks = Vec::with_capacity(files.len() / CHUNK + 1);
+        let mut files = files.into_iter();
+        loop {
+            let files: Vec<_> = files.by_ref().take(CHUNK).collect();
+            if files.is_empty() {
+                break;
+            }
+            chunks.push(Arc::new(Chunk { files }));
+        }
+        Self { filter, chunks: RwLock::new(chunks), feed: Mutex::new(feed), entries: OnceLock::new() }
+    }
+
+    /// Chunk `number`, counted from 0; `None` when there are fewer.
+    pub(super) fn chunk(&self, number: usize, hand: &mut Hand<'_>) -> Result<Option<Arc<Chunk>>, RepoError> {
+        if let Some(chunk) = self.chunk_listed(number) {
+            return Ok(Some(chunk));
+        }
+        let mut feed = self.feed.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(chunk) = self.chunk_listed(number) {
+                return Ok(Some(chunk));
+            }
+            if feed.cursor.is_none() {
+                return Ok(None);
+            }
+            if let Some(chunk) = self.walk_on(&mut feed, hand.repo()?)? {
+                self.chunks.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(chunk));
+            }
+        }
+    }
+
+    fn chunk_listed(&self, number: usize) -> Option<Arc<Chunk>> {
+        self.chunks.read().unwrap_or_else(PoisonError::into_inner).get(number).cloned()
+    }
+
+    /// Lists the next files. `None` when none of them may be seen, so that the caller can look at its stop flag.
+    fn walk_on(&self, feed: &mut Feed, repo: &Repo) -> Result<Option<Chunk>, RepoError> {
+        let mut files = Vec::with_capacity(CHUNK);
+        let Some(mut cursor) = feed.cursor.take() else { return Ok(None) };
+        while files.len() < CHUNK {
+            if feed.listed >= MAX_FILES {
+                let reason = format!("only the first {MAX_FILES} files of the tree are read");
+                feed.omissions.push(Omission { path: None, reason, unseen: false });
+                return Ok((!files.is_empty()).then_some(Chunk { files }));
+            }
+            match cursor.step(repo) {
+                Ok(Some(step)) => {
+                    feed.listed += 1;
+                    let (mode, blob) = (step.mode, Some(step.id));
+                    if let Some(path) = feed.admit(step.path, &self.filter) {
+                        files.push(Listed { path, mode, blob, content: OnceLock::new() });
+                    }
+                }
+                Ok(None) => return Ok((!files.is_empty()).then_some(Chunk { files })),
+                // What was listed before the fault stays listed; the next call meets the fault again.
+                Err(error) => {
+                    feed.cursor = Some(cursor);
+                    return if files.is_empty() { Err(error) } else { Ok(Some(Chunk { files })) };
+                }
+            }
+        }
+        feed.cursor = Some(cursor);
+        Ok(Some(Chunk { files }))
+    }
+
+    /// All files, as the trait promises them.
+    pub(super) fn entries(&self, hand: &mut Hand<'_>, cancel: &Cancel) -> Result<Arc<[TreeEntry]>, WorkspaceError> {
+        if let Some(entries) = self.entries.get() {
+            return Ok(entries.clone());
+        }
+        let mut entries = Vec::new();
+        let mut number = 0;
+        while let Some(chunk) = self.chunk(number, hand)? {
+            cancel.check()?;
+            let entry = |file: &Listed| TreeEntry { path: file.path.clone(), mode: file.mode, blob: file.blob };
+            entries.extend(chunk.files.iter().map(entry));
+            number += 1;
+        }
+        Ok(self.entries.get_or_init(|| entries.into()).clone())
+    }
+
+    /// What was left out of the listing so far.
+    pub(super) fn omissions(&self) -> Vec<Omission> {
+        let feed = self.feed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut omissions = feed.omissions.clone();
+        if feed.refused > MAX_TOLD {
+            let reason = format!("{} more names of the tree are not read", feed.refused - MAX_TOLD);
+            omissions.push(Omission { path: None, reason, unseen: false });
+        }
+        omissions
+    }
+}

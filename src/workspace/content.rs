@@ -1,0 +1,93 @@
+//! What is kept of file contents during a run, under one cap. Main types: [`Content`], [`Kept`].
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::domain::path::RepoPath;
+use crate::domain::text::FileText;
+use crate::sys::charset;
+
+/// Files with more bytes than this are not read.
+pub const READ_LIMIT: u64 = 32 << 20;
+
+/// So many bytes of text are kept for the run.
+const KEEP_LIMIT: u64 = 256 << 20;
+
+/// The contents of a file as a search needs them: decoded, not masked. Nothing but a search's first look may use them.
+pub(super) enum Content {
+    /// Text.
+    Text {
+        /// Without a byte order mark.
+        text: Box<str>,
+        /// What it was decoded from.
+        charset: &'static str,
+    },
+    /// Binary.
+    Binary,
+    /// More bytes than are read; how many.
+    TooLarge(u64),
+    /// The cap was reached: to be read again each time.
+    NotKept,
+}
+
+impl Content {
+    /// Decodes what is text.
+    pub(super) fn new(bytes: &[u8]) -> Self {
+        if charset::is_binary(bytes) {
+            return Self::Binary;
+        }
+        let decoded = charset::decode(bytes);
+        Self::Text { text: decoded.text.into_boxed_str(), charset: decoded.charset }
+    }
+
+    fn size(&self) -> u64 {
+        match self {
+            Self::Text { text, .. } => text.len() as u64,
+            Self::Binary | Self::TooLarge(_) | Self::NotKept => 0,
+        }
+    }
+}
+
+/// The cap, and the masked texts that were asked for.
+pub(super) struct Kept {
+    left: AtomicU64,
+    texts: Mutex<HashMap<RepoPath, Arc<FileText>>>,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { left: AtomicU64::new(KEEP_LIMIT), texts: Mutex::default() }
+    }
+}
+
+impl Kept {
+    /// Whether so many bytes may be kept; if so they are counted.
+    fn reserve(&self, bytes: u64) -> bool {
+        let take = |left: u64| left.checked_sub(bytes);
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
+    }
+
+    /// Whether `content` may be kept.
+    pub(super) fn has_room(&self, content: &Content) -> bool {
+        self.reserve(content.size())
+    }
+
+    /// A text that was kept.
+    pub(super) fn text(&self, path: &RepoPath) -> Option<Arc<FileText>> {
+        self.texts.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
+    }
+
+    /// The masked text of `path`, made from `decoded` where it is not kept yet.
+    pub(super) fn text_of(&self, path: &RepoPath, decoded: &str, charset: &'static str) -> Arc<FileText> {
+        if let Some(text) = self.text(path) {
+            return text;
+        }
+        let text = Arc::new(FileText::new(decoded, charset));
+        // Each line costs four bytes more.
+        if self.reserve(text.text().len() as u64 + u64::from(text.line_count()) * 4) {
+            self.texts.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone(), text.clone());
+        }
+        text
+    }
+}

@@ -1,0 +1,128 @@
+//! What a patch alone shows of the files, where there is no repository. Main type: [`PatchOnly`].
+//!
+//! Lines keep their numbers: what the patch does not show stands there as [`UNKNOWN_LINE`].
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::near::near;
+use super::{TreeEntry, Workspace, WorkspaceError};
+use crate::domain::change::{FileMode, Omission};
+use crate::domain::filter::PathFilter;
+use crate::domain::known::KnownFile;
+use crate::domain::path::RepoPath;
+use crate::domain::place::Side;
+use crate::domain::text::FileText;
+use crate::sys::cancel::Cancel;
+
+/// Stands for each line that the patch does not show.
+pub const UNKNOWN_LINE: &str = "[line not shown by the patch]";
+
+/// Stands behind the last line that the patch shows.
+pub const UNKNOWN_REST: &str = "[the patch does not show what follows]";
+
+/// Line numbers beyond this are not believed: a patch can claim any number in a few bytes.
+const MOST_LINES: usize = 500_000;
+
+/// One side of the files of a patch.
+pub struct PatchOnly {
+    filter: PathFilter,
+    files: BTreeMap<RepoPath, Arc<FileText>>,
+    omissions: Vec<Omission>,
+}
+
+impl PatchOnly {
+    /// The files of `side` among `known`.
+    pub fn new(known: &[KnownFile], side: Side, filter: PathFilter) -> Self {
+        let mut omissions = Vec::new();
+        let mut files = BTreeMap::new();
+        for file in known.iter().filter(|file| file.side == side && filter.allows(&file.path)) {
+            let (text, dropped) = text_of(file);
+            if dropped > 0 {
+                let path = Some(file.path.spelled().into_owned());
+                let reason = format!("{dropped} lines beyond line {MOST_LINES} of the patch are not readable");
+                omissions.push(Omission { path, reason, unseen: false });
+            }
+            files.insert(file.path.clone(), Arc::new(FileText::new(&text, "UTF-8")));
+        }
+        Self { filter, files, omissions }
+    }
+
+    fn entries(&self) -> Vec<TreeEntry> {
+        let entry = |path: &RepoPath| TreeEntry { path: path.clone(), mode: FileMode::File, blob: None };
+        self.files.keys().map(entry).collect()
+    }
+}
+
+/// The text, and how many known lines are not in it.
+fn text_of(file: &KnownFile) -> (String, usize) {
+    let mut text = String::new();
+    let mut next = 1usize;
+    let mut dropped = 0;
+    for (first, lines) in &file.segments {
+        let first = usize::try_from(*first).unwrap_or(usize::MAX);
+        // Segments that overlap or go back come from a broken patch; their numbers would be wrong.
+        if first < next || first.saturating_add(lines.len()) > MOST_LINES {
+            dropped += lines.len();
+            continue;
+        }
+        for _ in next..first {
+            text.push_str(UNKNOWN_LINE);
+            text.push('\n');
+        }
+        for line in lines {
+            text.push_str(line);
+            text.push('\n');
+        }
+        next = first + lines.len();
+    }
+    if !file.whole {
+        text.push_str(UNKNOWN_REST);
+        text.push('\n');
+    }
+    (text, dropped)
+}
+
+impl Workspace for PatchOnly {
+    fn files(&self, _: &Cancel) -> Result<Arc<[TreeEntry]>, WorkspaceError> {
+        Ok(self.entries().into())
+    }
+
+    fn read(&self, path: &RepoPath) -> Result<Arc<FileText>, WorkspaceError> {
+        if !self.filter.allows(path) {
+            return Err(WorkspaceError::Excluded(path.clone()));
+        }
+        let found = self.files.get(path).cloned();
+        found.ok_or_else(|| WorkspaceError::NotFound { path: path.clone(), near: near(path, &self.entries()) })
+    }
+
+    fn omissions(&self) -> Vec<Omission> {
+        self.omissions.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(segments: Vec<(u32, Vec<String>)>, whole: bool) -> KnownFile {
+        KnownFile { side: Side::New, path: RepoPath::parse("a").unwrap(), segments, whole }
+    }
+
+    #[test]
+    fn known_lines_keep_their_numbers() {
+        let file = known(vec![(3, vec!["c".into(), "d".into()]), (6, vec!["f".into()])], false);
+        let tree = PatchOnly::new(&[file], Side::New, PathFilter::all());
+        let text = tree.read(&RepoPath::parse("a").unwrap()).unwrap();
+        let lines: Vec<_> = text.all_lines().map(|(_, line)| line).collect();
+        assert_eq!(lines, [UNKNOWN_LINE, UNKNOWN_LINE, "c", "d", UNKNOWN_LINE, "f", UNKNOWN_REST]);
+        assert!(PatchOnly::new(&[known(vec![], true)], Side::Old, PathFilter::all()).files.is_empty());
+    }
+
+    #[test]
+    fn a_line_number_out_of_a_hat_costs_nothing() {
+        let tree = PatchOnly::new(&[known(vec![(u32::MAX, vec!["x".into()])], false)], Side::New, PathFilter::all());
+        assert_eq!(tree.omissions().len(), 1);
+        assert_eq!(tree.read(&RepoPath::parse("a").unwrap()).unwrap().line_count(), 1);
+    }
+}

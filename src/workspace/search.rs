@@ -1,0 +1,400 @@
+//! Searching a tree: in parallel, and yet with the same answer every time. Main types: [`Pattern`], [`Query`], [`Hits`].
+//!
+//! Threads take chunks of files in path order. Each puts what it found into the slot of its chunk; when the slots from the first on hold
+//! enough, the number of the last of them is published and nobody goes past it. So the hits are the first ones in path order however the
+//! threads ran, and the waste is bounded by the chunks in flight.
+//!
+//! The first look is at text that is not masked, since masking every file costs more than searching it. Only hits in the masked text of
+//! a file are returned, so a search cannot be used to guess a secret.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use grep_matcher::{LineMatchKind, Matcher as _};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+
+use super::catalogue::{Catalogue, Chunk, Hand, Listed};
+use super::content::{Content, Kept};
+use super::{TreeEntry, WorkspaceError};
+use crate::domain::change::FileMode;
+use crate::domain::filter::PathFilter;
+use crate::domain::path::RepoPath;
+use crate::domain::text::FileText;
+use crate::sys::cancel::{Cancel, Stopped};
+
+/// A compiled regular expression may not take more bytes than this.
+const SIZE_LIMIT: usize = 10 << 20;
+
+/// More threads than this do not pay: they wait for memory.
+const MOST_THREADS: usize = 8;
+
+/// Files that could not be read are counted, and so many are told by name.
+const MOST_TOLD: usize = 5;
+
+/// What is searched for: a regular expression that is matched within lines, in time linear to the text.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    matcher: RegexMatcher,
+    literal: Option<String>,
+}
+
+/// A pattern that is too long even as plain text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the pattern cannot be searched: {0}")]
+pub struct PatternError(pub String);
+
+impl Pattern {
+    /// Compiles a regular expression; what is not one is searched as plain text (see [`literal_because`](Self::literal_because)).
+    pub fn new(pattern: &str) -> Result<Self, PatternError> {
+        let mut builder = RegexMatcherBuilder::new();
+        builder.multi_line(true).crlf(true).size_limit(SIZE_LIMIT).dfa_size_limit(SIZE_LIMIT);
+        match builder.build(pattern) {
+            Ok(matcher) => Ok(Self { matcher, literal: None }),
+            Err(error) => {
+                let plain = builder.fixed_strings(true).build(pattern);
+                let matcher = plain.map_err(|error| PatternError(last_line(&error.to_string())))?;
+                Ok(Self { matcher, literal: Some(last_line(&error.to_string())) })
+            }
+        }
+    }
+
+    /// Why the pattern is searched as plain text; `None` when it is a regular expression.
+    pub fn literal_because(&self) -> Option<&str> {
+        self.literal.as_deref()
+    }
+
+    /// The lines of `text` that match, ascending, at most `most`.
+    pub fn lines(&self, text: &FileText, most: usize) -> Vec<u32> {
+        let bytes = text.text().as_bytes();
+        let mut found = Vec::new();
+        let mut at = 0;
+        while at < bytes.len() && found.len() < most {
+            let Ok(Some(candidate)) = self.matcher.find_candidate_line(&bytes[at..]) else { break };
+            let (offset, sure) = match candidate {
+                LineMatchKind::Confirmed(offset) => (offset, true),
+                LineMatchKind::Candidate(offset) => (offset, false),
+            };
+            let offset = at + offset;
+            // An empty match behind the last line ending is on no line.
+            if offset >= bytes.len() && bytes.last() == Some(&b'\n') {
+                break;
+            }
+            let number = text.line_at(offset);
+            let Some(line) = text.line(number) else { break };
+            if sure || self.matcher.is_match(line.as_bytes()).unwrap_or(false) {
+                found.push(number);
+            }
+            at = memchr::memchr(b'\n', &bytes[offset.min(bytes.len())..]).map_or(bytes.len(), |end| offset + end + 1);
+        }
+        found
+    }
+
+    /// Whether some line may match; may say yes where [`lines`](Self::lines) then finds none.
+    fn may_match(&self, text: &str) -> bool {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() {
+            match self.matcher.find_candidate_line(&bytes[at..]) {
+                Ok(None) => return false,
+                Ok(Some(LineMatchKind::Confirmed(_))) | Err(_) => return true,
+                Ok(Some(LineMatchKind::Candidate(offset))) => {
+                    let offset = (at + offset).min(bytes.len());
+                    let start = memchr::memrchr(b'\n', &bytes[..offset]).map_or(0, |end| end + 1);
+                    let end = memchr::memchr(b'\n', &bytes[offset..]).map_or(bytes.len(), |end| offset + end);
+                    let line = bytes[start..end].strip_suffix(b"\r").unwrap_or(&bytes[start..end]);
+                    if self.matcher.is_match(line).unwrap_or(true) {
+                        return true;
+                    }
+                    at = end + 1;
+                }
+            }
+        }
+        false
+    }
+}
+
+/// The reason at the end of a regular expression's error, which draws a picture above it.
+fn last_line(message: &str) -> String {
+    let line = message.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or(message).trim();
+    line.strip_prefix("error: ").unwrap_or(line).to_owned()
+}
+
+/// A search.
+#[derive(Debug, Clone, Copy)]
+pub struct Query<'q> {
+    /// What is searched for.
+    pub pattern: &'q Pattern,
+    /// Only in these files; in all when `None`.
+    pub files: Option<&'q PathFilter>,
+    /// The search ends when so many lines were found.
+    pub most: usize,
+}
+
+/// The lines of one file that match.
+#[derive(Debug, Clone)]
+pub struct FileHits {
+    /// The file.
+    pub path: RepoPath,
+    /// Its masked text, for context.
+    pub text: Arc<FileText>,
+    /// The lines, ascending; never empty.
+    pub lines: Vec<u32>,
+}
+
+/// What a search found, in path order.
+#[derive(Debug, Clone, Default)]
+pub struct Hits {
+    /// Files with hits.
+    pub files: Vec<FileHits>,
+    /// How many lines those are; [`Query::most`] at most.
+    pub lines: usize,
+    /// Whether every file was searched to its end.
+    pub exhausted: bool,
+    /// How many files could not be searched: too large, or not readable.
+    pub unread: usize,
+    /// The first of those, and why.
+    pub unread_named: Vec<(RepoPath, String)>,
+}
+
+impl Hits {
+    fn add_file(&mut self, path: &RepoPath, text: Arc<FileText>, lines: Vec<u32>) {
+        if !lines.is_empty() {
+            self.lines += lines.len();
+            self.files.push(FileHits { path: path.clone(), text, lines });
+        }
+    }
+
+    fn add_unread(&mut self, path: &RepoPath, why: String) {
+        self.unread += 1;
+        if self.unread_named.len() < MOST_TOLD {
+            self.unread_named.push((path.clone(), why));
+        }
+    }
+
+    fn append(&mut self, mut next: Self) {
+        self.lines += next.lines;
+        self.files.append(&mut next.files);
+        self.unread += next.unread;
+        self.unread_named
+            .extend(next.unread_named.into_iter().take(MOST_TOLD - self.unread_named.len().min(MOST_TOLD)));
+    }
+
+    fn truncate(&mut self, most: usize) {
+        while self.lines > most {
+            let Some(last) = self.files.last_mut() else { break };
+            let keep = last.lines.len().saturating_sub(self.lines - most);
+            self.lines -= last.lines.len() - keep;
+            last.lines.truncate(keep);
+            if keep == 0 {
+                self.files.pop();
+            }
+        }
+    }
+}
+
+/// A tree that can be searched by many threads.
+pub(super) trait Shelf: Sync {
+    /// A handle for one thread.
+    fn hand(&self) -> Hand<'_>;
+    /// Its files.
+    fn catalogue(&self, cancel: &Cancel) -> Result<&Catalogue, WorkspaceError>;
+    /// What is kept.
+    fn kept(&self) -> &Kept;
+    /// Reads the contents of a plain file.
+    fn load(&self, hand: &mut Hand<'_>, file: &Listed) -> Result<Content, WorkspaceError>;
+}
+
+/// Searches with as many threads as the machine has.
+pub(super) fn search(shelf: &impl Shelf, query: &Query<'_>, cancel: &Cancel) -> Result<Hits, WorkspaceError> {
+    let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS);
+    search_with(shelf, query, cancel, threads)
+}
+
+/// Where the threads meet.
+struct Board {
+    next: AtomicUsize,
+    /// Chunks from this one on are not needed.
+    stop: AtomicUsize,
+    found: Mutex<Found>,
+}
+
+#[derive(Default)]
+struct Found {
+    slots: Vec<Option<Hits>>,
+    /// So many slots from the first on are filled.
+    filled: usize,
+    /// The lines in those.
+    lines: usize,
+    /// The first chunk that could not be listed, and why.
+    fault: Option<(usize, WorkspaceError)>,
+    stopped: Option<Stopped>,
+}
+
+impl Board {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, number: usize, hits: Hits, most: usize) {
+        let mut found = self.lock();
+        if found.slots.len() <= number {
+            found.slots.resize_with(number + 1, || None);
+        }
+        found.slots[number] = Some(hits);
+        // Once there is enough, slots that other threads still fill must not count: which ones those are depends on the threads.
+        while found.lines < most
+            && let Some(Some(slot)) = found.slots.get(found.filled)
+        {
+            let lines = slot.lines;
+            found.lines += lines;
+            found.filled += 1;
+        }
+        if found.lines >= most {
+            self.stop.fetch_min(found.filled, Ordering::SeqCst);
+        }
+    }
+
+    fn fault(&self, number: usize, error: WorkspaceError) {
+        self.stop.fetch_min(number, Ordering::SeqCst);
+        let mut found = self.lock();
+        if found.fault.as_ref().is_none_or(|(first, _)| number < *first) {
+            found.fault = Some((number, error));
+        }
+    }
+
+    fn halt(&self, stopped: Stopped) {
+        self.stop.store(0, Ordering::SeqCst);
+        self.lock().stopped = Some(stopped);
+    }
+}
+
+pub(super) fn search_with(
+    shelf: &impl Shelf,
+    query: &Query<'_>,
+    cancel: &Cancel,
+    threads: usize,
+) -> Result<Hits, WorkspaceError> {
+    let catalogue = shelf.catalogue(cancel)?;
+    let board =
+        Board { next: AtomicUsize::new(0), stop: AtomicUsize::new(usize::MAX), found: Mutex::new(Found::default()) };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|| work(shelf, catalogue, query, cancel, &board));
+        }
+        work(shelf, catalogue, query, cancel, &board);
+    });
+    let found = board.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(stopped) = found.stopped {
+        return Err(stopped.into());
+    }
+    let enough = found.lines >= query.most;
+    if let (false, Some((_, error))) = (enough, found.fault) {
+        return Err(error);
+    }
+    let mut hits = Hits { exhausted: !enough, ..Hits::default() };
+    for slot in found.slots.into_iter().take(found.filled).flatten() {
+        hits.append(slot);
+    }
+    hits.truncate(query.most);
+    Ok(hits)
+}
+
+fn work(shelf: &impl Shelf, catalogue: &Catalogue, query: &Query<'_>, cancel: &Cancel, board: &Board) {
+    let mut hand = shelf.hand();
+    loop {
+        let number = board.next.fetch_add(1, Ordering::SeqCst);
+        if number >= board.stop.load(Ordering::SeqCst) {
+            return;
+        }
+        match catalogue.chunk(number, &mut hand) {
+            Ok(Some(chunk)) => match search_chunk(shelf, &mut hand, &chunk, query, cancel) {
+                Ok(hits) => board.put(number, hits, query.most),
+                Err(stopped) => return board.halt(stopped),
+            },
+            Ok(None) => return,
+            Err(error) => return board.fault(number, error.into()),
+        }
+    }
+}
+
+fn search_chunk(
+    shelf: &impl Shelf,
+    hand: &mut Hand<'_>,
+    chunk: &Chunk,
+    query: &Query<'_>,
+    cancel: &Cancel,
+) -> Result<Hits, Stopped> {
+    let mut hits = Hits::default();
+    for file in &chunk.files {
+        cancel.check()?;
+        if !is_searched(file.mode, &file.path, query) {
+            continue;
+        }
+        let mut spare = None;
+        let kept = file.content.get_or_init(|| match shelf.load(hand, file) {
+            Ok(content) if shelf.kept().has_room(&content) => content,
+            other => {
+                spare = Some(other);
+                Content::NotKept
+            }
+        });
+        let loaded = match kept {
+            Content::NotKept => spare.unwrap_or_else(|| shelf.load(hand, file)),
+            _ => Ok(Content::NotKept),
+        };
+        let content = match (kept, &loaded) {
+            (Content::NotKept, Ok(loaded)) => loaded,
+            (Content::NotKept, Err(error)) => {
+                hits.add_unread(&file.path, error.to_string());
+                continue;
+            }
+            (kept, _) => kept,
+        };
+        match content {
+            Content::Text { text, charset } if query.pattern.may_match(text) => {
+                let text = shelf.kept().text_of(&file.path, text, charset);
+                let lines = query.pattern.lines(&text, query.most - hits.lines);
+                hits.add_file(&file.path, text, lines);
+            }
+            Content::Text { .. } | Content::Binary | Content::NotKept => {}
+            Content::TooLarge(size) => hits.add_unread(&file.path, format!("it has {size} bytes")),
+        }
+        if hits.lines >= query.most {
+            break;
+        }
+    }
+    Ok(hits)
+}
+
+/// Links and submodules have no lines.
+fn is_searched(mode: FileMode, path: &RepoPath, query: &Query<'_>) -> bool {
+    matches!(mode, FileMode::File | FileMode::Executable) && query.files.is_none_or(|files| files.allows(path))
+}
+
+/// Searches a small tree file by file.
+pub(super) fn one_by_one(
+    files: &[TreeEntry],
+    read: impl Fn(&RepoPath) -> Result<Arc<FileText>, WorkspaceError>,
+    query: &Query<'_>,
+    cancel: &Cancel,
+) -> Result<Hits, WorkspaceError> {
+    let mut hits = Hits { exhausted: true, ..Hits::default() };
+    for file in files.iter().filter(|file| is_searched(file.mode, &file.path, query)) {
+        cancel.check()?;
+        match read(&file.path) {
+            Ok(text) => {
+                let lines = query.pattern.lines(&text, query.most - hits.lines);
+                hits.add_file(&file.path, text, lines);
+            }
+            Err(WorkspaceError::NotText { .. }) => {}
+            Err(error @ (WorkspaceError::Stopped(_) | WorkspaceError::Repo(_))) => return Err(error),
+            Err(error) => hits.add_unread(&file.path, error.to_string()),
+        }
+        if hits.lines >= query.most {
+            hits.exhausted = false;
+            break;
+        }
+    }
+    Ok(hits)
+}

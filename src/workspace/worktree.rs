@@ -1,0 +1,274 @@
+//! The files on the disk: what git tracks and what it would add, never what it ignores. Main type: [`Worktree`].
+//!
+//! The list is made once, and contents are kept: what is edited during a run is not seen half old and half new. No link is followed.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use ignore::{DirEntry, WalkBuilder, WalkState};
+
+use super::catalogue::{Catalogue, Hand, Listed};
+use super::content::{Content, Kept, READ_LIMIT};
+use super::index::{Staged, staged};
+use super::lookup;
+use super::near::near;
+use super::search::{self, Hits, Query, Shelf};
+use super::{TreeEntry, Workspace, WorkspaceError};
+use crate::domain::change::{FileMode, Omission};
+use crate::domain::filter::PathFilter;
+use crate::domain::path::{RepoPath, quote};
+use crate::domain::text::FileText;
+use crate::sys::beneath::{Beneath, Kind, ReadFile};
+use crate::sys::cancel::Cancel;
+use crate::sys::repo::{RepoError, RepoPool};
+
+/// Files on the disk.
+pub(super) struct Worktree {
+    pool: RepoPool,
+    root: Box<Path>,
+    beneath: Beneath,
+    filter: PathFilter,
+    catalogue: OnceLock<Catalogue>,
+    omissions: Mutex<Vec<Omission>>,
+    kept: Kept,
+}
+
+impl Worktree {
+    /// The checkout of the repository.
+    pub(super) fn open(pool: &RepoPool, filter: PathFilter) -> Result<Self, WorkspaceError> {
+        let repo = pool.take()?;
+        let bare = || RepoError::Git("the repository is bare: there are no files on the disk".to_owned());
+        let root: Box<Path> = repo.workdir().ok_or_else(bare)?.into();
+        drop(repo);
+        let fault = |error: io::Error| RepoError::Git(format!("cannot open {}: {error}", root.display()));
+        let beneath = Beneath::new(&root).map_err(fault)?;
+        let (catalogue, omissions) = (OnceLock::new(), Mutex::default());
+        Ok(Self { pool: pool.clone(), root, beneath, filter, catalogue, omissions, kept: Kept::default() })
+    }
+
+    fn listed(&self, cancel: &Cancel) -> Result<&Catalogue, WorkspaceError> {
+        if let Some(catalogue) = self.catalogue.get() {
+            return Ok(catalogue);
+        }
+        let (tracked, mut omissions) = staged(&*self.pool.take()?)?;
+        let found = self.walk(cancel, &mut omissions)?;
+        let files = self.merge(tracked, found, cancel)?;
+        let made = self.catalogue.get_or_init(|| {
+            *self.omissions.lock().unwrap_or_else(PoisonError::into_inner) = omissions;
+            Catalogue::of(files, self.filter.clone())
+        });
+        Ok(made)
+    }
+
+    /// What stands on the disk and is not ignored, sorted; `true` for a link.
+    fn walk(&self, cancel: &Cancel, omissions: &mut Vec<Omission>) -> Result<Vec<(Vec<u8>, bool)>, WorkspaceError> {
+        let nested = Arc::new(Mutex::new(BTreeSet::new()));
+        let (seen, root) = (nested.clone(), self.root.clone());
+        let mut builder = WalkBuilder::new(&self.root);
+        builder.hidden(false).ignore(false).follow_links(false).threads(0);
+        builder.filter_entry(move |entry| enter(entry, &root, &seen));
+        let found = Mutex::new(Vec::new());
+        let faults = Mutex::new(Vec::new());
+        builder.build_parallel().run(|| {
+            let mut mine = Mine { files: Vec::new(), all: &found };
+            let (root, faults) = (&self.root, &faults);
+            Box::new(move |entry| {
+                if cancel.is_stopped() {
+                    return WalkState::Quit;
+                }
+                match entry {
+                    Ok(entry) => mine.add(&entry, root),
+                    Err(error) => faults.lock().unwrap_or_else(PoisonError::into_inner).push(error.to_string()),
+                }
+                WalkState::Continue
+            })
+        });
+        cancel.check()?;
+        let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        found.sort_unstable();
+        let mut faults = faults.into_inner().unwrap_or_else(PoisonError::into_inner);
+        faults.sort_unstable();
+        omissions.extend(faults.into_iter().map(|reason| Omission { path: None, reason, unseen: false }));
+        for path in std::mem::take(&mut *nested.lock().unwrap_or_else(PoisonError::into_inner)) {
+            let reason = "a repository inside the repository is not looked into".to_owned();
+            omissions.push(Omission { path: Some(spell(&path)), reason, unseen: false });
+        }
+        Ok(found)
+    }
+
+    /// The files git knows, as far as they are on the disk, and those it would add.
+    fn merge(
+        &self,
+        tracked: Vec<Staged>,
+        found: Vec<(Vec<u8>, bool)>,
+        cancel: &Cancel,
+    ) -> Result<Vec<Staged>, WorkspaceError> {
+        let mut files = Vec::with_capacity(found.len());
+        let mut tracked = tracked.into_iter().peekable();
+        for (path, link) in found {
+            cancel.check()?;
+            while let Some(before) = tracked.next_if(|entry| entry.0 < path) {
+                files.extend(self.unfound(before));
+            }
+            let known = tracked.next_if(|entry| entry.0 == path);
+            let mode = match (link, known) {
+                (true, _) => FileMode::Link,
+                (false, Some((_, mode @ (FileMode::File | FileMode::Executable), _))) => mode,
+                (false, _) => match self.beneath.kind(&path) {
+                    Ok(Kind::File { executable: true, .. }) => FileMode::Executable,
+                    _ => FileMode::File,
+                },
+            };
+            files.push((path, mode, None));
+        }
+        for entry in tracked {
+            files.extend(self.unfound(entry));
+        }
+        Ok(files)
+    }
+
+    /// A tracked path that the walk did not meet: ignored and yet tracked, a submodule, or gone from the disk.
+    fn unfound(&self, (path, mode, _): Staged) -> Option<Staged> {
+        let mode = match (self.beneath.kind(&path).ok()?, mode) {
+            (Kind::Folder, FileMode::Submodule) => FileMode::Submodule,
+            (Kind::File { executable: true, .. }, _) => FileMode::Executable,
+            (Kind::File { executable: false, .. }, _) => FileMode::File,
+            (Kind::Link, _) => FileMode::Link,
+            (Kind::Folder | Kind::Special, _) => return None,
+        };
+        Some((path, mode, None))
+    }
+
+    /// Why a path that is not listed cannot be read.
+    fn missing(&self, files: &[TreeEntry], path: &RepoPath) -> WorkspaceError {
+        if lookup::is_folder(files, path) {
+            return lookup::folder(path);
+        }
+        if lookup::link_above(files, path).is_some() {
+            return WorkspaceError::NotText { path: path.clone(), what: lookup::BEHIND_LINK };
+        }
+        match self.beneath.kind(path.as_bytes()) {
+            Ok(Kind::File { .. } | Kind::Link) => WorkspaceError::Ignored(path.clone()),
+            Ok(Kind::Folder) => lookup::folder(path),
+            Ok(Kind::Special) => WorkspaceError::NotText { path: path.clone(), what: SPECIAL },
+            Err(_) => WorkspaceError::NotFound { path: path.clone(), near: near(path, files) },
+        }
+    }
+
+    fn content(&self, path: &RepoPath) -> Result<Content, WorkspaceError> {
+        let disk = |source| WorkspaceError::Disk { path: path.clone(), source };
+        match self.beneath.read(path.as_bytes(), READ_LIMIT).map_err(disk)? {
+            ReadFile::Bytes(bytes) => Ok(Content::new(&bytes)),
+            ReadFile::TooLarge(size) => Ok(Content::TooLarge(size)),
+            ReadFile::NotPlain(Kind::Special) => Err(WorkspaceError::NotText { path: path.clone(), what: SPECIAL }),
+            ReadFile::NotPlain(_) => Err(lookup::folder(path)),
+        }
+    }
+}
+
+const SPECIAL: &str = "a pipe, a socket or a device";
+
+/// What one thread of the walk found; handed over when the thread ends.
+struct Mine<'a> {
+    files: Vec<(Vec<u8>, bool)>,
+    all: &'a Mutex<Vec<(Vec<u8>, bool)>>,
+}
+
+impl Mine<'_> {
+    fn add(&mut self, entry: &DirEntry, root: &Path) {
+        let Some(kind) = entry.file_type() else { return };
+        if (kind.is_file() || kind.is_symlink())
+            && let Ok(path) = entry.path().strip_prefix(root)
+        {
+            self.files.push((path.as_os_str().as_bytes().to_vec(), kind.is_symlink()));
+        }
+    }
+}
+
+impl Drop for Mine<'_> {
+    fn drop(&mut self) {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).append(&mut self.files);
+    }
+}
+
+/// Whether the walk goes on with an entry: not into git's own folder, and not into other repositories.
+fn enter(entry: &DirEntry, root: &Path, nested: &Mutex<BTreeSet<Vec<u8>>>) -> bool {
+    if entry.depth() == 0 {
+        return true;
+    }
+    if entry.file_name().eq_ignore_ascii_case(".git") {
+        return false;
+    }
+    if entry.file_type().is_some_and(|kind| kind.is_dir()) && entry.path().join(".git").symlink_metadata().is_ok() {
+        if let Ok(path) = entry.path().strip_prefix(root) {
+            nested.lock().unwrap_or_else(PoisonError::into_inner).insert(path.as_os_str().as_bytes().to_vec());
+        }
+        return false;
+    }
+    true
+}
+
+fn spell(path: &[u8]) -> String {
+    RepoPath::from_bytes(path).map_or_else(|_| quote(path), |path| path.spelled().into_owned())
+}
+
+impl Workspace for Worktree {
+    fn files(&self, cancel: &Cancel) -> Result<Arc<[TreeEntry]>, WorkspaceError> {
+        self.listed(cancel)?.entries(&mut self.hand(), cancel)
+    }
+
+    fn read(&self, path: &RepoPath) -> Result<Arc<FileText>, WorkspaceError> {
+        if !self.filter.allows(path) {
+            return Err(WorkspaceError::Excluded(path.clone()));
+        }
+        if let Some(text) = self.kept.text(path) {
+            return Ok(text);
+        }
+        let files = self.files(&Cancel::never())?;
+        let content = match lookup::entry_at(&files, path).map(|entry| entry.mode) {
+            None => return Err(self.missing(&files, path)),
+            Some(FileMode::Submodule) => return Err(lookup::submodule(path)),
+            Some(FileMode::Link) => {
+                let disk = |source| WorkspaceError::Disk { path: path.clone(), source };
+                Content::new(&self.beneath.read_link(path.as_bytes()).map_err(disk)?)
+            }
+            Some(FileMode::File | FileMode::Executable) => self.content(path)?,
+        };
+        match content {
+            Content::Text { text, charset } => Ok(self.kept.text_of(path, &text, charset)),
+            Content::TooLarge(size) => Err(lookup::too_large(path, size)),
+            Content::Binary | Content::NotKept => Err(lookup::binary(path)),
+        }
+    }
+
+    fn search(&self, query: &Query<'_>, cancel: &Cancel) -> Result<Hits, WorkspaceError> {
+        search::search(self, query, cancel)
+    }
+
+    fn omissions(&self) -> Vec<Omission> {
+        let mut omissions = self.omissions.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        omissions.extend(self.catalogue.get().map(Catalogue::omissions).unwrap_or_default());
+        omissions
+    }
+}
+
+impl Shelf for Worktree {
+    fn hand(&self) -> Hand<'_> {
+        Hand::new(None)
+    }
+
+    fn catalogue(&self, cancel: &Cancel) -> Result<&Catalogue, WorkspaceError> {
+        self.listed(cancel)
+    }
+
+    fn kept(&self) -> &Kept {
+        &self.kept
+    }
+
+    fn load(&self, _: &mut Hand<'_>, file: &Listed) -> Result<Content, WorkspaceError> {
+        self.content(&file.path)
+    }
+}
