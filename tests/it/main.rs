@@ -4,3 +4,4 @@ mod support;
 
 // One line per feature.
 mod collection;
+mod documents;
