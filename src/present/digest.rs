@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Anchor, Severity};
-use crate::domain::place::Side;
+use crate::domain::place::{LineRange, Side};
 use crate::domain::review::{CoverageState, Engine, Outcome, Provenance, Review};
 
 /// How many rows one part of the receipt may take.
@@ -19,6 +19,8 @@ const EXAMPLES: usize = 3;
 pub(super) struct Row {
     /// What the row is about.
     pub(super) label: &'static str,
+    /// How many it is true of, in words (`2 files`); empty where there is nothing to count, or just one example.
+    pub(super) count: String,
     /// What there is to say; may hold untrusted text.
     pub(super) text: String,
     /// Paths or titles it is true of; untrusted text.
@@ -29,7 +31,19 @@ pub(super) struct Row {
 
 impl Row {
     fn new(label: &'static str, text: String) -> Self {
-        Self { label, text, examples: Vec::new(), unnamed: 0 }
+        Self { label, count: String::new(), text, examples: Vec::new(), unnamed: 0 }
+    }
+
+    /// The row in words: `a.rs — binary`, or `5 files — binary: a.rs, b.rs, c.rs and 2 more`.
+    pub(super) fn words(&self, safe: impl Fn(&str) -> String, example: impl Fn(&str) -> String) -> String {
+        let text = safe(&self.text);
+        let named = self.examples.iter().map(|one| example(one)).collect::<Vec<_>>().join(", ");
+        match (self.count.as_str(), named.as_str()) {
+            (_, "") => text,
+            ("", named) => format!("{named} — {text}"),
+            (count, named) if self.unnamed == 0 => format!("{count} — {text}: {named}"),
+            (count, named) => format!("{count} — {text}: {named} and {} more", self.unnamed),
+        }
     }
 }
 
@@ -49,7 +63,10 @@ pub(super) fn verdict(review: &Review) -> String {
     let hidden: usize = review.coverage.below_floor.values().map(|count| *count as usize).sum();
     let more = if hidden == 0 { String::new() } else { format!(" ({hidden} more below the severity floor)") };
     match (review.outcome, total) {
-        (Outcome::Complete, 0) => format!("No findings{more} — complete"),
+        (Outcome::Complete, 0) => match looked_at(review) {
+            0 => format!("No findings{more} — complete, though no file had lines to look at"),
+            files => format!("No findings{more} in {} — complete", counted(files, "changed file")),
+        },
         (Outcome::Complete, _) => format!("{}: {severities}{more} — complete", counted(total, "finding")),
         (Outcome::Incomplete, 0) => format!("No findings so far{more} — incomplete, so this is not a pass"),
         (Outcome::Incomplete, _) => {
@@ -57,6 +74,10 @@ pub(super) fn verdict(review: &Review) -> String {
         }
         (Outcome::Failed, _) => "Nothing was reviewed — failed".to_owned(),
     }
+}
+
+fn looked_at(review: &Review) -> usize {
+    review.coverage.files.iter().filter(|file| file.state != CoverageState::Skipped).count()
 }
 
 /// Who reviewed, and what it took: `the built-in rules (no model), 0.8 s`.
@@ -75,12 +96,25 @@ pub(super) fn reviewer(provenance: &Provenance) -> String {
     }
     let usage = provenance.usage;
     if let (Some(input), Some(output)) = (usage.input_tokens, usage.output_tokens) {
-        parts.push(format!("{input} tokens in, {output} out"));
+        parts.push(format!("{} tokens in, {} out", thousands(input), thousands(output)));
     }
     if let Some(cost) = usage.cost_usd {
         parts.push(format!("${cost:.2}"));
     }
     parts.join(", ")
+}
+
+/// `1,998,211`.
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 fn duration(millis: u64) -> String {
@@ -121,13 +155,21 @@ pub(super) fn names(change: &ChangeSet) -> String {
 
 /// Where an anchor is: `src/a.rs:12-14`.
 pub(super) fn place(anchor: &Anchor) -> String {
-    let mut out = anchor.path.spelled().into_owned();
+    let path = anchor.path.spelled();
     match anchor.lines {
-        Some(lines) if lines.count() == 1 => out.push_str(&format!(":{}", lines.start())),
-        Some(lines) => out.push_str(&format!(":{}-{}", lines.start(), lines.end())),
-        None => {}
+        Some(lines) if lines.count() == 1 => format!("{path}:{}", lines.start()),
+        Some(lines) => format!("{path}:{}-{}", lines.start(), lines.end()),
+        None => path.into_owned(),
     }
-    out
+}
+
+/// `line 12`, `lines 12-14`.
+pub(super) fn line_words(lines: LineRange) -> String {
+    if lines.count() == 1 {
+        format!("line {}", lines.start())
+    } else {
+        format!("lines {}-{}", lines.start(), lines.end())
+    }
 }
 
 /// What has to be said about an anchor beside its place.
@@ -223,7 +265,8 @@ fn grouped<'a>(
         .take(ROWS)
         .map(|(count, reason, examples)| Row {
             label,
-            text: format!("{} — {}", counted(count, noun), reason.trim_end_matches('.')),
+            count: if count == 1 { String::new() } else { counted(count, noun) },
+            text: reason.trim_end_matches('.').to_owned(),
             unnamed: count - examples.len(),
             examples,
         })
@@ -252,6 +295,11 @@ mod tests {
             [0, 840, 9_999, 10_000, 119_999, 125_000].map(duration),
             ["0.0 s", "0.8 s", "9.9 s", "10 s", "119 s", "2 min 5 s"]
         );
+    }
+
+    #[test]
+    fn long_numbers_are_grouped() {
+        assert_eq!([0, 999, 1000, 1_998_211].map(thousands), ["0", "999", "1,000", "1,998,211"]);
     }
 
     #[test]

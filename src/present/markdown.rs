@@ -7,10 +7,10 @@ mod safe;
 
 use std::fmt::Write as _;
 
+use super::patch::{self, Row};
 use super::{Presenter, RenderOptions, digest};
-use crate::domain::finding::{Finding, OriginKind, Severity, VerificationState};
+use crate::domain::finding::{Finding, FindingStatus, OriginKind, Severity, VerificationState};
 use crate::domain::path::RepoPath;
-use crate::domain::place::LineRange;
 use crate::domain::review::{Outcome, Review};
 use safe::{cell_code, code, fenced, inline, prose, table_cell};
 
@@ -37,7 +37,8 @@ fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
         let _ = write!(out, "## {}\n\n{}\n\n", inline(&section.title), prose(&section.body));
     }
     receipt(&mut out, review);
-    let _ = writeln!(out, "**{}**", digest::verdict(review));
+    out.truncate(out.trim_end().len());
+    out.push('\n');
     out.into_bytes()
 }
 
@@ -101,26 +102,25 @@ fn details(out: &mut String, number: usize, finding: &Finding) {
     if !finding.body.trim().is_empty() {
         let _ = write!(out, "{}\n\n", prose(&finding.body));
     }
+    let patched = patch::patched(finding);
     for (index, anchor) in finding.anchors.iter().enumerate() {
         let note = digest::place_note(anchor);
         let note = if note.is_empty() { String::new() } else { format!(" ({note})") };
         let also = if index == 0 { "" } else { "Also " };
         let _ = write!(out, "{also}{}{note}\n\n", code(&digest::place(anchor)));
-        if anchor.lines.is_some() && !anchor.quote.is_empty() {
-            let _ = write!(out, "{}\n\n", fenced(language(&anchor.path), &shortened(anchor.quote.split('\n'))));
+        match &patched {
+            Some(rows) if index == 0 => {
+                let _ = write!(out, "Suggested change:\n\n{}\n\n", diff(rows));
+            }
+            _ if anchor.lines.is_some() && !anchor.quote.is_empty() => {
+                let _ = write!(out, "{}\n\n", fenced(language(&anchor.path), &shortened(anchor.quote.split('\n'))));
+            }
+            _ => {}
         }
     }
-    if let Some(suggestion) = &finding.suggestion {
-        let lines = line_words(suggestion.lines);
-        let old = finding.anchors.iter().find_map(|anchor| {
-            let same = anchor.path == suggestion.path && anchor.lines == Some(suggestion.lines);
-            same.then_some(anchor.quote.as_str())
-        });
-        let _ = write!(out, "Suggested for {lines} of {}:\n\n", code(&suggestion.path.spelled()));
-        let removed = old.into_iter().flat_map(|quote| quote.split('\n')).map(|line| format!("- {line}"));
-        let replacement = Some(suggestion.replacement.as_str()).filter(|text| !text.is_empty());
-        let added = replacement.into_iter().flat_map(|text| text.split('\n')).map(|line| format!("+ {line}"));
-        let _ = write!(out, "{}\n\n", fenced("diff", &removed.chain(added).collect::<Vec<_>>().join("\n")));
+    if let (Some(suggestion), None) = (&finding.suggestion, &patched) {
+        let (lines, path) = (digest::line_words(suggestion.lines), code(&suggestion.path.spelled()));
+        let _ = write!(out, "Suggested instead of {lines} of {path}:\n\n{}\n\n", diff(&patch::added(suggestion)));
     }
     if let Some(rationale) = &finding.verification.rationale {
         let _ = write!(out, "Second look: {}\n\n", prose(rationale));
@@ -145,16 +145,16 @@ fn facts(finding: &Finding) -> String {
     if let Some(guideline) = &finding.guideline {
         parts.push(format!("see {}", code(&format!("{}:{}", guideline.path, guideline.line))));
     }
-    parts.push(format!("{}, id {}", finding.status, code(&finding.id.0)));
+    if finding.status != FindingStatus::New {
+        parts.push(finding.status.to_string());
+    }
+    parts.push(format!("id {}", code(&finding.id.0)));
     parts.join(" · ")
 }
 
-fn line_words(lines: LineRange) -> String {
-    if lines.count() == 1 {
-        format!("line {}", lines.start())
-    } else {
-        format!("lines {}-{}", lines.start(), lines.end())
-    }
+fn diff(rows: &[Row<'_>]) -> String {
+    let lines: Vec<String> = rows.iter().map(|row| format!("{} {}", row.mark.sign(), row.text)).collect();
+    fenced("diff", &shortened(lines.iter().map(String::as_str)))
 }
 
 fn shortened<'a>(lines: impl Iterator<Item = &'a str>) -> String {
@@ -189,14 +189,7 @@ fn resolved(out: &mut String, review: &Review) {
 fn receipt(out: &mut String, review: &Review) {
     out.push_str("## Coverage\n\n");
     for row in digest::receipt(review) {
-        let _ = write!(out, "- **{}**: {}", row.label, inline(&row.text));
-        for (index, example) in row.examples.iter().enumerate() {
-            let _ = write!(out, "{}{}", if index == 0 { ": " } else { ", " }, code(example));
-        }
-        if row.unnamed > 0 {
-            let _ = write!(out, " and {} more", row.unnamed);
-        }
-        out.push('\n');
+        let _ = writeln!(out, "- **{}**: {}", row.label, row.words(inline, code));
     }
     out.push('\n');
 }

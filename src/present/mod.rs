@@ -1,12 +1,14 @@
 //! Outputs: each file turns a [`Review`] into the bytes of one surface, and does nothing else.
 //!
 //! Main type: [`Presenter`]; the table is [`PRESENTERS`]. A new output is one file with a `PRESENTER` and one line in the
-//! table. What several outputs say in the same words (the verdict, the receipt) is worked out in `digest`. [`progress`] shows
+//! table. What several outputs say in the same words is worked out in `digest`
+//! (the verdict, the receipt) and `patch` (quotes and suggestions as a small diff). [`progress`] shows
 //! a run while it goes on, [`runs`] lists kept runs. Nothing here decides what a review says, and nothing reads a file.
 
 mod digest;
 pub mod json;
 mod markdown;
+mod patch;
 pub mod progress;
 pub mod runs;
 mod terminal;

@@ -280,7 +280,7 @@ mod tests {
         (Progress::on(Lines::new(Tap { lines, line: Vec::new() }), beat), seen)
     }
 
-    const NEVER: Duration = Duration::from_secs(3600);
+    const NEVER: Duration = Duration::from_hours(1);
 
     #[test]
     fn stages_and_notices_are_lines_and_counts_are_not() {

@@ -42,7 +42,7 @@ fn render(review: &Review, options: &RenderOptions) -> Vec<u8> {
 fn head(page: &mut Page<'_>, review: &Review) {
     let change = &review.change;
     page.wrapped("", "  ", &format!("{}  {}", change.repository, digest::names(change)), BOLD);
-    page.wrapped("", "  ", &digest::size(change).join(" · "), Style::new());
+    page.parts(0, &digest::size(change), Style::new());
     page.wrapped("", "  ", &format!("reviewed by {}", digest::reviewer(&review.provenance)), DIM);
 }
 
@@ -117,15 +117,7 @@ fn receipt(page: &mut Page<'_>, review: &Review) {
     for row in digest::receipt(review) {
         let label = if row.label == last { "" } else { row.label };
         last = row.label;
-        let mut text = strip_line(&row.text);
-        if !row.examples.is_empty() {
-            let named: Vec<String> = row.examples.iter().map(|example| strip_line(example)).collect();
-            text.push_str(": ");
-            text.push_str(&named.join(", "));
-            if row.unnamed > 0 {
-                text.push_str(&format!(" and {} more", row.unnamed));
-            }
-        }
+        let text = row.words(strip_line, strip_line);
         page.wrapped(&format!("  {label:LABEL$}"), &" ".repeat(LABEL + 2), &text, Style::new());
     }
 }

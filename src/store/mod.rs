@@ -15,7 +15,7 @@ use crate::sys::clock;
 use crate::sys::files::{self, FileError};
 
 /// How long runs are kept when nothing else is said: 30 days.
-pub const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+pub const KEPT_FOR: Duration = Duration::from_hours(30 * 24);
 
 /// The kept runs under one folder.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::wire;
 use crate::domain::change::{ChangeSet, Commit, FileChange};
-use crate::domain::finding::{Anchor, Finding};
+use crate::domain::finding::{Anchor, Confidence, Finding};
 use crate::domain::place::LineRange;
 use crate::domain::review::{Coverage, Provenance, Review, Section, Usage};
 use crate::domain::text::{strip_block, strip_line};
@@ -92,7 +92,7 @@ fn finding(finding: &Finding) -> wire::Finding {
         body: strip_block(&finding.body),
         severity: finding.severity,
         category: finding.category,
-        confidence: finding.confidence.map(|confidence| confidence.value()),
+        confidence: finding.confidence.map(Confidence::value),
         anchors: finding.anchors.iter().map(anchor).collect(),
         suggestion: finding.suggestion.as_ref().map(|suggestion| wire::Suggestion {
             path: suggestion.path.to_string(),

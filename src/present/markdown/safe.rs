@@ -4,7 +4,9 @@
 //! reference definitions, headings, tables, mathematics. What a forge would turn into a link or a notice by itself (addresses,
 //! `@name`, `#12`) is shown as code, which no forge links.
 //!
-//! Escapes follow CommonMark 0.31 §2.4 and the table extension of GFM 0.29 §4.10.
+//! Escapes follow `CommonMark` 0.31 §2.4 and the table extension of GFM 0.29 §4.10.
+
+use std::collections::BTreeSet;
 
 use crate::domain::text::{strip_block, strip_line};
 
@@ -49,7 +51,7 @@ pub(super) fn cell_code(text: &str) -> String {
 /// A fenced block whose fence is longer than any run of backticks in it.
 pub(super) fn fenced(language: &str, text: &str) -> String {
     let text = strip_block(text);
-    let fence = "`".repeat(longest_run(&text).max(2) + 1);
+    let fence = "`".repeat(runs(&text).last().copied().unwrap_or(0).max(2) + 1);
     format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
 }
 
@@ -120,14 +122,9 @@ fn list_mark(line: &str) -> usize {
     if (1..=3).contains(&digits) && line[digits..].starts_with(". ") { digits + 2 } else { 0 }
 }
 
-fn longest_run(text: &str) -> usize {
-    let mut longest = 0;
-    let mut run = 0;
-    for c in text.chars() {
-        run = if c == '`' { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    longest
+/// The lengths of the runs of backticks in a text.
+fn runs(text: &str) -> BTreeSet<usize> {
+    text.split(|c| c != '`').map(str::len).filter(|length| *length > 0).collect()
 }
 
 struct Inline {
@@ -216,7 +213,8 @@ impl Inline {
         if self.out.ends_with('`') {
             self.out.push(' ');
         }
-        let fence = "`".repeat(longest_run(text) + 1);
+        let runs = runs(text);
+        let fence = "`".repeat((1..=runs.len()).find(|length| !runs.contains(length)).unwrap_or(runs.len() + 1));
         let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
         self.out.push_str(&fence);
         self.out.push_str(pad);
@@ -330,7 +328,7 @@ mod tests {
         false
     }
 
-    /// The text without its code spans, found as CommonMark finds them.
+    /// The text without its code spans, found as `CommonMark` finds them.
     fn outside_code(text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;

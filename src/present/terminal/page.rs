@@ -47,7 +47,11 @@ impl<'a> Page<'a> {
 
     /// One line that is laid out already.
     pub(super) fn line(&mut self, line: &str) {
-        self.out.push_str(line.trim_end());
+        self.line_end(line.trim_end());
+    }
+
+    fn line_end(&mut self, end: &str) {
+        self.out.push_str(end);
         self.out.push('\n');
     }
 
@@ -98,9 +102,36 @@ impl<'a> Page<'a> {
             let painted = page.paint(style, piece);
             url.as_ref().map_or(painted.clone(), |url| format!("\x1b]8;;{url}\x1b\\{painted}\x1b]8;;\x1b\\"))
         });
-        if !note.is_empty() {
+        if note.is_empty() {
+            return;
+        }
+        // Beside the place where there is room, else below it.
+        let columns = indent + display_width(lead) + display_width(label) + display_width(note) + 3;
+        if columns <= self.prose_width() && self.out.ends_with('\n') {
+            self.out.pop();
+            let note = format!(" {}", self.paint(super::DIM, &format!("({note})")));
+            self.line_end(&note);
+        } else {
             self.wrapped(&hanging, &hanging, note, super::DIM);
         }
+    }
+
+    /// Short texts with a dot between, each kept whole where it fits on a line.
+    pub(super) fn parts(&mut self, indent: usize, parts: &[String], style: Style) {
+        let margin = " ".repeat(indent);
+        let room = self.prose_width() - indent;
+        let mut line = String::new();
+        for part in parts.iter().map(|part| plain(part)) {
+            if !line.is_empty() && display_width(&line) + display_width(&part) + 3 > room {
+                self.wrapped(&margin, &margin, &line, style);
+                line.clear();
+            }
+            if !line.is_empty() {
+                line.push_str(" · ");
+            }
+            line.push_str(&part);
+        }
+        self.wrapped(&margin, &margin, &line, style);
     }
 
     fn wrapped_as(
