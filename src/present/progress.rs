@@ -201,10 +201,11 @@ impl Bar {
             return;
         }
         self.counting = counting;
+        // No colours: whether they are wanted is known above, and the bar reads well without.
         let template = if counting {
-            "{spinner} {msg} {wide_bar:.dim} {pos}/{len} {elapsed:.dim}"
+            "{spinner} {msg} {wide_bar} {pos}/{len} {elapsed}"
         } else {
-            "{spinner} {msg} {elapsed:.dim}"
+            "{spinner} {msg} {elapsed}"
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
             self.bar.set_style(style.progress_chars("━╸ "));
@@ -220,10 +221,10 @@ impl Surface for Bar {
                 self.bar.set_message(doing(stage));
             }
             Event::Progress { stage, done, total } => {
-                self.style(true);
                 self.bar.set_message(doing(stage));
                 self.bar.set_length(total);
                 self.bar.set_position(done);
+                self.style(true);
             }
             Event::Notice { text } => {
                 let text = strip_line(&text);

@@ -22,6 +22,7 @@ const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 const GOOD: Style = AnsiColor::Green.on_default();
 const WARN: Style = AnsiColor::Yellow.on_default();
+const PLACE: Style = AnsiColor::Blue.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 
 fn render(review: &Review, options: &RenderOptions) -> Vec<u8> {

@@ -275,7 +275,7 @@ mod tests {
         let outside = root.path().join("outside");
         std::fs::create_dir(&outside).unwrap();
         std::os::unix::fs::symlink(&outside, store.folder(id(C))).unwrap();
-        let old = SystemTime::now() - KEPT_FOR - Duration::from_secs(60);
+        let old = SystemTime::now() - KEPT_FOR - Duration::from_mins(1);
         std::fs::File::open(store.folder(id(A))).unwrap().set_modified(old).unwrap();
         assert_eq!(store.prune(KEPT_FOR).unwrap(), 1);
         assert_eq!(store.list().unwrap().iter().map(KeptRun::id).collect::<Vec<_>>(), [id(B)]);

@@ -1,5 +1,7 @@
 //! Every output for every document of `fixtures/documents`, found by walking the folder.
 
+#![allow(clippy::unwrap_used, reason = "a fixture that cannot be read fails the test")]
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -102,9 +102,14 @@ fn paragraph_line(line: &str) -> String {
         out.out.push_str(&trimmed[..bullet]);
     }
     let text = trimmed[bullet..].trim_start();
-    // Headings, rules and the underlines of headings would change the shape of the page.
-    // Two colons at the start of a line are a command to a runner.
-    if text.starts_with(['#', ':'])
+    let hashes = text.bytes().take_while(|byte| *byte == b'#').count();
+    if (1..=6).contains(&hashes) && text[hashes..].starts_with(' ') {
+        // A heading would change the shape of the page; its words stand out all the same.
+        let heading = inline(text[hashes..].trim_end_matches('#'));
+        return format!("{}{}", out.out, if heading.is_empty() { heading } else { format!("**{heading}**") });
+    }
+    // Rules, underlines of headings and fences would change it too; two colons are a command to a runner.
+    if text.starts_with(['#', ':', '~'])
         || (!text.is_empty() && text.chars().all(|c| matches!(c, '-' | '=' | '*' | '_' | ' ')))
     {
         out.out.push('\\');
@@ -289,7 +294,8 @@ mod tests {
 
     #[test]
     fn headings_and_rules_lose_their_shape() {
-        assert_eq!(prose("# big\n---\n===\n- item\n  - nested # x"), "\\# big\n\\---\n\\===\n- item\n  - nested # x");
+        assert_eq!(prose("## big *x*\n- ~~~\n#\n# #"), "**big \\*x\\***\n- \\~~~\n\\#\n");
+        assert_eq!(prose("#big\n---\n===\n- item\n  - nested # x"), "\\#big\n\\---\n\\===\n- item\n  - nested # x");
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! One finding on a page: title, place, what goes wrong, the code, and the small print.
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 
 use super::page::{Page, expand_tabs, fit, plain};
 use super::{BAD, BOLD, DIM, GOOD};
 use crate::domain::finding::{Anchor, Finding, FindingStatus, OriginKind, VerificationState};
+use crate::domain::place::Side;
 use crate::present::digest;
 use crate::present::patch::{self, Mark, Row};
 
@@ -13,7 +14,6 @@ const CODE_LINES: usize = 20;
 /// Other places named for one finding.
 const ALSO: usize = 5;
 const INDENT: usize = 4;
-const PLACE: Style = AnsiColor::Blue.on_default();
 
 /// Draws the finding under the number it has in this output.
 pub(super) fn draw(page: &mut Page<'_>, number: usize, finding: &Finding) {
@@ -44,7 +44,9 @@ pub(super) fn draw(page: &mut Page<'_>, number: usize, finding: &Finding) {
 
 fn place(page: &mut Page<'_>, lead: &str, anchor: &Anchor) {
     let note = digest::place_note(anchor);
-    page.place(INDENT, lead, &anchor.path, &digest::place(anchor), note, PLACE);
+    // What is gone from the head cannot be opened.
+    let path = (anchor.side == Side::New).then_some(&anchor.path);
+    page.place(INDENT, lead, path, &digest::place(anchor), note);
 }
 
 fn small_print(finding: &Finding) -> Vec<String> {

@@ -93,13 +93,13 @@ impl<'a> Page<'a> {
         self.wrapped_as(first, rest, text, false, |page, piece| page.paint(style, piece));
     }
 
-    /// A place in the tree, as a link where the page has them.
-    pub(super) fn place(&mut self, indent: usize, lead: &str, path: &RepoPath, label: &str, note: &str, style: Style) {
+    /// A place in the tree; a link to `path`, where there is one and the page has links.
+    pub(super) fn place(&mut self, indent: usize, lead: &str, path: Option<&RepoPath>, label: &str, note: &str) {
         let margin = " ".repeat(indent);
         let hanging = " ".repeat(indent + 2);
-        let url = self.url(path);
+        let url = path.and_then(|path| self.url(path));
         self.wrapped_as(&format!("{margin}{lead}"), &hanging, label, true, |page, piece| {
-            let painted = page.paint(style, piece);
+            let painted = page.paint(super::PLACE, piece);
             url.as_ref().map_or(painted.clone(), |url| format!("\x1b]8;;{url}\x1b\\{painted}\x1b]8;;\x1b\\"))
         });
         if note.is_empty() {
