@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::id::{BlobId, CommitId};
 use super::path::RepoPath;
 use super::place::{LineRange, Side, WorkspaceAt};
@@ -53,7 +55,8 @@ pub struct Commit {
 }
 
 /// How a file changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum FileStatus {
     /// It is new.
     Added,

@@ -138,6 +138,16 @@ words!(
     }
 );
 
+impl FindingStatus {
+    /// Whether nothing is left to do about it.
+    pub const fn is_resolved(self) -> bool {
+        match self {
+            Self::Fixed | Self::Dismissed => true,
+            Self::New | Self::Open | Self::Reopened => false,
+        }
+    }
+}
+
 /// From 1 (a guess) to 10 (certain).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Confidence(u8);

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::change::ChangeSet;
 use super::finding::{Category, Finding, Severity};
 use super::path::RepoPath;
 use super::place::LineRange;
-use super::run::RunId;
+use super::run::{RunId, RunRecord};
 
 /// A whole review of one change.
 #[derive(Debug, Clone)]
@@ -33,7 +35,8 @@ pub struct Review {
 }
 
 /// How a review ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// Every reviewable hunk was seen, and the engine said that it was done.
     Complete,
@@ -100,7 +103,8 @@ pub struct FileCoverage {
 }
 
 /// Whether a file was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum CoverageState {
     /// All its hunks were.
     Reviewed,
@@ -169,7 +173,8 @@ pub struct Provenance {
 }
 
 /// Which engine reviewed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Engine {
     /// A language model.
     Model,
@@ -229,6 +234,30 @@ impl Review {
             *counts.entry(finding.category).or_default() += 1;
         }
         counts
+    }
+
+    /// The findings that still ask for something: all but the fixed and the dismissed ones.
+    pub fn unresolved(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| !finding.status.is_resolved())
+    }
+
+    /// What a list of runs says about this one.
+    pub fn record(&self) -> RunRecord {
+        let mut findings = BTreeMap::new();
+        for finding in self.unresolved() {
+            *findings.entry(finding.severity).or_default() += 1;
+        }
+        RunRecord {
+            id: self.id,
+            started_at: self.provenance.started_at.clone(),
+            took_ms: self.provenance.took_ms,
+            repository: self.change.repository.clone(),
+            target: self.change.target.clone(),
+            head_name: self.change.head_name.clone(),
+            outcome: self.outcome,
+            engine: self.provenance.engine,
+            findings,
+        }
     }
 
     /// The worst severity there is, counted before any floor hid it.

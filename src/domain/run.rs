@@ -1,7 +1,11 @@
-//! Runs: one execution of the program that produced (or tried to produce) a review.
+//! Runs: one execution of the program that produced (or tried to produce) a review. Main types: [`RunId`], [`RunRecord`].
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+
+use super::finding::Severity;
+use super::review::{Engine, Outcome};
 
 /// The id of a run: a random UUID.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -30,5 +34,62 @@ impl FromStr for RunId {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         uuid::Uuid::try_parse(text).map(Self).map_err(|_| InvalidRunId(text.to_owned()))
+    }
+}
+
+/// What a list of runs says about one of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRecord {
+    /// The run.
+    pub id: RunId,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// Wall time in milliseconds.
+    pub took_ms: u64,
+    /// What people call the repository.
+    pub repository: String,
+    /// What the change was compared with.
+    pub target: String,
+    /// What the head was called.
+    pub head_name: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Which engine reviewed.
+    pub engine: Engine,
+    /// How many unresolved findings of each severity.
+    pub findings: BTreeMap<Severity, u32>,
+}
+
+/// A kept run, as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeptRun {
+    /// Its record could be read.
+    Whole(RunRecord),
+    /// There is a folder, but no record that can be read.
+    Damaged {
+        /// The run, by the name of its folder.
+        id: RunId,
+        /// When something was last written to it: RFC 3339, UTC.
+        changed_at: String,
+        /// What is wrong, a few words.
+        reason: String,
+    },
+}
+
+impl KeptRun {
+    /// The run.
+    pub fn id(&self) -> RunId {
+        match self {
+            Self::Whole(record) => record.id,
+            Self::Damaged { id, .. } => *id,
+        }
+    }
+
+    /// When it started, or was last written to where that is not known: RFC 3339, UTC.
+    pub fn when(&self) -> &str {
+        match self {
+            Self::Whole(record) => &record.started_at,
+            Self::Damaged { changed_at, .. } => changed_at,
+        }
     }
 }

@@ -1,1 +1,72 @@
-//! (being written)
+//! Outputs: each file turns a [`Review`] into the bytes of one surface, and does nothing else.
+//!
+//! Main type: [`Presenter`]; the table is [`PRESENTERS`]. A new output is one file with a `PRESENTER` and one line in the
+//! table. What several outputs say in the same words is worked out in `digest`
+//! (the verdict, the receipt) and `patch` (quotes and suggestions as a small diff). [`progress`] shows
+//! a run while it goes on, [`runs`] lists kept runs. Nothing here decides what a review says, and nothing reads a file.
+
+mod digest;
+pub mod json;
+mod markdown;
+mod patch;
+pub mod progress;
+pub mod runs;
+mod terminal;
+
+use std::path::PathBuf;
+
+use crate::domain::review::Review;
+
+/// One output format.
+#[derive(Debug, Clone, Copy)]
+pub struct Presenter {
+    /// What `--format` calls it.
+    pub name: &'static str,
+    /// The extension of a file that holds it, without the dot.
+    pub extension: &'static str,
+    /// One line for the help text.
+    pub about: &'static str,
+    /// Renders the whole output, UTF-8.
+    pub render: fn(&Review, &RenderOptions) -> Vec<u8>,
+}
+
+/// Every output format; the first is the default.
+pub const PRESENTERS: &[Presenter] = &[terminal::PRESENTER, markdown::PRESENTER, json::PRESENTER];
+
+/// What an output may do on its surface. Only the terminal has choices; the others ignore it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RenderOptions {
+    /// Columns; fewer than [`MIN_WIDTH`] are taken as [`MIN_WIDTH`].
+    pub width: usize,
+    /// Whether to use colours.
+    pub colour: bool,
+    /// Whether places become links.
+    pub links: Links,
+}
+
+/// Whether places become links.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Links {
+    /// They do not.
+    None,
+    /// OSC-8 links to files of this machine.
+    Osc8 {
+        /// The folder that the paths of the change are relative to; absolute.
+        root: PathBuf,
+    },
+}
+
+/// The narrowest page that is laid out.
+pub const MIN_WIDTH: usize = 40;
+
+impl Default for RenderOptions {
+    /// 80 columns, no colours, no links.
+    fn default() -> Self {
+        Self { width: 80, colour: false, links: Links::None }
+    }
+}
+
+/// The output of that name.
+pub fn presenter(name: &str) -> Option<&'static Presenter> {
+    PRESENTERS.iter().find(|presenter| presenter.name == name)
+}

@@ -1,1 +1,285 @@
-//! (being written)
+//! Kept runs: one folder each under `$XDG_STATE_HOME/review/runs/`, named by the run's id. The folders are the store.
+//!
+//! Main type: [`Store`]. What the files of a run hold is their writers' business; only `run.json`, the record that a list shows,
+//! is read here (`record`). Folders are 0700, files 0600, writes whole or not at all.
+
+mod record;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use etcetera::BaseStrategy as _;
+
+use crate::domain::run::{KeptRun, RunId, RunRecord};
+use crate::sys::clock;
+use crate::sys::files::{self, FileError};
+
+/// How long runs are kept when nothing else is said: 30 days.
+pub const KEPT_FOR: Duration = Duration::from_hours(30 * 24);
+
+/// The kept runs under one folder.
+#[derive(Debug, Clone)]
+pub struct Store {
+    runs: PathBuf,
+}
+
+/// Why a run could not be kept, found or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is no home folder to keep anything in.
+    #[error("there is no home folder to keep runs in: set HOME or XDG_STATE_HOME")]
+    NoHome,
+    /// The disk said no.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A name that is not a plain file name.
+    #[error("{0:?} cannot be the name of a file in a run: a plain name such as review.json is needed")]
+    Name(String),
+    /// The record could not be put into words; a fault of this program.
+    #[error("cannot write the record of the run: {0}")]
+    Record(#[source] serde_json::Error),
+    /// No run has the id.
+    #[error("no kept run begins with {0:?}: `review list` shows what there is")]
+    Unknown(String),
+    /// No run is kept at all.
+    #[error("no runs are kept yet: `review` keeps each one it makes")]
+    Empty,
+    /// Several runs have it.
+    #[error("{} runs begin with {given:?} ({}): give more of the id", ids.len(), shown(ids))]
+    Ambiguous {
+        /// What was given.
+        given: String,
+        /// The runs.
+        ids: Vec<RunId>,
+    },
+    /// The run has no such file.
+    #[error("the run {id} has no {name}: it did not get that far, or was kept by another version")]
+    Missing {
+        /// The run.
+        id: RunId,
+        /// The file.
+        name: String,
+    },
+}
+
+fn shown(ids: &[RunId]) -> String {
+    let first: Vec<String> = ids.iter().take(3).map(ToString::to_string).collect();
+    let more = if ids.len() > 3 { ", …" } else { "" };
+    format!("{}{more}", first.join(", "))
+}
+
+impl Store {
+    /// The store under `root`; nothing is created until something is kept.
+    pub fn at(root: &Path) -> Self {
+        Self { runs: root.join("runs") }
+    }
+
+    /// `$XDG_STATE_HOME/review`, or `~/.local/state/review`, on every system.
+    pub fn default_root() -> Result<PathBuf, StoreError> {
+        let base = etcetera::base_strategy::Xdg::new().map_err(|_| StoreError::NoHome)?;
+        base.state_dir().map(|folder| folder.join("review")).ok_or(StoreError::NoHome)
+    }
+
+    /// The folder of a run, whether it exists or not.
+    pub fn folder(&self, id: RunId) -> PathBuf {
+        self.runs.join(id.to_string())
+    }
+
+    /// Keeps one file of a run and says where it is.
+    pub fn keep(&self, id: RunId, name: &str, bytes: &[u8]) -> Result<PathBuf, StoreError> {
+        let path = self.file(id, name)?;
+        files::private_folder(&self.folder(id))?;
+        files::write_private(&path, bytes)?;
+        Ok(path)
+    }
+
+    /// Keeps what a list says about a run.
+    pub fn keep_record(&self, record: &RunRecord) -> Result<PathBuf, StoreError> {
+        let bytes = record::write(record).map_err(StoreError::Record)?;
+        self.keep(record.id, record::NAME, &bytes)
+    }
+
+    /// Reads one file of a run.
+    pub fn read(&self, id: RunId, name: &str) -> Result<Vec<u8>, StoreError> {
+        let found = files::read_optional(&self.file(id, name)?)?;
+        found.ok_or_else(|| StoreError::Missing { id, name: name.to_owned() })
+    }
+
+    fn file(&self, id: RunId, name: &str) -> Result<PathBuf, StoreError> {
+        let plain = !name.is_empty()
+            && !name.starts_with('.')
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'));
+        if plain { Ok(self.folder(id).join(name)) } else { Err(StoreError::Name(name.to_owned())) }
+    }
+
+    /// Every kept run, newest first. A folder whose record cannot be read is listed as damaged; other folders are passed over.
+    pub fn list(&self) -> Result<Vec<KeptRun>, StoreError> {
+        let mut runs: Vec<KeptRun> = self.folders()?.into_iter().map(|(id, folder)| entry(id, &folder)).collect();
+        runs.sort_by(|a, b| b.when().cmp(a.when()).then_with(|| a.id().cmp(&b.id())));
+        Ok(runs)
+    }
+
+    /// The one run whose id begins with `given` (`last`: the newest whose record can be read).
+    pub fn find(&self, given: &str) -> Result<RunId, StoreError> {
+        if given == "last" {
+            let newest = self.list()?.into_iter().find(|run| matches!(run, KeptRun::Whole(_)));
+            return newest.map(|run| run.id()).ok_or(StoreError::Empty);
+        }
+        let wanted = given.to_ascii_lowercase();
+        let mut ids: Vec<RunId> = self.folders()?.into_iter().map(|(id, _)| id).collect();
+        ids.retain(|id| !wanted.is_empty() && id.to_string().starts_with(&wanted));
+        ids.sort();
+        match ids.as_slice() {
+            [] => Err(StoreError::Unknown(given.to_owned())),
+            [one] => Ok(*one),
+            _ => Err(StoreError::Ambiguous { given: given.to_owned(), ids }),
+        }
+    }
+
+    /// Removes the runs to which nothing was written for `age` (see [`KEPT_FOR`]), and says how many.
+    pub fn prune(&self, age: Duration) -> Result<usize, StoreError> {
+        let now = SystemTime::now();
+        let mut removed = 0;
+        for (_, folder) in self.folders()? {
+            // A time in the future is a clock that was set back: such a run is young.
+            if now.duration_since(folder.modified).is_ok_and(|since| since >= age) {
+                files::remove_folder(&folder.path)?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+
+    fn folders(&self) -> Result<Vec<(RunId, files::Folder)>, StoreError> {
+        let folders = files::folders(&self.runs)?.into_iter();
+        Ok(folders.filter_map(|folder| Some((folder.name.parse().ok()?, folder))).collect())
+    }
+}
+
+fn entry(id: RunId, folder: &files::Folder) -> KeptRun {
+    let reason = match files::read_optional(&folder.path.join(record::NAME)) {
+        Ok(Some(bytes)) => match record::read(id, &bytes) {
+            Ok(record) => return KeptRun::Whole(record),
+            Err(fault) => fault.to_string(),
+        },
+        Ok(None) => "there is no run.json (the run did not finish)".to_owned(),
+        Err(fault) => fault.source.to_string(),
+    };
+    KeptRun::Damaged { id, changed_at: clock::file_time(folder.modified), reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::finding::Severity;
+    use crate::domain::review::{Engine, Outcome};
+
+    const A: &str = "a0000000-0000-4000-8000-000000000001";
+    const B: &str = "a0000000-0000-4000-8000-000000000002";
+    const C: &str = "c0000000-0000-4000-8000-000000000003";
+
+    fn id(text: &str) -> RunId {
+        text.parse().unwrap()
+    }
+
+    fn record(run: &str, started_at: &str) -> RunRecord {
+        RunRecord {
+            id: id(run),
+            started_at: started_at.to_owned(),
+            took_ms: 1200,
+            repository: "demo".to_owned(),
+            target: "main".to_owned(),
+            head_name: "feature".to_owned(),
+            outcome: Outcome::Incomplete,
+            engine: Engine::Rules,
+            findings: [(Severity::High, 2)].into_iter().collect(),
+        }
+    }
+
+    fn store() -> (tempfile::TempDir, Store) {
+        let root = tempfile::tempdir().unwrap();
+        let store = Store::at(&root.path().join("state/review"));
+        (root, store)
+    }
+
+    #[test]
+    fn a_store_that_was_never_written_to_is_empty() {
+        let (_root, store) = store();
+        assert_eq!(store.list().unwrap(), []);
+        assert_eq!(store.prune(Duration::ZERO).unwrap(), 0);
+        assert!(matches!(store.find("last"), Err(StoreError::Empty)));
+    }
+
+    #[test]
+    fn runs_are_listed_newest_first_and_damage_is_no_fault() {
+        let (_root, store) = store();
+        store.keep_record(&record(A, "2020-01-01T00:00:00.000Z")).unwrap();
+        store.keep_record(&record(C, "2020-01-02T00:00:00.000Z")).unwrap();
+        store.keep(id(B), "run.json", b"{\"version\":1,").unwrap();
+        std::fs::create_dir(store.runs.join("not-a-run")).unwrap();
+        let list = store.list().unwrap();
+        assert_eq!(list.iter().map(KeptRun::id).collect::<Vec<_>>(), [id(B), id(C), id(A)]);
+        assert!(
+            matches!(&list[0], KeptRun::Damaged { reason, .. } if reason.contains("run.json cannot be read")),
+            "{list:?}"
+        );
+        assert_eq!(list[2], KeptRun::Whole(record(A, "2020-01-01T00:00:00.000Z")));
+        assert_eq!(store.find("last").unwrap(), id(C));
+    }
+
+    #[test]
+    fn a_prefix_finds_the_one_run_it_names() {
+        let (_root, store) = store();
+        for run in [A, B, C] {
+            store.keep(id(run), "review.md", b"x").unwrap();
+        }
+        assert_eq!(store.find("C0").unwrap(), id(C));
+        assert_eq!(store.find(B).unwrap(), id(B));
+        assert!(matches!(store.find("d"), Err(StoreError::Unknown(_))));
+        assert!(matches!(store.find(""), Err(StoreError::Unknown(_))));
+        let fault = store.find("a").unwrap_err();
+        assert_eq!(fault.to_string(), format!("2 runs begin with \"a\" ({A}, {B}): give more of the id"));
+    }
+
+    #[test]
+    fn files_read_back_and_no_name_leaves_the_folder() {
+        let (_root, store) = store();
+        let path = store.keep(id(A), "review.json", b"{}").unwrap();
+        assert!(path.starts_with(store.folder(id(A))));
+        assert_eq!(store.read(id(A), "review.json").unwrap(), b"{}");
+        let fault = store.read(id(A), "review.md").unwrap_err();
+        assert!(fault.to_string().starts_with(&format!("the run {A} has no review.md")), "{fault}");
+        for name in ["", "..", ".hidden", "a/b", "../x", "a\0b"] {
+            assert!(matches!(store.keep(id(A), name, b""), Err(StoreError::Name(_))), "{name:?}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_owner_can_look() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (_root, store) = store();
+        let path = store.keep(id(A), "review.json", b"{}").unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&path), mode(&store.folder(id(A))), mode(&store.runs)), (0o600, 0o700, 0o700));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn old_runs_go_and_young_ones_stay() {
+        let (root, store) = store();
+        for run in [A, B] {
+            store.keep(id(run), "review.json", b"{}").unwrap();
+        }
+        // A link is not a run, and what it points to is not ours to remove.
+        let outside = root.path().join("outside");
+        std::fs::create_dir(&outside).unwrap();
+        std::os::unix::fs::symlink(&outside, store.folder(id(C))).unwrap();
+        let old = SystemTime::now() - KEPT_FOR - Duration::from_mins(1);
+        std::fs::File::open(store.folder(id(A))).unwrap().set_modified(old).unwrap();
+        assert_eq!(store.prune(KEPT_FOR).unwrap(), 1);
+        assert_eq!(store.list().unwrap().iter().map(KeptRun::id).collect::<Vec<_>>(), [id(B)]);
+        assert_eq!(store.prune(Duration::ZERO).unwrap(), 1);
+        assert!(outside.exists());
+    }
+}

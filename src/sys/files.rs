@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// A file operation that failed, with the path.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +44,48 @@ pub fn private_folder(path: &Path) -> Result<(), FileError> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path).map_err(fault("create folder", path))
+}
+
+/// A folder inside another one.
+#[derive(Debug, Clone)]
+pub struct Folder {
+    /// Its name; what is not UTF-8 is replaced.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// When an entry of it last came or went.
+    pub modified: SystemTime,
+}
+
+/// The folders directly inside `path`, links not followed, in no order; none where `path` does not exist.
+pub fn folders(path: &Path) -> Result<Vec<Folder>, FileError> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(fault("list", path)(error)),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(fault("list", path))?;
+        // Another process may remove a folder while this one lists it.
+        let Ok(about) = entry.metadata() else { continue };
+        if about.is_dir() {
+            found.push(Folder {
+                name: entry.file_name().to_string_lossy().into_owned(),
+                path: entry.path(),
+                modified: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// Removes a folder and what is in it, links not followed; that it is gone already is no fault.
+pub fn remove_folder(path: &Path) -> Result<(), FileError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(fault("remove", path)(error)),
+        _ => Ok(()),
+    }
 }
 
 /// Writes a file so that a reader sees the old bytes or the new, never a part; readable by the owner only (0600).

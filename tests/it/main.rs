@@ -5,3 +5,4 @@ mod support;
 // One line per feature.
 mod architecture;
 mod collection;
+mod documents;

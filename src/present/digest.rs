@@ -1,0 +1,316 @@
+//! What several outputs say in the same words: the verdict, who reviewed, the size of the change, the receipt in few rows.
+//!
+//! Main type: [`Row`]. Texts of the change and of a model leave this file as they came; each output makes them safe for its surface.
+
+use std::collections::HashMap;
+
+use crate::domain::change::ChangeSet;
+use crate::domain::finding::{Anchor, Severity};
+use crate::domain::place::{LineRange, Side};
+use crate::domain::review::{CoverageState, Engine, Outcome, Provenance, Review};
+
+/// How many rows one part of the receipt may take.
+const ROWS: usize = 10;
+/// How many paths or titles are named in a row.
+const EXAMPLES: usize = 3;
+
+/// One row of the receipt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Row {
+    /// What the row is about.
+    pub(super) label: &'static str,
+    /// How many it is true of, in words (`2 files`); empty where there is nothing to count, or just one example.
+    pub(super) count: String,
+    /// What there is to say; may hold untrusted text.
+    pub(super) text: String,
+    /// Paths or titles it is true of; untrusted text.
+    pub(super) examples: Vec<String>,
+    /// How many more there are.
+    pub(super) unnamed: usize,
+}
+
+impl Row {
+    fn new(label: &'static str, text: String) -> Self {
+        Self { label, count: String::new(), text, examples: Vec::new(), unnamed: 0 }
+    }
+
+    /// The row in words: `a.rs — binary`, or `5 files — binary: a.rs, b.rs, c.rs and 2 more`.
+    pub(super) fn words(&self, safe: impl Fn(&str) -> String, example: impl Fn(&str) -> String) -> String {
+        let text = safe(&self.text);
+        let named = self.examples.iter().map(|one| example(one)).collect::<Vec<_>>().join(", ");
+        match (self.count.as_str(), named.as_str()) {
+            (_, "") => text,
+            ("", named) => format!("{named} — {text}"),
+            (count, named) if self.unnamed == 0 => format!("{count} — {text}: {named}"),
+            (count, named) => format!("{count} — {text}: {named} and {} more", self.unnamed),
+        }
+    }
+}
+
+/// `1 file`, `2 files`.
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The review in one line: `2 findings: 1 high, 1 low — complete`.
+pub(super) fn verdict(review: &Review) -> String {
+    let total = review.unresolved().count();
+    let severities = by_severity(
+        Severity::ALL
+            .iter()
+            .map(|severity| (*severity, review.unresolved().filter(|finding| finding.severity == *severity).count())),
+    );
+    let hidden: usize = review.coverage.below_floor.values().map(|count| *count as usize).sum();
+    let more = if hidden == 0 { String::new() } else { format!(" ({hidden} more below the severity floor)") };
+    match (review.outcome, total) {
+        (Outcome::Complete, 0) => match looked_at(review) {
+            0 => format!("No findings{more} — complete, though no file had lines to look at"),
+            files => format!("No findings{more} in {} — complete", counted(files, "changed file")),
+        },
+        (Outcome::Complete, _) => format!("{}: {severities}{more} — complete", counted(total, "finding")),
+        (Outcome::Incomplete, 0) => format!("No findings so far{more} — incomplete, so this is not a pass"),
+        (Outcome::Incomplete, _) => {
+            format!("{}: {severities}{more} — incomplete, there may be more", counted(total, "finding"))
+        }
+        (Outcome::Failed, _) => "Nothing was reviewed — failed".to_owned(),
+    }
+}
+
+fn looked_at(review: &Review) -> usize {
+    review.coverage.files.iter().filter(|file| file.state != CoverageState::Skipped).count()
+}
+
+/// Who reviewed, and what it took: `the built-in rules (no model), 0.8 s`.
+pub(super) fn reviewer(provenance: &Provenance) -> String {
+    let mut parts = vec![match provenance.engine {
+        Engine::Rules => "the built-in rules (no model)".to_owned(),
+        Engine::Model => match (&provenance.provider, &provenance.model) {
+            (Some(provider), Some(model)) => format!("{provider}/{model}"),
+            (Some(one), None) | (None, Some(one)) => one.clone(),
+            (None, None) => "a model that was not named".to_owned(),
+        },
+    }];
+    parts.push(duration(provenance.took_ms));
+    if provenance.turns > 0 {
+        parts.push(counted(provenance.turns as usize, "turn"));
+    }
+    let usage = provenance.usage;
+    if let (Some(input), Some(output)) = (usage.input_tokens, usage.output_tokens) {
+        parts.push(format!("{} tokens in, {} out", thousands(input), thousands(output)));
+    }
+    if let Some(cost) = usage.cost_usd {
+        parts.push(format!("${cost:.2}"));
+    }
+    parts.join(", ")
+}
+
+/// `1,998,211`.
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn duration(millis: u64) -> String {
+    let seconds = millis / 1000;
+    match seconds {
+        0..10 => format!("{seconds}.{} s", millis % 1000 / 100),
+        10..120 => format!("{seconds} s"),
+        _ => format!("{} min {} s", seconds / 60, seconds % 60),
+    }
+}
+
+/// The size of the change: `2 commits`, `5 files`, `+120 -14`.
+pub(super) fn size(change: &ChangeSet) -> Vec<String> {
+    let added: u64 = change.files.iter().map(|file| u64::from(file.additions)).sum();
+    let deleted: u64 = change.files.iter().map(|file| u64::from(file.deletions)).sum();
+    let mut parts = Vec::new();
+    let commits = change.commits.len() + change.commits_omitted;
+    if commits > 0 {
+        parts.push(counted(commits, "commit"));
+    }
+    parts.push(counted(change.files.len(), "file"));
+    parts.push(format!("+{added} -{deleted}"));
+    parts
+}
+
+/// What the change is, by name: `main → feature (3f2a9c1d00)`.
+pub(super) fn names(change: &ChangeSet) -> String {
+    let head = change.head.map(|id| id.short());
+    let (name, id) = match (change.head_name.is_empty(), head) {
+        (false, Some(id)) if id.starts_with(&change.head_name) || change.head_name.starts_with(&id) => {
+            (id, String::new())
+        }
+        (false, id) => (change.head_name.clone(), id.map(|id| format!(" ({id})")).unwrap_or_default()),
+        (true, id) => (id.unwrap_or_else(|| "(no commit)".to_owned()), String::new()),
+    };
+    format!("{} → {name}{id}", change.target)
+}
+
+/// Where an anchor is: `src/a.rs:12-14`.
+pub(super) fn place(anchor: &Anchor) -> String {
+    let path = anchor.path.spelled();
+    match anchor.lines {
+        Some(lines) if lines.count() == 1 => format!("{path}:{}", lines.start()),
+        Some(lines) => format!("{path}:{}-{}", lines.start(), lines.end()),
+        None => path.into_owned(),
+    }
+}
+
+/// `line 12`, `lines 12-14`.
+pub(super) fn line_words(lines: LineRange) -> String {
+    if lines.count() == 1 {
+        format!("line {}", lines.start())
+    } else {
+        format!("lines {}-{}", lines.start(), lines.end())
+    }
+}
+
+/// What has to be said about an anchor beside its place.
+pub(super) fn place_note(anchor: &Anchor) -> &'static str {
+    match (anchor.side, anchor.lines.is_some()) {
+        (Side::New, true) => "",
+        (Side::New, false) => "the whole file",
+        (Side::Old, true) => "before the change",
+        (Side::Old, false) => "the whole file, before the change",
+    }
+}
+
+fn by_severity(counts: impl Iterator<Item = (Severity, usize)>) -> String {
+    let parts: Vec<String> =
+        counts.filter(|(_, count)| *count > 0).map(|(severity, count)| format!("{count} {severity}")).collect();
+    parts.join(", ")
+}
+
+/// The receipt in rows: what was looked at, what was not and why, what was held back.
+pub(super) fn receipt(review: &Review) -> Vec<Row> {
+    let coverage = &review.coverage;
+    let in_state = |state: CoverageState| coverage.files.iter().filter(move |file| file.state == state);
+    let count = |state: CoverageState| in_state(state).count();
+    let mut rows = Vec::new();
+
+    let mut states = vec![format!("{} reviewed", count(CoverageState::Reviewed))];
+    for (state, word) in [(CoverageState::Truncated, "in part"), (CoverageState::Skipped, "skipped")] {
+        if count(state) > 0 {
+            states.push(format!("{} {word}", count(state)));
+        }
+    }
+    rows.push(Row::new("files", format!("{}: {}", counted(coverage.files.len(), "changed file"), states.join(", "))));
+    for (state, label) in [(CoverageState::Truncated, "in part"), (CoverageState::Skipped, "skipped")] {
+        let files = in_state(state)
+            .map(|file| (file.reason.as_deref().unwrap_or("no reason was given"), file.path.spelled().into_owned()));
+        rows.extend(grouped(label, "file", files));
+    }
+    let withheld = coverage.withheld.iter().map(|held| (held.reason.as_str(), held.title.clone()));
+    rows.extend(grouped("withheld", "finding", withheld));
+
+    if !coverage.below_floor.is_empty() {
+        let counts = by_severity(coverage.below_floor.iter().map(|(severity, count)| (*severity, *count as usize)));
+        rows.push(Row::new("not shown", format!("{counts} (below the severity floor)")));
+    }
+    if coverage.dismissed > 0 {
+        rows.push(Row::new("dismissed", format!("{} by the project", counted(coverage.dismissed as usize, "finding"))));
+    }
+    if coverage.suppressed > 0 {
+        let text = format!("{} by a comment in the code", counted(coverage.suppressed as usize, "finding"));
+        rows.push(Row::new("suppressed", text));
+    }
+    let leads = coverage.leads;
+    if leads.given > 0 {
+        let text = format!(
+            "{} given: {} confirmed, {} refuted, {} unanswered",
+            leads.given, leads.confirmed, leads.refuted, leads.unanswered
+        );
+        rows.push(Row::new("leads", text));
+    }
+    if coverage.tool_errors > 0 {
+        let text = format!("{}, {} failed", counted(coverage.tool_calls as usize, "call"), coverage.tool_errors);
+        rows.push(Row::new("tools", text));
+    }
+    rows.extend(listed("limits", &coverage.limits_hit));
+    rows.extend(listed("notes", &coverage.notes));
+    rows
+}
+
+/// One row for each reason, the commonest first.
+fn grouped<'a>(
+    label: &'static str,
+    noun: &str,
+    items: impl Iterator<Item = (&'a str, String)>,
+) -> impl Iterator<Item = Row> {
+    let mut groups: Vec<(usize, &str, Vec<String>)> = Vec::new();
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    for (reason, example) in items {
+        let index = *known.entry(reason).or_insert_with(|| {
+            groups.push((0, reason, Vec::new()));
+            groups.len() - 1
+        });
+        if let Some((count, _, examples)) = groups.get_mut(index) {
+            *count += 1;
+            if examples.len() < EXAMPLES {
+                examples.push(example);
+            }
+        }
+    }
+    groups.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
+    let rest: usize = groups.iter().skip(ROWS).map(|(count, ..)| count).sum();
+    let mut rows: Vec<Row> = groups
+        .into_iter()
+        .take(ROWS)
+        .map(|(count, reason, examples)| Row {
+            label,
+            count: if count == 1 { String::new() } else { counted(count, noun) },
+            text: reason.trim_end_matches('.').to_owned(),
+            unnamed: count - examples.len(),
+            examples,
+        })
+        .collect();
+    if rest > 0 {
+        rows.push(Row::new(label, format!("and {} for other reasons; --format json names all", counted(rest, noun))));
+    }
+    rows.into_iter()
+}
+
+fn listed(label: &'static str, texts: &[String]) -> impl Iterator<Item = Row> {
+    let mut rows: Vec<Row> = texts.iter().take(ROWS).map(|text| Row::new(label, text.clone())).collect();
+    if texts.len() > ROWS {
+        rows.push(Row::new(label, format!("and {} more; --format json lists all", texts.len() - ROWS)));
+    }
+    rows.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_as_people_say_them() {
+        assert_eq!(
+            [0, 840, 9_999, 10_000, 119_999, 125_000].map(duration),
+            ["0.0 s", "0.8 s", "9.9 s", "10 s", "119 s", "2 min 5 s"]
+        );
+    }
+
+    #[test]
+    fn long_numbers_are_grouped() {
+        assert_eq!([0, 999, 1000, 1_998_211].map(thousands), ["0", "999", "1,000", "1,998,211"]);
+    }
+
+    #[test]
+    fn thousands_of_files_take_a_few_rows() {
+        let reasons: Vec<String> = (0..40).map(|n| format!("reason {}", n % 20)).collect();
+        let items = reasons.iter().map(|reason| (reason.as_str(), "path".to_owned()));
+        let rows: Vec<Row> = grouped("skipped", "file", items).collect();
+        assert_eq!(rows.len(), ROWS + 1);
+        assert_eq!(rows[ROWS].text, "and 20 files for other reasons; --format json names all");
+        let same = (0..5000).map(|n| ("binary", format!("f{n}")));
+        let rows: Vec<Row> = grouped("skipped", "file", same).collect();
+        assert_eq!((rows.len(), rows[0].examples.len(), rows[0].unnamed), (1, EXAMPLES, 5000 - EXAMPLES));
+    }
+}

@@ -1,0 +1,127 @@
+//! The JSON document of a review, `review/1`: written by [`PRESENTER`], read back by [`parse`], described by [`schema`].
+//!
+//! The wire structs stand in `wire` and are the only place that knows field names. What a person wrote in prose (titles, bodies,
+//! messages) is stripped of escapes and invisible characters on the way out; quotes and replacements are verbatim, with whatever
+//! cannot be seen in them written as `\uXXXX`.
+//!
+//! `docs/review.schema.json` is [`schema`] written to a file, and a test holds it to the code. After a change of `wire`, refresh
+//! it with `REVIEW_REFRESH=1 cargo test --lib present::json`.
+
+mod parse;
+mod wire;
+mod write;
+
+use std::fmt::Write as _;
+
+use super::{Presenter, RenderOptions};
+use crate::domain::review::Review;
+use crate::domain::text::is_invisible;
+
+pub use parse::{Fault, ParseError, parse};
+
+/// What the field `schema` of a document says.
+pub const SCHEMA: &str = "review/1";
+
+/// The output of this file.
+pub(super) const PRESENTER: Presenter = Presenter {
+    name: "json",
+    extension: "json",
+    about: "everything there is to know, for programs (schema review/1)",
+    render,
+};
+
+fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
+    // Maps with words for keys and plain fields: there is no value here that cannot be written.
+    let mut text = serde_json::to_string_pretty(&write::document(review)).unwrap_or_default();
+    text.push('\n');
+    escape_invisible(text).into_bytes()
+}
+
+/// Writes what cannot be seen as `\uXXXX`: the same data, and nothing that acts on a terminal the document is printed on.
+///
+/// Outside of strings a document is plain ASCII, so only text inside strings is met.
+fn escape_invisible(json: String) -> String {
+    let hidden = |c: char| (c.is_control() && c != '\n') || is_invisible(c);
+    if !json.chars().any(hidden) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if hidden(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// The JSON Schema (draft 2020-12) of what is written.
+pub fn schema() -> serde_json::Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+    settings.into_generator().into_root_schema_for::<wire::Document>().to_value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    #[test]
+    fn the_published_schema_is_the_one_of_the_code() {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/review.schema.json");
+        let mut expected = serde_json::to_string_pretty(&schema()).unwrap();
+        expected.push('\n');
+        if std::env::var_os("REVIEW_REFRESH").is_some() {
+            std::fs::write(&path, &expected).unwrap();
+        }
+        let published = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(published == expected, "docs/review.schema.json is stale: run this test once with REVIEW_REFRESH=1");
+    }
+
+    #[test]
+    fn a_document_of_another_version_is_refused_by_name() {
+        let fault = parse(br#"{"schema":"review/2","id":"x"}"#).unwrap_err();
+        assert_eq!(
+            fault.to_string(),
+            "the document has the schema \"review/2\", this program reads review/1: use the version that wrote it"
+        );
+        assert!(matches!(parse(b"{}"), Err(ParseError::NotADocument(_))));
+        assert!(matches!(parse(b"\x80"), Err(ParseError::NotADocument(_))));
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_is_named_with_its_place() {
+        let good = include_str!("../../fixtures/documents/typical.json");
+        let mut document: serde_json::Value = serde_json::from_str(good).unwrap();
+        document["findings"][1]["anchors"][0]["path"] = "../etc/passwd".into();
+        let fault = parse(document.to_string().as_bytes()).unwrap_err();
+        assert_eq!(fault.to_string(), "findings[1].anchors[0].path: the path leaves the reviewed tree (`..`)");
+
+        let mut document: serde_json::Value = serde_json::from_str(good).unwrap();
+        document["findings"][0]["anchors"] = serde_json::json!([]);
+        let fault = parse(document.to_string().as_bytes()).unwrap_err();
+        assert_eq!(fault.to_string(), "findings[0].anchors: a finding has at least one anchor");
+
+        let mut document: serde_json::Value = serde_json::from_str(good).unwrap();
+        document["findings"][0]["confidence"] = 11.into();
+        assert!(parse(document.to_string().as_bytes()).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_escaped_and_reads_back() {
+        let text = "a\u{202e}\u{e0041}\u{9b}\u{7f}\u{1b}é\n";
+        let json = escape_invisible(serde_json::to_string(text).unwrap());
+        assert_eq!(json, r#""a\u202e\udb40\udc41\u009b\u007f\u001bé\n""#);
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+    }
+
+    #[test]
+    fn the_first_field_names_the_schema() {
+        let review = parse(include_bytes!("../../fixtures/documents/empty.json")).unwrap();
+        let text = String::from_utf8(render(&review, &RenderOptions::default())).unwrap();
+        assert!(text.starts_with("{\n  \"schema\": \"review/1\",\n  \"id\": "), "{text}");
+    }
+}

@@ -1,0 +1,277 @@
+//! From a document back to the review it was rendered from, as far as the document goes.
+//!
+//! Hunks, patch texts, blobs and modes are not in a document: a review that was read back can be shown, not continued.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::wire;
+use crate::domain::change::{ChangeSet, Commit, FileChange, Generated, PatchCut, PatchText};
+use crate::domain::finding::{
+    Anchor, AnchorKind, Confidence, Finding, FindingId, Fingerprint, GuidelineRef, Origin, Suggestion, Verification,
+};
+use crate::domain::id::{CommitId, InvalidObjectId, ObjectId};
+use crate::domain::path::{PathError, RepoPath};
+use crate::domain::place::{InvalidRange, LineRange, WorkspaceAt};
+use crate::domain::review::{Coverage, FileCoverage, Leads, Provenance, Review, Section, Usage, Withheld};
+use crate::domain::run::{InvalidRunId, RunId};
+
+/// Why some bytes are not a document that this program reads.
+#[derive(Debug, thiserror::Error)]
+pub enum ParseError {
+    /// They are not JSON, or not of this shape.
+    #[error("not a review document ({0}): a file written by `review --format json` is expected")]
+    NotADocument(#[source] serde_json::Error),
+    /// They are a document of another version.
+    #[error("the document has the schema {found:?}, this program reads review/1: use the version that wrote it")]
+    Schema {
+        /// What it says it is.
+        found: String,
+    },
+    /// A value cannot be.
+    #[error("{at}: {fault}")]
+    Value {
+        /// The place of the value (`findings[1].anchors[0].path`).
+        at: String,
+        /// What is wrong with it.
+        fault: Fault,
+    },
+}
+
+/// What is wrong with a value of a document.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// It is no path of the tree.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// It is no range of lines.
+    #[error(transparent)]
+    Range(#[from] InvalidRange),
+    /// It is no object id.
+    #[error(transparent)]
+    Id(#[from] InvalidObjectId),
+    /// It is no run id.
+    #[error(transparent)]
+    Run(#[from] InvalidRunId),
+    /// It is no confidence.
+    #[error("a confidence is a number from 1 to 10")]
+    Confidence,
+    /// A finding is nowhere.
+    #[error("a finding has at least one anchor")]
+    Nowhere,
+    /// An anchor of the kind `lines` has none, or one of the kind `file` has some.
+    #[error("an anchor of the kind `lines` has a start_line and an end_line, one of the kind `file` has neither")]
+    Lines,
+}
+
+trait At<T> {
+    fn at(self, place: impl FnOnce() -> String) -> Result<T, ParseError>;
+}
+
+impl<T, E: Into<Fault>> At<T> for Result<T, E> {
+    fn at(self, place: impl FnOnce() -> String) -> Result<T, ParseError> {
+        self.map_err(|fault| ParseError::Value { at: place(), fault: fault.into() })
+    }
+}
+
+/// Reads a `review/1` document.
+///
+/// Rendering the result gives the same document again, apart from what rendering strips.
+pub fn parse(bytes: &[u8]) -> Result<Review, ParseError> {
+    #[derive(Deserialize)]
+    struct Named {
+        schema: String,
+    }
+    let named: Named = serde_json::from_slice(bytes).map_err(ParseError::NotADocument)?;
+    if named.schema != super::SCHEMA {
+        return Err(ParseError::Schema { found: named.schema });
+    }
+    let document: wire::Document = serde_json::from_slice(bytes).map_err(ParseError::NotADocument)?;
+    let findings = document.findings.into_iter().enumerate();
+    Ok(Review {
+        id: document.id.parse::<RunId>().at(|| "id".to_owned())?,
+        outcome: document.outcome,
+        reasons: document.reasons,
+        change: Arc::new(change(document.change)?),
+        summary: document.summary.text,
+        findings: findings.map(|(n, one)| finding(one, &format!("findings[{n}]"))).collect::<Result<_, _>>()?,
+        sections: document
+            .sections
+            .into_iter()
+            .map(|section| Section { title: section.title, body: section.body })
+            .collect(),
+        coverage: coverage(document.coverage)?,
+        provenance: provenance(document.provenance),
+    })
+}
+
+fn change(change: wire::Change) -> Result<ChangeSet, ParseError> {
+    let id = |hex: Option<String>, name: &str| -> Result<Option<CommitId>, ParseError> {
+        hex.map(|hex| hex.parse::<ObjectId>().map(CommitId)).transpose().at(|| format!("change.{name}"))
+    };
+    let base = id(change.base, "base")?;
+    let head = id(change.head, "head")?;
+    let merge_base = id(change.merge_base, "merge_base")?;
+    Ok(ChangeSet {
+        repository: change.repository,
+        target: change.target,
+        head_name: change.head_name,
+        base,
+        head,
+        merge_base,
+        old_at: merge_base.map_or(WorkspaceAt::Empty, WorkspaceAt::Revision),
+        new_at: head.map_or(WorkspaceAt::PatchOnly, WorkspaceAt::Revision),
+        commits: change.commits.into_iter().enumerate().map(commit).collect::<Result<_, _>>()?,
+        commits_omitted: change.commits_omitted,
+        files: change.files.into_iter().enumerate().map(file).collect::<Result<_, _>>()?,
+        omissions: Vec::new(),
+    })
+}
+
+fn commit((n, commit): (usize, wire::Commit)) -> Result<Commit, ParseError> {
+    Ok(Commit {
+        id: commit.id.parse::<ObjectId>().map(CommitId).at(|| format!("change.commits[{n}].id"))?,
+        subject: commit.subject,
+        body: commit.body,
+        author: commit.author,
+        date: commit.date,
+    })
+}
+
+fn file((n, file): (usize, wire::File)) -> Result<FileChange, ParseError> {
+    let at = |name: &str| format!("change.files[{n}].{name}");
+    Ok(FileChange {
+        path: RepoPath::parse(&file.path).at(|| at("path"))?,
+        old_path: file.old_path.map(|old| RepoPath::parse(&old)).transpose().at(|| at("old_path"))?,
+        status: file.status,
+        old_mode: None,
+        new_mode: None,
+        old_blob: None,
+        new_blob: None,
+        additions: file.additions,
+        deletions: file.deletions,
+        binary: file.binary,
+        language: None,
+        // Documents do not say how it was known to be generated; the receipt has the reason in words.
+        generated: file.generated.then_some(Generated::Name),
+        hunks: Vec::new(),
+        patch: PatchText {
+            text: Arc::from(""),
+            cut: file.truncated.then_some(PatchCut { first_unseen_hunk: 0, lines: 0, shortened_lines: 0 }),
+        },
+    })
+}
+
+fn finding(finding: wire::Finding, at: &str) -> Result<Finding, ParseError> {
+    if finding.anchors.is_empty() {
+        return Err(Fault::Nowhere).at(|| format!("{at}.anchors"));
+    }
+    let anchors = finding.anchors.into_iter().enumerate();
+    Ok(Finding {
+        id: FindingId(finding.id),
+        fingerprint: Fingerprint(finding.fingerprint),
+        status: finding.status,
+        title: finding.title,
+        body: finding.body,
+        severity: finding.severity,
+        category: finding.category,
+        confidence: finding
+            .confidence
+            .map(|value| Confidence::new(value).ok_or(Fault::Confidence))
+            .transpose()
+            .at(|| format!("{at}.confidence"))?,
+        anchors: anchors.map(|(n, one)| anchor(one, &format!("{at}.anchors[{n}]"))).collect::<Result<_, _>>()?,
+        suggestion: finding.suggestion.map(|one| suggestion(&one, &format!("{at}.suggestion"))).transpose()?,
+        verification: Verification {
+            state: finding.verification.state,
+            by: finding.verification.by,
+            rationale: finding.verification.rationale,
+        },
+        origin: Origin { kind: finding.origin.kind, name: finding.origin.name },
+        guideline: finding
+            .guideline
+            .map(|one| RepoPath::parse(&one.path).map(|path| GuidelineRef { path, line: one.line }))
+            .transpose()
+            .at(|| format!("{at}.guideline.path"))?,
+    })
+}
+
+fn anchor(anchor: wire::Anchor, at: &str) -> Result<Anchor, ParseError> {
+    let lines = match (anchor.kind, anchor.start_line, anchor.end_line) {
+        (AnchorKind::Lines, Some(start), Some(end)) => {
+            Some(LineRange::new(start, end).at(|| format!("{at}.start_line"))?)
+        }
+        (AnchorKind::File, None, None) => None,
+        _ => return Err(Fault::Lines).at(|| at.to_owned()),
+    };
+    Ok(Anchor {
+        path: RepoPath::parse(&anchor.path).at(|| format!("{at}.path"))?,
+        side: anchor.side,
+        lines,
+        quote: anchor.quote,
+        matched: anchor.matched,
+        masked: anchor.masked,
+    })
+}
+
+fn suggestion(suggestion: &wire::Suggestion, at: &str) -> Result<Suggestion, ParseError> {
+    Ok(Suggestion {
+        path: RepoPath::parse(&suggestion.path).at(|| format!("{at}.path"))?,
+        lines: LineRange::new(suggestion.start_line, suggestion.end_line).at(|| format!("{at}.start_line"))?,
+        replacement: suggestion.replacement.clone(),
+    })
+}
+
+fn coverage(coverage: wire::Coverage) -> Result<Coverage, ParseError> {
+    let file = |(n, file): (usize, wire::FileCoverage)| -> Result<FileCoverage, ParseError> {
+        Ok(FileCoverage {
+            path: RepoPath::parse(&file.path).at(|| format!("coverage.files[{n}].path"))?,
+            state: file.state,
+            reason: file.reason,
+        })
+    };
+    Ok(Coverage {
+        files: coverage.files.into_iter().enumerate().map(file).collect::<Result<_, _>>()?,
+        tool_calls: coverage.tool_calls,
+        tool_errors: coverage.tool_errors,
+        withheld: coverage
+            .withheld
+            .into_iter()
+            .map(|held| Withheld { title: held.title, reason: held.reason })
+            .collect(),
+        dismissed: coverage.dismissed,
+        suppressed: coverage.suppressed,
+        below_floor: coverage.below_floor,
+        leads: Leads {
+            given: coverage.leads.given,
+            confirmed: coverage.leads.confirmed,
+            refuted: coverage.leads.refuted,
+            unanswered: coverage.leads.unanswered,
+        },
+        limits_hit: coverage.limits_hit,
+        notes: coverage.notes,
+    })
+}
+
+fn provenance(provenance: wire::Provenance) -> Provenance {
+    let usage = provenance.usage;
+    Provenance {
+        version: provenance.version,
+        engine: provenance.engine,
+        provider: provenance.provider,
+        model: provenance.model,
+        prompts: provenance.prompts,
+        rules: provenance.rules,
+        started_at: provenance.started_at,
+        took_ms: provenance.took_ms,
+        turns: provenance.turns,
+        usage: Usage {
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cache_read_tokens: usage.cache_read_tokens,
+            cache_write_tokens: usage.cache_write_tokens,
+            cost_usd: usage.cost_usd,
+        },
+    }
+}

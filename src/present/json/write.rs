@@ -1,0 +1,190 @@
+//! From a review to its document.
+
+use std::collections::BTreeMap;
+
+use super::wire;
+use crate::domain::change::{ChangeSet, Commit, FileChange};
+use crate::domain::finding::{Anchor, Confidence, Finding};
+use crate::domain::place::LineRange;
+use crate::domain::review::{Coverage, Provenance, Review, Section, Usage};
+use crate::domain::text::{strip_block, strip_line};
+
+pub(super) fn document(review: &Review) -> wire::Document {
+    wire::Document {
+        schema: super::SCHEMA.to_owned(),
+        id: review.id.to_string(),
+        outcome: review.outcome,
+        reasons: review.reasons.iter().map(|reason| strip_line(reason)).collect(),
+        change: change(&review.change),
+        summary: summary(review),
+        findings: review.findings.iter().map(finding).collect(),
+        sections: review.sections.iter().map(section).collect(),
+        coverage: coverage(&review.coverage),
+        provenance: provenance(&review.provenance),
+    }
+}
+
+fn change(change: &ChangeSet) -> wire::Change {
+    wire::Change {
+        repository: strip_line(&change.repository),
+        target: strip_line(&change.target),
+        base: change.base.map(|id| id.to_string()),
+        head: change.head.map(|id| id.to_string()),
+        merge_base: change.merge_base.map(|id| id.to_string()),
+        head_name: strip_line(&change.head_name),
+        commits: change.commits.iter().map(commit).collect(),
+        commits_omitted: change.commits_omitted,
+        files: change.files.iter().map(file).collect(),
+    }
+}
+
+fn commit(commit: &Commit) -> wire::Commit {
+    wire::Commit {
+        id: commit.id.to_string(),
+        subject: strip_line(&commit.subject),
+        body: strip_block(&commit.body),
+        author: strip_line(&commit.author),
+        date: commit.date.clone(),
+    }
+}
+
+fn file(file: &FileChange) -> wire::File {
+    wire::File {
+        path: file.path.to_string(),
+        old_path: file.old_path.as_ref().map(ToString::to_string),
+        status: file.status,
+        additions: file.additions,
+        deletions: file.deletions,
+        binary: file.binary,
+        generated: file.generated.is_some(),
+        truncated: file.patch.cut.is_some(),
+    }
+}
+
+fn summary(review: &Review) -> wire::Summary {
+    let unresolved = review.unresolved().count();
+    let mut by_severity = BTreeMap::new();
+    let mut by_file = BTreeMap::new();
+    for finding in review.unresolved() {
+        *by_severity.entry(finding.severity).or_default() += 1;
+        if let Some(anchor) = finding.anchors.first() {
+            *by_file.entry(anchor.path.to_string()).or_default() += 1;
+        }
+    }
+    wire::Summary {
+        text: strip_block(&review.summary),
+        total: review.findings.len(),
+        resolved: review.findings.len() - unresolved,
+        unresolved,
+        // A finding is made for the change as it stands; only a later look at an old review can find it outdated.
+        outdated: 0,
+        by_severity,
+        by_file,
+    }
+}
+
+fn finding(finding: &Finding) -> wire::Finding {
+    wire::Finding {
+        id: strip_line(&finding.id.0),
+        fingerprint: strip_line(&finding.fingerprint.0),
+        status: finding.status,
+        title: strip_line(&finding.title),
+        body: strip_block(&finding.body),
+        severity: finding.severity,
+        category: finding.category,
+        confidence: finding.confidence.map(Confidence::value),
+        anchors: finding.anchors.iter().map(anchor).collect(),
+        suggestion: finding.suggestion.as_ref().map(|suggestion| wire::Suggestion {
+            path: suggestion.path.to_string(),
+            start_line: suggestion.lines.start(),
+            end_line: suggestion.lines.end(),
+            replacement: suggestion.replacement.clone(),
+        }),
+        verification: wire::Verification {
+            state: finding.verification.state,
+            by: finding.verification.by.as_deref().map(strip_line),
+            rationale: finding.verification.rationale.as_deref().map(strip_block),
+        },
+        origin: wire::Origin { kind: finding.origin.kind, name: strip_line(&finding.origin.name) },
+        guideline: finding
+            .guideline
+            .as_ref()
+            .map(|guideline| wire::Guideline { path: guideline.path.to_string(), line: guideline.line }),
+    }
+}
+
+fn anchor(anchor: &Anchor) -> wire::Anchor {
+    wire::Anchor {
+        kind: anchor.kind(),
+        path: anchor.path.to_string(),
+        side: anchor.side,
+        start_line: anchor.lines.map(LineRange::start),
+        end_line: anchor.lines.map(LineRange::end),
+        quote: anchor.quote.clone(),
+        matched: anchor.matched,
+        masked: anchor.masked,
+    }
+}
+
+fn section(section: &Section) -> wire::Section {
+    wire::Section { title: strip_line(&section.title), body: strip_block(&section.body) }
+}
+
+fn coverage(coverage: &Coverage) -> wire::Coverage {
+    let lines = |texts: &[String]| texts.iter().map(|text| strip_line(text)).collect();
+    wire::Coverage {
+        files: coverage
+            .files
+            .iter()
+            .map(|file| wire::FileCoverage {
+                path: file.path.to_string(),
+                state: file.state,
+                reason: file.reason.as_deref().map(strip_line),
+            })
+            .collect(),
+        tool_calls: coverage.tool_calls,
+        tool_errors: coverage.tool_errors,
+        withheld: coverage
+            .withheld
+            .iter()
+            .map(|held| wire::Withheld { title: strip_line(&held.title), reason: strip_line(&held.reason) })
+            .collect(),
+        dismissed: coverage.dismissed,
+        suppressed: coverage.suppressed,
+        below_floor: coverage.below_floor.clone(),
+        leads: wire::Leads {
+            given: coverage.leads.given,
+            confirmed: coverage.leads.confirmed,
+            refuted: coverage.leads.refuted,
+            unanswered: coverage.leads.unanswered,
+        },
+        limits_hit: lines(&coverage.limits_hit),
+        notes: lines(&coverage.notes),
+    }
+}
+
+fn provenance(provenance: &Provenance) -> wire::Provenance {
+    wire::Provenance {
+        version: provenance.version.clone(),
+        engine: provenance.engine,
+        provider: provenance.provider.as_deref().map(strip_line),
+        model: provenance.model.as_deref().map(strip_line),
+        prompts: provenance.prompts.clone(),
+        rules: provenance.rules.clone(),
+        started_at: provenance.started_at.clone(),
+        took_ms: provenance.took_ms,
+        turns: provenance.turns,
+        usage: usage(provenance.usage),
+    }
+}
+
+fn usage(usage: Usage) -> wire::Usage {
+    wire::Usage {
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+        cache_read_tokens: usage.cache_read_tokens,
+        cache_write_tokens: usage.cache_write_tokens,
+        // To a millionth: so few digits read back to the same number.
+        cost_usd: usage.cost_usd.filter(|cost| cost.is_finite()).map(|cost| (cost * 1e6).round() / 1e6),
+    }
+}

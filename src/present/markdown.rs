@@ -1,0 +1,195 @@
+//! The review as GitHub-flavoured Markdown: a summary table, then each finding, then the receipt.
+//!
+//! Every text that is not ours goes through `safe`, which leaves no HTML, no image, no link, no mention and no table cell of its
+//! own. References into a forge and the limits of its comments do not belong here.
+
+mod safe;
+
+use std::fmt::Write as _;
+
+use super::patch::{self, Row};
+use super::{Presenter, RenderOptions, digest};
+use crate::domain::finding::{Finding, FindingStatus, OriginKind, Severity, VerificationState};
+use crate::domain::path::RepoPath;
+use crate::domain::review::{Outcome, Review};
+use safe::{cell_code, code, fenced, inline, prose, table_cell};
+
+/// The output of this file.
+pub(super) const PRESENTER: Presenter =
+    Presenter { name: "markdown", extension: "md", about: "GitHub-flavoured Markdown, for files and comments", render };
+
+/// Lines of code shown for one quote.
+const CODE_LINES: usize = 60;
+
+fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
+    let mut out = String::new();
+    head(&mut out, review);
+    let numbered: Vec<(usize, &Finding)> = (1..).zip(review.unresolved()).collect();
+    if !numbered.is_empty() {
+        table(&mut out, &numbered);
+        out.push_str("## Details\n\n");
+        for (number, finding) in &numbered {
+            details(&mut out, *number, finding);
+        }
+    }
+    resolved(&mut out, review);
+    for section in &review.sections {
+        let _ = write!(out, "## {}\n\n{}\n\n", inline(&section.title), prose(&section.body));
+    }
+    receipt(&mut out, review);
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out.into_bytes()
+}
+
+fn head(out: &mut String, review: &Review) {
+    let change = &review.change;
+    let _ = write!(out, "# Code review\n\n**{}**\n\n", digest::verdict(review));
+    let size = digest::size(change).join(", ");
+    let _ = writeln!(out, "{}: {} ({size}).  ", inline(&change.repository), code(&digest::names(change)));
+    let _ = write!(out, "Reviewed by {}.\n\n", inline(&digest::reviewer(&review.provenance)));
+    match review.outcome {
+        Outcome::Complete => {}
+        Outcome::Incomplete => out.push_str("> ⚠️ **Incomplete**: some of the change was not looked at.\n"),
+        Outcome::Failed => out.push_str("> ⛔ **Failed**: nothing was reviewed.\n"),
+    }
+    if review.outcome != Outcome::Complete {
+        for reason in &review.reasons {
+            let _ = writeln!(out, "> - {}", inline(reason));
+        }
+        out.push('\n');
+    }
+    if !review.summary.trim().is_empty() {
+        let _ = write!(out, "## Summary\n\n{}\n\n", prose(&review.summary));
+    }
+}
+
+fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Critical => "🔴 critical",
+        Severity::High => "🟠 high",
+        Severity::Medium => "🟡 medium",
+        Severity::Low => "🟢 low",
+        Severity::Nit => "⚪ nit",
+    }
+}
+
+fn table(out: &mut String, findings: &[(usize, &Finding)]) {
+    out.push_str("## Findings\n\n| # | Title | Severity | Category | Location |\n| ---: | --- | --- | --- | --- |\n");
+    for (number, finding) in findings {
+        let place = finding.anchors.first().map(digest::place).unwrap_or_default();
+        let more = finding.anchors.len().saturating_sub(1);
+        let _ = writeln!(
+            out,
+            "| {number} | {} | {} | {} | {}{} |",
+            table_cell(title(finding)),
+            severity(finding.severity),
+            finding.category.word().replace('_', " "),
+            cell_code(&place),
+            if more > 0 { format!(" (+{more})") } else { String::new() },
+        );
+    }
+    out.push('\n');
+}
+
+fn title(finding: &Finding) -> &str {
+    if finding.title.trim().is_empty() { "(no title)" } else { &finding.title }
+}
+
+fn details(out: &mut String, number: usize, finding: &Finding) {
+    let _ = write!(out, "### {number}. {}\n\n", inline(title(finding)));
+    let _ = write!(out, "{}\n\n", facts(finding));
+    if !finding.body.trim().is_empty() {
+        let _ = write!(out, "{}\n\n", prose(&finding.body));
+    }
+    let patched = patch::patched(finding);
+    for (index, anchor) in finding.anchors.iter().enumerate() {
+        let note = digest::place_note(anchor);
+        let note = if note.is_empty() { String::new() } else { format!(" ({note})") };
+        let also = if index == 0 { "" } else { "Also " };
+        let _ = write!(out, "{also}{}{note}\n\n", code(&digest::place(anchor)));
+        match &patched {
+            Some(rows) if index == 0 => {
+                let _ = write!(out, "Suggested change:\n\n{}\n\n", diff(rows));
+            }
+            _ if anchor.lines.is_some() && !anchor.quote.is_empty() => {
+                let _ = write!(out, "{}\n\n", fenced(language(&anchor.path), &shortened(anchor.quote.split('\n'))));
+            }
+            _ => {}
+        }
+    }
+    if let (Some(suggestion), None) = (&finding.suggestion, &patched) {
+        let (lines, path) = (digest::line_words(suggestion.lines), code(&suggestion.path.spelled()));
+        let _ = write!(out, "Suggested instead of {lines} of {path}:\n\n{}\n\n", diff(&patch::added(suggestion)));
+    }
+    if let Some(rationale) = &finding.verification.rationale {
+        let _ = write!(out, "Second look: {}\n\n", prose(rationale));
+    }
+}
+
+fn facts(finding: &Finding) -> String {
+    let mut parts = vec![format!("**{}**", severity(finding.severity)), finding.category.word().replace('_', " ")];
+    match finding.origin.kind {
+        _ if finding.origin.name.is_empty() => {}
+        OriginKind::Rule => parts.push(format!("rule {}", code(&finding.origin.name))),
+        OriginKind::Build => parts.push(format!("reported by {}", code(&finding.origin.name))),
+        OriginKind::Model => {}
+    }
+    if let Some(confidence) = finding.confidence {
+        parts.push(format!("confidence {}/10", confidence.value()));
+    }
+    if finding.verification.state != VerificationState::Unchecked {
+        let by = finding.verification.by.as_deref().map(|by| format!(" by {}", code(by))).unwrap_or_default();
+        parts.push(format!("{}{by}", finding.verification.state));
+    }
+    if let Some(guideline) = &finding.guideline {
+        parts.push(format!("see {}", code(&format!("{}:{}", guideline.path, guideline.line))));
+    }
+    if finding.status != FindingStatus::New {
+        parts.push(finding.status.to_string());
+    }
+    parts.push(format!("id {}", code(&finding.id.0)));
+    parts.join(" · ")
+}
+
+fn diff(rows: &[Row<'_>]) -> String {
+    let lines: Vec<String> = rows.iter().map(|row| format!("{} {}", row.mark.sign(), row.text)).collect();
+    fenced("diff", &shortened(lines.iter().map(String::as_str)))
+}
+
+fn shortened<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let lines: Vec<&str> = lines.collect();
+    let mut text = lines.iter().take(CODE_LINES).copied().collect::<Vec<_>>().join("\n");
+    if lines.len() > CODE_LINES {
+        let _ = write!(text, "\n… {} more lines", lines.len() - CODE_LINES);
+    }
+    text
+}
+
+/// What a fence is called for colouring: the extension, where it is plain.
+fn language(path: &RepoPath) -> &str {
+    path.extension()
+        .filter(|extension| extension.len() <= 12 && extension.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+        .unwrap_or_default()
+}
+
+fn resolved(out: &mut String, review: &Review) {
+    let mut resolved = review.findings.iter().filter(|finding| finding.status.is_resolved()).peekable();
+    if resolved.peek().is_none() {
+        return;
+    }
+    out.push_str("## Resolved\n\n");
+    for finding in resolved {
+        let place = finding.anchors.first().map(digest::place).unwrap_or_default();
+        let _ = writeln!(out, "- {}: {} ({})", finding.status, inline(&finding.title), code(&place));
+    }
+    out.push('\n');
+}
+
+fn receipt(out: &mut String, review: &Review) {
+    out.push_str("## Coverage\n\n");
+    for row in digest::receipt(review) {
+        let _ = writeln!(out, "- **{}**: {}", row.label, row.words(inline, code));
+    }
+    out.push('\n');
+}

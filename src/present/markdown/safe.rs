@@ -1,0 +1,362 @@
+//! Untrusted text as Markdown that renders as text, with its code and its lists and nothing active.
+//!
+//! What is kept: paragraphs, list items, emphasis, code spans and fenced code. What is taken away: HTML, entities, images, links,
+//! reference definitions, headings, tables, mathematics. What a forge would turn into a link or a notice by itself (addresses,
+//! `@name`, `#12`) is shown as code, which no forge links.
+//!
+//! Escapes follow `CommonMark` 0.31 §2.4 and the table extension of GFM 0.29 §4.10.
+
+use std::collections::BTreeSet;
+
+use crate::domain::text::{strip_block, strip_line};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Where {
+    /// In a paragraph or a list item, where emphasis is kept.
+    Body,
+    /// In one line of ours, where nothing is kept but code.
+    Line,
+    /// In a cell of a table, likewise.
+    Cell,
+}
+
+/// One line, as plain text with code spans.
+pub(super) fn inline(text: &str) -> String {
+    let mut out = Inline::new(Where::Line);
+    out.text(strip_line(text).trim());
+    out.out
+}
+
+/// One line for a cell of a table.
+pub(super) fn table_cell(text: &str) -> String {
+    let mut out = Inline::new(Where::Cell);
+    out.text(strip_line(text).trim());
+    out.out
+}
+
+/// A code span.
+pub(super) fn code(text: &str) -> String {
+    let mut out = Inline::new(Where::Line);
+    out.code(&strip_line(text));
+    out.out
+}
+
+/// A code span for a cell of a table.
+pub(super) fn cell_code(text: &str) -> String {
+    let mut out = Inline::new(Where::Cell);
+    out.code(&strip_line(text));
+    out.out
+}
+
+/// A fenced block whose fence is longer than any run of backticks in it.
+pub(super) fn fenced(language: &str, text: &str) -> String {
+    let text = strip_block(text);
+    let fence = "`".repeat(runs(&text).last().copied().unwrap_or(0).max(2) + 1);
+    format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
+}
+
+/// A text of several lines.
+pub(super) fn prose(markdown: &str) -> String {
+    let stripped = strip_block(markdown);
+    let mut out: Vec<String> = Vec::new();
+    let mut lines = stripped.trim().lines();
+    while let Some(line) = lines.next() {
+        if let Some((mark, length)) = fence(line) {
+            let info = line.trim().trim_start_matches(mark).trim();
+            let plain = !info.is_empty() && info.len() <= 20 && info.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            let inner: Vec<&str> = lines
+                .by_ref()
+                .take_while(|line| !fence(line).is_some_and(|(m, n)| m == mark && n >= length && closes(line, mark)))
+                .collect();
+            out.push(fenced(if plain { info } else { "" }, &inner.join("\n")));
+        } else {
+            out.push(paragraph_line(line));
+        }
+    }
+    out.join("\n")
+}
+
+fn fence(line: &str) -> Option<(char, usize)> {
+    let trimmed = line.trim_start();
+    let mark = trimmed.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let length = trimmed.chars().take_while(|c| *c == mark).count();
+    // A backtick further on makes it a code span.
+    let rest = &trimmed[length..];
+    (length >= 3 && !(mark == '`' && rest.contains('`'))).then_some((mark, length))
+}
+
+fn closes(line: &str, mark: char) -> bool {
+    line.trim().trim_start_matches(mark).is_empty()
+}
+
+fn paragraph_line(line: &str) -> String {
+    let trimmed = line.trim();
+    if trimmed.is_empty() {
+        return String::new();
+    }
+    let mut out = Inline::new(Where::Body);
+    let bullet = list_mark(trimmed);
+    if bullet > 0 {
+        let depth = line.chars().take_while(|c| c.is_whitespace()).count();
+        out.out.push_str(&" ".repeat(depth.min(8)));
+        out.out.push_str(&trimmed[..bullet]);
+    }
+    let text = trimmed[bullet..].trim_start();
+    let hashes = text.bytes().take_while(|byte| *byte == b'#').count();
+    if (1..=6).contains(&hashes) && text[hashes..].starts_with(' ') {
+        // A heading would change the shape of the page; its words stand out all the same.
+        let heading = inline(text[hashes..].trim_end_matches('#'));
+        return format!("{}{}", out.out, if heading.is_empty() { heading } else { format!("**{heading}**") });
+    }
+    // Rules, underlines of headings and fences would change it too; two colons are a command to a runner.
+    if text.starts_with(['#', ':', '~'])
+        || (!text.is_empty() && text.chars().all(|c| matches!(c, '-' | '=' | '*' | '_' | ' ')))
+    {
+        out.out.push('\\');
+    }
+    out.text(text);
+    out.out
+}
+
+/// How many bytes of the line are the mark of a list item and the space after it.
+fn list_mark(line: &str) -> usize {
+    if ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark)) {
+        return 2;
+    }
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    if (1..=3).contains(&digits) && line[digits..].starts_with(". ") { digits + 2 } else { 0 }
+}
+
+/// The lengths of the runs of backticks in a text.
+fn runs(text: &str) -> BTreeSet<usize> {
+    text.split(|c| c != '`').map(str::len).filter(|length| *length > 0).collect()
+}
+
+struct Inline {
+    out: String,
+    place: Where,
+}
+
+impl Inline {
+    fn new(place: Where) -> Self {
+        Self { out: String::new(), place }
+    }
+
+    /// Text of one line: its code spans stay, words that would become links turn into code, the rest is escaped.
+    fn text(&mut self, text: &str) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let Some(at) = rest.find('`') else {
+                self.words(rest);
+                return;
+            };
+            self.words(&rest[..at]);
+            rest = &rest[at..];
+            let run = rest.bytes().take_while(|byte| *byte == b'`').count();
+            match closing(&rest[run..], run) {
+                Some(end) => {
+                    self.code(&rest[run..run + end]);
+                    rest = &rest[run + end + run..];
+                }
+                None => {
+                    (0..run).for_each(|_| self.out.push_str("\\`"));
+                    rest = &rest[run..];
+                }
+            }
+        }
+    }
+
+    fn words(&mut self, text: &str) {
+        for word in text.split_inclusive(' ') {
+            let bare = word.trim_end_matches(' ');
+            if is_live(bare) {
+                self.code(bare);
+            } else {
+                bare.chars().for_each(|c| self.escaped(c));
+            }
+            self.out.push_str(&word[bare.len()..]);
+        }
+    }
+
+    fn escaped(&mut self, c: char) {
+        match c {
+            '<' => self.out.push_str("&lt;"),
+            '>' => self.out.push_str("&gt;"),
+            '&' => self.out.push_str("&amp;"),
+            '|' => self.out.push_str("&#124;"),
+            '\\' | '[' | ']' | '$' | '`' => {
+                self.out.push('\\');
+                self.out.push(c);
+            }
+            '*' | '_' | '~' if self.place != Where::Body => {
+                self.out.push('\\');
+                self.out.push(c);
+            }
+            '\t' => self.out.push(' '),
+            _ => self.out.push(c),
+        }
+    }
+
+    /// A code span; in a cell, a text with a pipe is written as text, since tables are split before code is seen.
+    fn code(&mut self, text: &str) {
+        let text = text.trim();
+        if text.is_empty() {
+            return;
+        }
+        if self.place == Where::Cell && text.contains('|') {
+            text.chars().for_each(|c| match c {
+                // Between the sign and the name stands nothing that shows, and the name is no name any more.
+                '@' | '#' => {
+                    self.out.push_str(if c == '@' { "&#64;<!-- -->" } else { "&#35;<!-- -->" });
+                }
+                ':' => self.out.push_str("&#58;<!-- -->"),
+                '.' => self.out.push_str(".<!-- -->"),
+                _ => self.escaped(c),
+            });
+            return;
+        }
+        if self.out.ends_with('`') {
+            self.out.push(' ');
+        }
+        let runs = runs(text);
+        let fence = "`".repeat((1..=runs.len()).find(|length| !runs.contains(length)).unwrap_or(runs.len() + 1));
+        let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+        self.out.push_str(&fence);
+        self.out.push_str(pad);
+        self.out.push_str(text);
+        self.out.push_str(pad);
+        self.out.push_str(&fence);
+    }
+}
+
+/// Where a run of exactly `run` backticks begins in `text`.
+fn closing(text: &str, run: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(found) = memchr::memchr(b'`', bytes.get(at..)?) {
+        let start = at + found;
+        let length = bytes[start..].iter().take_while(|byte| **byte == b'`').count();
+        if length == run {
+            return Some(start);
+        }
+        at = start + length;
+    }
+    None
+}
+
+/// Whether a forge or a viewer would make a link or a notice of the word by itself.
+fn is_live(word: &str) -> bool {
+    let lower = word.to_ascii_lowercase();
+    let numbered = |mark: &str| {
+        lower.match_indices(mark).any(|(at, _)| lower[at + mark.len()..].starts_with(|c: char| c.is_ascii_digit()))
+    };
+    lower.contains("://")
+        || lower.contains("www.")
+        || lower.contains("mailto:")
+        || lower.contains("xmpp:")
+        || word.contains('@')
+        || numbered("#")
+        || numbered("gh-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn html_links_and_images_become_text() {
+        assert_eq!(inline("<img src=x> ![a](b) [c](d) &lt;"), "&lt;img src=x&gt; !\\[a\\](b) \\[c\\](d) &amp;lt;");
+        assert_eq!(inline("a\\[b"), "a\\\\\\[b");
+        assert_eq!(prose("[x]: http://e.example/ \"t\""), "\\[x\\]: `http://e.example/` \"t\"");
+    }
+
+    #[test]
+    fn what_would_notify_or_link_is_code() {
+        assert_eq!(inline("fixes #12, cc @octo/team"), "fixes `#12,` cc `@octo/team`");
+        assert_eq!(inline("see www.e.example and a@b.example"), "see `www.e.example` and `a@b.example`");
+        assert_eq!(inline("`a`@b"), "`a` `@b`");
+    }
+
+    #[test]
+    fn code_spans_stay_and_are_closed() {
+        assert_eq!(inline("use `a | <b>` now"), "use `a | <b>` now");
+        assert_eq!(inline("an `open one"), "an \\`open one");
+        assert_eq!(inline("``a`b``"), "``a`b``");
+        assert_eq!(code("`"), "`` ` ``");
+    }
+
+    #[test]
+    fn a_cell_holds_its_pipes() {
+        assert_eq!(table_cell("a | b\\| `c|d`"), "a &#124; b\\\\&#124; c&#124;d");
+        assert_eq!(cell_code("a|b.rs:1"), "a&#124;b.<!-- -->rs&#58;<!-- -->1");
+    }
+
+    #[test]
+    fn headings_and_rules_lose_their_shape() {
+        assert_eq!(prose("## big *x*\n- ~~~\n#\n# #"), "**big \\*x\\***\n- \\~~~\n\\#\n");
+        assert_eq!(prose("#big\n---\n===\n- item\n  - nested # x"), "\\#big\n\\---\n\\===\n- item\n  - nested # x");
+    }
+
+    #[test]
+    fn code_blocks_are_fenced_anew() {
+        assert_eq!(prose("```rust\na\n````\nafter <b>"), "```rust\na\n```\nafter &lt;b&gt;");
+        assert_eq!(prose("~~~\n```\nx"), "````\n```\nx\n````");
+        assert_eq!(fenced("", "a\n`````\n"), "``````\na\n`````\n``````");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_active_is_left_outside_code(text in "[a-z`<>&|@#!\\[\\]()\\\\ 1:/*_~$.-]{0,40}") {
+            for (rendered, cell) in [(inline(&text), false), (table_cell(&text), true)] {
+                let outside = outside_code(&rendered);
+                let ours = outside.replace("<!-- -->", "");
+                prop_assert!(!ours.contains('<') && !ours.contains('>'), "{rendered:?}");
+                prop_assert!(!ours.contains('@') && !ours.contains("://"), "{rendered:?}");
+                prop_assert!(!unescaped(&ours, '['), "{rendered:?}");
+                prop_assert!(!unescaped(&ours, '`'), "{rendered:?}");
+                if cell {
+                    prop_assert!(!rendered.contains('|'), "{rendered:?}");
+                }
+            }
+        }
+    }
+
+    fn unescaped(text: &str, wanted: char) -> bool {
+        let mut chars = text.chars();
+        while let Some(c) = chars.next() {
+            if c == '\\' {
+                chars.next();
+            } else if c == wanted {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The text without its code spans, found as `CommonMark` finds them.
+    fn outside_code(text: &str) -> String {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            if c == '\\' {
+                let length = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
+                out.push_str(&rest[..length]);
+                rest = &rest[length..];
+            } else if c == '`' {
+                let run = rest.bytes().take_while(|byte| *byte == b'`').count();
+                match closing(&rest[run..], run) {
+                    Some(end) => rest = &rest[run + end + run..],
+                    None => {
+                        out.push_str(&rest[..run]);
+                        rest = &rest[run..];
+                    }
+                }
+            } else {
+                out.push(c);
+                rest = &rest[c.len_utf8()..];
+            }
+        }
+        out
+    }
+}

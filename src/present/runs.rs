@@ -1,0 +1,124 @@
+//! The list of kept runs, for a terminal.
+
+use textwrap::core::display_width;
+
+use super::digest;
+use crate::domain::finding::Severity;
+use crate::domain::review::Outcome;
+use crate::domain::run::{KeptRun, RunRecord};
+use crate::domain::text::strip_line;
+
+/// The runs as an aligned table, one line each with a heading; one line where there are none.
+///
+/// Columns are as wide as their contents; a damaged run says what is wrong in place of its outcome.
+pub fn table(runs: &[KeptRun]) -> String {
+    if runs.is_empty() {
+        return "no runs are kept yet: `review` keeps each one it makes\n".to_owned();
+    }
+    let mut rows = vec![["run", "started (UTC)", "repository", "change", "outcome", "findings"].map(str::to_owned)];
+    rows.extend(runs.iter().map(|run| match run {
+        KeptRun::Whole(record) => whole(record),
+        KeptRun::Damaged { id, changed_at, reason } => [
+            short(&id.to_string()),
+            minute(changed_at),
+            "-".to_owned(),
+            "-".to_owned(),
+            format!("damaged: {}", strip_line(reason)),
+            String::new(),
+        ],
+    }));
+    let mut widths = [0; 6];
+    for row in &rows {
+        // What is damaged is told in a sentence; it may run on over the last column.
+        let cells = if row[5].is_empty() { &row[..4] } else { &row[..] };
+        for (width, cell) in widths.iter_mut().zip(cells) {
+            *width = display_width(cell).max(*width);
+        }
+    }
+    let mut out = String::new();
+    for row in &rows {
+        let mut line = String::new();
+        for (width, cell) in widths.iter().zip(row) {
+            line.push_str(cell);
+            line.push_str(&" ".repeat(width.saturating_sub(display_width(cell)) + 2));
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn whole(record: &RunRecord) -> [String; 6] {
+    let total: u32 = record.findings.values().sum();
+    let parts: Vec<String> = Severity::ALL
+        .iter()
+        .filter_map(|severity| record.findings.get(severity).map(|count| format!("{count} {severity}")))
+        .collect();
+    let findings = match (record.outcome, total) {
+        (Outcome::Failed, _) => "-".to_owned(),
+        (_, 0) => "none".to_owned(),
+        _ => format!("{total} ({})", parts.join(", ")),
+    };
+    [
+        short(&record.id.to_string()),
+        minute(&record.started_at),
+        strip_line(&record.repository),
+        strip_line(&format!("{} → {}", record.target, record.head_name)),
+        record.outcome.word().to_owned(),
+        findings,
+    ]
+}
+
+fn short(id: &str) -> String {
+    id.chars().take(8).collect()
+}
+
+/// `2026-11-20 18:56` of an RFC 3339 time.
+fn minute(time: &str) -> String {
+    strip_line(&time.replace('T', " ")).chars().take(16).collect()
+}
+
+/// `3 runs`, for what was pruned.
+pub fn counted(runs: usize) -> String {
+    digest::counted(runs, "run")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::review::Engine;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn columns_line_up_and_damage_is_told() {
+        let record = |id: &str, repository: &str, findings: &[(Severity, u32)]| {
+            KeptRun::Whole(RunRecord {
+                id: id.parse().unwrap(),
+                started_at: "2026-11-20T18:56:58.123Z".to_owned(),
+                took_ms: 10,
+                repository: repository.to_owned(),
+                target: "main".to_owned(),
+                head_name: "feature".to_owned(),
+                outcome: Outcome::Complete,
+                engine: Engine::Rules,
+                findings: findings.iter().copied().collect::<BTreeMap<_, _>>(),
+            })
+        };
+        let runs = [
+            record("a0000000-0000-4000-8000-000000000001", "日本", &[(Severity::High, 1), (Severity::Low, 2)]),
+            KeptRun::Damaged {
+                id: "b0000000-0000-4000-8000-000000000002".parse().unwrap(),
+                changed_at: "2026-11-19T01:02:03Z".to_owned(),
+                reason: "there is no run.json (the run did not finish)".to_owned(),
+            },
+            record("c0000000-0000-4000-8000-000000000003", "x\x07y", &[]),
+        ];
+        insta::assert_snapshot!(table(&runs), @r"
+        run       started (UTC)     repository  change          outcome   findings
+        a0000000  2026-11-20 18:56  日本        main → feature  complete  3 (1 high, 2 low)
+        b0000000  2026-11-19 01:02  -           -               damaged: there is no run.json (the run did not finish)
+        c0000000  2026-11-20 18:56  xy          main → feature  complete  none
+        ");
+        assert_eq!(table(&[]), "no runs are kept yet: `review` keeps each one it makes\n");
+    }
+}

@@ -1,0 +1,199 @@
+//! The review for a terminal: plain text that reads well without colour, at any width from 40 columns up.
+//!
+//! `page` lays text out, `finding` draws one finding. Every text that is not ours is stripped before it is laid out, and laid
+//! out before it is coloured, so that an escape sequence is never split and never comes from the change.
+
+mod finding;
+mod page;
+
+use anstyle::{AnsiColor, Style};
+
+use super::{Presenter, RenderOptions, digest};
+use crate::domain::finding::{Finding, Severity};
+use crate::domain::review::{Outcome, Review};
+use crate::domain::text::strip_line;
+use page::Page;
+
+/// The output of this file.
+pub(super) const PRESENTER: Presenter =
+    Presenter { name: "terminal", extension: "txt", about: "plain text for people (the default)", render };
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const GOOD: Style = AnsiColor::Green.on_default();
+const WARN: Style = AnsiColor::Yellow.on_default();
+const PLACE: Style = AnsiColor::Blue.on_default();
+const BAD: Style = AnsiColor::Red.on_default();
+
+fn render(review: &Review, options: &RenderOptions) -> Vec<u8> {
+    let mut page = Page::new(options);
+    head(&mut page, review);
+    outcome(&mut page, review);
+    findings(&mut page, review);
+    for section in &review.sections {
+        page.rule(&section.title, BOLD);
+        page.prose(0, &section.body);
+    }
+    receipt(&mut page, review);
+    page.blank();
+    page.wrapped("", "", &digest::verdict(review), outcome_style(review.outcome).bold());
+    page.finish()
+}
+
+fn head(page: &mut Page<'_>, review: &Review) {
+    let change = &review.change;
+    page.wrapped("", "  ", &format!("{}  {}", change.repository, digest::names(change)), BOLD);
+    page.parts(0, &digest::size(change), Style::new());
+    page.wrapped("", "  ", &format!("reviewed by {}", digest::reviewer(&review.provenance)), DIM);
+}
+
+fn outcome_style(outcome: Outcome) -> Style {
+    match outcome {
+        Outcome::Complete => GOOD,
+        Outcome::Incomplete => WARN,
+        Outcome::Failed => BAD,
+    }
+}
+
+fn outcome(page: &mut Page<'_>, review: &Review) {
+    let text = match review.outcome {
+        Outcome::Complete => "",
+        Outcome::Incomplete => "Incomplete: some of the change was not looked at.",
+        Outcome::Failed => "Failed: nothing was reviewed.",
+    };
+    if !text.is_empty() {
+        page.blank();
+        page.wrapped("", "", text, outcome_style(review.outcome).bold());
+        for reason in &review.reasons {
+            page.wrapped("  - ", "    ", reason, Style::new());
+        }
+    }
+    if !review.summary.trim().is_empty() {
+        page.blank();
+        page.prose(0, &review.summary);
+    }
+}
+
+fn severity_style(severity: Severity) -> Style {
+    match severity {
+        Severity::Critical => BAD.bold(),
+        Severity::High => BAD,
+        Severity::Medium => WARN,
+        Severity::Low => AnsiColor::Cyan.on_default(),
+        Severity::Nit => DIM,
+    }
+}
+
+fn findings(page: &mut Page<'_>, review: &Review) {
+    let mut number = 0;
+    for severity in Severity::ALL {
+        let group: Vec<&Finding> = review.unresolved().filter(|finding| finding.severity == *severity).collect();
+        if group.is_empty() {
+            continue;
+        }
+        page.rule(&format!("{severity} · {}", group.len()), severity_style(*severity));
+        for (index, finding) in group.iter().enumerate() {
+            number += 1;
+            if index > 0 {
+                page.blank();
+            }
+            finding::draw(page, number, finding);
+        }
+    }
+    let resolved: Vec<&Finding> = review.findings.iter().filter(|finding| finding.status.is_resolved()).collect();
+    if !resolved.is_empty() {
+        page.rule(&format!("resolved · {}", resolved.len()), DIM);
+        for finding in resolved {
+            let place = finding.anchors.first().map(digest::place).unwrap_or_default();
+            let text = format!("{}: {} ({place}, {})", finding.status, finding.title, finding.id);
+            page.wrapped("  ", "    ", &text, Style::new());
+        }
+    }
+}
+
+fn receipt(page: &mut Page<'_>, review: &Review) {
+    const LABEL: usize = 12;
+    page.rule("coverage", DIM);
+    let mut last = "";
+    for row in digest::receipt(review) {
+        let label = if row.label == last { "" } else { row.label };
+        last = row.label;
+        let text = row.words(strip_line, strip_line);
+        page.wrapped(&format!("  {label:LABEL$}"), &" ".repeat(LABEL + 2), &text, Style::new());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::present::{Links, json};
+
+    const HOSTILE: &[u8] = include_bytes!("../../fixtures/documents/hostile.json");
+    const TYPICAL: &[u8] = include_bytes!("../../fixtures/documents/typical.json");
+
+    fn text(document: &[u8], options: &RenderOptions) -> String {
+        String::from_utf8(render(&json::parse(document).unwrap(), options)).unwrap()
+    }
+
+    /// The text as a terminal shows it: colours and links taken away.
+    fn shown(text: &str) -> String {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find('\x1b') {
+            out.push_str(&rest[..at]);
+            rest = &rest[at..];
+            let end = if rest.starts_with("\x1b]8;;") {
+                rest.find("\x1b\\").map(|end| end + 2)
+            } else {
+                rest.find('m').map(|end| end + 1)
+            };
+            rest = &rest[end.expect("an escape sequence ends on its line")..];
+        }
+        out.push_str(rest);
+        out
+    }
+
+    #[test]
+    fn colours_and_links_change_nothing_that_is_read() {
+        for document in [HOSTILE, TYPICAL] {
+            for width in [40, 57, 80, 200] {
+                let plain = RenderOptions { width, ..RenderOptions::default() };
+                let rich = RenderOptions { width, colour: true, links: Links::Osc8 { root: "/home/me/a b".into() } };
+                let coloured = text(document, &rich);
+                assert!(coloured.contains("\x1b]8;;file:///home/me/a%20b/"), "{coloured}");
+                let read: Vec<String> = coloured.lines().map(shown).collect();
+                assert_eq!(read, text(document, &plain).lines().collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn each_line_closes_what_it_opens() {
+        let rich = RenderOptions { colour: true, links: Links::Osc8 { root: "/r".into() }, ..RenderOptions::default() };
+        for line in text(HOSTILE, &rich).lines() {
+            assert_eq!(line.matches("\x1b]8;;").count() % 2, 0, "{line:?}");
+            let styles: Vec<&str> = line.match_indices("\x1b[").map(|(at, _)| &line[at..]).collect();
+            assert!(styles.last().is_none_or(|last| last.starts_with("\x1b[0m")), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_page() {
+        for document in [HOSTILE, TYPICAL] {
+            for width in [40, 41, 57, 80, 120] {
+                for line in text(document, &RenderOptions { width, ..RenderOptions::default() }).lines() {
+                    let columns = textwrap::core::display_width(line);
+                    assert!(columns <= width, "{columns} > {width}: {line:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_of_a_hostile_change_reaches_the_terminal_as_a_control() {
+        let shown = text(HOSTILE, &RenderOptions::default());
+        let bad: Vec<char> =
+            shown.chars().filter(|c| (c.is_control() && *c != '\n') || crate::domain::text::is_invisible(*c)).collect();
+        assert_eq!(bad, Vec::<char>::new());
+    }
+}

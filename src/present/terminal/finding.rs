@@ -1,0 +1,123 @@
+//! One finding on a page: title, place, what goes wrong, the code, and the small print.
+
+use anstyle::Style;
+
+use super::page::{Page, expand_tabs, fit, plain};
+use super::{BAD, BOLD, DIM, GOOD};
+use crate::domain::finding::{Anchor, Finding, FindingStatus, OriginKind, VerificationState};
+use crate::domain::place::Side;
+use crate::present::digest;
+use crate::present::patch::{self, Mark, Row};
+
+/// Lines of code shown for one finding.
+const CODE_LINES: usize = 20;
+/// Other places named for one finding.
+const ALSO: usize = 5;
+const INDENT: usize = 4;
+
+/// Draws the finding under the number it has in this output.
+pub(super) fn draw(page: &mut Page<'_>, number: usize, finding: &Finding) {
+    let title = if finding.title.trim().is_empty() { "(no title)" } else { &finding.title };
+    page.wrapped(&format!("{number:>2}  "), &" ".repeat(INDENT), title, BOLD);
+    if let Some(anchor) = finding.anchors.first() {
+        place(page, "", anchor);
+    }
+    let others = finding.anchors.len() - finding.anchors.len().min(1);
+    for anchor in finding.anchors.iter().skip(1).take(ALSO) {
+        place(page, "also ", anchor);
+    }
+    if others > ALSO {
+        page.wrapped("    ", "    ", &format!("and {} more places; --format json lists all", others - ALSO), DIM);
+    }
+    if !finding.body.trim().is_empty() {
+        page.blank();
+        page.prose(INDENT, &finding.body);
+    }
+    code(page, finding);
+    if let Some(rationale) = &finding.verification.rationale {
+        page.blank();
+        page.prose(INDENT, &format!("Second look: {rationale}"));
+    }
+    page.blank();
+    page.parts(INDENT, &small_print(finding), DIM);
+}
+
+fn place(page: &mut Page<'_>, lead: &str, anchor: &Anchor) {
+    let note = digest::place_note(anchor);
+    // What is gone from the head cannot be opened.
+    let path = (anchor.side == Side::New).then_some(&anchor.path);
+    page.place(INDENT, lead, path, &digest::place(anchor), note);
+}
+
+fn small_print(finding: &Finding) -> Vec<String> {
+    let mut parts = vec![finding.category.word().replace('_', " ")];
+    let name = &finding.origin.name;
+    match finding.origin.kind {
+        _ if name.is_empty() => {}
+        OriginKind::Rule => parts.push(format!("rule {name}")),
+        OriginKind::Build => parts.push(format!("reported by {name}")),
+        OriginKind::Model => {}
+    }
+    if let Some(confidence) = finding.confidence {
+        parts.push(format!("confidence {}/10", confidence.value()));
+    }
+    match finding.verification.state {
+        VerificationState::Unchecked => {}
+        state @ (VerificationState::Confirmed | VerificationState::Uncertain) => {
+            let by = finding.verification.by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
+            parts.push(format!("{state}{by}"));
+        }
+    }
+    if let Some(guideline) = &finding.guideline {
+        parts.push(format!("see {}:{}", guideline.path, guideline.line));
+    }
+    match finding.status {
+        FindingStatus::New => {}
+        FindingStatus::Open => parts.push("still open".to_owned()),
+        status @ (FindingStatus::Reopened | FindingStatus::Fixed | FindingStatus::Dismissed) => {
+            parts.push(status.to_string());
+        }
+    }
+    parts.push(format!("id {}", finding.id));
+    parts
+}
+
+fn code(page: &mut Page<'_>, finding: &Finding) {
+    if let Some(patched) = patch::patched(finding) {
+        rows(page, "suggested change", &patched);
+        return;
+    }
+    rows(page, "", &finding.anchors.first().map(patch::quoted).unwrap_or_default());
+    if let Some(suggestion) = &finding.suggestion {
+        let title = format!("suggested instead of {} of {}", digest::line_words(suggestion.lines), suggestion.path);
+        rows(page, &title, &patch::added(suggestion));
+    }
+}
+
+fn rows(page: &mut Page<'_>, title: &str, rows: &[Row<'_>]) {
+    if rows.is_empty() {
+        return;
+    }
+    page.blank();
+    if !title.is_empty() {
+        page.wrapped("    ", "    ", title, DIM);
+    }
+    let marked = rows.iter().any(|row| row.mark != Mark::Same);
+    let digits = rows.iter().filter_map(|row| row.number).max().map_or(0, |number| number.to_string().len());
+    for row in rows.iter().take(CODE_LINES) {
+        let number = row.number.map(|number| number.to_string()).unwrap_or_default();
+        let style = match row.mark {
+            Mark::Same => Style::new(),
+            Mark::Removed => BAD,
+            Mark::Added => GOOD,
+        };
+        let gutter = format!("      {number:>digits$} │ ");
+        let mark = if marked { format!("{} ", row.mark.sign()) } else { String::new() };
+        let room = page.width().saturating_sub(gutter.chars().count() + mark.len());
+        let text = fit(plain(&expand_tabs(row.text)).trim_end(), room);
+        page.code_line(&gutter, format!("{mark}{text}").trim_end(), style);
+    }
+    if rows.len() > CODE_LINES {
+        page.wrapped("      ", "      ", &format!("… {} more lines", rows.len() - CODE_LINES), DIM);
+    }
+}

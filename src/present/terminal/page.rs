@@ -1,0 +1,304 @@
+//! A page of text: wrapping, cutting and colouring. Main type: [`Page`].
+//!
+//! It knows columns and styles; what a review says is not its business.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use anstyle::Style;
+use textwrap::core::display_width;
+use textwrap::{WordSeparator, WordSplitter};
+use unicode_width::UnicodeWidthChar as _;
+
+use crate::domain::path::RepoPath;
+use crate::domain::text::{strip_block, strip_line};
+use crate::present::{Links, MIN_WIDTH, RenderOptions};
+
+/// Prose wider than this is hard to read.
+const MAX_PROSE: usize = 100;
+const TAB: usize = 4;
+
+/// A page under construction.
+pub(super) struct Page<'a> {
+    out: String,
+    width: usize,
+    colour: bool,
+    links: &'a Links,
+}
+
+impl<'a> Page<'a> {
+    pub(super) fn new(options: &'a RenderOptions) -> Self {
+        let width = options.width.max(MIN_WIDTH);
+        Self { out: String::new(), width, colour: options.colour, links: &options.links }
+    }
+
+    pub(super) fn finish(self) -> Vec<u8> {
+        self.out.into_bytes()
+    }
+
+    /// Columns for text of our own making and for code.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    fn prose_width(&self) -> usize {
+        self.width.min(MAX_PROSE)
+    }
+
+    /// One line that is laid out already.
+    pub(super) fn line(&mut self, line: &str) {
+        self.line_end(line.trim_end());
+    }
+
+    fn line_end(&mut self, end: &str) {
+        self.out.push_str(end);
+        self.out.push('\n');
+    }
+
+    /// One line of code: a gutter and a text, each in its style.
+    pub(super) fn code_line(&mut self, gutter: &str, text: &str, style: Style) {
+        let gutter = if text.is_empty() { gutter.trim_end() } else { gutter };
+        let line = format!("{}{}", self.paint(super::DIM, gutter), self.paint(style, text));
+        self.line(&line);
+    }
+
+    /// An empty line, unless there is one.
+    pub(super) fn blank(&mut self) {
+        if !self.out.is_empty() && !self.out.ends_with("\n\n") {
+            self.out.push('\n');
+        }
+    }
+
+    /// A heading with a rule across the page.
+    pub(super) fn rule(&mut self, title: &str, style: Style) {
+        self.blank();
+        let title = fit(&strip_line(title), self.prose_width() - 6);
+        let rest = self.prose_width().saturating_sub(display_width(&title) + 4);
+        let line = format!("── {} {}", self.paint(style, &title), "─".repeat(rest));
+        self.line(&line);
+        self.blank();
+    }
+
+    /// The text in a style, where the page has colours.
+    pub(super) fn paint(&self, style: Style, text: &str) -> String {
+        if self.colour && !text.is_empty() && style != Style::new() {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// One line of text, wrapped: `first` before its first line, `rest` before the others. The text is stripped here.
+    pub(super) fn wrapped(&mut self, first: &str, rest: &str, text: &str, style: Style) {
+        self.wrapped_as(first, rest, text, false, |page, piece| page.paint(style, piece));
+    }
+
+    /// A place in the tree; a link to `path`, where there is one and the page has links.
+    pub(super) fn place(&mut self, indent: usize, lead: &str, path: Option<&RepoPath>, label: &str, note: &str) {
+        let margin = " ".repeat(indent);
+        let hanging = " ".repeat(indent + 2);
+        let url = path.and_then(|path| self.url(path));
+        self.wrapped_as(&format!("{margin}{lead}"), &hanging, label, true, |page, piece| {
+            let painted = page.paint(super::PLACE, piece);
+            url.as_ref().map_or(painted.clone(), |url| format!("\x1b]8;;{url}\x1b\\{painted}\x1b]8;;\x1b\\"))
+        });
+        if note.is_empty() {
+            return;
+        }
+        // Beside the place where there is room, else below it.
+        let columns = indent + display_width(lead) + display_width(label) + display_width(note) + 3;
+        if columns <= self.prose_width() && self.out.ends_with('\n') {
+            self.out.pop();
+            let note = format!(" {}", self.paint(super::DIM, &format!("({note})")));
+            self.line_end(&note);
+        } else {
+            self.wrapped(&hanging, &hanging, note, super::DIM);
+        }
+    }
+
+    /// Short texts with a dot between, each kept whole where it fits on a line.
+    pub(super) fn parts(&mut self, indent: usize, parts: &[String], style: Style) {
+        let margin = " ".repeat(indent);
+        let room = self.prose_width() - indent;
+        let mut line = String::new();
+        for part in parts.iter().map(|part| plain(part)) {
+            if !line.is_empty() && display_width(&line) + display_width(&part) + 3 > room {
+                self.wrapped(&margin, &margin, &line, style);
+                line.clear();
+            }
+            if !line.is_empty() {
+                line.push_str(" · ");
+            }
+            line.push_str(&part);
+        }
+        self.wrapped(&margin, &margin, &line, style);
+    }
+
+    fn wrapped_as(
+        &mut self,
+        first: &str,
+        rest: &str,
+        text: &str,
+        whole_words: bool,
+        show: impl Fn(&Self, &str) -> String,
+    ) {
+        let text = plain(text);
+        let room = self.prose_width().saturating_sub(display_width(first).max(display_width(rest))).max(8);
+        // Paths and names stay whole where they can; scripts without spaces are broken by Unicode's rules.
+        let separator = if !whole_words && text.chars().any(|c| c.width() == Some(2)) {
+            WordSeparator::UnicodeBreakProperties
+        } else {
+            WordSeparator::AsciiSpace
+        };
+        let options = textwrap::Options::new(room).word_separator(separator).word_splitter(WordSplitter::NoHyphenation);
+        for (index, piece) in textwrap::wrap(text.trim(), options).iter().enumerate() {
+            let margin = if index == 0 { first } else { rest };
+            let line = format!("{margin}{}", show(self, &inert(piece.trim_end())));
+            self.line(&line);
+        }
+    }
+
+    /// Markdown as it was written: paragraphs and list items wrapped, fenced code cut, empty lines at most one.
+    pub(super) fn prose(&mut self, indent: usize, markdown: &str) {
+        let margin = " ".repeat(indent);
+        let stripped = strip_block(markdown);
+        let mut fence: Option<char> = None;
+        for line in stripped.trim().lines() {
+            let trimmed = line.trim();
+            let mark = ['`', '~'].into_iter().find(|mark| trimmed.starts_with(&mark.to_string().repeat(3)));
+            if mark.is_some() && (fence.is_none() || fence == mark) {
+                fence = if fence.is_none() { mark } else { None };
+                continue;
+            }
+            if fence.is_some() {
+                let code = fit(&plain(&expand_tabs(line)), self.width.saturating_sub(indent + 4));
+                self.code_line(&format!("{margin}    "), &inert(code.trim_end()), super::DIM);
+            } else if trimmed.is_empty() {
+                self.blank();
+            } else {
+                let depth = line.chars().take_while(|c| c.is_whitespace()).count();
+                let bullet = bullet_length(trimmed);
+                let nested = if bullet > 0 { depth.min(8) } else { 0 };
+                let (mark, text) = trimmed.split_at(bullet);
+                let first = format!("{margin}{}{mark}", " ".repeat(nested));
+                let rest = " ".repeat(indent + nested + bullet);
+                let heading = bullet == 0 && trimmed.starts_with('#');
+                let text = if heading { text.trim_start_matches('#') } else { text };
+                self.wrapped(&first, &rest, text, if heading { super::BOLD } else { Style::new() });
+            }
+        }
+    }
+
+    fn url(&self, path: &RepoPath) -> Option<String> {
+        let Links::Osc8 { root } = self.links else { return None };
+        let mut url = String::from("file://");
+        for byte in root.as_os_str().as_encoded_bytes().iter().chain(b"/").chain(path.as_bytes()) {
+            match byte {
+                b'/' | b'-' | b'.' | b'_' | b'~' => url.push(char::from(*byte)),
+                _ if byte.is_ascii_alphanumeric() => url.push(char::from(*byte)),
+                _ => {
+                    let _ = write!(url, "%{byte:02X}");
+                }
+            }
+        }
+        Some(url)
+    }
+}
+
+/// One line of untrusted text as it may be shown, before it is laid out.
+pub(super) fn plain(text: &str) -> String {
+    // Continuous-integration runners obey these wherever they stand in a log line.
+    strip_line(text).replace("##[", "# #[").replace("##vso[", "# #vso[")
+}
+
+/// A laid-out piece that no runner takes for a command: those begin a line with two colons, after any white space.
+fn inert(piece: &str) -> Cow<'_, str> {
+    match piece.trim_start().strip_prefix("::") {
+        Some(rest) => {
+            let margin = &piece[..piece.len() - rest.len() - 2];
+            // U+2236 looks the same and is as wide.
+            Cow::Owned(format!("{margin}\u{2236}\u{2236}{rest}"))
+        }
+        None => Cow::Borrowed(piece),
+    }
+}
+
+/// How many bytes of a line are the mark of a list item (`- `, `* `, `12. `); 0 where it is none.
+fn bullet_length(line: &str) -> usize {
+    if line.starts_with("- ") || line.starts_with("* ") || line.starts_with("+ ") {
+        return 2;
+    }
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let after = &line[digits..];
+    if (1..=3).contains(&digits) && (after.starts_with(". ") || after.starts_with(") ")) { digits + 2 } else { 0 }
+}
+
+/// Tabs as spaces up to the next stop.
+pub(super) fn expand_tabs(line: &str) -> String {
+    if !line.contains('\t') {
+        return line.to_owned();
+    }
+    let mut out = String::with_capacity(line.len() + 16);
+    let mut column = 0;
+    for c in line.chars() {
+        if c == '\t' {
+            let spaces = TAB - column % TAB;
+            out.extend(std::iter::repeat_n(' ', spaces));
+            column += spaces;
+        } else {
+            out.push(c);
+            column += c.width().unwrap_or(0);
+        }
+    }
+    out
+}
+
+/// The text cut to `room` columns, with `…` where something is missing.
+pub(super) fn fit(text: &str, room: usize) -> String {
+    let mut columns = 0;
+    let mut cut = 0;
+    for (at, c) in text.char_indices() {
+        let width = c.width().unwrap_or(0);
+        if columns + width > room {
+            return format!("{}…", &text[..cut]);
+        }
+        columns += width;
+        // The last place where the mark still fits.
+        if columns < room {
+            cut = at + c.len_utf8();
+        }
+    }
+    text.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_line_fills_its_room_and_no_more() {
+        assert_eq!(fit("abcdef", 6), "abcdef");
+        assert_eq!(fit("abcdefg", 6), "abcde…");
+        assert_eq!(fit("日本語日本語", 6), "日本…");
+        assert_eq!(fit("日本語", 6), "日本語");
+        assert_eq!(fit("x", 0), "…");
+    }
+
+    #[test]
+    fn commands_of_a_runner_are_text() {
+        assert_eq!(inert("  ::error::x"), "  \u{2236}\u{2236}error::x");
+        assert_eq!(inert("a ::error::x"), "a ::error::x");
+        assert_eq!(plain("x ##[add-mask]y"), "x # #[add-mask]y");
+    }
+
+    #[test]
+    fn tabs_reach_the_next_stop() {
+        assert_eq!(expand_tabs("\ta\tb"), "    a   b");
+        assert_eq!(expand_tabs("日\tb"), "日  b");
+    }
+
+    #[test]
+    fn list_marks_are_known() {
+        assert_eq!(["- a", "12. a", "1) a", "1.5 a", "-a", "2026. a", "é"].map(bullet_length), [2, 4, 3, 0, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,91 @@
+//! `run.json`: the record of a run as it is kept, versioned apart from the review's own document.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::finding::Severity;
+use crate::domain::review::{Engine, Outcome};
+use crate::domain::run::{RunId, RunRecord};
+
+/// The name of the file.
+pub(super) const NAME: &str = "run.json";
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Record {
+    version: u32,
+    id: String,
+    started_at: String,
+    took_ms: u64,
+    repository: String,
+    target: String,
+    head_name: String,
+    outcome: Outcome,
+    engine: Engine,
+    findings: BTreeMap<Severity, u32>,
+}
+
+/// Why a record could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RecordFault {
+    #[error("run.json cannot be read: {0}")]
+    Shape(#[from] serde_json::Error),
+    #[error("run.json has version {0}, this program reads {VERSION}")]
+    Version(u32),
+    #[error("run.json is of another run: {0}")]
+    Other(String),
+}
+
+pub(super) fn write(record: &RunRecord) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json::to_vec_pretty(&Record {
+        version: VERSION,
+        id: record.id.to_string(),
+        started_at: record.started_at.clone(),
+        took_ms: record.took_ms,
+        repository: record.repository.clone(),
+        target: record.target.clone(),
+        head_name: record.head_name.clone(),
+        outcome: record.outcome,
+        engine: record.engine,
+        findings: record.findings.clone(),
+    })
+}
+
+pub(super) fn read(id: RunId, bytes: &[u8]) -> Result<RunRecord, RecordFault> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
+    }
+    let Versioned { version } = serde_json::from_slice(bytes)?;
+    if version != VERSION {
+        return Err(RecordFault::Version(version));
+    }
+    let record: Record = serde_json::from_slice(bytes)?;
+    if record.id != id.to_string() {
+        return Err(RecordFault::Other(record.id));
+    }
+    Ok(RunRecord {
+        id,
+        started_at: record.started_at,
+        took_ms: record.took_ms,
+        repository: record.repository,
+        target: record.target,
+        head_name: record.head_name,
+        outcome: record.outcome,
+        engine: record.engine,
+        findings: record.findings,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_of_a_later_version_says_so() {
+        let id = RunId::random();
+        let fault = read(id, br#"{"version":2,"anything":true}"#).unwrap_err();
+        assert_eq!(fault.to_string(), "run.json has version 2, this program reads 1");
+    }
+}
