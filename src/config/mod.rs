@@ -1,1 +1,28 @@
-//! (being written)
+//! Settings: file shape → merged layers → resolved [`Settings`], each value with its [`Origin`].
+//!
+//! Layers, later wins: built-in `defaults.toml` < the user's file < the repository's file < the environment (`REVIEW_…`) <
+//! flags. [`resolve`] is pure: callers read the files, because where the repository's comes from (the target's tip or the disk)
+//! is a question of trust that is answered where the change is known. No `.env` is ever read.
+//!
+//! The files are read with `toml` itself rather than through a layering library: its spans give every error the line it
+//! is about, and who may set what ([`trust`]) is decided for each key and layer, which a merged tree no longer knows.
+//!
+//! Adding a setting: one row in `keys`, one field and one arm in `settings`, one line in `defaults.toml`, and, where the
+//! repository may set it, one row in `trust`. A test holds the four to each other.
+
+mod document;
+mod duration;
+mod error;
+mod keys;
+mod layers;
+mod settings;
+pub mod trust;
+mod user_file;
+
+pub use document::Document;
+pub use duration::{InvalidDuration, parse_duration};
+pub use error::{ConfigError, Origin};
+pub use keys::{KEYS, Key};
+pub use layers::{Flags, Resolved, Sources, Value, resolve};
+pub use settings::{Colour, Settings};
+pub use user_file::{user_document, user_file};

@@ -1,1 +1,19 @@
-//! (being written)
+//! Claims checked against text: what an engine says becomes a finding only through here.
+//!
+//! [`anchor()`] proves a [`Claim`](crate::domain::claim::Claim), [`locate()`] finds a quote in a file, [`fingerprint`] and
+//! [`assign_ids`] name findings, [`prove`] and [`apply`] try suggestions in memory. All of it is pure but for reading the two
+//! trees through [`Workspace`](crate::workspace::Workspace). Whether a claim is *true* belongs in `review`.
+
+mod anchor;
+mod identity;
+mod locate;
+mod nearest;
+mod rejection;
+mod suggestion;
+mod touched;
+
+pub use anchor::{Anchored, Grammar, NoGrammar, anchor, anchor_with};
+pub use identity::{assign_ids, context_around, fingerprint};
+pub use locate::{Located, locate};
+pub use rejection::{NearLine, Rejection};
+pub use suggestion::{SuggestionFault, apply, prove};

@@ -9,5 +9,5 @@ mod strip;
 
 pub use file_text::FileText;
 pub use mask::{MASK_PREFIX, Masked, SecretHit, mask, secrets_in};
-pub use normal::normal_line;
+pub use normal::{Quote, QuoteForm, is_telling, normal_line, quote_forms, unmarked};
 pub use strip::{is_invisible, strip_block, strip_line};

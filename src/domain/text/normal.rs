@@ -1,6 +1,256 @@
 //! The normal form in which quotes are compared.
+//!
+//! People and models copy more than the line: the marks of a diff, the numbers of a listing, a fence. [`quote_forms`] lists
+//! the readings of a quote, the literal one first. Where a quote stands in a file belongs in `evidence`.
 
-/// One line as quotes are compared: trailing white space ignored.
+use std::borrow::Cow;
+
+use super::mask;
+
+/// One line as quotes are compared: trailing white space and a byte order mark ignored.
 pub fn normal_line(line: &str) -> &str {
-    line.trim_end()
+    line.strip_prefix('\u{feff}').unwrap_or(line).trim_end()
+}
+
+/// What was taken away from a quote to read it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QuoteForm {
+    /// Nothing.
+    Literal,
+    /// Line numbers, a fence or the marks of a diff.
+    Stripped,
+}
+
+/// One reading of a quote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quote {
+    /// Masked lines in normal form, none of them blank at either end; never empty.
+    pub lines: Vec<String>,
+    /// How many blank lines were dropped before the first.
+    pub blank_before: u32,
+    /// What was taken away.
+    pub form: QuoteForm,
+}
+
+/// The readings of a quote in the order in which they are tried; none for a blank quote.
+pub fn quote_forms(quote: &str) -> Vec<Quote> {
+    let literal: Vec<&str> = quote.lines().collect();
+    let mut forms = Vec::new();
+    add(&mut forms, &literal, QuoteForm::Literal);
+    let inner = unfenced(&literal);
+    if inner.len() != literal.len() {
+        add(&mut forms, inner, QuoteForm::Stripped);
+    }
+    let numberless = without_numbers(inner);
+    if let Some(lines) = &numberless {
+        add(&mut forms, lines, QuoteForm::Stripped);
+    }
+    for lines in without_diff_marks(numberless.as_deref().unwrap_or(inner)) {
+        add(&mut forms, &lines, QuoteForm::Stripped);
+    }
+    forms
+}
+
+/// Whether a line tells one place from another: four letters or digits that are not all keywords of control flow.
+pub fn is_telling(line: &str) -> bool {
+    const DUMB: &[&str] = &[
+        "else",
+        "return",
+        "break",
+        "continue",
+        "pass",
+        "then",
+        "done",
+        "begin",
+        "endif",
+        "true",
+        "false",
+        "null",
+        "none",
+        "finally",
+        "default",
+        "loop",
+        "try",
+        "catch",
+        "except",
+        "undefined",
+    ];
+    let words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let telling = words.filter(|word| !DUMB.iter().any(|dumb| word.eq_ignore_ascii_case(dumb)));
+    telling.map(|word| word.chars().count()).sum::<usize>() >= 4
+}
+
+fn add(forms: &mut Vec<Quote>, lines: &[&str], form: QuoteForm) {
+    let joined = lines.join("\n");
+    let masked = mask(&joined);
+    let mut normal: Vec<String> = masked.text.lines().map(|line| normal_line(line).to_owned()).collect();
+    let blank_before = normal.iter().take_while(|line| line.is_empty()).count();
+    normal.drain(..blank_before);
+    while normal.last().is_some_and(String::is_empty) {
+        normal.pop();
+    }
+    let known = forms.iter().any(|known| known.lines == normal);
+    if !normal.is_empty() && !known {
+        forms.push(Quote { lines: normal, blank_before: u32::try_from(blank_before).unwrap_or(u32::MAX), form });
+    }
+}
+
+fn unfenced<'a, 'q>(lines: &'a [&'q str]) -> &'a [&'q str] {
+    let first = lines.iter().position(|line| !line.trim().is_empty());
+    let last = lines.iter().rposition(|line| !line.trim().is_empty());
+    match (first, last) {
+        (Some(first), Some(last))
+            if first < last && lines[first].trim_start().starts_with("```") && lines[last].trim() == "```" =>
+        {
+            &lines[first + 1..last]
+        }
+        _ => lines,
+    }
+}
+
+/// The lines without the numbers of a listing, where every line that is not blank has one and they count up by one.
+fn without_numbers<'q>(lines: &[&'q str]) -> Option<Vec<&'q str>> {
+    let mut first = None;
+    let mut out = Vec::with_capacity(lines.len());
+    for (index, line) in lines.iter().enumerate() {
+        if line.trim().is_empty() {
+            out.push("");
+            continue;
+        }
+        let (number, rest) = numbered(line)?;
+        let counted_from = number.checked_sub(u64::try_from(index).ok()?)?;
+        if *first.get_or_insert(counted_from) != counted_from {
+            return None;
+        }
+        out.push(rest);
+    }
+    first.map(|_| out)
+}
+
+/// `   123\t…`, `123: …`, `123 | …`, `123→…`, `123-…`, `L12:…`, `123` alone.
+fn numbered(line: &str) -> Option<(u64, &str)> {
+    let line = line.trim_start();
+    let line = line.strip_prefix('L').unwrap_or(line);
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let number = line.get(..digits)?.parse().ok()?;
+    let rest = &line[digits..];
+    if rest.trim().is_empty() {
+        return Some((number, ""));
+    }
+    if let Some(rest) = rest.strip_prefix(['\t', '→', '-']) {
+        return Some((number, rest));
+    }
+    let rest = rest.trim_start_matches(' ').strip_prefix([':', '|', '│'])?;
+    Some((number, rest.strip_prefix(' ').unwrap_or(rest)))
+}
+
+/// The readings of a piece of a diff: its new lines, its old lines. None where a line carries no mark.
+fn without_diff_marks<'q>(lines: &[&'q str]) -> Vec<Vec<&'q str>> {
+    let body: Vec<&str> =
+        lines.iter().copied().filter(|line| !line.starts_with("@@ ") && !line.starts_with("\\ No newline")).collect();
+    let marked = |line: &&str| line.trim().is_empty() || line.starts_with(['+', '-', ' ']);
+    let has = |mark: char| body.iter().any(|line| line.starts_with(mark));
+    if !body.iter().all(marked) || !(has('+') || has('-')) {
+        return Vec::new();
+    }
+    let side = |dropped: char| -> Vec<&'q str> {
+        let kept = body.iter().filter(|line| !line.starts_with(dropped));
+        kept.map(|line| line.get(1..).unwrap_or("")).collect()
+    };
+    match (has('+'), has('-')) {
+        (true, true) => vec![side('-'), side('+')],
+        (true, false) => vec![side('-')],
+        (false, _) => vec![side('+')],
+    }
+}
+
+/// A replacement as it is meant, where its quote carried marks: the same marks taken away if every line has them.
+pub fn unmarked(replacement: &str) -> Cow<'_, str> {
+    let literal: Vec<&str> = replacement.lines().collect();
+    let inner = unfenced(&literal);
+    let numberless = without_numbers(inner);
+    let inner = numberless.as_deref().unwrap_or(inner);
+    let added = without_diff_marks(inner).into_iter().next();
+    match (added, inner.len() == literal.len() && numberless.is_none()) {
+        (Some(lines), _) => Cow::Owned(lines.join("\n")),
+        (None, true) => Cow::Borrowed(replacement),
+        (None, false) => Cow::Owned(inner.join("\n")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn forms(quote: &str) -> Vec<Vec<String>> {
+        quote_forms(quote).into_iter().map(|form| form.lines).collect()
+    }
+
+    #[test]
+    fn the_literal_reading_comes_first() {
+        assert_eq!(forms("\n  a  \r\n\nb\n\n"), [["  a", "", "b"]]);
+        assert_eq!(forms("12: a\n13: b"), [["12: a", "13: b"], ["a", "b"]]);
+    }
+
+    #[test]
+    fn a_blank_quote_has_no_reading() {
+        assert!(forms("").is_empty() && forms(" \n\t\n").is_empty());
+    }
+
+    #[test]
+    fn numbers_of_every_listing_are_read() {
+        for quote in
+            ["   7\ta\n   8\t  b", "7: a\n8:   b", "7 | a\n8 |   b", "L7: a\nL8:   b", " 7→a\n 8→  b", "7-a\n8-  b"]
+        {
+            assert_eq!(forms(quote).last().unwrap(), &["a", "  b"], "{quote:?}");
+        }
+        assert_eq!(forms("7\ta\n8\n9\tb").last().unwrap(), &["a", "", "b"]);
+    }
+
+    #[test]
+    fn numbers_that_do_not_count_up_belong_to_the_text() {
+        assert_eq!(forms("1: a\n1: b").len(), 1);
+        assert_eq!(forms("1: a\nb").len(), 1);
+    }
+
+    #[test]
+    fn a_piece_of_a_diff_is_read_for_either_side() {
+        assert_eq!(forms("@@ -1 +1 @@\n a\n-b\n+c")[1..], [["a", "c"], ["a", "b"]]);
+        assert_eq!(forms("+a\n+b")[1..], [["a", "b"]]);
+        assert_eq!(forms("10: +a\n11: +b").last().unwrap(), &["a", "b"]);
+        assert_eq!(forms("+a\nb").len(), 1);
+    }
+
+    #[test]
+    fn a_fence_is_no_part_of_a_quote() {
+        assert_eq!(forms("```rust\nlet a;\n```")[1..], [["let a;"]]);
+    }
+
+    #[test]
+    fn braces_and_keywords_tell_nothing() {
+        for line in ["}", "  } else {", "return;", "end", "});", "", "return None", "x += 1"] {
+            assert!(!is_telling(line), "{line}");
+        }
+        for line in ["let total = 0;", "foo(bar)", "return total", "a = b + c * d", "数値の合計"] {
+            assert!(is_telling(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_replacement_loses_the_marks_its_quote_had() {
+        assert_eq!(unmarked("+a\n+b"), "a\nb");
+        assert_eq!(unmarked("7\ta\n8\tb"), "a\nb");
+        assert_eq!(unmarked("a\n+b"), "a\n+b");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_has_readings_without_blank_ends(quote in any::<String>()) {
+            for form in quote_forms(&quote) {
+                prop_assert!(!form.lines.first().unwrap().is_empty() && !form.lines.last().unwrap().is_empty());
+            }
+            let _ = unmarked(&quote);
+        }
+    }
 }

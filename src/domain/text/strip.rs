@@ -1,4 +1,10 @@
 //! Removing from text what a human surface must not show: escapes, controls, characters that are not seen or change direction.
+//!
+//! Terminal escapes go as whole sequences (ECMA-48 §5.4, §8.3; xterm's control sequences for the strings), so that no
+//! `[31m` is left behind. Invisible characters are *shown* as `<U+202E>`: what hides from a reader is what a reader must see.
+//! Escaping for one surface (Markdown, HTML, workflow commands) belongs in `present`.
+
+use std::fmt::Write as _;
 
 /// Whether `c` cannot be seen or changes the direction of the text around it: bidi controls, zero-width characters, tags.
 pub fn is_invisible(c: char) -> bool {
@@ -10,10 +16,181 @@ pub fn is_invisible(c: char) -> bool {
 
 /// Text for one line of a human surface: line breaks and tabs become spaces, all else as [`strip_block`].
 pub fn strip_line(text: &str) -> String {
-    strip_block(text).replace(['\n', '\t'], " ")
+    let mut stripped = strip_block(text);
+    if stripped.contains(['\n', '\t']) {
+        stripped = stripped.replace(['\n', '\t'], " ");
+    }
+    stripped
 }
 
 /// Text for a human surface: no terminal escapes, no control characters but `\n` and `\t`, nothing invisible.
+///
+/// An escape sequence that carries a string (a window title, a clipboard write) goes with its string where it is ended
+/// properly. Where it is not, only its introducer goes: a terminal would swallow what follows, a reader must not lose it.
 pub fn strip_block(text: &str) -> String {
-    text.chars().filter(|c| (!c.is_control() || matches!(c, '\n' | '\t')) && !is_invisible(*c)).collect()
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) || !text.chars().any(is_stripped) {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut previous = '\0';
+    while let Some(c) = rest.chars().next() {
+        let after = &rest[c.len_utf8()..];
+        rest = match c {
+            '\x1b' => after_escape(after),
+            '\u{9b}' => after_csi(after),
+            '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => after_string(after),
+            _ => {
+                if !is_stripped(c) {
+                    out.push(c);
+                } else if is_invisible(c) && !belongs_to(previous, c) {
+                    let _ = write!(out, "<U+{:04X}>", u32::from(c));
+                }
+                after
+            }
+        };
+        previous = c;
+    }
+    out
+}
+
+fn is_stripped(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t')) || is_invisible(c)
+}
+
+/// Whether an invisible character is an honest part of what precedes it, and may go without being shown.
+///
+/// That is one presentation selector or joiner after an emoji, one joiner after a letter of a script that needs it
+/// (Unicode TR 31, §2.3), and the byte order mark of a file. A second one in a row carries no meaning, but can carry data.
+fn belongs_to(previous: char, c: char) -> bool {
+    match c {
+        '\u{fe0e}' | '\u{fe0f}' => is_emoji(previous) || matches!(previous, '#' | '*' | '0'..='9'),
+        '\u{200d}' => is_emoji(previous) || previous == '\u{fe0f}' || needs_joiners(previous),
+        '\u{200c}' => needs_joiners(previous),
+        '\u{feff}' => previous == '\0',
+        _ => false,
+    }
+}
+
+fn is_emoji(c: char) -> bool {
+    matches!(c, '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{2bff}' | '\u{3030}'
+        | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
+}
+
+fn needs_joiners(c: char) -> bool {
+    matches!(c, '\u{0620}'..='\u{109f}' | '\u{1780}'..='\u{17b3}') && !is_invisible(c)
+}
+
+/// What follows an escape sequence, given what follows its ESC.
+fn after_escape(rest: &str) -> &str {
+    match rest.bytes().next() {
+        Some(b'[') => after_csi(&rest[1..]),
+        Some(b']' | b'P' | b'X' | b'^' | b'_') => after_string(&rest[1..]),
+        Some(b' '..=b'/') => {
+            let tail = rest.trim_start_matches(|c| matches!(c, ' '..='/'));
+            tail.strip_prefix(|c| matches!(c, '0'..='~')).unwrap_or(rest)
+        }
+        Some(b'0'..=b'~') => &rest[1..],
+        _ => rest,
+    }
+}
+
+/// What follows a control sequence, given what follows its introducer. A broken one is given up where it breaks.
+fn after_csi(rest: &str) -> &str {
+    let rest = rest.trim_start_matches(|c| matches!(c, '0'..='?'));
+    let rest = rest.trim_start_matches(|c| matches!(c, ' '..='/'));
+    rest.strip_prefix(|c| matches!(c, '@'..='~')).unwrap_or(rest)
+}
+
+/// What follows a control string: behind its terminator, or right here where the next control is not one.
+fn after_string(rest: &str) -> &str {
+    let Some(end) = rest.find(char::is_control) else { return rest };
+    let tail = &rest[end..];
+    ["\x07", "\u{9c}", "\x1b\\"].iter().find_map(|terminator| tail.strip_prefix(terminator)).unwrap_or(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn escape_sequences_go_whole() {
+        for (text, seen) in [
+            ("a\x1b[31;1mred\x1b[0m", "ared"),
+            ("\u{9b}2Jx", "x"),
+            ("\x1b]0;title\x07x", "x"),
+            ("\x1b]8;;https://e.example\x1b\\link\x1b]8;;\x1b\\", "link"),
+            ("\u{9d}52;c;YWJj\u{9c}x", "x"),
+            ("\x1bPq#0\x1b\\x", "x"),
+            ("\x1b(Bx\x1b=y\x1b7z\x1bcw", "xyzw"),
+            ("\x1b", ""),
+            ("\x1b[", ""),
+            ("a\x08\x00b\x7f\r\n", "ab\n"),
+        ] {
+            assert_eq!(strip_block(text), seen, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_string_that_never_ends_does_not_swallow_the_text() {
+        assert_eq!(strip_block("\x1b]0;all\nof it"), "0;all\nof it");
+        assert_eq!(strip_block("\x1b_tail"), "tail");
+        assert_eq!(strip_block("\x1b]0;a\x1b[1mb"), "0;ab");
+    }
+
+    #[test]
+    fn what_hides_is_shown() {
+        assert_eq!(strip_block("a\u{202e}b\u{200b}c"), "a<U+202E>b<U+200B>c");
+        assert_eq!(strip_block("\u{e0041}"), "<U+E0041>");
+        assert_eq!(strip_block("id\u{200d}x"), "id<U+200D>x");
+        assert_eq!(strip_block("x\u{feff}"), "x<U+FEFF>");
+    }
+
+    #[test]
+    fn ordinary_writing_is_not_littered() {
+        assert_eq!(strip_block("\u{feff}❤\u{fe0f}\u{200d}🔥 ok ⚠\u{fe0f}"), "❤🔥 ok ⚠");
+        assert_eq!(strip_block("می\u{200c}خواهم"), "میخواهم");
+        assert_eq!(strip_block("Grüße, 漢字\t1"), "Grüße, 漢字\t1");
+    }
+
+    #[test]
+    fn selectors_in_a_row_carry_data_and_are_shown() {
+        assert_eq!(strip_block("😀\u{fe0f}\u{fe0e}\u{fe0f}"), "😀<U+FE0E><U+FE0F>");
+        assert_eq!(strip_block("😀\u{e0101}"), "😀<U+E0101>");
+    }
+
+    #[test]
+    fn one_line_is_one_line() {
+        assert_eq!(strip_line("a\r\n\tb\u{2028}c"), "a  b<U+2028>c");
+    }
+
+    fn hostile() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            any::<char>().prop_map(String::from),
+            proptest::sample::select(vec![
+                "\x1b", "[", "]", "\x07", "\u{9b}", "\u{9d}", "\u{9c}", "\\", "0;", "m", "\u{fe0f}", "\u{200d}", "😀",
+                "\u{202e}", "P", "\n", "(", "B", "text"
+            ])
+            .prop_map(str::to_owned),
+        ];
+        proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_unseen_is_left_and_once_is_enough(text in hostile()) {
+            let stripped = strip_block(&text);
+            prop_assert!(!stripped.chars().any(is_stripped), "{stripped:?}");
+            prop_assert_eq!(strip_block(&stripped), stripped);
+            let line = strip_line(&text);
+            prop_assert!(!line.chars().any(|c| c.is_control() || is_invisible(c)));
+            prop_assert_eq!(strip_line(&line), line);
+        }
+
+        #[test]
+        fn plain_text_is_left_alone(text in "[ -~\n\t]{0,60}") {
+            prop_assert_eq!(strip_block(&text), text);
+        }
+    }
 }

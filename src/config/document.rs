@@ -1,0 +1,120 @@
+//! The shape of a settings file: TOML text → keys with lines. Main type: [`Document`].
+
+use std::borrow::Cow;
+
+use toml::de::{DeTable, DeValue};
+
+use super::error::ConfigError;
+use super::keys::{Key, Shape};
+use super::layers::Value;
+
+/// Settings are small; what is larger is not settings.
+const MAX_BYTES: usize = 256 * 1024;
+
+/// A settings file that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// How it is called in messages: its path, or `.review.toml` and the revision it was read at.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// A key of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Its name, with the table's before a dot.
+    pub(super) key: String,
+    /// Its line, 1-indexed.
+    pub(super) line: u32,
+    /// Its value, or what it is instead.
+    pub(super) value: Result<Value, &'static str>,
+}
+
+impl Document {
+    /// Takes the bytes of a file.
+    pub fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self, ConfigError> {
+        let text = std::str::from_utf8(bytes).map_err(|_| ConfigError::NotText { file: name.to_owned() })?;
+        Ok(Self { name: name.to_owned(), text: text.to_owned() })
+    }
+
+    /// Its keys in the order of the file.
+    pub(super) fn entries(&self) -> Result<Vec<Entry>, ConfigError> {
+        let text = self.text.as_str();
+        if text.len() > MAX_BYTES {
+            return Err(ConfigError::TooLarge { file: self.name.clone(), size: text.len(), limit: MAX_BYTES });
+        }
+        let lines = Lines::of(text);
+        let table = DeTable::parse(text).map_err(|error| ConfigError::Syntax {
+            file: self.name.clone(),
+            line: lines.at(error.span().map_or(0, |span| span.start)),
+            message: super::error::shown(error.message()).trim_matches('"').to_owned(),
+        })?;
+        let mut entries = Vec::new();
+        collect(table.get_ref(), None, &lines, &mut entries);
+        entries.sort_by_key(|entry| entry.line);
+        Ok(entries)
+    }
+}
+
+/// The keys of a table; tables within it become dotted keys where a setting has such a name, and stay one key where not.
+fn collect(table: &DeTable<'_>, prefix: Option<&str>, lines: &Lines, entries: &mut Vec<Entry>) {
+    for (key, value) in table {
+        let name: Cow<'_, str> = match prefix {
+            None => Cow::Borrowed(key.get_ref()),
+            Some(prefix) => Cow::Owned(format!("{prefix}.{}", key.get_ref())),
+        };
+        let is_table_of_settings = prefix.is_none()
+            && super::KEYS.iter().any(|known| known.name.split_once('.').is_some_and(|(table, _)| table == name));
+        match value.get_ref() {
+            DeValue::Table(inner) if is_table_of_settings => collect(inner, Some(&name), lines, entries),
+            other => entries.push(Entry {
+                value: value_of(other, Key::named(&name)),
+                line: lines.at(key.span().start),
+                key: name.into_owned(),
+            }),
+        }
+    }
+}
+
+fn value_of(value: &DeValue<'_>, key: Option<&Key>) -> Result<Value, &'static str> {
+    let is_list = key.is_some_and(|key| key.shape == Shape::List);
+    match value {
+        DeValue::Array(items) if is_list => {
+            let texts = items.iter().map(|item| match item.get_ref() {
+                DeValue::String(text) => Ok(text.to_string()),
+                other => Err(kind(other)),
+            });
+            texts.collect::<Result<_, _>>().map(Value::List)
+        }
+        _ if is_list => Err(kind(value)),
+        DeValue::String(text) => Ok(Value::One(text.to_string())),
+        DeValue::Integer(number) => Ok(Value::One(number.to_string())),
+        _ => Err(kind(value)),
+    }
+}
+
+fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a single text",
+        DeValue::Integer(_) => "a single number",
+        DeValue::Float(_) => "a number with a fraction",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+/// The bytes at which lines start.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        Self(std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect())
+    }
+
+    fn at(&self, offset: usize) -> u32 {
+        u32::try_from(self.0.partition_point(|start| *start <= offset)).unwrap_or(u32::MAX)
+    }
+}

@@ -1,0 +1,175 @@
+//! Where values come from, and what can be wrong with them. Main types: [`Origin`], [`ConfigError`].
+
+use std::fmt;
+
+use crate::domain::text::strip_line;
+use crate::sys::files::FileError;
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// This program.
+    BuiltIn,
+    /// The user's file.
+    User {
+        /// The file, as it is shown.
+        file: String,
+        /// The line of the key.
+        line: u32,
+    },
+    /// The repository's file.
+    Repository {
+        /// The file and where it was read, as it is shown.
+        file: String,
+        /// The line of the key.
+        line: u32,
+    },
+    /// The environment.
+    Environment {
+        /// The variable.
+        variable: String,
+    },
+    /// The command line.
+    Flag {
+        /// The flag, or the setting where it has none.
+        flag: String,
+    },
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn => f.write_str("built-in default"),
+            Self::User { file, line } | Self::Repository { file, line } => write!(f, "{file}:{line}"),
+            Self::Environment { variable } => f.write_str(variable),
+            Self::Flag { flag } => f.write_str(flag),
+        }
+    }
+}
+
+/// What is wrong with the settings. Values are shown stripped and cut, because a repository's are anybody's.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A file is not TOML.
+    #[error("{file}:{line}: not valid TOML: {message}")]
+    Syntax {
+        /// The file.
+        file: String,
+        /// Where.
+        line: u32,
+        /// What the parser says.
+        message: String,
+    },
+    /// A file is larger than any settings are.
+    #[error("{file}: settings of {size} bytes are not read; the limit is {limit}")]
+    TooLarge {
+        /// The file.
+        file: String,
+        /// Its size.
+        size: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A file is not UTF-8.
+    #[error("{file}: settings must be UTF-8 text")]
+    NotText {
+        /// The file.
+        file: String,
+    },
+    /// The user's file cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] FileError),
+    /// No such setting.
+    #[error("{file}:{line}: unknown setting {}{}", shown(key), DidYouMean(*.near))]
+    UnknownKey {
+        /// The file.
+        file: String,
+        /// Where.
+        line: u32,
+        /// The key.
+        key: String,
+        /// The setting with the most similar name.
+        near: Option<&'static str>,
+    },
+    /// The repository may not set it.
+    #[error(
+        "{file}:{line}: a repository may not set {}; set it in your own settings file, a REVIEW_ variable or a flag",
+        shown(key)
+    )]
+    NotAllowed {
+        /// The file.
+        file: String,
+        /// Where.
+        line: u32,
+        /// The key.
+        key: String,
+    },
+    /// The repository may only lower it.
+    #[error(
+        "{origin}: a repository may not raise {key} to {value} above your own {limit}; lower it there, or raise your own"
+    )]
+    AboveUsers {
+        /// Where.
+        origin: Origin,
+        /// The key.
+        key: &'static str,
+        /// What the repository says.
+        value: String,
+        /// What the user's settings say.
+        limit: String,
+    },
+    /// A value of a kind that the setting has not.
+    #[error("{file}:{line}: {key} cannot be {found}; it takes {allowed}")]
+    WrongType {
+        /// The file.
+        file: String,
+        /// Where.
+        line: u32,
+        /// The key.
+        key: &'static str,
+        /// What was found.
+        found: &'static str,
+        /// What may be written.
+        allowed: &'static str,
+    },
+    /// A value that the setting does not take.
+    #[error("{origin}: {key} cannot be {}; it takes {allowed}", shown(value))]
+    BadValue {
+        /// Where.
+        origin: Origin,
+        /// The key.
+        key: &'static str,
+        /// The value.
+        value: String,
+        /// What may be written.
+        allowed: &'static str,
+    },
+    /// A list that is longer than any is.
+    #[error("{origin}: {key} has more than {limit} entries")]
+    TooMany {
+        /// Where.
+        origin: Origin,
+        /// The key.
+        key: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+}
+
+/// Text of a file as a message shows it: in quotation marks, on one line, without escapes, 80 characters.
+pub(super) fn shown(text: &str) -> String {
+    const SHOWN: usize = 80;
+    let line = strip_line(text);
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("\"{}…\"", &line[..end]),
+        None => format!("\"{line}\""),
+    }
+}
+
+struct DidYouMean(Option<&'static str>);
+
+impl fmt::Display for DidYouMean {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |near| write!(f, "; did you mean {near}?"))
+    }
+}

@@ -1,0 +1,278 @@
+//! The layers and their merging. Main function: [`resolve`].
+//!
+//! A single value of a later layer replaces that of an earlier one. Of lists:
+//! - `include` narrows. Among the user's own layers (built-in, file, environment, flags) the last one counts; the repository's
+//!   stands beside it, and a file must match both. So a repository can leave files out, and never bring in what the user did not
+//!   ask for.
+//! - `exclude` and `rules.off` add up over all layers.
+
+use super::document::Document;
+use super::error::{ConfigError, Origin};
+use super::keys::{KEYS, Key, Shape};
+use super::settings::Settings;
+use super::trust::{Permission, repository_may};
+
+/// The built-in layer.
+const DEFAULTS: &str = include_str!("defaults.toml");
+
+/// No list of settings has more entries.
+const MAX_ENTRIES: usize = 1_000;
+
+/// What the variables that count begin with.
+const PREFIX: &str = "REVIEW_";
+
+/// Everything that settings are resolved from.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    /// The user's file.
+    pub user: Option<Document>,
+    /// The repository's file, from wherever it is to be trusted.
+    pub repository: Option<Document>,
+    /// The environment; only `REVIEW_…` counts.
+    pub environment: Vec<(String, String)>,
+    /// The command line.
+    pub flags: Flags,
+}
+
+/// What the command line says, as it was written; a list is empty and a value `None` where it says nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// `--include`
+    pub include: Vec<String>,
+    /// `--exclude`
+    pub exclude: Vec<String>,
+    /// `--min-severity`
+    pub min_severity: Option<String>,
+    /// `--fail-on`
+    pub fail_on: Option<String>,
+    /// `--timeout`
+    pub timeout: Option<String>,
+    /// `--colour`
+    pub colour: Option<String>,
+    /// `--format`
+    pub format: Option<String>,
+    /// `--model`; `none` for `--no-model`
+    pub model: Option<String>,
+}
+
+/// A value as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// A text or a number.
+    One(String),
+    /// A list.
+    List(Vec<String>),
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::One(text) => f.write_str(text),
+            Self::List(list) => f.write_str(&list.join(", ")),
+        }
+    }
+}
+
+/// Settings, and where each of them comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    /// The settings.
+    pub settings: Settings,
+    /// Key, value and origin in the order of [`KEYS`]; a list that adds up has a row for each layer that has a part in it.
+    pub origins: Vec<(&'static str, Value, Origin)>,
+    /// Names of `REVIEW_` variables that mean nothing. Their values are not kept: they may be secret.
+    pub ignored_env: Vec<String>,
+}
+
+/// One layer's word on one setting.
+struct Said {
+    key: &'static Key,
+    value: Value,
+    origin: Origin,
+}
+
+impl Said {
+    fn is_repository(&self) -> bool {
+        matches!(self.origin, Origin::Repository { .. })
+    }
+}
+
+/// Merges the layers.
+pub fn resolve(sources: &Sources) -> Result<Resolved, ConfigError> {
+    let mut said = Vec::new();
+    let built_in = Document { name: "defaults.toml".to_owned(), text: DEFAULTS.to_owned() };
+    read(&built_in, |_| Origin::BuiltIn, &mut said)?;
+    if let Some(document) = &sources.user {
+        let origin = |line| Origin::User { file: document.name.clone(), line };
+        read(document, origin, &mut said)?;
+    }
+    if let Some(document) = &sources.repository {
+        let origin = |line| Origin::Repository { file: document.name.clone(), line };
+        read(document, origin, &mut said)?;
+    }
+    let ignored_env = read_environment(&sources.environment, &mut said);
+    read_flags(&sources.flags, &mut said);
+    for said in &said {
+        check_length(said)?;
+        // Also what a later layer replaces: a typing error should not wait for the day on which it counts.
+        settle(std::iter::once(said))?;
+    }
+    check_budgets(&said)?;
+
+    let kept: Vec<&Said> = KEYS.iter().flat_map(|key| counting(key, &said)).collect();
+    let settings = settle(kept.iter().copied())?;
+    let origins = kept.iter().map(|said| (said.key.name, said.value.clone(), said.origin.clone()));
+    Ok(Resolved { settings, origins: origins.collect(), ignored_env })
+}
+
+/// Takes a file's keys; those of the repository's only where it may.
+fn read(document: &Document, origin: impl Fn(u32) -> Origin, said: &mut Vec<Said>) -> Result<(), ConfigError> {
+    for entry in document.entries()? {
+        let (file, line, origin) = (document.name.clone(), entry.line, origin(entry.line));
+        let is_repository = matches!(origin, Origin::Repository { .. });
+        if is_repository && repository_may(&entry.key) == Some(Permission::Never) {
+            return Err(ConfigError::NotAllowed { file, line, key: entry.key });
+        }
+        let Some(key) = Key::named(&entry.key) else {
+            let near = Key::near(&entry.key);
+            let near = near.filter(|name| !is_repository || repository_may(name) != Some(Permission::Never));
+            return Err(ConfigError::UnknownKey { file, line, key: entry.key, near });
+        };
+        let value = entry.value.map_err(|found| ConfigError::WrongType {
+            file,
+            line,
+            key: key.name,
+            found,
+            allowed: key.allowed,
+        })?;
+        said.push(Said { key, value, origin });
+    }
+    Ok(())
+}
+
+/// Takes the variables that name a setting and are not empty; returns the others of ours.
+fn read_environment(environment: &[(String, String)], said: &mut Vec<Said>) -> Vec<String> {
+    let mut ours: Vec<&(String, String)> = environment.iter().filter(|(name, _)| name.starts_with(PREFIX)).collect();
+    ours.sort();
+    let mut ignored = Vec::new();
+    for (variable, value) in ours {
+        let Some(key) = KEYS.iter().find(|key| key.variable() == *variable) else {
+            ignored.push(variable.clone());
+            continue;
+        };
+        if value.trim().is_empty() {
+            continue;
+        }
+        let value = match key.shape {
+            Shape::One => Value::One(value.clone()),
+            Shape::List => Value::List(split_list(value)),
+        };
+        said.push(Said { key, value, origin: Origin::Environment { variable: variable.clone() } });
+    }
+    ignored
+}
+
+/// Entries between commas; a comma within `{…}` belongs to a glob.
+fn split_list(text: &str) -> Vec<String> {
+    let mut depth = 0usize;
+    let parts = text.split(|c| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    });
+    parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+fn read_flags(flags: &Flags, said: &mut Vec<Said>) {
+    let Flags { include, exclude, min_severity, fail_on, timeout, colour, format, model } = flags;
+    let list = |list: &Vec<String>| (!list.is_empty()).then(|| Value::List(list.clone()));
+    let one = |value: &Option<String>| value.clone().map(Value::One);
+    let given = [
+        ("include", list(include)),
+        ("exclude", list(exclude)),
+        ("min_severity", one(min_severity)),
+        ("fail_on", one(fail_on)),
+        ("timeout", one(timeout)),
+        ("colour", one(colour)),
+        ("format", one(format)),
+        ("model", one(model)),
+    ];
+    for (name, value) in given {
+        if let (Some(key), Some(value)) = (Key::named(name), value) {
+            let flag = key.flag.unwrap_or(key.name).to_owned();
+            said.push(Said { key, value, origin: Origin::Flag { flag } });
+        }
+    }
+}
+
+fn check_length(said: &Said) -> Result<(), ConfigError> {
+    match &said.value {
+        Value::List(list) if list.len() > MAX_ENTRIES => {
+            Err(ConfigError::TooMany { origin: said.origin.clone(), key: said.key.name, limit: MAX_ENTRIES })
+        }
+        Value::List(_) | Value::One(_) => Ok(()),
+    }
+}
+
+/// Refuses a budget of the repository's that is above what the user's own layers come to.
+fn check_budgets(said: &[Said]) -> Result<(), ConfigError> {
+    let users = settle(said.iter().filter(|said| !said.is_repository()))?;
+    for said in said.iter().filter(|said| said.is_repository()) {
+        if repository_may(said.key.name) != Some(Permission::Lower) {
+            continue;
+        }
+        let wanted = settle(std::iter::once(said))?;
+        if wanted.exceeds(&users, said.key.name) {
+            let limit = users_word(said.key.name, &users);
+            let (origin, value) = (said.origin.clone(), super::error::shown(&said.value.to_string()));
+            return Err(ConfigError::AboveUsers { origin, key: said.key.name, value, limit });
+        }
+    }
+    Ok(())
+}
+
+fn users_word(key: &str, users: &Settings) -> String {
+    match key {
+        "timeout" => format!("{} seconds", users.timeout.as_secs()),
+        _ => users.max_commits.to_string(),
+    }
+}
+
+/// What counts of all that was said about one setting; see the module.
+fn counting<'a>(key: &'static Key, said: &'a [Said]) -> Vec<&'a Said> {
+    let about: Vec<&Said> = said.iter().filter(|said| said.key == key).collect();
+    let has_entries = |said: &&&Said| matches!(&said.value, Value::List(list) if !list.is_empty());
+    match (key.name, key.shape) {
+        (_, Shape::One) => about.last().copied().into_iter().collect(),
+        ("include", Shape::List) => {
+            let own = about.iter().rfind(|said| !said.is_repository());
+            let repository = about.iter().find(|said| said.is_repository()).filter(has_entries);
+            // An empty list of the user's is shown only where nothing else is: it stands for all files.
+            let own = own.filter(|said| repository.is_none() || has_entries(said));
+            own.into_iter().chain(repository).copied().collect()
+        }
+        (_, Shape::List) => {
+            let full: Vec<&Said> = about.iter().filter(has_entries).copied().collect();
+            if full.is_empty() { about.last().copied().into_iter().collect() } else { full }
+        }
+    }
+}
+
+fn settle<'a>(said: impl Iterator<Item = &'a Said>) -> Result<Settings, ConfigError> {
+    let mut settings = Settings::blank();
+    for said in said {
+        settings.set(said.key.name, &said.value).map_err(|refused| ConfigError::BadValue {
+            origin: said.origin.clone(),
+            key: said.key.name,
+            value: refused.0,
+            allowed: said.key.allowed,
+        })?;
+    }
+    Ok(settings)
+}
+
+#[cfg(test)]
+mod tests;

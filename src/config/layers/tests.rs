@@ -1,0 +1,267 @@
+//! Precedence, lists, hostile repositories, and the messages people read.
+
+use std::time::Duration;
+
+use super::*;
+use crate::config::Colour;
+use crate::domain::finding::Severity;
+use proptest::prelude::*;
+
+fn document(name: &str, text: &str) -> Document {
+    Document { name: name.to_owned(), text: text.to_owned() }
+}
+
+fn user(text: &str) -> Sources {
+    Sources { user: Some(document("config.toml", text)), ..Sources::default() }
+}
+
+fn repository(text: &str) -> Sources {
+    Sources { repository: Some(document(".review.toml", text)), ..Sources::default() }
+}
+
+fn environment(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn told(sources: &Sources) -> String {
+    resolve(sources).unwrap_err().to_string()
+}
+
+#[test]
+fn defaults_say_everything_once() {
+    let resolved = resolve(&Sources::default()).unwrap();
+    let settings = &resolved.settings;
+    assert_eq!((settings.timeout, settings.max_commits), (Duration::from_mins(20), 200));
+    assert_eq!(settings.keep_runs, Duration::from_hours(30 * 24));
+    assert_eq!((settings.min_severity, settings.fail_on, &settings.model), (None, None, &None));
+    assert!(settings.include.is_empty() && settings.exclude.is_empty() && settings.rules_off.is_empty());
+    let names: Vec<&str> = resolved.origins.iter().map(|(name, _, _)| *name).collect();
+    assert_eq!(names, KEYS.iter().map(|key| key.name).collect::<Vec<_>>());
+    assert!(resolved.origins.iter().all(|(_, _, origin)| *origin == Origin::BuiltIn));
+}
+
+#[test]
+fn a_later_layer_wins() {
+    let mut sources = Sources::default();
+    let floor = |sources: &Sources| {
+        let resolved = resolve(sources).unwrap();
+        let origin = resolved.origins.iter().find(|(name, _, _)| *name == "min_severity").unwrap().2.to_string();
+        (resolved.settings.min_severity.map_or("none", Severity::word), origin)
+    };
+    assert_eq!(floor(&sources), ("none", "built-in default".to_owned()));
+    sources.user = Some(document("config.toml", "min_severity = \"nit\"\n"));
+    assert_eq!(floor(&sources), ("nit", "config.toml:1".to_owned()));
+    sources.repository = Some(document(".review.toml", "\nmin_severity = \"Medium\"\n"));
+    assert_eq!(floor(&sources), ("medium", ".review.toml:2".to_owned()));
+    sources.environment = environment(&[("REVIEW_MIN_SEVERITY", "high")]);
+    assert_eq!(floor(&sources), ("high", "REVIEW_MIN_SEVERITY".to_owned()));
+    sources.flags.min_severity = Some("none".to_owned());
+    assert_eq!(floor(&sources), ("none", "--min-severity".to_owned()), "a flag lowers the floor again");
+}
+
+#[test]
+fn every_setting_can_come_from_the_users_file() {
+    let text = "include = ['src/**']\nexclude = ['**/*.snap']\nmin_severity = 'low'\nfail_on = 'high'\ntimeout = '90s'\n\
+                max_commits = 5\nkeep_runs = '2w'\ncolour = 'never'\nformat = 'json'\nmodel = 'ollama/x'\nrules.off = ['go']\n";
+    let settings = resolve(&user(text)).unwrap().settings;
+    let wanted = Settings {
+        include: vec![vec!["src/**".to_owned()]],
+        exclude: vec!["**/*.snap".to_owned()],
+        min_severity: Some(Severity::Low),
+        fail_on: Some(Severity::High),
+        timeout: Duration::from_secs(90),
+        max_commits: 5,
+        keep_runs: Duration::from_hours(14 * 24),
+        colour: Colour::Never,
+        format: "json".to_owned(),
+        model: Some("ollama/x".to_owned()),
+        rules_off: vec!["go".to_owned()],
+    };
+    assert_eq!(settings, wanted);
+}
+
+#[test]
+fn every_setting_can_come_from_the_environment() {
+    for key in KEYS {
+        let value = match key.name {
+            "min_severity" | "fail_on" => "low",
+            "timeout" | "keep_runs" => "7m",
+            "max_commits" => "7",
+            "colour" => "always",
+            _ => "x/y",
+        };
+        let environment = vec![(key.variable(), value.to_owned())];
+        let resolved = resolve(&Sources { environment, ..Sources::default() }).unwrap();
+        let (_, got, origin) = resolved.origins.iter().find(|(name, _, _)| *name == key.name).unwrap();
+        assert_eq!((got.to_string().as_str(), origin), (value, &Origin::Environment { variable: key.variable() }));
+        assert_ne!(resolved.settings, resolve(&Sources::default()).unwrap().settings, "{}", key.name);
+    }
+}
+
+#[test]
+fn every_flag_counts() {
+    let one = |text: &str| Some(text.to_owned());
+    let flags = Flags {
+        include: vec!["a/**".to_owned()],
+        exclude: vec!["b/**".to_owned()],
+        min_severity: one("low"),
+        fail_on: one("high"),
+        timeout: one("1m"),
+        colour: one("always"),
+        format: one("json"),
+        model: one("none"),
+    };
+    let resolved =
+        resolve(&Sources { flags, user: Some(document("u", "model = 'a/b'")), ..Sources::default() }).unwrap();
+    let from_flags = resolved.origins.iter().filter(|(_, _, origin)| matches!(origin, Origin::Flag { .. }));
+    let names: Vec<&str> = from_flags.map(|(name, _, _)| *name).collect();
+    assert_eq!(names, ["include", "exclude", "min_severity", "fail_on", "timeout", "colour", "format", "model"]);
+    assert_eq!(resolved.settings.model, None);
+}
+
+#[test]
+fn a_repository_can_only_narrow_what_is_included() {
+    let mut sources = repository("include = ['src/**']\nexclude = ['vendor/**']\n");
+    sources.user = Some(document("config.toml", "include = ['old/**']\nexclude = ['*.lock', 'vendor/**']\n"));
+    sources.flags.include = vec!["src/a/**".to_owned(), "docs/**".to_owned()];
+    sources.environment = environment(&[("REVIEW_EXCLUDE", "*.{png,svg}, *.gif")]);
+    let resolved = resolve(&sources).unwrap();
+    assert_eq!(resolved.settings.include, [vec!["src/a/**", "docs/**"], vec!["src/**"]], "both must match");
+    assert_eq!(resolved.settings.exclude, ["*.lock", "vendor/**", "*.{png,svg}", "*.gif"], "all of them hold");
+    let rows = |wanted: &str| resolved.origins.iter().filter(|(name, _, _)| *name == wanted).count();
+    assert_eq!((rows("include"), rows("exclude")), (2, 3));
+}
+
+#[test]
+fn what_a_repository_may_not_set_is_named() {
+    for (text, key) in [
+        ("model = 'anthropic/x'", "model"),
+        ("# first\nprovider = 'evil'", "provider"),
+        ("base_url = 'https://evil.example'", "base_url"),
+        ("[headers]\nx = 'y'", "headers"),
+        ("format = 'json'", "format"),
+        ("output = '/etc/passwd'", "output"),
+        ("fail_on = 'critical'", "fail_on"),
+        ("keep_runs = '9w'", "keep_runs"),
+        ("colour = 'always'", "colour"),
+        ("api_key = 'x'", "api_key"),
+        ("command = ['sh']", "command"),
+        ("model = { base_url = 'x' }", "model"),
+    ] {
+        let message = told(&repository(text));
+        assert!(message.starts_with(".review.toml:"), "{message}");
+        assert!(
+            message.contains(&format!("a repository may not set \"{key}\"; set it in your own settings file")),
+            "{message}"
+        );
+    }
+    assert!(told(&repository("# first\nprovider = 'evil'")).starts_with(".review.toml:2:"));
+}
+
+#[test]
+fn a_repository_may_lower_a_budget_and_not_raise_it() {
+    let lowered = resolve(&repository("timeout = '5m'\nmax_commits = 20")).unwrap().settings;
+    assert_eq!((lowered.timeout, lowered.max_commits), (Duration::from_mins(5), 20));
+    assert_eq!(
+        told(&repository("timeout = '21m'")),
+        ".review.toml:1: a repository may not raise timeout to \"21m\" above your own 1200 seconds; lower it there, or raise your own"
+    );
+    assert!(told(&repository("max_commits = 201")).contains("above your own 200"));
+    let mut generous = repository("timeout = '21m'");
+    generous.flags.timeout = Some("1h".to_owned());
+    assert_eq!(resolve(&generous).unwrap().settings.timeout, Duration::from_hours(1), "and the flag wins");
+    generous.flags.timeout = None;
+    generous.user = Some(document("config.toml", "timeout = '30m'"));
+    assert_eq!(resolve(&generous).unwrap().settings.timeout, Duration::from_mins(21));
+}
+
+#[test]
+fn unknown_settings_are_errors_with_a_guess() {
+    assert_eq!(told(&user("\n\nexlude = []")), "config.toml:3: unknown setting \"exlude\"; did you mean exclude?");
+    assert_eq!(
+        told(&user("min-severity = 'low'")),
+        "config.toml:1: unknown setting \"min-severity\"; did you mean min_severity?"
+    );
+    assert_eq!(told(&user("[rules]\nof = []")), "config.toml:2: unknown setting \"rules.of\"; did you mean rules.off?");
+    assert_eq!(told(&user("color = 'auto'")), "config.toml:1: unknown setting \"color\"; did you mean colour?");
+    assert_eq!(told(&user("zebra = 1")), "config.toml:1: unknown setting \"zebra\"");
+    assert_eq!(
+        told(&repository("modell = 'x'")),
+        ".review.toml:1: unknown setting \"modell\"",
+        "no guess at what it may not set"
+    );
+}
+
+#[test]
+fn bad_values_are_told_with_their_place_and_what_may_be_written() {
+    assert_eq!(
+        told(&user("fail_on = 'hgih'")),
+        "config.toml:1: fail_on cannot be \"hgih\"; it takes critical, high, medium, low, nit or none"
+    );
+    assert_eq!(
+        told(&user("include = 'src'")),
+        "config.toml:1: include cannot be a single text; it takes globs such as \"src/**\""
+    );
+    assert_eq!(
+        told(&user("exclude = [1]")),
+        "config.toml:1: exclude cannot be a single number; it takes globs such as \"src/**\""
+    );
+    assert_eq!(
+        told(&user("exclude = ['a', 'b[']")),
+        "config.toml:1: exclude cannot be \"b[\"; it takes globs such as \"src/**\""
+    );
+    let sources = Sources { environment: environment(&[("REVIEW_TIMEOUT", "soon")]), ..Sources::default() };
+    assert_eq!(
+        told(&sources),
+        "REVIEW_TIMEOUT: timeout cannot be \"soon\"; it takes a time such as \"90s\", \"20m\", \"1h30m\" or \"30d\""
+    );
+    let mut flags = user("colour = 'pink'");
+    flags.flags.colour = Some("never".to_owned());
+    assert!(told(&flags).starts_with("config.toml:1: colour cannot be \"pink\""), "although a flag replaces it");
+    assert!(told(&user("a = \n")).starts_with("config.toml:1: not valid TOML"));
+    assert!(told(&user("max_commits = -1")).contains("a number from 0 to 1000000"));
+}
+
+#[test]
+fn variables_that_mean_nothing_are_listed_without_their_values() {
+    let environment = environment(&[
+        ("REVIEW_TOKEN", "secret"),
+        ("REVIEW_FORMAT", ""),
+        ("HOME", "/root"),
+        ("REVIEW_EXLUDE", "x"),
+        ("review_timeout", "1m"),
+    ]);
+    let resolved = resolve(&Sources { environment, ..Sources::default() }).unwrap();
+    assert_eq!(resolved.ignored_env, ["REVIEW_EXLUDE", "REVIEW_TOKEN"]);
+    assert_eq!(resolved.settings.format, "terminal", "an empty variable says nothing");
+    assert!(!format!("{resolved:?}").contains("secret"));
+}
+
+#[test]
+fn a_hostile_file_is_refused_in_plain_text() {
+    let message = told(&repository("\"\\u001b]0;owned\\u0007x\\u202ey\" = 1"));
+    assert_eq!(message, ".review.toml:1: unknown setting \"x<U+202E>y\"");
+    let message = told(&repository(&format!("min_severity = '{}'", "a".repeat(100_000))));
+    assert!(message.len() < 300, "{}", message.len());
+    let message = told(&repository(&format!("# {}", "a".repeat(300_000))));
+    assert!(message.contains("the limit is 262144"), "{message}");
+    let deep = format!("include = {}", "[".repeat(50_000));
+    assert!(resolve(&repository(&deep)).is_err());
+    let many = format!("exclude = [{}]", "'a',".repeat(1_001));
+    assert_eq!(told(&repository(&many)), ".review.toml:1: exclude has more than 1000 entries");
+    assert!(matches!(Document::from_bytes("x", b"\xff"), Err(ConfigError::NotText { .. })));
+}
+
+proptest! {
+    #[test]
+    fn no_file_makes_it_panic_or_hands_a_repository_more(text in "[ -~\n\"'=\\[\\]a-z_]{0,80}", junk in any::<String>()) {
+        for text in [text, junk] {
+            if let Ok(resolved) = resolve(&repository(&text)) {
+                let defaults = resolve(&Sources::default()).unwrap().settings;
+                prop_assert!(resolved.settings.timeout <= defaults.timeout);
+                prop_assert_eq!(resolved.settings.model, None);
+                prop_assert_eq!(resolved.settings.format, defaults.format);
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Who may set what. Main function: [`repository_may`].
+//!
+//! A repository's file is written by whoever can push to the target: it may narrow a review or describe the project, and never
+//! choose where code is sent, what is executed, what is written or how much is spent.
+
+/// What the repository's file may do with a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permission {
+    /// Set it.
+    Set,
+    /// Set it to no more than what the user's own settings come to.
+    Lower,
+    /// Nothing.
+    Never,
+}
+
+/// The settings of today. What is not listed may never be set.
+const REPOSITORY: &[(&str, Permission)] = &[
+    ("include", Permission::Set),
+    ("exclude", Permission::Set),
+    ("min_severity", Permission::Set),
+    ("rules.off", Permission::Set),
+    ("timeout", Permission::Lower),
+    ("max_commits", Permission::Lower),
+];
+
+/// Names that are no settings of a file but that a hostile repository, or an honest one used to other tools, would try. They are
+/// refused for what they are rather than as misspelled.
+const TRIED: &[&str] = &[
+    "api_base",
+    "api_key",
+    "auth",
+    "base_url",
+    "cache",
+    "command",
+    "editor",
+    "endpoint",
+    "env",
+    "headers",
+    "hooks",
+    "instructions",
+    "key",
+    "max_cost",
+    "max_tokens",
+    "max_turns",
+    "mcp",
+    "output",
+    "present",
+    "prompts",
+    "provider",
+    "providers",
+    "proxy",
+    "settings",
+    "shell",
+    "socket",
+    "state",
+    "target",
+    "token",
+    "verify",
+];
+
+/// What the repository's file may do with the setting `name`; `None` where no such setting is known.
+pub fn repository_may(name: &str) -> Option<Permission> {
+    let listed = REPOSITORY.iter().find(|(listed, _)| *listed == name).map(|(_, permission)| *permission);
+    let table = name.split('.').next().unwrap_or(name);
+    let known = super::Key::named(name).is_some() || TRIED.contains(&table);
+    listed.or(known.then_some(Permission::Never))
+}
+
+/// The settings that a repository's file may set, for messages.
+pub fn repository_settings() -> impl Iterator<Item = &'static str> {
+    REPOSITORY.iter().map(|(name, _)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_listed_exists() {
+        for name in repository_settings() {
+            assert!(super::super::Key::named(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_sends_spends_or_writes_is_never_the_repositorys() {
+        for name in ["model", "format", "keep_runs", "fail_on", "colour", "provider", "base_url", "headers.x", "output"]
+        {
+            assert_eq!(repository_may(name), Some(Permission::Never), "{name}");
+        }
+        assert_eq!(repository_may("exlude"), None);
+    }
+}

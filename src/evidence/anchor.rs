@@ -1,0 +1,288 @@
+//! From a claim to anchors: every place is looked up in the tree, and one of them must touch the change.
+//!
+//! Main functions: [`anchor`], [`anchor_with`]. Finding a quote in a text belongs in `locate`; words for what fails in `rejection`.
+
+use std::sync::Arc;
+
+use crate::domain::change::{ChangeSet, FileChange, FileStatus};
+use crate::domain::claim::{Claim, ClaimedPlace};
+use crate::domain::finding::{Anchor, AnchorMatch, Fingerprint, OriginKind, Suggestion};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::domain::text::{FileText, unmarked};
+use crate::workspace::Workspace;
+
+use super::identity::{context_around, fingerprint};
+use super::locate::{Located, stand};
+use super::rejection::{Rejection, near_lines};
+use super::suggestion::{SuggestionFault, prove};
+use super::touched::Touched;
+
+/// How many related places a claim may have; a defect that needs more is not one defect.
+const MAX_RELATED: usize = 20;
+
+/// A claim whose evidence stands.
+#[derive(Debug, Clone)]
+pub struct Anchored {
+    /// The proven places: the first touches the change.
+    pub anchors: Vec<Anchor>,
+    /// The replacement, where it stands.
+    pub suggestion: Option<Suggestion>,
+    /// The replacement and what is wrong with it, where it can only be shown as prose.
+    pub prose_suggestion: Option<(String, SuggestionFault)>,
+    /// What the finding is about.
+    pub fingerprint: Fingerprint,
+    /// What was dropped or corrected, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What a grammar can tell about a file; `None` where there is none for its language.
+pub trait Grammar {
+    /// How many nodes of the parsed text are errors.
+    fn error_nodes(&self, path: &RepoPath, text: &str) -> Option<u32>;
+
+    /// The name of the innermost function or type around a line.
+    fn enclosing_symbol(&self, path: &RepoPath, text: &FileText, line: u32) -> Option<String>;
+}
+
+/// Knows no language.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoGrammar;
+
+impl Grammar for NoGrammar {
+    fn error_nodes(&self, _: &RepoPath, _: &str) -> Option<u32> {
+        None
+    }
+
+    fn enclosing_symbol(&self, _: &RepoPath, _: &FileText, _: u32) -> Option<String> {
+        None
+    }
+}
+
+/// Checks a claim without any grammar; see [`anchor_with`].
+pub fn anchor(
+    claim: &Claim,
+    change: &ChangeSet,
+    new: &dyn Workspace,
+    old: &dyn Workspace,
+) -> Result<Anchored, Rejection> {
+    anchor_with(claim, change, new, old, &NoGrammar)
+}
+
+/// Checks every place of a claim against the two trees.
+///
+/// The claim's own place must stand and be in a changed file; a related place that does not stand is dropped with a note. One
+/// of them must touch the change, and becomes the first anchor. A replacement that does not stand is kept as prose.
+pub fn anchor_with(
+    claim: &Claim,
+    change: &ChangeSet,
+    new: &dyn Workspace,
+    old: &dyn Workspace,
+    grammar: &dyn Grammar,
+) -> Result<Anchored, Rejection> {
+    let trees = Trees { change, new, old };
+    let file = trees.file(&claim.place).ok_or_else(|| trees.not_in_change(&claim.place.path))?;
+    let main = trees.settle(&claim.place, Some(file))?;
+    let mut notes = Vec::new();
+    let related = settle_related(claim, &trees, &main, &mut notes)?;
+
+    let main_anchor = main.anchor.clone();
+    let named = name(claim, &main, grammar);
+    let (suggestion, prose_suggestion) =
+        match claim.replacement.as_deref().map(|wanted| try_suggestion(wanted, &main, grammar)) {
+            None => (None, None),
+            Some(Ok(proven)) => (Some(proven), None),
+            Some(Err((_, SuggestionFault::ChangesNothing))) => {
+                notes.push("The suggestion was dropped: it changes nothing.".to_owned());
+                (None, None)
+            }
+            Some(Err(prose)) => (None, Some(prose)),
+        };
+    let mut settled = vec![main];
+    settled.extend(related);
+    let Some(first) = settled.iter().position(|place| place.touches) else {
+        return Err(not_touching(file, &main_anchor));
+    };
+    let mut anchors: Vec<Anchor> = settled.into_iter().map(|place| place.anchor).collect();
+    anchors[..=first].rotate_right(1);
+    Ok(Anchored { anchors, suggestion, prose_suggestion, fingerprint: named, notes })
+}
+
+/// One place that stands.
+struct Settled {
+    anchor: Anchor,
+    touches: bool,
+    reindented: bool,
+    stripped: bool,
+    /// The file's text; `None` for a whole-file claim.
+    text: Option<Arc<FileText>>,
+}
+
+struct Trees<'a> {
+    change: &'a ChangeSet,
+    new: &'a dyn Workspace,
+    old: &'a dyn Workspace,
+}
+
+impl<'a> Trees<'a> {
+    /// The changed file that a place means: by its path on the claimed side, else by its other path.
+    fn file(&self, place: &ClaimedPlace) -> Option<&'a FileChange> {
+        let files = &self.change.files;
+        let on_side = files.iter().find(|file| *file.path_at(place.side) == place.path);
+        on_side.or_else(|| {
+            files.iter().find(|file| file.path == place.path || file.old_path.as_ref() == Some(&place.path))
+        })
+    }
+
+    fn tree(&self, side: Side) -> &'a dyn Workspace {
+        match side {
+            Side::Old => self.old,
+            Side::New => self.new,
+        }
+    }
+
+    fn not_in_change(&self, path: &RepoPath) -> Rejection {
+        let wanted = path.spelled();
+        let name = |path: &RepoPath| path.file_name().to_ascii_lowercase();
+        let same_name = name(path);
+        let mut near: Vec<(f64, &RepoPath)> = Vec::new();
+        for file in self.change.files.iter().take(2_000) {
+            let score =
+                if name(&file.path) == same_name { 1.0 } else { strsim::jaro_winkler(&wanted, &file.path.spelled()) };
+            if score > 0.85 {
+                near.push((score, &file.path));
+            }
+        }
+        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        let near = near.into_iter().take(3).map(|(_, path)| path.clone()).collect();
+        Rejection::NotInChange { path: path.clone(), near }
+    }
+
+    /// Looks one place up. `file` is the changed file it is in, if it is in one.
+    fn settle(&self, place: &ClaimedPlace, file: Option<&FileChange>) -> Result<Settled, Rejection> {
+        // A file has lines only on the sides on which it exists, whatever the claim says.
+        let side = match file.map(|file| file.status) {
+            Some(FileStatus::Deleted) => Side::Old,
+            Some(FileStatus::Added) => Side::New,
+            _ => place.side,
+        };
+        let path = file.map_or(&place.path, |file| file.path_at(side));
+        let Some(quote) = place.quote.as_deref() else {
+            if file.is_none() {
+                self.tree(side).read(path)?;
+            }
+            let matched = AnchorMatch::Exact;
+            let anchor = Anchor { path: path.clone(), side, lines: None, quote: String::new(), matched, masked: false };
+            return Ok(Settled { anchor, touches: file.is_some(), reindented: false, stripped: false, text: None });
+        };
+        let text = self.tree(side).read(path)?;
+        let standing = stand(&text, quote, place.lines);
+        let changed = file.map(|file| Touched::of(file, side));
+        let touches = |lines: LineRange| changed.as_ref().is_some_and(|changed| changed.touches(lines));
+        let (lines, matched) = match standing.located {
+            Located::Exact(lines) => (lines, AnchorMatch::Exact),
+            Located::Moved(lines) => (lines, AnchorMatch::Moved),
+            Located::Ambiguous(places) => {
+                let only = only_one(places.iter().copied().filter(|lines| touches(*lines)));
+                let Some(lines) = only else { return Err(Rejection::Ambiguous { path: path.clone(), places }) };
+                (lines, if place.lines.is_none() { AnchorMatch::Exact } else { AnchorMatch::Moved })
+            }
+            Located::Empty => return Err(Rejection::Empty),
+            Located::NotDistinctive => return Err(Rejection::NotDistinctive { path: path.clone() }),
+            Located::Nowhere { nearest } => {
+                let nearest = near_lines(&text, &nearest);
+                let other_side = file.and_then(|file| self.on_other_side(file, side, quote));
+                return Err(Rejection::Nowhere { path: path.clone(), side, other_side, nearest });
+            }
+        };
+        let shown: Vec<&str> = text.lines(lines).map(|(_, line)| line).collect();
+        let masked = text.is_masked(lines);
+        let anchor = Anchor { path: path.clone(), side, lines: Some(lines), quote: shown.join("\n"), matched, masked };
+        let (reindented, stripped) = (standing.reindented, standing.stripped);
+        Ok(Settled { anchor, touches: touches(lines), reindented, stripped, text: Some(text) })
+    }
+
+    /// Where a quote stands on the side that was not claimed.
+    fn on_other_side(&self, file: &FileChange, side: Side, quote: &str) -> Option<LineRange> {
+        let other = if side == Side::New { Side::Old } else { Side::New };
+        let text = self.tree(other).read(file.path_at(other)).ok()?;
+        match stand(&text, quote, None).located {
+            Located::Exact(lines) => Some(lines),
+            _ => None,
+        }
+    }
+}
+
+fn only_one<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
+    let first = items.next()?;
+    items.next().is_none().then_some(first)
+}
+
+fn settle_related(
+    claim: &Claim,
+    trees: &Trees<'_>,
+    main: &Settled,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Settled>, Rejection> {
+    let mut related: Vec<Settled> = Vec::new();
+    for place in claim.related.iter().take(MAX_RELATED) {
+        match trees.settle(place, trees.file(place)) {
+            Ok(settled) => {
+                let known = |other: &Settled| other.anchor == settled.anchor;
+                if !known(main) && !related.iter().any(known) {
+                    related.push(settled);
+                }
+            }
+            Err(Rejection::Stopped(stopped)) => return Err(stopped.into()),
+            Err(rejection) => notes.push(format!("The related place in {} was dropped: {rejection}", place.path)),
+        }
+    }
+    if let Some(more) = claim.related.len().checked_sub(MAX_RELATED).filter(|more| *more > 0) {
+        notes.push(format!("{more} related places beyond the first {MAX_RELATED} were dropped."));
+    }
+    Ok(related)
+}
+
+fn not_touching(file: &FileChange, anchor: &Anchor) -> Rejection {
+    let lines = anchor.lines.unwrap_or(LineRange::line(1));
+    let changed = Touched::of(file, anchor.side).nearest(lines);
+    Rejection::NotTouching { path: anchor.path.clone(), lines, changed }
+}
+
+/// The fingerprint of the claim's own place.
+fn name(claim: &Claim, main: &Settled, grammar: &dyn Grammar) -> Fingerprint {
+    let kind = match claim.origin.kind {
+        OriginKind::Model => claim.category.word(),
+        OriginKind::Rule | OriginKind::Build => claim.origin.name.as_str(),
+    };
+    let anchor = &main.anchor;
+    match (&main.text, anchor.lines) {
+        (Some(text), Some(lines)) => {
+            let symbol = grammar.enclosing_symbol(&anchor.path, text, lines.start());
+            fingerprint(&anchor.quote, symbol.as_deref(), context_around(text, lines), kind)
+        }
+        // Of a whole file the name is what survives a move to another folder.
+        _ => fingerprint(&String::from_utf8_lossy(anchor.path.file_name()), None, ["", ""], kind),
+    }
+}
+
+fn try_suggestion(
+    wanted: &str,
+    main: &Settled,
+    grammar: &dyn Grammar,
+) -> Result<Suggestion, (String, SuggestionFault)> {
+    let wanted = if main.stripped { unmarked(wanted) } else { wanted.into() };
+    let anchor = &main.anchor;
+    let proven = match (&main.text, anchor.lines) {
+        (Some(_), Some(_)) if anchor.side == Side::Old => Err(SuggestionFault::OldSide),
+        (Some(_), Some(_)) if main.reindented => Err(SuggestionFault::Reindented),
+        (Some(text), Some(lines)) => {
+            prove(text, &anchor.path, lines, &wanted, |text| grammar.error_nodes(&anchor.path, text))
+        }
+        _ => Err(SuggestionFault::WholeFile),
+    };
+    proven.map_err(|fault| (wanted.into_owned(), fault))
+}
+
+#[cfg(test)]
+mod tests;

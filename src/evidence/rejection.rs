@@ -1,0 +1,170 @@
+//! Why a claim does not stand, in words that help whoever made it to correct it. Main type: [`Rejection`].
+
+use std::fmt;
+
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::domain::text::FileText;
+use crate::sys::cancel::Stopped;
+use crate::workspace::WorkspaceError;
+
+use super::nearest::head;
+
+/// How many places a message names.
+const NAMED: usize = 5;
+
+/// A line of the file, as a message shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NearLine {
+    /// Its number.
+    pub number: u32,
+    /// Its text, masked, cut after 160 characters.
+    pub text: String,
+}
+
+/// Why a claim was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum Rejection {
+    /// The claim's own place must be in a changed file.
+    #[error(
+        "{path} is not a changed file{}; report the changed line that causes it and give this place as related",
+        Near(near)
+    )]
+    NotInChange {
+        /// The claimed file.
+        path: RepoPath,
+        /// Changed files with names like it.
+        near: Vec<RepoPath>,
+    },
+    /// The file cannot be read on that side.
+    #[error("the place cannot be checked: {0}")]
+    Unreadable(WorkspaceError),
+    /// The run was stopped; this is nobody's fault.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+    /// There is no quote.
+    #[error("the quote is empty: quote the lines it is about, verbatim and whole")]
+    Empty,
+    /// The quote stands nowhere.
+    #[error("the quote stands nowhere in {path} ({}){}{}", side_word(*.side), OtherSide(*.side, *.other_side), Lines(nearest))]
+    Nowhere {
+        /// The file.
+        path: RepoPath,
+        /// The side that was read.
+        side: Side,
+        /// Where it stands on the other side.
+        other_side: Option<LineRange>,
+        /// The lines most like it.
+        nearest: Vec<NearLine>,
+    },
+    /// It stands at several places.
+    #[error("the quote stands at {} places in {path}: {}; give start_line, or quote more lines around it", places.len(), Ranges(places))]
+    Ambiguous {
+        /// The file.
+        path: RepoPath,
+        /// The places.
+        places: Vec<LineRange>,
+    },
+    /// No line of it is telling.
+    #[error("the quote has no telling line (only braces, keywords or very short lines): quote the lines around it too")]
+    NotDistinctive {
+        /// The file.
+        path: RepoPath,
+    },
+    /// The place and all related ones are outside the change.
+    #[error("lines {} of {path} are not changed{}; quote a line that the change touches, and give this place as related", Ranges(&[*.lines]), Changed(changed))]
+    NotTouching {
+        /// The file.
+        path: RepoPath,
+        /// Where the quote stands.
+        lines: LineRange,
+        /// The nearest changed lines.
+        changed: Vec<LineRange>,
+    },
+}
+
+impl From<WorkspaceError> for Rejection {
+    fn from(error: WorkspaceError) -> Self {
+        match error {
+            WorkspaceError::Stopped(stopped) => Self::Stopped(stopped),
+            other => Self::Unreadable(other),
+        }
+    }
+}
+
+/// The lines of the places, as far as a message shows them.
+pub(super) fn near_lines(text: &FileText, places: &[LineRange]) -> Vec<NearLine> {
+    let lines = places.iter().flat_map(|place| text.lines(*place));
+    lines.take(NAMED).map(|(number, line)| NearLine { number, text: head(line).to_owned() }).collect()
+}
+
+fn side_word(side: Side) -> &'static str {
+    match side {
+        Side::Old => "before the change",
+        Side::New => "after the change",
+    }
+}
+
+struct Ranges<'a>(&'a [LineRange]);
+
+impl fmt::Display for Ranges<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, range) in self.0.iter().take(NAMED).enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            if range.count() == 1 {
+                write!(f, "{comma}{}", range.start())?;
+            } else {
+                write!(f, "{comma}{}-{}", range.start(), range.end())?;
+            }
+        }
+        if self.0.len() > NAMED { write!(f, " and {} more", self.0.len() - NAMED) } else { Ok(()) }
+    }
+}
+
+struct Near<'a>(&'a [RepoPath]);
+
+impl fmt::Display for Near<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, path) in self.0.iter().enumerate() {
+            write!(f, "{}{path}", if index == 0 { " (changed files with names like it: " } else { ", " })?;
+        }
+        f.write_str(if self.0.is_empty() { "" } else { ")" })
+    }
+}
+
+struct OtherSide(Side, Option<LineRange>);
+
+impl fmt::Display for OtherSide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(lines) = self.1 else { return Ok(()) };
+        let (word, meaning) = match self.0 {
+            Side::New => ("old", "before"),
+            Side::Old => ("new", "after"),
+        };
+        write!(
+            f,
+            "; it stands on lines {} {meaning} the change: say side \"{word}\" if that is meant",
+            Ranges(&[lines])
+        )
+    }
+}
+
+struct Lines<'a>(&'a [NearLine]);
+
+impl fmt::Display for Lines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("; read the file and quote its lines verbatim");
+        }
+        f.write_str("; the nearest lines are:")?;
+        self.0.iter().try_for_each(|line| write!(f, "\n{:>6}\t{}", line.number, line.text))
+    }
+}
+
+struct Changed<'a>(&'a [LineRange]);
+
+impl fmt::Display for Changed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, " (the nearest changed lines: {})", Ranges(self.0)) }
+    }
+}
