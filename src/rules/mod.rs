@@ -1,1 +1,42 @@
-//! (being written)
+//! The offline reviewer: packs of structural rules, and checks that know no language.
+//!
+//! Main types: [`Packs`] (the rules), [`RulesInput`] → [`run`] → [`RulesReport`]. A rule fires where the change *introduced* a match:
+//! what stood at the base is subtracted, over all changed files, by rule and text ([`introduced`]). Whether the evidence of a
+//! claim stands is decided in `evidence`; how text is parsed and matched belongs in `syntax`.
+//!
+//! **Where do I add…** a rule: a document in `packs/<pack>.yml` and a folder of fixtures `fixtures/rules/<pack>/<id>/` with a
+//! `hit-*` and an `ok-*` file. A pack: its file and a line in [`PACKS`]. A check: a file in `checks/`, a line in
+//! [`checks::CHECKS`] and a folder of fixtures `fixtures/rules/general/<id>/`.
+
+mod checks;
+mod introduced;
+mod look;
+mod packs;
+mod run;
+mod subject;
+
+pub use packs::{Packs, RuleError, RuleInfo};
+pub use run::{RulesInput, RulesReport, run};
+
+use crate::syntax::Grammar;
+use packs::PackSource;
+
+/// The built-in packs. A pack of several languages holds what is true in all of them.
+const PACKS: &[PackSource] = &[
+    PackSource { name: "rust", grammars: &[Grammar::Rust], text: include_str!("packs/rust.yml") },
+    PackSource { name: "python", grammars: &[Grammar::Python], text: include_str!("packs/python.yml") },
+    PackSource {
+        name: "javascript",
+        grammars: &[Grammar::JavaScript, Grammar::TypeScript, Grammar::Tsx],
+        text: include_str!("packs/javascript.yml"),
+    },
+    PackSource {
+        name: "typescript",
+        grammars: &[Grammar::TypeScript, Grammar::Tsx],
+        text: include_str!("packs/typescript.yml"),
+    },
+    PackSource { name: "go", grammars: &[Grammar::Go], text: include_str!("packs/go.yml") },
+];
+
+#[cfg(test)]
+mod fixtures;

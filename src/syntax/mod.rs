@@ -1,1 +1,11 @@
-//! (being written)
+//! Grammars: parse a text, match rules on its structure, say whether it parses at all.
+//!
+//! Main types: [`Grammar`] (which language), [`Tree`] (a parsed text), [`RuleSet`] (rules compiled for one grammar). This is the only
+//! place that names tree-sitter and ast-grep. What a rule *means* — its words, its severity, whether a match counts — belongs in
+//! `rules`. A language is one line in [`Grammar`]'s table.
+
+mod grammar;
+mod matching;
+
+pub use grammar::{Grammar, Tree, Unparsed, Watch, error_count, parses};
+pub use matching::{Edit, Found, RuleSet, RuleSource, Scan, SyntaxError, documents};

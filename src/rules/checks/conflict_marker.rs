@@ -1,0 +1,55 @@
+//! Merge conflicts that were committed unresolved.
+
+use super::super::subject::{Hit, Subject, is_prose, is_test_path};
+use super::{Check, CheckInfo};
+use crate::domain::finding::{Category, Severity};
+use crate::domain::place::LineRange;
+
+pub(super) struct ConflictMarker;
+
+static INFO: CheckInfo = CheckInfo {
+    name: "general/conflict-marker",
+    title: "A merge conflict was committed unresolved",
+    message: "The file holds both versions and the markers between them, so it does not compile or means something nobody wrote. \
+              Choose what should stand and remove the three markers.",
+    severity: Severity::High,
+    category: Category::Logic,
+    cwe: None,
+};
+
+impl Check for ConflictMarker {
+    fn info(&self) -> &'static CheckInfo {
+        &INFO
+    }
+
+    fn find(&self, subject: &Subject<'_>) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        // Prose shows what a conflict looks like; tests of merge tools hold them on purpose.
+        if memchr::memmem::find(subject.text.text().as_bytes(), b"<<<<<<<").is_none()
+            || is_prose(&subject.extension())
+            || is_test_path(subject.path)
+        {
+            return hits;
+        }
+        let mut open: Option<(u32, bool)> = None;
+        for (number, line) in subject.text.all_lines() {
+            if is_marker(line, "<<<<<<<") {
+                open = Some((number, false));
+            } else if line == "=======" {
+                open = open.map(|(start, _)| (start, true));
+            } else if is_marker(line, ">>>>>>>") {
+                if let Some((start, true)) = open.take()
+                    && let Ok(lines) = LineRange::new(start, number)
+                {
+                    hits.push(Hit::of_lines(subject.text, lines));
+                }
+            }
+        }
+        hits
+    }
+}
+
+/// Seven characters and a name, as git writes them.
+fn is_marker(line: &str, marker: &str) -> bool {
+    line.strip_prefix(marker).is_some_and(|rest| rest.starts_with(' ') && rest.trim().len() < 200)
+}

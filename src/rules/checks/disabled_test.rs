@@ -1,0 +1,133 @@
+//! Tests that no longer run: switched off one by one, or because one of them is the only one that runs.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::super::subject::{Hit, Subject};
+use super::{Check, CheckInfo};
+use crate::domain::finding::{Category, Severity};
+use crate::domain::place::LineRange;
+
+pub(super) struct DisabledTest;
+pub(super) struct FocusedTest;
+
+static DISABLED: CheckInfo = CheckInfo {
+    name: "general/test-disabled",
+    title: "A test is switched off",
+    message: "What it checked can break from now on and nothing will say so. Repair the test or the code; if it must wait, say in the \
+              code what it waits for.",
+    severity: Severity::Medium,
+    category: Category::Testing,
+    cwe: None,
+};
+
+static FOCUSED: CheckInfo = CheckInfo {
+    name: "general/test-focused",
+    title: "Only this test runs: the others of the file are skipped silently",
+    message: "`.only` is for working on one test. Committed, it switches off every other test of the file while the run stays green. \
+              Remove it.",
+    severity: Severity::High,
+    category: Category::Testing,
+    cwe: None,
+};
+
+const SCRIPT: &[&str] = &["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts"];
+
+/// Extensions, texts of which one must be there, and the line.
+const OFF: &[(&[&str], &[&str], &str)] = &[
+    (&["rs"], &["#[ignore"], r"^\s*#\[ignore(?:\s*=.*)?\]"),
+    (&["py"], &["mark.skip", "unittest.skip"], r"^\s*@(?:pytest\.mark\.skip|unittest\.skip)\s*(?:\(|#|$)"),
+    (
+        SCRIPT,
+        &[".skip(", "xit(", "xtest(", "xdescribe("],
+        r#"^\s*(?:(?:it|test|describe|context|suite)\.skip|xit|xtest|xdescribe)\(\s*["'`]"#,
+    ),
+    (&["go"], &[".Skip"], r"^\s*[a-z]{1,2}\.Skip(?:f|Now)?\("),
+    (&["java", "kt"], &["@Disabled", "@Ignore"], r"^\s*@(?:Disabled|Ignore)\b"),
+    (&["cs"], &["Skip", "[Ignore"], r#"^\s*\[(?:(?:Fact|Theory)\(Skip\s*=|Ignore(?:\(|\]))"#),
+    (&["rb"], &["xit ", "xdescribe ", "xcontext "], r#"^\s*(?:xit|xdescribe|xcontext)\s+["']"#),
+];
+
+const ONLY: &[(&[&str], &[&str], &str)] = &[
+    (SCRIPT, &[".only("], r#"^\s*(?:it|test|describe|context|suite)\.only\(\s*["'`]"#),
+    (SCRIPT, &["fit(", "fdescribe("], r#"^\s*(?:fit|fdescribe)\(\s*["'`]"#),
+];
+
+type Patterns = LazyLock<Vec<Option<Regex>>>;
+static OFF_LINES: Patterns = LazyLock::new(|| OFF.iter().map(|(_, _, pattern)| Regex::new(pattern).ok()).collect());
+static ONLY_LINES: Patterns = LazyLock::new(|| ONLY.iter().map(|(_, _, pattern)| Regex::new(pattern).ok()).collect());
+
+impl Check for DisabledTest {
+    fn info(&self) -> &'static CheckInfo {
+        &DISABLED
+    }
+
+    fn find(&self, subject: &Subject<'_>) -> Vec<Hit> {
+        let extension = subject.extension();
+        if extension == "go" && !subject.path.as_bytes().ends_with(b"_test.go") {
+            return Vec::new();
+        }
+        let mut hits = matching(subject, &extension, OFF, &OFF_LINES);
+        if extension == "go" {
+            hits.retain(|hit| !is_conditional(subject, hit.lines.start()));
+        }
+        for hit in &mut hits {
+            // The mark alone is the same for every test; the line below says which one.
+            let below = hit.lines.end() + 1;
+            if let Some(next) = subject.text.line(below)
+                && let Ok(lines) = LineRange::new(hit.lines.start(), below)
+                && !next.trim().is_empty()
+            {
+                *hit = Hit::of_lines(subject.text, lines);
+            }
+        }
+        hits
+    }
+}
+
+impl Check for FocusedTest {
+    fn info(&self) -> &'static CheckInfo {
+        &FOCUSED
+    }
+
+    fn find(&self, subject: &Subject<'_>) -> Vec<Hit> {
+        matching(subject, &subject.extension(), ONLY, &ONLY_LINES)
+    }
+}
+
+fn matching(subject: &Subject<'_>, extension: &str, table: &[(&[&str], &[&str], &str)], lines: &Patterns) -> Vec<Hit> {
+    let mut hits = Vec::new();
+    let whole = subject.text.text();
+    for (at, (extensions, needles, _)) in table.iter().enumerate() {
+        if !extensions.contains(&extension) || !needles.iter().any(|needle| whole.contains(needle)) {
+            continue;
+        }
+        let Some(pattern) = lines.get(at).and_then(Option::as_ref) else { continue };
+        let found = subject.text.all_lines().filter(|(_, line)| pattern.is_match(line));
+        hits.extend(found.map(|(number, _)| Hit::of_lines(subject.text, LineRange::line(number))));
+    }
+    hits
+}
+
+/// Whether the line is the first of a branch: skipping where something is missing is what `Skip` is for.
+fn is_conditional(subject: &Subject<'_>, line: u32) -> bool {
+    let above = (1..line).rev().filter_map(|number| subject.text.line(number)).find(|text| !text.trim().is_empty());
+    above.is_some_and(|above| {
+        let above = above.trim();
+        let opens = above.starts_with("if ") || above.starts_with("} else") || above.starts_with("switch");
+        (opens && above.ends_with('{')) || (above.starts_with("case ") || above.starts_with("default")) && above.ends_with(':')
+            || above.starts_with("t.Log")
+            || above.ends_with("{ //")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles() {
+        assert!(OFF_LINES.iter().chain(ONLY_LINES.iter()).all(Option::is_some));
+    }
+}

@@ -1,0 +1,128 @@
+//! Characters in code that nobody sees: they make it read differently from what it does, or hide text from people.
+
+use super::super::subject::{Hit, Subject, is_prose};
+use super::{Check, CheckInfo};
+use crate::domain::finding::{Category, Severity};
+use crate::domain::place::LineRange;
+use crate::domain::text::is_invisible;
+
+pub(super) struct InvisibleCharacter;
+
+static INFO: CheckInfo = CheckInfo {
+    name: "general/invisible-character",
+    title: "A character that cannot be seen is added",
+    message: "Code with such characters can do something else than it shows, or carry text that people do not see but programs read. \
+              Remove it, or write it as an escape where a string needs it.",
+    severity: Severity::High,
+    category: Category::Security,
+    cwe: Some("CWE-1007"),
+};
+
+impl Check for InvisibleCharacter {
+    fn info(&self) -> &'static CheckInfo {
+        &INFO
+    }
+
+    fn find(&self, subject: &Subject<'_>) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        if subject.text.text().is_ascii() {
+            return hits;
+        }
+        let extension = subject.extension();
+        let prose = is_prose(&extension) || is_translation(subject, &extension);
+        for (number, line) in subject.text.all_lines().filter(|(_, line)| !line.is_ascii()) {
+            let Some((column, c, harm)) = worst_on(line, prose) else { continue };
+            let mut hit = Hit::of_lines(subject.text, LineRange::line(number));
+            let code = u32::from(c);
+            hit.title = Some(match harm {
+                Harm::Reorders => format!("A character that reverses the text around it is added (U+{code:04X})"),
+                Harm::Hides => format!("Text that cannot be seen is added (U+{code:04X})"),
+                Harm::Unseen => format!("A character that cannot be seen is added (U+{code:04X})"),
+            });
+            hit.detail = Some(format!("U+{code:04X} stands in column {column}."));
+            hit.severity = (harm == Harm::Unseen).then_some(Severity::Medium);
+            hits.push(hit);
+        }
+        hits
+    }
+}
+
+/// What a character does, worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Harm {
+    Reorders,
+    Hides,
+    Unseen,
+}
+
+fn worst_on(line: &str, prose: bool) -> Option<(usize, char, Harm)> {
+    let mut worst: Option<(usize, char, Harm)> = None;
+    let (mut before, mut selectors, mut flag) = (' ', 0, false);
+    let mut rest = line.chars().enumerate().peekable();
+    while let Some((at, c)) = rest.next() {
+        flag = c == '\u{1f3f4}' || (flag && matches!(c, '\u{e0020}'..='\u{e007f}'));
+        selectors = if is_selector(c) { selectors + 1 } else { 0 };
+        let after = rest.peek().map_or(' ', |(_, c)| *c);
+        let harm = match c {
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => (!prose).then_some(Harm::Reorders),
+            '\u{e0000}'..='\u{e007f}' => (!flag).then_some(Harm::Hides),
+            // Emoji and Mongolian take one; a row of them is an alphabet.
+            _ if is_selector(c) => (selectors > 2).then_some(Harm::Hides),
+            // A byte order mark where a file begins.
+            '\u{feff}' if at == 0 => None,
+            // Between letters that join (Persian, Hindi) or emoji they belong to the text.
+            _ if is_invisible(c) => (!prose && is_code(before) && is_code(after)).then_some(Harm::Unseen),
+            _ => None,
+        };
+        if let Some(harm) = harm
+            && worst.is_none_or(|(_, _, known)| harm < known)
+        {
+            worst = Some((at + 1, c, harm));
+        }
+        before = c;
+    }
+    worst
+}
+
+fn is_selector(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+fn is_code(c: char) -> bool {
+    c.is_ascii() || is_invisible(c)
+}
+
+/// Files of translated texts, where marks of direction are part of the language.
+fn is_translation(subject: &Subject<'_>, extension: &str) -> bool {
+    let path = subject.path.as_bytes().to_ascii_lowercase();
+    let named = |part: &[u8]| memchr::memmem::find(&path, part).is_some();
+    matches!(extension, "po" | "pot" | "xlf" | "xliff" | "strings" | "arb" | "resx" | "ftl")
+        || named(b"locale")
+        || named(b"i18n")
+        || named(b"l10n")
+        || named(b"lang/")
+        || named(b"translations")
+        || named(b"messages")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_that_languages_need_are_left_alone() {
+        for line in ["x = '\u{0645}\u{06cc}\u{200c}\u{062e}'", "// \u{2764}\u{fe0f}", "\u{feff}use a;", "'\u{1f468}\u{200d}\u{1f4bb}'"] {
+            assert_eq!(worst_on(line, false), None, "{line:?}");
+        }
+        let flag = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}";
+        assert_eq!(worst_on(flag, false), None);
+    }
+
+    #[test]
+    fn characters_that_deceive_are_told_with_their_column() {
+        assert_eq!(worst_on("ab\u{202e}c", false), Some((3, '\u{202e}', Harm::Reorders)));
+        assert_eq!(worst_on("is_\u{200b}ok", false), Some((4, '\u{200b}', Harm::Unseen)));
+        assert_eq!(worst_on("# hi\u{e0049}\u{e0067}", true), Some((5, '\u{e0049}', Harm::Hides)));
+        assert_eq!(worst_on("is_\u{200b}ok", true), None);
+    }
+}

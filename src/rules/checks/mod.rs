@@ -1,0 +1,74 @@
+//! Checks that know no language: lines and marks that mean the same everywhere, or nearly so.
+//!
+//! Main type: the trait [`Check`]. A check is a file here and a line in [`CHECKS`]. What needs a parser belongs in a pack.
+
+mod conflict_marker;
+mod debug_leftover;
+mod deleted_tests;
+mod disabled_test;
+mod invisible_character;
+mod secret_added;
+
+use super::packs::RuleInfo;
+use super::subject::{Hit, Subject};
+use crate::domain::change::ChangeSet;
+use crate::domain::finding::{Category, Severity};
+use crate::sys::cancel::{Cancel, Stopped};
+use crate::workspace::Workspace;
+
+/// Every check. The order is that of findings on one line.
+pub(super) const CHECKS: &[&dyn Check] = &[
+    &secret_added::SecretAdded,
+    &conflict_marker::ConflictMarker,
+    &deleted_tests::DeletedTests,
+    &disabled_test::DisabledTest,
+    &disabled_test::FocusedTest,
+    &debug_leftover::DebugLeftover,
+    &invisible_character::InvisibleCharacter,
+];
+
+/// A check in words; the same as [`RuleInfo`], known at compile time.
+pub(super) struct CheckInfo {
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    pub(super) message: &'static str,
+    pub(super) severity: Severity,
+    pub(super) category: Category,
+    pub(super) cwe: Option<&'static str>,
+}
+
+impl CheckInfo {
+    pub(super) fn owned(&self) -> RuleInfo {
+        RuleInfo {
+            name: self.name.to_owned(),
+            title: self.title.to_owned(),
+            message: self.message.to_owned(),
+            severity: self.severity,
+            category: self.category,
+            cwe: self.cwe.map(str::to_owned),
+            skips_tests: false,
+        }
+    }
+}
+
+/// Both sides of a change, for a check that compares them itself.
+pub(super) struct BothSides<'a> {
+    pub(super) change: &'a ChangeSet,
+    pub(super) old: &'a dyn Workspace,
+    pub(super) new: &'a dyn Workspace,
+    pub(super) cancel: &'a Cancel,
+}
+
+/// A check that knows no language.
+pub(super) trait Check: Sync {
+    /// What it is called and what it says.
+    fn info(&self) -> &'static CheckInfo;
+
+    /// Its matches in one text, whichever side that is from; what stood at the base is subtracted afterwards.
+    fn find(&self, subject: &Subject<'_>) -> Vec<Hit>;
+
+    /// Its matches on the old side of changed files (as counted in the change), already compared with the new side.
+    fn lost(&self, _: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,152 @@
+//! One text under the rules: which of them match where. Main types: [`Look`] → [`Looked`].
+
+use std::time::Duration;
+
+use super::checks::CHECKS;
+use super::packs::{Pack, Packs};
+use super::subject::{Hit, RuleRef, Subject, fold_into, is_test_path};
+use crate::domain::text::FileText;
+use crate::syntax::{Edit, Found, Grammar, RuleSet, Tree, Unparsed, Watch};
+use crate::sys::cancel::{Cancel, Stopped};
+
+/// Texts larger than this are not parsed.
+const LARGEST: usize = 1 << 20;
+/// Texts with a line of more characters than this are not parsed: nobody wrote them.
+const LONGEST_LINE: usize = 5000;
+/// How long one text may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What to look at, and for what.
+pub(super) struct Look<'a> {
+    pub(super) subject: Subject<'a>,
+    /// The id of its language, where it has one.
+    pub(super) language: Option<&'static str>,
+    pub(super) packs: &'a Packs,
+    pub(super) wanted: &'a dyn Fn(RuleRef) -> bool,
+    pub(super) cancel: &'a Cancel,
+}
+
+/// What was found.
+#[derive(Default)]
+pub(super) struct Looked {
+    pub(super) hits: Vec<(RuleRef, Hit)>,
+    /// Why the rules that need a parser did not, or not wholly, look at it.
+    pub(super) cut: Option<String>,
+    /// What is wrong with the rules themselves.
+    pub(super) notes: Vec<String>,
+}
+
+pub(super) fn look(look: &Look<'_>) -> Result<Looked, Stopped> {
+    let mut looked = Looked::default();
+    for (index, check) in CHECKS.iter().enumerate() {
+        let rule = RuleRef::Check(index);
+        if (look.wanted)(rule) {
+            look.cancel.check()?;
+            looked.hits.extend(check.find(&look.subject).into_iter().map(|hit| (rule, hit)));
+        }
+    }
+    let Some(grammar) = look.language.and_then(Grammar::of) else { return Ok(looked) };
+    let plans: Vec<Plan<'_>> = look.packs.of(grammar).filter_map(|(at, pack)| Plan::of(look, at, pack)).collect();
+    if plans.is_empty() {
+        return Ok(looked);
+    }
+    if let Some(why) = unparsable(look.subject.text) {
+        looked.cut = Some(why);
+        return Ok(looked);
+    }
+    let watch = Watch::new(look.cancel, PATIENCE);
+    let cut = match Tree::parse(grammar, look.subject.text.text(), &watch) {
+        Ok(tree) => structural(look, &tree, grammar, &plans, &watch, &mut looked),
+        Err(error) => Err(error),
+    };
+    match cut {
+        Ok(()) => Ok(looked),
+        Err(Unparsed::Stopped(stopped)) => Err(stopped),
+        Err(error) => {
+            looked.cut = Some(error.to_string());
+            Ok(looked)
+        }
+    }
+}
+
+/// The rules of one pack that can match in a text.
+struct Plan<'a> {
+    at: usize,
+    pack: &'a Pack,
+    rules: Vec<bool>,
+}
+
+impl<'a> Plan<'a> {
+    fn of(look: &Look<'_>, at: usize, pack: &'a Pack) -> Option<Self> {
+        let text = look.subject.text.text().as_bytes();
+        let in_tests = is_test_path(look.subject.path);
+        let may = |(index, rule): (usize, &super::packs::PackRule)| {
+            (look.wanted)(RuleRef::Pack { pack: at, rule: index })
+                && !(in_tests && rule.info.skips_tests)
+                && (rule.literals.is_empty()
+                    || rule.literals.iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some()))
+        };
+        let rules: Vec<bool> = pack.rules().iter().enumerate().map(may).collect();
+        rules.contains(&true).then_some(Self { at, pack, rules })
+    }
+}
+
+fn structural(
+    look: &Look<'_>,
+    tree: &Tree,
+    grammar: Grammar,
+    plans: &[Plan<'_>],
+    watch: &Watch<'_>,
+    looked: &mut Looked,
+) -> Result<(), Unparsed> {
+    for plan in plans {
+        let set: &RuleSet = match plan.pack.compiled(grammar) {
+            Some(Ok(set)) => set,
+            Some(Err(error)) => {
+                looked.notes.push(error.to_string());
+                looked.cut = Some("its rules cannot be used".to_owned());
+                continue;
+            }
+            None => continue,
+        };
+        let scan = set.scan(tree, &|rule| plan.rules.get(rule).copied().unwrap_or(false), watch)?;
+        if scan.too_deep {
+            looked.cut = Some("it is nested deeper than rules look".to_owned());
+        }
+        for found in scan.found {
+            let skips = plan.pack.rules().get(found.rule).is_none_or(|rule| rule.info.skips_tests && found.in_test);
+            if !skips {
+                let rule = RuleRef::Pack { pack: plan.at, rule: found.rule };
+                looked.hits.push((rule, hit(look.subject.text, &found)));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn unparsable(text: &FileText) -> Option<String> {
+    if text.text().len() > LARGEST {
+        return Some(format!("it has {} bytes, more than the {LARGEST} that are parsed", text.text().len()));
+    }
+    let long = text.all_lines().find(|(_, line)| line.len() > LONGEST_LINE && line.chars().nth(LONGEST_LINE).is_some());
+    long.map(|(number, _)| format!("line {number} has more than {LONGEST_LINE} characters"))
+}
+
+fn hit(text: &FileText, found: &Found) -> Hit {
+    let mut key = String::new();
+    fold_into(&mut key, text.text().get(found.bytes.clone()).unwrap_or_default());
+    let replacement = found.edit.as_ref().and_then(|edit| whole_lines(text, found, edit));
+    Hit { lines: found.lines, key, title: None, severity: None, detail: None, replacement }
+}
+
+/// The lines of a match with the edit made in them, without the last line ending.
+fn whole_lines(text: &FileText, found: &Found, edit: &Edit) -> Option<String> {
+    let lines = text.byte_range(found.lines)?;
+    if edit.bytes.start < lines.start || edit.bytes.end > lines.end {
+        return None;
+    }
+    let (before, after) = (text.text().get(lines.start..edit.bytes.start)?, text.text().get(edit.bytes.end..lines.end)?);
+    let whole = format!("{before}{}{after}", edit.text);
+    let whole = whole.strip_suffix('\n').unwrap_or(&whole);
+    Some(whole.strip_suffix('\r').unwrap_or(whole).to_owned())
+}

@@ -1,0 +1,251 @@
+//! Rules as data: packs of YAML documents and the words of every rule. Main types: [`Packs`], [`RuleInfo`].
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use sha2::{Digest as _, Sha256};
+
+use super::checks::CHECKS;
+use crate::domain::finding::{Category, Severity};
+use crate::syntax::{Grammar, RuleSet, RuleSource, SyntaxError, documents};
+
+/// A pack as it is compiled in.
+pub(super) struct PackSource {
+    pub(super) name: &'static str,
+    pub(super) grammars: &'static [Grammar],
+    pub(super) text: &'static str,
+}
+
+/// What there is to know about a rule besides how it matches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleInfo {
+    /// Its name on every surface: `<pack>/<id>`.
+    pub name: String,
+    /// One line: what is wrong.
+    pub title: String,
+    /// What follows from it and what to do: Markdown.
+    pub message: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What kind of defect it is.
+    pub category: Category,
+    /// The weakness it is an instance of (`CWE-78`), where there is one.
+    pub cwe: Option<String>,
+    /// Whether it says nothing about code that only tests run.
+    pub skips_tests: bool,
+}
+
+/// Why the rules cannot be used: the fault of whoever wrote the pack.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RuleError {
+    /// A pack is not a list of rules, or one of its rules cannot be matched.
+    #[error("rule pack {pack}: {source}")]
+    Pack {
+        /// The pack.
+        pack: String,
+        /// Why.
+        #[source]
+        source: SyntaxError,
+    },
+    /// A rule has a key that means nothing.
+    #[error("rule {rule}: the key {key} means nothing; remove it or correct its spelling")]
+    UnknownKey {
+        /// The rule.
+        rule: String,
+        /// The key.
+        key: String,
+    },
+    /// Two rules have one name.
+    #[error("rule {0} is defined twice; rename one")]
+    Twice(String),
+}
+
+/// Whether a rule looks at code that only tests run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Tests {
+    #[default]
+    Include,
+    Skip,
+}
+
+/// A rule as a pack writes it: our words, then ast-grep's rule.
+#[derive(Debug, Deserialize)]
+struct Document {
+    id: String,
+    title: String,
+    message: String,
+    severity: Severity,
+    category: Category,
+    cwe: Option<String>,
+    #[serde(default)]
+    tests: Tests,
+    /// A text that has none of these cannot match, and is not even parsed for this rule. Empty: no such text is known.
+    #[serde(default)]
+    literals: Vec<String>,
+    fix: Option<String>,
+    #[serde(flatten)]
+    source: RuleSource,
+    #[serde(flatten)]
+    unknown: BTreeMap<String, IgnoredAny>,
+}
+
+/// A rule of a pack, ready to be compiled for any of the pack's grammars.
+pub(super) struct PackRule {
+    pub(super) info: RuleInfo,
+    pub(super) literals: Vec<String>,
+    fix: Option<String>,
+    source: RuleSource,
+}
+
+pub(super) struct Pack {
+    name: &'static str,
+    grammars: &'static [Grammar],
+    rules: Vec<PackRule>,
+    compiled: Vec<OnceLock<Result<RuleSet, RuleError>>>,
+}
+
+/// All rules: read once, compiled for a grammar when the first text of it turns up.
+pub struct Packs {
+    packs: Vec<Pack>,
+    hash: String,
+}
+
+impl Packs {
+    /// The rules that came with the program.
+    pub fn built_in() -> Result<Self, RuleError> {
+        Self::read(super::PACKS)
+    }
+
+    pub(super) fn read(sources: &[PackSource]) -> Result<Self, RuleError> {
+        let mut hasher = Sha256::new();
+        let mut packs = Vec::with_capacity(sources.len());
+        for source in sources {
+            for part in [source.name, source.text] {
+                hasher.update((part.len() as u64).to_le_bytes());
+                hasher.update(part);
+            }
+            packs.push(Pack::read(source)?);
+        }
+        for check in CHECKS {
+            hasher.update(check.info().name);
+        }
+        let mut hash = String::with_capacity(64);
+        for byte in hasher.finalize() {
+            let _ = write!(hash, "{byte:02x}");
+        }
+        Ok(Self { packs, hash })
+    }
+
+    /// Changes whenever a rule does: 64 hexadecimal digits.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// Every rule, packs first, then the checks that know no language.
+    pub fn rules(&self) -> impl Iterator<Item = RuleInfo> {
+        let of_packs = self.packs.iter().flat_map(|pack| pack.rules.iter().map(|rule| rule.info.clone()));
+        of_packs.chain(CHECKS.iter().map(|check| check.info().owned()))
+    }
+
+    /// The packs for a grammar, by their place in the list.
+    pub(super) fn of(&self, grammar: Grammar) -> impl Iterator<Item = (usize, &Pack)> {
+        self.packs.iter().enumerate().filter(move |(_, pack)| pack.grammars.contains(&grammar))
+    }
+
+    pub(super) fn pack(&self, index: usize) -> Option<&Pack> {
+        self.packs.get(index)
+    }
+}
+
+impl Pack {
+    fn read(source: &PackSource) -> Result<Self, RuleError> {
+        let fault = |fault| RuleError::Pack { pack: source.name.to_owned(), source: fault };
+        let mut rules: Vec<PackRule> = Vec::new();
+        for document in documents::<Document>(source.text).map_err(fault)? {
+            let name = format!("{}/{}", source.name, document.id);
+            if let Some((key, _)) = document.unknown.into_iter().next() {
+                return Err(RuleError::UnknownKey { rule: name, key });
+            }
+            if rules.iter().any(|rule| rule.info.name == name) {
+                return Err(RuleError::Twice(name));
+            }
+            let info = RuleInfo {
+                name,
+                title: document.title.trim().to_owned(),
+                message: document.message.trim().to_owned(),
+                severity: document.severity,
+                category: document.category,
+                cwe: document.cwe,
+                skips_tests: document.tests == Tests::Skip,
+            };
+            rules.push(PackRule { info, literals: document.literals, fix: document.fix, source: document.source });
+        }
+        let compiled = source.grammars.iter().map(|_| OnceLock::new()).collect();
+        Ok(Self { name: source.name, grammars: source.grammars, rules, compiled })
+    }
+
+    pub(super) fn rules(&self) -> &[PackRule] {
+        &self.rules
+    }
+
+    /// Its rules compiled for `grammar`; `None` when it is not for that grammar.
+    pub(super) fn compiled(&self, grammar: Grammar) -> Option<&Result<RuleSet, RuleError>> {
+        let place = self.grammars.iter().position(|own| *own == grammar)?;
+        Some(self.compiled.get(place)?.get_or_init(|| {
+            let sources = self.rules.iter().map(|rule| (&rule.source, rule.fix.as_deref()));
+            RuleSet::compile(grammar, sources)
+                .map_err(|source| RuleError::Pack { pack: self.name.to_owned(), source })
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &'static str) -> Result<Packs, RuleError> {
+        Packs::read(&[PackSource { name: "p", grammars: &[Grammar::Rust], text }])
+    }
+
+    const RULE: &str = "id: a\ntitle: t\nmessage: m\nseverity: low\ncategory: logic\nrule: {pattern: 'a()'}\n";
+
+    #[test]
+    fn every_built_in_rule_compiles_for_every_grammar_of_its_pack() {
+        let packs = Packs::built_in().unwrap();
+        for pack in &packs.packs {
+            for grammar in pack.grammars {
+                if let Err(error) = pack.compiled(*grammar).unwrap() {
+                    panic!("{error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_built_in_rule_has_its_words() {
+        for rule in Packs::built_in().unwrap().rules() {
+            assert!(!rule.title.contains('\n') && rule.title.len() < 100, "{}", rule.name);
+            assert!(!rule.title.ends_with('.') && rule.message.ends_with('.'), "{}", rule.name);
+            assert!(rule.name.split('/').all(|part| !part.is_empty()), "{}", rule.name);
+        }
+    }
+
+    #[test]
+    fn the_hash_follows_the_rules() {
+        assert_eq!(read(RULE).unwrap().hash().len(), 64);
+        assert_ne!(read(RULE).unwrap().hash(), read("").unwrap().hash());
+    }
+
+    #[test]
+    fn a_pack_that_is_none_is_refused_by_name() {
+        let twice = Box::leak(format!("{RULE}---\n{RULE}").into_boxed_str());
+        assert_eq!(read(twice).err(), Some(RuleError::Twice("p/a".to_owned())));
+        let odd = Box::leak(format!("{RULE}sverity: low\n").into_boxed_str());
+        assert_eq!(read(odd).err(), Some(RuleError::UnknownKey { rule: "p/a".to_owned(), key: "sverity".to_owned() }));
+        assert!(matches!(read("id: a\n"), Err(RuleError::Pack { .. })));
+    }
+}

@@ -1,0 +1,182 @@
+//! What a rule looks at, and what it finds there. Main types: [`Subject`], [`Hit`].
+
+use crate::domain::change::{FileChange, Span};
+use crate::domain::finding::Severity;
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::domain::text::FileText;
+
+/// A text at a path.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub(super) path: &'a RepoPath,
+    pub(super) text: &'a FileText,
+}
+
+impl Subject<'_> {
+    /// The last extension, in lower case; empty when there is none.
+    pub(super) fn extension(&self) -> String {
+        self.path.extension().unwrap_or_default().to_ascii_lowercase()
+    }
+}
+
+/// Which rule: one of a pack, or a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum RuleRef {
+    Pack { pack: usize, rule: usize },
+    Check(usize),
+}
+
+/// A match of a rule in one text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Hit {
+    pub(super) lines: LineRange,
+    /// The text of the match with white space folded: what makes two matches the same one.
+    pub(super) key: String,
+    /// A title that tells more than the rule's own.
+    pub(super) title: Option<String>,
+    /// How bad this one is, where that differs from the rule's own.
+    pub(super) severity: Option<Severity>,
+    /// A sentence to put before the rule's message.
+    pub(super) detail: Option<String>,
+    /// Text to stand instead of `lines`.
+    pub(super) replacement: Option<String>,
+}
+
+impl Hit {
+    /// A match that is whole lines of a text.
+    pub(super) fn of_lines(text: &FileText, lines: LineRange) -> Self {
+        let mut key = String::new();
+        for (_, line) in text.lines(lines) {
+            fold_into(&mut key, line);
+        }
+        Self { lines, key, title: None, severity: None, detail: None, replacement: None }
+    }
+}
+
+/// Appends `text` to `key` with every run of white space as one space.
+pub(super) fn fold_into(key: &mut String, text: &str) {
+    for word in text.split_whitespace() {
+        if !key.is_empty() {
+            key.push(' ');
+        }
+        key.push_str(word);
+    }
+}
+
+/// The longest word of a key: a text without it cannot hold the same match.
+pub(super) fn telling_word(key: &str) -> &str {
+    key.split(' ').max_by_key(|word| word.len()).unwrap_or_default()
+}
+
+/// The changed lines of one side of a file, for many questions.
+pub(super) struct Touched {
+    /// First and last line, and whether lines stand there (rather than the point of a deletion); ascending.
+    spans: Vec<(u32, u32, bool)>,
+}
+
+impl Touched {
+    /// Those of `file`, as [`FileChange::touches`] sees them.
+    pub(super) fn of(file: &FileChange, side: Side) -> Self {
+        let span = |span: Span| match span.range() {
+            Some(lines) => (lines.start(), lines.end(), true),
+            None => (span.start.max(1), span.start.saturating_add(1), false),
+        };
+        let mut spans: Vec<_> = file.runs().map(|run| span(if side == Side::Old { run.old } else { run.new })).collect();
+        spans.sort_unstable();
+        Self { spans }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// The first changed line in `lines`, and whether a line stands there rather than the point of a deletion.
+    pub(super) fn first_in(&self, lines: LineRange) -> Option<(u32, bool)> {
+        let from = self.spans.partition_point(|span| span.1 < lines.start());
+        let inside = self.spans[from..].iter().take_while(|span| span.0 <= lines.end());
+        inside.map(|span| (span.0.max(lines.start()), span.2)).max_by_key(|(line, stands)| (*stands, u32::MAX - line))
+    }
+
+    /// Whether every line of `lines` is a changed one that stands there.
+    pub(super) fn covers(&self, line: u32) -> bool {
+        self.first_in(LineRange::line(line)).is_some_and(|(_, stands)| stands)
+    }
+}
+
+/// Whether a path is one of tests, examples or benchmarks, by the names that runners look for: code that no user runs.
+pub(super) fn is_test_path(path: &RepoPath) -> bool {
+    let Ok(text) = std::str::from_utf8(path.as_bytes()) else { return false };
+    let text = text.to_ascii_lowercase();
+    let (folders, name) = text.rsplit_once('/').unwrap_or(("", &text));
+    let of_tests = |part: &str| {
+        matches!(part, "test" | "tests" | "__tests__" | "spec" | "specs" | "testdata" | "fixtures" | "__mocks__" | "e2e" | "examples" | "benches")
+    };
+    let stem = name.split('.').next().unwrap_or(name);
+    folders.split('/').any(of_tests)
+        || stem.starts_with("test_")
+        || stem.ends_with("_test")
+        || stem.ends_with("_tests")
+        || matches!(stem, "tests" | "test" | "conftest")
+        || name == "build.rs"
+        || name.contains(".test.")
+        || name.contains(".spec.")
+}
+
+/// Whether a path is one of prose, where code is shown rather than run.
+pub(super) fn is_prose(extension: &str) -> bool {
+    matches!(extension, "md" | "markdown" | "mdx" | "rst" | "adoc" | "asciidoc" | "txt" | "tex" | "org" | "html" | "htm" | "ipynb")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::change::{ChangeRun, FileMode, FileStatus, Hunk, PatchText};
+
+    fn path(text: &str) -> RepoPath {
+        RepoPath::parse(text).unwrap()
+    }
+
+    #[test]
+    fn tests_are_known_by_their_names() {
+        for name in ["tests/a.rs", "src/a/__tests__/b.ts", "a_test.go", "b.test.tsx", "test_c.py", "pkg/testdata/x.go"] {
+            assert!(is_test_path(&path(name)), "{name}");
+        }
+        for name in ["src/a.rs", "contest.py", "latest/x.go", "attest.ts", "src/testimony.js"] {
+            assert!(!is_test_path(&path(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_stands_comes_before_the_point_of_a_deletion() {
+        let run = |old: (u32, u32), new: (u32, u32)| ChangeRun {
+            old: Span { start: old.0, count: old.1 },
+            new: Span { start: new.0, count: new.1 },
+        };
+        let file = FileChange {
+            path: path("a"),
+            old_path: None,
+            status: FileStatus::Modified,
+            old_mode: Some(FileMode::File),
+            new_mode: Some(FileMode::File),
+            old_blob: None,
+            new_blob: None,
+            additions: 2,
+            deletions: 1,
+            binary: false,
+            language: None,
+            generated: None,
+            hunks: vec![Hunk { runs: vec![run((5, 1), (4, 0)), run((8, 0), (9, 2))], ..Hunk::default() }],
+            patch: PatchText::default(),
+        };
+        let touched = Touched::of(&file, Side::New);
+        assert_eq!(touched.first_in(LineRange::new(1, 20).unwrap()), Some((9, true)));
+        assert_eq!(touched.first_in(LineRange::new(1, 8).unwrap()), Some((4, false)));
+        assert_eq!(touched.first_in(LineRange::line(5)), Some((5, false)));
+        for line in 1..14 {
+            let lines = LineRange::line(line);
+            assert_eq!(touched.first_in(lines).is_some(), file.touches(Side::New, lines), "{line}");
+        }
+        assert!(touched.covers(10) && !touched.covers(5));
+    }
+}

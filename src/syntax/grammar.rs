@@ -1,0 +1,177 @@
+//! Languages and parsing. Main types: [`Grammar`], [`Tree`].
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use ast_grep_core::AstGrep;
+use ast_grep_core::tree_sitter::{LanguageExt, StrDoc};
+use ast_grep_language::SupportLang;
+
+use crate::sys::cancel::{Cancel, Stopped};
+
+macro_rules! grammars {
+    ($($(#[$doc:meta])* $name:ident = $word:literal),+ $(,)?) => {
+        /// A language that can be parsed.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub enum Grammar {
+            $($(#[$doc])* $name),+
+        }
+
+        impl Grammar {
+            /// Every grammar there is.
+            pub const ALL: &'static [Self] = &[$(Self::$name),+];
+
+            /// The id of its language, as `domain` spells it.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$name => $word),+ }
+            }
+
+            pub(super) const fn support(self) -> SupportLang {
+                match self { $(Self::$name => SupportLang::$name),+ }
+            }
+        }
+    };
+}
+
+grammars! {
+    /// Rust.
+    Rust = "rust",
+    /// Python 3 (and what of 2 still parses).
+    Python = "python",
+    /// JavaScript, JSX included.
+    JavaScript = "javascript",
+    /// TypeScript.
+    TypeScript = "typescript",
+    /// TypeScript with JSX.
+    Tsx = "tsx",
+    /// Go.
+    Go = "go",
+}
+
+impl Grammar {
+    /// The grammar of a language by its id; `None` where there is none.
+    pub fn of(language: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|grammar| grammar.word() == language)
+    }
+}
+
+/// How long parsing and matching one text may take, and who may stop it.
+#[derive(Debug, Clone)]
+pub struct Watch<'a> {
+    cancel: &'a Cancel,
+    until: Option<Instant>,
+}
+
+impl<'a> Watch<'a> {
+    /// At most `limit` from now, and not after `cancel`.
+    pub fn new(cancel: &'a Cancel, limit: Duration) -> Self {
+        Self { cancel, until: Instant::now().checked_add(limit) }
+    }
+
+    /// Whether to go on.
+    pub fn check(&self) -> Result<(), Unparsed> {
+        self.cancel.check()?;
+        match self.until {
+            Some(until) if Instant::now() >= until => Err(Unparsed::TooSlow),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Why a text was not parsed, or not matched to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unparsed {
+    /// The run was stopped.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+    /// It took longer than a text may.
+    #[error("parsing it took too long")]
+    TooSlow,
+    /// The parser gave nothing.
+    #[error("the parser could not read it")]
+    NoTree,
+}
+
+/// A parsed text.
+pub struct Tree {
+    pub(super) root: AstGrep<StrDoc<SupportLang>>,
+    pub(super) grammar: Grammar,
+}
+
+impl Tree {
+    /// Parses `text`. Syntax errors are no obstacle: they become error nodes.
+    pub fn parse(grammar: Grammar, text: &str, watch: &Watch<'_>) -> Result<Self, Unparsed> {
+        let lang = grammar.support();
+        let mut parser = tree_sitter::Parser::new();
+        parser.set_language(&lang.get_ts_language()).map_err(|_| Unparsed::NoTree)?;
+        let bytes = text.as_bytes();
+        let mut stopped = None;
+        let mut progress = |_: &tree_sitter::ParseState| match watch.check() {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(why) => {
+                stopped = Some(why);
+                ControlFlow::Break(())
+            }
+        };
+        let options = tree_sitter::ParseOptions::new().progress_callback(&mut progress);
+        let mut input = |at: usize, _: tree_sitter::Point| bytes.get(at..).unwrap_or_default();
+        let tree = parser.parse_with_options(&mut input, None, Some(options));
+        let tree = tree.ok_or_else(|| stopped.unwrap_or(Unparsed::NoTree))?;
+        Ok(Self { root: AstGrep::doc(StrDoc { src: text.to_owned(), lang, tree }), grammar })
+    }
+
+    /// How many places of it are not in the language: error nodes and tokens that are missing.
+    pub fn error_count(&self) -> usize {
+        let root = self.root.root();
+        if !root.get_inner_node().has_error() {
+            return 0;
+        }
+        root.dfs().filter(|node| node.is_error() || node.is_missing()).count()
+    }
+}
+
+/// How long a single question about a text may take.
+const QUESTION: Duration = Duration::from_secs(2);
+
+/// How many syntax errors `text` has; `None` when the language has no grammar here, or parsing took too long.
+pub fn error_count(language: &str, text: &str) -> Option<usize> {
+    let cancel = Cancel::never();
+    let tree = Tree::parse(Grammar::of(language)?, text, &Watch::new(&cancel, QUESTION)).ok()?;
+    Some(tree.error_count())
+}
+
+/// Whether `text` parses without an error; `None` as for [`error_count`].
+pub fn parses(language: &str, text: &str) -> Option<bool> {
+    error_count(language, text).map(|errors| errors == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_grammar_parses_its_language_and_notices_what_is_not() {
+        for (language, good, bad) in [
+            ("rust", "fn main() { let a = 1; }", "fn main( { let a = ; }"),
+            ("python", "def f(a):\n    return a\n", "def f(a:\n    return )\n"),
+            ("javascript", "const a = <b>{c}</b>;", "const a = = 1;"),
+            ("typescript", "const a: number = <any>b;", "const a: = 1;"),
+            ("tsx", "const a: X = <b>{c}</b>;", "const a = <b>;"),
+            ("go", "package a\nfunc f() {}\n", "package a\nfunc f( {}\n"),
+        ] {
+            assert_eq!(parses(language, good), Some(true), "{language}");
+            assert_eq!(parses(language, bad), Some(false), "{language}");
+            assert!(error_count(language, bad).unwrap() > 0, "{language}");
+        }
+        assert_eq!(parses("cobol", "x"), None);
+    }
+
+    #[test]
+    fn a_stopped_run_stops_the_parser() {
+        let cancel = Cancel::never();
+        cancel.interrupt();
+        let text = "fn a() {}\n".repeat(50_000);
+        let stopped = Tree::parse(Grammar::Rust, &text, &Watch::new(&cancel, QUESTION)).err();
+        assert_eq!(stopped, Some(Unparsed::Stopped(Stopped::Interrupted)));
+    }
+}

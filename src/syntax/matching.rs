@@ -1,0 +1,289 @@
+//! Rules on the structure of a text. Main types: [`RuleSource`] (what a pack says), [`RuleSet`] (compiled for one grammar).
+
+use ast_grep_config::{DeserializeEnv, Fixer, RuleCore, SerializableRuleCore};
+use ast_grep_core::matcher::MatcherExt as _;
+use ast_grep_core::replacer::Replacer as _;
+use ast_grep_core::{Matcher as _, NodeMatch};
+use ast_grep_core::tree_sitter::StrDoc;
+use ast_grep_language::SupportLang;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use super::grammar::{Grammar, Tree, Unparsed, Watch};
+use crate::domain::place::LineRange;
+
+/// Nodes nested deeper are not matched: what a rule asks of the nodes around one costs their depth each time.
+const DEEPEST: u32 = 1000;
+
+/// The structural part of a rule as a pack writes it: `rule`, `constraints`, `utils`, `transform` of ast-grep's rule format.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+pub struct RuleSource(SerializableRuleCore);
+
+impl std::fmt::Debug for RuleSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RuleSource")
+    }
+}
+
+/// Why a pack is not one. The message says where in the text and what was expected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SyntaxError {
+    /// The text is not YAML of the expected shape.
+    #[error("not a list of rules: {0}")]
+    Yaml(String),
+    /// A rule cannot be matched in a language.
+    #[error("the rule does not work for {language}: {what}")]
+    Rule {
+        /// The language.
+        language: &'static str,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+/// Reads a stream of YAML documents, with the limits and the spelling of booleans that rules are written in.
+pub fn documents<T: DeserializeOwned>(yaml: &str) -> Result<Vec<T>, SyntaxError> {
+    ast_grep_config::from_multiple(yaml).map_err(|error| SyntaxError::Yaml(error.to_string()))
+}
+
+struct Compiled {
+    core: RuleCore,
+    fix: Option<Fixer>,
+}
+
+/// Rules compiled for one grammar, found by the kinds of nodes they can match. Shared by threads.
+pub struct RuleSet {
+    grammar: Grammar,
+    rules: Vec<Compiled>,
+    by_kind: Vec<Vec<usize>>,
+}
+
+/// A place where a rule matched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The rule, as counted when the set was compiled.
+    pub rule: usize,
+    /// The bytes of the match.
+    pub bytes: Range<usize>,
+    /// Its lines.
+    pub lines: LineRange,
+    /// Whether it stands in code that only tests compile (known for Rust: `#[test]`, `#[cfg(test)]`).
+    pub in_test: bool,
+    /// What the rule would put there.
+    pub edit: Option<Edit>,
+}
+
+/// A replacement of bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// The bytes that go.
+    pub bytes: Range<usize>,
+    /// What comes.
+    pub text: String,
+}
+
+/// All matches in a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scan {
+    /// In the order of the text.
+    pub found: Vec<Found>,
+    /// Whether something was nested too deep to be looked at.
+    pub too_deep: bool,
+}
+
+impl RuleSet {
+    /// Compiles rules, each with the text that may replace a match.
+    pub fn compile<'a>(
+        grammar: Grammar,
+        sources: impl Iterator<Item = (&'a RuleSource, Option<&'a str>)>,
+    ) -> Result<Self, SyntaxError> {
+        let mut set = Self { grammar, rules: Vec::new(), by_kind: Vec::new() };
+        for (source, fix) in sources {
+            let refused = |what: String| SyntaxError::Rule { language: grammar.word(), what };
+            let core = source.0.get_matcher(DeserializeEnv::new(grammar.support()));
+            let core = core.map_err(|error| refused(chain(&error)))?;
+            let kinds = core.potential_kinds();
+            let kinds = kinds.ok_or_else(|| refused("it must name a kind of node or a pattern".to_owned()))?;
+            let fix = match fix {
+                Some(text) => {
+                    let env = core.get_env(grammar.support());
+                    // The library keeps the type of its argument to itself; reading it from a string makes one.
+                    let template = serde_json::from_value(text.into()).map_err(|error| refused(error.to_string()))?;
+                    let fixers = Fixer::parse(&template, &env, &source.0.transform);
+                    fixers.map_err(|error| refused(chain(&error)))?.into_iter().next()
+                }
+                None => None,
+            };
+            for kind in &kinds {
+                if set.by_kind.len() <= kind {
+                    set.by_kind.resize_with(kind + 1, Vec::new);
+                }
+                set.by_kind[kind].push(set.rules.len());
+            }
+            set.rules.push(Compiled { core, fix });
+        }
+        Ok(set)
+    }
+
+    /// Matches the rules for which `wanted` says so.
+    pub fn scan(&self, tree: &Tree, wanted: &dyn Fn(usize) -> bool, watch: &Watch<'_>) -> Result<Scan, Unparsed> {
+        let mut scan = Scan::default();
+        if tree.grammar != self.grammar {
+            return Ok(scan);
+        }
+        let mut tests = TestCode::default();
+        let root = tree.root.root();
+        let mut cursor = root.get_inner_node().walk();
+        let mut steps = 0u32;
+        loop {
+            steps = steps.wrapping_add(1);
+            if steps.is_multiple_of(1024) {
+                watch.check()?;
+            }
+            let inner = cursor.node();
+            if self.grammar == Grammar::Rust {
+                tests.see(&inner, tree.text());
+            }
+            if let Some(rules) = self.by_kind.get(usize::from(inner.kind_id())) {
+                for &rule in rules.iter().filter(|rule| wanted(**rule)) {
+                    watch.check()?;
+                    if let Some(hit) = self.rules[rule].core.match_node(tree.root.adopt(inner)) {
+                        scan.found.push(self.found(rule, &hit, tests.covers(hit.range().start)));
+                    }
+                }
+            }
+            let deep = cursor.depth() >= DEEPEST && inner.child_count() > 0;
+            scan.too_deep |= deep;
+            if !deep && cursor.goto_first_child() {
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return Ok(scan);
+                }
+            }
+        }
+    }
+
+    fn found(&self, rule: usize, hit: &NodeMatch<'_, StrDoc<SupportLang>>, in_test: bool) -> Found {
+        let bytes = hit.range();
+        let first = hit.start_pos().line();
+        let (end_line, end_column) = hit.end_pos().byte_point();
+        // A node that swallowed its line ending stops at the start of the next line.
+        let last = if end_column == 0 && end_line > first { end_line - 1 } else { end_line };
+        let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX - 1) + 1;
+        let lines = LineRange::new(number(first), number(last)).unwrap_or_else(|_| LineRange::line(number(first)));
+        let edit = self.rules[rule].fix.as_ref().and_then(|fix| {
+            let text = String::from_utf8(fix.generate_replacement(hit)).ok()?;
+            Some(Edit { bytes: bytes.clone(), text })
+        });
+        Found { rule, bytes, lines, in_test, edit }
+    }
+}
+
+impl Tree {
+    fn text(&self) -> &[u8] {
+        self.root.root().get_doc().src.as_bytes()
+    }
+}
+
+/// The bytes of items that only tests compile, found while the tree is walked in order.
+#[derive(Default)]
+struct TestCode {
+    until: usize,
+}
+
+static TEST_ATTRIBUTE: LazyLock<Option<regex::bytes::Regex>> = LazyLock::new(|| {
+    regex::bytes::Regex::new(r"^#\[\s*(?:cfg\s*\(\s*(?:all\s*\(\s*)?test\b|(?:\w+\s*::\s*)*(?:test|rstest)\b|bench\b)").ok()
+});
+
+impl TestCode {
+    fn see(&mut self, node: &tree_sitter::Node<'_>, text: &[u8]) {
+        if node.kind() != "attribute_item" || node.start_byte() < self.until {
+            return;
+        }
+        let is_test = |pattern: &regex::bytes::Regex| pattern.is_match(text.get(node.byte_range()).unwrap_or_default());
+        if !TEST_ATTRIBUTE.as_ref().is_some_and(is_test) {
+            return;
+        }
+        let mut item = node.next_named_sibling();
+        while let Some(next) = item {
+            if !matches!(next.kind(), "attribute_item" | "line_comment" | "block_comment") {
+                self.until = next.end_byte();
+                return;
+            }
+            item = next.next_named_sibling();
+        }
+    }
+
+    fn covers(&self, byte: usize) -> bool {
+        byte < self.until
+    }
+}
+
+/// An error with what caused it, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::cancel::Cancel;
+    use std::time::Duration;
+
+    fn scan(grammar: Grammar, yaml: &str, fix: Option<&str>, text: &str) -> Scan {
+        let sources: Vec<RuleSource> = documents(yaml).unwrap();
+        let set = RuleSet::compile(grammar, sources.iter().map(|source| (source, fix))).unwrap();
+        let cancel = Cancel::never();
+        let watch = Watch::new(&cancel, Duration::from_secs(60));
+        set.scan(&Tree::parse(grammar, text, &watch).unwrap(), &|_| true, &watch).unwrap()
+    }
+
+    #[test]
+    fn a_match_says_where_it_is_and_what_may_replace_it() {
+        let text = "fn a() {\n    b(1,\n      2);\n}\n";
+        let scan = scan(Grammar::Rust, "rule: {pattern: 'b($A, $B)'}", Some("b($B, $A)"), text);
+        assert_eq!(scan.found.len(), 1);
+        assert_eq!(scan.found[0].lines, LineRange::new(2, 3).unwrap());
+        assert_eq!(scan.found[0].edit.as_ref().unwrap().text, "b(2, 1)");
+    }
+
+    #[test]
+    fn code_for_tests_is_known_as_such() {
+        let text = "fn a() { t(); }\n#[cfg(test)]\n#[allow(x)]\nmod tests { fn b() { t(); } }\nfn c() { t(); }\n#[test]\nfn d() { t(); }\n";
+        let scan = scan(Grammar::Rust, "rule: {pattern: 't()'}", None, text);
+        assert_eq!(scan.found.iter().map(|found| found.in_test).collect::<Vec<_>>(), [false, true, false, true]);
+    }
+
+    #[test]
+    fn code_without_tests_is_not_code_for_tests() {
+        let scan = scan(Grammar::Rust, "rule: {pattern: 't()'}", None, "#[cfg(not(test))]\nfn a() { t(); }\n");
+        assert!(!scan.found[0].in_test);
+    }
+
+    #[test]
+    fn nesting_without_end_is_told_and_does_not_hang() {
+        let text = format!("a = {}{}\n", "[".repeat(20_000), "]".repeat(20_000));
+        let scan = scan(Grammar::Python, "rule: {kind: list, inside: {kind: integer, stopBy: end}}", None, &text);
+        assert!(scan.too_deep);
+    }
+
+    #[test]
+    fn a_rule_that_is_none_says_why() {
+        let sources: Vec<RuleSource> = documents("rule: {kind: no_such_kind}").unwrap();
+        let error = RuleSet::compile(Grammar::Go, sources.iter().map(|source| (source, None))).err().unwrap();
+        assert!(error.to_string().contains("no_such_kind"), "{error}");
+        assert!(matches!(documents::<RuleSource>("rule: ["), Err(SyntaxError::Yaml(_))));
+    }
+}
