@@ -7,8 +7,8 @@ use super::subject::Surroundings;
 use crate::config::Settings;
 use crate::domain::finding::Severity;
 use crate::domain::review::{Outcome, Review};
-use crate::present::{PRESENTERS, RenderOptions};
-use crate::store::{RunRecord, Store};
+use crate::present::{RenderOptions, presenter};
+use crate::store::Store;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::files;
 
@@ -28,6 +28,8 @@ pub struct Delivered {
     pub review: Review,
     /// The settings it was made under.
     pub settings: Settings,
+    /// The folder that is checked out, for links to its files.
+    pub root: Option<PathBuf>,
     /// What could not be written; one sentence each.
     pub failures: Vec<String>,
     /// Whether somebody interrupted it.
@@ -55,7 +57,8 @@ fn exit_code(review: &Review, fail_on: Option<Severity>, interrupted: bool, unpu
 /// Keeps the review and writes its files. What cannot be written is said, and the rest is written all the same.
 pub(super) fn deliver(
     review: Review,
-    settings: &Settings,
+    settings: Settings,
+    root: Option<PathBuf>,
     outputs: &[Output],
     around: &Surroundings,
     cancel: &Cancel,
@@ -63,11 +66,11 @@ pub(super) fn deliver(
     let mut failures = Vec::new();
     let options = RenderOptions::default();
     let render = |name: &str| {
-        PRESENTERS.iter().find(|presenter| presenter.name == name).map(|presenter| (presenter.render)(&review, &options))
+        presenter(name).map(|presenter| (presenter.render)(&review, &options))
     };
 
-    let store = Store::at(around.state.clone());
-    let kept = store.keep_record(&RunRecord::of(&review)).and_then(|()| {
+    let store = Store::at(&around.state);
+    let kept = store.keep_record(&review.record()).and_then(|_| {
         for (format, file) in [("json", "review.json"), ("markdown", "review.md")] {
             if let Some(bytes) = render(format) {
                 store.keep(review.id, file, &bytes)?;
@@ -88,5 +91,5 @@ pub(super) fn deliver(
         }
     }
     let interrupted = cancel.check() == Err(Stopped::Interrupted);
-    Ok(Delivered { review, settings: settings.clone(), failures, interrupted })
+    Ok(Delivered { review, settings, root, failures, interrupted })
 }

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use super::error::AppError;
-use super::subject::{self, Subject, Surroundings};
+use super::subject::{self, Diffs, Surroundings};
 use crate::config::{self, Flags, Resolved};
-use crate::domain::change::FileChange;
-use crate::domain::event::{EventSink, Silent};
-use crate::domain::filter::PathFilter;
+use crate::domain::change::{ChangeSet, FileChange};
+use crate::domain::event::Silent;
+use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::request::{ReviewRequest, Scope};
-use crate::git;
+use crate::git::{self, GitError, Position};
 use crate::sys::cancel::Cancel;
-use crate::sys::repo::Repo;
-use crate::tools::{ToolBox, ToolContext};
-use crate::workspace;
+use crate::sys::repo::{Repo, RepoError, RepoPool};
+use crate::tools::{DiffSource, Limits, ToolBox, ToolContext, ToolOutcome};
+use crate::workspace::{self, WorkspaceError};
 
 /// A tool to be called by hand.
 #[derive(Debug, Clone)]
@@ -28,11 +28,82 @@ pub struct ToolCall {
     pub flags: Flags,
 }
 
-/// What a tool said.
-#[derive(Debug, Clone)]
-pub struct Called {
-    /// Exactly what a model would see.
-    pub text: String,
-    /// Whether it is an error.
-    pub is_error: bool,
+/// Calls one tool as a model would, over the trees of the request.
+pub fn call_tool(call: &ToolCall, around: &Surroundings, cancel: &Cancel) -> Result<ToolOutcome, AppError> {
+    let input = serde_json::from_str(&call.input).map_err(AppError::ToolInput)?;
+    let tools = ToolBox::new(context(call, around, cancel)?);
+    Ok(tools.call(&call.name, input))
+}
+
+fn context(call: &ToolCall, around: &Surroundings, cancel: &Cancel) -> Result<ToolContext, AppError> {
+    let collected = subject::collect(&call.request, &call.flags, around, cancel, &Silent);
+    let subject = match (collected, &call.request.scope) {
+        // Reading and searching need no change: where no target can be found, the head alone is enough.
+        (Err(AppError::Git(GitError::NoTarget { .. } | GitError::TargetIsHead { .. })), Scope::Branch { head, .. }) => {
+            return head_only(call, head.as_deref().unwrap_or("HEAD"), around, cancel);
+        }
+        (collected, _) => collected?,
+    };
+    let diff: Option<Arc<dyn DiffSource>> = match subject.diffs {
+        Diffs::Repository(pool) => Some(Arc::new(FromGit { pool, change: Arc::clone(&subject.change) })),
+        Diffs::Patch => None,
+    };
+    Ok(ToolContext {
+        change: Some(subject.change),
+        new: subject.new,
+        old: Some(subject.old),
+        diff,
+        cancel: subject.cancel,
+        limits: Limits::default(),
+    })
+}
+
+fn head_only(call: &ToolCall, head: &str, around: &Surroundings, cancel: &Cancel) -> Result<ToolContext, AppError> {
+    let repo = Repo::open(&call.request.directory)?;
+    let commit = repo.commit(head)?;
+    let project = subject::project_settings(&repo, Some(commit), call.request.settings_from_worktree)?;
+    let settings = config::resolve(&subject::sources(project, &call.flags, around))?.settings;
+    let pool = RepoPool::new(repo);
+    let filter = subject::filter(&settings)?;
+    let new = workspace::open(Some(&pool), WorkspaceAt::Revision(commit), Side::New, &[], filter)?;
+    Ok(ToolContext { change: None, new, old: None, diff: None, cancel: cancel.clone(), limits: Limits::default() })
+}
+
+/// Diffs computed again from the repository.
+struct FromGit {
+    pool: RepoPool,
+    change: Arc<ChangeSet>,
+}
+
+impl DiffSource for FromGit {
+    fn hunks(&self, file: &FileChange, start: usize, cancel: &Cancel) -> Result<Vec<String>, WorkspaceError> {
+        cancel.check()?;
+        let repo = self.pool.take()?;
+        let from = Position { hunk: start, line: 0 };
+        let part = git::file_patch(&repo, &self.change, file, from, usize::MAX, usize::MAX);
+        let text = part.map_err(|error| RepoError::Git(error.to_string()))?.text;
+        // Only a header begins with `@`: every other line of a hunk begins with a blank, a sign or a backslash.
+        let mut hunks: Vec<String> = Vec::new();
+        for line in text.split_inclusive('\n') {
+            match hunks.last_mut() {
+                Some(hunk) if !line.starts_with("@@ ") => hunk.push_str(line),
+                _ => hunks.push(line.to_owned()),
+            }
+        }
+        Ok(hunks)
+    }
+}
+
+/// Every setting with its origin: the user's alone outside a repository, the project's too inside one.
+pub fn settings(request: &ReviewRequest, flags: &Flags, around: &Surroundings) -> Result<Resolved, AppError> {
+    let project = match Repo::open(&request.directory) {
+        Err(RepoError::NotARepository(_)) => None,
+        Err(error) => return Err(error.into()),
+        Ok(repo) => match git::resolve(&repo, &request.scope) {
+            Ok(range) => subject::project_settings(&repo, range.settings_at, request.settings_from_worktree)?,
+            Err(GitError::NoTarget { .. } | GitError::TargetIsHead { .. } | GitError::Repo(RepoError::Unborn)) => None,
+            Err(error) => return Err(error.into()),
+        },
+    };
+    Ok(config::resolve(&subject::sources(project, flags, around))?)
 }

@@ -12,7 +12,9 @@ mod subject;
 pub use crate::config::Flags as Overrides;
 pub use deliver::{Delivered, Output};
 pub use error::AppError;
-pub use inspect::{Called, ToolCall, call_tool, settings};
+pub use inspect::{ToolCall, call_tool, settings};
 pub use review::{Job, interruptible, review};
 pub use runs::{list, prune, show};
 pub use subject::Surroundings;
+
+pub use crate::sys::cancel::Cancel;

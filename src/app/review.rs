@@ -44,14 +44,14 @@ pub async fn review(
         let (around, events, cancel) = (around.clone(), Arc::clone(&events), cancel.clone());
         stage(Stage::Collect, &events.clone(), move || subject::collect(&request, &flags, &around, &cancel, &*events)).await?
     };
-    let settings = subject.settings.clone();
+    let (settings, root) = (subject.settings.clone(), subject.root.clone());
 
     let review = {
         let (events, subject) = (Arc::clone(&events), subject);
         stage(Stage::Review, &events.clone(), move || engine(run, started, subject, &*events)).await?
     };
 
-    stage(Stage::Deliver, &events, move || deliver::deliver(review, &settings, &outputs, &around, &cancel)).await
+    stage(Stage::Deliver, &events, move || deliver::deliver(review, settings, root, &outputs, &around, &cancel)).await
 }
 
 /// The engine that the settings ask for. The model's loop takes its place here; without a model the rules review.
@@ -61,8 +61,8 @@ fn engine(
     subject: Subject,
     events: &dyn EventSink,
 ) -> Result<Review, AppError> {
-    let Subject { change, new, old, settings, cancel } = subject;
-    let packs = Packs::built_in()?;
+    let Subject { change, new, old, settings, cancel, .. } = subject;
+    let packs = Packs::built_in()?.without(&settings.rules_off)?;
     Ok(by_rules(&RulesRun {
         run,
         change,

@@ -1,7 +1,7 @@
 //! From a request to what an engine needs: the change, its two trees, the settings. Main type: [`Subject`].
 
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::AppError;
@@ -10,11 +10,13 @@ use crate::domain::change::ChangeSet;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::filter::PathFilter;
 use crate::domain::id::CommitId;
+use crate::domain::place::Side;
 use crate::domain::request::{PatchSource, ReviewRequest, Scope};
 use crate::git::{self, CollectOptions, Range};
+use crate::store::Store;
 use crate::sys::cancel::Cancel;
 use crate::sys::files;
-use crate::sys::repo::Repo;
+use crate::sys::repo::{Repo, RepoPool};
 use crate::sys::tree;
 use crate::workspace::{self, Workspace};
 
@@ -25,11 +27,23 @@ const PROJECT_SETTINGS: &str = ".review.toml";
 #[derive(Debug, Clone)]
 pub struct Surroundings {
     /// The user's settings file, where there is one.
-    pub user_settings: Option<PathBuf>,
+    pub user_settings: Option<Document>,
     /// The environment variables that begin with `REVIEW_`.
     pub environment: Vec<(String, String)>,
     /// Where runs are kept.
     pub state: PathBuf,
+}
+
+impl Surroundings {
+    /// Those of this process.
+    pub fn of_this_process() -> Result<Self, AppError> {
+        // A variable whose name or value is not text means nothing to us.
+        let environment = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .filter(|(name, _)| name.starts_with("REVIEW_"))
+            .collect();
+        Ok(Self { user_settings: config::user_document()?, environment, state: Store::default_root()? })
+    }
 }
 
 /// A change, ready to be reviewed.
@@ -40,6 +54,18 @@ pub(super) struct Subject {
     pub(super) settings: Settings,
     /// The run's flag with the deadline of the settings.
     pub(super) cancel: Cancel,
+    /// The folder that is checked out, where there is one.
+    pub(super) root: Option<PathBuf>,
+    /// Where the rest of a cut diff is read from.
+    pub(super) diffs: Diffs,
+}
+
+/// Where the rest of a cut diff is read from.
+pub(super) enum Diffs {
+    /// The repository.
+    Repository(RepoPool),
+    /// There is only the patch, which was read whole.
+    Patch,
 }
 
 /// Finds the change and opens its trees.
@@ -60,17 +86,13 @@ pub(super) fn collect(
     }
     let settings = settings_for(&repo, &range, request, flags, around)?;
     let cancel = cancel.within(settings.timeout);
-    let options = CollectOptions {
-        include: settings.include.clone(),
-        exclude: settings.exclude.clone(),
-        max_commits: settings.max_commits,
-        ..CollectOptions::default()
-    };
+    let options = options(&settings)?;
     let change = git::collect(&repo, &range, &options, &cancel, events)?;
-    let filter = PathFilter::new(&settings.include, &settings.exclude)?;
-    let new = workspace::open(&repo, range.new_at, filter.clone())?;
-    let old = workspace::open(&repo, range.old_at, filter)?;
-    Ok(Subject { change: Arc::new(change), new, old, settings, cancel })
+    let root = repo.workdir().map(Path::to_owned);
+    let pool = RepoPool::new(repo);
+    let new = workspace::open(Some(&pool), range.new_at, Side::New, &[], options.filter.clone())?;
+    let old = workspace::open(Some(&pool), range.old_at, Side::Old, &[], options.filter)?;
+    Ok(Subject { change: Arc::new(change), new, old, settings, cancel, root, diffs: Diffs::Repository(pool) })
 }
 
 fn collect_patch(
@@ -92,15 +114,24 @@ fn collect_patch(
         PatchSource::File(path) => (path.display().to_string(), files::read(path).map_err(AppError::Input)?),
     };
     let cancel = cancel.within(settings.timeout);
-    let options = CollectOptions {
-        include: settings.include.clone(),
-        exclude: settings.exclude.clone(),
-        ..CollectOptions::default()
-    };
+    let options = options(&settings)?;
     let patch = git::from_patch(&name, &bytes, &options, &cancel)?;
-    let filter = PathFilter::new(&settings.include, &settings.exclude)?;
-    let (new, old) = workspace::from_patch(patch.known, &filter);
-    Ok(Subject { change: Arc::new(patch.change), new, old, settings, cancel })
+    let open = |at, side| workspace::open(None, at, side, &patch.known, options.filter.clone());
+    let new = open(patch.change.new_at, Side::New)?;
+    let old = open(patch.change.old_at, Side::Old)?;
+    let root = None;
+    Ok(Subject { change: Arc::new(patch.change), new, old, settings, cancel, root, diffs: Diffs::Patch })
+}
+
+fn options(settings: &Settings) -> Result<CollectOptions, AppError> {
+    Ok(CollectOptions { filter: filter(settings)?, max_commits: settings.max_commits as usize, ..CollectOptions::default() })
+}
+
+/// Which paths the settings let through, for the change and for whatever is read.
+pub(super) fn filter(settings: &Settings) -> Result<PathFilter, AppError> {
+    let all = PathFilter::new(&[], &settings.exclude);
+    let narrowed = settings.include.iter().fold(all, |filter, globs| filter.and_then(|filter| filter.narrowed(globs)));
+    Ok(narrowed.map_err(git::GitError::from)?)
 }
 
 /// The settings of a range: the project's come from the target tip unless the disk was asked for.
@@ -124,16 +155,16 @@ pub(super) fn project_settings(
         let Some(root) = repo.workdir() else { return Ok(None) };
         let path = root.join(PROJECT_SETTINGS);
         let found = files::read_optional(&path).map_err(AppError::Input)?;
-        return Ok(found.map(|bytes| document(PROJECT_SETTINGS.to_owned(), &bytes)));
+        return Ok(found.map(|bytes| Document::from_bytes(PROJECT_SETTINGS, &bytes)).transpose()?);
     }
     let Some(commit) = at else { return Ok(None) };
     let found = tree::find(repo, repo.tree_of(commit)?, PROJECT_SETTINGS.as_bytes())?;
     let Some(tree::Found::File(_, blob)) = found else { return Ok(None) };
-    Ok(Some(document(format!("{PROJECT_SETTINGS} at {}", commit.short()), &repo.blob(blob)?)))
+    Ok(Some(Document::from_bytes(&format!("{PROJECT_SETTINGS} at {}", commit.short()), &repo.blob(blob)?)?))
 }
 
 fn resolve_settings(project: Option<Document>, flags: &Flags, around: &Surroundings) -> Result<Settings, AppError> {
-    let resolved = config::resolve(&sources(project, flags, around)?)?;
+    let resolved = config::resolve(&sources(project, flags, around))?;
     let settings = resolved.settings;
     // A model that was named but cannot be used is an error, never a quiet review by the rules.
     match &settings.model {
@@ -142,20 +173,8 @@ fn resolve_settings(project: Option<Document>, flags: &Flags, around: &Surroundi
     }
 }
 
-pub(super) fn sources(
-    project: Option<Document>,
-    flags: &Flags,
-    around: &Surroundings,
-) -> Result<Sources, AppError> {
-    let user = match &around.user_settings {
-        Some(path) => files::read_optional(path)
-            .map_err(AppError::Input)?
-            .map(|bytes| document(path.display().to_string(), &bytes)),
-        None => None,
-    };
-    Ok(Sources { user, repository: project, env: around.environment.clone(), flags: flags.clone() })
-}
-
-fn document(name: String, bytes: &[u8]) -> Document {
-    Document { name, text: String::from_utf8_lossy(bytes).into_owned() }
+/// The layers of the settings.
+pub(super) fn sources(project: Option<Document>, flags: &Flags, around: &Surroundings) -> Sources {
+    let (user, environment) = (around.user_settings.clone(), around.environment.clone());
+    Sources { user, repository: project, environment, flags: flags.clone() }
 }

@@ -91,6 +91,16 @@ pub(super) struct ShapeArgs {
 }
 
 impl ShapeArgs {
+    /// What these flags say about settings.
+    pub(super) fn overrides(&self) -> Overrides {
+        Overrides {
+            include: self.include.clone(),
+            exclude: self.exclude.clone(),
+            timeout: self.timeout.clone(),
+            ..Overrides::default()
+        }
+    }
+
     pub(super) fn settings_from_worktree(&self) -> bool {
         self.settings == "worktree"
     }
@@ -151,15 +161,12 @@ impl ReviewArgs {
     /// What the flags say about settings.
     pub(super) fn overrides(&self) -> Overrides {
         Overrides {
-            include: self.shape.include.clone(),
-            exclude: self.shape.exclude.clone(),
-            timeout: self.shape.timeout.clone(),
             min_severity: self.min_severity.clone(),
             fail_on: self.fail_on.clone(),
             format: self.format.clone(),
             colour: self.colour.clone(),
             model: if self.no_model { Some("none".to_owned()) } else { self.model.clone() },
-            ..Overrides::default()
+            ..self.shape.overrides()
         }
     }
 }

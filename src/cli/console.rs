@@ -3,22 +3,17 @@
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write as _};
 
+use crate::config::Colour;
+
 /// What this process was started in.
 pub(super) struct Console {
     /// Columns of the terminal; 80 where there is none.
     pub(super) width: usize,
+    pub(super) stderr_is_terminal: bool,
     stdout_is_terminal: bool,
     no_colour: bool,
     dumb: bool,
     links: bool,
-}
-
-/// Whether to colour, where somebody said so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wish {
-    Auto,
-    Always,
-    Never,
 }
 
 impl Console {
@@ -31,6 +26,7 @@ impl Console {
             } else {
                 80
             },
+            stderr_is_terminal: io::stderr().is_terminal(),
             stdout_is_terminal,
             // https://no-color.org: present and not empty.
             no_colour: set("NO_COLOR"),
@@ -39,16 +35,16 @@ impl Console {
         }
     }
 
-    pub(super) fn colour(&self, wish: Wish) -> bool {
+    pub(super) fn colour(&self, wish: Colour) -> bool {
         match wish {
-            Wish::Always => true,
-            Wish::Never => false,
-            Wish::Auto => self.stdout_is_terminal && !self.no_colour && !self.dumb,
+            Colour::Always => true,
+            Colour::Never => false,
+            Colour::Auto => self.stdout_is_terminal && !self.no_colour && !self.dumb,
         }
     }
 
     /// Whether links may be written: never where colour would not be.
-    pub(super) fn links(&self, wish: Wish) -> bool {
+    pub(super) fn links(&self, wish: Colour) -> bool {
         self.links && self.colour(wish)
     }
 

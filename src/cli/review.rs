@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use super::args::ReviewArgs;
 use super::console::Console;
-use crate::app::{self, AppError, Delivered, Job, Surroundings};
+use crate::app::{self, AppError, Cancel, Delivered, Job, Surroundings};
 use crate::config::Colour;
 use crate::domain::request::ReviewRequest;
-use crate::present::progress::Progress;
-use crate::present::{Links, PRESENTERS, RenderOptions};
-use crate::sys::cancel::Cancel;
+use crate::present::progress::{Mode, Progress};
+use crate::present::{Links, RenderOptions, presenter};
 
 /// How long a stage may take to hear an interrupt before it is left behind.
 const GRACE: Duration = Duration::from_millis(1500);
@@ -25,7 +24,7 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
     };
     let job = Job { request, flags, outputs: args.output };
     let around = Surroundings::of_this_process()?;
-    let progress = Arc::new(if args.quiet { Progress::silent() } else { Progress::on_stderr() });
+    let progress = Arc::new(Progress::start(Mode::choose(args.quiet, console.stderr_is_terminal)));
     let cancel = Cancel::never();
 
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
@@ -39,8 +38,8 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
 
 fn show(delivered: &Delivered, quiet: bool, console: &Console) -> Result<ExitCode, AppError> {
     let settings = &delivered.settings;
-    let options = render_options(console, settings.colour, None);
-    if let Some(presenter) = PRESENTERS.iter().find(|presenter| presenter.name == settings.format) {
+    let options = render_options(console, settings.colour, delivered.root.clone());
+    if let Some(presenter) = presenter(&settings.format) {
         console.data(&(presenter.render)(&delivered.review, &options))?;
     }
     for failure in &delivered.failures {

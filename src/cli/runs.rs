@@ -9,14 +9,10 @@ use super::console::Console;
 use super::review::render_options;
 use crate::app::{self, AppError, Surroundings};
 use crate::config::Colour;
-use crate::present::PRESENTERS;
+use crate::present::{presenter, runs};
 
 #[derive(Debug, Args)]
-pub(super) struct ListArgs {
-    /// Print JSON instead of a table
-    #[arg(long)]
-    json: bool,
-}
+pub(super) struct ListArgs {}
 
 #[derive(Debug, Args)]
 pub(super) struct ShowArgs {
@@ -34,8 +30,20 @@ pub(super) struct PruneArgs {}
 pub(super) fn show(args: &ShowArgs, console: &Console) -> Result<ExitCode, AppError> {
     let review = app::show(&Surroundings::of_this_process()?, &args.run)?;
     let options = render_options(console, Colour::Auto, None);
-    if let Some(presenter) = PRESENTERS.iter().find(|presenter| presenter.name == args.format) {
+    if let Some(presenter) = presenter(&args.format) {
         console.data(&(presenter.render)(&review, &options))?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn list(_: &ListArgs, console: &Console) -> Result<ExitCode, AppError> {
+    let kept = app::list(&Surroundings::of_this_process()?)?;
+    console.data(runs::table(&kept).as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn prune(_: &PruneArgs, console: &Console) -> Result<ExitCode, AppError> {
+    let removed = app::prune(&Surroundings::of_this_process()?)?;
+    console.say(&format!("review: removed {}", runs::counted(removed)));
     Ok(ExitCode::SUCCESS)
 }

@@ -15,8 +15,8 @@ use super::path::RepoPath;
 /// match in their case.
 #[derive(Debug, Clone, Default)]
 pub struct PathFilter {
-    /// At least one of these, where there are any.
-    include: Option<Arc<GlobSet>>,
+    /// At least one glob of each of these.
+    include: Vec<Arc<GlobSet>>,
     /// None of these.
     exclude: Option<Arc<GlobSet>>,
 }
@@ -39,17 +39,24 @@ impl PathFilter {
 
     /// Compiles patterns; an empty `include` lets through whatever `exclude` does not hold back.
     pub fn new(include: &[String], exclude: &[String]) -> Result<Self, FilterError> {
-        Ok(Self { include: compile(include)?, exclude: compile(exclude)? })
+        Ok(Self { include: compile(include)?.into_iter().collect(), exclude: compile(exclude)? })
+    }
+
+    /// Lets through only what also matches one of `include`; empty changes nothing. So a project can narrow what a user asked for, and
+    /// never widen it.
+    pub fn narrowed(mut self, include: &[String]) -> Result<Self, FilterError> {
+        self.include.extend(compile(include)?);
+        Ok(self)
     }
 
     /// Whether the path may be seen.
     pub fn allows(&self, path: &RepoPath) -> bool {
-        if self.include.is_none() && self.exclude.is_none() {
+        if self.include.is_empty() && self.exclude.is_none() {
             return true;
         }
         let candidate = Candidate::from_bytes(path.as_bytes());
         let matches = |set: &Arc<GlobSet>| set.is_match_candidate(&candidate);
-        self.include.as_ref().is_none_or(matches) && !self.exclude.as_ref().is_some_and(matches)
+        self.include.iter().all(matches) && !self.exclude.as_ref().is_some_and(matches)
     }
 }
 

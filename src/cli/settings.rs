@@ -1,0 +1,45 @@
+//! `review config`: every setting, its value, and where that came from.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::Place;
+use super::args::{ScopeArgs, ShapeArgs};
+use super::console::Console;
+use crate::app::{self, AppError, Surroundings};
+use crate::domain::request::ReviewRequest;
+use crate::domain::text::strip_line;
+
+#[derive(Debug, Args)]
+pub(super) struct ConfigArgs {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten, next_help_heading = "The change whose project settings hold")]
+    scope: ScopeArgs,
+    #[command(flatten, next_help_heading = "Settings")]
+    shape: ShapeArgs,
+}
+
+pub(super) fn run(args: &ConfigArgs, console: &Console) -> Result<ExitCode, AppError> {
+    let request = ReviewRequest {
+        directory: args.place.directory.clone(),
+        settings_from_worktree: args.shape.settings_from_worktree(),
+        scope: args.scope.clone().scope(),
+    };
+    let resolved = app::settings(&request, &args.shape.overrides(), &Surroundings::of_this_process()?)?;
+    let width = |of: &dyn Fn(&str, &str) -> usize| {
+        resolved.origins.iter().map(|(key, value, _)| of(key, &value.to_string())).max().unwrap_or(0)
+    };
+    let (keys, values) = (width(&|key, _| key.len()), width(&|_, value| value.len()).min(40));
+    let mut out = String::new();
+    for (key, value, origin) in &resolved.origins {
+        let value = strip_line(&value.to_string());
+        out.push_str(&format!("{key:keys$}  {value:values$}  {}\n", strip_line(&origin.to_string())));
+    }
+    for name in &resolved.ignored_env {
+        out.push_str(&format!("{} means nothing and is ignored\n", strip_line(name)));
+    }
+    console.data(out.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}

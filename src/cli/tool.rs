@@ -1,0 +1,53 @@
+//! `review tool`: one tool call by hand.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::Place;
+use super::args::{ScopeArgs, ShapeArgs};
+use super::console::Console;
+use crate::app::{self, AppError, Surroundings, ToolCall};
+use crate::domain::request::ReviewRequest;
+use crate::tools::TOOLS;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  review tool read_file_part '{\"file_path\": \"src/main.rs\", \"start_line\": 1, \"end_line\": 20}'
+  review tool search_in_files '{\"pattern\": \"fn main\", \"file_pattern\": \"*.rs\"}' --at v1.0
+  review tool list_files '{\"directory\": \"src\"}'
+  review tool read_diff '{\"file_path\": \"src/main.rs\"}' --target main
+
+Exits with 2 when the answer is an error.")]
+pub(super) struct ToolArgs {
+    /// The tool
+    #[arg(value_parser = TOOLS.iter().map(|tool| tool.name).collect::<Vec<_>>())]
+    name: String,
+    /// Its input, a JSON object
+    #[arg(default_value = "{}", hide_default_value = true)]
+    input: String,
+    /// Look at this revision instead of HEAD
+    #[arg(long, value_name = "REV", conflicts_with_all = ["head", "scope"])]
+    at: Option<String>,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten, next_help_heading = "The change it is asked about")]
+    scope: ScopeArgs,
+    #[command(flatten, next_help_heading = "Settings")]
+    shape: ShapeArgs,
+}
+
+pub(super) fn run(args: ToolArgs, console: &Console) -> Result<ExitCode, AppError> {
+    let flags = args.shape.overrides();
+    let request = ReviewRequest {
+        directory: args.place.directory,
+        settings_from_worktree: args.shape.settings_from_worktree(),
+        scope: args.scope.scope_at(args.at),
+    };
+    let call = ToolCall { name: args.name, input: args.input, request, flags };
+    let outcome = app::call_tool(&call, &Surroundings::of_this_process()?, &app::Cancel::never())?;
+    console.data(outcome.text.as_bytes())?;
+    console.data(b"\n")?;
+    Ok(if outcome.is_error { ExitCode::from(2) } else { ExitCode::SUCCESS })
+}
