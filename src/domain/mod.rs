@@ -6,6 +6,7 @@
 pub mod change;
 pub mod claim;
 pub mod event;
+pub mod filter;
 pub mod finding;
 pub mod id;
 pub mod path;
