@@ -9,6 +9,8 @@ pub mod event;
 pub mod filter;
 pub mod finding;
 pub mod id;
+pub mod language;
+pub mod patch;
 pub mod path;
 pub mod place;
 pub mod request;
