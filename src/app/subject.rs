@@ -116,7 +116,7 @@ fn collect_patch(
     let cancel = cancel.within(settings.timeout);
     let options = options(&settings)?;
     let patch = git::from_patch(&name, &bytes, &options, &cancel)?;
-    let open = |at, side| workspace::open(None, at, side, &patch.known, options.filter.clone());
+    let open = |at, side| workspace::open(None, at, side, &patch.files, options.filter.clone());
     let new = open(patch.change.new_at, Side::New)?;
     let old = open(patch.change.old_at, Side::Old)?;
     let root = None;

@@ -1,1 +1,107 @@
-//! (being written)
+//! Collecting a change: from what was asked for to a [`ChangeSet`](crate::domain::change::ChangeSet).
+//!
+//! Two steps, both plain functions: [`resolve`] finds the commits of a [`Scope`](crate::domain::request::Scope), [`collect`] finds what
+//! lies between them. A patch text needs no repository: [`from_patch`]. What a tool shows of a cut diff: [`file_patch`].
+//!
+//! ```text
+//! range, target ─▶ entries (tree_diff · index · disk) ─▶ renames ─▶ compare (in parallel) ─▶ patch_text ─▶ ChangeSet
+//! ```
+//!
+//! Reading files for other reasons belongs in `workspace`; what the change means belongs above.
+
+mod attributes;
+mod collect;
+mod commits;
+mod compare;
+mod disk;
+mod entries;
+mod file_patch;
+mod generated;
+mod index;
+mod patch_file;
+mod patch_parse;
+mod patch_text;
+mod range;
+mod renames;
+mod similarity;
+mod target;
+mod tree_diff;
+
+pub use collect::{CollectOptions, collect};
+pub use file_patch::{FilePatch, Position, file_patch};
+pub use patch_file::{PatchChange, from_patch};
+pub use patch_parse::PatchError;
+pub use range::{Range, resolve};
+
+use crate::domain::filter::FilterError;
+use crate::sys::cancel::Stopped;
+use crate::sys::repo::RepoError;
+
+/// Why a change could not be collected. Each message says what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// The repository or an object of it.
+    #[error(transparent)]
+    Repo(#[from] RepoError),
+    /// The run was stopped.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+    /// A glob of `--include` or `--exclude`.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
+    /// The patch text.
+    #[error(transparent)]
+    Patch(#[from] PatchError),
+    /// No branch to compare with was found.
+    #[error(
+        "no target found to compare {head} with: there is no remote default branch, no upstream, and no main or master; name one with --target BRANCH, or review one commit with --commit HEAD"
+    )]
+    NoTarget {
+        /// What is to be reviewed.
+        head: String,
+    },
+    /// The only branch to compare with is the one under review.
+    #[error(
+        "{branch} is itself what a change would be compared with; name another with --target (--target {branch}~1 reviews its last commit), or review what is not committed with --uncommitted"
+    )]
+    TargetIsHead {
+        /// The branch.
+        branch: String,
+    },
+    /// The histories never meet.
+    #[error("{target} and {head} have no common history; compare them as they are with --range {target}..{head}")]
+    Unrelated {
+        /// The target.
+        target: String,
+        /// The head.
+        head: String,
+    },
+    /// The histories meet beyond the end of a shallow clone.
+    #[error(
+        "this clone is shallow and does not reach back to where {target} and {head} meet; run `git fetch --unshallow` (or `git fetch --deepen=1000`) and try again"
+    )]
+    Shallow {
+        /// The target.
+        target: String,
+        /// The head.
+        head: String,
+    },
+    /// A bare repository has neither.
+    #[error("this is a bare repository: it has no {what}; name commits with --target and --head, --range or --commit")]
+    Bare {
+        /// What it lacks.
+        what: &'static str,
+    },
+    /// A file of the disk is not what it was when the change was collected.
+    #[error("{path} changed on the disk since the change was collected; start the review again")]
+    Moved {
+        /// The file.
+        path: String,
+    },
+}
+
+impl From<git2::Error> for GitError {
+    fn from(error: git2::Error) -> Self {
+        Self::Repo(error.into())
+    }
+}

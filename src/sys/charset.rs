@@ -1,5 +1,7 @@
 //! Bytes to text. The only place that names the charset detector.
 
+use std::borrow::Cow;
+
 use encoding_rs::{Encoding, UTF_8};
 
 /// Decoded text and the name of what it was decoded from.
@@ -31,6 +33,22 @@ pub fn decode(bytes: &[u8]) -> Decoded {
             let (text, _) = encoding.decode_without_bom_handling(bytes);
             Decoded { text: text.into_owned(), charset: encoding.name() }
         }
+    }
+}
+
+/// The text of a file as [`decode`] has it, borrowed where the bytes are UTF-8 already.
+pub fn text(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(decode(bytes).text),
+    }
+}
+
+/// Decodes bytes whose charset is named (a commit's `encoding` header); guesses where the name is absent or unknown.
+pub fn decode_as(label: Option<&[u8]>, bytes: &[u8]) -> String {
+    match label.and_then(Encoding::for_label) {
+        Some(encoding) => encoding.decode_without_bom_handling(bytes).0.into_owned(),
+        None => text(bytes).into_owned(),
     }
 }
 
@@ -67,6 +85,13 @@ mod tests {
         assert_eq!(decode(&bytes), Decoded { text: japanese.to_owned(), charset: "Shift_JIS" });
         assert_eq!(decode(b"caf\xe9 au lait, d\xe9j\xe0 vu\n").text, "café au lait, déjà vu\n");
         assert_eq!(decode(b"\xef\xbb\xbfa").text, "a");
+    }
+
+    #[test]
+    fn a_named_charset_is_believed_and_an_unknown_one_is_not() {
+        assert_eq!(decode_as(Some(b"ISO-8859-2"), b"\xb3"), "ł");
+        assert_eq!(decode_as(Some(b"klingon"), b"abc"), "abc");
+        assert_eq!(decode_as(None, "ä".as_bytes()), "ä");
     }
 
     #[test]

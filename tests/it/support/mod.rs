@@ -1,5 +1,8 @@
 //! What all integration tests share: real git repositories built by a recipe.
 
+#![allow(unreachable_pub, reason = "everything here is for the one test binary")]
+
+pub mod change;
 mod repo;
 
-pub use repo::TestRepo;
+pub use repo::{TestRepo, git_command};

@@ -1,0 +1,182 @@
+//! The language of a file, by its name. Main function: [`of`].
+//!
+//! Data only; what a language's grammar is belongs in `syntax`.
+
+use super::path::RepoPath;
+
+/// Whole file names.
+const NAMES: &[(&str, &str)] = &[
+    (".bash_profile", "shell"),
+    (".bashrc", "shell"),
+    (".profile", "shell"),
+    (".zshrc", "shell"),
+    ("BUILD", "starlark"),
+    ("BUILD.bazel", "starlark"),
+    ("CMakeLists.txt", "cmake"),
+    ("Cargo.lock", "toml"),
+    ("Containerfile", "dockerfile"),
+    ("Dockerfile", "dockerfile"),
+    ("GNUmakefile", "make"),
+    ("Gemfile", "ruby"),
+    ("Jenkinsfile", "groovy"),
+    ("Makefile", "make"),
+    ("Podfile", "ruby"),
+    ("Rakefile", "ruby"),
+    ("Vagrantfile", "ruby"),
+    ("WORKSPACE", "starlark"),
+    ("go.mod", "go-mod"),
+    ("makefile", "make"),
+    ("meson.build", "meson"),
+];
+
+/// Extensions, in lower case.
+const EXTENSIONS: &[(&str, &str)] = &[
+    ("adoc", "asciidoc"),
+    ("bash", "shell"),
+    ("bat", "batch"),
+    ("bzl", "starlark"),
+    ("c", "c"),
+    ("cc", "cpp"),
+    ("cjs", "javascript"),
+    ("clj", "clojure"),
+    ("cljs", "clojure"),
+    ("cmake", "cmake"),
+    ("cpp", "cpp"),
+    ("cs", "csharp"),
+    ("css", "css"),
+    ("csv", "csv"),
+    ("cts", "typescript"),
+    ("cu", "cuda"),
+    ("cxx", "cpp"),
+    ("d", "d"),
+    ("dart", "dart"),
+    ("dockerfile", "dockerfile"),
+    ("el", "elisp"),
+    ("elm", "elm"),
+    ("erb", "erb"),
+    ("erl", "erlang"),
+    ("ex", "elixir"),
+    ("exs", "elixir"),
+    ("fs", "fsharp"),
+    ("fsx", "fsharp"),
+    ("gemspec", "ruby"),
+    ("go", "go"),
+    ("gql", "graphql"),
+    ("gradle", "groovy"),
+    ("graphql", "graphql"),
+    ("groovy", "groovy"),
+    ("h", "c"),
+    ("hcl", "hcl"),
+    ("hh", "cpp"),
+    ("hpp", "cpp"),
+    ("hrl", "erlang"),
+    ("hs", "haskell"),
+    ("htm", "html"),
+    ("html", "html"),
+    ("hxx", "cpp"),
+    ("ini", "ini"),
+    ("inl", "cpp"),
+    ("ipynb", "jupyter"),
+    ("java", "java"),
+    ("jl", "julia"),
+    ("js", "javascript"),
+    ("json", "json"),
+    ("json5", "json"),
+    ("jsonc", "json"),
+    ("jsx", "javascript"),
+    ("kt", "kotlin"),
+    ("kts", "kotlin"),
+    ("less", "less"),
+    ("lua", "lua"),
+    ("m", "objc"),
+    ("markdown", "markdown"),
+    ("md", "markdown"),
+    ("mdx", "markdown"),
+    ("mjs", "javascript"),
+    ("mk", "make"),
+    ("ml", "ocaml"),
+    ("mli", "ocaml"),
+    ("mm", "objcpp"),
+    ("mts", "typescript"),
+    ("nim", "nim"),
+    ("nix", "nix"),
+    ("pas", "pascal"),
+    ("php", "php"),
+    ("pl", "perl"),
+    ("pm", "perl"),
+    ("properties", "properties"),
+    ("proto", "protobuf"),
+    ("ps1", "powershell"),
+    ("psm1", "powershell"),
+    ("py", "python"),
+    ("pyi", "python"),
+    ("pyx", "cython"),
+    ("r", "r"),
+    ("rake", "ruby"),
+    ("rb", "ruby"),
+    ("rs", "rust"),
+    ("rst", "rst"),
+    ("sass", "sass"),
+    ("sbt", "scala"),
+    ("scala", "scala"),
+    ("scss", "scss"),
+    ("sh", "shell"),
+    ("sol", "solidity"),
+    ("sql", "sql"),
+    ("svelte", "svelte"),
+    ("svg", "xml"),
+    ("swift", "swift"),
+    ("tex", "latex"),
+    ("tf", "hcl"),
+    ("tfvars", "hcl"),
+    ("toml", "toml"),
+    ("ts", "typescript"),
+    ("tsx", "tsx"),
+    ("txt", "text"),
+    ("v", "verilog"),
+    ("vb", "vb"),
+    ("vim", "vim"),
+    ("vue", "vue"),
+    ("xml", "xml"),
+    ("xsd", "xml"),
+    ("yaml", "yaml"),
+    ("yml", "yaml"),
+    ("zig", "zig"),
+    ("zsh", "shell"),
+];
+
+/// The language of a file, where its name tells.
+pub fn of(path: &RepoPath) -> Option<&'static str> {
+    let look_up = |table: &'static [(&'static str, &'static str)], key: &str| {
+        let place = table.binary_search_by(|(known, _)| (*known).cmp(key)).ok()?;
+        table.get(place).map(|(_, language)| *language)
+    };
+    let name = std::str::from_utf8(path.file_name()).ok();
+    name.and_then(|name| look_up(NAMES, name))
+        .or_else(|| look_up(EXTENSIONS, &path.extension()?.to_ascii_lowercase()))
+        // `Dockerfile.dev`, `Makefile.am`
+        .or_else(|| look_up(NAMES, name?.split('.').next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_are_sorted() {
+        for table in [NAMES, EXTENSIONS] {
+            assert!(table.is_sorted_by(|a, b| a.0 < b.0));
+        }
+    }
+
+    #[test]
+    fn names_and_extensions_tell_the_language() {
+        let language = |path: &str| of(&RepoPath::parse(path).unwrap());
+        assert_eq!(language("src/main.rs"), Some("rust"));
+        assert_eq!(language("web/App.TSX"), Some("tsx"));
+        assert_eq!(language("Makefile"), Some("make"));
+        assert_eq!(language("docker/Dockerfile.dev"), Some("dockerfile"));
+        assert_eq!(language(".bashrc"), Some("shell"));
+        assert_eq!(language("LICENSE"), None);
+    }
+}

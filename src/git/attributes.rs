@@ -1,0 +1,227 @@
+//! What the target's `.gitattributes` say about changed files. Main function: [`generated`].
+//!
+//! Read from the blobs of a commit, never from the checkout, which the author of a change controls.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use gix_attributes::glob::pattern::Case;
+use gix_attributes::search::{MetadataCollection, Outcome};
+use gix_attributes::{Search, StateRef};
+
+use crate::domain::change::{FileMode, Generated, Omission};
+use crate::domain::id::{BlobId, CommitId, TreeId};
+use crate::sys::cancel::Cancel;
+use crate::sys::repo::{Repo, RepoError};
+use crate::sys::tree;
+
+use super::GitError;
+use super::entries::Found;
+use super::generated::by_name;
+
+/// Larger attribute files are not read.
+const MAX_SIZE: u64 = 1 << 20;
+const NAMES: [&str; 2] = ["linguist-generated", "linguist-vendored"];
+
+/// Says of each file (sorted by path) whether it is generated: by the attributes of `at`, else by its name.
+pub(super) fn generated(
+    repo: &Repo,
+    at: Option<CommitId>,
+    found: &mut Found,
+    cancel: &Cancel,
+) -> Result<Vec<Option<Generated>>, GitError> {
+    let mut folders = match at {
+        Some(commit) => Some(Folders { repo, known: HashMap::new(), root: repo.tree_of(commit)? }),
+        None => None,
+    };
+    let mut stack = Stack::default();
+    let mut marks = Vec::with_capacity(found.deltas.len());
+    for delta in &found.deltas {
+        cancel.check()?;
+        if let Some(folders) = &mut folders {
+            stack.enter(delta.path.folder(), folders, &mut found.omissions)?;
+        }
+        marks.push(match stack.ask(delta.path.as_bytes()) {
+            Said { generated: Some(true), .. } => Some(Generated::Attribute),
+            Said { vendored: Some(true), .. } => Some(Generated::Vendored),
+            // Either one denied overrules what the name suggests.
+            Said { generated: Some(false), .. } | Said { vendored: Some(false), .. } => None,
+            Said { generated: None, vendored: None } => by_name(&delta.path),
+        });
+    }
+    Ok(marks)
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Said {
+    generated: Option<bool>,
+    vendored: Option<bool>,
+}
+
+/// The folders of the tree on the way to changed files, each read once.
+struct Folders<'r> {
+    repo: &'r Repo,
+    root: TreeId,
+    /// A folder's tree, where it exists, and its attribute file.
+    known: HashMap<Vec<u8>, Folder>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Folder {
+    attributes: Option<BlobId>,
+    children: HashMap<Vec<u8>, TreeId>,
+}
+
+impl Folders<'_> {
+    fn attributes(&mut self, folder: &[u8]) -> Result<Option<BlobId>, RepoError> {
+        if !self.known.contains_key(folder) {
+            let tree = if folder.is_empty() {
+                Some(self.root)
+            } else {
+                let cut = folder.iter().rposition(|byte| *byte == b'/');
+                let (parent, name) = cut.map_or((&[][..], folder), |at| (&folder[..at], &folder[at + 1..]));
+                // Folders are entered from the root down, so the parent is known.
+                self.known.get(parent).and_then(|parent| parent.children.get(name)).copied()
+            };
+            let read = tree.map(|tree| self.read(tree)).transpose()?.unwrap_or_default();
+            self.known.insert(folder.to_vec(), read);
+        }
+        Ok(self.known.get(folder).and_then(|folder| folder.attributes))
+    }
+
+    fn read(&self, id: TreeId) -> Result<Folder, RepoError> {
+        let data = self.repo.tree(id)?;
+        let mut folder = Folder::default();
+        for entry in tree::entries(&data).ok_or(RepoError::Damaged(id.0))? {
+            match entry.mode {
+                None => {
+                    folder.children.insert(entry.name.to_vec(), TreeId(entry.id));
+                }
+                // A link is not followed; neither does git.
+                Some(FileMode::File | FileMode::Executable) if entry.name == b".gitattributes" => {
+                    folder.attributes = Some(BlobId(entry.id));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(folder)
+    }
+}
+
+/// The attribute files from the root down to the folder of the file in question.
+#[derive(Default)]
+struct Stack {
+    search: Search,
+    names: MetadataCollection,
+    outcome: Outcome,
+    /// The folders entered, and whether each brought patterns.
+    entered: Vec<(Vec<u8>, bool)>,
+}
+
+impl Stack {
+    fn enter(
+        &mut self,
+        folder: &[u8],
+        folders: &mut Folders<'_>,
+        omissions: &mut Vec<Omission>,
+    ) -> Result<(), GitError> {
+        while let Some((last, brought)) = self.entered.last() {
+            let inside = last.is_empty()
+                || folder.strip_prefix(last.as_slice()).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"));
+            if inside {
+                break;
+            }
+            if *brought {
+                self.search.pop_pattern_list();
+            }
+            self.entered.pop();
+        }
+        let mut ends: Vec<usize> = memchr::memchr_iter(b'/', folder).collect();
+        ends.insert(0, 0);
+        if !folder.is_empty() {
+            ends.push(folder.len());
+        }
+        for end in ends.into_iter().skip(self.entered.len()) {
+            let prefix = &folder[..end];
+            let brought = match folders.attributes(prefix)? {
+                Some(blob) => self.read(folders.repo, prefix, blob, omissions)?,
+                None => false,
+            };
+            self.entered.push((prefix.to_vec(), brought));
+        }
+        Ok(())
+    }
+
+    fn read(
+        &mut self,
+        repo: &Repo,
+        folder: &[u8],
+        blob: BlobId,
+        omissions: &mut Vec<Omission>,
+    ) -> Result<bool, GitError> {
+        let mut skip = |reason: String| {
+            let path = [folder, b".gitattributes"].join(&b'/');
+            let path = String::from_utf8_lossy(&path).trim_start_matches('/').to_owned();
+            omissions.push(Omission { path: Some(path), reason, unseen: false });
+            Ok(false)
+        };
+        let bytes = match repo.blob_size(blob) {
+            Ok(size) if size > MAX_SIZE => return skip(format!("attributes not read: it has {size} bytes")),
+            Ok(_) => repo.blob(blob)?,
+            Err(error) => return skip(format!("attributes not read: {error}")),
+        };
+        let Some(folder) = native(folder) else {
+            return skip("attributes not read: the folder's name is not text".to_owned());
+        };
+        let root = Path::new("/");
+        let source: PathBuf = root.join(folder).join(".gitattributes");
+        // Macros are allowed at the root only (`gitattributes(5)`).
+        let macros = self.entered.is_empty();
+        match self.search.add_patterns_buffer(&bytes, source, Some(root), &mut self.names, macros) {
+            Ok(()) => {
+                self.outcome = Outcome::default();
+                self.outcome.initialize_with_selection(&self.names, NAMES);
+                Ok(true)
+            }
+            Err(error) => skip(format!("attributes not read: {error}")),
+        }
+    }
+
+    fn ask(&mut self, path: &[u8]) -> Said {
+        if self.search.num_pattern_lists() == 0 {
+            return Said::default();
+        }
+        self.outcome.reset();
+        self.search.pattern_matching_relative_path(path.into(), Case::Sensitive, Some(false), &mut self.outcome);
+        let mut said = Said::default();
+        for found in self.outcome.iter_selected() {
+            let value = match found.assignment.state {
+                StateRef::Set => Some(true),
+                StateRef::Unset => Some(false),
+                StateRef::Value(value) => match value.as_bstr().to_string().as_str() {
+                    "true" => Some(true),
+                    "false" => Some(false),
+                    _ => None,
+                },
+                StateRef::Unspecified => None,
+            };
+            match found.assignment.name.as_str() {
+                "linguist-generated" => said.generated = value,
+                "linguist-vendored" => said.vendored = value,
+                _ => {}
+            }
+        }
+        said
+    }
+}
+
+#[cfg(unix)]
+fn native(folder: &[u8]) -> Option<&Path> {
+    use std::os::unix::ffi::OsStrExt as _;
+    Some(Path::new(std::ffi::OsStr::from_bytes(folder)))
+}
+
+#[cfg(not(unix))]
+fn native(folder: &[u8]) -> Option<&Path> {
+    std::str::from_utf8(folder).ok().map(Path::new)
+}

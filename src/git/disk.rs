@@ -1,0 +1,268 @@
+//! The files on the disk against a tree. Main functions: [`diff_disk`], [`read`].
+//!
+//! The library tells which paths may differ (it keeps git's rules of what is ignored and git's cache of file times). What a file holds
+//! is read here, as git would store it: line ends and encodings are converted, programs named in attributes are never run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use git2::{AttrCheckFlags, AttrValue, Delta as Status, DiffOptions};
+
+use crate::domain::change::{FileMode, Omission};
+use crate::domain::id::{BlobId, TreeId};
+use crate::domain::path::RepoPath;
+use crate::sys::cancel::Cancel;
+use crate::sys::charset;
+use crate::sys::repo::{Repo, object_id, raw_id};
+use crate::sys::tree::{self, Found as InTree};
+
+use super::GitError;
+use super::entries::{Entry, Found};
+
+/// What lies on the disk, untracked files included and ignored ones left out, against a tree (`None`: against nothing).
+pub(super) fn diff_disk(repo: &Repo, old: Option<TreeId>, cancel: &Cancel) -> Result<Found, GitError> {
+    let candidates = candidates(repo, old)?;
+    let keeps_modes = repo.raw().config().and_then(|config| config.get_bool("core.filemode")).unwrap_or(true);
+    let mut found = Found::default();
+    for (path, submodule) in candidates {
+        cancel.check()?;
+        if path.ends_with(b"/") {
+            found.omissions.push(Omission {
+                path: Some(String::from_utf8_lossy(&path).into_owned()),
+                reason: "not read: a repository of its own inside this one that is not a submodule".to_owned(),
+                unseen: false,
+            });
+            continue;
+        }
+        let before = match old.map(|tree| tree::find(repo, tree, &path)).transpose()?.flatten() {
+            Some(InTree::File(mode, id)) => Some(Entry { mode, id: Some(id) }),
+            Some(InTree::Folder(_)) | None => None,
+        };
+        let Ok(repo_path) = RepoPath::from_bytes(&path) else {
+            found.push(&path, before, None);
+            continue;
+        };
+        match on_disk(repo, &repo_path, before, submodule, keeps_modes) {
+            Ok(after) => {
+                if before.is_some() || after.is_some() {
+                    compare(repo, &mut found, &repo_path, before, after);
+                }
+            }
+            Err(error) => found.omissions.push(Omission {
+                path: Some(repo_path.to_string()),
+                reason: format!("cannot be read from the disk: {error}"),
+                unseen: true,
+            }),
+        }
+    }
+    Ok(found)
+}
+
+/// The paths that may differ; with the commit that is checked out where it is a submodule.
+fn candidates(repo: &Repo, old: Option<TreeId>) -> Result<BTreeMap<Vec<u8>, Option<BlobId>>, GitError> {
+    let tree = match old {
+        Some(id) => Some(repo.raw().find_tree(raw_id(id.0)).map_err(|error| repo.object_error(&error, id.0))?),
+        None => None,
+    };
+    let mut options = DiffOptions::new();
+    options.include_untracked(true).recurse_untracked_dirs(true).include_typechange(true).include_unreadable(true);
+    let diff = repo.raw().diff_tree_to_workdir_with_index(tree.as_ref(), Some(&mut options))?;
+    let mut paths = BTreeMap::new();
+    for delta in diff.deltas() {
+        if matches!(delta.status(), Status::Unmodified | Status::Ignored) {
+            continue;
+        }
+        let new = delta.new_file();
+        let submodule =
+            (new.mode() == git2::FileMode::Commit && !new.id().is_zero()).then(|| BlobId(object_id(new.id())));
+        for path in [delta.old_file().path_bytes(), new.path_bytes()].into_iter().flatten() {
+            let known = paths.entry(path.to_vec()).or_insert(submodule);
+            *known = known.or(submodule);
+        }
+    }
+    Ok(paths)
+}
+
+/// What stands at a path of the disk; `None` for nothing and for what git does not store.
+fn on_disk(
+    repo: &Repo,
+    path: &RepoPath,
+    before: Option<Entry>,
+    submodule: Option<BlobId>,
+    keeps_modes: bool,
+) -> io::Result<Option<Entry>> {
+    let meta = match full_path(repo, path).and_then(fs::symlink_metadata) {
+        Ok(meta) => meta,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    let kind = meta.file_type();
+    Ok(if kind.is_symlink() {
+        Some(Entry { mode: FileMode::Link, id: None })
+    } else if kind.is_file() {
+        let before = before.filter(Entry::is_plain).map(|entry| entry.mode);
+        let mode = match before {
+            Some(mode) if !keeps_modes => mode,
+            _ if is_executable(&meta) => FileMode::Executable,
+            _ => FileMode::File,
+        };
+        Some(Entry { mode, id: None })
+    } else if kind.is_dir() {
+        match (submodule, before) {
+            (Some(id), _) => Some(Entry { mode: FileMode::Submodule, id: Some(id) }),
+            // A submodule that is not checked out is an empty folder.
+            (None, Some(entry)) if entry.mode == FileMode::Submodule => Some(entry),
+            _ => None,
+        }
+    } else {
+        None
+    })
+}
+
+#[cfg(unix)]
+fn is_executable(meta: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    meta.permissions().mode() & 0o100 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &fs::Metadata) -> bool {
+    false
+}
+
+/// Keeps the pair unless the disk holds what the tree holds: the library only suspects.
+fn compare(repo: &Repo, found: &mut Found, path: &RepoPath, before: Option<Entry>, after: Option<Entry>) {
+    if let (Some(one), Some(other)) = (before, after)
+        && one.mode == other.mode
+    {
+        let same = match (one.id, other.id) {
+            (Some(one), Some(other)) => one == other,
+            (Some(id), None) => match (repo.blob(id), read(repo, path, other.mode)) {
+                (Ok(one), Ok(other)) => one == other,
+                _ => false,
+            },
+            _ => false,
+        };
+        if same {
+            return;
+        }
+    }
+    found.push(path.as_bytes(), before, after);
+}
+
+fn full_path(repo: &Repo, path: &RepoPath) -> io::Result<PathBuf> {
+    let mut full = repo.workdir().ok_or_else(|| io::Error::other("the repository is bare"))?.to_owned();
+    let folder = path.folder();
+    for component in folder.split(|byte| *byte == b'/').filter(|component| !component.is_empty()) {
+        full.push(native(component));
+        // What lies behind a link is not this path: git, too, sees nothing here.
+        if !fs::symlink_metadata(&full)?.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+    }
+    full.push(native(path.file_name()));
+    Ok(full)
+}
+
+#[cfg(unix)]
+fn native(path: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt as _;
+    PathBuf::from(std::ffi::OsStr::from_bytes(path))
+}
+
+#[cfg(not(unix))]
+fn native(path: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(path).into_owned())
+}
+
+/// The size of a file on the disk.
+pub(super) fn size(repo: &Repo, path: &RepoPath) -> io::Result<u64> {
+    Ok(fs::symlink_metadata(full_path(repo, path)?)?.len())
+}
+
+/// The contents of a path on the disk, as git would store them. A link's are the place it points to.
+///
+/// No component but the last may be a link: the file would lie outside the tree.
+pub(super) fn read(repo: &Repo, path: &RepoPath, mode: FileMode) -> io::Result<Vec<u8>> {
+    let full = full_path(repo, path)?;
+    if mode == FileMode::Link {
+        let place = fs::read_link(&full)?;
+        return Ok(place.into_os_string().into_encoded_bytes());
+    }
+    if !fs::symlink_metadata(&full)?.is_file() {
+        return Err(io::Error::other("it is not a plain file any more"));
+    }
+    let bytes = fs::read(&full)?;
+    Ok(as_stored(repo, &native(path.as_bytes()), bytes))
+}
+
+/// Undoes what a checkout does to text (`convert_to_git` in git's convert.c): encodings, then line ends.
+fn as_stored(repo: &Repo, path: &Path, bytes: Vec<u8>) -> Vec<u8> {
+    let attribute = |name: &str| {
+        let value = repo.raw().get_attr_bytes(path, name, AttrCheckFlags::FILE_THEN_INDEX).ok().flatten();
+        match AttrValue::from_bytes(value) {
+            AttrValue::True => Some("true".to_owned()),
+            AttrValue::False => Some("false".to_owned()),
+            AttrValue::String(text) => Some(text.to_owned()),
+            AttrValue::Bytes(_) | AttrValue::Unspecified => None,
+        }
+    };
+    let bytes = match attribute("working-tree-encoding") {
+        Some(label) if label != "true" && label != "false" => {
+            charset::decode_as(Some(label.as_bytes()), &bytes).trim_start_matches('\u{feff}').to_owned().into_bytes()
+        }
+        _ => bytes,
+    };
+    if memchr::memmem::find(&bytes, b"\r\n").is_none() {
+        return bytes;
+    }
+    let text = attribute("text").or_else(|| attribute("crlf"));
+    let line_ends = attribute("eol");
+    let automatic = || {
+        let setting = repo.raw().config().and_then(|config| config.get_string("core.autocrlf"));
+        setting.is_ok_and(|value| matches!(value.to_ascii_lowercase().as_str(), "true" | "input" | "yes" | "on" | "1"))
+    };
+    let (convert, only_text) = match text.as_deref() {
+        Some("false") => (false, false),
+        Some("auto") => (true, true),
+        Some(_) => (true, false),
+        None if line_ends.is_some() => (true, false),
+        None => (automatic(), true),
+    };
+    if !convert || (only_text && (charset::is_binary(&bytes) || stored_with_returns(repo, path))) {
+        return bytes;
+    }
+    without_returns(&bytes)
+}
+
+/// Whether the index holds the file with carriage returns: then git leaves them unless it is told that the file is text.
+fn stored_with_returns(repo: &Repo, path: &Path) -> bool {
+    let Ok(index) = repo.raw().index() else { return false };
+    let Some(entry) = index.get_path(path, 0) else { return false };
+    repo.raw().find_blob(entry.id).is_ok_and(|blob| memchr::memmem::find(blob.content(), b"\r\n").is_some())
+}
+
+fn without_returns(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some(at) = memchr::memmem::find(rest, b"\r\n") {
+        out.extend_from_slice(&rest[..at]);
+        rest = &rest[at + 1..];
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_returns_before_line_feeds_go() {
+        assert_eq!(without_returns(b"a\r\nb\rc\r\r\n\r\n"), b"a\nb\rc\r\n\n");
+    }
+}

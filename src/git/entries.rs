@@ -1,0 +1,124 @@
+//! What changed, before anybody looked inside. Main types: [`Delta`], [`Entry`], [`Content`].
+
+use crate::domain::change::{FileMode, FileStatus, Omission};
+use crate::domain::id::BlobId;
+use crate::domain::path::RepoPath;
+use crate::sys::repo::{Repo, RepoError, raw_id};
+
+use super::disk;
+
+/// One side of a changed path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) mode: FileMode,
+    /// Its object (a commit for a submodule); `None` for what lies on the disk.
+    pub(super) id: Option<BlobId>,
+}
+
+/// One changed path, or two that are one file moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Delta {
+    pub(super) path: RepoPath,
+    /// Set by the rename pass.
+    pub(super) old_path: Option<RepoPath>,
+    pub(super) old: Option<Entry>,
+    pub(super) new: Option<Entry>,
+}
+
+/// What a comparison of two trees found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// By path.
+    pub(super) deltas: Vec<Delta>,
+    pub(super) omissions: Vec<Omission>,
+}
+
+impl Entry {
+    pub(super) fn is_plain(&self) -> bool {
+        matches!(self.mode, FileMode::File | FileMode::Executable)
+    }
+
+    /// Whether both are of a kind that can be compared line by line without becoming something else.
+    pub(super) fn same_kind(&self, other: &Self) -> bool {
+        self.mode == other.mode || (self.is_plain() && other.is_plain())
+    }
+}
+
+impl Delta {
+    pub(super) fn status(&self) -> FileStatus {
+        match (&self.old, &self.new) {
+            (None, _) => FileStatus::Added,
+            (_, None) => FileStatus::Deleted,
+            (Some(_), Some(_)) if self.old_path.is_some() => FileStatus::Renamed,
+            (Some(old), Some(new)) if !old.same_kind(new) => FileStatus::TypeChanged,
+            (Some(_), Some(_)) => FileStatus::Modified,
+        }
+    }
+}
+
+impl Found {
+    /// Takes one difference; a path that no checkout could hold is told, not reviewed.
+    pub(super) fn push(&mut self, path: &[u8], old: Option<Entry>, new: Option<Entry>) {
+        match RepoPath::from_bytes(path) {
+            Ok(path) => self.deltas.push(Delta { path, old_path: None, old, new }),
+            Err(error) => self.omissions.push(Omission {
+                path: Some(crate::domain::path::quote(path)),
+                reason: format!("not read: {error}"),
+                unseen: true,
+            }),
+        }
+    }
+}
+
+/// The bytes of one side.
+pub(super) enum Content<'r> {
+    /// Nothing is there.
+    Nothing,
+    /// An object; the library compares two of them without hashing them again.
+    Blob(git2::Blob<'r>),
+    /// Anything else.
+    Bytes(Vec<u8>),
+}
+
+impl<'r> Content<'r> {
+    /// Reads one side of a file.
+    pub(super) fn read(repo: &'r Repo, path: &RepoPath, entry: Option<Entry>) -> Result<Self, ReadError> {
+        let Some(entry) = entry else { return Ok(Self::Nothing) };
+        match (entry.mode, entry.id) {
+            // What git puts in the place of a submodule's contents (`diff_populate_gitlink` in its diff.c).
+            (FileMode::Submodule, Some(id)) => Ok(Self::Bytes(format!("Subproject commit {id}\n").into_bytes())),
+            (FileMode::Submodule, None) => Ok(Self::Nothing),
+            (_, Some(id)) => {
+                let found = repo.raw().find_blob(raw_id(id.0));
+                Ok(Self::Blob(found.map_err(|error| repo.object_error(&error, id.0))?))
+            }
+            (mode, None) => Ok(Self::Bytes(disk::read(repo, path, mode)?)),
+        }
+    }
+
+    /// How many bytes one side has, without reading them where that can be known.
+    pub(super) fn size(repo: &Repo, path: &RepoPath, entry: Entry) -> Result<u64, ReadError> {
+        match (entry.mode, entry.id) {
+            (FileMode::Submodule, _) => Ok(0),
+            (_, Some(id)) => Ok(repo.blob_size(id)?),
+            (_, None) => Ok(disk::size(repo, path)?),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Nothing => &[],
+            Self::Blob(blob) => blob.content(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+/// Why the contents of one file could not be read; the others still can.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ReadError {
+    #[error(transparent)]
+    Repo(#[from] RepoError),
+    #[error("cannot be read from the disk: {0}")]
+    Disk(#[from] std::io::Error),
+}

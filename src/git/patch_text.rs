@@ -1,0 +1,329 @@
+//! The text of a diff, from hunks and the lines of both sides. Main types: [`Side`], [`Limits`], [`Rendered`].
+//!
+//! Secrets are masked and lines over [`MAX_LINE`] characters shortened here. A carriage return before a line feed is dropped where all
+//! lines of both sides end in one; where they do not, it is kept: it may be what changed.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::domain::change::{Hunk, PatchCut, PatchText, Span};
+use crate::domain::patch::KnownLines;
+use crate::domain::text::mask;
+use crate::sys::charset;
+
+use super::compare::{before, line_count};
+
+/// Longer lines are shortened to as many characters.
+pub(super) const MAX_LINE: usize = 500;
+/// A secret that begins within [`MAX_LINE`] ends within as many bytes, so the rest of a line need not be searched.
+const SEARCHED: usize = 8192;
+
+/// How much is shown.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) chars: usize,
+    pub(super) bytes: usize,
+    pub(super) lines: usize,
+}
+
+/// A line of a diff: a hunk, and a line within it, both from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Position {
+    /// The hunk.
+    pub hunk: usize,
+    /// The line of the hunk, its header not counted.
+    pub line: usize,
+}
+
+/// Some lines of a diff.
+#[derive(Debug, Default)]
+pub(super) struct Rendered {
+    pub(super) text: String,
+    /// Where it stopped; `None` at the end.
+    pub(super) next: Option<Position>,
+    /// How many lines of the diff are left.
+    pub(super) left: u32,
+    pub(super) shortened: u32,
+}
+
+impl Rendered {
+    pub(super) fn into_patch(self, hunks: usize) -> PatchText {
+        let cut = (self.next.is_some() || self.shortened > 0).then(|| PatchCut {
+            first_unseen_hunk: self.next.map_or(hunks, |position| position.hunk),
+            lines: self.left,
+            shortened_lines: self.shortened,
+        });
+        PatchText { text: self.text.into(), cut }
+    }
+}
+
+/// The lines of one side. They are asked for in ascending order.
+pub(super) struct Side<'a> {
+    source: Source<'a>,
+    lines: u32,
+    open_end: bool,
+    pub(super) drop_returns: bool,
+}
+
+enum Source<'a> {
+    Text { text: Cow<'a, str>, masked: bool, line: u32, byte: usize },
+    Known(&'a KnownLines),
+}
+
+/// Consecutive lines of a side, masked.
+#[derive(Default)]
+struct Block<'a> {
+    text: Cow<'a, str>,
+    /// How many characters a line had before it was shortened, by its place in the block.
+    original: HashMap<usize, usize>,
+}
+
+impl<'a> Side<'a> {
+    /// The lines of a file.
+    pub(super) fn of_bytes(bytes: &'a [u8]) -> Self {
+        let text = charset::text(bytes);
+        // Secrets that span lines begin with this; all others can be found in the shown lines alone.
+        let spans = memchr::memmem::find(text.as_bytes(), b"-----BEGIN").is_some();
+        let text = if spans { Cow::Owned(mask(&text).text) } else { text };
+        Self {
+            lines: line_count(bytes),
+            open_end: bytes.last().is_some_and(|last| *last != b'\n'),
+            drop_returns: only_returns(bytes),
+            source: Source::Text { text, masked: spans, line: 0, byte: 0 },
+        }
+    }
+
+    /// What a patch shows of a file.
+    pub(super) fn of_known(known: &'a KnownLines) -> Self {
+        Self { lines: known.last(), open_end: known.has_open_end(), drop_returns: false, source: Source::Known(known) }
+    }
+
+    /// The lines of a span as far as `budget` bytes go.
+    fn block(&mut self, span: Span, budget: usize) -> Block<'_> {
+        let first = before(span);
+        match &mut self.source {
+            Source::Known(known) => {
+                let lines = (first + 1..=first.saturating_add(span.count)).map_while(|number| known.line(number));
+                let mut size = 0;
+                let within = lines.take_while(|line| {
+                    let fits = size <= budget;
+                    size += line.len() + 1;
+                    fits
+                });
+                shortened(within.map(|line| format!("{line}\n")).collect::<String>().into(), true)
+            }
+            Source::Text { text, masked, line, byte } => {
+                let text: &str = text;
+                if first < *line {
+                    (*line, *byte) = (0, 0);
+                }
+                let end_of =
+                    |at: usize| memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |feed| at + feed + 1);
+                while *line < first && *byte < text.len() {
+                    *byte = end_of(*byte);
+                    *line += 1;
+                }
+                let start = *byte;
+                let (mut size, mut end) = (0, start);
+                for _ in 0..span.count {
+                    if size > budget || end >= text.len() {
+                        break;
+                    }
+                    let next = end_of(end);
+                    size += (next - end).min(SEARCHED);
+                    end = next;
+                }
+                shortened(Cow::Borrowed(&text[start..end]), *masked)
+            }
+        }
+    }
+
+    /// The last line, where no line feed follows it.
+    fn open_line(&self) -> Option<u32> {
+        self.open_end.then_some(self.lines)
+    }
+}
+
+/// Whether every line ends in `\r\n`.
+fn only_returns(bytes: &[u8]) -> bool {
+    let Some(first) = memchr::memchr(b'\n', bytes) else { return false };
+    // The first line decides for nearly all files without reading the rest.
+    first > 0
+        && bytes[first - 1] == b'\r'
+        && memchr::memchr_iter(b'\n', bytes).all(|feed| feed > 0 && bytes[feed - 1] == b'\r')
+}
+
+fn shortened(text: Cow<'_, str>, masked: bool) -> Block<'_> {
+    let mut original = HashMap::new();
+    let long = text.len() > MAX_LINE && text.split('\n').any(|line| line.len() > MAX_LINE);
+    let mut text = text;
+    if long {
+        let mut out = String::with_capacity(text.len().min(1 << 16));
+        for (place, line) in text.split('\n').enumerate() {
+            if place > 0 {
+                out.push('\n');
+            }
+            if line.len() > MAX_LINE {
+                let count = line.chars().count();
+                if count > MAX_LINE {
+                    original.insert(place, count);
+                }
+            }
+            out.push_str(&line[..line.floor_char_boundary(SEARCHED)]);
+        }
+        text = Cow::Owned(out);
+    }
+    if !masked {
+        text = Cow::Owned(mask(&text).text);
+    }
+    Block { text, original }
+}
+
+/// Why no more lines are taken.
+struct Full;
+
+struct Sink {
+    out: Rendered,
+    chars: usize,
+    lines: usize,
+    limits: Limits,
+}
+
+impl Sink {
+    fn room(&self, chars: usize, bytes: usize, lines: usize) -> bool {
+        self.chars + chars <= self.limits.chars
+            && self.out.text.len() + bytes <= self.limits.bytes
+            && self.lines + lines <= self.limits.lines
+    }
+
+    /// Takes a line, with `head` before it when that is not empty, or neither.
+    fn line(&mut self, head: &str, prefix: char, line: &str, note: &str, open: bool) -> Result<(), Full> {
+        const OPEN: &str = "\\ No newline at end of file\n";
+        let tail = if open { OPEN } else { "" };
+        let count = |text: &str| if text.is_ascii() { text.len() } else { text.chars().count() };
+        let chars = head.len() + 2 + count(line) + count(note) + tail.len();
+        let bytes = head.len() + 2 + line.len() + note.len() + tail.len();
+        if !self.room(chars, bytes, 1 + usize::from(!head.is_empty()) + usize::from(open)) {
+            return Err(Full);
+        }
+        let text = &mut self.out.text;
+        text.push_str(head);
+        text.push(prefix);
+        text.push_str(line);
+        text.push_str(note);
+        text.push('\n');
+        text.push_str(tail);
+        self.chars += chars;
+        self.lines += 1 + usize::from(!head.is_empty()) + usize::from(open);
+        Ok(())
+    }
+}
+
+/// The header line of a hunk.
+pub(super) fn header(hunk: &Hunk) -> String {
+    let span =
+        |span: Span| if span.count == 1 { span.start.to_string() } else { format!("{},{}", span.start, span.count) };
+    format!("@@ -{} +{} @@\n", span(hunk.old), span(hunk.new))
+}
+
+/// How many lines a hunk has in a diff.
+pub(super) fn body_lines(hunk: &Hunk) -> u32 {
+    hunk.runs.iter().fold(hunk.old.count, |sum, run| sum.saturating_add(run.new.count))
+}
+
+/// Writes hunks from a position on, as far as the limits go.
+pub(super) fn render(
+    old: &mut Side<'_>,
+    new: &mut Side<'_>,
+    hunks: &[Hunk],
+    from: Position,
+    limits: Limits,
+) -> Rendered {
+    let mut sink = Sink { out: Rendered::default(), chars: 0, lines: 0, limits };
+    let drop_returns = match (old.lines, new.lines) {
+        (0, _) => new.drop_returns,
+        (_, 0) => old.drop_returns,
+        _ => old.drop_returns && new.drop_returns,
+    };
+    let (mut total, mut shown) = (0u32, 0u32);
+    for (at, hunk) in hunks.iter().enumerate().skip(from.hunk) {
+        let skip = if at == from.hunk { from.line } else { 0 };
+        let lines = body_lines(hunk);
+        total = total.saturating_add(lines.saturating_sub(u32::try_from(skip).unwrap_or(u32::MAX)));
+        if sink.out.next.is_some() {
+            continue;
+        }
+        let done = one_hunk(&mut sink, old, new, hunk, skip, drop_returns);
+        shown = shown.saturating_add(u32::try_from(done).unwrap_or(u32::MAX));
+        if skip + done < lines as usize {
+            sink.out.next = Some(Position { hunk: at, line: skip + done });
+        }
+    }
+    sink.out.left = total.saturating_sub(shown);
+    sink.out
+}
+
+/// Writes one hunk without its first `skip` lines; returns how many lines were written.
+fn one_hunk(sink: &mut Sink, old: &mut Side<'_>, new: &mut Side<'_>, hunk: &Hunk, skip: usize, drop: bool) -> usize {
+    // Masking makes lines shorter, so a little more than what is left is asked for.
+    let left = sink.limits.bytes.min(sink.limits.chars.saturating_mul(4)).saturating_sub(sink.out.text.len());
+    let budget = if skip > 0 { usize::MAX } else { left.saturating_mul(2) };
+    let (old_from, new_from) = (before(hunk.old), before(hunk.new));
+    let (old_open, new_open) = (old.open_line(), new.open_line());
+    let removed = hunk.runs.iter().any(|run| run.old.count > 0);
+    let old_block = if removed { old.block(hunk.old, budget) } else { Block::default() };
+    let new_block = new.block(hunk.new, budget);
+    let (old_lines, new_lines): (Vec<&str>, Vec<&str>) = (split(&old_block.text), split(&new_block.text));
+    let (mut place, mut done) = (0usize, 0usize);
+    let mut head = if skip == 0 { header(hunk) } else { format!("@@ hunk continued from its line {} @@\n", skip + 1) };
+    let mut take = |prefix: char, from_old: bool, number: u32| -> Result<(), Full> {
+        place += 1;
+        if place <= skip {
+            return Ok(());
+        }
+        let (lines, block, base, open) = if from_old {
+            (&old_lines, &old_block, old_from, old_open)
+        } else {
+            (&new_lines, &new_block, new_from, new_open)
+        };
+        let index = (number - base - 1) as usize;
+        let line = lines.get(index).copied().ok_or(Full)?;
+        let line = if drop { line.strip_suffix('\r').unwrap_or(line) } else { line };
+        let cut = line.char_indices().nth(MAX_LINE).map(|(byte, _)| byte);
+        let note = match (cut, block.original.get(&index)) {
+            (None, None) => String::new(),
+            (_, Some(count)) => format!(" … [line shortened: it has {count} characters]"),
+            (Some(_), None) => " … [line shortened]".to_owned(),
+        };
+        sink.line(&head, prefix, &line[..cut.unwrap_or(line.len())], &note, open == Some(number))?;
+        sink.out.shortened += u32::from(!note.is_empty());
+        head.clear();
+        done += 1;
+        Ok(())
+    };
+    let mut at = new_from;
+    let mut all = || -> Result<(), Full> {
+        for run in &hunk.runs {
+            for number in at + 1..=before(run.new) {
+                take(' ', false, number)?;
+            }
+            for number in 1..=run.old.count {
+                take('-', true, before(run.old) + number)?;
+            }
+            for number in 1..=run.new.count {
+                take('+', false, before(run.new) + number)?;
+            }
+            at = before(run.new) + run.new.count;
+        }
+        for number in at + 1..=new_from + hunk.new.count {
+            take(' ', false, number)?;
+        }
+        Ok(())
+    };
+    let _ = all();
+    done
+}
+
+fn split(text: &str) -> Vec<&str> {
+    if text.is_empty() { Vec::new() } else { text.strip_suffix('\n').unwrap_or(text).split('\n').collect() }
+}

@@ -1,0 +1,227 @@
+//! From a scope to the commits it means. Main type: [`Range`].
+
+use crate::domain::id::CommitId;
+use crate::domain::place::WorkspaceAt;
+use crate::domain::request::{PatchSource, Scope};
+use crate::sys::repo::{Repo, object_id, raw_id};
+
+use super::{GitError, target};
+
+/// What is compared with what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Range {
+    /// What the change is compared with, as it was asked for or found.
+    pub target: String,
+    /// What is reviewed, as people call it.
+    pub head_name: String,
+    /// The tip of the target; the first parent for one commit, `HEAD` for what is not committed, A for `A..B`.
+    pub base: Option<CommitId>,
+    /// The head; `None` where it is not a commit.
+    pub head: Option<CommitId>,
+    /// The commit whose tree is the old side; `None` where that is empty. For `A..B` it is A, whatever the histories.
+    pub merge_base: Option<CommitId>,
+    /// Where old contents are read from.
+    pub old_at: WorkspaceAt,
+    /// Where new contents are read from.
+    pub new_at: WorkspaceAt,
+    /// Where the project's settings, attributes and guidelines come from; `None` where nothing may be trusted.
+    pub settings_at: Option<CommitId>,
+    /// Which commits the change consists of.
+    pub commits: CommitRange,
+    /// What was decided without being asked, for stderr.
+    pub notices: Vec<String>,
+}
+
+/// The commits of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommitRange {
+    /// None: it is not committed.
+    None,
+    /// One.
+    One(CommitId),
+    /// What the second has that the first has not.
+    Between(CommitId, CommitId),
+}
+
+/// Finds the commits that a scope means.
+///
+/// Without a target the branch's upstream is taken where it has another name than the branch (then it is what the branch was made
+/// from), else the remote's default branch, else `main` or `master` of the remote or of this clone; a notice says which.
+/// A commit is compared with its first parent, a root commit with nothing.
+pub fn resolve(repo: &Repo, scope: &Scope) -> Result<Range, GitError> {
+    match scope {
+        Scope::Branch { target, head } => branch(repo, target.as_deref(), head.as_deref()),
+        Scope::Commit(name) => commit(repo, name),
+        Scope::Range { from, to, from_merge_base } => range(repo, from, to, *from_merge_base),
+        Scope::Staged => uncommitted(repo, WorkspaceAt::Index),
+        Scope::Uncommitted => uncommitted(repo, WorkspaceAt::Worktree),
+        Scope::Patch(source) => Ok(of_patch(source)),
+    }
+}
+
+fn branch(repo: &Repo, target: Option<&str>, head: Option<&str>) -> Result<Range, GitError> {
+    let head_spec = head.unwrap_or("HEAD");
+    let head_id = repo.commit(head_spec)?;
+    let head_name = target::name_of_head(repo, head_spec);
+    let mut notices = Vec::new();
+    let target = match target {
+        Some(target) => target.to_owned(),
+        None => {
+            let found = target::default_target(repo, &head_name)?;
+            notices.push(format!("no --target given: using {} ({})", found.name, found.why));
+            found.name
+        }
+    };
+    let base = repo.commit(&target)?;
+    let merge_base = merge_base(repo, (&target, base), (&head_name, head_id), &mut notices)?;
+    Ok(Range {
+        target,
+        head_name,
+        base: Some(base),
+        head: Some(head_id),
+        merge_base: Some(merge_base),
+        old_at: WorkspaceAt::Revision(merge_base),
+        new_at: WorkspaceAt::Revision(head_id),
+        settings_at: Some(base),
+        commits: CommitRange::Between(base, head_id),
+        notices,
+    })
+}
+
+fn merge_base(
+    repo: &Repo,
+    (target, base): (&str, CommitId),
+    (head_name, head): (&str, CommitId),
+    notices: &mut Vec<String>,
+) -> Result<CommitId, GitError> {
+    let (target_name, head_name) = (target.to_owned(), head_name.to_owned());
+    let found = match repo.raw().merge_bases(raw_id(base.0), raw_id(head.0)) {
+        Ok(found) => found.iter().copied().collect::<Vec<_>>(),
+        Err(error) if error.code() == git2::ErrorCode::NotFound => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    let time = |id: &git2::Oid| repo.raw().find_commit(*id).map_or(i64::MIN, |commit| commit.time().seconds());
+    // Git takes the youngest of several; of equally young ones the first it finds.
+    let mut best: Option<(git2::Oid, i64)> = None;
+    for id in &found {
+        let seconds = time(id);
+        if best.is_none_or(|(_, youngest)| seconds > youngest) {
+            best = Some((*id, seconds));
+        }
+    }
+    match best {
+        Some((id, _)) => {
+            let id = CommitId(object_id(id));
+            if found.len() > 1 {
+                let (count, short) = (found.len(), id.short());
+                notices.push(format!(
+                    "{target_name} and {head_name} were merged criss-cross and have {count} merge bases; using {short}"
+                ));
+            }
+            Ok(id)
+        }
+        None if repo.is_shallow() => Err(GitError::Shallow { target: target_name, head: head_name }),
+        None => Err(GitError::Unrelated { target: target_name, head: head_name }),
+    }
+}
+
+fn commit(repo: &Repo, name: &str) -> Result<Range, GitError> {
+    let id = repo.commit(name)?;
+    let found = repo.raw().find_commit(raw_id(id.0)).map_err(|error| repo.object_error(&error, id.0))?;
+    let parent = found.parent_id(0).ok().map(|parent| CommitId(object_id(parent)));
+    let mut notices = Vec::new();
+    if found.parent_count() > 1 {
+        let count = found.parent_count();
+        notices.push(format!("{} is a merge of {count} parents: compared with the first one", id.short()));
+    }
+    if let Some(parent) = parent {
+        // A shallow clone names parents that it has not got.
+        repo.tree_of(parent)?;
+    } else {
+        let why = if repo.is_shallow() {
+            "the shallow clone ends here (`git fetch --unshallow` brings the rest)"
+        } else {
+            "it has no parent"
+        };
+        notices.push(format!("{} is compared with nothing: {why}", id.short()));
+    }
+    let head_name = target::name_of_head(repo, "HEAD");
+    let settings_at = match target::default_target(repo, &head_name) {
+        Ok(found) => repo.commit(&found.name).ok().or(parent),
+        Err(_) => parent,
+    };
+    Ok(Range {
+        target: parent.map_or_else(|| "(nothing)".to_owned(), |_| format!("{name}^")),
+        head_name: name.to_owned(),
+        base: parent,
+        head: Some(id),
+        merge_base: parent,
+        old_at: parent.map_or(WorkspaceAt::Empty, WorkspaceAt::Revision),
+        new_at: WorkspaceAt::Revision(id),
+        settings_at,
+        commits: CommitRange::One(id),
+        notices,
+    })
+}
+
+fn range(repo: &Repo, from: &str, to: &str, from_merge_base: bool) -> Result<Range, GitError> {
+    let or_head = |name: &str| if name.is_empty() { "HEAD".to_owned() } else { name.to_owned() };
+    let (from, to) = (or_head(from), or_head(to));
+    let (base, head) = (repo.commit(&from)?, repo.commit(&to)?);
+    let mut notices = Vec::new();
+    let old = if from_merge_base { merge_base(repo, (&from, base), (&to, head), &mut notices)? } else { base };
+    Ok(Range {
+        target: from,
+        head_name: to,
+        base: Some(base),
+        head: Some(head),
+        merge_base: Some(old),
+        old_at: WorkspaceAt::Revision(old),
+        new_at: WorkspaceAt::Revision(head),
+        settings_at: Some(base),
+        commits: CommitRange::Between(base, head),
+        notices,
+    })
+}
+
+fn uncommitted(repo: &Repo, new_at: WorkspaceAt) -> Result<Range, GitError> {
+    let staged = new_at == WorkspaceAt::Index;
+    if repo.workdir().is_none() {
+        return Err(GitError::Bare { what: if staged { "index" } else { "files on the disk" } });
+    }
+    let base = if repo.is_unborn() { None } else { Some(repo.commit("HEAD")?) };
+    let mut notices = Vec::new();
+    if base.is_none() {
+        notices.push("there is no commit yet: compared with nothing".to_owned());
+    }
+    Ok(Range {
+        target: "HEAD".to_owned(),
+        head_name: if staged { "index" } else { "worktree" }.to_owned(),
+        base,
+        head: None,
+        merge_base: base,
+        old_at: base.map_or(WorkspaceAt::Empty, WorkspaceAt::Revision),
+        new_at,
+        settings_at: base,
+        commits: CommitRange::None,
+        notices,
+    })
+}
+
+fn of_patch(source: &PatchSource) -> Range {
+    Range {
+        target: "(patch)".to_owned(),
+        head_name: match source {
+            PatchSource::Stdin => "-".to_owned(),
+            PatchSource::File(path) => path.display().to_string(),
+        },
+        base: None,
+        head: None,
+        merge_base: None,
+        old_at: WorkspaceAt::PatchOnly,
+        new_at: WorkspaceAt::PatchOnly,
+        settings_at: None,
+        commits: CommitRange::None,
+        notices: Vec::new(),
+    }
+}
