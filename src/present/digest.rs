@@ -80,8 +80,16 @@ fn looked_at(review: &Review) -> usize {
     review.coverage.files.iter().filter(|file| file.state != CoverageState::Skipped).count()
 }
 
-/// Who reviewed, and what it took: `the built-in rules (no model), 0.8 s`.
-pub(super) fn reviewer(provenance: &Provenance) -> String {
+/// Who reviewed, and what it took: `reviewed by the built-in rules (no model), 0.8 s`.
+pub(super) fn reviewer(review: &Review) -> String {
+    let verb = match review.outcome {
+        Outcome::Complete | Outcome::Incomplete => "reviewed by",
+        Outcome::Failed => "tried with",
+    };
+    format!("{verb} {}", engine(&review.provenance))
+}
+
+fn engine(provenance: &Provenance) -> String {
     let mut parts = vec![match provenance.engine {
         Engine::Rules => "the built-in rules (no model)".to_owned(),
         Engine::Model => match (&provenance.provider, &provenance.model) {

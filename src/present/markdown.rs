@@ -46,8 +46,8 @@ fn head(out: &mut String, review: &Review) {
     let change = &review.change;
     let _ = write!(out, "# Code review\n\n**{}**\n\n", digest::verdict(review));
     let size = digest::size(change).join(", ");
-    let _ = writeln!(out, "{}: {} ({size}).  ", inline(&change.repository), code(&digest::names(change)));
-    let _ = write!(out, "Reviewed by {}.\n\n", inline(&digest::reviewer(&review.provenance)));
+    let (repository, names) = (inline(&change.repository), code(&digest::names(change)));
+    let _ = write!(out, "{repository}: {names} ({size}), {}.\n\n", inline(&digest::reviewer(review)));
     match review.outcome {
         Outcome::Complete => {}
         Outcome::Incomplete => out.push_str("> ⚠️ **Incomplete**: some of the change was not looked at.\n"),

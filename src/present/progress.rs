@@ -202,11 +202,8 @@ impl Bar {
         }
         self.counting = counting;
         // No colours: whether they are wanted is known above, and the bar reads well without.
-        let template = if counting {
-            "{spinner} {msg} {wide_bar} {pos}/{len} {elapsed}"
-        } else {
-            "{spinner} {msg} {elapsed}"
-        };
+        let template =
+            if counting { "{spinner} {msg} {wide_bar} {pos}/{len} {elapsed}" } else { "{spinner} {msg} {elapsed}" };
         if let Ok(style) = ProgressStyle::with_template(template) {
             self.bar.set_style(style.progress_chars("━╸ "));
         }

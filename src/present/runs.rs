@@ -2,7 +2,6 @@
 
 use textwrap::core::display_width;
 
-use super::digest;
 use crate::domain::finding::Severity;
 use crate::domain::review::Outcome;
 use crate::domain::run::{KeptRun, RunRecord};
@@ -76,11 +75,6 @@ fn short(id: &str) -> String {
 /// `2026-11-20 18:56` of an RFC 3339 time.
 fn minute(time: &str) -> String {
     strip_line(&time.replace('T', " ")).chars().take(16).collect()
-}
-
-/// `3 runs`, for what was pruned.
-pub fn counted(runs: usize) -> String {
-    digest::counted(runs, "run")
 }
 
 #[cfg(test)]

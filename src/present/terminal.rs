@@ -44,7 +44,7 @@ fn head(page: &mut Page<'_>, review: &Review) {
     let change = &review.change;
     page.wrapped("", "  ", &format!("{}  {}", change.repository, digest::names(change)), BOLD);
     page.parts(0, &digest::size(change), Style::new());
-    page.wrapped("", "  ", &format!("reviewed by {}", digest::reviewer(&review.provenance)), DIM);
+    page.wrapped("", "  ", &digest::reviewer(review), DIM);
 }
 
 fn outcome_style(outcome: Outcome) -> Style {
@@ -127,6 +127,8 @@ fn receipt(page: &mut Page<'_>, review: &Review) {
 mod tests {
     use super::*;
     use crate::present::{Links, json};
+    use proptest::prelude::*;
+    use proptest::{collection, sample};
 
     const HOSTILE: &[u8] = include_bytes!("../../fixtures/documents/hostile.json");
     const TYPICAL: &[u8] = include_bytes!("../../fixtures/documents/typical.json");
@@ -185,6 +187,64 @@ mod tests {
                     let columns = textwrap::core::display_width(line);
                     assert!(columns <= width, "{columns} > {width}: {line:?}");
                 }
+            }
+        }
+    }
+
+    fn any_text() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            any::<char>().prop_map(String::from),
+            sample::select(vec![
+                "\x1b[31m",
+                "\u{9b}",
+                "\x1b]8;;",
+                "\n",
+                "\r\n",
+                "\t",
+                " ",
+                "::error::",
+                "##[",
+                "```",
+                "~~~",
+                "- ",
+                "12. ",
+                "# ",
+                "漢字",
+                "🙂",
+                "e\u{301}",
+                "averyveryverylongwordwithoutanyspaceinit",
+                "word ",
+                "\u{202e}",
+            ])
+            .prop_map(str::to_owned),
+        ];
+        collection::vec(piece, 0..30).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_the_page(
+            title in any_text(), body in any_text(), quote in any_text(), replacement in any_text(), width in 0_usize..130
+        ) {
+            let mut review = json::parse(TYPICAL).unwrap();
+            for finding in &mut review.findings {
+                finding.title.clone_from(&title);
+                finding.body.clone_from(&body);
+                finding.origin.name.clone_from(&title);
+                finding.anchors[0].quote.clone_from(&quote);
+                if let Some(suggestion) = &mut finding.suggestion {
+                    suggestion.replacement.clone_from(&replacement);
+                }
+            }
+            review.summary.clone_from(&body);
+            review.reasons = vec![title.clone()];
+            review.coverage.notes = vec![title];
+            let options = RenderOptions { width, ..RenderOptions::default() };
+            let text = String::from_utf8(render(&review, &options)).unwrap();
+            for line in text.lines() {
+                prop_assert!(textwrap::core::display_width(line) <= width.max(crate::present::MIN_WIDTH), "{line:?}");
+                prop_assert!(!line.chars().any(|c| c.is_control() || crate::domain::text::is_invisible(c)), "{line:?}");
+                prop_assert!(!line.trim_start().starts_with("::") && !line.contains("##["), "{line:?}");
             }
         }
     }

@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use proptest::prelude::*;
+
 use review_runner::domain::review::Review;
 use review_runner::present::{PRESENTERS, RenderOptions, json, presenter};
 
@@ -84,6 +86,28 @@ fn no_terminal_line_is_wider_than_eighty_columns() {
         for line in render("terminal", &json::parse(&bytes).unwrap()).lines() {
             let columns = textwrap::core::display_width(line);
             assert!(columns <= 80, "{name}: {columns} columns: {line}");
+        }
+    }
+}
+
+proptest! {
+    /// Documents come from files that anybody may have edited.
+    #[test]
+    fn a_damaged_document_is_refused_or_read_never_a_panic(
+        at in 0_usize..20_000,
+        bytes in proptest::collection::vec(proptest::sample::select(b"0\"19-{}[],:\\./anul \xff".to_vec()), 0..6),
+        removed in 0_usize..12,
+    ) {
+        let mut document = documents().remove("typical").unwrap();
+        let at = at % document.len();
+        let end = (at + removed).min(document.len());
+        document.splice(at..end, bytes);
+        if let Ok(review) = json::parse(&document) {
+            let once = render("json", &review);
+            prop_assert_eq!(&render("json", &json::parse(once.as_bytes()).unwrap()), &once);
+            for presenter in PRESENTERS {
+                prop_assert!(!render(presenter.name, &review).is_empty());
+            }
         }
     }
 }
