@@ -58,6 +58,9 @@ pub enum RuleError {
         /// The key.
         key: String,
     },
+    /// A setting switches off something that is not there.
+    #[error("rules.off names {0:?}, which is neither a rule (such as rust/{1}) nor a pack; correct the name in the settings")]
+    NoSuchRule(String, &'static str),
     /// Two rules have one name.
     #[error("rule {0} is defined twice; rename one")]
     Twice(String),
@@ -112,6 +115,7 @@ pub(super) struct Pack {
 pub struct Packs {
     packs: Vec<Pack>,
     hash: String,
+    off: Vec<String>,
 }
 
 impl Packs {
@@ -137,7 +141,24 @@ impl Packs {
         for byte in hasher.finalize() {
             let _ = write!(hash, "{byte:02x}");
         }
-        Ok(Self { packs, hash })
+        Ok(Self { packs, hash, off: Vec::new() })
+    }
+
+    /// The same rules but for those that `off` names: rules (`rust/a-rule`) or whole packs (`rust`).
+    pub fn without(mut self, off: &[String]) -> Result<Self, RuleError> {
+        let unknown = off.iter().find(|name| !self.rules().any(|rule| names(name, &rule.name)));
+        match unknown {
+            Some(name) => Err(RuleError::NoSuchRule(name.clone(), "guard-across-await")),
+            None => {
+                self.off = off.to_vec();
+                Ok(self)
+            }
+        }
+    }
+
+    /// Whether a rule was switched off.
+    pub(super) fn is_off(&self, rule: &str) -> bool {
+        self.off.iter().any(|name| names(name, rule))
     }
 
     /// Changes whenever a rule does: 64 hexadecimal digits.
@@ -159,6 +180,11 @@ impl Packs {
     pub(super) fn pack(&self, index: usize) -> Option<&Pack> {
         self.packs.get(index)
     }
+}
+
+/// Whether `name` is that of the rule or of its pack.
+fn names(name: &str, rule: &str) -> bool {
+    rule == name || rule.split_once('/').is_some_and(|(pack, _)| pack == name)
 }
 
 impl Pack {
@@ -223,6 +249,15 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_rule_or_a_pack_can_be_switched_off() {
+        let packs = Packs::built_in().unwrap().without(&["general".to_owned()]).unwrap();
+        assert!(packs.is_off("general/secret-added"));
+        assert!(!packs.is_off("rust/a"));
+        let unknown = Packs::built_in().unwrap().without(&["general/no-such-rule".to_owned()]);
+        assert!(matches!(unknown, Err(RuleError::NoSuchRule(..))));
     }
 
     #[test]

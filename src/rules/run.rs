@@ -279,7 +279,7 @@ fn rule_info(input: &RulesInput<'_>, rule: RuleRef) -> Option<RuleInfo> {
 
 fn claim(input: &RulesInput<'_>, found: HeadHit, side: Side) -> Option<Claim> {
     let file = input.change.files.get(found.file)?;
-    let info = rule_info(input, found.rule)?;
+    let info = rule_info(input, found.rule).filter(|info| !input.packs.is_off(&info.name))?;
     let path = file.path_at(side);
     let text = if side == Side::Old { input.old.read(path) } else { input.new.read(path) }.ok()?;
     let all = found.hit.lines;
