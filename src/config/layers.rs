@@ -19,7 +19,7 @@ const DEFAULTS: &str = include_str!("defaults.toml");
 const MAX_ENTRIES: usize = 1_000;
 
 /// What the variables that count begin with.
-const PREFIX: &str = "REVIEW_";
+pub(super) const PREFIX: &str = "REVIEW_";
 
 /// Everything that settings are resolved from.
 #[derive(Debug, Clone, Default)]
