@@ -9,7 +9,7 @@ use crate::domain::claim::{Claim, ClaimedPlace};
 use crate::domain::finding::{Anchor, AnchorMatch, Fingerprint, OriginKind, Suggestion};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
-use crate::domain::text::{FileText, unmarked};
+use crate::domain::text::{FileText, mask, unmarked};
 use crate::workspace::Workspace;
 
 use super::identity::{context_around, fingerprint};
@@ -275,19 +275,19 @@ fn try_suggestion(
     main: &Settled,
     grammar: &dyn Grammar,
 ) -> Result<Suggestion, (String, SuggestionFault)> {
-    let wanted = if main.stripped { unmarked(wanted) } else { wanted.into() };
+    // A replacement is text that enters, as a file is: a secret in it is masked, and then it cannot be written anywhere.
+    let wanted = mask(&if main.stripped { unmarked(wanted) } else { wanted.into() }).text;
     let anchor = &main.anchor;
     let proven = match (&main.text, anchor.lines) {
         (Some(_), Some(_)) if anchor.side == Side::Old => Err(SuggestionFault::OldSide),
         (Some(text), Some(lines)) => {
-            let indented =
-                if main.reindented { reindented(text, lines, quote, &wanted) } else { Some(wanted.to_string()) };
+            let indented = if main.reindented { reindented(text, lines, quote, &wanted) } else { Some(wanted.clone()) };
             let errors = |text: &str| grammar.error_nodes(&anchor.path, text);
             indented.ok_or(SuggestionFault::Reindented).and_then(|new| prove(text, &anchor.path, lines, &new, errors))
         }
         _ => Err(SuggestionFault::WholeFile),
     };
-    proven.map_err(|fault| (wanted.into_owned(), fault))
+    proven.map_err(|fault| (wanted, fault))
 }
 
 #[cfg(test)]
