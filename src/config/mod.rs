@@ -22,7 +22,7 @@ pub mod trust;
 pub use document::Document;
 pub use duration::{InvalidDuration, parse_duration};
 pub use error::{ConfigError, Origin};
-pub use keys::{KEYS, Key};
+pub use keys::{KEYS, Key, Shape};
 pub use layers::{Flags, Resolved, Sources, Value, resolve};
 pub use outside::{environment, user_document, user_file};
 pub use settings::{Colour, Settings};
