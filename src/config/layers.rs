@@ -19,7 +19,7 @@ const DEFAULTS: &str = include_str!("defaults.toml");
 const MAX_ENTRIES: usize = 1_000;
 
 /// What the variables that count begin with.
-const PREFIX: &str = "REVIEW_";
+pub(super) const PREFIX: &str = "REVIEW_";
 
 /// Everything that settings are resolved from.
 #[derive(Debug, Clone, Default)]
@@ -218,27 +218,21 @@ fn check_length(said: &Said) -> Result<(), ConfigError> {
 }
 
 /// Refuses a budget of the repository's that is above what the user's own layers come to.
-fn check_budgets(said: &[Said]) -> Result<(), ConfigError> {
-    let users = settle(said.iter().filter(|said| !said.is_repository()))?;
-    for said in said.iter().filter(|said| said.is_repository()) {
+fn check_budgets(all: &[Said]) -> Result<(), ConfigError> {
+    let users = settle(all.iter().filter(|said| !said.is_repository()))?;
+    for said in all.iter().filter(|said| said.is_repository()) {
         if repository_may(said.key.name) != Some(Permission::Lower) {
             continue;
         }
         let wanted = settle(std::iter::once(said))?;
         if wanted.exceeds(&users, said.key.name) {
-            let limit = users_word(said.key.name, &users);
+            let own = all.iter().rfind(|own| own.key == said.key && !own.is_repository());
+            let limit = own.map(|own| own.value.to_string()).unwrap_or_default();
             let (origin, value) = (said.origin.clone(), super::error::shown(&said.value.to_string()));
             return Err(ConfigError::AboveUsers { origin, key: said.key.name, value, limit });
         }
     }
     Ok(())
-}
-
-fn users_word(key: &str, users: &Settings) -> String {
-    match key {
-        "timeout" => format!("{} seconds", users.timeout.as_secs()),
-        _ => users.max_commits.to_string(),
-    }
 }
 
 /// What counts of all that was said about one setting; see the module.

@@ -15,14 +15,14 @@ mod duration;
 mod error;
 mod keys;
 mod layers;
+mod outside;
 mod settings;
 pub mod trust;
-mod user_file;
 
 pub use document::Document;
 pub use duration::{InvalidDuration, parse_duration};
 pub use error::{ConfigError, Origin};
-pub use keys::{KEYS, Key};
+pub use keys::{KEYS, Key, Shape};
 pub use layers::{Flags, Resolved, Sources, Value, resolve};
+pub use outside::{environment, user_document, user_file};
 pub use settings::{Colour, Settings};
-pub use user_file::{user_document, user_file};

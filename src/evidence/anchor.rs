@@ -9,11 +9,12 @@ use crate::domain::claim::{Claim, ClaimedPlace};
 use crate::domain::finding::{Anchor, AnchorMatch, Fingerprint, OriginKind, Suggestion};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
-use crate::domain::text::{FileText, unmarked};
+use crate::domain::text::{FileText, mask, unmarked};
 use crate::workspace::Workspace;
 
 use super::identity::{context_around, fingerprint};
 use super::locate::{Located, stand};
+use super::reindent::reindented;
 use super::rejection::{Rejection, near_lines};
 use super::suggestion::{SuggestionFault, prove};
 use super::touched::Touched;
@@ -87,9 +88,10 @@ pub fn anchor_with(
     let related = settle_related(claim, &trees, &main, &mut notes)?;
 
     let main_anchor = main.anchor.clone();
+    let quote = claim.place.quote.as_deref().unwrap_or_default();
     let named = name(claim, &main, grammar);
     let (suggestion, prose_suggestion) =
-        match claim.replacement.as_deref().map(|wanted| try_suggestion(wanted, &main, grammar)) {
+        match claim.replacement.as_deref().map(|wanted| try_suggestion(wanted, quote, &main, grammar)) {
             None => (None, None),
             Some(Ok(proven)) => (Some(proven), None),
             Some(Err((_, SuggestionFault::ChangesNothing))) => {
@@ -177,13 +179,13 @@ impl<'a> Trees<'a> {
         };
         let text = self.tree(side).read(path)?;
         let standing = stand(&text, quote, place.lines);
-        let changed = file.map(|file| Touched::of(file, side));
-        let touches = |lines: LineRange| changed.as_ref().is_some_and(|changed| changed.touches(lines));
         let (lines, matched) = match standing.located {
             Located::Exact(lines) => (lines, AnchorMatch::Exact),
             Located::Moved(lines) => (lines, AnchorMatch::Moved),
             Located::Ambiguous(places) => {
-                let only = only_one(places.iter().copied().filter(|lines| touches(*lines)));
+                let changed = file.map(|file| Touched::of(file, side));
+                let touching = |lines: &LineRange| changed.as_ref().is_some_and(|changed| changed.touches(*lines));
+                let only = only_one(places.iter().copied().filter(touching));
                 let Some(lines) = only else { return Err(Rejection::Ambiguous { path: path.clone(), places }) };
                 (lines, if place.lines.is_none() { AnchorMatch::Exact } else { AnchorMatch::Moved })
             }
@@ -199,7 +201,8 @@ impl<'a> Trees<'a> {
         let masked = text.is_masked(lines);
         let anchor = Anchor { path: path.clone(), side, lines: Some(lines), quote: shown.join("\n"), matched, masked };
         let (reindented, stripped) = (standing.reindented, standing.stripped);
-        Ok(Settled { anchor, touches: touches(lines), reindented, stripped, text: Some(text) })
+        let touches = file.is_some_and(|file| file.touches(side, lines));
+        Ok(Settled { anchor, touches, reindented, stripped, text: Some(text) })
     }
 
     /// Where a quote stands on the side that was not claimed.
@@ -268,20 +271,23 @@ fn name(claim: &Claim, main: &Settled, grammar: &dyn Grammar) -> Fingerprint {
 
 fn try_suggestion(
     wanted: &str,
+    quote: &str,
     main: &Settled,
     grammar: &dyn Grammar,
 ) -> Result<Suggestion, (String, SuggestionFault)> {
-    let wanted = if main.stripped { unmarked(wanted) } else { wanted.into() };
+    // A replacement is text that enters, as a file is: a secret in it is masked, and then it cannot be written anywhere.
+    let wanted = mask(&if main.stripped { unmarked(wanted) } else { wanted.into() }).text;
     let anchor = &main.anchor;
     let proven = match (&main.text, anchor.lines) {
         (Some(_), Some(_)) if anchor.side == Side::Old => Err(SuggestionFault::OldSide),
-        (Some(_), Some(_)) if main.reindented => Err(SuggestionFault::Reindented),
         (Some(text), Some(lines)) => {
-            prove(text, &anchor.path, lines, &wanted, |text| grammar.error_nodes(&anchor.path, text))
+            let indented = if main.reindented { reindented(text, lines, quote, &wanted) } else { Some(wanted.clone()) };
+            let errors = |text: &str| grammar.error_nodes(&anchor.path, text);
+            indented.ok_or(SuggestionFault::Reindented).and_then(|new| prove(text, &anchor.path, lines, &new, errors))
         }
         _ => Err(SuggestionFault::WholeFile),
     };
-    proven.map_err(|fault| (wanted.into_owned(), fault))
+    proven.map_err(|fault| (wanted, fault))
 }
 
 #[cfg(test)]

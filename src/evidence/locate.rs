@@ -58,21 +58,21 @@ pub(super) fn stand(text: &FileText, quote: &str, claimed: Option<LineRange>) ->
     let Some(literal) = forms.first() else {
         return Standing { located: Located::Empty, reindented: false, stripped: false };
     };
-    let claimed_core = claimed.and_then(|lines| without_blank_ends(text, lines));
+    // The numbers that a quote was copied with are a claim too, where no other is made.
+    let claim_of = |form: &Quote| claimed.or_else(|| place_from(form.first_line.filter(|line| *line > 0)?, form));
     for reindented in [false, true] {
         let standing =
             |located, form: &Quote| Standing { located, reindented, stripped: form.form == QuoteForm::Stripped };
-        if let Some(claimed) = claimed_core {
-            for form in &forms {
-                if let Some(place) = place_as_claimed(text, form, claimed, reindented) {
-                    return standing(Located::Exact(place), form);
-                }
+        for form in &forms {
+            let claimed = claim_of(form).and_then(|lines| without_blank_ends(text, lines));
+            if let Some(place) = claimed.and_then(|claimed| place_as_claimed(text, form, claimed, reindented)) {
+                return standing(Located::Exact(place), form);
             }
         }
         for form in &forms {
             let places = places_of(text, form, reindented);
             if !places.is_empty() {
-                return standing(decide(places, form, claimed), form);
+                return standing(decide(places, form, claim_of(form)), form);
             }
         }
     }
@@ -403,7 +403,8 @@ mod tests {
                     _ => format!("L{number}:{line}"),
                 }
             }).collect();
-            prop_assert_eq!(locate(&file, &marked.join("\n"), None), locate(&file, &plain, None));
+            let told = (form > 1).then(|| claim(start, end));
+            prop_assert_eq!(locate(&file, &marked.join("\n"), None), locate(&file, &plain, told));
         }
 
         #[test]

@@ -8,6 +8,7 @@ mod anchor;
 mod identity;
 mod locate;
 mod nearest;
+mod reindent;
 mod rejection;
 mod suggestion;
 mod touched;

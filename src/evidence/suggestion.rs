@@ -46,9 +46,9 @@ pub enum SuggestionFault {
     /// The file has more syntax errors with it than without it.
     #[error("the file would no longer parse")]
     BreaksSyntax,
-    /// It leaves a single blank line in a file of one line, which no suggestion can say.
-    #[error("a single blank line cannot be written as a replacement here")]
-    OnlyBlank,
+    /// It inserts, or leaves a single blank line, and no line stands next to it that could be replaced along with it.
+    #[error("no line stands next to the place that could be replaced along with it")]
+    NoNeighbour,
 }
 
 /// Tries to replace `lines` of `text` by `replacement`: whole lines, an empty text deletes.
@@ -151,14 +151,16 @@ impl<'a> Edit<'a> {
         let (mut first, mut last) = (self.start, self.start.saturating_add(count).saturating_sub(1));
         let mut lines: Vec<&str> = self.new.to_vec();
         if self.old.is_empty() || lines == [""] {
-            if let Some(previous) = self.start.checked_sub(1).and_then(|number| text.line(number)) {
+            // A neighbour with a secret in it would be overwritten by its mask.
+            let neighbour = |number: u32| text.line(number).filter(|_| !text.is_masked(LineRange::line(number)));
+            if let Some(previous) = self.start.checked_sub(1).and_then(neighbour) {
                 first -= 1;
                 lines.insert(0, previous);
-            } else if let Some(next) = text.line(last.saturating_add(1)) {
+            } else if let Some(next) = neighbour(last.saturating_add(1)) {
                 last += 1;
                 lines.push(next);
             } else {
-                return Err(SuggestionFault::OnlyBlank);
+                return Err(SuggestionFault::NoNeighbour);
             }
         }
         let lines_replaced = LineRange::new(first, last).map_err(|_| SuggestionFault::NoSuchLines)?;
@@ -284,7 +286,7 @@ mod tests {
     fn a_single_blank_line_is_not_a_deletion() {
         let got = try_it(FILE, range(3, 3), "\n").unwrap();
         assert_eq!(apply(FILE, &got), "fn main() {\n    let a = 1;\n\n    print(a, b);\n}\n");
-        assert_eq!(try_it("x();", range(1, 1), "\n"), Err(SuggestionFault::OnlyBlank));
+        assert_eq!(try_it("x();", range(1, 1), "\n"), Err(SuggestionFault::NoNeighbour));
     }
 
     #[test]
@@ -365,7 +367,7 @@ mod tests {
                     prop_assert_eq!(count('\r'), if file.contains('\r') { count('\n') } else { 0 });
                 }
                 Err(SuggestionFault::ChangesNothing) => prop_assert_eq!(spliced, lines),
-                Err(SuggestionFault::OnlyBlank) => prop_assert!(spliced.iter().all(String::is_empty)),
+                Err(SuggestionFault::NoNeighbour) => prop_assert!(spliced.iter().all(String::is_empty)),
                 Err(other) => prop_assert!(false, "{other:?}"),
             }
         }

@@ -164,7 +164,7 @@ fn a_repository_may_lower_a_budget_and_not_raise_it() {
     assert_eq!((lowered.timeout, lowered.max_commits), (Duration::from_mins(5), 20));
     assert_eq!(
         told(&repository("timeout = '21m'")),
-        ".review.toml:1: a repository may not raise timeout to \"21m\" above your own 1200 seconds; lower it there, or raise your own"
+        ".review.toml:1: a repository may not raise timeout to \"21m\" above your own 20m; lower it there, or raise your own"
     );
     assert!(told(&repository("max_commits = 201")).contains("above your own 200"));
     let mut generous = repository("timeout = '21m'");

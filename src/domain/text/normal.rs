@@ -26,27 +26,30 @@ pub enum QuoteForm {
 pub struct Quote {
     /// Masked lines in normal form, none of them blank at either end; never empty.
     pub lines: Vec<String>,
-    /// How many blank lines were dropped before the first.
-    pub blank_before: u32,
     /// What was taken away.
     pub form: QuoteForm,
+    /// The number of the first line, where the quote carried numbers.
+    pub first_line: Option<u32>,
 }
 
 /// The readings of a quote in the order in which they are tried; none for a blank quote.
 pub fn quote_forms(quote: &str) -> Vec<Quote> {
     let literal: Vec<&str> = quote.lines().collect();
     let mut forms = Vec::new();
-    add(&mut forms, &literal, QuoteForm::Literal);
+    add(&mut forms, &literal, QuoteForm::Literal, None);
     let inner = unfenced(&literal);
     if inner.len() != literal.len() {
-        add(&mut forms, inner, QuoteForm::Stripped);
+        add(&mut forms, inner, QuoteForm::Stripped, None);
     }
-    let numberless = without_numbers(inner);
-    if let Some(lines) = &numberless {
-        add(&mut forms, lines, QuoteForm::Stripped);
+    let numbered = without_numbers(inner);
+    let first = numbered.as_ref().map(|(first, _)| *first);
+    if let Some((_, lines)) = &numbered {
+        add(&mut forms, lines, QuoteForm::Stripped, first);
     }
-    for lines in without_diff_marks(numberless.as_deref().unwrap_or(inner)) {
-        add(&mut forms, &lines, QuoteForm::Stripped);
+    let inner = numbered.as_ref().map_or(inner, |(_, lines)| lines);
+    for lines in without_diff_marks(inner) {
+        // Numbers count lines of the diff where lines of one side were left out.
+        add(&mut forms, &lines, QuoteForm::Stripped, first.filter(|_| lines.len() == inner.len()));
     }
     forms
 }
@@ -80,7 +83,7 @@ pub fn is_telling(line: &str) -> bool {
     telling.map(|word| word.chars().count()).sum::<usize>() >= 4
 }
 
-fn add(forms: &mut Vec<Quote>, lines: &[&str], form: QuoteForm) {
+fn add(forms: &mut Vec<Quote>, lines: &[&str], form: QuoteForm, first_line: Option<u32>) {
     let joined = lines.join("\n");
     let masked = mask(&joined);
     let mut normal: Vec<String> = masked.text.lines().map(|line| normal_line(line).to_owned()).collect();
@@ -91,7 +94,9 @@ fn add(forms: &mut Vec<Quote>, lines: &[&str], form: QuoteForm) {
     }
     let known = forms.iter().any(|known| known.lines == normal);
     if !normal.is_empty() && !known {
-        forms.push(Quote { lines: normal, blank_before: u32::try_from(blank_before).unwrap_or(u32::MAX), form });
+        let blank_before = u32::try_from(blank_before).unwrap_or(u32::MAX);
+        let first_line = first_line.map(|line| line.saturating_add(blank_before));
+        forms.push(Quote { lines: normal, form, first_line });
     }
 }
 
@@ -108,8 +113,9 @@ fn unfenced<'a, 'q>(lines: &'a [&'q str]) -> &'a [&'q str] {
     }
 }
 
-/// The lines without the numbers of a listing, where every line that is not blank has one and they count up by one.
-fn without_numbers<'q>(lines: &[&'q str]) -> Option<Vec<&'q str>> {
+/// The number of the first line and the lines without the numbers of a listing, where every line that is not blank has one and
+/// they count up by one.
+fn without_numbers<'q>(lines: &[&'q str]) -> Option<(u32, Vec<&'q str>)> {
     let mut first = None;
     let mut out = Vec::with_capacity(lines.len());
     for (index, line) in lines.iter().enumerate() {
@@ -118,17 +124,17 @@ fn without_numbers<'q>(lines: &[&'q str]) -> Option<Vec<&'q str>> {
             continue;
         }
         let (number, rest) = numbered(line)?;
-        let counted_from = number.checked_sub(u64::try_from(index).ok()?)?;
+        let counted_from = number.checked_sub(u32::try_from(index).ok()?)?;
         if *first.get_or_insert(counted_from) != counted_from {
             return None;
         }
         out.push(rest);
     }
-    first.map(|_| out)
+    first.map(|first| (first, out))
 }
 
 /// `   123\t…`, `123: …`, `123 | …`, `123→…`, `123-…`, `L12:…`, `123` alone.
-fn numbered(line: &str) -> Option<(u64, &str)> {
+fn numbered(line: &str) -> Option<(u32, &str)> {
     let line = line.trim_start();
     let line = line.strip_prefix('L').unwrap_or(line);
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
@@ -168,7 +174,7 @@ fn without_diff_marks<'q>(lines: &[&'q str]) -> Vec<Vec<&'q str>> {
 pub fn unmarked(replacement: &str) -> Cow<'_, str> {
     let literal: Vec<&str> = replacement.lines().collect();
     let inner = unfenced(&literal);
-    let numberless = without_numbers(inner);
+    let numberless = without_numbers(inner).map(|(_, lines)| lines);
     let inner = numberless.as_deref().unwrap_or(inner);
     let added = without_diff_marks(inner).into_iter().next();
     match (added, inner.len() == literal.len() && numberless.is_none()) {
@@ -206,6 +212,13 @@ mod tests {
             assert_eq!(forms(quote).last().unwrap(), &["a", "  b"], "{quote:?}");
         }
         assert_eq!(forms("7\ta\n8\n9\tb").last().unwrap(), &["a", "", "b"]);
+    }
+
+    #[test]
+    fn a_number_says_where_the_first_line_stands() {
+        let first = |quote: &str| quote_forms(quote).last().unwrap().first_line;
+        assert_eq!((first("7\ta\n8\tb"), first("7\n8\tb"), first("a\nb")), (Some(7), Some(8), None));
+        assert_eq!((first("7: +a\n8: +b"), first("7: -a\n8: +b")), (Some(7), None));
     }
 
     #[test]

@@ -233,7 +233,13 @@ fn a_replacement_is_proven_or_shown_as_prose() {
 
     with.place.quote = Some("write();".to_owned());
     with.replacement = Some("write()?;".to_owned());
-    assert_eq!(check(&with).unwrap().prose_suggestion.unwrap(), ("write()?;".to_owned(), SuggestionFault::Reindented));
+    assert_eq!(check(&with).unwrap().suggestion.unwrap().replacement, "    write()?;");
+    with.place.quote = Some("\twrite();".to_owned());
+    with.replacement = Some("\twrite()?;".to_owned());
+    assert_eq!(
+        check(&with).unwrap().prose_suggestion.unwrap(),
+        ("\twrite()?;".to_owned(), SuggestionFault::Reindented)
+    );
 
     with.place.quote = Some("+    write();".to_owned());
     with.replacement = Some("+    write()?;".to_owned());

@@ -1,4 +1,4 @@
-//! Where the user's settings file is, and reading it.
+//! Where settings are on this machine: the user's file and the environment. Reading the repository's file belongs in `app`.
 
 use std::path::PathBuf;
 
@@ -6,6 +6,7 @@ use etcetera::BaseStrategy as _;
 
 use super::document::Document;
 use super::error::ConfigError;
+use super::layers::PREFIX;
 use crate::sys::files;
 
 /// `$XDG_CONFIG_HOME/review/config.toml`, `~/.config/…` where that is not set (`%APPDATA%` on Windows); `None` without a home.
@@ -19,4 +20,11 @@ pub fn user_document() -> Result<Option<Document>, ConfigError> {
     let Some(path) = user_file() else { return Ok(None) };
     let bytes = files::read_optional(&path)?;
     bytes.map(|bytes| Document::from_bytes(&path.display().to_string(), &bytes)).transpose()
+}
+
+/// The `REVIEW_…` variables of this process. Bytes that are not UTF-8 become U+FFFD, so that a setting refuses them.
+pub fn environment() -> Vec<(String, String)> {
+    let all = std::env::vars_os().map(|(name, value)| (name.to_string_lossy().into_owned(), value));
+    let ours = all.filter(|(name, _)| name.starts_with(PREFIX));
+    ours.map(|(name, value)| (name, value.to_string_lossy().into_owned())).collect()
 }
