@@ -149,10 +149,17 @@ fn reading(repository: &Path, head: &str) -> Result<Vec<Pair>, String> {
     session.extend(SESSION);
     Ok(vec![
         pair("search cold, rare literal / git grep REV", &["search", head, RARE], vec![grep(RARE)]),
-        pair("search cold, regex / git grep -E REV", &["search", head, EITHER], vec![in_repo(&["grep", "-n", "-I", "-E", "-e", EITHER, head])]),
-        pair("search cold, first 50 / git grep | head", &["first", head, COMMON], vec![Program::git_head(repository, &["grep", "-n", "-I", "-F", "-e", COMMON, head], 50)]),
+        pair(
+            "search cold, regex / git grep -E REV",
+            &["search", head, EITHER],
+            vec![in_repo(&["grep", "-n", "-I", "-E", "-e", EITHER, head])],
+        ),
+        pair(
+            "search cold, first 50 / git grep | head",
+            &["first", head, COMMON],
+            vec![Program::git_head(repository, &["grep", "-n", "-I", "-F", "-e", COMMON, head], 50)],
+        ),
         pair("10 searches, one session / 10 git grep", &session, SESSION.iter().map(|word| grep(word)).collect()),
-        pair("2nd search of a session / git grep REV", &["second", head, RARE], vec![grep(RARE)]),
         pair("list files / git ls-tree", &["list", head], vec![in_repo(&["ls-tree", "-r", "--name-only", head])]),
         pair("read lines / git show", &["read", head, file], vec![in_repo(&["show", &format!("{head}:{file}")])]),
     ])

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::error::AppError;
 use super::subject::Surroundings;
 use crate::config::Settings;
 use crate::domain::finding::Severity;
@@ -62,12 +61,10 @@ pub(super) fn deliver(
     outputs: &[Output],
     around: &Surroundings,
     cancel: &Cancel,
-) -> Result<Delivered, AppError> {
+) -> Delivered {
     let mut failures = Vec::new();
     let options = RenderOptions::default();
-    let render = |name: &str| {
-        presenter(name).map(|presenter| (presenter.render)(&review, &options))
-    };
+    let render = |name: &str| presenter(name).map(|presenter| (presenter.render)(&review, &options));
 
     let store = Store::at(&around.state);
     let kept = store.keep_record(&review.record()).and_then(|_| {
@@ -91,5 +88,5 @@ pub(super) fn deliver(
         }
     }
     let interrupted = cancel.check() == Err(Stopped::Interrupted);
-    Ok(Delivered { review, settings, root, failures, interrupted })
+    Delivered { review, settings, root, failures, interrupted }
 }

@@ -45,7 +45,9 @@ pub enum AppError {
         why: String,
     },
     /// A model was named.
-    #[error("no model can be used yet: {0:?} was named; use --no-model (or `model = \"none\"`) to review with the built-in rules")]
+    #[error(
+        "no model can be used yet: {0:?} was named; use --no-model (or `model = \"none\"`) to review with the built-in rules"
+    )]
     Model(String),
     /// A tool's input is not JSON.
     #[error("the tool's input is not JSON: {0}; write it like '{{\"file_path\": \"src/main.rs\"}}'")]

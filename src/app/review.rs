@@ -42,7 +42,8 @@ pub async fn review(
     let Job { request, flags, outputs } = job;
     let subject = {
         let (around, events, cancel) = (around.clone(), Arc::clone(&events), cancel.clone());
-        stage(Stage::Collect, &events.clone(), move || subject::collect(&request, &flags, &around, &cancel, &*events)).await?
+        stage(Stage::Collect, &events.clone(), move || subject::collect(&request, &flags, &around, &cancel, &*events))
+            .await?
     };
     let (settings, root) = (subject.settings.clone(), subject.root.clone());
 
@@ -51,7 +52,8 @@ pub async fn review(
         stage(Stage::Review, &events.clone(), move || engine(run, started, subject, &*events)).await?
     };
 
-    stage(Stage::Deliver, &events, move || deliver::deliver(review, settings, root, &outputs, &around, &cancel)).await
+    stage(Stage::Deliver, &events, move || Ok(deliver::deliver(review, settings, root, &outputs, &around, &cancel)))
+        .await
 }
 
 /// The engine that the settings ask for. The model's loop takes its place here; without a model the rules review.

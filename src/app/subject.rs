@@ -124,7 +124,11 @@ fn collect_patch(
 }
 
 fn options(settings: &Settings) -> Result<CollectOptions, AppError> {
-    Ok(CollectOptions { filter: filter(settings)?, max_commits: settings.max_commits as usize, ..CollectOptions::default() })
+    Ok(CollectOptions {
+        filter: filter(settings)?,
+        max_commits: settings.max_commits as usize,
+        ..CollectOptions::default()
+    })
 }
 
 /// Which paths the settings let through, for the change and for whatever is read.

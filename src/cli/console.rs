@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use crate::config::Colour;
 
 /// What this process was started in.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact about the process, not a state")]
 pub(super) struct Console {
     /// Columns of the terminal; 80 where there is none.
     pub(super) width: usize,
@@ -49,6 +50,7 @@ impl Console {
     }
 
     /// Writes data. A reader that went away (`| head`) is no error.
+    #[expect(clippy::unused_self, reason = "whoever writes must have been given the console")]
     pub(super) fn data(&self, bytes: &[u8]) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
@@ -58,6 +60,7 @@ impl Console {
     }
 
     /// Writes a line for the person. Nothing can be done when even that fails.
+    #[expect(clippy::unused_self, reason = "whoever writes must have been given the console")]
     pub(super) fn say(&self, line: &str) {
         let _ = writeln!(io::stderr().lock(), "{line}");
     }

@@ -90,6 +90,13 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
 #[derive(Debug, Clone, clap::Args)]
 struct Place {
     /// Work in this folder instead of the current one
-    #[arg(short = 'C', long = "directory", visible_alias = "repo-path", value_name = "DIR", default_value = ".", hide_default_value = true)]
+    #[arg(
+        short = 'C',
+        long = "directory",
+        visible_alias = "repo-path",
+        value_name = "DIR",
+        default_value = ".",
+        hide_default_value = true
+    )]
     directory: PathBuf,
 }

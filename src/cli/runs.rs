@@ -44,6 +44,10 @@ pub(super) fn list(_: &ListArgs, console: &Console) -> Result<ExitCode, AppError
 
 pub(super) fn prune(_: &PruneArgs, console: &Console) -> Result<ExitCode, AppError> {
     let removed = app::prune(&Surroundings::of_this_process()?)?;
-    console.say(&format!("review: removed {}", runs::counted(removed)));
+    console.say(&format!("review: removed {}", counted(removed)));
     Ok(ExitCode::SUCCESS)
+}
+
+fn counted(runs: usize) -> String {
+    if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") }
 }

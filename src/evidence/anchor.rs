@@ -13,6 +13,7 @@ use crate::domain::text::{FileText, mask, unmarked};
 use crate::workspace::Workspace;
 
 use super::identity::{context_around, fingerprint};
+use super::languages::Languages;
 use super::locate::{Located, stand};
 use super::reindent::reindented;
 use super::rejection::{Rejection, near_lines};
@@ -60,14 +61,14 @@ impl Grammar for NoGrammar {
     }
 }
 
-/// Checks a claim without any grammar; see [`anchor_with`].
+/// Checks a claim with the grammars at hand; see [`anchor_with`].
 pub fn anchor(
     claim: &Claim,
     change: &ChangeSet,
     new: &dyn Workspace,
     old: &dyn Workspace,
 ) -> Result<Anchored, Rejection> {
-    anchor_with(claim, change, new, old, &NoGrammar)
+    anchor_with(claim, change, new, old, &Languages)
 }
 
 /// Checks every place of a claim against the two trees.

@@ -6,6 +6,7 @@
 
 mod anchor;
 mod identity;
+mod languages;
 mod locate;
 mod nearest;
 mod reindent;
@@ -15,6 +16,7 @@ mod touched;
 
 pub use anchor::{Anchored, Grammar, NoGrammar, anchor, anchor_with};
 pub use identity::{assign_ids, context_around, fingerprint};
+pub use languages::Languages;
 pub use locate::{Located, locate};
 pub use rejection::{NearLine, Rejection};
 pub use suggestion::{SuggestionFault, apply, prove};

@@ -38,17 +38,28 @@ pub struct RulesRun<'a> {
 /// Reviews a change with the rules alone. It never fails: whatever was not looked at is in the receipt and in the outcome.
 pub fn by_rules(run: &RulesRun<'_>) -> Review {
     let (new, old) = (run.new.as_ref(), run.old.as_ref());
-    let report =
-        rules::run(&RulesInput { change: &run.change, new, old, packs: run.packs, cancel: run.cancel, events: run.events });
+    let report = rules::run(&RulesInput {
+        change: &run.change,
+        new,
+        old,
+        packs: run.packs,
+        cancel: run.cancel,
+        events: run.events,
+    });
 
     let mut draft = Draft::new(Arc::clone(&run.change));
+    let mut stopped = report.stopped;
     for claim in &report.claims {
-        draft.report(claim, new, old);
+        let checked = run.cancel.check().and_then(|()| draft.report(claim, new, old));
+        if let Err(why) = checked {
+            stopped = Some(why);
+            break;
+        }
     }
     draft.cover(report.files);
     report.notes.into_iter().for_each(|note| draft.note(note));
 
-    let ending = report.stopped.map_or(Ending::Done, Ending::Stopped);
+    let ending = stopped.map_or(Ending::Done, Ending::Stopped);
     let made = Made {
         run: run.run,
         engine: Engine::Rules,

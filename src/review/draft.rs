@@ -1,16 +1,18 @@
 //! What an engine has so far, and the one place where it becomes a review. Main type: [`Draft`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::claim::Claim;
 use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity, Verification};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
 use crate::domain::review::{
     Coverage, CoverageState, Engine, FileCoverage, Outcome, Provenance, Review, Section, Usage, Withheld,
 };
 use crate::domain::run::RunId;
-use crate::evidence::{self, Anchored};
+use crate::evidence::{self, Anchored, Rejection};
 use crate::sys::cancel::Stopped;
 use crate::workspace::Workspace;
 
@@ -32,7 +34,11 @@ pub struct Draft {
     sections: Vec<Section>,
     files: Vec<FileCoverage>,
     notes: Vec<String>,
+    /// What was reported already: by whom, what, and where.
+    told: HashSet<(String, String, Option<Place>)>,
 }
+
+type Place = (RepoPath, Side, Option<LineRange>);
 
 /// Who made a review and when, for its provenance.
 #[derive(Debug, Clone)]
@@ -57,28 +63,35 @@ impl Draft {
             None => omission.reason.clone(),
         });
         let notes = notes.collect();
-        Self { change, findings: Vec::new(), withheld: Vec::new(), sections: Vec::new(), files: Vec::new(), notes }
+        Self {
+            change,
+            findings: Vec::new(),
+            withheld: Vec::new(),
+            sections: Vec::new(),
+            files: Vec::new(),
+            notes,
+            told: HashSet::new(),
+        }
     }
 
     /// Checks a claim against the trees: it becomes a finding, or it is withheld and counted.
-    pub fn report(&mut self, claim: &Claim, new: &dyn Workspace, old: &dyn Workspace) {
+    pub fn report(&mut self, claim: &Claim, new: &dyn Workspace, old: &dyn Workspace) -> Result<(), Stopped> {
         match evidence::anchor(claim, &self.change, new, old) {
             Ok(anchored) => self.keep(claim, anchored),
+            Err(Rejection::Stopped(stopped)) => return Err(stopped),
             Err(rejection) => {
                 self.withheld.push(Withheld { title: claim.title.clone(), reason: rejection.to_string() });
             }
         }
+        Ok(())
     }
 
     fn keep(&mut self, claim: &Claim, anchored: Anchored) {
-        let same = |finding: &Finding| {
-            finding.origin == claim.origin
-                && finding.title == claim.title
-                && finding.anchors.first() == anchored.anchors.first()
-        };
-        if self.findings.iter().any(same) {
+        let place = anchored.anchors.first().map(|anchor| (anchor.path.clone(), anchor.side, anchor.lines));
+        if !self.told.insert((claim.origin.name.clone(), claim.title.clone(), place)) {
             return;
         }
+        self.notes.extend(anchored.notes.iter().map(|note| format!("{}: {note}", claim.title)));
         let mut body = claim.body.clone();
         if let Some((replacement, fault)) = &anchored.prose_suggestion {
             body.push_str(&format!("\n\nA possible replacement ({fault}):\n\n{}", fenced(replacement)));
@@ -146,7 +159,6 @@ impl Draft {
         review.summary = summary.unwrap_or_else(|| plain_summary(&review));
         review
     }
-
 
     fn seen(&self) -> usize {
         let by_path: BTreeMap<_, _> = self.files.iter().map(|covered| (&covered.path, covered.state)).collect();

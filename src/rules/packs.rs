@@ -59,7 +59,9 @@ pub enum RuleError {
         key: String,
     },
     /// A setting switches off something that is not there.
-    #[error("rules.off names {0:?}, which is neither a rule (such as rust/{1}) nor a pack; correct the name in the settings")]
+    #[error(
+        "rules.off names {0:?}, which is neither a rule (such as rust/{1}) nor a pack; correct the name in the settings"
+    )]
     NoSuchRule(String, &'static str),
     /// Two rules have one name.
     #[error("rule {0} is defined twice; rename one")]
@@ -223,8 +225,7 @@ impl Pack {
         let place = self.grammars.iter().position(|own| *own == grammar)?;
         Some(self.compiled.get(place)?.get_or_init(|| {
             let sources = self.rules.iter().map(|rule| (&rule.source, rule.fix.as_deref()));
-            RuleSet::compile(grammar, sources)
-                .map_err(|source| RuleError::Pack { pack: self.name.to_owned(), source })
+            RuleSet::compile(grammar, sources).map_err(|source| RuleError::Pack { pack: self.name.to_owned(), source })
         }))
     }
 }

@@ -6,6 +6,8 @@
 
 mod grammar;
 mod matching;
+mod symbol;
 
 pub use grammar::{Grammar, Tree, Unparsed, Watch, error_count, parses};
 pub use matching::{Edit, Found, RuleSet, RuleSource, Scan, SyntaxError, documents};
+pub use symbol::enclosing_symbol;

@@ -45,7 +45,7 @@ const OFF: &[(&[&str], &[&str], &str)] = &[
     ),
     (&["go"], &[".Skip"], r"^\s*[a-z]{1,2}\.Skip(?:f|Now)?\("),
     (&["java", "kt"], &["@Disabled", "@Ignore"], r"^\s*@(?:Disabled|Ignore)\b"),
-    (&["cs"], &["Skip", "[Ignore"], r#"^\s*\[(?:(?:Fact|Theory)\(Skip\s*=|Ignore(?:\(|\]))"#),
+    (&["cs"], &["Skip", "[Ignore"], r"^\s*\[(?:(?:Fact|Theory)\(Skip\s*=|Ignore(?:\(|\]))"),
     (&["rb"], &["xit ", "xdescribe ", "xcontext "], r#"^\s*(?:xit|xdescribe|xcontext)\s+["']"#),
 ];
 
@@ -116,7 +116,8 @@ fn is_conditional(subject: &Subject<'_>, line: u32) -> bool {
     above.is_some_and(|above| {
         let above = above.trim();
         let opens = above.starts_with("if ") || above.starts_with("} else") || above.starts_with("switch");
-        (opens && above.ends_with('{')) || (above.starts_with("case ") || above.starts_with("default")) && above.ends_with(':')
+        (opens && above.ends_with('{'))
+            || (above.starts_with("case ") || above.starts_with("default")) && above.ends_with(':')
             || above.starts_with("t.Log")
             || above.ends_with("{ //")
     })

@@ -1,0 +1,102 @@
+//! Our side of each pair: one piece of work through the library, in a process of its own.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use review_runner::domain::event::Silent;
+use review_runner::domain::filter::PathFilter;
+use review_runner::domain::path::RepoPath;
+use review_runner::domain::place::{Side, WorkspaceAt};
+use review_runner::domain::request::Scope;
+use review_runner::git::{self, CollectOptions};
+use review_runner::sys::cancel::Cancel;
+use review_runner::sys::repo::{Repo, RepoPool};
+use review_runner::workspace::{self, Pattern, Query, Workspace};
+
+/// The first word of a process that does our side.
+pub const MARK: &str = "__ours";
+
+type Failed = Box<dyn std::error::Error>;
+
+/// Does the work that the words name, in the repository of the current folder.
+pub fn run(words: &[String]) -> ExitCode {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["collect", base, head] => collect(base, head),
+        ["search", head, pattern] => tree(head).and_then(|tree| search(&*tree, pattern, usize::MAX)),
+        ["first", head, pattern] => tree(head).and_then(|tree| search(&*tree, pattern, 50)),
+        ["session", head, patterns @ ..] => session(head, patterns),
+        ["list", head] => tree(head).and_then(|tree| list(&*tree)),
+        ["read", head, path] => read(head, path),
+        ["disk", pattern] => open(WorkspaceAt::Worktree).and_then(|tree| search(&*tree, pattern, usize::MAX)),
+        _ => Err("unknown work".into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("{words:?}: {why}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+fn collect(base: &str, head: &str) -> Result<(), Failed> {
+    let repo = Repo::open(Path::new("."))?;
+    let scope = Scope::Range { from: base.to_owned(), to: head.to_owned(), from_merge_base: true };
+    let range = git::resolve(&repo, &scope)?;
+    let options = CollectOptions { max_commits: usize::MAX, ..CollectOptions::default() };
+    let change = git::collect(&repo, &range, &options, &Cancel::never(), &Silent)?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{} commits", change.commits.len())?;
+    for file in &change.files {
+        writeln!(out, "{}\t{}\t{}", file.additions, file.deletions, file.path)?;
+        out.write_all(file.patch.text.as_bytes())?;
+    }
+    Ok(())
+}
+
+fn open(at: WorkspaceAt) -> Result<std::sync::Arc<dyn Workspace>, Failed> {
+    let pool = RepoPool::new(Repo::open(Path::new("."))?);
+    Ok(workspace::open(Some(&pool), at, Side::New, &[], PathFilter::all())?)
+}
+
+fn tree(head: &str) -> Result<std::sync::Arc<dyn Workspace>, Failed> {
+    let commit = Repo::open(Path::new("."))?.commit(head)?;
+    open(WorkspaceAt::Revision(commit))
+}
+
+fn list(tree: &dyn Workspace) -> Result<(), Failed> {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    for file in tree.files(&Cancel::never())?.iter() {
+        writeln!(out, "{}", file.path)?;
+    }
+    Ok(out.flush()?)
+}
+
+fn search(tree: &dyn Workspace, pattern: &str, most: usize) -> Result<(), Failed> {
+    let pattern = Pattern::new(pattern)?;
+    let hits = tree.search(&Query { pattern: &pattern, files: None, most }, &Cancel::never())?;
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    for file in &hits.files {
+        for line in &file.lines {
+            writeln!(out, "{}:{line}:{}", file.path, file.text.line(*line).unwrap_or_default())?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+/// As a model searches: fifty hits at most, in one tree.
+fn session(head: &str, patterns: &[&str]) -> Result<(), Failed> {
+    let tree = tree(head)?;
+    patterns.iter().try_for_each(|pattern| search(&*tree, pattern, 50))
+}
+
+fn read(head: &str, path: &str) -> Result<(), Failed> {
+    let text = tree(head)?.read(&RepoPath::parse(path)?)?;
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    for (number, line) in text.all_lines() {
+        writeln!(out, "{number:6}\t{line}")?;
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,66 @@
+//! Names of functions and types around a place. Main function: [`enclosing_symbol`].
+
+use std::time::Duration;
+
+use super::grammar::{Grammar, Tree, Watch};
+use crate::sys::cancel::Cancel;
+
+/// How long the question may take.
+const QUESTION: Duration = Duration::from_secs(2);
+
+/// The kinds of nodes that name what is inside them, over all grammars here.
+const NAMING: &[&str] = &[
+    "class_declaration",
+    "class_definition",
+    "enum_item",
+    "function_declaration",
+    "function_definition",
+    "function_item",
+    "impl_item",
+    "interface_declaration",
+    "method_declaration",
+    "method_definition",
+    "mod_item",
+    "struct_item",
+    "trait_item",
+    "type_spec",
+    "variable_declarator",
+];
+
+/// The name of the innermost function or type around `line` (1-indexed); `None` at the top of a file, or without a grammar.
+pub fn enclosing_symbol(language: &str, text: &str, line: u32) -> Option<String> {
+    let cancel = Cancel::never();
+    let tree = Tree::parse(Grammar::of(language)?, text, &Watch::new(&cancel, QUESTION)).ok()?;
+    let row = usize::try_from(line.checked_sub(1)?).ok()?;
+    let mut node = tree.root.root();
+    let mut name = None;
+    loop {
+        if NAMING.contains(&&*node.kind()) {
+            let named = node.field("name").or_else(|| node.field("type"));
+            name = named.map(|named| named.text().into_owned()).or(name);
+        }
+        let inside = node.children().find(|child| child.start_pos().line() <= row && row <= child.end_pos().line());
+        match inside {
+            Some(child) => node = child,
+            None => return name,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_name_is_given() {
+        let rust = "struct A;\nimpl A {\n    fn b() {\n        1;\n    }\n}\n";
+        assert_eq!(enclosing_symbol("rust", rust, 4).as_deref(), Some("b"));
+        assert_eq!(enclosing_symbol("rust", rust, 2).as_deref(), Some("A"));
+        let python = "x = 1\nclass A:\n    def b(self):\n        return 1\n";
+        assert_eq!(enclosing_symbol("python", python, 4).as_deref(), Some("b"));
+        assert_eq!(enclosing_symbol("python", python, 1), None);
+        assert_eq!(enclosing_symbol("go", "package p\n\nfunc (t T) C() {\n\treturn\n}\n", 4).as_deref(), Some("C"));
+        assert_eq!(enclosing_symbol("typescript", "const f = () => {\n  g();\n};\n", 2).as_deref(), Some("f"));
+        assert_eq!(enclosing_symbol("cobol", "x", 1), None);
+    }
+}
