@@ -36,7 +36,8 @@ pub fn call_tool(call: &ToolCall, around: &Surroundings, cancel: &Cancel) -> Res
 }
 
 fn context(call: &ToolCall, around: &Surroundings, cancel: &Cancel) -> Result<ToolContext, AppError> {
-    let collected = subject::collect(&call.request, &call.flags, around, cancel, &Silent);
+    let patch = subject::read_patch(&call.request.scope)?;
+    let collected = subject::collect(&call.request, &patch, &call.flags, around, cancel, &Silent);
     let subject = match (collected, &call.request.scope) {
         // Reading and searching need no change: where no target can be found, the head alone is enough.
         (Err(AppError::Git(GitError::NoTarget { .. } | GitError::TargetIsHead { .. })), Scope::Branch { head, .. }) => {

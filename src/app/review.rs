@@ -1,7 +1,9 @@
 //! The program in one screen: collect → open the trees → run the engine → keep → deliver. Main function: [`review`].
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinHandle;
 
 use super::deliver::{self, Delivered, Output};
 use super::error::AppError;
@@ -40,9 +42,11 @@ pub async fn review(
     let started = (clock::now(), Instant::now());
 
     let Job { request, flags, outputs } = job;
+    let scope = request.scope.clone();
+    let patch = unless_stopped(&cancel, tokio::task::spawn_blocking(move || subject::read_patch(&scope))).await?;
     let subject = {
         let (around, events, cancel) = (around.clone(), Arc::clone(&events), cancel.clone());
-        stage(Stage::Collect, &events.clone(), move || subject::collect(&request, &flags, &around, &cancel, &*events))
+        stage(Stage::Collect, &events.clone(), move || subject::collect(&request, &patch, &flags, &around, &cancel, &*events))
             .await?
     };
     let (settings, root) = (subject.settings.clone(), subject.root.clone());
@@ -78,6 +82,17 @@ fn engine(
     }))
 }
 
+/// Waits for work that cannot hear an interrupt, and leaves it behind when one comes.
+async fn unless_stopped<T>(cancel: &Cancel, work: JoinHandle<Result<T, AppError>>) -> Result<T, AppError> {
+    tokio::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return done.map_err(|_| AppError::Broken)?,
+            () = tokio::time::sleep(Duration::from_millis(20)) => cancel.check()?,
+        }
+    }
+}
+
 /// Runs a stage away from the async threads, and says that it began.
 async fn stage<T: Send + 'static>(
     stage: Stage,
@@ -93,7 +108,7 @@ async fn stage<T: Send + 'static>(
 /// Work that cannot hear the first one (it waits for a pipe, say) is left behind when `grace` has passed.
 pub async fn interruptible<T>(
     cancel: &Cancel,
-    grace: std::time::Duration,
+    grace: Duration,
     work: impl Future<Output = Result<T, AppError>>,
 ) -> Result<T, AppError> {
     tokio::pin!(work);

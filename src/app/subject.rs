@@ -15,7 +15,7 @@ use crate::domain::request::{PatchSource, ReviewRequest, Scope};
 use crate::git::{self, CollectOptions, Range};
 use crate::store::Store;
 use crate::sys::cancel::Cancel;
-use crate::sys::files;
+use crate::sys::files::{self, FileError};
 use crate::sys::repo::{Repo, RepoPool};
 use crate::sys::tree;
 use crate::workspace::{self, Workspace};
@@ -69,15 +69,18 @@ pub(super) enum Diffs {
 }
 
 /// Finds the change and opens its trees.
+///
+/// `patch` is what [`read_patch`] read, for a scope that is a patch.
 pub(super) fn collect(
     request: &ReviewRequest,
+    patch: &[u8],
     flags: &Flags,
     around: &Surroundings,
     cancel: &Cancel,
     events: &dyn EventSink,
 ) -> Result<Subject, AppError> {
     if let Scope::Patch(source) = &request.scope {
-        return collect_patch(source, flags, around, cancel);
+        return collect_patch(source, patch, flags, around, cancel);
     }
     let repo = Repo::open(&request.directory)?;
     let range = git::resolve(&repo, &request.scope)?;
@@ -95,27 +98,38 @@ pub(super) fn collect(
     Ok(Subject { change: Arc::new(change), new, old, settings, cancel, root, diffs: Diffs::Repository(pool) })
 }
 
+/// Reads the patch of a scope that is one; nothing for the others. It may wait for a pipe for ever.
+pub(super) fn read_patch(scope: &Scope) -> Result<Vec<u8>, AppError> {
+    match scope {
+        Scope::Patch(PatchSource::Stdin) => {
+            let mut bytes = Vec::new();
+            let fault = |source| AppError::Input(FileError { verb: "read", path: "standard input".into(), source });
+            std::io::stdin().lock().read_to_end(&mut bytes).map_err(fault)?;
+            Ok(bytes)
+        }
+        Scope::Patch(PatchSource::File(path)) => files::read(path).map_err(AppError::Input),
+        Scope::Branch { .. } | Scope::Commit(_) | Scope::Range { .. } | Scope::Staged | Scope::Uncommitted => {
+            Ok(Vec::new())
+        }
+    }
+}
+
 fn collect_patch(
     source: &PatchSource,
+    bytes: &[u8],
     flags: &Flags,
     around: &Surroundings,
     cancel: &Cancel,
 ) -> Result<Subject, AppError> {
     // There is no target to take a project's settings from: only the user's hold.
     let settings = resolve_settings(None, flags, around)?;
-    let (name, bytes) = match source {
-        PatchSource::Stdin => {
-            let mut bytes = Vec::new();
-            std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
-                AppError::Input(files::FileError { verb: "read", path: "standard input".into(), source: error })
-            })?;
-            ("(standard input)".to_owned(), bytes)
-        }
-        PatchSource::File(path) => (path.display().to_string(), files::read(path).map_err(AppError::Input)?),
+    let name = match source {
+        PatchSource::Stdin => "(standard input)".to_owned(),
+        PatchSource::File(path) => path.display().to_string(),
     };
     let cancel = cancel.within(settings.timeout);
     let options = options(&settings)?;
-    let patch = git::from_patch(&name, &bytes, &options, &cancel)?;
+    let patch = git::from_patch(&name, bytes, &options, &cancel)?;
     let open = |at, side| workspace::open(None, at, side, &patch.files, options.filter.clone());
     let new = open(patch.change.new_at, Side::New)?;
     let old = open(patch.change.old_at, Side::Old)?;
