@@ -1,6 +1,7 @@
 //! The rules against their fixtures, found by walking `fixtures/rules/<pack>/<id>/`.
 //!
-//! `hit-*` are files in which every line that ends in a comment `HIT` begins a match, and no other line does; `ok-*` are files without
+//! `hit-*` are files in which every line that ends in a comment `HIT` begins a match, or the next line where a comment says
+//! `HIT below`, and no other line does; `ok-*` are files without
 //! a match. A folder `hit-*` or `ok-*` with `base/` and `head/` is a whole change; marks on the old side count too.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -198,6 +199,9 @@ fn marks(text: &str, path: &str, side: Side, expected: &mut BTreeSet<String>) {
     for (at, line) in text.lines().enumerate() {
         if line.trim_end().ends_with(" HIT") || line.trim_end().ends_with(" HIT */") {
             expected.insert(format!("{side:?} {path}:{}", at + 1));
+        }
+        if line.trim_end().ends_with(" HIT below") {
+            expected.insert(format!("{side:?} {path}:{}", at + 2));
         }
     }
 }

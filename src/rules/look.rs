@@ -145,7 +145,8 @@ fn whole_lines(text: &FileText, found: &Found, edit: &Edit) -> Option<String> {
     if edit.bytes.start < lines.start || edit.bytes.end > lines.end {
         return None;
     }
-    let (before, after) = (text.text().get(lines.start..edit.bytes.start)?, text.text().get(edit.bytes.end..lines.end)?);
+    let (before, after) =
+        (text.text().get(lines.start..edit.bytes.start)?, text.text().get(edit.bytes.end..lines.end)?);
     let whole = format!("{before}{}{after}", edit.text);
     let whole = whole.strip_suffix('\n').unwrap_or(&whole);
     Some(whole.strip_suffix('\r').unwrap_or(whole).to_owned())

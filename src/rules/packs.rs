@@ -197,8 +197,7 @@ impl Pack {
         let place = self.grammars.iter().position(|own| *own == grammar)?;
         Some(self.compiled.get(place)?.get_or_init(|| {
             let sources = self.rules.iter().map(|rule| (&rule.source, rule.fix.as_deref()));
-            RuleSet::compile(grammar, sources)
-                .map_err(|source| RuleError::Pack { pack: self.name.to_owned(), source })
+            RuleSet::compile(grammar, sources).map_err(|source| RuleError::Pack { pack: self.name.to_owned(), source })
         }))
     }
 }

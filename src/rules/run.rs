@@ -157,7 +157,8 @@ fn head_of(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Result<Head,
         Some(why) => (CoverageState::Truncated, Some(format!("checked line by line only: {why}"))),
         None => (CoverageState::Reviewed, None),
     };
-    let with_place = |(rule, hit): (RuleRef, Hit)| HeadHit { file: at, rule, touched: touched.first_in(hit.lines), hit };
+    let with_place =
+        |(rule, hit): (RuleRef, Hit)| HeadHit { file: at, rule, touched: touched.first_in(hit.lines), hit };
     Ok(Head { state, reason, hits: looked.hits.into_iter().map(with_place).collect(), notes: looked.notes })
 }
 
@@ -215,11 +216,7 @@ fn claims(input: &RulesInput<'_>, heads: Vec<HeadHit>, notes: &mut BTreeSet<Stri
 }
 
 /// Counts at the base what was found at the head, reading only what can hold it.
-fn base_counts(
-    input: &RulesInput<'_>,
-    heads: &[HeadHit],
-    notes: &mut BTreeSet<String>,
-) -> Result<BaseCounts, Stopped> {
+fn base_counts(input: &RulesInput<'_>, heads: &[HeadHit], notes: &mut BTreeSet<String>) -> Result<BaseCounts, Stopped> {
     let mut sought: Vec<(RuleRef, &str)> =
         heads.iter().filter(|head| head.touched.is_some()).map(|head| (head.rule, head.hit.key.as_str())).collect();
     sought.sort_unstable();
@@ -230,35 +227,38 @@ fn base_counts(
     let words = sought.iter().map(|(_, key)| telling_word(key));
     let words = aho_corasick::AhoCorasick::new(words).ok();
     let known: HashSet<(RuleRef, &str)> = sought.iter().copied().collect();
-    let counted = each_file(input.change.files.len(), |at| -> Result<(Vec<(RuleRef, String)>, Option<String>), Stopped> {
-        input.cancel.check()?;
-        let file = &input.change.files[at];
-        if not_text(file).is_some() || file.status == FileStatus::Added || file.hunks.is_empty() {
-            return Ok((Vec::new(), None));
-        }
-        let path = file.path_at(Side::Old);
-        let text = match input.old.read(path) {
-            Ok(text) => text,
-            Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
-            Err(error) => {
-                let note = format!("{path} could not be compared with the base, so what it held before may be told as new: {error}");
-                return Ok((Vec::new(), Some(note)));
+    let counted =
+        each_file(input.change.files.len(), |at| -> Result<(Vec<(RuleRef, String)>, Option<String>), Stopped> {
+            input.cancel.check()?;
+            let file = &input.change.files[at];
+            if not_text(file).is_some() || file.status == FileStatus::Added || file.hunks.is_empty() {
+                return Ok((Vec::new(), None));
             }
-        };
-        let rules: HashSet<RuleRef> = match &words {
-            Some(words) => {
-                let here = words.find_overlapping_iter(text.text());
-                here.filter_map(|word| Some(sought.get(word.pattern().as_usize())?.0)).collect()
+            let path = file.path_at(Side::Old);
+            let text = match input.old.read(path) {
+                Ok(text) => text,
+                Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
+                Err(error) => {
+                    let note = format!(
+                        "{path} could not be compared with the base, so what it held before may be told as new: {error}"
+                    );
+                    return Ok((Vec::new(), Some(note)));
+                }
+            };
+            let rules: HashSet<RuleRef> = match &words {
+                Some(words) => {
+                    let here = words.find_overlapping_iter(text.text());
+                    here.filter_map(|word| Some(sought.get(word.pattern().as_usize())?.0)).collect()
+                }
+                None => sought.iter().map(|(rule, _)| *rule).collect(),
+            };
+            if rules.is_empty() {
+                return Ok((Vec::new(), None));
             }
-            None => sought.iter().map(|(rule, _)| *rule).collect(),
-        };
-        if rules.is_empty() {
-            return Ok((Vec::new(), None));
-        }
-        let looked = look_at(input, file, Side::Old, &text, &|rule| rules.contains(&rule))?;
-        let same = looked.hits.into_iter().filter(|(rule, hit)| known.contains(&(*rule, hit.key.as_str())));
-        Ok((same.map(|(rule, hit)| (rule, hit.key)).collect(), None))
-    });
+            let looked = look_at(input, file, Side::Old, &text, &|rule| rules.contains(&rule))?;
+            let same = looked.hits.into_iter().filter(|(rule, hit)| known.contains(&(*rule, hit.key.as_str())));
+            Ok((same.map(|(rule, hit)| (rule, hit.key)).collect(), None))
+        });
     let mut base: BaseCounts = HashMap::new();
     for outcome in counted.into_iter().flatten() {
         let (keys, note) = outcome?;

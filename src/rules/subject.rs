@@ -82,7 +82,8 @@ impl Touched {
             Some(lines) => (lines.start(), lines.end(), true),
             None => (span.start.max(1), span.start.saturating_add(1), false),
         };
-        let mut spans: Vec<_> = file.runs().map(|run| span(if side == Side::Old { run.old } else { run.new })).collect();
+        let mut spans: Vec<_> =
+            file.runs().map(|run| span(if side == Side::Old { run.old } else { run.new })).collect();
         spans.sort_unstable();
         Self { spans }
     }
@@ -110,7 +111,20 @@ pub(super) fn is_test_path(path: &RepoPath) -> bool {
     let text = text.to_ascii_lowercase();
     let (folders, name) = text.rsplit_once('/').unwrap_or(("", &text));
     let of_tests = |part: &str| {
-        matches!(part, "test" | "tests" | "__tests__" | "spec" | "specs" | "testdata" | "fixtures" | "__mocks__" | "e2e" | "examples" | "benches")
+        matches!(
+            part,
+            "test"
+                | "tests"
+                | "__tests__"
+                | "spec"
+                | "specs"
+                | "testdata"
+                | "fixtures"
+                | "__mocks__"
+                | "e2e"
+                | "examples"
+                | "benches"
+        )
     };
     let stem = name.split('.').next().unwrap_or(name);
     folders.split('/').any(of_tests)
@@ -125,7 +139,10 @@ pub(super) fn is_test_path(path: &RepoPath) -> bool {
 
 /// Whether a path is one of prose, where code is shown rather than run.
 pub(super) fn is_prose(extension: &str) -> bool {
-    matches!(extension, "md" | "markdown" | "mdx" | "rst" | "adoc" | "asciidoc" | "txt" | "tex" | "org" | "html" | "htm" | "ipynb")
+    matches!(
+        extension,
+        "md" | "markdown" | "mdx" | "rst" | "adoc" | "asciidoc" | "txt" | "tex" | "org" | "html" | "htm" | "ipynb"
+    )
 }
 
 #[cfg(test)]
@@ -139,7 +156,8 @@ mod tests {
 
     #[test]
     fn tests_are_known_by_their_names() {
-        for name in ["tests/a.rs", "src/a/__tests__/b.ts", "a_test.go", "b.test.tsx", "test_c.py", "pkg/testdata/x.go"] {
+        for name in ["tests/a.rs", "src/a/__tests__/b.ts", "a_test.go", "b.test.tsx", "test_c.py", "pkg/testdata/x.go"]
+        {
             assert!(is_test_path(&path(name)), "{name}");
         }
         for name in ["src/a.rs", "contest.py", "latest/x.go", "attest.ts", "src/testimony.js"] {

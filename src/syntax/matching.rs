@@ -3,8 +3,8 @@
 use ast_grep_config::{DeserializeEnv, Fixer, RuleCore, SerializableRuleCore};
 use ast_grep_core::matcher::MatcherExt as _;
 use ast_grep_core::replacer::Replacer as _;
-use ast_grep_core::{Matcher as _, NodeMatch};
 use ast_grep_core::tree_sitter::StrDoc;
+use ast_grep_core::{Matcher as _, NodeMatch};
 use ast_grep_language::SupportLang;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -197,7 +197,8 @@ struct TestCode {
 }
 
 static TEST_ATTRIBUTE: LazyLock<Option<regex::bytes::Regex>> = LazyLock::new(|| {
-    regex::bytes::Regex::new(r"^#\[\s*(?:cfg\s*\(\s*(?:all\s*\(\s*)?test\b|(?:\w+\s*::\s*)*(?:test|rstest)\b|bench\b)").ok()
+    regex::bytes::Regex::new(r"^#\[\s*(?:cfg\s*\(\s*(?:all\s*\(\s*)?test\b|(?:\w+\s*::\s*)*(?:test|rstest)\b|bench\b)")
+        .ok()
 });
 
 impl TestCode {

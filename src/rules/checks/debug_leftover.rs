@@ -44,7 +44,11 @@ const LINES: &[(&[&str], &[&str], &str)] = &[
         &["runtime.Breakpoint()", "spew.Dump(", "DEBUG", "XXX"],
         r#"^\s*(?:runtime\.Breakpoint\(\)|spew\.Dump\(|fmt\.Print(?:ln|f)\("(?:DEBUG|XXX)\b)"#,
     ),
-    (&["rb", "rake"], &["binding.", "byebug"], r"^\s*(?:require\s+'pry'\s*;\s*)?(?:binding\.(?:pry|irb)|byebug)\s*(?:#.*)?$"),
+    (
+        &["rb", "rake"],
+        &["binding.", "byebug"],
+        r"^\s*(?:require\s+'pry'\s*;\s*)?(?:binding\.(?:pry|irb)|byebug)\s*(?:#.*)?$",
+    ),
     (&["php"], &["var_dump(", "dd("], r"^\s*(?:var_dump|dd)\(\s*\$"),
     (&["ex", "exs"], &["IEx.pry"], r"^\s*(?:require\s+IEx\s*;\s*)?IEx\.pry(?:\(\))?\s*(?:#.*)?$"),
 ];

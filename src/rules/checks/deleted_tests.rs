@@ -249,7 +249,10 @@ mod tests {
 
     #[test]
     fn only_functions_marked_as_tests_are_tests_in_rust() {
-        let text = FileText::new("fn a() {}\n#[tokio::test]\nasync fn b() {}\n#[test]\n#[ignore]\nfn c() {}\nfn d() {}\n", "UTF-8");
+        let text = FileText::new(
+            "fn a() {}\n#[tokio::test]\nasync fn b() {}\n#[test]\n#[ignore]\nfn c() {}\nfn d() {}\n",
+            "UTF-8",
+        );
         let pattern = pattern_of(&RepoPath::parse("a.rs").unwrap()).unwrap();
         let found = tests_in(&text, pattern, true);
         let places: Vec<_> = found.iter().map(|test| (test.name.as_str(), test.lines.start(), test.until)).collect();

@@ -116,7 +116,8 @@ fn is_conditional(subject: &Subject<'_>, line: u32) -> bool {
     above.is_some_and(|above| {
         let above = above.trim();
         let opens = above.starts_with("if ") || above.starts_with("} else") || above.starts_with("switch");
-        (opens && above.ends_with('{')) || (above.starts_with("case ") || above.starts_with("default")) && above.ends_with(':')
+        (opens && above.ends_with('{'))
+            || (above.starts_with("case ") || above.starts_with("default")) && above.ends_with(':')
             || above.starts_with("t.Log")
             || above.ends_with("{ //")
     })

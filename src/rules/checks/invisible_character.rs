@@ -111,7 +111,12 @@ mod tests {
 
     #[test]
     fn characters_that_languages_need_are_left_alone() {
-        for line in ["x = '\u{0645}\u{06cc}\u{200c}\u{062e}'", "// \u{2764}\u{fe0f}", "\u{feff}use a;", "'\u{1f468}\u{200d}\u{1f4bb}'"] {
+        for line in [
+            "x = '\u{0645}\u{06cc}\u{200c}\u{062e}'",
+            "// \u{2764}\u{fe0f}",
+            "\u{feff}use a;",
+            "'\u{1f468}\u{200d}\u{1f4bb}'",
+        ] {
             assert_eq!(worst_on(line, false), None, "{line:?}");
         }
         let flag = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}";
