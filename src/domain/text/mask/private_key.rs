@@ -28,7 +28,7 @@ pub(super) fn body_lines(text: &str, at: usize) -> Vec<Range<usize>> {
         let end = memchr::memchr(b'\n', &text.as_bytes()[from..]).map_or(text.len(), |newline| from + newline);
         let last = memchr::memmem::find(&text.as_bytes()[from..end], b"-----END");
         let line = from..last.map_or(end, |at| from + at);
-        let runs = runs(text, line);
+        let runs = if is_header(&text[line.clone()]) { Vec::new() } else { runs(text, line) };
         is_key |= runs.iter().any(|run| run.len() >= FIRST_RUN);
         // A few lines of headers may come first.
         if !is_key && number >= 6 {
@@ -41,6 +41,13 @@ pub(super) fn body_lines(text: &str, at: usize) -> Vec<Range<usize>> {
         from = end + 1;
     }
     if is_key { found } else { Vec::new() }
+}
+
+/// Whether a line is a header of the block (`DEK-Info: …`, RFC 1421).
+fn is_header(line: &str) -> bool {
+    let name = line.trim_start().split_once(": ").map_or("", |(name, _)| name);
+    name.contains('-') && name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-')
+        || matches!(name, "Version" | "Comment" | "Hash")
 }
 
 /// The runs of base64 in a line: all of it where the line has nothing else, else the long ones.

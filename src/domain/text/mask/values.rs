@@ -116,6 +116,12 @@ const ABOUT: &[&str] = &[
     "salt_rounds",
 ];
 
+/// What names begin with that hold something with the shape of a secret that is none: made to be shown, or a mark of a place.
+const SHARED: &[&str] = &[
+    "public", "publish", "page", "next", "continuation", "idempot", "request", "lock", "change", "purchase", "lifecycle", "update",
+    "sync", "cursor", "client", "reservation", "upload", "snapshot", "csrf", "cancel",
+];
+
 /// Whether a value that is assigned to a name with `secret`, `token` and the like in it is one.
 ///
 /// `before` is what stands before the word, `name` the word and the rest of the name.
@@ -124,11 +130,8 @@ pub(super) fn is_assigned_secret(before: &str, name: &str, value: &str) -> bool 
     let before: String = before.chars().rev().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-')).collect();
     let before: String = before.to_ascii_lowercase().chars().rev().collect();
     let about = ABOUT.iter().any(|end| name.strip_suffix(end).is_some_and(|rest| rest.len() >= 5))
-        || before.contains("public")
-        || before.contains("publish")
-        || before.contains("page_")
-        || before.contains("next")
-        || name.contains("placeholder");
+        || (name.starts_with("token") && SHARED.iter().any(|word| before.contains(word)))
+        || before.contains("publi");
     !about && is_random(value)
 }
 
@@ -146,6 +149,9 @@ fn is_random(value: &str) -> bool {
     if digits + lower + upper == digits || digits == 0 {
         return false;
     }
+    if is_uuid(value) || value.contains("...") {
+        return false;
+    }
     if value.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return value.len() >= 32 && entropy(value) >= 3.0;
     }
@@ -158,6 +164,15 @@ fn is_random(value: &str) -> bool {
             || part.len() >= 16 && has(u8::is_ascii_uppercase) && digits >= 3
     };
     parts.into_iter().any(mixed) && entropy(value) >= 3.5
+}
+
+/// A UUID names things; where one is a secret, nothing about it says so.
+fn is_uuid(value: &str) -> bool {
+    let groups = [8, 4, 4, 4, 12];
+    let mut parts = value.split('-');
+    groups.iter().all(|length| {
+        parts.next().is_some_and(|part| part.len() == *length && part.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    }) && parts.next().is_none()
 }
 
 /// Whether the password of a URL is one that guards something.
