@@ -45,7 +45,7 @@ const OFF: &[(&[&str], &[&str], &str)] = &[
     ),
     (&["go"], &[".Skip"], r"^\s*[a-z]{1,2}\.Skip(?:f|Now)?\("),
     (&["java", "kt"], &["@Disabled", "@Ignore"], r"^\s*@(?:Disabled|Ignore)\b"),
-    (&["cs"], &["Skip", "[Ignore"], r#"^\s*\[(?:(?:Fact|Theory)\(Skip\s*=|Ignore(?:\(|\]))"#),
+    (&["cs"], &["Skip", "[Ignore"], r"^\s*\[(?:(?:Fact|Theory)\(Skip\s*=|Ignore(?:\(|\]))"),
     (&["rb"], &["xit ", "xdescribe ", "xcontext "], r#"^\s*(?:xit|xdescribe|xcontext)\s+["']"#),
 ];
 

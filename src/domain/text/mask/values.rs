@@ -14,11 +14,13 @@ pub(super) fn entropy(value: &str) -> f64 {
     counts.iter().filter(|count| **count > 0).map(of).sum()
 }
 
-/// Whether a key of a provider's format was written by hand to show the format.
+/// Parts of keys that were written by hand to show the format.
+const SHOWN: &[&str] =
+    &["example", "xxxx", "1234567890", "0123456789", "abcdefgh", "00000000", "placeholder", "redacted"];
+
+/// Whether a key of a provider's format was written by hand.
 pub(super) fn is_made_up(value: &str) -> bool {
     let low = value.to_ascii_lowercase();
-    const SHOWN: &[&str] =
-        &["example", "xxxx", "1234567890", "0123456789", "abcdefgh", "00000000", "placeholder", "redacted"];
     SHOWN.iter().any(|word| low.contains(word))
 }
 
@@ -118,8 +120,26 @@ const ABOUT: &[&str] = &[
 
 /// What names begin with that hold something with the shape of a secret that is none: made to be shown, or a mark of a place.
 const SHARED: &[&str] = &[
-    "public", "publish", "page", "next", "continuation", "idempot", "request", "lock", "change", "purchase", "lifecycle", "update",
-    "sync", "cursor", "client", "reservation", "upload", "snapshot", "csrf", "cancel",
+    "public",
+    "publish",
+    "page",
+    "next",
+    "continuation",
+    "idempot",
+    "request",
+    "lock",
+    "change",
+    "purchase",
+    "lifecycle",
+    "update",
+    "sync",
+    "cursor",
+    "client",
+    "reservation",
+    "upload",
+    "snapshot",
+    "csrf",
+    "cancel",
 ];
 
 /// Whether a value that is assigned to a name with `secret`, `token` and the like in it is one.
@@ -175,55 +195,57 @@ fn is_uuid(value: &str) -> bool {
     }) && parts.next().is_none()
 }
 
+/// Passwords that stand in manuals, tests and local set-ups.
+const USUAL: &[&str] = &[
+    "pass",
+    "passwd",
+    "password",
+    "pwd",
+    "pw",
+    "secret",
+    "token",
+    "user",
+    "username",
+    "admin",
+    "root",
+    "guest",
+    "postgres",
+    "mysql",
+    "redis",
+    "mongo",
+    "rabbitmq",
+    "example",
+    "test",
+    "testing",
+    "foo",
+    "bar",
+    "baz",
+    "foobar",
+    "pswd",
+    "1234",
+    "12345",
+    "123456",
+    "123",
+    "abc",
+    "abc123",
+    "mypassword",
+    "mypass",
+    "changeme",
+    "port",
+    "x-oauth-basic",
+    "x-access-token",
+    "s3cret",
+    "hunter2",
+    "supersecret",
+    "p4ssw0rd",
+    "dev",
+    "local",
+];
+
 /// Whether the password of a URL is one that guards something.
 pub(super) fn is_url_password(user: &str, password: &str, host: &str) -> bool {
-    const SHOWN: &[&str] = &[
-        "pass",
-        "passwd",
-        "password",
-        "pwd",
-        "pw",
-        "secret",
-        "token",
-        "user",
-        "username",
-        "admin",
-        "root",
-        "guest",
-        "postgres",
-        "mysql",
-        "redis",
-        "mongo",
-        "rabbitmq",
-        "example",
-        "test",
-        "testing",
-        "foo",
-        "bar",
-        "baz",
-        "foobar",
-        "pswd",
-        "1234",
-        "12345",
-        "123456",
-        "123",
-        "abc",
-        "abc123",
-        "mypassword",
-        "mypass",
-        "changeme",
-        "port",
-        "x-oauth-basic",
-        "x-access-token",
-        "s3cret",
-        "hunter2",
-        "supersecret",
-        "p4ssw0rd",
-        "dev",
-        "local",
-    ];
     let low = password.to_ascii_lowercase();
-    let shown = SHOWN.contains(&low.as_str())
+    let shown = USUAL.contains(&low.as_str())
         || low == user.to_ascii_lowercase()
         || ["xxx", "***", "...", "your", "example", "placeholder", "redacted", "password", "%s", "%v", "%d"]
             .iter()
