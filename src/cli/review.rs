@@ -13,7 +13,7 @@ use crate::present::progress::{Mode, Progress};
 use crate::present::{Links, RenderOptions, presenter};
 
 /// How long a stage may take to hear an interrupt before it is left behind.
-const GRACE: Duration = Duration::from_millis(1500);
+const GRACE: Duration = Duration::from_secs(3);
 
 pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
     let flags = args.overrides();

@@ -1,7 +1,7 @@
 //! The engine that needs no model: the rule packs' claims, checked like anybody's. Main function: [`by_rules`].
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::draft::{Draft, Ending, Made};
 use crate::domain::change::ChangeSet;
@@ -12,6 +12,9 @@ use crate::domain::run::RunId;
 use crate::rules::{self, Packs, RulesInput};
 use crate::sys::cancel::Cancel;
 use crate::workspace::Workspace;
+
+/// How long the findings of a stopped run may still be proved.
+const MOMENT: Duration = Duration::from_millis(700);
 
 /// What the rules engine needs.
 pub struct RulesRun<'a> {
@@ -49,10 +52,12 @@ pub fn by_rules(run: &RulesRun<'_>) -> Review {
 
     let mut draft = Draft::new(Arc::clone(&run.change));
     let mut stopped = report.stopped;
+    // What a stopped run found is still proved, for a moment: it is delivered, marked incomplete.
+    let cancel = if stopped.is_some() { Cancel::after(MOMENT) } else { run.cancel.clone() };
     for claim in &report.claims {
-        let checked = run.cancel.check().and_then(|()| draft.report(claim, new, old));
+        let checked = cancel.check().and_then(|()| draft.report(claim, new, old));
         if let Err(why) = checked {
-            stopped = Some(why);
+            stopped.get_or_insert(why);
             break;
         }
     }

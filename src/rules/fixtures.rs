@@ -1,6 +1,7 @@
 //! The rules against their fixtures, found by walking `fixtures/rules/<pack>/<id>/`.
 //!
-//! `hit-*` are files in which every line that ends in a comment `HIT` begins a match, and no other line does; `ok-*` are files without
+//! `hit-*` are files in which every line that ends in a comment `HIT` begins a match, or the next line where a comment says
+//! `HIT below`, and no other line does; `ok-*` are files without
 //! a match. A folder `hit-*` or `ok-*` with `base/` and `head/` is a whole change; marks on the old side count too.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,12 +28,12 @@ pub(super) struct MadeUp {
 }
 
 impl MadeUp {
-    pub(super) fn old(mut self, path: &str, text: &str) -> Self {
+    pub(super) fn was(mut self, path: &str, text: &str) -> Self {
         self.old.insert(path.to_owned(), text.to_owned());
         self
     }
 
-    pub(super) fn new(mut self, path: &str, text: &str) -> Self {
+    pub(super) fn now(mut self, path: &str, text: &str) -> Self {
         self.new.insert(path.to_owned(), text.to_owned());
         self
     }
@@ -173,7 +174,7 @@ fn read_case(case: &Path) -> (MadeUp, BTreeSet<String>) {
         let text = fs::read_to_string(case).unwrap();
         let path = format!("src/{}", name(case));
         marks(&text, &path, Side::New, &mut expected);
-        return (change.new(&path, &text), expected);
+        return (change.now(&path, &text), expected);
     }
     for (folder, side) in [("base", Side::Old), ("head", Side::New)] {
         let mut stack = vec![case.join(folder)];
@@ -188,7 +189,7 @@ fn read_case(case: &Path) -> (MadeUp, BTreeSet<String>) {
             let path = at.strip_prefix(case.join(folder)).unwrap().to_str().unwrap().to_owned();
             let text = fs::read_to_string(&at).unwrap();
             marks(&text, &path, side, &mut expected);
-            change = if side == Side::Old { change.old(&path, &text) } else { change.new(&path, &text) };
+            change = if side == Side::Old { change.was(&path, &text) } else { change.now(&path, &text) };
         }
     }
     (change, expected)
@@ -198,6 +199,9 @@ fn marks(text: &str, path: &str, side: Side, expected: &mut BTreeSet<String>) {
     for (at, line) in text.lines().enumerate() {
         if line.trim_end().ends_with(" HIT") || line.trim_end().ends_with(" HIT */") {
             expected.insert(format!("{side:?} {path}:{}", at + 1));
+        }
+        if line.trim_end().ends_with(" HIT below") {
+            expected.insert(format!("{side:?} {path}:{}", at + 2));
         }
     }
 }

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::sync::OnceLock;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use sha2::{Digest as _, Sha256};
 
 use super::checks::CHECKS;
@@ -95,7 +94,7 @@ struct Document {
     #[serde(flatten)]
     source: RuleSource,
     #[serde(flatten)]
-    unknown: BTreeMap<String, IgnoredAny>,
+    unknown: BTreeMap<String, serde_json::Value>,
 }
 
 /// A rule of a pack, ready to be compiled for any of the pack's grammars.

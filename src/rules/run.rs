@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use super::checks::{BothSides, CHECKS};
 use super::introduced::{BaseCounts, HeadHit, introduced};
@@ -45,10 +46,12 @@ pub struct RulesReport {
     pub files: Vec<FileCoverage>,
     /// What could not be done, one sentence each.
     pub notes: Vec<String>,
-    /// Set when the run was stopped; there are no claims then, since they were not yet compared with the base.
+    /// Set when the run was stopped; the claims are then about the files that were looked at.
     pub stopped: Option<Stopped>,
 }
 
+/// How long a stopped run may still compare what it found with the base.
+const MOMENT: Duration = Duration::from_millis(700);
 /// A quote is no longer than this.
 const QUOTE_LINES: u32 = 8;
 /// More threads gain nothing: reading files is shared work.
@@ -80,10 +83,17 @@ pub fn run(input: &RulesInput<'_>) -> RulesReport {
             }
         }
     }
-    if report.stopped.is_none() {
-        match claims(input, hits, &mut notes) {
-            Ok(claims) => report.claims = claims,
-            Err(stopped) => report.stopped = Some(stopped),
+    // A stopped run still owes what it found so far, and a match is only a finding once the base was asked: that gets a moment more.
+    let moment = Cancel::after(MOMENT);
+    let asked = RulesInput { cancel: if report.stopped.is_some() { &moment } else { input.cancel }, ..*input };
+    match claims(&asked, hits, &mut notes) {
+        Ok(claims) => report.claims = claims,
+        Err(stopped) => {
+            let stopped = *report.stopped.get_or_insert(stopped);
+            for file in report.files.iter_mut().filter(|file| file.state != CoverageState::Skipped) {
+                file.state = CoverageState::Skipped;
+                file.reason = Some(format!("not compared with the base: {stopped}"));
+            }
         }
     }
     report.notes = notes.into_iter().collect();
@@ -215,6 +225,9 @@ fn claims(input: &RulesInput<'_>, heads: Vec<HeadHit>, notes: &mut BTreeSet<Stri
     Ok(claims)
 }
 
+/// What one file held at the base, and what could not be done.
+type AtBase = (Vec<(RuleRef, String)>, Option<String>);
+
 /// Counts at the base what was found at the head, reading only what can hold it.
 fn base_counts(input: &RulesInput<'_>, heads: &[HeadHit], notes: &mut BTreeSet<String>) -> Result<BaseCounts, Stopped> {
     let mut sought: Vec<(RuleRef, &str)> =
@@ -227,38 +240,37 @@ fn base_counts(input: &RulesInput<'_>, heads: &[HeadHit], notes: &mut BTreeSet<S
     let words = sought.iter().map(|(_, key)| telling_word(key));
     let words = aho_corasick::AhoCorasick::new(words).ok();
     let known: HashSet<(RuleRef, &str)> = sought.iter().copied().collect();
-    let counted =
-        each_file(input.change.files.len(), |at| -> Result<(Vec<(RuleRef, String)>, Option<String>), Stopped> {
-            input.cancel.check()?;
-            let file = &input.change.files[at];
-            if not_text(file).is_some() || file.status == FileStatus::Added || file.hunks.is_empty() {
-                return Ok((Vec::new(), None));
+    let counted = each_file(input.change.files.len(), |at| -> Result<AtBase, Stopped> {
+        input.cancel.check()?;
+        let file = &input.change.files[at];
+        if not_text(file).is_some() || file.status == FileStatus::Added || file.hunks.is_empty() {
+            return Ok((Vec::new(), None));
+        }
+        let path = file.path_at(Side::Old);
+        let text = match input.old.read(path) {
+            Ok(text) => text,
+            Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
+            Err(error) => {
+                let note = format!(
+                    "{path} could not be compared with the base, so what it held before may be told as new: {error}"
+                );
+                return Ok((Vec::new(), Some(note)));
             }
-            let path = file.path_at(Side::Old);
-            let text = match input.old.read(path) {
-                Ok(text) => text,
-                Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
-                Err(error) => {
-                    let note = format!(
-                        "{path} could not be compared with the base, so what it held before may be told as new: {error}"
-                    );
-                    return Ok((Vec::new(), Some(note)));
-                }
-            };
-            let rules: HashSet<RuleRef> = match &words {
-                Some(words) => {
-                    let here = words.find_overlapping_iter(text.text());
-                    here.filter_map(|word| Some(sought.get(word.pattern().as_usize())?.0)).collect()
-                }
-                None => sought.iter().map(|(rule, _)| *rule).collect(),
-            };
-            if rules.is_empty() {
-                return Ok((Vec::new(), None));
+        };
+        let rules: HashSet<RuleRef> = match &words {
+            Some(words) => {
+                let here = words.find_overlapping_iter(text.text());
+                here.filter_map(|word| Some(sought.get(word.pattern().as_usize())?.0)).collect()
             }
-            let looked = look_at(input, file, Side::Old, &text, &|rule| rules.contains(&rule))?;
-            let same = looked.hits.into_iter().filter(|(rule, hit)| known.contains(&(*rule, hit.key.as_str())));
-            Ok((same.map(|(rule, hit)| (rule, hit.key)).collect(), None))
-        });
+            None => sought.iter().map(|(rule, _)| *rule).collect(),
+        };
+        if rules.is_empty() {
+            return Ok((Vec::new(), None));
+        }
+        let looked = look_at(input, file, Side::Old, &text, &|rule| rules.contains(&rule))?;
+        let same = looked.hits.into_iter().filter(|(rule, hit)| known.contains(&(*rule, hit.key.as_str())));
+        Ok((same.map(|(rule, hit)| (rule, hit.key)).collect(), None))
+    });
     let mut base: BaseCounts = HashMap::new();
     for outcome in counted.into_iter().flatten() {
         let (keys, note) = outcome?;
@@ -312,4 +324,161 @@ fn claim(input: &RulesInput<'_>, found: HeadHit, side: Side) -> Option<Claim> {
         replacement: found.hit.replacement.filter(|_| lines == all && !text.is_masked(lines)),
         origin: Origin { kind: OriginKind::Rule, name: info.name },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::MadeUp;
+    use super::*;
+    use crate::domain::event::Silent;
+    use crate::domain::finding::Severity;
+
+    const LOOSE: &str = "fn a() {\n    todo!()\n}\n";
+
+    #[test]
+    fn code_that_moved_to_another_file_is_not_told() {
+        let change = MadeUp::default().was("src/a.rs", LOOSE).now("src/b.rs", &format!("// moved\n{LOOSE}"));
+        assert_eq!(change.told(), [""; 0]);
+    }
+
+    #[test]
+    fn code_that_is_indented_anew_is_not_told() {
+        let old = "fn a() {\n    b(f64::NAN\n      == c);\n    d == f64::NAN;\n}\n";
+        let new = "fn a() {\n    if e {\n        d == f64::NAN;\n    }\n}\n";
+        assert_eq!(MadeUp::default().was("src/a.rs", old).now("src/a.rs", new).told(), [""; 0]);
+    }
+
+    #[test]
+    fn a_second_copy_is_told_once_where_it_was_added() {
+        let change =
+            MadeUp::default().was("src/a.rs", LOOSE).now("src/a.rs", &format!("{LOOSE}{}", LOOSE.replace('a', "b")));
+        assert_eq!(change.told(), ["rust/unfinished-code src/a.rs:5"]);
+    }
+
+    #[test]
+    fn what_stood_there_before_is_not_told() {
+        let change = MadeUp::default().was("src/a.rs", LOOSE).now("src/a.rs", &format!("{LOOSE}\nfn b() {{}}\n"));
+        assert_eq!(change.told(), [""; 0]);
+    }
+
+    #[test]
+    fn a_match_that_left_the_tests_for_the_code_is_new() {
+        let old = format!("#[cfg(test)]\nmod t {{\n{LOOSE}}}\n");
+        let change = MadeUp::default().was("src/t.rs", &old).was("tests/a.rs", LOOSE).now("src/a.rs", LOOSE);
+        assert_eq!(change.told(), ["rust/unfinished-code src/a.rs:2"]);
+    }
+
+    #[test]
+    fn a_fix_replaces_whole_lines() {
+        let change = MadeUp::default().now("a.py", "def f(a):\n    if a is 'b':\n        return 1\n");
+        let report = change.review();
+        assert_eq!(report.claims[0].place.quote.as_deref(), Some("    if a is 'b':"));
+        assert_eq!(report.claims[0].replacement.as_deref(), Some("    if a == 'b':"));
+    }
+
+    #[test]
+    fn a_long_match_is_quoted_where_it_changed() {
+        let body = |last: &str| {
+            let lines: Vec<String> = (0..20).map(|at| format!("  add({at});\n")).collect();
+            format!("const ready = new Promise(async (resolve) => {{\n{}{last}}});\n", lines.concat())
+        };
+        let change = MadeUp::default().now("a.js", &body("  resolve(await b());\n"));
+        let place = &change.review().claims[0].place;
+        assert_eq!(place.lines.map(|lines| (lines.start(), lines.end())), Some((1, 8)));
+        let change = MadeUp::default().was("a.js", &body("")).now("a.js", &body("  resolve(await b());\n"));
+        let place = &change.review().claims[0].place;
+        assert_eq!(place.lines.map(|lines| (lines.start(), lines.end())), Some((22, 23)));
+    }
+
+    #[test]
+    fn the_value_of_a_secret_is_nowhere() {
+        let value = "kX9mQ2vL7pR4tW8zB3nD";
+        let report = MadeUp::default().now("a.py", &format!("password = \"{value}\"\n")).review();
+        assert_eq!(report.claims[0].title, "A secret is added to the code: assigned secret");
+        assert_eq!(report.claims[0].severity, Severity::High);
+        assert!(!format!("{report:?}").contains(value));
+    }
+
+    #[test]
+    fn what_is_too_large_to_parse_is_checked_line_by_line_and_said() {
+        let text = format!("{LOOSE}dbg!(1);\n{}", "// filler\n".repeat(120_000));
+        let change = MadeUp::default().now("src/a.rs", &text);
+        let report = change.review();
+        assert_eq!(report.files[0].state, CoverageState::Truncated);
+        assert!(report.files[0].reason.as_ref().unwrap().contains("more than the 1048576 that are parsed"));
+        assert_eq!(
+            report.claims.iter().map(|claim| claim.origin.name.as_str()).collect::<Vec<_>>(),
+            ["general/debug-leftover"]
+        );
+        let long = MadeUp::default().now("a.js", &format!("eval(x);{}\n", "a;".repeat(3000))).review();
+        assert_eq!(
+            long.files[0].reason.as_deref(),
+            Some("checked line by line only: line 1 has more than 5000 characters")
+        );
+    }
+
+    #[test]
+    fn every_file_is_in_the_receipt_in_order_with_the_reason() {
+        let made_up = MadeUp::default()
+            .now("a.bin", "a")
+            .now("b.lock", "password = \"kX9mQ2vL7pR4tW8zB3nD\"")
+            .was("c.rs", LOOSE)
+            .now("d.rs", LOOSE)
+            .now("e.txt", "e");
+        let (mut change, old, _) = made_up.change();
+        change.files[0].binary = true;
+        change.files[1].generated = Some(Generated::LockFile);
+        let (new, packs) = (crate::workspace::memory::Memory::default(), Packs::built_in().unwrap());
+        let cancel = Cancel::never();
+        let input =
+            RulesInput { change: &change, new: &new, old: &old, packs: &packs, cancel: &cancel, events: &Silent };
+        let report = run(&input);
+        let seen: Vec<_> = report.files.iter().map(|file| (file.state, file.reason.as_deref().unwrap_or(""))).collect();
+        assert_eq!(
+            seen,
+            [
+                (CoverageState::Skipped, "binary"),
+                (CoverageState::Skipped, "lock file"),
+                (CoverageState::Reviewed, ""),
+                (CoverageState::Skipped, "file not found: d.rs"),
+                (CoverageState::Skipped, "file not found: e.txt"),
+            ]
+        );
+        assert!(report.claims.is_empty());
+    }
+
+    #[test]
+    fn a_stopped_run_says_so_and_claims_nothing() {
+        let (change, old, new) = MadeUp::default().now("a.rs", LOOSE).change();
+        let packs = Packs::built_in().unwrap();
+        let cancel = Cancel::never();
+        cancel.interrupt();
+        let input =
+            RulesInput { change: &change, new: &new, old: &old, packs: &packs, cancel: &cancel, events: &Silent };
+        let report = run(&input);
+        assert_eq!(report.stopped, Some(Stopped::Interrupted));
+        assert_eq!(report.files[0].reason.as_deref(), Some("not reached: interrupted"));
+        assert!(report.claims.is_empty());
+    }
+
+    #[test]
+    fn a_base_that_cannot_be_read_is_noted() {
+        let (change, _, new) = MadeUp::default().was("a.rs", "fn a() {}\n").now("a.rs", LOOSE).change();
+        let (old, packs) = (crate::workspace::memory::Memory::default(), Packs::built_in().unwrap());
+        let cancel = Cancel::never();
+        let input =
+            RulesInput { change: &change, new: &new, old: &old, packs: &packs, cancel: &cancel, events: &Silent };
+        let report = run(&input);
+        assert_eq!(report.claims.len(), 1);
+        assert!(report.notes[0].starts_with("a.rs could not be compared with the base"), "{:?}", report.notes);
+    }
+
+    #[test]
+    fn two_runs_say_the_same() {
+        let mut made_up = MadeUp::default();
+        for at in 0..40 {
+            made_up = made_up.now(&format!("src/{at}.rs"), &format!("{LOOSE}fn f{at}() {{ dbg!({at}); }}\n"));
+        }
+        assert_eq!(format!("{:?}", made_up.review()), format!("{:?}", made_up.review()));
+    }
 }

@@ -247,7 +247,7 @@ mod tests {
         let sources: Vec<RuleSource> = documents(yaml).unwrap();
         let set = RuleSet::compile(grammar, sources.iter().map(|source| (source, fix))).unwrap();
         let cancel = Cancel::never();
-        let watch = Watch::new(&cancel, Duration::from_secs(60));
+        let watch = Watch::new(&cancel, Duration::from_mins(1));
         set.scan(&Tree::parse(grammar, text, &watch).unwrap(), &|_| true, &watch).unwrap()
     }
 
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn nesting_without_end_is_told_and_does_not_hang() {
         let text = format!("a = {}{}\n", "[".repeat(20_000), "]".repeat(20_000));
-        let scan = scan(Grammar::Python, "rule: {kind: list, inside: {kind: integer, stopBy: end}}", None, &text);
+        let scan = scan(Grammar::Python, "rule: {kind: comment}", None, &text);
         assert!(scan.too_deep);
     }
 

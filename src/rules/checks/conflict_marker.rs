@@ -37,12 +37,11 @@ impl Check for ConflictMarker {
                 open = Some((number, false));
             } else if line == "=======" {
                 open = open.map(|(start, _)| (start, true));
-            } else if is_marker(line, ">>>>>>>") {
-                if let Some((start, true)) = open.take()
-                    && let Ok(lines) = LineRange::new(start, number)
-                {
-                    hits.push(Hit::of_lines(subject.text, lines));
-                }
+            } else if is_marker(line, ">>>>>>>")
+                && let Some((start, true)) = open.take()
+                && let Ok(lines) = LineRange::new(start, number)
+            {
+                hits.push(Hit::of_lines(subject.text, lines));
             }
         }
         hits

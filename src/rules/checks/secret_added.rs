@@ -1,6 +1,6 @@
 //! Secrets that the change adds. The text is masked where it is read, so what is found here is the mask, never the value.
 
-use super::super::subject::{Hit, Subject, is_test_path};
+use super::super::subject::{Hit, Subject, is_prose, is_test_path};
 use super::{Check, CheckInfo};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::LineRange;
@@ -18,7 +18,7 @@ static INFO: CheckInfo = CheckInfo {
     cwe: Some("CWE-798"),
 };
 
-/// Kinds whose pattern is not a provider's own format: tests are full of made-up ones.
+/// Kinds whose pattern is not a provider's own format: tests and manuals are full of made-up ones.
 const LOOSE: &[&str] = &["assigned-secret", "url-password", "jwt", "private-key"];
 
 impl Check for SecretAdded {
@@ -32,23 +32,25 @@ impl Check for SecretAdded {
         if memchr::memmem::find(text.text().as_bytes(), MASK_PREFIX.as_bytes()).is_none() {
             return hits;
         }
-        let in_tests = is_test_path(subject.path);
+        let shown = is_test_path(subject.path) || is_prose(&subject.extension());
         let mut block: Option<(LineRange, String)> = None;
         for (number, line) in text.all_lines() {
             let kind = kind_on(line).filter(|_| text.is_masked(LineRange::line(number)));
-            let Some(kind) = kind.filter(|kind| !(in_tests && LOOSE.contains(kind))) else { continue };
+            let Some(kind) = kind.filter(|kind| !(shown && LOOSE.contains(kind))) else { continue };
             // A key block is masked line by line and is one secret.
             if let Some((lines, last)) = &mut block
                 && kind == "private-key"
                 && *last == kind
-                && lines.end() + 1 == number
+                && number - lines.end() <= 3
             {
                 *lines = LineRange::new(lines.start(), number).unwrap_or(*lines);
                 continue;
             }
             hits.extend(block.take().map(|(lines, kind)| hit(subject, lines, &kind)));
-            // The line above tells a key block from its equals; every line of the block itself reads the same.
-            let first = if kind == "private-key" && number > 1 { number - 1 } else { number };
+            // Every line of a key block reads the same once it is masked; the one that begins it does not.
+            let above = (number.saturating_sub(8)..=number).rev().filter(|_| kind == "private-key");
+            let begins = |at: &u32| text.line(*at).is_some_and(|line| line.contains("-----BEGIN"));
+            let first = above.into_iter().find(begins).unwrap_or(number);
             block = LineRange::new(first, number).ok().map(|lines| (lines, kind.to_owned()));
         }
         hits.extend(block.map(|(lines, kind)| hit(subject, lines, &kind)));

@@ -1,0 +1,82 @@
+//! Blocks of private keys (RFC 7468 and its relatives): every line of the body is a secret of its own, so that lines stay lines.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+static BEGIN: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\A-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----").ok());
+
+/// A body is no longer than this many lines.
+const MOST_LINES: usize = 400;
+/// A line of a body in which nothing but the key stands need not be long; elsewhere a run of this length is part of it.
+const RUN: usize = 16;
+/// How long a run must be for there to be a key at all, rather than talk about one.
+const FIRST_RUN: usize = 40;
+
+/// The parts to mask of a block whose `-----BEGIN` stands at `at`; none where no key follows.
+pub(super) fn body_lines(text: &str, at: usize) -> Vec<Range<usize>> {
+    let Some(begin) = BEGIN.as_ref().and_then(|pattern| pattern.find(&text[at..])) else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut from = at + begin.end();
+    let mut is_key = false;
+    for number in 0..MOST_LINES {
+        if from >= text.len() {
+            break;
+        }
+        let end = memchr::memchr(b'\n', &text.as_bytes()[from..]).map_or(text.len(), |newline| from + newline);
+        let last = memchr::memmem::find(&text.as_bytes()[from..end], b"-----END");
+        let line = from..last.map_or(end, |at| from + at);
+        let runs = if is_header(&text[line.clone()]) { Vec::new() } else { runs(text, line) };
+        is_key |= runs.iter().any(|run| run.len() >= FIRST_RUN);
+        // A few lines of headers may come first.
+        if !is_key && number >= 6 {
+            return Vec::new();
+        }
+        found.extend(runs);
+        if last.is_some() {
+            break;
+        }
+        from = end + 1;
+    }
+    if is_key { found } else { Vec::new() }
+}
+
+/// Whether a line is a header of the block (`DEK-Info: …`, RFC 1421).
+fn is_header(line: &str) -> bool {
+    let name = line.trim_start().split_once(": ").map_or("", |(name, _)| name);
+    name.contains('-') && name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-')
+        || matches!(name, "Version" | "Comment" | "Hash")
+}
+
+/// The runs of base64 in a line: all of it where the line has nothing else, else the long ones.
+fn runs(text: &str, line: Range<usize>) -> Vec<Range<usize>> {
+    let bytes = &text.as_bytes()[line.clone()];
+    let is_key = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    let dressing = |byte: u8| {
+        byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b',' | b'+' | b'\\' | b'#' | b'/' | b'*')
+    };
+    let trimmed = text[line.clone()].trim_matches(|c: char| c.is_ascii() && dressing(c as u8));
+    let trimmed = trimmed.strip_suffix("\\n").unwrap_or(trimmed);
+    let alone = !trimmed.is_empty() && trimmed.bytes().all(is_key);
+    let least = if alone { 2 } else { RUN };
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        // An escaped line break inside a string is not part of the key.
+        if bytes[at] == b'\\' {
+            at += 2;
+            continue;
+        }
+        let start = at;
+        while at < bytes.len() && is_key(bytes[at]) {
+            at += 1;
+        }
+        if at - start >= least {
+            found.push(line.start + start..line.start + at);
+        }
+        at = at.max(start + 1);
+    }
+    found
+}
