@@ -21,6 +21,11 @@ impl Room {
         Self { lines, bytes: bytes.saturating_sub(ENVELOPE + 3 * json_length(repeated)) }
     }
 
+    /// How many bytes of JSON there is room for.
+    pub(super) fn bytes(self) -> usize {
+        self.bytes
+    }
+
     /// Takes room for so many lines and bytes of JSON; `false` when there is not enough.
     pub(super) fn take(&mut self, lines: usize, bytes: usize) -> bool {
         match (self.lines.checked_sub(lines), self.bytes.checked_sub(bytes)) {

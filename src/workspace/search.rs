@@ -398,3 +398,90 @@ pub(super) fn one_by_one(
     }
     Ok(hits)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tree whose contents are its paths.
+    struct Echo {
+        catalogue: Catalogue,
+        kept: Kept,
+    }
+
+    impl Echo {
+        fn new(files: usize) -> Self {
+            let path = |number: usize| (format!("f{number:05}").into_bytes(), FileMode::File, None);
+            let catalogue = Catalogue::of((0..files).map(path).collect(), PathFilter::all());
+            Self { catalogue, kept: Kept::default() }
+        }
+    }
+
+    impl Shelf for Echo {
+        fn hand(&self) -> Hand<'_> {
+            Hand::new(None)
+        }
+
+        fn catalogue(&self, _: &Cancel) -> Result<&Catalogue, WorkspaceError> {
+            Ok(&self.catalogue)
+        }
+
+        fn kept(&self) -> &Kept {
+            &self.kept
+        }
+
+        fn load(&self, _: &mut Hand<'_>, file: &Listed) -> Result<Content, WorkspaceError> {
+            match file.path.as_bytes().last() {
+                Some(b'7') => Ok(Content::TooLarge(1)),
+                _ => Ok(Content::new(file.path.as_bytes())),
+            }
+        }
+    }
+
+    fn lines(pattern: &str, text: &str) -> Vec<u32> {
+        let pattern = Pattern::new(pattern).unwrap();
+        let text = FileText::new(text, "UTF-8");
+        let lines = pattern.lines(&text, usize::MAX);
+        assert!(lines.is_empty() || pattern.may_match(text.text()), "the first look must not miss a hit");
+        lines
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_answer() {
+        let pattern = Pattern::new("[13]").unwrap();
+        for most in [1, 40, 200, usize::MAX] {
+            let query = Query { pattern: &pattern, files: None, most };
+            let answer = |threads| {
+                let hits = search_with(&Echo::new(700), &query, &Cancel::never(), threads).unwrap();
+                let files: Vec<_> = hits.files.iter().map(|file| (file.path.clone(), file.lines.clone())).collect();
+                (files, hits.lines, hits.exhausted, hits.unread, hits.unread_named)
+            };
+            let one = answer(1);
+            assert_eq!(one.1, one.0.len());
+            for threads in [2, 3, 8] {
+                for _ in 0..5 {
+                    assert_eq!(answer(threads), one, "{threads} threads, {most} lines");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_found_once_and_only_where_they_are() {
+        assert_eq!(lines("a", "a a\nb\na"), [1, 3]);
+        assert_eq!(lines("^$", "a\n\nb\n"), [2]);
+        assert_eq!(lines("$", "a\n\nb"), [1, 2, 3]);
+        assert_eq!(lines("b$", "ab\r\nb\r\n"), [1, 2]);
+        assert_eq!(lines("^a.b$", "a\nb\naxb\r\n"), [3]);
+        assert_eq!(lines("\\w+foo\\s", "foo \nxfoo y\n"), [2]);
+        assert_eq!(lines("(?i)STRASSE|straße", "Straße\nStrasse\n"), [1, 2]);
+        assert_eq!(lines("x", ""), Vec::<u32>::new());
+    }
+
+    #[test]
+    fn a_pattern_across_lines_is_taken_as_text() {
+        let pattern = Pattern::new("a\\nb").unwrap();
+        assert!(pattern.literal_because().is_some());
+        assert!(!Pattern::new("a.b").unwrap().literal_because().is_some());
+    }
+}
