@@ -202,7 +202,7 @@ pub(super) trait Shelf: Sync {
     /// What is kept.
     fn kept(&self) -> &Kept;
     /// Reads the contents of a plain file.
-    fn load(&self, hand: &mut Hand<'_>, file: &Listed) -> Result<Content, WorkspaceError>;
+    fn load(&self, hand: &mut Hand<'_>, path: &RepoPath, file: &Listed) -> Result<Content, WorkspaceError>;
 }
 
 /// Searches with as many threads as the machine has.
@@ -232,6 +232,11 @@ struct Found {
 }
 
 impl Board {
+    /// Whether the hits of a chunk may still be among the first.
+    fn needs(&self, number: usize) -> bool {
+        number < self.stop.load(Ordering::SeqCst)
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Found> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -278,12 +283,20 @@ pub(super) fn search_with(
     let catalogue = shelf.catalogue(cancel)?;
     let board =
         Board { next: AtomicUsize::new(0), stop: AtomicUsize::new(usize::MAX), found: Mutex::new(Found::default()) };
-    thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(|| work(shelf, catalogue, query, cancel, &board));
-        }
-        work(shelf, catalogue, query, cancel, &board);
-    });
+    let task = Task { shelf, catalogue, query, cancel, board: &board };
+    let mut hand = shelf.hand();
+    // A common word is found often enough in the first files: no other thread, with a handle of its own, is needed then.
+    if task.one_chunk(&mut hand) {
+        thread::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(|| {
+                    let mut hand = shelf.hand();
+                    while task.one_chunk(&mut hand) {}
+                });
+            }
+            while task.one_chunk(&mut hand) {}
+        });
+    }
     let found = board.found.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(stopped) = found.stopped {
         return Err(stopped.into());
@@ -300,39 +313,57 @@ pub(super) fn search_with(
     Ok(hits)
 }
 
-fn work(shelf: &impl Shelf, catalogue: &Catalogue, query: &Query<'_>, cancel: &Cancel, board: &Board) {
-    let mut hand = shelf.hand();
-    loop {
-        let number = board.next.fetch_add(1, Ordering::SeqCst);
-        if number >= board.stop.load(Ordering::SeqCst) {
-            return;
-        }
-        match catalogue.chunk(number, &mut hand) {
-            Ok(Some(chunk)) => match search_chunk(shelf, &mut hand, &chunk, query, cancel) {
-                Ok(hits) => board.put(number, hits, query.most),
-                Err(stopped) => return board.halt(stopped),
-            },
-            Ok(None) => return,
-            Err(error) => return board.fault(number, error.into()),
-        }
-    }
+/// What every thread does.
+struct Task<'t, S> {
+    shelf: &'t S,
+    catalogue: &'t Catalogue,
+    query: &'t Query<'t>,
+    cancel: &'t Cancel,
+    board: &'t Board,
 }
 
-fn search_chunk(
-    shelf: &impl Shelf,
-    hand: &mut Hand<'_>,
-    chunk: &Chunk,
-    query: &Query<'_>,
-    cancel: &Cancel,
-) -> Result<Hits, Stopped> {
-    let mut hits = Hits::default();
-    for file in &chunk.files {
-        cancel.check()?;
-        if !is_searched(file.mode, &file.path, query) {
-            continue;
+impl<S: Shelf> Task<'_, S> {
+    /// Searches the next chunk; `false` when there is none or none is needed.
+    fn one_chunk(&self, hand: &mut Hand<'_>) -> bool {
+        let number = self.board.next.fetch_add(1, Ordering::SeqCst);
+        if !self.board.needs(number) {
+            return false;
         }
+        match self.catalogue.chunk(number, hand) {
+            Ok(Some(chunk)) => match self.search_chunk(hand, &chunk, number) {
+                Ok(hits) => self.board.put(number, hits, self.query.most),
+                Err(stopped) => self.board.halt(stopped),
+            },
+            Ok(None) => return false,
+            Err(error) => self.board.fault(number, error.into()),
+        }
+        self.board.needs(number + 1)
+    }
+
+    fn search_chunk(&self, hand: &mut Hand<'_>, chunk: &Chunk, number: usize) -> Result<Hits, Stopped> {
+        let mut hits = Hits::default();
+        for (path, file) in chunk.files() {
+            self.cancel.check()?;
+            // The hits of a chunk that is not needed any more are not looked at, so it need not be searched to its end.
+            if !self.board.needs(number) {
+                break;
+            }
+            if is_searched(file.mode, path, self.query)
+                && let Ok(path) = RepoPath::from_bytes(path)
+            {
+                self.search_file(hand, &path, file, &mut hits);
+            }
+            if hits.lines >= self.query.most {
+                break;
+            }
+        }
+        Ok(hits)
+    }
+
+    fn search_file(&self, hand: &mut Hand<'_>, path: &RepoPath, file: &Listed, hits: &mut Hits) {
+        let (shelf, pattern) = (self.shelf, self.query.pattern);
         let mut spare = None;
-        let kept = file.content.get_or_init(|| match shelf.load(hand, file) {
+        let kept = file.content.get_or_init(|| match shelf.load(hand, path, file) {
             Ok(content) if shelf.kept().has_room(&content) => content,
             other => {
                 spare = Some(other);
@@ -340,36 +371,29 @@ fn search_chunk(
             }
         });
         let loaded = match kept {
-            Content::NotKept => spare.unwrap_or_else(|| shelf.load(hand, file)),
+            Content::NotKept => spare.unwrap_or_else(|| shelf.load(hand, path, file)),
             _ => Ok(Content::NotKept),
         };
         let content = match (kept, &loaded) {
             (Content::NotKept, Ok(loaded)) => loaded,
-            (Content::NotKept, Err(error)) => {
-                hits.add_unread(&file.path, error.to_string());
-                continue;
-            }
+            (Content::NotKept, Err(error)) => return hits.add_unread(path, error.to_string()),
             (kept, _) => kept,
         };
         match content {
-            Content::Text { text, charset } if query.pattern.may_match(text) => {
-                let text = shelf.kept().text_of(&file.path, text, charset);
-                let lines = query.pattern.lines(&text, query.most - hits.lines);
-                hits.add_file(&file.path, text, lines);
+            Content::Text { text, charset } if pattern.may_match(text) => {
+                let text = shelf.kept().text_of(path, text, charset);
+                let lines = pattern.lines(&text, self.query.most - hits.lines);
+                hits.add_file(path, text, lines);
             }
             Content::Text { .. } | Content::Binary | Content::NotKept => {}
-            Content::TooLarge(size) => hits.add_unread(&file.path, format!("it has {size} bytes")),
-        }
-        if hits.lines >= query.most {
-            break;
+            Content::TooLarge(size) => hits.add_unread(path, format!("it has {size} bytes")),
         }
     }
-    Ok(hits)
 }
 
 /// Links and submodules have no lines.
-fn is_searched(mode: FileMode, path: &RepoPath, query: &Query<'_>) -> bool {
-    matches!(mode, FileMode::File | FileMode::Executable) && query.files.is_none_or(|files| files.allows(path))
+fn is_searched(mode: FileMode, path: &[u8], query: &Query<'_>) -> bool {
+    matches!(mode, FileMode::File | FileMode::Executable) && query.files.is_none_or(|files| files.allows_bytes(path))
 }
 
 /// Searches a small tree file by file.
@@ -380,7 +404,7 @@ pub(super) fn one_by_one(
     cancel: &Cancel,
 ) -> Result<Hits, WorkspaceError> {
     let mut hits = Hits { exhausted: true, ..Hits::default() };
-    for file in files.iter().filter(|file| is_searched(file.mode, &file.path, query)) {
+    for file in files.iter().filter(|file| is_searched(file.mode, file.path.as_bytes(), query)) {
         cancel.check()?;
         match read(&file.path) {
             Ok(text) => {
@@ -430,10 +454,10 @@ mod tests {
             &self.kept
         }
 
-        fn load(&self, _: &mut Hand<'_>, file: &Listed) -> Result<Content, WorkspaceError> {
-            match file.path.as_bytes().last() {
+        fn load(&self, _: &mut Hand<'_>, path: &RepoPath, _: &Listed) -> Result<Content, WorkspaceError> {
+            match path.as_bytes().last() {
                 Some(b'7') => Ok(Content::TooLarge(1)),
-                _ => Ok(Content::new(file.path.as_bytes())),
+                _ => Ok(Content::new(path.as_bytes())),
             }
         }
     }

@@ -268,7 +268,7 @@ impl Shelf for Worktree {
         &self.kept
     }
 
-    fn load(&self, _: &mut Hand<'_>, file: &Listed) -> Result<Content, WorkspaceError> {
-        self.content(&file.path)
+    fn load(&self, _: &mut Hand<'_>, path: &RepoPath, _: &Listed) -> Result<Content, WorkspaceError> {
+        self.content(path)
     }
 }
