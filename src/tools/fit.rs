@@ -59,7 +59,7 @@ pub(super) fn cut_line(line: &str, most: usize) -> (&str, bool) {
 /// Appends a numbered line: the number six wide, a tab, the line. Tells whether the line was cut.
 pub(super) fn push_numbered(text: &mut String, number: u32, line: &str, most: usize) -> bool {
     let (shown, cut) = cut_line(line, most);
-    let _ = write!(text, "{number:6}\t{shown}{}\n", if cut { LINE_CUT } else { "" });
+    let _ = writeln!(text, "{number:6}\t{shown}{}", if cut { LINE_CUT } else { "" });
     cut
 }
 

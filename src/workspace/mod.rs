@@ -23,12 +23,14 @@ pub mod memory;
 mod near;
 mod object_db;
 pub mod patch_only;
+mod pattern;
 mod search;
 mod worktree;
 
 pub use content::READ_LIMIT;
 pub use near::near;
-pub use search::{FileHits, Hits, Pattern, PatternError, Query};
+pub use pattern::{Pattern, PatternError};
+pub use search::{FileHits, Hits, Query};
 
 /// One file of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Searching a tree: in parallel, and yet with the same answer every time. Main types: [`Pattern`], [`Query`], [`Hits`].
+//! Searching a tree: in parallel, and yet with the same answer every time. Main types: [`Query`], [`Hits`].
 //!
 //! Threads take chunks of files in path order. Each puts what it found into the slot of its chunk; when the slots from the first on hold
 //! enough, the number of the last of them is published and nobody goes past it. So the hits are the first ones in path order however the
@@ -11,11 +11,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use grep_matcher::{LineMatchKind, Matcher as _};
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-
 use super::catalogue::{Catalogue, Chunk, Hand, Listed};
 use super::content::{Content, Kept};
+use super::pattern::Pattern;
 use super::{TreeEntry, WorkspaceError};
 use crate::domain::change::FileMode;
 use crate::domain::filter::PathFilter;
@@ -23,102 +21,11 @@ use crate::domain::path::RepoPath;
 use crate::domain::text::FileText;
 use crate::sys::cancel::{Cancel, Stopped};
 
-/// A compiled regular expression may not take more bytes than this.
-const SIZE_LIMIT: usize = 10 << 20;
-
 /// More threads than this do not pay: they wait for memory.
 const MOST_THREADS: usize = 8;
 
 /// Files that could not be read are counted, and so many are told by name.
 const MOST_TOLD: usize = 5;
-
-/// What is searched for: a regular expression that is matched within lines, in time linear to the text.
-#[derive(Debug, Clone)]
-pub struct Pattern {
-    matcher: RegexMatcher,
-    literal: Option<String>,
-}
-
-/// A pattern that is too long even as plain text.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the pattern cannot be searched: {0}")]
-pub struct PatternError(pub String);
-
-impl Pattern {
-    /// Compiles a regular expression; what is not one is searched as plain text (see [`literal_because`](Self::literal_because)).
-    pub fn new(pattern: &str) -> Result<Self, PatternError> {
-        let mut builder = RegexMatcherBuilder::new();
-        builder.multi_line(true).crlf(true).size_limit(SIZE_LIMIT).dfa_size_limit(SIZE_LIMIT);
-        match builder.build(pattern) {
-            Ok(matcher) => Ok(Self { matcher, literal: None }),
-            Err(error) => {
-                let plain = builder.fixed_strings(true).build(pattern);
-                let matcher = plain.map_err(|error| PatternError(last_line(&error.to_string())))?;
-                Ok(Self { matcher, literal: Some(last_line(&error.to_string())) })
-            }
-        }
-    }
-
-    /// Why the pattern is searched as plain text; `None` when it is a regular expression.
-    pub fn literal_because(&self) -> Option<&str> {
-        self.literal.as_deref()
-    }
-
-    /// The lines of `text` that match, ascending, at most `most`.
-    pub fn lines(&self, text: &FileText, most: usize) -> Vec<u32> {
-        let bytes = text.text().as_bytes();
-        let mut found = Vec::new();
-        let mut at = 0;
-        while at < bytes.len() && found.len() < most {
-            let Ok(Some(candidate)) = self.matcher.find_candidate_line(&bytes[at..]) else { break };
-            let (offset, sure) = match candidate {
-                LineMatchKind::Confirmed(offset) => (offset, true),
-                LineMatchKind::Candidate(offset) => (offset, false),
-            };
-            let offset = at + offset;
-            // An empty match behind the last line ending is on no line.
-            if offset >= bytes.len() && bytes.last() == Some(&b'\n') {
-                break;
-            }
-            let number = text.line_at(offset);
-            let Some(line) = text.line(number) else { break };
-            if sure || self.matcher.is_match(line.as_bytes()).unwrap_or(false) {
-                found.push(number);
-            }
-            at = memchr::memchr(b'\n', &bytes[offset.min(bytes.len())..]).map_or(bytes.len(), |end| offset + end + 1);
-        }
-        found
-    }
-
-    /// Whether some line may match; may say yes where [`lines`](Self::lines) then finds none.
-    fn may_match(&self, text: &str) -> bool {
-        let bytes = text.as_bytes();
-        let mut at = 0;
-        while at < bytes.len() {
-            match self.matcher.find_candidate_line(&bytes[at..]) {
-                Ok(None) => return false,
-                Ok(Some(LineMatchKind::Confirmed(_))) | Err(_) => return true,
-                Ok(Some(LineMatchKind::Candidate(offset))) => {
-                    let offset = (at + offset).min(bytes.len());
-                    let start = memchr::memrchr(b'\n', &bytes[..offset]).map_or(0, |end| end + 1);
-                    let end = memchr::memchr(b'\n', &bytes[offset..]).map_or(bytes.len(), |end| offset + end);
-                    let line = bytes[start..end].strip_suffix(b"\r").unwrap_or(&bytes[start..end]);
-                    if self.matcher.is_match(line).unwrap_or(true) {
-                        return true;
-                    }
-                    at = end + 1;
-                }
-            }
-        }
-        false
-    }
-}
-
-/// The reason at the end of a regular expression's error, which draws a picture above it.
-fn last_line(message: &str) -> String {
-    let line = message.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or(message).trim();
-    line.strip_prefix("error: ").unwrap_or(line).to_owned()
-}
 
 /// A search.
 #[derive(Debug, Clone, Copy)]
@@ -361,17 +268,17 @@ impl<S: Shelf> Task<'_, S> {
     }
 
     fn search_file(&self, hand: &mut Hand<'_>, path: &RepoPath, file: &Listed, hits: &mut Hits) {
-        let (shelf, pattern) = (self.shelf, self.query.pattern);
+        let (tree, pattern) = (self.shelf, self.query.pattern);
         let mut spare = None;
-        let kept = file.content.get_or_init(|| match shelf.load(hand, path, file) {
-            Ok(content) if shelf.kept().has_room(&content) => content,
+        let kept = file.content.get_or_init(|| match tree.load(hand, path, file) {
+            Ok(content) if tree.kept().has_room(&content) => content,
             other => {
                 spare = Some(other);
                 Content::NotKept
             }
         });
         let loaded = match kept {
-            Content::NotKept => spare.unwrap_or_else(|| shelf.load(hand, path, file)),
+            Content::NotKept => spare.unwrap_or_else(|| tree.load(hand, path, file)),
             _ => Ok(Content::NotKept),
         };
         let content = match (kept, &loaded) {
@@ -381,7 +288,7 @@ impl<S: Shelf> Task<'_, S> {
         };
         match content {
             Content::Text { text, charset } if pattern.may_match(text) => {
-                let text = shelf.kept().text_of(path, text, charset);
+                let text = tree.kept().text_of(path, text, charset);
                 let lines = pattern.lines(&text, self.query.most - hits.lines);
                 hits.add_file(path, text, lines);
             }
@@ -462,14 +369,6 @@ mod tests {
         }
     }
 
-    fn lines(pattern: &str, text: &str) -> Vec<u32> {
-        let pattern = Pattern::new(pattern).unwrap();
-        let text = FileText::new(text, "UTF-8");
-        let lines = pattern.lines(&text, usize::MAX);
-        assert!(lines.is_empty() || pattern.may_match(text.text()), "the first look must not miss a hit");
-        lines
-    }
-
     #[test]
     fn any_number_of_threads_gives_the_same_answer() {
         let pattern = Pattern::new("[13]").unwrap();
@@ -488,24 +387,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn lines_are_found_once_and_only_where_they_are() {
-        assert_eq!(lines("a", "a a\nb\na"), [1, 3]);
-        assert_eq!(lines("^$", "a\n\nb\n"), [2]);
-        assert_eq!(lines("$", "a\n\nb"), [1, 2, 3]);
-        assert_eq!(lines("b$", "ab\r\nb\r\n"), [1, 2]);
-        assert_eq!(lines("^a.b$", "a\nb\naxb\r\n"), [3]);
-        assert_eq!(lines("\\w+foo\\s", "foo \nxfoo y\n"), [2]);
-        assert_eq!(lines("(?i)STRASSE|straße", "Straße\nStrasse\n"), [1, 2]);
-        assert_eq!(lines("x", ""), Vec::<u32>::new());
-    }
-
-    #[test]
-    fn a_pattern_across_lines_is_taken_as_text() {
-        let pattern = Pattern::new("a\\nb").unwrap();
-        assert!(pattern.literal_because().is_some());
-        assert!(!Pattern::new("a.b").unwrap().literal_because().is_some());
     }
 }

@@ -161,7 +161,7 @@ impl Worktree {
     fn content(&self, path: &RepoPath) -> Result<Content, WorkspaceError> {
         let disk = |source| WorkspaceError::Disk { path: path.clone(), source };
         match self.beneath.read(path.as_bytes(), READ_LIMIT).map_err(disk)? {
-            ReadFile::Bytes(bytes) => Ok(Content::new(&bytes)),
+            ReadFile::Bytes(bytes) => Ok(Content::from_vec(bytes)),
             ReadFile::TooLarge(size) => Ok(Content::TooLarge(size)),
             ReadFile::NotPlain(Kind::Special) => Err(WorkspaceError::NotText { path: path.clone(), what: SPECIAL }),
             ReadFile::NotPlain(_) => Err(lookup::folder(path)),

@@ -1,5 +1,8 @@
 //! The reviewed tree: a revision, the index, the disk, a patch; and nothing outside of it.
 
+#![allow(clippy::expect_used, reason = "the steps of a test fail loudly")]
+
+use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -55,9 +58,7 @@ fn large() -> TestRepo {
             let mut text = String::new();
             for line in 0..40 {
                 let word = ["alpha", "beta", "gamma", "delta"][(folder * 7 + file * 3 + line) % 4];
-                text.push_str(&format!(
-                    "fn {word}_{line}(x: u{file}) -> Result<(), E{folder}> {{ \"{word}.{line}\" }}\n"
-                ));
+                let _ = writeln!(text, "fn {word}_{line}(x: u{file}) -> Result<(), E{folder}> {{ \"{word}.{line}\" }}");
             }
             repo.write(format!("d{folder}/f{file}.rs"), text);
         }

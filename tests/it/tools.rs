@@ -1,5 +1,7 @@
 //! The reading tools as a model calls them.
 
+#![allow(clippy::expect_used, reason = "the steps of a test fail loudly")]
+
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -19,6 +21,10 @@ use crate::support::TestRepo;
 
 fn path(spelled: &str) -> RepoPath {
     RepoPath::parse(spelled).expect("a path")
+}
+
+fn joined(lines: impl Iterator<Item = String>) -> String {
+    lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
 fn context(new: Arc<dyn Workspace>) -> ToolContext {
@@ -86,7 +92,7 @@ fn lines_are_numbered_six_wide() {
 
 #[test]
 fn ranges_are_read_however_they_are_written() {
-    let text: String = (1..=20).map(|line| format!("line {line}\n")).collect();
+    let text = joined((1..=20).map(|line| format!("line {line}")));
     let tools = tools_of(&[("a", &text)]);
     for (input, first, last) in [
         (json!({ "file_path": "a", "start_line": 3, "end_line": 5 }), 3, 5),
@@ -133,7 +139,7 @@ fn a_long_line_is_cut_and_said() {
 
 #[test]
 fn a_large_file_is_read_in_parts_of_500_lines() {
-    let text: String = (1..=1201).map(|line| format!("{line}\n")).collect();
+    let text = joined((1..=1201).map(|line| line.to_string()));
     let tools = tools_of(&[("a", &text)]);
     let pages = all_pages(&tools, "read_file_part", json!({ "file_path": "a" }));
     let ends: Vec<_> = pages.iter().map(|page| page["end_line"].as_u64().unwrap()).collect();
@@ -158,7 +164,7 @@ proptest! {
 
     #[test]
     fn pages_of_a_search_together_are_all_matches(count in 1usize..300, most in 1usize..90, around in 0u32..25) {
-        let text: String = (0..count).map(|line| format!("hit {line} {}\n", "x".repeat(line % 290))).collect();
+        let text = joined((0..count).map(|line| format!("hit {line} {}", "x".repeat(line % 290))));
         let tools = tools_of(&[("a", &text), ("b", "hit\n")]);
         let input = json!({ "pattern": "hit", "max_results": most, "context_lines": around });
         let pages = all_pages(&tools, "search_in_files", input);
