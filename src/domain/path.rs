@@ -40,6 +40,11 @@ pub enum PathError {
 impl RepoPath {
     /// Checks the bytes of a path, as git stores them.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, PathError> {
+        Self::check(bytes).map(|()| Self(bytes.into()))
+    }
+
+    /// Whether the bytes are a path, without keeping them.
+    pub fn check(bytes: &[u8]) -> Result<(), PathError> {
         let first = bytes.first().ok_or(PathError::Empty)?;
         if *first == b'/'
             || (bytes.get(1) == Some(&b':') && first.is_ascii_alphabetic() && bytes.get(2) == Some(&b'\\'))
@@ -55,7 +60,7 @@ impl RepoPath {
                 _ => {}
             }
         }
-        Ok(Self(bytes.into()))
+        Ok(())
     }
 
     /// Reads a spelling back, and forgives what people and models write: a leading `./`, doubled and trailing slashes.
@@ -76,10 +81,7 @@ impl RepoPath {
 
     /// The one spelling used on every surface (see the type).
     pub fn spelled(&self) -> Cow<'_, str> {
-        match std::str::from_utf8(&self.0) {
-            Ok(plain) if !plain.starts_with('"') && !plain.chars().any(needs_quoting) => Cow::Borrowed(plain),
-            _ => Cow::Owned(quote(&self.0)),
-        }
+        spell(&self.0)
     }
 
     /// The last component.
@@ -109,6 +111,18 @@ impl fmt::Display for RepoPath {
 impl fmt::Debug for RepoPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
+    }
+}
+
+/// The spelling of path bytes (see [`RepoPath`]), for those that are not kept as one.
+pub fn spell(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        // Nearly all paths are plain ASCII, and looking at bytes is much quicker than looking at characters.
+        Ok(plain) if bytes.first() != Some(&b'"') && bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) => {
+            Cow::Borrowed(plain)
+        }
+        Ok(plain) if !plain.starts_with('"') && !plain.chars().any(needs_quoting) => Cow::Borrowed(plain),
+        _ => Cow::Owned(quote(bytes)),
     }
 }
 

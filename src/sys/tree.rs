@@ -99,6 +99,8 @@ pub struct TreeCursor {
     begun: bool,
     stack: Vec<Level>,
     path: Vec<u8>,
+    /// Buffers of folders that were left, for the next ones.
+    spare: Vec<Vec<u8>>,
 }
 
 /// A file that a [`TreeCursor`] stands at.
@@ -121,7 +123,7 @@ struct Level {
 impl TreeCursor {
     /// A walk of `root`, whose paths begin with `prefix` (empty, or ending in `/`).
     pub fn new(root: TreeId, prefix: &[u8]) -> Self {
-        Self { root, prefix: prefix.len(), begun: false, stack: Vec::new(), path: prefix.to_vec() }
+        Self { root, prefix: prefix.len(), begun: false, stack: Vec::new(), path: prefix.to_vec(), spare: Vec::new() }
     }
 
     /// The next file. After an error it stands where it stood: asking again tries the same tree again.
@@ -134,7 +136,7 @@ impl TreeCursor {
             let Some(level) = self.stack.last_mut() else { return Ok(None) };
             let rest = &level.data[level.at..];
             if rest.is_empty() {
-                self.stack.pop();
+                self.spare.extend(self.stack.pop().map(|level| level.data));
                 continue;
             }
             let damaged = || RepoError::Git("a tree object is damaged; run `git fsck`".to_owned());
@@ -148,7 +150,11 @@ impl TreeCursor {
                     return Ok(Some(TreeStep { path: &self.path, mode, id: BlobId(id) }));
                 }
                 None => {
-                    let data = repo.tree(TreeId(id))?;
+                    let mut data = self.spare.pop().unwrap_or_default();
+                    repo.read_object(id, git2::ObjectType::Tree, |bytes| {
+                        data.clear();
+                        data.extend_from_slice(bytes);
+                    })?;
                     level.at += length;
                     self.path.push(b'/');
                     self.stack.push(Level { data, at: 0, prefix: self.path.len() });

@@ -8,6 +8,8 @@ use crate::domain::path::{PathError, RepoPath};
 use crate::sys::cancel::Stopped;
 use crate::workspace::WorkspaceError;
 
+use super::diff_source::DiffError;
+
 /// What kind of thing went wrong; the words are part of what models are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
@@ -137,5 +139,14 @@ impl From<WorkspaceError> for ToolFault {
             WorkspaceError::Stopped(_) => ErrorKind::Stopped,
         };
         Self::new(kind, message)
+    }
+}
+
+impl From<DiffError> for ToolFault {
+    fn from(error: DiffError) -> Self {
+        match error {
+            DiffError::Git(message) => Self::new(ErrorKind::GitFailure, message),
+            DiffError::Stopped(stopped) => stopped.into(),
+        }
     }
 }

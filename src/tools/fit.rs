@@ -21,6 +21,11 @@ impl Room {
         Self { lines, bytes: bytes.saturating_sub(ENVELOPE + 3 * json_length(repeated)) }
     }
 
+    /// How many bytes of JSON there is room for.
+    pub(super) fn bytes(self) -> usize {
+        self.bytes
+    }
+
     /// Takes room for so many lines and bytes of JSON; `false` when there is not enough.
     pub(super) fn take(&mut self, lines: usize, bytes: usize) -> bool {
         match (self.lines.checked_sub(lines), self.bytes.checked_sub(bytes)) {
@@ -54,7 +59,7 @@ pub(super) fn cut_line(line: &str, most: usize) -> (&str, bool) {
 /// Appends a numbered line: the number six wide, a tab, the line. Tells whether the line was cut.
 pub(super) fn push_numbered(text: &mut String, number: u32, line: &str, most: usize) -> bool {
     let (shown, cut) = cut_line(line, most);
-    let _ = write!(text, "{number:6}\t{shown}{}\n", if cut { LINE_CUT } else { "" });
+    let _ = writeln!(text, "{number:6}\t{shown}{}", if cut { LINE_CUT } else { "" });
     cut
 }
 

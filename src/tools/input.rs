@@ -90,6 +90,9 @@ fn plain(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     fields.shift_remove("title");
     fields.shift_remove("format");
+    if fields.get("default").is_some_and(Value::is_null) {
+        fields.shift_remove("default");
+    }
     if let Some(Value::Object(properties)) = fields.get_mut("properties") {
         properties.values_mut().for_each(plain);
     }

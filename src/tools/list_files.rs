@@ -15,7 +15,7 @@ use super::outcome::{Cut, NextCall, Reply};
 use super::toolbox::ToolContext;
 use crate::domain::change::FileMode;
 use crate::domain::filter::PathFilter;
-use crate::domain::path::RepoPath;
+use crate::domain::path::{RepoPath, spell};
 use crate::workspace::{TreeEntry, near};
 
 const NAME: &str = "list_files";
@@ -111,15 +111,14 @@ fn list(
     let prefix = folder.map_or_else(Vec::new, |folder| [folder.as_bytes(), b"/"].concat());
     let mut room = Room::new(context.limits.paths, context.limits.bytes, "");
     let mut listing = Listing::default();
-    let matches = |path: &RepoPath| {
+    let matches = |path: &[u8]| {
         glob.is_none_or(|glob| {
-            let below =
-                || RepoPath::from_bytes(&path.as_bytes()[prefix.len()..]).is_ok_and(|below| glob.allows(&below));
-            glob.allows(path) || (!prefix.is_empty() && below())
+            let below = || glob.allows_bytes(&path[prefix.len()..]);
+            glob.allows_bytes(path) || (!prefix.is_empty() && below())
         })
     };
-    let mut each = |path: &RepoPath, _: FileMode| {
-        if !path.as_bytes().starts_with(&prefix) {
+    let mut each = |path: &[u8], _: FileMode| {
+        if !path.starts_with(&prefix) {
             // Paths are sorted: behind the folder there is nothing of it.
             return if listing.any { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         }
@@ -129,7 +128,7 @@ fn list(
         }
         listing.total += 1;
         if listing.total > skip && !listing.full {
-            let spelled = path.spelled();
+            let spelled = spell(path);
             if room.take(1, json_length(&spelled) + 3) || listing.files.is_empty() {
                 listing.files.push(spelled.into());
             } else {

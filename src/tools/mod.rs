@@ -5,6 +5,7 @@
 //!
 //! To add a tool: one file with its input, its schema and its `call`, and one line in the table.
 
+mod diff_source;
 mod fault;
 mod fit;
 mod input;
@@ -15,9 +16,10 @@ mod read_file_part;
 mod search_in_files;
 mod toolbox;
 
+pub use diff_source::{DiffError, DiffPart, DiffPlace, DiffSource};
 pub use fault::{ErrorKind, ToolFault};
 pub use outcome::{Cut, NextCall, Reference, Reply, ToolOutcome};
-pub use toolbox::{DiffSource, Limits, ToolBox, ToolContext};
+pub use toolbox::{Limits, ToolBox, ToolContext};
 
 /// A tool as a model is told of it.
 #[derive(Debug, Clone, Copy)]

@@ -5,8 +5,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::ToolSpec;
+use super::diff_source::{DiffPart, DiffPlace, DiffSource};
 use super::fault::{ErrorKind, ToolFault};
-use super::fit::{LINE_CUT, Room, cut_line, json_length};
+use super::fit::{Room, json_length};
 use super::input;
 use super::outcome::{Cut, NextCall, Reference, Reply};
 use super::toolbox::ToolContext;
@@ -16,9 +17,6 @@ use crate::domain::place::Side;
 use crate::workspace::{TreeEntry, near};
 
 const NAME: &str = "read_diff";
-
-/// Longer lines are cut, in characters.
-const LINE_LIMIT: usize = 500;
 
 pub(super) const SPEC: ToolSpec = ToolSpec {
     name: NAME,
@@ -60,19 +58,38 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
     if let Some(old) = &file.old_path {
         reply.set("old_path", old.spelled());
     }
-    if total == 0 {
-        reply.set("content", "");
-        reply.set("total_hunks", 0);
-        reply.note("No line of the file changed: only its name, its mode or its kind did.");
-        return Ok(reply);
-    }
-    if start >= total {
+    if start > 0 && start >= total {
         let message = format!("hunk {start} does not exist: {path} has {total} hunks, counted from 0");
         return Err(ToolFault::range(message, "total_hunks", total as u64));
     }
-    let hunks = source.hunks(file, start, &context.cancel)?;
-    show(context, &mut reply, file, &hunks, start, input.skip_lines.unwrap_or(0) as usize)?;
+    let from = DiffPlace { hunk: start, line: input.skip_lines.unwrap_or(0) as usize };
+    let part = part(context, source.as_ref(), file, from)?;
+    if part.text.is_empty() && from.line > 0 {
+        let message = format!("skip_lines {} is beyond the end of the diff", from.line);
+        return Err(ToolFault::new(ErrorKind::InvalidRange, message));
+    }
+    show(&mut reply, file, from, part);
     Ok(reply)
+}
+
+/// A part that fits into an answer once it is written as JSON.
+fn part(
+    context: &ToolContext,
+    source: &dyn DiffSource,
+    file: &FileChange,
+    from: DiffPlace,
+) -> Result<DiffPart, ToolFault> {
+    let room = Room::new(context.limits.lines, context.limits.bytes, &file.path.spelled()).bytes();
+    let mut bytes = room;
+    loop {
+        context.cancel.check()?;
+        let part = source.part(file, from, context.limits.lines, bytes)?;
+        // Quotes and tabs take two bytes in JSON, so the text may be larger there; half as much always gets there in a few steps.
+        if json_length(&part.text) <= room || bytes <= 1024 {
+            return Ok(part);
+        }
+        bytes /= 2;
+    }
 }
 
 fn changed<'c>(change: &'c ChangeSet, path: &RepoPath) -> Result<&'c FileChange, ToolFault> {
@@ -86,56 +103,29 @@ fn changed<'c>(change: &'c ChangeSet, path: &RepoPath) -> Result<&'c FileChange,
     })
 }
 
-fn show(
-    context: &ToolContext,
-    reply: &mut Reply,
-    file: &FileChange,
-    hunks: &[String],
-    start: usize,
-    skip: usize,
-) -> Result<(), ToolFault> {
-    let mut room = Room::new(context.limits.lines, context.limits.bytes, &file.path.spelled());
-    let mut content = String::new();
-    let mut shortened = 0;
-    let mut next = None;
-    'hunks: for (at, hunk) in hunks.iter().enumerate() {
-        let skip = if at == 0 { skip } else { 0 };
-        let lines = hunk.strip_suffix('\n').unwrap_or(hunk).split('\n');
-        let all = lines.clone().count();
-        if skip >= all {
-            let message = format!("skip_lines {skip} is beyond the end: hunk {start} has {all} lines");
-            return Err(ToolFault::range(message, "hunk_lines", all as u64));
-        }
-        for (number, line) in lines.enumerate().skip(skip) {
-            let (shown, cut) = cut_line(line, LINE_LIMIT);
-            let mark = if cut { LINE_CUT } else { "" };
-            if !room.take(1, json_length(shown) + mark.len() + 2) && !content.is_empty() {
-                next = Some((start + at, number));
-                break 'hunks;
-            }
-            content.extend([shown, mark, "\n"]);
-            shortened += u32::from(cut);
-        }
+fn show(reply: &mut Reply, file: &FileChange, from: DiffPlace, part: DiffPart) {
+    let total = file.hunks.len();
+    if part.text.is_empty() {
+        reply.note("No line of the file changed: only its name, its mode or its kind did.");
     }
-    reply.set("content", content);
-    reply.set("start", start);
-    reply.set("total_hunks", file.hunks.len());
-    if shortened > 0 {
-        reply.note(format!("{shortened} lines are longer than {LINE_LIMIT} characters and shown cut."));
+    reply.set("content", part.text);
+    reply.set("start", from.hunk);
+    reply.set("total_hunks", total);
+    if part.shortened_lines > 0 {
+        reply.note(format!("{} over-long lines are shown cut.", part.shortened_lines));
     }
-    if let Some((hunk, line)) = next {
-        let mut rest = json!({ "file_path": file.path.spelled(), "start": hunk });
-        if line > 0 {
-            rest["skip_lines"] = line.into();
+    if let Some(next) = part.next {
+        let mut rest = json!({ "file_path": file.path.spelled(), "start": next.hunk });
+        if next.line > 0 {
+            rest["skip_lines"] = next.line.into();
         }
-        let what = format!("The diff goes on with hunk {hunk}, line {}; `next` is the call that goes on.", line + 1);
+        let what = format!("{} more lines of the diff follow; `next` is the call that goes on.", part.lines_left);
         reply.cut = Some(Cut { what, next: Some(NextCall { tool: NAME, input: rest }) });
     }
-    let last = next.map_or(file.hunks.len(), |(hunk, line)| hunk + usize::from(line > 0)).min(file.hunks.len());
-    for hunk in file.hunks.get(start..last).unwrap_or_default() {
+    let last = part.next.map_or(total, |next| next.hunk + usize::from(next.line > 0)).min(total);
+    for hunk in file.hunks.get(from.hunk..last).unwrap_or_default() {
         // A pure deletion has no lines on the new side.
         let (side, span) = if hunk.new.count > 0 { (Side::New, hunk.new) } else { (Side::Old, hunk.old) };
         reply.references.push(Reference { path: file.path_at(side).clone(), side, lines: span.range() });
     }
-    Ok(())
 }

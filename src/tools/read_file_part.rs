@@ -106,20 +106,20 @@ fn range(input: &Input, text: &FileText) -> Result<Option<LineRange>, ToolFault>
 fn show(context: &ToolContext, reply: &mut Reply, (path, side): (&RepoPath, Side), text: &FileText, range: LineRange) {
     let total = text.line_count();
     let mut room = Room::new(context.limits.lines, context.limits.bytes, &path.spelled());
-    let mut content = String::new();
+    let mut numbered = String::new();
     let mut last = range.start();
     let mut shortened = 0;
     for (number, line) in text.lines(range) {
-        let before = content.len();
-        let cut = push_numbered(&mut content, number, line, LINE_LIMIT);
-        if !room.take(1, json_length(&content[before..])) && number > range.start() {
-            content.truncate(before);
+        let before = numbered.len();
+        let cut = push_numbered(&mut numbered, number, line, LINE_LIMIT);
+        if !room.take(1, json_length(&numbered[before..])) && number > range.start() {
+            numbered.truncate(before);
             break;
         }
         shortened += u32::from(cut);
         last = number;
     }
-    reply.set("content", content);
+    reply.set("content", numbered);
     reply.set("start_line", range.start());
     reply.set("end_line", last);
     reply.set("total_lines", total);

@@ -130,9 +130,9 @@ fn one(file: &FileHits, line: u32, around: u32) -> (Value, LineRange) {
     let first = line.saturating_sub(around).max(1);
     let last = line.saturating_add(around).min(file.text.line_count());
     let lines = LineRange::new(first, last).unwrap_or(LineRange::line(line));
-    let mut context = String::new();
+    let mut surroundings = String::new();
     for (number, text) in file.text.lines(lines) {
-        push_numbered(&mut context, number, text, LINE_LIMIT);
+        push_numbered(&mut surroundings, number, text, LINE_LIMIT);
     }
     let (content, cut) = cut_line(file.text.line(line).unwrap_or_default(), LINE_LIMIT);
     let content = if cut { format!("{content}{LINE_CUT}") } else { content.to_owned() };
@@ -140,7 +140,7 @@ fn one(file: &FileHits, line: u32, around: u32) -> (Value, LineRange) {
         "file_path": file.path.spelled(),
         "line_number": line,
         "line_content": content,
-        "match_context": context,
+        "match_context": surroundings,
     });
     (shown, lines)
 }

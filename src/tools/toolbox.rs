@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::diff_source::DiffSource;
 use super::fault::{ErrorKind, ToolFault};
 use super::outcome::ToolOutcome;
 use super::{TOOLS, ToolSpec};
-use crate::domain::change::{ChangeSet, FileChange};
+use crate::domain::change::ChangeSet;
 use crate::domain::place::Side;
 use crate::sys::cancel::Cancel;
-use crate::workspace::{Workspace, WorkspaceError};
+use crate::workspace::Workspace;
 
 /// How much one answer may show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,13 +28,6 @@ impl Default for Limits {
     fn default() -> Self {
         Self { lines: 500, bytes: 64 << 10, paths: 500 }
     }
-}
-
-/// Where the text of a diff comes from.
-pub trait DiffSource: Send + Sync {
-    /// The hunks of `file` from the index `start` on, each with its header and its lines as a unified diff writes them. Secrets are
-    /// masked, nothing is cut.
-    fn hunks(&self, file: &FileChange, start: usize, cancel: &Cancel) -> Result<Vec<String>, WorkspaceError>;
 }
 
 /// What the tools look at. Cheap to clone.

@@ -24,14 +24,18 @@ const MAX_FILES: usize = 2_000_000;
 /// How many refused names are told one by one.
 const MAX_TOLD: usize = 20;
 
-/// Files that stand next to each other in path order.
+/// Files that stand next to each other in path order. Their paths lie in one buffer: an allocation for each of them would cost a listing
+/// a sixth of its time.
+#[derive(Default)]
 pub(super) struct Chunk {
-    pub(super) files: Vec<Listed>,
+    paths: Vec<u8>,
+    files: Vec<Listed>,
 }
 
 /// One file, and its contents once somebody asked for them.
 pub(super) struct Listed {
-    pub(super) path: RepoPath,
+    /// Where its path ends in the buffer of the chunk.
+    end: usize,
     pub(super) mode: FileMode,
     pub(super) blob: Option<BlobId>,
     pub(super) content: OnceLock<Content>,
@@ -73,18 +77,35 @@ impl<'p> Hand<'p> {
     }
 }
 
+impl Chunk {
+    fn push(&mut self, path: &[u8], mode: FileMode, blob: Option<BlobId>) {
+        self.paths.extend_from_slice(path);
+        self.files.push(Listed { end: self.paths.len(), mode, blob, content: OnceLock::new() });
+    }
+
+    /// The files with their paths, which are all valid.
+    pub(super) fn files(&self) -> impl Iterator<Item = (&[u8], &Listed)> {
+        let mut start = 0;
+        self.files.iter().map(move |file| {
+            let path = &self.paths[start..file.end];
+            start = file.end;
+            (path, file)
+        })
+    }
+}
+
 impl Feed {
     /// Whether the path may be listed; odd and excluded ones may not, and odd ones are told.
-    fn admit(&mut self, path: &[u8], filter: &PathFilter) -> Option<RepoPath> {
-        match RepoPath::from_bytes(path) {
-            Ok(path) => filter.allows(&path).then_some(path),
+    fn admit(&mut self, path: &[u8], filter: &PathFilter) -> bool {
+        match RepoPath::check(path) {
+            Ok(()) => filter.allows_bytes(path),
             Err(error) => {
                 self.refused += 1;
                 if self.refused <= MAX_TOLD {
                     let reason = format!("the tree has a name that is not read: {error}");
                     self.omissions.push(Omission { path: Some(quote(path)), reason, unseen: false });
                 }
-                None
+                false
             }
         }
     }
@@ -101,21 +122,18 @@ impl Catalogue {
     /// Files that are all known: path, kind and blob, sorted by path.
     pub(super) fn of(found: Vec<(Vec<u8>, FileMode, Option<BlobId>)>, filter: PathFilter) -> Self {
         let mut feed = Feed { cursor: None, listed: 0, refused: 0, omissions: Vec::new() };
-        let mut files = Vec::with_capacity(found.len());
+        let mut chunks = Vec::with_capacity(found.len() / CHUNK + 1);
+        let mut chunk = Chunk::default();
         for (path, mode, blob) in found {
-            if let Some(path) = feed.admit(&path, &filter) {
-                files.push(Listed { path, mode, blob, content: OnceLock::new() });
+            if feed.admit(&path, &filter) {
+                chunk.push(&path, mode, blob);
+            }
+            if chunk.files.len() == CHUNK {
+                chunks.push(Arc::new(std::mem::take(&mut chunk)));
             }
         }
-        feed.listed = files.len();
-        let mut chunks = Vec::with_capacity(files.len() / CHUNK + 1);
-        let mut files = files.into_iter();
-        loop {
-            let files: Vec<_> = files.by_ref().take(CHUNK).collect();
-            if files.is_empty() {
-                break;
-            }
-            chunks.push(Arc::new(Chunk { files }));
+        if !chunk.files.is_empty() {
+            chunks.push(Arc::new(chunk));
         }
         Self { filter, chunks: RwLock::new(chunks), feed: Mutex::new(feed), entries: OnceLock::new() }
     }
@@ -145,32 +163,32 @@ impl Catalogue {
 
     /// Lists the next files. `None` when none of them may be seen, so that the caller can look at its stop flag.
     fn walk_on(&self, feed: &mut Feed, repo: &Repo) -> Result<Option<Chunk>, RepoError> {
-        let mut files = Vec::with_capacity(CHUNK);
+        let mut chunk = Chunk::default();
+        let full = |chunk: Chunk| (!chunk.files.is_empty()).then_some(chunk);
         let Some(mut cursor) = feed.cursor.take() else { return Ok(None) };
-        while files.len() < CHUNK {
+        while chunk.files.len() < CHUNK {
             if feed.listed >= MAX_FILES {
                 let reason = format!("only the first {MAX_FILES} files of the tree are read");
                 feed.omissions.push(Omission { path: None, reason, unseen: false });
-                return Ok((!files.is_empty()).then_some(Chunk { files }));
+                return Ok(full(chunk));
             }
             match cursor.step(repo) {
                 Ok(Some(step)) => {
                     feed.listed += 1;
-                    let (mode, blob) = (step.mode, Some(step.id));
-                    if let Some(path) = feed.admit(step.path, &self.filter) {
-                        files.push(Listed { path, mode, blob, content: OnceLock::new() });
+                    if feed.admit(step.path, &self.filter) {
+                        chunk.push(step.path, step.mode, Some(step.id));
                     }
                 }
-                Ok(None) => return Ok((!files.is_empty()).then_some(Chunk { files })),
+                Ok(None) => return Ok(full(chunk)),
                 // What was listed before the fault stays listed; the next call meets the fault again.
                 Err(error) => {
                     feed.cursor = Some(cursor);
-                    return if files.is_empty() { Err(error) } else { Ok(Some(Chunk { files })) };
+                    return if chunk.files.is_empty() { Err(error) } else { Ok(Some(chunk)) };
                 }
             }
         }
         feed.cursor = Some(cursor);
-        Ok(Some(Chunk { files }))
+        Ok(Some(chunk))
     }
 
     /// All files, as the trait promises them.
@@ -182,8 +200,9 @@ impl Catalogue {
         let mut number = 0;
         while let Some(chunk) = self.chunk(number, hand)? {
             cancel.check()?;
-            let entry = |file: &Listed| TreeEntry { path: file.path.clone(), mode: file.mode, blob: file.blob };
-            entries.extend(chunk.files.iter().map(entry));
+            for (path, file) in chunk.files() {
+                entries.push(TreeEntry { path: RepoPath::from_bytes(path)?, mode: file.mode, blob: file.blob });
+            }
             number += 1;
         }
         Ok(self.entries.get_or_init(|| entries.into()).clone())

@@ -41,6 +41,17 @@ impl Content {
         Self::Text { text: decoded.text.into_boxed_str(), charset: decoded.charset }
     }
 
+    /// Likewise for bytes that need not be copied.
+    pub(super) fn from_vec(bytes: Vec<u8>) -> Self {
+        if charset::is_binary(&bytes) || bytes.starts_with(b"\xef\xbb\xbf") {
+            return Self::new(&bytes);
+        }
+        match String::from_utf8(bytes) {
+            Ok(text) => Self::Text { text: text.into_boxed_str(), charset: "UTF-8" },
+            Err(error) => Self::new(error.as_bytes()),
+        }
+    }
+
     fn size(&self) -> u64 {
         match self {
             Self::Text { text, .. } => text.len() as u64,

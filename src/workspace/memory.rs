@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{TreeEntry, Workspace, WorkspaceError};
+use super::{TreeEntry, Workspace, WorkspaceError, near};
 use crate::domain::change::FileMode;
 use crate::domain::path::RepoPath;
 use crate::domain::text::FileText;
@@ -29,7 +29,10 @@ impl Workspace for Memory {
     }
 
     fn read(&self, path: &RepoPath) -> Result<Arc<FileText>, WorkspaceError> {
-        let found = self.files.get(path).cloned();
-        found.ok_or_else(|| WorkspaceError::NotFound { path: path.clone(), near: Vec::new() })
+        if let Some(text) = self.files.get(path) {
+            return Ok(text.clone());
+        }
+        let near = near(path, self.files(&Cancel::never())?.iter());
+        Err(WorkspaceError::NotFound { path: path.clone(), near })
     }
 }

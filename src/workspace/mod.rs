@@ -23,12 +23,14 @@ pub mod memory;
 mod near;
 mod object_db;
 pub mod patch_only;
+mod pattern;
 mod search;
 mod worktree;
 
 pub use content::READ_LIMIT;
 pub use near::near;
-pub use search::{FileHits, Hits, Pattern, PatternError, Query};
+pub use pattern::{Pattern, PatternError};
+pub use search::{FileHits, Hits, Query};
 
 /// One file of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,14 +111,14 @@ pub trait Workspace: Send + Sync {
         search::one_by_one(&self.files(cancel)?, |path| self.read(path), query, cancel)
     }
 
-    /// Shows each file in path order, listing only as far as `each` wants to see.
+    /// Shows the path of each file in path order, as git stores it, listing only as far as `each` wants to see.
     fn visit(
         &self,
         cancel: &Cancel,
-        each: &mut dyn FnMut(&RepoPath, FileMode) -> ControlFlow<()>,
+        each: &mut dyn FnMut(&[u8], FileMode) -> ControlFlow<()>,
     ) -> Result<(), WorkspaceError> {
         let files = self.files(cancel)?;
-        let _ = files.iter().try_for_each(|file| each(&file.path, file.mode));
+        let _ = files.iter().try_for_each(|file| each(file.path.as_bytes(), file.mode));
         Ok(())
     }
 

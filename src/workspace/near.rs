@@ -14,7 +14,8 @@ pub fn near<'e>(wanted: &RepoPath, entries: impl IntoIterator<Item = &'e TreeEnt
     for entry in entries {
         let other = String::from_utf8_lossy(entry.path.file_name()).to_lowercase();
         let likeness = if other == name { 1.0 } else { strsim::jaro_winkler(&other, &name) };
-        if likeness < 0.8 {
+        // Two letters in the wrong order make a short name very unlike by the other measure.
+        if likeness < 0.8 && strsim::osa_distance(&other, &name) > 1 {
             continue;
         }
         found.push((likeness + strsim::jaro_winkler(&entry.path.spelled(), &whole), &entry.path));
@@ -44,6 +45,8 @@ mod tests {
         let told: Vec<_> = told.iter().map(|path| path.spelled().into_owned()).collect();
         assert_eq!(told.len(), 3);
         assert!(!told.contains(&"docs/other.md".to_owned()));
-        assert!(near(&RepoPath::parse("zzz").unwrap(), &tree).is_empty());
+        let folder = [entry("src")];
+        assert_eq!(near(&RepoPath::parse("scr").unwrap(), &folder).len(), 1);
+        assert!(near(&RepoPath::parse("zzzz").unwrap(), &tree).is_empty());
     }
 }

@@ -105,14 +105,14 @@ impl Workspace for ObjectDb {
     fn visit(
         &self,
         cancel: &Cancel,
-        each: &mut dyn FnMut(&RepoPath, FileMode) -> ControlFlow<()>,
+        each: &mut dyn FnMut(&[u8], FileMode) -> ControlFlow<()>,
     ) -> Result<(), WorkspaceError> {
         let mut hand = self.hand();
         let mut number = 0;
         while let Some(chunk) = self.catalogue.chunk(number, &mut hand)? {
             cancel.check()?;
-            for file in &chunk.files {
-                if each(&file.path, file.mode).is_break() {
+            for (path, file) in chunk.files() {
+                if each(path, file.mode).is_break() {
                     return Ok(());
                 }
             }
@@ -139,7 +139,7 @@ impl Shelf for ObjectDb {
         &self.kept
     }
 
-    fn load(&self, hand: &mut Hand<'_>, file: &Listed) -> Result<Content, WorkspaceError> {
+    fn load(&self, hand: &mut Hand<'_>, _: &RepoPath, file: &Listed) -> Result<Content, WorkspaceError> {
         match file.blob {
             Some(blob) => Ok(load_blob(hand.repo()?, blob)?),
             None => Ok(Content::Binary),

@@ -1,4 +1,4 @@
-//! Searching a tree: in parallel, and yet with the same answer every time. Main types: [`Pattern`], [`Query`], [`Hits`].
+//! Searching a tree: in parallel, and yet with the same answer every time. Main types: [`Query`], [`Hits`].
 //!
 //! Threads take chunks of files in path order. Each puts what it found into the slot of its chunk; when the slots from the first on hold
 //! enough, the number of the last of them is published and nobody goes past it. So the hits are the first ones in path order however the
@@ -11,11 +11,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use grep_matcher::{LineMatchKind, Matcher as _};
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-
 use super::catalogue::{Catalogue, Chunk, Hand, Listed};
 use super::content::{Content, Kept};
+use super::pattern::Pattern;
 use super::{TreeEntry, WorkspaceError};
 use crate::domain::change::FileMode;
 use crate::domain::filter::PathFilter;
@@ -23,102 +21,11 @@ use crate::domain::path::RepoPath;
 use crate::domain::text::FileText;
 use crate::sys::cancel::{Cancel, Stopped};
 
-/// A compiled regular expression may not take more bytes than this.
-const SIZE_LIMIT: usize = 10 << 20;
-
 /// More threads than this do not pay: they wait for memory.
 const MOST_THREADS: usize = 8;
 
 /// Files that could not be read are counted, and so many are told by name.
 const MOST_TOLD: usize = 5;
-
-/// What is searched for: a regular expression that is matched within lines, in time linear to the text.
-#[derive(Debug, Clone)]
-pub struct Pattern {
-    matcher: RegexMatcher,
-    literal: Option<String>,
-}
-
-/// A pattern that is too long even as plain text.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the pattern cannot be searched: {0}")]
-pub struct PatternError(pub String);
-
-impl Pattern {
-    /// Compiles a regular expression; what is not one is searched as plain text (see [`literal_because`](Self::literal_because)).
-    pub fn new(pattern: &str) -> Result<Self, PatternError> {
-        let mut builder = RegexMatcherBuilder::new();
-        builder.multi_line(true).crlf(true).size_limit(SIZE_LIMIT).dfa_size_limit(SIZE_LIMIT);
-        match builder.build(pattern) {
-            Ok(matcher) => Ok(Self { matcher, literal: None }),
-            Err(error) => {
-                let plain = builder.fixed_strings(true).build(pattern);
-                let matcher = plain.map_err(|error| PatternError(last_line(&error.to_string())))?;
-                Ok(Self { matcher, literal: Some(last_line(&error.to_string())) })
-            }
-        }
-    }
-
-    /// Why the pattern is searched as plain text; `None` when it is a regular expression.
-    pub fn literal_because(&self) -> Option<&str> {
-        self.literal.as_deref()
-    }
-
-    /// The lines of `text` that match, ascending, at most `most`.
-    pub fn lines(&self, text: &FileText, most: usize) -> Vec<u32> {
-        let bytes = text.text().as_bytes();
-        let mut found = Vec::new();
-        let mut at = 0;
-        while at < bytes.len() && found.len() < most {
-            let Ok(Some(candidate)) = self.matcher.find_candidate_line(&bytes[at..]) else { break };
-            let (offset, sure) = match candidate {
-                LineMatchKind::Confirmed(offset) => (offset, true),
-                LineMatchKind::Candidate(offset) => (offset, false),
-            };
-            let offset = at + offset;
-            // An empty match behind the last line ending is on no line.
-            if offset >= bytes.len() && bytes.last() == Some(&b'\n') {
-                break;
-            }
-            let number = text.line_at(offset);
-            let Some(line) = text.line(number) else { break };
-            if sure || self.matcher.is_match(line.as_bytes()).unwrap_or(false) {
-                found.push(number);
-            }
-            at = memchr::memchr(b'\n', &bytes[offset.min(bytes.len())..]).map_or(bytes.len(), |end| offset + end + 1);
-        }
-        found
-    }
-
-    /// Whether some line may match; may say yes where [`lines`](Self::lines) then finds none.
-    fn may_match(&self, text: &str) -> bool {
-        let bytes = text.as_bytes();
-        let mut at = 0;
-        while at < bytes.len() {
-            match self.matcher.find_candidate_line(&bytes[at..]) {
-                Ok(None) => return false,
-                Ok(Some(LineMatchKind::Confirmed(_))) | Err(_) => return true,
-                Ok(Some(LineMatchKind::Candidate(offset))) => {
-                    let offset = (at + offset).min(bytes.len());
-                    let start = memchr::memrchr(b'\n', &bytes[..offset]).map_or(0, |end| end + 1);
-                    let end = memchr::memchr(b'\n', &bytes[offset..]).map_or(bytes.len(), |end| offset + end);
-                    let line = bytes[start..end].strip_suffix(b"\r").unwrap_or(&bytes[start..end]);
-                    if self.matcher.is_match(line).unwrap_or(true) {
-                        return true;
-                    }
-                    at = end + 1;
-                }
-            }
-        }
-        false
-    }
-}
-
-/// The reason at the end of a regular expression's error, which draws a picture above it.
-fn last_line(message: &str) -> String {
-    let line = message.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or(message).trim();
-    line.strip_prefix("error: ").unwrap_or(line).to_owned()
-}
 
 /// A search.
 #[derive(Debug, Clone, Copy)]
@@ -202,7 +109,7 @@ pub(super) trait Shelf: Sync {
     /// What is kept.
     fn kept(&self) -> &Kept;
     /// Reads the contents of a plain file.
-    fn load(&self, hand: &mut Hand<'_>, file: &Listed) -> Result<Content, WorkspaceError>;
+    fn load(&self, hand: &mut Hand<'_>, path: &RepoPath, file: &Listed) -> Result<Content, WorkspaceError>;
 }
 
 /// Searches with as many threads as the machine has.
@@ -232,6 +139,11 @@ struct Found {
 }
 
 impl Board {
+    /// Whether the hits of a chunk may still be among the first.
+    fn needs(&self, number: usize) -> bool {
+        number < self.stop.load(Ordering::SeqCst)
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Found> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -278,12 +190,20 @@ pub(super) fn search_with(
     let catalogue = shelf.catalogue(cancel)?;
     let board =
         Board { next: AtomicUsize::new(0), stop: AtomicUsize::new(usize::MAX), found: Mutex::new(Found::default()) };
-    thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(|| work(shelf, catalogue, query, cancel, &board));
-        }
-        work(shelf, catalogue, query, cancel, &board);
-    });
+    let task = Task { shelf, catalogue, query, cancel, board: &board };
+    let mut hand = shelf.hand();
+    // A common word is found often enough in the first files: no other thread, with a handle of its own, is needed then.
+    if task.one_chunk(&mut hand) {
+        thread::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(|| {
+                    let mut hand = shelf.hand();
+                    while task.one_chunk(&mut hand) {}
+                });
+            }
+            while task.one_chunk(&mut hand) {}
+        });
+    }
     let found = board.found.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(stopped) = found.stopped {
         return Err(stopped.into());
@@ -300,76 +220,87 @@ pub(super) fn search_with(
     Ok(hits)
 }
 
-fn work(shelf: &impl Shelf, catalogue: &Catalogue, query: &Query<'_>, cancel: &Cancel, board: &Board) {
-    let mut hand = shelf.hand();
-    loop {
-        let number = board.next.fetch_add(1, Ordering::SeqCst);
-        if number >= board.stop.load(Ordering::SeqCst) {
-            return;
-        }
-        match catalogue.chunk(number, &mut hand) {
-            Ok(Some(chunk)) => match search_chunk(shelf, &mut hand, &chunk, query, cancel) {
-                Ok(hits) => board.put(number, hits, query.most),
-                Err(stopped) => return board.halt(stopped),
-            },
-            Ok(None) => return,
-            Err(error) => return board.fault(number, error.into()),
-        }
-    }
+/// What every thread does.
+struct Task<'t, S> {
+    shelf: &'t S,
+    catalogue: &'t Catalogue,
+    query: &'t Query<'t>,
+    cancel: &'t Cancel,
+    board: &'t Board,
 }
 
-fn search_chunk(
-    shelf: &impl Shelf,
-    hand: &mut Hand<'_>,
-    chunk: &Chunk,
-    query: &Query<'_>,
-    cancel: &Cancel,
-) -> Result<Hits, Stopped> {
-    let mut hits = Hits::default();
-    for file in &chunk.files {
-        cancel.check()?;
-        if !is_searched(file.mode, &file.path, query) {
-            continue;
+impl<S: Shelf> Task<'_, S> {
+    /// Searches the next chunk; `false` when there is none or none is needed.
+    fn one_chunk(&self, hand: &mut Hand<'_>) -> bool {
+        let number = self.board.next.fetch_add(1, Ordering::SeqCst);
+        if !self.board.needs(number) {
+            return false;
         }
+        match self.catalogue.chunk(number, hand) {
+            Ok(Some(chunk)) => match self.search_chunk(hand, &chunk, number) {
+                Ok(hits) => self.board.put(number, hits, self.query.most),
+                Err(stopped) => self.board.halt(stopped),
+            },
+            Ok(None) => return false,
+            Err(error) => self.board.fault(number, error.into()),
+        }
+        self.board.needs(number + 1)
+    }
+
+    fn search_chunk(&self, hand: &mut Hand<'_>, chunk: &Chunk, number: usize) -> Result<Hits, Stopped> {
+        let mut hits = Hits::default();
+        for (path, file) in chunk.files() {
+            self.cancel.check()?;
+            // The hits of a chunk that is not needed any more are not looked at, so it need not be searched to its end.
+            if !self.board.needs(number) {
+                break;
+            }
+            if is_searched(file.mode, path, self.query)
+                && let Ok(path) = RepoPath::from_bytes(path)
+            {
+                self.search_file(hand, &path, file, &mut hits);
+            }
+            if hits.lines >= self.query.most {
+                break;
+            }
+        }
+        Ok(hits)
+    }
+
+    fn search_file(&self, hand: &mut Hand<'_>, path: &RepoPath, file: &Listed, hits: &mut Hits) {
+        let (tree, pattern) = (self.shelf, self.query.pattern);
         let mut spare = None;
-        let kept = file.content.get_or_init(|| match shelf.load(hand, file) {
-            Ok(content) if shelf.kept().has_room(&content) => content,
+        let kept = file.content.get_or_init(|| match tree.load(hand, path, file) {
+            Ok(content) if tree.kept().has_room(&content) => content,
             other => {
                 spare = Some(other);
                 Content::NotKept
             }
         });
         let loaded = match kept {
-            Content::NotKept => spare.unwrap_or_else(|| shelf.load(hand, file)),
+            Content::NotKept => spare.unwrap_or_else(|| tree.load(hand, path, file)),
             _ => Ok(Content::NotKept),
         };
         let content = match (kept, &loaded) {
             (Content::NotKept, Ok(loaded)) => loaded,
-            (Content::NotKept, Err(error)) => {
-                hits.add_unread(&file.path, error.to_string());
-                continue;
-            }
+            (Content::NotKept, Err(error)) => return hits.add_unread(path, error.to_string()),
             (kept, _) => kept,
         };
         match content {
-            Content::Text { text, charset } if query.pattern.may_match(text) => {
-                let text = shelf.kept().text_of(&file.path, text, charset);
-                let lines = query.pattern.lines(&text, query.most - hits.lines);
-                hits.add_file(&file.path, text, lines);
+            Content::Text { text, charset } if pattern.may_match(text) => {
+                let text = tree.kept().text_of(path, text, charset);
+                let lines = pattern.lines(&text, self.query.most - hits.lines);
+                hits.add_file(path, text, lines);
             }
             Content::Text { .. } | Content::Binary | Content::NotKept => {}
-            Content::TooLarge(size) => hits.add_unread(&file.path, format!("it has {size} bytes")),
-        }
-        if hits.lines >= query.most {
-            break;
+            Content::TooLarge(size) => hits.add_unread(path, format!("it has {size} bytes")),
         }
     }
-    Ok(hits)
 }
 
 /// Links and submodules have no lines.
-fn is_searched(mode: FileMode, path: &RepoPath, query: &Query<'_>) -> bool {
-    matches!(mode, FileMode::File | FileMode::Executable) && query.files.is_none_or(|files| files.allows(path))
+fn is_searched(mode: FileMode, path: &[u8], query: &Query<'_>) -> bool {
+    matches!(mode, FileMode::File | FileMode::Executable) && query.files.is_none_or(|files| files.allows_bytes(path))
 }
 
 /// Searches a small tree file by file.
@@ -380,7 +311,7 @@ pub(super) fn one_by_one(
     cancel: &Cancel,
 ) -> Result<Hits, WorkspaceError> {
     let mut hits = Hits { exhausted: true, ..Hits::default() };
-    for file in files.iter().filter(|file| is_searched(file.mode, &file.path, query)) {
+    for file in files.iter().filter(|file| is_searched(file.mode, file.path.as_bytes(), query)) {
         cancel.check()?;
         match read(&file.path) {
             Ok(text) => {
@@ -397,4 +328,64 @@ pub(super) fn one_by_one(
         }
     }
     Ok(hits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tree whose contents are its paths.
+    struct Echo {
+        catalogue: Catalogue,
+        kept: Kept,
+    }
+
+    impl Echo {
+        fn new(files: usize) -> Self {
+            let path = |number: usize| (format!("f{number:05}").into_bytes(), FileMode::File, None);
+            let catalogue = Catalogue::of((0..files).map(path).collect(), PathFilter::all());
+            Self { catalogue, kept: Kept::default() }
+        }
+    }
+
+    impl Shelf for Echo {
+        fn hand(&self) -> Hand<'_> {
+            Hand::new(None)
+        }
+
+        fn catalogue(&self, _: &Cancel) -> Result<&Catalogue, WorkspaceError> {
+            Ok(&self.catalogue)
+        }
+
+        fn kept(&self) -> &Kept {
+            &self.kept
+        }
+
+        fn load(&self, _: &mut Hand<'_>, path: &RepoPath, _: &Listed) -> Result<Content, WorkspaceError> {
+            match path.as_bytes().last() {
+                Some(b'7') => Ok(Content::TooLarge(1)),
+                _ => Ok(Content::new(path.as_bytes())),
+            }
+        }
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_answer() {
+        let pattern = Pattern::new("[13]").unwrap();
+        for most in [1, 40, 200, usize::MAX] {
+            let query = Query { pattern: &pattern, files: None, most };
+            let answer = |threads| {
+                let hits = search_with(&Echo::new(700), &query, &Cancel::never(), threads).unwrap();
+                let files: Vec<_> = hits.files.iter().map(|file| (file.path.clone(), file.lines.clone())).collect();
+                (files, hits.lines, hits.exhausted, hits.unread, hits.unread_named)
+            };
+            let one = answer(1);
+            assert_eq!(one.1, one.0.len());
+            for threads in [2, 3, 8] {
+                for _ in 0..5 {
+                    assert_eq!(answer(threads), one, "{threads} threads, {most} lines");
+                }
+            }
+        }
+    }
 }

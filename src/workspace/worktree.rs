@@ -161,7 +161,7 @@ impl Worktree {
     fn content(&self, path: &RepoPath) -> Result<Content, WorkspaceError> {
         let disk = |source| WorkspaceError::Disk { path: path.clone(), source };
         match self.beneath.read(path.as_bytes(), READ_LIMIT).map_err(disk)? {
-            ReadFile::Bytes(bytes) => Ok(Content::new(&bytes)),
+            ReadFile::Bytes(bytes) => Ok(Content::from_vec(bytes)),
             ReadFile::TooLarge(size) => Ok(Content::TooLarge(size)),
             ReadFile::NotPlain(Kind::Special) => Err(WorkspaceError::NotText { path: path.clone(), what: SPECIAL }),
             ReadFile::NotPlain(_) => Err(lookup::folder(path)),
@@ -268,7 +268,7 @@ impl Shelf for Worktree {
         &self.kept
     }
 
-    fn load(&self, _: &mut Hand<'_>, file: &Listed) -> Result<Content, WorkspaceError> {
-        self.content(&file.path)
+    fn load(&self, _: &mut Hand<'_>, path: &RepoPath, _: &Listed) -> Result<Content, WorkspaceError> {
+        self.content(path)
     }
 }

@@ -6,3 +6,5 @@ mod support;
 mod architecture;
 mod collection;
 mod documents;
+mod reading;
+mod tools;

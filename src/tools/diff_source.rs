@@ -1,0 +1,45 @@
+//! Where the text of a diff comes from. Main type: the trait [`DiffSource`].
+//!
+//! How a diff is made belongs in `git`.
+
+use crate::domain::change::FileChange;
+use crate::sys::cancel::Stopped;
+
+/// A line of a diff: a hunk, and a line within it, both from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DiffPlace {
+    /// The hunk.
+    pub hunk: usize,
+    /// The line of the hunk, its header not counted.
+    pub line: usize,
+}
+
+/// Part of a file's diff.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DiffPart {
+    /// Hunk headers and lines as a unified diff writes them; secrets masked, over-long lines shortened.
+    pub text: String,
+    /// Where it goes on; `None` at the end.
+    pub next: Option<DiffPlace>,
+    /// How many lines of the diff are left from there.
+    pub lines_left: u32,
+    /// How many lines were shortened.
+    pub shortened_lines: u32,
+}
+
+/// Why a diff cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DiffError {
+    /// The repository failed; what it said.
+    #[error("{0}")]
+    Git(String),
+    /// The run was stopped.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+/// Gives parts of diffs.
+pub trait DiffSource: Send + Sync {
+    /// The diff of `file` from a place on, at most so many lines and bytes, but always one line where there is one.
+    fn part(&self, file: &FileChange, from: DiffPlace, lines: usize, bytes: usize) -> Result<DiffPart, DiffError>;
+}

@@ -1,0 +1,129 @@
+//! What is searched for. Main type: [`Pattern`].
+
+use grep_matcher::{LineMatchKind, Matcher as _};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+
+use crate::domain::text::FileText;
+
+/// A compiled regular expression may not take more bytes than this.
+const SIZE_LIMIT: usize = 10 << 20;
+
+/// What is searched for: a regular expression that is matched within lines, in time linear to the text.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    matcher: RegexMatcher,
+    literal: Option<String>,
+}
+
+/// A pattern that is too long even as plain text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the pattern cannot be searched: {0}")]
+pub struct PatternError(pub String);
+
+impl Pattern {
+    /// Compiles a regular expression; what is not one is searched as plain text (see [`literal_because`](Self::literal_because)).
+    pub fn new(pattern: &str) -> Result<Self, PatternError> {
+        let mut builder = RegexMatcherBuilder::new();
+        builder.multi_line(true).crlf(true).size_limit(SIZE_LIMIT).dfa_size_limit(SIZE_LIMIT);
+        match builder.build(pattern) {
+            Ok(matcher) => Ok(Self { matcher, literal: None }),
+            Err(error) => {
+                let plain = builder.fixed_strings(true).build(pattern);
+                let matcher = plain.map_err(|error| PatternError(last_line(&error.to_string())))?;
+                Ok(Self { matcher, literal: Some(last_line(&error.to_string())) })
+            }
+        }
+    }
+
+    /// Why the pattern is searched as plain text; `None` when it is a regular expression.
+    pub fn literal_because(&self) -> Option<&str> {
+        self.literal.as_deref()
+    }
+
+    /// The lines of `text` that match, ascending, at most `most`.
+    pub fn lines(&self, text: &FileText, most: usize) -> Vec<u32> {
+        let bytes = text.text().as_bytes();
+        let mut found = Vec::new();
+        let mut at = 0;
+        while at < bytes.len() && found.len() < most {
+            let Ok(Some(candidate)) = self.matcher.find_candidate_line(&bytes[at..]) else { break };
+            let (offset, sure) = match candidate {
+                LineMatchKind::Confirmed(offset) => (offset, true),
+                LineMatchKind::Candidate(offset) => (offset, false),
+            };
+            let offset = at + offset;
+            // An empty match behind the last line ending is on no line.
+            if offset >= bytes.len() && bytes.last() == Some(&b'\n') {
+                break;
+            }
+            let number = text.line_at(offset);
+            let Some(line) = text.line(number) else { break };
+            if sure || self.matcher.is_match(line.as_bytes()).unwrap_or(false) {
+                found.push(number);
+            }
+            at = memchr::memchr(b'\n', &bytes[offset.min(bytes.len())..]).map_or(bytes.len(), |end| offset + end + 1);
+        }
+        found
+    }
+
+    /// Whether some line may match; may say yes where [`lines`](Self::lines) then finds none.
+    pub(super) fn may_match(&self, text: &str) -> bool {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() {
+            match self.matcher.find_candidate_line(&bytes[at..]) {
+                Ok(None) => return false,
+                Ok(Some(LineMatchKind::Confirmed(_))) | Err(_) => return true,
+                Ok(Some(LineMatchKind::Candidate(offset))) => {
+                    let offset = (at + offset).min(bytes.len());
+                    let start = memchr::memrchr(b'\n', &bytes[..offset]).map_or(0, |end| end + 1);
+                    let end = memchr::memchr(b'\n', &bytes[offset..]).map_or(bytes.len(), |end| offset + end);
+                    let line = bytes[start..end].strip_suffix(b"\r").unwrap_or(&bytes[start..end]);
+                    if self.matcher.is_match(line).unwrap_or(true) {
+                        return true;
+                    }
+                    at = end + 1;
+                }
+            }
+        }
+        false
+    }
+}
+
+/// The reason at the end of a regular expression's error, which draws a picture above it.
+fn last_line(message: &str) -> String {
+    let line = message.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or(message).trim();
+    line.strip_prefix("error: ").unwrap_or(line).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(pattern: &str, text: &str) -> Vec<u32> {
+        let pattern = Pattern::new(pattern).unwrap();
+        let text = FileText::new(text, "UTF-8");
+        let lines = pattern.lines(&text, usize::MAX);
+        assert!(lines.is_empty() || pattern.may_match(text.text()), "the first look must not miss a hit");
+        lines
+    }
+
+    #[test]
+    fn lines_are_found_once_and_only_where_they_are() {
+        assert_eq!(lines("a", "a a\nb\na"), [1, 3]);
+        assert_eq!(lines("^$", "a\n\nb\n"), [2]);
+        assert_eq!(lines("$", "a\n\nb"), [1, 2, 3]);
+        assert_eq!(lines("b$", "ab\r\nb\r\n"), [1, 2]);
+        assert_eq!(lines("^a.b$", "a\nb\naxb\r\n"), [3]);
+        assert_eq!(lines("\\w+foo\\s", "foo \nxfoo y\n"), [2]);
+        assert_eq!(lines("(?i)STRASSE|straße", "Straße\nStrasse\n"), [1, 2]);
+        assert_eq!(lines("x", ""), Vec::<u32>::new());
+    }
+
+    #[test]
+    fn a_pattern_across_lines_is_taken_as_text() {
+        let pattern = Pattern::new("a\\nb").unwrap();
+        assert!(pattern.literal_because().is_some());
+        assert!(Pattern::new("a.b").unwrap().literal_because().is_none());
+    }
+}
