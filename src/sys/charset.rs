@@ -58,7 +58,7 @@ fn guess(bytes: &[u8]) -> &'static Encoding {
     let lossy = String::from_utf8_lossy(sample);
     let broken = lossy.chars().filter(|c| *c == char::REPLACEMENT_CHARACTER).count();
     let foreign = lossy.chars().filter(|c| !c.is_ascii()).count();
-    if broken * 4 < foreign - broken {
+    if broken * 4 <= foreign - broken {
         return UTF_8;
     }
     let mut detector = chardetng::EncodingDetector::new(chardetng::Iso2022JpDetection::Deny);

@@ -4,3 +4,5 @@ mod support;
 
 // One line per feature.
 mod collection;
+mod collection_random;
+mod collection_scopes;
