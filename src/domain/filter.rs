@@ -44,10 +44,15 @@ impl PathFilter {
 
     /// Whether the path may be seen.
     pub fn allows(&self, path: &RepoPath) -> bool {
+        self.allows_bytes(path.as_bytes())
+    }
+
+    /// Likewise for the bytes of a path.
+    pub fn allows_bytes(&self, path: &[u8]) -> bool {
         if self.include.is_none() && self.exclude.is_none() {
             return true;
         }
-        let candidate = Candidate::from_bytes(path.as_bytes());
+        let candidate = Candidate::from_bytes(path);
         let matches = |set: &Arc<GlobSet>| set.is_match_candidate(&candidate);
         self.include.as_ref().is_none_or(matches) && !self.exclude.as_ref().is_some_and(matches)
     }

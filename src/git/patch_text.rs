@@ -7,11 +7,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::domain::change::{Hunk, PatchCut, PatchText, Span};
-use crate::domain::patch::KnownLines;
 use crate::domain::text::mask;
 use crate::sys::charset;
 
 use super::compare::{before, line_count};
+use super::known_lines::KnownLines;
 
 /// Longer lines are shortened to as many characters.
 pub(super) const MAX_LINE: usize = 500;
@@ -110,7 +110,7 @@ impl<'a> Side<'a> {
                     size += line.len() + 1;
                     fits
                 });
-                shortened(within.map(|line| format!("{line}\n")).collect::<String>().into(), true)
+                shortened(within.flat_map(|line| [line, "\n"]).collect::<String>().into(), true)
             }
             Source::Text { text, masked, line, byte } => {
                 let text: &str = text;
@@ -268,11 +268,13 @@ fn one_hunk(sink: &mut Sink, old: &mut Side<'_>, new: &mut Side<'_>, hunk: &Hunk
     // Masking makes lines shorter, so a little more than what is left is asked for.
     let left = sink.limits.bytes.min(sink.limits.chars.saturating_mul(4)).saturating_sub(sink.out.text.len());
     let budget = if skip > 0 { usize::MAX } else { left.saturating_mul(2) };
+    let most = u32::try_from(sink.limits.lines.saturating_add(skip)).unwrap_or(u32::MAX);
+    let within = |span: Span| Span { start: span.start, count: span.count.min(most) };
     let (old_from, new_from) = (before(hunk.old), before(hunk.new));
     let (old_open, new_open) = (old.open_line(), new.open_line());
     let removed = hunk.runs.iter().any(|run| run.old.count > 0);
-    let old_block = if removed { old.block(hunk.old, budget) } else { Block::default() };
-    let new_block = new.block(hunk.new, budget);
+    let old_block = if removed { old.block(within(hunk.old), budget) } else { Block::default() };
+    let new_block = new.block(within(hunk.new), budget);
     let (old_lines, new_lines): (Vec<&str>, Vec<&str>) = (split(&old_block.text), split(&new_block.text));
     let (mut place, mut done) = (0usize, 0usize);
     let mut head = if skip == 0 { header(hunk) } else { format!("@@ hunk continued from its line {} @@\n", skip + 1) };

@@ -10,7 +10,7 @@ use review_runner::sys::cancel::Cancel;
 const RANGE: &[&str] = &["main...HEAD"];
 
 fn numbered(lines: std::ops::Range<u32>) -> String {
-    lines.map(|line| format!("line {line}\n")).collect()
+    lines.flat_map(|line| ["line ".to_owned(), line.to_string(), "\n".to_owned()]).collect()
 }
 
 /// A repository with a commit on `main`, and the branch `topic` checked out.
