@@ -333,8 +333,10 @@ fn the_same_change_read_from_a_patch_has_the_same_hunks() {
             .write("gone", "x\ny\n")
             .write("gr\u{fc}n", "a\n")
             .write("mv", numbered(1..30))
-            .write("bin", b"\0a");
+            .write("bin", b"\0a")
+            .write("mini.svg", "<p>\n");
     });
+    repo.write("mini.svg", ["x", "y", "z"].map(|fill| fill.repeat(60_000) + "\n").concat());
     repo.write("a b", numbered(1..80).replace("line 7\n", "").replace("line 60\n", "line 60\nmore\n")).remove("gone");
     repo.write("gr\u{fc}n", "b")
         .write("new", "1\n2\n")
