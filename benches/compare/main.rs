@@ -7,6 +7,8 @@
 //! Prints ratios of CPU (user + system), wall time and peak memory, ours over theirs, medians of N runs (5). CPU is the figure to trust on
 //! a busy machine. The two are run A B A B, so that a drift of the machine's speed falls on both. `rg` must be installed.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its table")]
+
 mod measure;
 mod ours;
 

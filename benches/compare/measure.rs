@@ -104,9 +104,10 @@ impl Pair {
         let ratio = |of: fn(&Cost) -> f64| median(costs.iter().map(|(a, b)| of(a) / of(b)).collect());
         let ours = |of: fn(&Cost) -> f64| median(costs.iter().map(|(a, _)| of(a)).collect());
         let theirs = |of: fn(&Cost) -> f64| median(costs.iter().map(|(_, b)| of(b)).collect());
-        let (cpu, wall): (fn(&Cost) -> f64, fn(&Cost) -> f64) = (|c| c.cpu.as_secs_f64(), |c| c.wall.as_secs_f64());
+        let cpu: fn(&Cost) -> f64 = |cost| cost.cpu.as_secs_f64();
+        let wall: fn(&Cost) -> f64 = |cost| cost.wall.as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "memory is far below 2^52 bytes")]
-        let peak: fn(&Cost) -> f64 = |c| c.peak as f64 / (1 << 20) as f64;
+        let peak: fn(&Cost) -> f64 = |cost| cost.peak as f64 / f64::from(1 << 20);
         Ok(format!(
             "{:<42} {:>6.2} {:>6.2} {:>6.2}   {:.3}s {:.0} MiB | {:.3}s {:.0} MiB",
             self.name,

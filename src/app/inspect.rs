@@ -9,11 +9,11 @@ use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::event::Silent;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::request::{ReviewRequest, Scope};
-use crate::git::{self, GitError, Position};
+use crate::git::{self, FilePatch, GitError, PatchChange, Position};
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoError, RepoPool};
-use crate::tools::{DiffSource, Limits, ToolBox, ToolContext, ToolOutcome};
-use crate::workspace::{self, WorkspaceError};
+use crate::tools::{DiffError, DiffPart, DiffPlace, DiffSource, Limits, ToolBox, ToolContext, ToolOutcome};
+use crate::workspace;
 
 /// A tool to be called by hand.
 #[derive(Debug, Clone)]
@@ -45,15 +45,15 @@ fn context(call: &ToolCall, around: &Surroundings, cancel: &Cancel) -> Result<To
         }
         (collected, _) => collected?,
     };
-    let diff: Option<Arc<dyn DiffSource>> = match subject.diffs {
-        Diffs::Repository(pool) => Some(Arc::new(FromGit { pool, change: Arc::clone(&subject.change) })),
-        Diffs::Patch => None,
+    let diff: Arc<dyn DiffSource> = match subject.diffs {
+        Diffs::Repository(pool) => Arc::new(FromGit { pool, change: Arc::clone(&subject.change) }),
+        Diffs::Patch(patch) => Arc::new(FromPatch(*patch)),
     };
     Ok(ToolContext {
         change: Some(subject.change),
         new: subject.new,
         old: Some(subject.old),
-        diff,
+        diff: Some(diff),
         cancel: subject.cancel,
         limits: Limits::default(),
     })
@@ -77,21 +77,35 @@ struct FromGit {
 }
 
 impl DiffSource for FromGit {
-    fn hunks(&self, file: &FileChange, start: usize, cancel: &Cancel) -> Result<Vec<String>, WorkspaceError> {
-        cancel.check()?;
-        let repo = self.pool.take()?;
-        let from = Position { hunk: start, line: 0 };
-        let part = git::file_patch(&repo, &self.change, file, from, usize::MAX, usize::MAX);
-        let text = part.map_err(|error| RepoError::Git(error.to_string()))?.text;
-        // Only a header begins with `@`: every other line of a hunk begins with a blank, a sign or a backslash.
-        let mut hunks: Vec<String> = Vec::new();
-        for line in text.split_inclusive('\n') {
-            match hunks.last_mut() {
-                Some(hunk) if !line.starts_with("@@ ") => hunk.push_str(line),
-                _ => hunks.push(line.to_owned()),
-            }
+    fn part(&self, file: &FileChange, from: DiffPlace, lines: usize, bytes: usize) -> Result<DiffPart, DiffError> {
+        let repo = self.pool.take().map_err(|error| DiffError::Git(error.to_string()))?;
+        match git::file_patch(&repo, &self.change, file, position(from), lines, bytes) {
+            Ok(patch) => Ok(part(patch)),
+            Err(GitError::Stopped(stopped)) => Err(stopped.into()),
+            Err(error) => Err(DiffError::Git(error.to_string())),
         }
-        Ok(hunks)
+    }
+}
+
+/// Diffs out of a patch that was read whole.
+struct FromPatch(PatchChange);
+
+impl DiffSource for FromPatch {
+    fn part(&self, file: &FileChange, from: DiffPlace, lines: usize, bytes: usize) -> Result<DiffPart, DiffError> {
+        Ok(part(self.0.file_patch(file, position(from), lines, bytes)))
+    }
+}
+
+fn position(place: DiffPlace) -> Position {
+    Position { hunk: place.hunk, line: place.line }
+}
+
+fn part(patch: FilePatch) -> DiffPart {
+    DiffPart {
+        text: patch.text,
+        next: patch.next.map(|next| DiffPlace { hunk: next.hunk, line: next.line }),
+        lines_left: patch.lines_left,
+        shortened_lines: patch.shortened_lines,
     }
 }
 

@@ -46,8 +46,10 @@ pub async fn review(
     let patch = unless_stopped(&cancel, tokio::task::spawn_blocking(move || subject::read_patch(&scope))).await?;
     let subject = {
         let (around, events, cancel) = (around.clone(), Arc::clone(&events), cancel.clone());
-        stage(Stage::Collect, &events.clone(), move || subject::collect(&request, &patch, &flags, &around, &cancel, &*events))
-            .await?
+        stage(Stage::Collect, &events.clone(), move || {
+            subject::collect(&request, &patch, &flags, &around, &cancel, &*events)
+        })
+        .await?
     };
     let (settings, root) = (subject.settings.clone(), subject.root.clone());
 

@@ -12,7 +12,7 @@ use crate::domain::filter::PathFilter;
 use crate::domain::id::CommitId;
 use crate::domain::place::Side;
 use crate::domain::request::{PatchSource, ReviewRequest, Scope};
-use crate::git::{self, CollectOptions, Range};
+use crate::git::{self, CollectOptions, PatchChange, Range};
 use crate::store::Store;
 use crate::sys::cancel::Cancel;
 use crate::sys::files::{self, FileError};
@@ -65,7 +65,7 @@ pub(super) enum Diffs {
     /// The repository.
     Repository(RepoPool),
     /// There is only the patch, which was read whole.
-    Patch,
+    Patch(Box<PatchChange>),
 }
 
 /// Finds the change and opens its trees.
@@ -130,11 +130,12 @@ fn collect_patch(
     let cancel = cancel.within(settings.timeout);
     let options = options(&settings)?;
     let patch = git::from_patch(&name, bytes, &options, &cancel)?;
-    let open = |at, side| workspace::open(None, at, side, &patch.files, options.filter.clone());
+    let known = patch.known();
+    let open = |at, side| workspace::open(None, at, side, &known, options.filter.clone());
     let new = open(patch.change.new_at, Side::New)?;
     let old = open(patch.change.old_at, Side::Old)?;
-    let root = None;
-    Ok(Subject { change: Arc::new(patch.change), new, old, settings, cancel, root, diffs: Diffs::Patch })
+    let change = Arc::new(patch.change.clone());
+    Ok(Subject { change, new, old, settings, cancel, root: None, diffs: Diffs::Patch(Box::new(patch)) })
 }
 
 fn options(settings: &Settings) -> Result<CollectOptions, AppError> {

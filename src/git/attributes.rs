@@ -16,6 +16,7 @@ use crate::sys::repo::{Repo, RepoError};
 use crate::sys::tree;
 
 use super::GitError;
+use super::disk::native;
 use super::entries::Found;
 use super::generated::by_name;
 
@@ -170,11 +171,8 @@ impl Stack {
             Ok(_) => repo.blob(blob)?,
             Err(error) => return skip(format!("attributes not read: {error}")),
         };
-        let Some(folder) = native(folder) else {
-            return skip("attributes not read: the folder's name is not text".to_owned());
-        };
         let root = Path::new("/");
-        let source: PathBuf = root.join(folder).join(".gitattributes");
+        let source: PathBuf = root.join(native(folder)).join(".gitattributes");
         // Macros are allowed at the root only (`gitattributes(5)`).
         let macros = self.entered.is_empty();
         match self.search.add_patterns_buffer(&bytes, source, Some(root), &mut self.names, macros) {
@@ -213,15 +211,4 @@ impl Stack {
         }
         said
     }
-}
-
-#[cfg(unix)]
-fn native(folder: &[u8]) -> Option<&Path> {
-    use std::os::unix::ffi::OsStrExt as _;
-    Some(Path::new(std::ffi::OsStr::from_bytes(folder)))
-}
-
-#[cfg(not(unix))]
-fn native(folder: &[u8]) -> Option<&Path> {
-    std::str::from_utf8(folder).ok().map(Path::new)
 }

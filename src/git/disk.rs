@@ -19,7 +19,7 @@ use crate::sys::repo::{Repo, object_id, raw_id};
 use crate::sys::tree::{self, Found as InTree};
 
 use super::GitError;
-use super::entries::{Entry, Found};
+use super::entries::{Entry, Found, spelled};
 
 /// What lies on the disk, untracked files included and ignored ones left out, against a tree (`None`: against nothing).
 pub(super) fn diff_disk(repo: &Repo, old: Option<TreeId>, cancel: &Cancel) -> Result<Found, GitError> {
@@ -28,9 +28,9 @@ pub(super) fn diff_disk(repo: &Repo, old: Option<TreeId>, cancel: &Cancel) -> Re
     let mut found = Found::default();
     for (path, submodule) in candidates {
         cancel.check()?;
-        if path.ends_with(b"/") {
+        if let Some(folder) = path.strip_suffix(b"/") {
             found.omissions.push(Omission {
-                path: Some(String::from_utf8_lossy(&path).into_owned()),
+                path: Some(spelled(folder)),
                 reason: "not read: a repository of its own inside this one that is not a submodule".to_owned(),
                 unseen: false,
             });
@@ -46,8 +46,9 @@ pub(super) fn diff_disk(repo: &Repo, old: Option<TreeId>, cancel: &Cancel) -> Re
         };
         match on_disk(repo, &repo_path, before, submodule, keeps_modes) {
             Ok(after) => {
-                if before.is_some() || after.is_some() {
-                    compare(repo, &mut found, &repo_path, before, after);
+                if (before.is_some() || after.is_some()) && differs(repo, &repo_path, before, after) {
+                    found.push(&path, before, after);
+                    found.omissions.extend(filtered(repo, &repo_path, after));
                 }
             }
             Err(error) => found.omissions.push(Omission {
@@ -134,24 +135,33 @@ fn is_executable(_: &fs::Metadata) -> bool {
     false
 }
 
-/// Keeps the pair unless the disk holds what the tree holds: the library only suspects.
-fn compare(repo: &Repo, found: &mut Found, path: &RepoPath, before: Option<Entry>, after: Option<Entry>) {
+/// A file whose attributes name a program that rewrites it (`filter=lfs`): the program is not run.
+fn filtered(repo: &Repo, path: &RepoPath, after: Option<Entry>) -> Option<Omission> {
+    after.filter(|entry| entry.is_plain() && entry.id.is_none())?;
+    let value = repo.raw().get_attr_bytes(&native(path.as_bytes()), "filter", AttrCheckFlags::FILE_THEN_INDEX).ok()?;
+    let AttrValue::String(name) = AttrValue::from_bytes(value) else { return None };
+    Some(Omission {
+        path: Some(path.to_string()),
+        reason: format!("compared as it lies on the disk: the filter {name:?} of its attributes is not run"),
+        unseen: false,
+    })
+}
+
+/// Whether the disk holds something else than the tree: the library only suspects it.
+fn differs(repo: &Repo, path: &RepoPath, before: Option<Entry>, after: Option<Entry>) -> bool {
     if let (Some(one), Some(other)) = (before, after)
         && one.mode == other.mode
     {
-        let same = match (one.id, other.id) {
-            (Some(one), Some(other)) => one == other,
+        return match (one.id, other.id) {
+            (Some(one), Some(other)) => one != other,
             (Some(id), None) => match (repo.blob(id), read(repo, path, other.mode)) {
-                (Ok(one), Ok(other)) => one == other,
-                _ => false,
+                (Ok(one), Ok(other)) => one != other,
+                _ => true,
             },
-            _ => false,
+            _ => true,
         };
-        if same {
-            return;
-        }
     }
-    found.push(path.as_bytes(), before, after);
+    true
 }
 
 fn full_path(repo: &Repo, path: &RepoPath) -> io::Result<PathBuf> {
@@ -168,14 +178,15 @@ fn full_path(repo: &Repo, path: &RepoPath) -> io::Result<PathBuf> {
     Ok(full)
 }
 
+/// A path of the tree as one of this machine.
 #[cfg(unix)]
-fn native(path: &[u8]) -> PathBuf {
+pub(super) fn native(path: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt as _;
     PathBuf::from(std::ffi::OsStr::from_bytes(path))
 }
 
 #[cfg(not(unix))]
-fn native(path: &[u8]) -> PathBuf {
+pub(super) fn native(path: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(path).into_owned())
 }
 
@@ -213,6 +224,7 @@ fn as_stored(repo: &Repo, path: &Path, bytes: Vec<u8>) -> Vec<u8> {
     };
     let bytes = match attribute("working-tree-encoding") {
         Some(label) if label != "true" && label != "false" => {
+            let label = if bytes.starts_with(b"\xfe\xff") { "utf-16be" } else { label.as_str() };
             charset::decode_as(Some(label.as_bytes()), &bytes).trim_start_matches('\u{feff}').to_owned().into_bytes()
         }
         _ => bytes,

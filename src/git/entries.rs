@@ -2,7 +2,7 @@
 
 use crate::domain::change::{FileMode, FileStatus, Omission};
 use crate::domain::id::BlobId;
-use crate::domain::path::RepoPath;
+use crate::domain::path::{RepoPath, quote};
 use crate::sys::repo::{Repo, RepoError, raw_id};
 
 use super::disk;
@@ -62,12 +62,17 @@ impl Found {
         match RepoPath::from_bytes(path) {
             Ok(path) => self.deltas.push(Delta { path, old_path: None, old, new }),
             Err(error) => self.omissions.push(Omission {
-                path: Some(crate::domain::path::quote(path)),
+                path: Some(quote(path)),
                 reason: format!("not read: {error}"),
                 unseen: true,
             }),
         }
     }
+}
+
+/// A path as it is spelled everywhere; in quotes where it is none that the tree could have.
+pub(super) fn spelled(path: &[u8]) -> String {
+    RepoPath::from_bytes(path).map_or_else(|_| quote(path), |path| path.to_string())
 }
 
 /// The bytes of one side.

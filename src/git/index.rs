@@ -1,6 +1,7 @@
 //! The index against a tree. Main function: [`diff_index`].
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use git2::{IndexEntryExtendedFlag, IndexEntryFlag};
 
@@ -11,14 +12,14 @@ use crate::sys::repo::{Repo, object_id};
 use crate::sys::tree::{TreeFile, TreeWalk};
 
 use super::GitError;
-use super::entries::{Entry, Found};
+use super::entries::{Entry, Found, spelled};
 
 /// What is staged: the blobs of the index against a tree (`None`: against nothing).
 pub(super) fn diff_index(repo: &Repo, tree: Option<TreeId>, cancel: &Cancel) -> Result<Found, GitError> {
     let index = repo.raw().index()?;
     let mut found = Found::default();
     let mut staged: Vec<TreeFile> = Vec::new();
-    let mut conflict: Option<Vec<u8>> = None;
+    let mut conflicts: HashSet<Vec<u8>> = HashSet::new();
     for entry in index.iter() {
         if IndexEntryExtendedFlag::from_bits_truncate(entry.flags_extended).is_intent_to_add() {
             continue;
@@ -26,14 +27,14 @@ pub(super) fn diff_index(repo: &Repo, tree: Option<TreeId>, cancel: &Cancel) -> 
         // The upper bits of the flags hold the stage; other than 0 it is one version of a path in conflict.
         let stage = (entry.flags & IndexEntryFlag::from_bits_retain(0x3000).bits()) >> 12;
         if stage != 0 {
-            if conflict.as_deref() != Some(&entry.path) {
+            if !conflicts.contains(&entry.path) {
                 found.omissions.push(Omission {
-                    path: Some(String::from_utf8_lossy(&entry.path).into_owned()),
+                    path: Some(spelled(&entry.path)),
                     reason: "not reviewed: it has merge conflicts that are not resolved (`git add` it when they are)"
                         .to_owned(),
                     unseen: true,
                 });
-                conflict = Some(entry.path.clone());
+                conflicts.insert(entry.path);
             }
             continue;
         }
@@ -48,9 +49,7 @@ pub(super) fn diff_index(repo: &Repo, tree: Option<TreeId>, cancel: &Cancel) -> 
         }
     }
     merge(&mut found, &committed, &staged);
-    let conflicts: std::collections::HashSet<_> =
-        found.omissions.iter().filter_map(|omission| omission.path.clone()).collect();
-    found.deltas.retain(|delta| !conflicts.contains(&String::from_utf8_lossy(delta.path.as_bytes()).into_owned()));
+    found.deltas.retain(|delta| !conflicts.contains(delta.path.as_bytes()));
     Ok(found)
 }
 

@@ -1,11 +1,11 @@
 //! A change from a patch text, with no repository. Main type: [`PatchChange`].
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus, Omission, PatchText};
+use crate::domain::change::{ChangeRun, ChangeSet, FileChange, FileMode, FileStatus, Hunk, Omission, PatchText, Span};
+use crate::domain::known::KnownFile;
 use crate::domain::language;
-use crate::domain::patch::{KnownLines, PatchFile};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{Side as Which, WorkspaceAt};
 use crate::domain::text::mask;
@@ -17,6 +17,7 @@ use super::collect::CollectOptions;
 use super::compare::before;
 use super::file_patch::FilePatch;
 use super::generated::by_name;
+use super::known_lines::{KnownLines, PatchFile};
 use super::patch_parse::{Parsed, PatchError, parse};
 use super::patch_text::{Limits, Position, Side, render};
 
@@ -25,8 +26,8 @@ use super::patch_text::{Limits, Position, Side, render};
 pub struct PatchChange {
     /// The change.
     pub change: ChangeSet,
-    /// What is known of each file, sorted by path.
-    pub files: Vec<PatchFile>,
+    /// What the patch shows of each file, sorted by path.
+    files: Vec<PatchFile>,
 }
 
 /// Reads a patch text; `name` is what people call it (`-`, a file's name).
@@ -42,7 +43,7 @@ pub fn from_patch(
     let mut files = Vec::new();
     let mut omissions = Vec::new();
     let mut seen: HashSet<RepoPath> = HashSet::new();
-    for parsed in parse(&bytes, cancel)? {
+    for parsed in join_type_changes(parse(&bytes, cancel)?) {
         cancel.check()?;
         let Some(path) = parsed.new_path.clone().or_else(|| parsed.old_path.clone()) else { continue };
         if !seen.insert(path.clone()) {
@@ -83,8 +84,21 @@ pub fn from_patch(
 }
 
 impl PatchChange {
-    /// What is known of a file, by its path after the patch.
-    pub fn known(&self, path: &RepoPath) -> Option<&PatchFile> {
+    /// The lines that are known, both sides of all files: what a workspace without a repository is made of.
+    pub fn known(&self) -> Vec<KnownFile> {
+        let by_path: HashMap<&RepoPath, FileStatus> =
+            self.change.files.iter().map(|file| (&file.path, file.status)).collect();
+        let of = |file: &PatchFile| {
+            let status = by_path.get(&file.path).copied();
+            file.known(|side| match side {
+                Which::Old => status == Some(FileStatus::Deleted),
+                Which::New => status == Some(FileStatus::Added),
+            })
+        };
+        self.files.iter().flat_map(of).collect()
+    }
+
+    fn lines(&self, path: &RepoPath) -> Option<&PatchFile> {
         self.files.binary_search_by(|file| file.path.cmp(path)).ok().and_then(|at| self.files.get(at))
     }
 
@@ -92,7 +106,7 @@ impl PatchChange {
     pub fn file_patch(&self, file: &FileChange, from: Position, max_lines: usize, max_bytes: usize) -> FilePatch {
         let limits = Limits { chars: usize::MAX, bytes: max_bytes, lines: max_lines };
         let hunks = file.hunks.len();
-        match self.known(&file.path) {
+        match self.lines(&file.path) {
             Some(known) => {
                 let (mut old, mut new) = (Side::of_known(&known.old), Side::of_known(&known.new));
                 FilePatch::new(render(&mut old, &mut new, &file.hunks, from, limits), hunks)
@@ -110,6 +124,36 @@ fn as_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
         _ => return Cow::Borrowed(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)),
     };
     Cow::Owned(charset::decode_as(Some(label), &bytes[2..]).into_bytes())
+}
+
+/// Git writes a file that became a link as a deletion and an addition of the same path, one behind the other.
+fn join_type_changes(files: Vec<Parsed<'_>>) -> Vec<Parsed<'_>> {
+    let mut joined: Vec<Parsed<'_>> = Vec::with_capacity(files.len());
+    for file in files {
+        match joined.last_mut() {
+            Some(last)
+                if last.new_path.is_none()
+                    && file.old_path.is_none()
+                    && last.old_path == file.new_path
+                    && last.old_mode != file.new_mode =>
+            {
+                let span = |hunk: Option<&Hunk>, side: fn(&Hunk) -> Span| hunk.map_or_else(Span::default, side);
+                let old = span(last.hunks.first(), |hunk| hunk.old);
+                let new = span(file.hunks.first(), |hunk| hunk.new);
+                last.hunks = if old.count + new.count > 0 {
+                    vec![Hunk { old, new, runs: vec![ChangeRun { old, new }] }]
+                } else {
+                    Vec::new()
+                };
+                last.body.extend(file.body);
+                last.open.new = file.open.new;
+                last.binary |= file.binary;
+                (last.new_path, last.new_mode) = (file.new_path, file.new_mode);
+            }
+            _ => joined.push(file),
+        }
+    }
+    joined
 }
 
 fn known_lines(parsed: &Parsed<'_>, path: RepoPath) -> PatchFile {
@@ -137,12 +181,7 @@ fn known_lines(parsed: &Parsed<'_>, path: RepoPath) -> PatchFile {
         }
         known
     };
-    let whole = match (parsed.old_mode, parsed.new_mode) {
-        (None, _) => Some(Which::New),
-        (_, None) => Some(Which::Old),
-        _ => None,
-    };
-    PatchFile { path, old_path, old: side(b'+', parsed.old_open), new: side(b'-', parsed.new_open), whole }
+    PatchFile { path, old_path, old: side(b'+', parsed.open.old), new: side(b'-', parsed.open.new) }
 }
 
 fn file_change(parsed: &Parsed<'_>, known: &PatchFile, patch_chars: usize) -> FileChange {
@@ -187,7 +226,6 @@ fn file_change(parsed: &Parsed<'_>, known: &PatchFile, patch_chars: usize) -> Fi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::change::ChangeRun;
     use proptest::prelude::*;
 
     fn read(text: &str) -> Result<PatchChange, GitError> {
@@ -221,9 +259,11 @@ mod tests {
         let text = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n\\ No newline at end of file\n";
         let patch = read(text).unwrap();
         assert!(text.ends_with(&*patch.change.files[0].patch.text));
-        let known = patch.known(&RepoPath::parse("x").unwrap()).unwrap();
-        assert_eq!((known.old.line(2), known.new.line(2), known.new.line(4)), (Some("two"), Some("zwei"), None));
-        assert!(known.new.has_open_end());
+        let known = patch.known();
+        assert_eq!(known.iter().map(|file| file.side).collect::<Vec<_>>(), [Which::Old, Which::New]);
+        assert_eq!(known[0].segments, [(1, vec!["one".to_owned(), "two".to_owned(), "three".to_owned()])]);
+        assert_eq!(known[1].segments[0].1[1], "zwei");
+        assert!(!known[1].whole);
     }
 
     #[test]

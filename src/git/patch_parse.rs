@@ -7,6 +7,7 @@ use crate::domain::path::{RepoPath, unquote};
 use crate::sys::cancel::Cancel;
 
 use super::GitError;
+use super::patch_header::{git_names, hunk_header, same_file, without_first};
 
 /// What is wrong with a patch text, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,8 +33,14 @@ pub(super) struct Parsed<'a> {
     pub(super) hunks: Vec<Hunk>,
     /// The lines of the hunks with what stands before them: ` `, `-` or `+`.
     pub(super) body: Vec<(u8, &'a [u8])>,
-    pub(super) old_open: bool,
-    pub(super) new_open: bool,
+    pub(super) open: OpenEnds,
+}
+
+/// Which sides of a file do not end in a line feed.
+#[derive(Debug, Default)]
+pub(super) struct OpenEnds {
+    pub(super) old: bool,
+    pub(super) new: bool,
 }
 
 /// Reads all files of a patch.
@@ -103,7 +110,7 @@ impl<'a> Reader<'a> {
         let fallback = git_names(names);
         let (mut from, mut to): (Option<Vec<u8>>, Option<Vec<u8>>) = (None, None);
         let (mut added, mut deleted, mut copied) = (false, false, false);
-        let mut named: Option<(Name, Name)> = None;
+        let mut lines: Option<(Name, Name)> = None;
         self.at += 1;
         while let Some(line) = self.header() {
             if let Some(mode) = line.strip_prefix(b"old mode ") {
@@ -128,7 +135,7 @@ impl<'a> Reader<'a> {
                     (file.old_mode, file.new_mode) = (file.old_mode.or(Some(mode)), file.new_mode.or(Some(mode)));
                 }
             } else if self.at_plain_file() {
-                named = Some(self.names()?);
+                lines = Some(self.names()?);
                 self.hunks(&mut file, cancel)?;
                 break;
             } else if line.starts_with(b"GIT binary patch") || line.starts_with(b"Binary files ") {
@@ -142,7 +149,7 @@ impl<'a> Reader<'a> {
         }
         let prefixed = fallback.as_ref().is_none_or(|(_, prefixed)| *prefixed);
         let strip = |name: Vec<u8>| if prefixed { without_first(&name).unwrap_or(name) } else { name };
-        let (mut old, mut new) = match (from, to, named) {
+        let (mut old, mut new) = match (from, to, lines) {
             (Some(from), Some(to), _) => (Some(from), Some(to)),
             (_, _, Some((Some(old), Some(new)))) => {
                 let (old, new) = same_file(old, new);
@@ -313,8 +320,8 @@ impl<'a> Reader<'a> {
     /// `\ No newline at end of file` speaks of the line before it.
     fn no_line_feed(&mut self, file: &mut Parsed<'a>) {
         if let Some((sign, _)) = file.body.last() {
-            file.old_open |= *sign != b'+';
-            file.new_open |= *sign != b'-';
+            file.open.old |= *sign != b'+';
+            file.open.new |= *sign != b'-';
         }
         self.at += 1;
     }
@@ -348,56 +355,4 @@ fn run(from: (u32, u32), to: (u32, u32)) -> ChangeRun {
 
 fn end(span: Span) -> u32 {
     super::compare::before(span).saturating_add(span.count)
-}
-
-/// `@@ -1,2 +3,4 @@`, a count of 1 left out. Numbers that cannot be lines are refused.
-fn hunk_header(line: &[u8]) -> Option<(Span, Span)> {
-    let text = std::str::from_utf8(line.get(..line.len().min(64))?.split(|byte| !byte.is_ascii()).next()?).ok()?;
-    let mut parts = text.strip_prefix("@@ ")?.split(' ');
-    let span = |text: &str| {
-        let (start, count) = text.split_once(',').unwrap_or((text, "1"));
-        let number =
-            |digits: &str| digits.bytes().all(|digit| digit.is_ascii_digit()).then(|| digits.parse::<u32>().ok())?;
-        let span = Span { start: number(start)?, count: number(count)? };
-        let sensible = (span.count == 0 || span.start > 0) && span.start.checked_add(span.count)? < u32::MAX;
-        sensible.then_some(span)
-    };
-    let old = span(parts.next()?.strip_prefix('-')?)?;
-    let new = span(parts.next()?.strip_prefix('+')?)?;
-    parts.next()?.starts_with("@@").then_some((old, new))
-}
-
-fn without_first(name: &[u8]) -> Option<Vec<u8>> {
-    let slash = name.iter().position(|byte| *byte == b'/')?;
-    (slash > 0 && slash + 1 < name.len()).then(|| name[slash + 1..].to_vec())
-}
-
-/// Drops prefixes (`a/` and `b/`, or the folders that were compared) where only they differ.
-fn same_file(old: Vec<u8>, new: Vec<u8>) -> (Vec<u8>, Vec<u8>) {
-    if old != new
-        && let (Some(one), Some(other)) = (without_first(&old), without_first(&new))
-        && (one == other || (old.starts_with(b"a/") && new.starts_with(b"b/")))
-    {
-        return (one, other);
-    }
-    (old, new)
-}
-
-/// The one name in `diff --git a/NAME b/NAME`, and whether there were prefixes; `None` where the two differ (a rename says them again).
-fn git_names(names: &[u8]) -> Option<(Vec<u8>, bool)> {
-    let (old, new) = if names.starts_with(b"\"") || names.ends_with(b"\"") {
-        let text = std::str::from_utf8(names).ok()?;
-        let cut = if text.starts_with('"') { text.find("\" ")? + 1 } else { text.find(" \"")? };
-        let name = |text: &str| if text.starts_with('"') { unquote(text).ok() } else { Some(text.as_bytes().to_vec()) };
-        (name(&text[..cut])?, name(&text[cut + 1..])?)
-    } else {
-        // Both have one length, so the blank between them is in the middle, however many blanks the name has.
-        let middle = names.len() / 2;
-        (names.get(middle) == Some(&b' ')).then(|| (names[..middle].to_vec(), names[middle + 1..].to_vec()))?
-    };
-    if old == new {
-        return Some((old, false));
-    }
-    let (one, other) = (without_first(&old)?, without_first(&new)?);
-    (one == other).then_some((one, true))
 }

@@ -7,11 +7,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::domain::change::{Hunk, PatchCut, PatchText, Span};
-use crate::domain::patch::KnownLines;
 use crate::domain::text::mask;
 use crate::sys::charset;
 
 use super::compare::{before, line_count};
+use super::known_lines::KnownLines;
 
 /// Longer lines are shortened to as many characters.
 pub(super) const MAX_LINE: usize = 500;
@@ -107,10 +107,10 @@ impl<'a> Side<'a> {
                 let mut size = 0;
                 let within = lines.take_while(|line| {
                     let fits = size <= budget;
-                    size += line.len() + 1;
+                    size += (line.len() + 1).min(SEARCHED);
                     fits
                 });
-                shortened(within.map(|line| format!("{line}\n")).collect::<String>().into(), true)
+                shortened(within.flat_map(|line| [line, "\n"]).collect::<String>().into(), true)
             }
             Source::Text { text, masked, line, byte } => {
                 let text: &str = text;
@@ -268,11 +268,13 @@ fn one_hunk(sink: &mut Sink, old: &mut Side<'_>, new: &mut Side<'_>, hunk: &Hunk
     // Masking makes lines shorter, so a little more than what is left is asked for.
     let left = sink.limits.bytes.min(sink.limits.chars.saturating_mul(4)).saturating_sub(sink.out.text.len());
     let budget = if skip > 0 { usize::MAX } else { left.saturating_mul(2) };
+    let most = u32::try_from(sink.limits.lines.saturating_add(skip)).unwrap_or(u32::MAX);
+    let within = |span: Span| Span { start: span.start, count: span.count.min(most) };
     let (old_from, new_from) = (before(hunk.old), before(hunk.new));
     let (old_open, new_open) = (old.open_line(), new.open_line());
     let removed = hunk.runs.iter().any(|run| run.old.count > 0);
-    let old_block = if removed { old.block(hunk.old, budget) } else { Block::default() };
-    let new_block = new.block(hunk.new, budget);
+    let old_block = if removed { old.block(within(hunk.old), budget) } else { Block::default() };
+    let new_block = new.block(within(hunk.new), budget);
     let (old_lines, new_lines): (Vec<&str>, Vec<&str>) = (split(&old_block.text), split(&new_block.text));
     let (mut place, mut done) = (0usize, 0usize);
     let mut head = if skip == 0 { header(hunk) } else { format!("@@ hunk continued from its line {} @@\n", skip + 1) };
@@ -326,4 +328,54 @@ fn one_hunk(sink: &mut Sink, old: &mut Side<'_>, new: &mut Side<'_>, hunk: &Hunk
 
 fn split(text: &str) -> Vec<&str> {
     if text.is_empty() { Vec::new() } else { text.strip_suffix('\n').unwrap_or(text).split('\n').collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::change::ChangeRun;
+    use crate::domain::text::FileText;
+
+    fn added(text: &str, limits: Limits) -> Rendered {
+        let span = Span { start: 1, count: line_count(text.as_bytes()) };
+        let hunk = Hunk { new: span, runs: vec![ChangeRun { old: Span::default(), new: span }], ..Hunk::default() };
+        let (mut old, mut new) = (Side::of_bytes(b""), Side::of_bytes(text.as_bytes()));
+        render(&mut old, &mut new, &[hunk], Position::default(), limits)
+    }
+
+    const ALL: Limits = Limits { chars: usize::MAX, bytes: usize::MAX, lines: usize::MAX };
+
+    #[test]
+    fn a_diff_masks_what_a_file_masks() {
+        // Put together here, so that nobody takes them for real ones.
+        let key = ["AKIA", "QWERTYUIOPASDFGH"].concat();
+        let (begin, end) = (["-----BEGIN ", "PRIVATE KEY-----"].concat(), ["-----END ", "PRIVATE KEY-----"].concat());
+        let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n".repeat(20);
+        for text in [format!("a\nkey = \"{key}\"\nb\n"), format!("a\n{begin}\n{body}{end}\nb\n")] {
+            let file = FileText::new(&text, "UTF-8");
+            let whole = added(&text, ALL).text;
+            let lines: Vec<_> = whole.lines().skip(1).map(|line| &line[1..]).collect();
+            assert_eq!(lines, file.all_lines().map(|(_, line)| line).collect::<Vec<_>>());
+            let cut = added(&text, Limits { chars: 200, ..ALL }).text;
+            assert!(whole.starts_with(&cut), "{cut}");
+        }
+    }
+
+    #[test]
+    fn each_limit_cuts_on_a_line() {
+        let text = "äöü\n".repeat(100);
+        let rendered = added(&text, Limits { chars: 30, ..ALL });
+        assert_eq!(rendered.text, "@@ -0,0 +1,100 @@\n+äöü\n+äöü\n");
+        assert_eq!((rendered.next, rendered.left), (Some(Position { hunk: 0, line: 2 }), 98));
+        assert_eq!(added(&text, Limits { bytes: 30, ..ALL }).left, 99);
+        assert_eq!(added(&text, Limits { lines: 11, ..ALL }).left, 90);
+        assert_eq!(added(&text, Limits { chars: 5, ..ALL }).text, "");
+    }
+
+    #[test]
+    fn a_patch_says_from_which_hunk_on_it_is_cut() {
+        let patch = added(&"a\n".repeat(9), Limits { lines: 4, ..ALL }).into_patch(1);
+        assert_eq!(patch.cut, Some(PatchCut { first_unseen_hunk: 0, lines: 6, shortened_lines: 0 }));
+        assert_eq!(added("a\n", ALL).into_patch(1).cut, None);
+    }
 }

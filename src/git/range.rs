@@ -74,6 +74,11 @@ fn branch(repo: &Repo, target: Option<&str>, head: Option<&str>) -> Result<Range
     };
     let base = repo.commit(&target)?;
     let merge_base = merge_base(repo, (&target, base), (&head_name, head_id), &mut notices)?;
+    if merge_base == head_id {
+        notices.push(format!(
+            "{head_name} has nothing that {target} has not; --commit {head_spec} reviews its last commit, --uncommitted what is not committed"
+        ));
+    }
     Ok(Range {
         target,
         head_name,

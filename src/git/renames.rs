@@ -34,8 +34,8 @@ pub(super) fn pair(repo: &Repo, found: &mut Found, cancel: &Cancel) -> Result<()
         return Ok(());
     }
     let mut pass = Pass { repo, cancel, deltas: &found.deltas, known: HashMap::new(), pairs: HashMap::new() };
-    let (deleted, added) = pass.equal(deleted, added);
-    let (deleted, added) = pass.same_name(deleted, added)?;
+    let (deleted, added) = pass.equal(&deleted, &added);
+    let (deleted, added) = pass.same_name(&deleted, &added)?;
     let pairs = deleted.len().saturating_mul(added.len());
     if pairs > MAX_PAIRS {
         found.omissions.push(Omission {
@@ -95,7 +95,7 @@ impl Pass<'_> {
     }
 
     /// Equal contents. Of several sources the one with the same file name, else the first by path.
-    fn equal(&mut self, deleted: Vec<usize>, added: Vec<usize>) -> (Vec<usize>, Vec<usize>) {
+    fn equal(&mut self, deleted: &[usize], added: &[usize]) -> (Vec<usize>, Vec<usize>) {
         let deltas = self.deltas;
         let mut by_name: HashMap<(Same, &[u8]), Vec<usize>> = HashMap::new();
         let mut by_id: HashMap<Same, Vec<usize>> = HashMap::new();
@@ -108,14 +108,14 @@ impl Pass<'_> {
         }
         let mut used = HashSet::new();
         // First those that keep their name, so that a file with another name does not take their source.
-        for new in &added {
+        for new in added {
             let Some(same) = self.same(*new) else { continue };
             if let Some(old) = by_name.get_mut(&(same, deltas[*new].path.file_name())).and_then(Vec::pop) {
                 used.insert(old);
                 self.pairs.insert(*new, old);
             }
         }
-        for new in &added {
+        for new in added {
             if self.pairs.contains_key(new) {
                 continue;
             }
@@ -127,7 +127,7 @@ impl Pass<'_> {
                 }
             }
         }
-        self.rest(&deleted, &added)
+        self.rest(deleted, added)
     }
 
     /// What must be equal for two files to be the same one: the object and the kind.
@@ -137,7 +137,7 @@ impl Pass<'_> {
     }
 
     /// A file name that one deleted and one added file have.
-    fn same_name(&mut self, deleted: Vec<usize>, added: Vec<usize>) -> Result<(Vec<usize>, Vec<usize>), GitError> {
+    fn same_name(&mut self, deleted: &[usize], added: &[usize]) -> Result<(Vec<usize>, Vec<usize>), GitError> {
         let deltas = self.deltas;
         let unique = |list: &[usize]| {
             let mut names: HashMap<&[u8], Option<usize>> = HashMap::new();
@@ -153,8 +153,8 @@ impl Pass<'_> {
             }
             names
         };
-        let sources = unique(&deleted);
-        let mut targets: Vec<_> = unique(&added).into_iter().filter_map(|(name, at)| Some((at?, name))).collect();
+        let sources = unique(deleted);
+        let mut targets: Vec<_> = unique(added).into_iter().filter_map(|(name, at)| Some((at?, name))).collect();
         targets.sort_unstable();
         for (new, name) in targets {
             let Some(old) = sources.get(name).copied().flatten() else { continue };
@@ -165,7 +165,7 @@ impl Pass<'_> {
         // Kept only while they may be needed again.
         let used: HashSet<_> = self.pairs.iter().flat_map(|(new, old)| [*new, *old]).collect();
         self.known.retain(|at, _| !used.contains(at));
-        Ok(self.rest(&deleted, &added))
+        Ok(self.rest(deleted, added))
     }
 
     /// Every pair, the most similar first; among equals those that keep their name, then by path.

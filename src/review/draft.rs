@@ -235,7 +235,10 @@ fn apply_floor(findings: &mut Vec<Finding>, floor: Option<Severity>) -> BTreeMap
 fn plain_summary(review: &Review) -> String {
     let count = review.findings.len();
     if review.change.files.is_empty() && review.coverage.notes.is_empty() {
-        return format!("Nothing to review: {} has no change that {} lacks.", review.change.head_name, review.change.target);
+        return format!(
+            "Nothing to review: {} has no change that {} lacks.",
+            review.change.head_name, review.change.target
+        );
     }
     let reviewed = review.coverage.files.iter().filter(|file| file.state != CoverageState::Skipped).count();
     let files = format!("{reviewed} changed file{}", if reviewed == 1 { "" } else { "s" });

@@ -114,7 +114,7 @@ pub(super) struct Pack {
 
 /// All rules: read once, compiled for a grammar when the first text of it turns up.
 pub struct Packs {
-    packs: Vec<Pack>,
+    list: Vec<Pack>,
     hash: String,
     off: Vec<String>,
 }
@@ -142,7 +142,7 @@ impl Packs {
         for byte in hasher.finalize() {
             let _ = write!(hash, "{byte:02x}");
         }
-        Ok(Self { packs, hash, off: Vec::new() })
+        Ok(Self { list: packs, hash, off: Vec::new() })
     }
 
     /// The same rules but for those that `off` names: rules (`rust/a-rule`) or whole packs (`rust`).
@@ -169,17 +169,17 @@ impl Packs {
 
     /// Every rule, packs first, then the checks that know no language.
     pub fn rules(&self) -> impl Iterator<Item = RuleInfo> {
-        let of_packs = self.packs.iter().flat_map(|pack| pack.rules.iter().map(|rule| rule.info.clone()));
+        let of_packs = self.list.iter().flat_map(|pack| pack.rules.iter().map(|rule| rule.info.clone()));
         of_packs.chain(CHECKS.iter().map(|check| check.info().owned()))
     }
 
     /// The packs for a grammar, by their place in the list.
     pub(super) fn of(&self, grammar: Grammar) -> impl Iterator<Item = (usize, &Pack)> {
-        self.packs.iter().enumerate().filter(move |(_, pack)| pack.grammars.contains(&grammar))
+        self.list.iter().enumerate().filter(move |(_, pack)| pack.grammars.contains(&grammar))
     }
 
     pub(super) fn pack(&self, index: usize) -> Option<&Pack> {
-        self.packs.get(index)
+        self.list.get(index)
     }
 }
 
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn every_built_in_rule_compiles_for_every_grammar_of_its_pack() {
         let packs = Packs::built_in().unwrap();
-        for pack in &packs.packs {
+        for pack in &packs.list {
             for grammar in pack.grammars {
                 if let Err(error) = pack.compiled(*grammar).unwrap() {
                     panic!("{error}");

@@ -34,6 +34,7 @@ impl Cancel {
     }
 
     /// The same flag with a deadline `limit` from now, or the earlier one it already has.
+    #[must_use]
     pub fn within(&self, limit: Duration) -> Self {
         let new = Instant::now().checked_add(limit);
         let deadline = match (self.deadline, new) {
@@ -85,9 +86,9 @@ mod tests {
 
     #[test]
     fn a_later_deadline_does_not_replace_an_earlier_one() {
-        let cancel = Cancel::after(Duration::ZERO).within(Duration::from_secs(60));
+        let cancel = Cancel::after(Duration::ZERO).within(Duration::from_mins(1));
         assert_eq!(cancel.check(), Err(Stopped::DeadlinePassed));
-        assert_eq!(Cancel::never().within(Duration::from_secs(60)).check(), Ok(()));
+        assert_eq!(Cancel::never().within(Duration::from_mins(1)).check(), Ok(()));
     }
 
     #[test]

@@ -298,3 +298,25 @@ impl Drop for Lent<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(code: ErrorCode, message: &str) -> String {
+        let error = git2::Error::new(code, ErrorClass::Config, message);
+        open_error(&error, Path::new("/srv/asked")).to_string()
+    }
+
+    #[test]
+    fn a_repository_of_somebody_else_is_named_with_what_to_run() {
+        let message = said(ErrorCode::Owner, "repository path '/srv/theirs/' is not owned by current user");
+        assert!(message.ends_with("run `git config --global --add safe.directory /srv/theirs` if you do"), "{message}");
+    }
+
+    #[test]
+    fn what_cannot_be_opened_leads_to_another_way() {
+        assert!(said(ErrorCode::NotFound, "could not find").contains("--diff FILE"));
+        assert!(said(ErrorCode::GenericError, "unsupported extension name extensions.refstorage").contains("--diff -"));
+    }
+}

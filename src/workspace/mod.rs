@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::filter::PathFilter;
 use crate::domain::id::BlobId;
-use crate::domain::patch::PatchFile;
+use crate::domain::known::KnownFile;
 use crate::domain::path::{PathError, RepoPath};
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::text::FileText;
@@ -133,7 +133,7 @@ pub fn open(
     pool: Option<&RepoPool>,
     at: WorkspaceAt,
     side: Side,
-    known: &[PatchFile],
+    known: &[KnownFile],
     filter: PathFilter,
 ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
     let needed = || pool.ok_or_else(|| RepoError::Git("there is no repository to read files from".to_owned()));

@@ -9,7 +9,7 @@ use super::near::near;
 use super::{TreeEntry, Workspace, WorkspaceError};
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::filter::PathFilter;
-use crate::domain::patch::{KnownLines, PatchFile};
+use crate::domain::known::KnownFile;
 use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
 use crate::domain::text::FileText;
@@ -22,7 +22,7 @@ pub const UNKNOWN_LINE: &str = "[line not shown by the patch]";
 pub const UNKNOWN_REST: &str = "[the patch does not show what follows]";
 
 /// Line numbers beyond this are not believed: a patch can claim any number in a few bytes.
-const MOST_LINES: u32 = 500_000;
+const MOST_LINES: usize = 500_000;
 
 /// One side of the files of a patch.
 pub struct PatchOnly {
@@ -33,22 +33,17 @@ pub struct PatchOnly {
 
 impl PatchOnly {
     /// The files of `side` among `known`.
-    pub fn new(known: &[PatchFile], side: Side, filter: PathFilter) -> Self {
+    pub fn new(known: &[KnownFile], side: Side, filter: PathFilter) -> Self {
         let mut omissions = Vec::new();
         let mut files = BTreeMap::new();
-        for file in known {
-            let (path, lines) = (file.path_at(side), file.side(side));
-            let is_there = !lines.is_empty() || file.whole != Some(other(side));
-            if !is_there || !filter.allows(path) {
-                continue;
-            }
-            let (text, dropped) = text_of(lines, file.whole == Some(side));
+        for file in known.iter().filter(|file| file.side == side && filter.allows(&file.path)) {
+            let (text, dropped) = text_of(file);
             if dropped > 0 {
-                let path = Some(path.spelled().into_owned());
+                let path = Some(file.path.spelled().into_owned());
                 let reason = format!("{dropped} lines beyond line {MOST_LINES} of the patch are not readable");
                 omissions.push(Omission { path, reason, unseen: false });
             }
-            files.insert(path.clone(), Arc::new(FileText::new(&text, "UTF-8")));
+            files.insert(file.path.clone(), Arc::new(FileText::new(&text, "UTF-8")));
         }
         Self { filter, files, omissions }
     }
@@ -59,36 +54,31 @@ impl PatchOnly {
     }
 }
 
-fn other(side: Side) -> Side {
-    match side {
-        Side::Old => Side::New,
-        Side::New => Side::Old,
-    }
-}
-
 /// The text, and how many known lines are not in it.
-fn text_of(known: &KnownLines, whole: bool) -> (String, usize) {
+fn text_of(file: &KnownFile) -> (String, usize) {
     let mut text = String::new();
-    let mut next = 1;
+    let mut next = 1usize;
     let mut dropped = 0;
-    for (number, line) in known.lines() {
-        if number > MOST_LINES {
-            dropped += 1;
+    for (first, lines) in &file.segments {
+        let first = usize::try_from(*first).unwrap_or(usize::MAX);
+        // Segments that overlap or go back come from a broken patch; their numbers would be wrong.
+        if first < next || first.saturating_add(lines.len()) > MOST_LINES {
+            dropped += lines.len();
             continue;
         }
-        for _ in next..number {
+        for _ in next..first {
             text.push_str(UNKNOWN_LINE);
             text.push('\n');
         }
-        text.push_str(line);
-        text.push('\n');
-        next = number + 1;
+        for line in lines {
+            text.push_str(line);
+            text.push('\n');
+        }
+        next = first + lines.len();
     }
-    if !whole {
+    if !file.whole {
         text.push_str(UNKNOWN_REST);
         text.push('\n');
-    } else if known.has_open_end() {
-        text.pop();
     }
     (text, dropped)
 }
@@ -115,11 +105,8 @@ impl Workspace for PatchOnly {
 mod tests {
     use super::*;
 
-    fn known(segments: Vec<(u32, Vec<String>)>, whole: bool) -> PatchFile {
-        let mut new = KnownLines::default();
-        segments.into_iter().for_each(|(start, lines)| new.push(start, lines));
-        let whole = whole.then_some(Side::New);
-        PatchFile { path: RepoPath::parse("a").unwrap(), old_path: None, old: KnownLines::default(), new, whole }
+    fn known(segments: Vec<(u32, Vec<String>)>, whole: bool) -> KnownFile {
+        KnownFile { side: Side::New, path: RepoPath::parse("a").unwrap(), segments, whole }
     }
 
     #[test]

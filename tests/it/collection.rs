@@ -1,6 +1,7 @@
 //! Collecting a change from a real repository: counts and hunks are git's, whatever the files look like.
 
 use review_runner::domain::change::{FileMode, FileStatus, Generated};
+use review_runner::domain::filter::PathFilter;
 
 use crate::support::TestRepo;
 use crate::support::change::{against_main, assert_as_git, change_of, diff_text, file, with_options};
@@ -10,7 +11,7 @@ use review_runner::sys::cancel::Cancel;
 const RANGE: &[&str] = &["main...HEAD"];
 
 fn numbered(lines: std::ops::Range<u32>) -> String {
-    lines.map(|line| format!("line {line}\n")).collect()
+    lines.flat_map(|line| ["line ".to_owned(), line.to_string(), "\n".to_owned()]).collect()
 }
 
 /// A repository with a commit on `main`, and the branch `topic` checked out.
@@ -318,8 +319,10 @@ fn excluded_files_are_left_out_and_told() {
     });
     repo.write("src/a.rs", "A\n").write("docs/b.md", "B\n").write("src/gen/c.rs", "C\n");
     repo.commit("second");
-    let options =
-        CollectOptions { include: vec!["src".into()], exclude: vec!["gen".into()], ..CollectOptions::default() };
+    let options = CollectOptions {
+        filter: PathFilter::new(&["src".into()], &["gen".into()]).unwrap(),
+        ..CollectOptions::default()
+    };
     let (_, change) = with_options(repo.root(), &against_main(), &options).unwrap();
     assert_eq!(change.files.iter().map(|file| file.path.to_string()).collect::<Vec<_>>(), ["src/a.rs"]);
     let told: Vec<_> = change.omissions.iter().map(|omission| (omission.path.as_deref(), omission.unseen)).collect();
@@ -333,8 +336,10 @@ fn the_same_change_read_from_a_patch_has_the_same_hunks() {
             .write("gone", "x\ny\n")
             .write("gr\u{fc}n", "a\n")
             .write("mv", numbered(1..30))
-            .write("bin", b"\0a");
+            .write("bin", b"\0a")
+            .write("mini.svg", "<p>\n");
     });
+    repo.write("mini.svg", ["x", "y", "z"].map(|fill| fill.repeat(60_000) + "\n").concat());
     repo.write("a b", numbered(1..80).replace("line 7\n", "").replace("line 60\n", "line 60\nmore\n")).remove("gone");
     repo.write("gr\u{fc}n", "b")
         .write("new", "1\n2\n")
