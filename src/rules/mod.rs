@@ -14,6 +14,7 @@ mod look;
 mod packs;
 mod run;
 mod subject;
+mod wording;
 
 pub use packs::{Packs, RuleError, RuleInfo};
 pub use run::{RulesInput, RulesReport, run};

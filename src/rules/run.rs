@@ -1,21 +1,21 @@
 //! Running the rules over a change. Main types: [`RulesInput`] → [`run`] → [`RulesReport`].
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::checks::{BothSides, CHECKS};
 use super::introduced::{BaseCounts, HeadHit, introduced};
 use super::look::{Look, Looked, look};
-use super::packs::{Packs, RuleInfo};
+use super::packs::Packs;
 use super::subject::{Hit, RuleRef, Subject, Touched, telling_word};
+use super::wording::{claim, rule_info};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus, Generated};
-use crate::domain::claim::{Claim, ClaimedPlace};
+use crate::domain::claim::Claim;
 use crate::domain::event::{Event, EventSink, Stage};
-use crate::domain::finding::{Origin, OriginKind};
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::Side;
 use crate::domain::review::{CoverageState, FileCoverage};
 use crate::domain::text::FileText;
 use crate::sys::cancel::{Cancel, Stopped};
@@ -52,15 +52,18 @@ pub struct RulesReport {
 
 /// How long a stopped run may still compare what it found with the base.
 const MOMENT: Duration = Duration::from_millis(700);
-/// A quote is no longer than this.
-const QUOTE_LINES: u32 = 8;
+/// Of one rule in one file, no more claims than this: who sees twenty has seen them all.
+const MOST_ALIKE: usize = 20;
+/// More failures to read the base are counted, not listed.
+const MOST_LISTED: usize = 3;
 /// More threads gain nothing: reading files is shared work.
 const THREADS: usize = 4;
 
 /// Runs every rule over every changed file.
 pub fn run(input: &RulesInput<'_>) -> RulesReport {
     let total = input.change.files.len();
-    let heads = each_file(total, |at| head(input, at));
+    let done = AtomicU64::new(0);
+    let heads = each_file(total, |at| head(input, at, &done));
     let mut report = RulesReport::default();
     let mut hits = Vec::new();
     let mut notes = BTreeSet::new();
@@ -140,13 +143,12 @@ impl Head {
     }
 }
 
-fn head(input: &RulesInput<'_>, at: usize) -> Result<Head, Stopped> {
+fn head(input: &RulesInput<'_>, at: usize, done: &AtomicU64) -> Result<Head, Stopped> {
     input.cancel.check()?;
-    let file = &input.change.files[at];
-    let done = head_of(input, at, file);
-    let total = input.change.files.len() as u64;
-    input.events.emit(Event::Progress { stage: Stage::Review, done: at as u64 + 1, total });
-    done
+    let head = head_of(input, at, &input.change.files[at]);
+    let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+    input.events.emit(Event::Progress { stage: Stage::Review, done, total: input.change.files.len() as u64 });
+    head
 }
 
 fn head_of(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Result<Head, Stopped> {
@@ -214,12 +216,26 @@ fn claims(input: &RulesInput<'_>, heads: Vec<HeadHit>, notes: &mut BTreeSet<Stri
     found.sort_by_key(|(hit, side)| (hit.file, *side == Side::Old, hit.hit.lines.start(), hit.rule));
     let mut claims = Vec::new();
     let mut told = HashSet::new();
+    let mut alike: BTreeMap<(usize, RuleRef), usize> = BTreeMap::new();
     for (found, side) in found {
         input.cancel.check()?;
+        let count = alike.entry((found.file, found.rule)).or_default();
+        *count += 1;
+        if *count > MOST_ALIKE {
+            continue;
+        }
         let Some(claim) = claim(input, found, side) else { continue };
         // Two matches of a rule on the same lines are one thing to do.
         if told.insert((claim.origin.name.clone(), claim.place.path.clone(), claim.place.lines)) {
             claims.push(claim);
+        }
+    }
+    for ((file, rule), count) in alike {
+        if let (Some(more), Some(info)) =
+            (count.checked_sub(MOST_ALIKE).filter(|more| *more > 0), rule_info(input, rule))
+        {
+            let path = &input.change.files[file].path;
+            notes.insert(format!("{path} has {more} more matches of {}, which are not listed one by one", info.name));
         }
     }
     Ok(claims)
@@ -237,8 +253,12 @@ fn base_counts(input: &RulesInput<'_>, heads: &[HeadHit], notes: &mut BTreeSet<S
     if sought.is_empty() {
         return Ok(BaseCounts::new());
     }
-    let words = sought.iter().map(|(_, key)| telling_word(key));
-    let words = aho_corasick::AhoCorasick::new(words).ok();
+    let mut rules_of: BTreeMap<&str, BTreeSet<RuleRef>> = BTreeMap::new();
+    for (rule, key) in &sought {
+        rules_of.entry(telling_word(key)).or_default().insert(*rule);
+    }
+    let words =
+        Words { search: aho_corasick::AhoCorasick::new(rules_of.keys()).ok(), rules: rules_of.into_values().collect() };
     let known: HashSet<(RuleRef, &str)> = sought.iter().copied().collect();
     let counted = each_file(input.change.files.len(), |at| -> Result<AtBase, Stopped> {
         input.cancel.check()?;
@@ -250,20 +270,9 @@ fn base_counts(input: &RulesInput<'_>, heads: &[HeadHit], notes: &mut BTreeSet<S
         let text = match input.old.read(path) {
             Ok(text) => text,
             Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
-            Err(error) => {
-                let note = format!(
-                    "{path} could not be compared with the base, so what it held before may be told as new: {error}"
-                );
-                return Ok((Vec::new(), Some(note)));
-            }
+            Err(error) => return Ok((Vec::new(), Some(error.to_string()))),
         };
-        let rules: HashSet<RuleRef> = match &words {
-            Some(words) => {
-                let here = words.find_overlapping_iter(text.text());
-                here.filter_map(|word| Some(sought.get(word.pattern().as_usize())?.0)).collect()
-            }
-            None => sought.iter().map(|(rule, _)| *rule).collect(),
-        };
+        let rules = words.rules_in(text.text());
         if rules.is_empty() {
             return Ok((Vec::new(), None));
         }
@@ -272,58 +281,54 @@ fn base_counts(input: &RulesInput<'_>, heads: &[HeadHit], notes: &mut BTreeSet<S
         Ok((same.map(|(rule, hit)| (rule, hit.key)).collect(), None))
     });
     let mut base: BaseCounts = HashMap::new();
-    for outcome in counted.into_iter().flatten() {
-        let (keys, note) = outcome?;
-        notes.extend(note);
+    let mut unread = 0;
+    for (at, outcome) in counted.into_iter().enumerate() {
+        let Some(outcome) = outcome else { continue };
+        let (keys, error) = outcome?;
+        if let Some(error) = error {
+            unread += 1;
+            if unread <= MOST_LISTED {
+                let path = input.change.files[at].path_at(Side::Old);
+                notes.insert(format!(
+                    "{path} was not compared with the base, so old matches may be told as new: {error}"
+                ));
+            }
+        }
         for key in keys {
             *base.entry(key).or_default() += 1;
         }
     }
+    if unread > MOST_LISTED {
+        notes.insert(format!("{} more files were not compared with the base", unread - MOST_LISTED));
+    }
     Ok(base)
 }
 
-fn rule_info(input: &RulesInput<'_>, rule: RuleRef) -> Option<RuleInfo> {
-    match rule {
-        RuleRef::Pack { pack, rule } => input.packs.pack(pack)?.rules().get(rule).map(|rule| rule.info.clone()),
-        RuleRef::Check(check) => CHECKS.get(check).map(|check| check.info().owned()),
-    }
+/// The most telling words of all that is sought, and the rules that each is sought for.
+struct Words {
+    search: Option<aho_corasick::AhoCorasick>,
+    rules: Vec<BTreeSet<RuleRef>>,
 }
 
-fn claim(input: &RulesInput<'_>, found: HeadHit, side: Side) -> Option<Claim> {
-    let file = input.change.files.get(found.file)?;
-    let info = rule_info(input, found.rule).filter(|info| !input.packs.is_off(&info.name))?;
-    let path = file.path_at(side);
-    let text = if side == Side::Old { input.old.read(path) } else { input.new.read(path) }.ok()?;
-    let all = found.hit.lines;
-    let lines = if all.count() <= QUOTE_LINES {
-        all
-    } else {
-        // The quote must show a changed line.
-        let start = match found.touched {
-            Some((line, _)) if line >= all.start() + QUOTE_LINES => line,
-            _ => all.start(),
-        };
-        LineRange::new(start, (start + QUOTE_LINES - 1).min(all.end())).unwrap_or(all)
-    };
-    let quote: Vec<&str> = text.lines(lines).map(|(_, line)| line).collect();
-    let mut body = found.hit.detail.map(|detail| detail + " ").unwrap_or_default();
-    body.push_str(&info.message);
-    if let Some(cwe) = &info.cwe {
-        body.push_str("\n\nSee ");
-        body.push_str(cwe);
-        body.push('.');
+impl Words {
+    /// The rules for which `text` can hold something that is sought.
+    fn rules_in(&self, text: &str) -> HashSet<RuleRef> {
+        let all: HashSet<RuleRef> = self.rules.iter().flatten().copied().collect();
+        let Some(search) = &self.search else { return all };
+        let mut here = HashSet::new();
+        let mut seen = vec![false; self.rules.len()];
+        for word in search.find_overlapping_iter(text) {
+            let at = word.pattern().as_usize();
+            if let (Some(seen @ false), Some(rules)) = (seen.get_mut(at), self.rules.get(at)) {
+                *seen = true;
+                here.extend(rules);
+                if here.len() == all.len() {
+                    break;
+                }
+            }
+        }
+        here
     }
-    Some(Claim {
-        title: found.hit.title.unwrap_or(info.title),
-        body,
-        severity: found.hit.severity.unwrap_or(info.severity),
-        category: info.category,
-        confidence: None,
-        place: ClaimedPlace { path: path.clone(), side, quote: Some(quote.join("\n")), lines: Some(lines), note: None },
-        related: Vec::new(),
-        replacement: found.hit.replacement.filter(|_| lines == all && !text.is_masked(lines)),
-        origin: Origin { kind: OriginKind::Rule, name: info.name },
-    })
 }
 
 #[cfg(test)]
@@ -470,7 +475,17 @@ mod tests {
             RulesInput { change: &change, new: &new, old: &old, packs: &packs, cancel: &cancel, events: &Silent };
         let report = run(&input);
         assert_eq!(report.claims.len(), 1);
-        assert!(report.notes[0].starts_with("a.rs could not be compared with the base"), "{:?}", report.notes);
+        assert!(report.notes[0].starts_with("a.rs was not compared with the base"), "{:?}", report.notes);
+    }
+
+    #[test]
+    fn what_repeats_without_end_is_counted() {
+        let report = MadeUp::default().now("a.rs", &"dbg!(1);\n".repeat(1000)).review();
+        assert_eq!(report.claims.len(), 20);
+        assert_eq!(
+            report.notes,
+            ["a.rs has 980 more matches of general/debug-leftover, which are not listed one by one"]
+        );
     }
 
     #[test]

@@ -99,7 +99,7 @@ impl Touched {
         inside.map(|span| (span.0.max(lines.start()), span.2)).max_by_key(|(line, stands)| (*stands, u32::MAX - line))
     }
 
-    /// Whether every line of `lines` is a changed one that stands there.
+    /// Whether `line` is a changed one that stands there.
     pub(super) fn covers(&self, line: u32) -> bool {
         self.first_in(LineRange::line(line)).is_some_and(|(_, stands)| stands)
     }

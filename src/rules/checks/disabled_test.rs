@@ -110,17 +110,14 @@ fn matching(subject: &Subject<'_>, extension: &str, table: &[(&[&str], &[&str], 
     hits
 }
 
-/// Whether the line is the first of a branch: skipping where something is missing is what `Skip` is for.
+/// Whether the line stands in a branch: skipping where something is missing is what `Skip` is for.
 fn is_conditional(subject: &Subject<'_>, line: u32) -> bool {
-    let above = (1..line).rev().filter_map(|number| subject.text.line(number)).find(|text| !text.trim().is_empty());
-    above.is_some_and(|above| {
-        let above = above.trim();
-        let opens = above.starts_with("if ") || above.starts_with("} else") || above.starts_with("switch");
-        (opens && above.ends_with('{'))
-            || (above.starts_with("case ") || above.starts_with("default")) && above.ends_with(':')
-            || above.starts_with("t.Log")
-            || above.ends_with("{ //")
-    })
+    let depth = |text: &str| text.len() - text.trim_start().len();
+    let Some(own) = subject.text.line(line).map(depth) else { return false };
+    let mut above = (1..line).rev().filter_map(|number| subject.text.line(number));
+    let opener = above.find(|text| !text.trim().is_empty() && depth(text) < own).map(str::trim);
+    let words = ["if ", "} else", "case ", "default:", "switch ", "for "];
+    opener.is_some_and(|opener| words.iter().any(|word| opener.starts_with(word)))
 }
 
 #[cfg(test)]

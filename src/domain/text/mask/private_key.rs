@@ -10,6 +10,8 @@ static BEGIN: LazyLock<Option<Regex>> =
 
 /// A body is no longer than this many lines.
 const MOST_LINES: usize = 400;
+/// Nor than this many bytes.
+const LONGEST: usize = 1 << 16;
 /// A line of a body in which nothing but the key stands need not be long; elsewhere a run of this length is part of it.
 const RUN: usize = 16;
 /// How long a run must be for there to be a key at all, rather than talk about one.
@@ -20,13 +22,19 @@ pub(super) fn body_lines(text: &str, at: usize) -> Vec<Range<usize>> {
     let Some(begin) = BEGIN.as_ref().and_then(|pattern| pattern.find(&text[at..])) else { return Vec::new() };
     let mut found = Vec::new();
     let mut from = at + begin.end();
+    // No further than the next block, so that many of them cost no more than their length.
+    let mut reach = (from + LONGEST).min(text.len());
+    if let Some(next) = memchr::memmem::find(&text.as_bytes()[from..reach], b"-----BEGIN ") {
+        reach = from + next;
+    }
+    let text = &text.as_bytes()[..reach];
     let mut is_key = false;
     for number in 0..MOST_LINES {
         if from >= text.len() {
             break;
         }
-        let end = memchr::memchr(b'\n', &text.as_bytes()[from..]).map_or(text.len(), |newline| from + newline);
-        let last = memchr::memmem::find(&text.as_bytes()[from..end], b"-----END");
+        let end = memchr::memchr(b'\n', &text[from..]).map_or(text.len(), |newline| from + newline);
+        let last = memchr::memmem::find(&text[from..end], b"-----END");
         let line = from..last.map_or(end, |at| from + at);
         let runs = if is_header(&text[line.clone()]) { Vec::new() } else { runs(text, line) };
         is_key |= runs.iter().any(|run| run.len() >= FIRST_RUN);
@@ -44,23 +52,19 @@ pub(super) fn body_lines(text: &str, at: usize) -> Vec<Range<usize>> {
 }
 
 /// Whether a line is a header of the block (`DEK-Info: …`, RFC 1421).
-fn is_header(line: &str) -> bool {
-    let name = line.trim_start().split_once(": ").map_or("", |(name, _)| name);
-    name.contains('-') && name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-')
-        || matches!(name, "Version" | "Comment" | "Hash")
+fn is_header(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    let Some(colon) = memchr::memmem::find(line, b": ") else { return false };
+    let name = &line[..colon];
+    (name.contains(&b'-') && name.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'-'))
+        || matches!(name, b"Version" | b"Comment" | b"Hash")
 }
 
 /// The runs of base64 in a line: all of it where the line has nothing else, else the long ones.
-fn runs(text: &str, line: Range<usize>) -> Vec<Range<usize>> {
-    let bytes = &text.as_bytes()[line.clone()];
+fn runs(text: &[u8], line: Range<usize>) -> Vec<Range<usize>> {
+    let bytes = &text[line.clone()];
     let is_key = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
-    let dressing = |byte: u8| {
-        byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b',' | b'+' | b'\\' | b'#' | b'/' | b'*')
-    };
-    let trimmed = text[line.clone()].trim_matches(|c: char| c.is_ascii() && dressing(c as u8));
-    let trimmed = trimmed.strip_suffix("\\n").unwrap_or(trimmed);
-    let alone = !trimmed.is_empty() && trimmed.bytes().all(is_key);
-    let least = if alone { 2 } else { RUN };
+    let least = if is_alone(bytes, is_key) { 2 } else { RUN };
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
@@ -79,4 +83,14 @@ fn runs(text: &str, line: Range<usize>) -> Vec<Range<usize>> {
         at = at.max(start + 1);
     }
     found
+}
+
+/// Whether a line holds nothing but the key, besides indentation and what a string or a comment needs.
+fn is_alone(line: &[u8], is_key: impl Fn(u8) -> bool) -> bool {
+    let dressing = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`,+\\#/*".contains(byte);
+    let Some(first) = line.iter().position(|byte| !dressing(byte)) else { return false };
+    let last = line.iter().rposition(|byte| !dressing(byte)).unwrap_or(first);
+    let line = &line[first..=last];
+    let line = line.strip_suffix(b"\\n").unwrap_or(line);
+    !line.is_empty() && line.iter().all(|byte| is_key(*byte))
 }

@@ -127,6 +127,14 @@ fn a_key_in_one_string_is_masked_too() {
 }
 
 #[test]
+fn many_beginnings_on_one_line_do_not_multiply() {
+    let begin = "-----BEGIN PRIVATE KEY----- ";
+    assert_eq!(secrets_in(&begin.repeat(200_000)), []);
+    let text = format!("{begin}{} ", noise(64, MIXED)).repeat(20_000);
+    assert_eq!(secrets_in(&text).len(), 20_000);
+}
+
+#[test]
 fn lines_are_told_once_and_in_order() {
     let key = mixed("ghp_", 36);
     let masked = mask(&format!("\n{key} {key}\r\nx\n{key}"));
