@@ -184,8 +184,17 @@ impl Repo {
         self.read_object(id.0, git2::ObjectType::Tree, <[u8]>::to_vec)
     }
 
-    /// Lends the bytes of an object of a known kind to `take`.
-    pub fn read_object<T>(
+    /// Lends the bytes of a blob to `take`.
+    pub fn with_blob<T>(&self, id: BlobId, take: impl FnOnce(&[u8]) -> T) -> Result<T, RepoError> {
+        self.read_object(id.0, git2::ObjectType::Blob, take)
+    }
+
+    /// Lends the raw bytes of a tree object to `take`.
+    pub fn with_tree<T>(&self, id: TreeId, take: impl FnOnce(&[u8]) -> T) -> Result<T, RepoError> {
+        self.read_object(id.0, git2::ObjectType::Tree, take)
+    }
+
+    fn read_object<T>(
         &self,
         id: ObjectId,
         kind: git2::ObjectType,

@@ -151,7 +151,7 @@ impl TreeCursor {
                 }
                 None => {
                     let mut data = self.spare.pop().unwrap_or_default();
-                    repo.read_object(id, git2::ObjectType::Tree, |bytes| {
+                    repo.with_tree(TreeId(id), |bytes| {
                         data.clear();
                         data.extend_from_slice(bytes);
                     })?;

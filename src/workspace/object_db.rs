@@ -152,5 +152,5 @@ fn load_blob(repo: &Repo, blob: BlobId) -> Result<Content, RepoError> {
     if size > READ_LIMIT {
         return Ok(Content::TooLarge(size));
     }
-    repo.read_object(blob.0, git2::ObjectType::Blob, Content::new)
+    repo.with_blob(blob, Content::new)
 }
