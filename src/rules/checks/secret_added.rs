@@ -60,11 +60,27 @@ impl Check for SecretAdded {
 
 fn hit(subject: &Subject<'_>, lines: LineRange, kind: &str) -> Hit {
     let mut hit = Hit::of_lines(subject.text, lines);
-    hit.title = Some(format!("A secret is added to the code: {}", kind.replace('-', " ")));
+    hit.title = Some(format!("A secret is added to the code: {}", in_words(kind)));
     if LOOSE.contains(&kind) {
         hit.severity = Some(Severity::High);
     }
     hit
+}
+
+/// A kind as people call it.
+fn in_words(kind: &str) -> String {
+    match kind {
+        "assigned-secret" => "a password or token in a literal".to_owned(),
+        "url-password" => "a password in a URL".to_owned(),
+        "jwt" => "a JSON web token".to_owned(),
+        "private-key" => "a private key".to_owned(),
+        "aws-access-key" => "an AWS access key".to_owned(),
+        "aws-secret-key" => "an AWS secret key".to_owned(),
+        "openai-key" => "an OpenAI key".to_owned(),
+        "github-token" => "a GitHub token".to_owned(),
+        "gitlab-token" => "a GitLab token".to_owned(),
+        other => other.replace('-', " "),
+    }
 }
 
 /// The kind that the first mask on a line names.
