@@ -163,7 +163,11 @@ fn reading(repository: &Path, head: &str) -> Result<Vec<Pair>, String> {
         ),
         pair("10 searches, one session / 10 git grep", &session, SESSION.iter().map(|word| grep(word)).collect()),
         pair("list files / git ls-tree", &["list", head], vec![in_repo(&["ls-tree", "-r", "--name-only", head])]),
-        pair("read lines / git show", &["read", head, file], vec![in_repo(&["show", &format!("{head}:{file}")])]),
+        pair(
+            "read 100 lines / git show | sed",
+            &["read", head, file],
+            vec![Program::git_lines(repository, &format!("{head}:{file}"), 100, 200)],
+        ),
     ])
 }
 

@@ -9,7 +9,7 @@ use wait4::Wait4 as _;
 use crate::ours::MARK;
 
 /// A program with its words and its folder. What it prints is thrown away.
-pub struct Program {
+pub(crate) struct Program {
     words: Vec<String>,
     folder: Option<PathBuf>,
     /// Read this many lines of what it prints, then go away, as `head` does.
@@ -25,33 +25,39 @@ struct Cost {
 }
 
 /// Two ways to do the same work.
-pub struct Pair {
+pub(crate) struct Pair {
     pub name: String,
     pub ours: Vec<Program>,
     pub theirs: Vec<Program>,
 }
 
 impl Program {
-    pub fn new(program: &str, args: &[&str]) -> Self {
+    pub(crate) fn new(program: &str, args: &[&str]) -> Self {
         let words = [program].iter().chain(args).map(|word| (*word).to_owned()).collect();
         Self { words, folder: None, lines: None }
     }
 
-    pub fn within(mut self, folder: &Path) -> Self {
+    pub(crate) fn within(mut self, folder: &Path) -> Self {
         self.folder = Some(folder.to_owned());
         self
     }
 
-    pub fn git(repository: &Path, args: &[&str]) -> Self {
+    pub(crate) fn git(repository: &Path, args: &[&str]) -> Self {
         Self::new("git", args).within(repository)
     }
 
-    pub fn git_head(repository: &Path, args: &[&str], lines: usize) -> Self {
+    pub(crate) fn git_head(repository: &Path, args: &[&str], lines: usize) -> Self {
         Self { lines: Some(lines), ..Self::git(repository, args) }
     }
 
+    /// Some lines of a file at a revision, as one would get them without us.
+    pub(crate) fn git_lines(repository: &Path, file: &str, first: usize, last: usize) -> Self {
+        let script = format!("git show \"$0\" | sed -n {first},{last}p");
+        Self::new("sh", &["-c", &script, file]).within(repository)
+    }
+
     /// This program again, doing one piece of work through the library.
-    pub fn ours(repository: &Path, args: &[&str]) -> Self {
+    pub(crate) fn ours(repository: &Path, args: &[&str]) -> Self {
         let this = std::env::current_exe().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
         let args: Vec<&str> = [MARK].iter().chain(args).copied().collect();
         Self::new(&this, &args).within(repository)
@@ -94,7 +100,7 @@ fn run_all(programs: &[Program]) -> Result<Cost, String> {
 
 impl Pair {
     /// Runs both in turn and gives the row to print.
-    pub fn measure(&self, runs: usize) -> Result<String, String> {
+    pub(crate) fn measure(&self, runs: usize) -> Result<String, String> {
         run_all(&self.ours)?;
         run_all(&self.theirs)?;
         let mut costs = Vec::new();
@@ -128,7 +134,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// What git prints, for setting up.
-pub fn git(folder: &Path, args: &[&str]) -> Result<String, String> {
+pub(crate) fn git(folder: &Path, args: &[&str]) -> Result<String, String> {
     let output = Program::git(folder, args).command().stdout(Stdio::piped()).output().map_err(|e| e.to_string())?;
     if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())

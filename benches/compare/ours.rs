@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use review_runner::domain::event::Silent;
 use review_runner::domain::filter::PathFilter;
 use review_runner::domain::path::RepoPath;
-use review_runner::domain::place::{Side, WorkspaceAt};
+use review_runner::domain::place::{LineRange, Side, WorkspaceAt};
 use review_runner::domain::request::Scope;
 use review_runner::git::{self, CollectOptions};
 use review_runner::sys::cancel::Cancel;
@@ -15,12 +15,12 @@ use review_runner::sys::repo::{Repo, RepoPool};
 use review_runner::workspace::{self, Pattern, Query, Workspace};
 
 /// The first word of a process that does our side.
-pub const MARK: &str = "__ours";
+pub(crate) const MARK: &str = "__ours";
 
 type Failed = Box<dyn std::error::Error>;
 
 /// Does the work that the words name, in the repository of the current folder.
-pub fn run(words: &[String]) -> ExitCode {
+pub(crate) fn run(words: &[String]) -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["collect", base, head] => collect(base, head),
@@ -95,7 +95,7 @@ fn session(head: &str, patterns: &[&str]) -> Result<(), Failed> {
 fn read(head: &str, path: &str) -> Result<(), Failed> {
     let text = tree(head)?.read(&RepoPath::parse(path)?)?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    for (number, line) in text.all_lines() {
+    for (number, line) in text.lines(LineRange::new(100, 200)?) {
         writeln!(out, "{number:6}\t{line}")?;
     }
     Ok(out.flush()?)

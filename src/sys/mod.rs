@@ -7,5 +7,6 @@ pub mod cancel;
 pub mod charset;
 pub mod clock;
 pub mod files;
+mod objects;
 pub mod repo;
 pub mod tree;

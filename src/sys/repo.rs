@@ -2,17 +2,23 @@
 //!
 //! Reading never goes through the checkout: bytes come from the object database. What a range or a diff is belongs in `git`.
 
+use std::cell::OnceCell;
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use git2::{ErrorClass, ErrorCode};
 
+use super::objects::{ObjectKind, ObjectStore, Objects};
 use crate::domain::id::{BlobId, CommitId, ObjectId, TreeId};
 
 /// An open repository. It can move between threads but not be shared: see [`RepoPool`].
 pub struct Repo {
     git: git2::Repository,
+    /// What reads objects faster; `None` where it could not be opened.
+    store: Option<ObjectStore>,
+    /// This handle's reader of them, made when the first object is read.
+    objects: OnceCell<Option<Objects>>,
 }
 
 /// Why a repository or an object could not be had. Each message says what to do next.
@@ -83,7 +89,7 @@ impl Repo {
     pub fn open(start: &Path) -> Result<Self, RepoError> {
         libgit2_once();
         let found = git2::Repository::open_ext(start, git2::RepositoryOpenFlags::empty(), &[] as &[&Path]);
-        found.map(|git| Self { git }).map_err(|error| open_error(&error, start))
+        found.map(Self::of).map_err(|error| open_error(&error, start))
     }
 
     /// Opens the same repository once more, for another thread.
@@ -91,7 +97,12 @@ impl Repo {
         // Through the worktree's own git folder, so that a linked worktree keeps its index and head.
         let path = self.git.path();
         let git = git2::Repository::open(path).map_err(|error| open_error(&error, path))?;
-        Ok(Self { git })
+        Ok(Self { git, store: self.store.clone(), objects: OnceCell::new() })
+    }
+
+    fn of(git: git2::Repository) -> Self {
+        let store = ObjectStore::open(&git.commondir().join("objects"));
+        Self { git, store, objects: OnceCell::new() }
     }
 
     /// The library's own handle, for `git`.
@@ -169,7 +180,7 @@ impl Repo {
 
     /// The bytes of a blob.
     pub fn blob(&self, id: BlobId) -> Result<Vec<u8>, RepoError> {
-        self.read_object(id.0, git2::ObjectType::Blob, <[u8]>::to_vec)
+        self.read_object(id.0, ObjectKind::Blob, <[u8]>::to_vec)
     }
 
     /// The size of a blob in bytes, without reading it whole.
@@ -181,28 +192,54 @@ impl Repo {
 
     /// The raw bytes of a tree object; [`sys::tree`](super::tree) reads them.
     pub fn tree(&self, id: TreeId) -> Result<Vec<u8>, RepoError> {
-        self.read_object(id.0, git2::ObjectType::Tree, <[u8]>::to_vec)
+        self.read_object(id.0, ObjectKind::Tree, <[u8]>::to_vec)
     }
 
     /// Lends the bytes of a blob to `take`.
     pub fn with_blob<T>(&self, id: BlobId, take: impl FnOnce(&[u8]) -> T) -> Result<T, RepoError> {
-        self.read_object(id.0, git2::ObjectType::Blob, take)
+        self.read_object(id.0, ObjectKind::Blob, take)
     }
 
     /// Lends the raw bytes of a tree object to `take`.
     pub fn with_tree<T>(&self, id: TreeId, take: impl FnOnce(&[u8]) -> T) -> Result<T, RepoError> {
-        self.read_object(id.0, git2::ObjectType::Tree, take)
+        self.read_object(id.0, ObjectKind::Tree, take)
     }
 
-    fn read_object<T>(
+    /// As [`with_blob`](Self::with_blob), unless the blob has more than `limit` bytes: then its size.
+    pub fn with_blob_within<T>(
         &self,
-        id: ObjectId,
-        kind: git2::ObjectType,
+        id: BlobId,
+        limit: u64,
         take: impl FnOnce(&[u8]) -> T,
-    ) -> Result<T, RepoError> {
+    ) -> Result<Result<T, u64>, RepoError> {
+        let within = |bytes: &[u8]| {
+            let size = bytes.len() as u64;
+            if size > limit { Err(size) } else { Ok(take(bytes)) }
+        };
+        match self.read_fast(id.0, ObjectKind::Blob, within) {
+            Ok(done) => Ok(done),
+            Err(within) => match self.blob_size(id)? {
+                size if size > limit => Ok(Err(size)),
+                _ => self.read_slow(id.0, ObjectKind::Blob, within),
+            },
+        }
+    }
+
+    fn read_object<T>(&self, id: ObjectId, kind: ObjectKind, take: impl FnOnce(&[u8]) -> T) -> Result<T, RepoError> {
+        self.read_fast(id, kind, take).or_else(|take| self.read_slow(id, kind, take))
+    }
+
+    fn read_fast<T, F: FnOnce(&[u8]) -> T>(&self, id: ObjectId, kind: ObjectKind, take: F) -> Result<T, F> {
+        match self.objects.get_or_init(|| self.store.as_ref().map(ObjectStore::handle)) {
+            Some(objects) => objects.read(id, kind, take),
+            None => Err(take),
+        }
+    }
+
+    fn read_slow<T>(&self, id: ObjectId, kind: ObjectKind, take: impl FnOnce(&[u8]) -> T) -> Result<T, RepoError> {
         let odb = self.git.odb()?;
         let object = odb.read(raw_id(id)).map_err(|error| self.object_error(&error, id))?;
-        if object.kind() == kind { Ok(take(object.data())) } else { Err(RepoError::Damaged(id)) }
+        if object.kind() == kind.raw() { Ok(take(object.data())) } else { Err(RepoError::Damaged(id)) }
     }
 
     /// What it means that an object could not be read.
@@ -256,6 +293,7 @@ pub fn raw_id(id: ObjectId) -> git2::Oid {
 #[derive(Clone)]
 pub struct RepoPool {
     git_dir: Arc<Path>,
+    store: Option<ObjectStore>,
     idle: Arc<Mutex<Vec<Repo>>>,
 }
 
@@ -268,7 +306,7 @@ pub struct Lent<'a> {
 impl RepoPool {
     /// A pool that begins with `first`.
     pub fn new(first: Repo) -> Self {
-        Self { git_dir: first.git_dir().into(), idle: Arc::new(Mutex::new(vec![first])) }
+        Self { git_dir: first.git_dir().into(), store: first.store.clone(), idle: Arc::new(Mutex::new(vec![first])) }
     }
 
     /// Takes an idle handle, or opens another.
@@ -277,7 +315,8 @@ impl RepoPool {
         let repo = match idle {
             Some(repo) => repo,
             None => {
-                Repo { git: git2::Repository::open(&self.git_dir).map_err(|error| open_error(&error, &self.git_dir))? }
+                let git = git2::Repository::open(&self.git_dir).map_err(|error| open_error(&error, &self.git_dir))?;
+                Repo { git, store: self.store.clone(), objects: OnceCell::new() }
             }
         };
         Ok(Lent { repo: Some(repo), pool: self })

@@ -148,9 +148,5 @@ impl Shelf for ObjectDb {
 }
 
 fn load_blob(repo: &Repo, blob: BlobId) -> Result<Content, RepoError> {
-    let size = repo.blob_size(blob)?;
-    if size > READ_LIMIT {
-        return Ok(Content::TooLarge(size));
-    }
-    repo.with_blob(blob, Content::new)
+    Ok(repo.with_blob_within(blob, READ_LIMIT, Content::new)?.unwrap_or_else(Content::TooLarge))
 }

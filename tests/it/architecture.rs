@@ -27,7 +27,10 @@ const SEEN_FROM_RIM: &[&str] = &["app", "config", "domain", "present", "tools"];
 
 /// Big dependencies and the folders (or files) that may name them.
 const BEHIND: &[(&str, &[&str])] = &[
-    ("git2", &["sys/repo.rs", "git"]),
+    ("git2", &["sys/repo.rs", "sys/objects.rs", "git"]),
+    ("gix_odb", &["sys/objects.rs"]),
+    ("gix_object", &["sys/objects.rs"]),
+    ("gix_pack", &["sys/objects.rs"]),
     ("ast_grep_core", &["syntax"]),
     ("ast_grep_config", &["syntax"]),
     ("ast_grep_language", &["syntax"]),
