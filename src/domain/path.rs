@@ -51,16 +51,17 @@ impl RepoPath {
         {
             return Err(PathError::Absolute);
         }
-        for component in bytes.split(|byte| *byte == b'/') {
-            match component {
-                b".." => return Err(PathError::Leaves),
-                b"" | b"." => return Err(PathError::Malformed),
-                _ if component.contains(&0) => return Err(PathError::Malformed),
-                _ if component.eq_ignore_ascii_case(b".git") => return Err(PathError::GitFolder),
-                _ => {}
+        // Every file of a tree comes through here: only what begins with a dot, or with nothing, is looked at closely.
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'/', bytes).chain([bytes.len()]) {
+            match bytes.get(start) {
+                Some(b'.') => check_dotted(&bytes[start..end])?,
+                Some(_) if start < end => {}
+                _ => return Err(PathError::Malformed),
             }
+            start = end + 1;
         }
-        Ok(())
+        if memchr::memchr(0, bytes).is_some() { Err(PathError::Malformed) } else { Ok(()) }
     }
 
     /// Reads a spelling back, and forgives what people and models write: a leading `./`, doubled and trailing slashes.
@@ -123,6 +124,15 @@ pub fn spell(bytes: &[u8]) -> Cow<'_, str> {
         }
         Ok(plain) if !plain.starts_with('"') && !plain.chars().any(needs_quoting) => Cow::Borrowed(plain),
         _ => Cow::Owned(quote(bytes)),
+    }
+}
+
+fn check_dotted(component: &[u8]) -> Result<(), PathError> {
+    match component {
+        b".." => Err(PathError::Leaves),
+        b"." => Err(PathError::Malformed),
+        _ if component.eq_ignore_ascii_case(b".git") => Err(PathError::GitFolder),
+        _ => Ok(()),
     }
 }
 

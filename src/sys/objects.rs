@@ -4,8 +4,9 @@
 //! two thirds of the time. It answers only what it is sure of: whatever it cannot read is asked of libgit2 again, whose words people get.
 
 use std::cell::RefCell;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use gix_object::{Find as _, Kind};
 use gix_odb::store::init::Options;
@@ -17,12 +18,20 @@ use crate::domain::id::ObjectId;
 const MOST_BYTES: usize = 64 << 20;
 /// A buffer that grew beyond this is given back after use.
 const KEPT_BYTES: usize = 4 << 20;
+/// Opening checks the index of every pack, which a handful of reads is not worth.
+const FEW: u32 = 16;
 /// How many bases of deltas each handle keeps.
 const BASES: usize = 64;
 
-/// The packs and indices that were opened, for all threads; [`handle`](Self::handle) gives each its own reader.
+/// The object folder of a repository and what was opened of it, for all threads; [`handle`](Self::handle) gives each its own reader.
 #[derive(Clone)]
-pub(super) struct ObjectStore(Arc<Store>);
+pub(super) struct ObjectStore(Arc<Shared>);
+
+struct Shared {
+    folder: PathBuf,
+    asked: AtomicU32,
+    opened: OnceLock<Option<Arc<Store>>>,
+}
 
 /// A reader of a repository's objects, for one thread.
 pub(super) struct Objects {
@@ -31,20 +40,26 @@ pub(super) struct Objects {
 }
 
 impl ObjectStore {
-    /// Opens the object folder of a repository; `None` when it cannot.
-    pub(super) fn open(folder: &Path) -> Option<Self> {
-        let options = Options { alloc_limit_bytes: Some(MOST_BYTES), ..Options::default() };
-        let store = Store::at_opts(folder.to_owned(), gix_hash::Kind::Sha1, &mut std::iter::empty(), options).ok()?;
-        Some(Self(Arc::new(store)))
+    /// The objects in `folder`; nothing is opened yet.
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Self(Arc::new(Shared { folder, asked: AtomicU32::new(0), opened: OnceLock::new() }))
     }
 
-    /// A reader for one thread.
-    pub(super) fn handle(&self) -> Objects {
-        let mut handle = self.0.to_cache_arc();
+    /// A reader for one thread; `None` for the first few times, and when the folder cannot be opened.
+    pub(super) fn handle(&self) -> Option<Objects> {
+        if self.0.asked.fetch_add(1, Ordering::Relaxed) < FEW {
+            return None;
+        }
+        let opened = self.0.opened.get_or_init(|| {
+            let options = Options { alloc_limit_bytes: Some(MOST_BYTES), ..Options::default() };
+            let none = &mut std::iter::empty();
+            Store::at_opts(self.0.folder.clone(), gix_hash::Kind::Sha1, none, options).ok().map(Arc::new)
+        });
+        let mut handle = opened.as_ref()?.to_cache_arc();
         // An object that is not there is libgit2's to look for: it looks again on the disk, once is enough.
         handle.refresh_never();
         handle.set_pack_cache(|| Box::new(gix_pack::cache::lru::StaticLinkedList::<BASES>::default()));
-        Objects { handle, buffer: RefCell::default() }
+        Some(Objects { handle, buffer: RefCell::default() })
     }
 }
 

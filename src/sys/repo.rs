@@ -15,10 +15,10 @@ use crate::domain::id::{BlobId, CommitId, ObjectId, TreeId};
 /// An open repository. It can move between threads but not be shared: see [`RepoPool`].
 pub struct Repo {
     git: git2::Repository,
-    /// What reads objects faster; `None` where it could not be opened.
-    store: Option<ObjectStore>,
-    /// This handle's reader of them, made when the first object is read.
-    objects: OnceCell<Option<Objects>>,
+    /// What reads many objects faster.
+    store: ObjectStore,
+    /// This handle's reader of them.
+    objects: OnceCell<Objects>,
 }
 
 /// Why a repository or an object could not be had. Each message says what to do next.
@@ -101,7 +101,7 @@ impl Repo {
     }
 
     fn of(git: git2::Repository) -> Self {
-        let store = ObjectStore::open(&git.commondir().join("objects"));
+        let store = ObjectStore::new(git.commondir().join("objects"));
         Self { git, store, objects: OnceCell::new() }
     }
 
@@ -195,17 +195,12 @@ impl Repo {
         self.read_object(id.0, ObjectKind::Tree, <[u8]>::to_vec)
     }
 
-    /// Lends the bytes of a blob to `take`.
-    pub fn with_blob<T>(&self, id: BlobId, take: impl FnOnce(&[u8]) -> T) -> Result<T, RepoError> {
-        self.read_object(id.0, ObjectKind::Blob, take)
-    }
-
     /// Lends the raw bytes of a tree object to `take`.
     pub fn with_tree<T>(&self, id: TreeId, take: impl FnOnce(&[u8]) -> T) -> Result<T, RepoError> {
         self.read_object(id.0, ObjectKind::Tree, take)
     }
 
-    /// As [`with_blob`](Self::with_blob), unless the blob has more than `limit` bytes: then its size.
+    /// Lends the bytes of a blob to `take`, unless it has more than `limit` bytes: then its size. Made for reading many.
     pub fn with_blob_within<T>(
         &self,
         id: BlobId,
@@ -220,23 +215,25 @@ impl Repo {
             Ok(done) => Ok(done),
             Err(within) => match self.blob_size(id)? {
                 size if size > limit => Ok(Err(size)),
-                _ => self.read_slow(id.0, ObjectKind::Blob, within),
+                _ => self.read_object(id.0, ObjectKind::Blob, within),
             },
         }
     }
 
-    fn read_object<T>(&self, id: ObjectId, kind: ObjectKind, take: impl FnOnce(&[u8]) -> T) -> Result<T, RepoError> {
-        self.read_fast(id, kind, take).or_else(|take| self.read_slow(id, kind, take))
-    }
-
     fn read_fast<T, F: FnOnce(&[u8]) -> T>(&self, id: ObjectId, kind: ObjectKind, take: F) -> Result<T, F> {
-        match self.objects.get_or_init(|| self.store.as_ref().map(ObjectStore::handle)) {
+        if self.objects.get().is_none() {
+            match self.store.handle() {
+                Some(objects) => self.objects.set(objects).unwrap_or_default(),
+                None => return Err(take),
+            }
+        }
+        match self.objects.get() {
             Some(objects) => objects.read(id, kind, take),
             None => Err(take),
         }
     }
 
-    fn read_slow<T>(&self, id: ObjectId, kind: ObjectKind, take: impl FnOnce(&[u8]) -> T) -> Result<T, RepoError> {
+    fn read_object<T>(&self, id: ObjectId, kind: ObjectKind, take: impl FnOnce(&[u8]) -> T) -> Result<T, RepoError> {
         let odb = self.git.odb()?;
         let object = odb.read(raw_id(id)).map_err(|error| self.object_error(&error, id))?;
         if object.kind() == kind.raw() { Ok(take(object.data())) } else { Err(RepoError::Damaged(id)) }
@@ -293,7 +290,7 @@ pub fn raw_id(id: ObjectId) -> git2::Oid {
 #[derive(Clone)]
 pub struct RepoPool {
     git_dir: Arc<Path>,
-    store: Option<ObjectStore>,
+    store: ObjectStore,
     idle: Arc<Mutex<Vec<Repo>>>,
 }
 
