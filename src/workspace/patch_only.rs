@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::near::near;
 use super::{TreeEntry, Workspace, WorkspaceError};
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::filter::PathFilter;
@@ -93,7 +92,7 @@ impl Workspace for PatchOnly {
             return Err(WorkspaceError::Excluded(path.clone()));
         }
         let found = self.files.get(path).cloned();
-        found.ok_or_else(|| WorkspaceError::NotFound { path: path.clone(), near: near(path, &self.entries()) })
+        found.ok_or_else(|| WorkspaceError::NotFound(path.clone()))
     }
 
     fn omissions(&self) -> Vec<Omission> {
