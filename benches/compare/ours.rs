@@ -77,7 +77,7 @@ fn list(tree: &dyn Workspace) -> Result<(), Failed> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let mut written = Ok(());
     tree.visit(&Cancel::never(), &mut |path, _| {
-        written = writeln!(out, "{}", spell(path));
+        written = out.write_all(spell(path).as_bytes()).and_then(|()| out.write_all(b"\n"));
         if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
     Ok(written.and_then(|()| out.flush())?)
