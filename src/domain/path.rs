@@ -122,6 +122,7 @@ pub fn spell(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// Whether no component is empty or begins with a dot, and no byte is NUL. Never leaves early, so that many bytes are compared at once.
+#[expect(clippy::needless_bitwise_bool, reason = "a lazy operator is a branch for each byte")]
 fn is_plain(bytes: &[u8]) -> bool {
     let ([first, rest @ ..], Some(last)) = (bytes, bytes.last()) else { return false };
     let pairs = bytes.iter().zip(rest);
