@@ -1,12 +1,14 @@
 //! Our side of each pair: one piece of work through the library, in a process of its own.
 
 use std::io::Write as _;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use review_runner::domain::event::Silent;
 use review_runner::domain::filter::PathFilter;
-use review_runner::domain::path::RepoPath;
+use review_runner::domain::path::{RepoPath, spell};
 use review_runner::domain::place::{LineRange, Side, WorkspaceAt};
 use review_runner::domain::request::Scope;
 use review_runner::git::{self, CollectOptions};
@@ -29,7 +31,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         ["session", head, patterns @ ..] => session(head, patterns),
         ["list", head] => tree(head).and_then(|tree| list(&*tree)),
         ["read", head, path] => read(head, path),
-        ["disk", pattern] => open(WorkspaceAt::Worktree).and_then(|tree| search(&*tree, pattern, usize::MAX)),
+        ["disk", pattern] => disk().and_then(|tree| search(&*tree, pattern, usize::MAX)),
         _ => Err("unknown work".into()),
     };
     match done {
@@ -56,22 +58,29 @@ fn collect(base: &str, head: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-fn open(at: WorkspaceAt) -> Result<std::sync::Arc<dyn Workspace>, Failed> {
-    let pool = RepoPool::new(Repo::open(Path::new("."))?);
-    Ok(workspace::open(Some(&pool), at, Side::New, &[], PathFilter::all())?)
+fn open(repo: Repo, at: WorkspaceAt) -> Result<Arc<dyn Workspace>, Failed> {
+    Ok(workspace::open(Some(&RepoPool::new(repo)), at, Side::New, &[], PathFilter::all())?)
 }
 
-fn tree(head: &str) -> Result<std::sync::Arc<dyn Workspace>, Failed> {
-    let commit = Repo::open(Path::new("."))?.commit(head)?;
-    open(WorkspaceAt::Revision(commit))
+fn tree(head: &str) -> Result<Arc<dyn Workspace>, Failed> {
+    let repo = Repo::open(Path::new("."))?;
+    let commit = repo.commit(head)?;
+    open(repo, WorkspaceAt::Revision(commit))
 }
 
+fn disk() -> Result<Arc<dyn Workspace>, Failed> {
+    open(Repo::open(Path::new("."))?, WorkspaceAt::Worktree)
+}
+
+/// As `list_files` lists: path after path, each spelled for the reader.
 fn list(tree: &dyn Workspace) -> Result<(), Failed> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    for file in tree.files(&Cancel::never())?.iter() {
-        writeln!(out, "{}", file.path)?;
-    }
-    Ok(out.flush()?)
+    let mut written = Ok(());
+    tree.visit(&Cancel::never(), &mut |path, _| {
+        written = out.write_all(spell(path).as_bytes()).and_then(|()| out.write_all(b"\n"));
+        if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    Ok(written.and_then(|()| out.flush())?)
 }
 
 fn search(tree: &dyn Workspace, pattern: &str, most: usize) -> Result<(), Failed> {

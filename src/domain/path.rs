@@ -51,17 +51,12 @@ impl RepoPath {
         {
             return Err(PathError::Absolute);
         }
-        // Every file of a tree comes through here: only what begins with a dot, or with nothing, is looked at closely.
-        let mut start = 0;
-        for end in memchr::memchr_iter(b'/', bytes).chain([bytes.len()]) {
-            match bytes.get(start) {
-                Some(b'.') => check_dotted(&bytes[start..end])?,
-                Some(_) if start < end => {}
-                _ => return Err(PathError::Malformed),
-            }
-            start = end + 1;
+        // Every file of a tree comes through here.
+        if is_plain(bytes) {
+            return Ok(());
         }
-        if memchr::memchr(0, bytes).is_some() { Err(PathError::Malformed) } else { Ok(()) }
+        bytes.split(|byte| *byte == b'/').try_for_each(check_component)?;
+        if bytes.contains(&0) { Err(PathError::Malformed) } else { Ok(()) }
     }
 
     /// Reads a spelling back, and forgives what people and models write: a leading `./`, doubled and trailing slashes.
@@ -117,20 +112,28 @@ impl fmt::Debug for RepoPath {
 
 /// The spelling of path bytes (see [`RepoPath`]), for those that are not kept as one.
 pub fn spell(bytes: &[u8]) -> Cow<'_, str> {
+    // Nearly all paths are plain ASCII, and looking at bytes, many at once, is much quicker than looking at characters.
+    let ascii = bytes.iter().fold(true, |ascii, byte| ascii & matches!(byte, b' '..=b'~'));
     match std::str::from_utf8(bytes) {
-        // Nearly all paths are plain ASCII, and looking at bytes is much quicker than looking at characters.
-        Ok(plain) if bytes.first() != Some(&b'"') && bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) => {
-            Cow::Borrowed(plain)
-        }
+        Ok(plain) if ascii && bytes.first() != Some(&b'"') => Cow::Borrowed(plain),
         Ok(plain) if !plain.starts_with('"') && !plain.chars().any(needs_quoting) => Cow::Borrowed(plain),
         _ => Cow::Owned(quote(bytes)),
     }
 }
 
-fn check_dotted(component: &[u8]) -> Result<(), PathError> {
+/// Whether no component is empty or begins with a dot, and no byte is NUL. Never leaves early, so that many bytes are compared at once.
+#[expect(clippy::needless_bitwise_bool, reason = "a lazy operator is a branch for each byte")]
+fn is_plain(bytes: &[u8]) -> bool {
+    let ([first, rest @ ..], Some(last)) = (bytes, bytes.last()) else { return false };
+    let pairs = bytes.iter().zip(rest);
+    let odd = pairs.fold(false, |odd, (a, b)| odd | (*b == 0) | ((*a == b'/') & ((*b == b'.') | (*b == b'/'))));
+    !odd && !matches!(first, b'.' | b'/' | 0) && *last != b'/'
+}
+
+fn check_component(component: &[u8]) -> Result<(), PathError> {
     match component {
         b".." => Err(PathError::Leaves),
-        b"." => Err(PathError::Malformed),
+        b"" | b"." => Err(PathError::Malformed),
         _ if component.eq_ignore_ascii_case(b".git") => Err(PathError::GitFolder),
         _ => Ok(()),
     }
@@ -221,6 +224,23 @@ mod tests {
             ("a\0b", PathError::Malformed),
         ] {
             assert_eq!(RepoPath::from_bytes(path.as_bytes()), Err(fault), "{path}");
+        }
+    }
+
+    #[test]
+    fn components_are_looked_at_wherever_they_stand() {
+        for (path, answer) in [
+            (".gitignore", Ok(())),
+            ("a/.github/b", Ok(())),
+            ("a/b.c/..d", Ok(())),
+            ("a//b", Err(PathError::Malformed)),
+            ("a/", Err(PathError::Malformed)),
+            ("a/.", Err(PathError::Malformed)),
+            ("\0", Err(PathError::Malformed)),
+            ("a/..", Err(PathError::Leaves)),
+            ("a/b/.git", Err(PathError::GitFolder)),
+        ] {
+            assert_eq!(RepoPath::check(path.as_bytes()), answer, "{path:?}");
         }
     }
 

@@ -4,13 +4,18 @@
 //! in `workspace`.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+
+/// A buffer begins with this much, enough for most files of source code.
+const LEAST_BYTES: usize = 64 << 10;
+
+/// A buffer that grew beyond this is given back before the next file.
+const KEPT_BYTES: usize = 4 << 20;
 
 /// A folder whose files are read.
 #[derive(Debug)]
@@ -50,8 +55,10 @@ impl Beneath {
         Ok(kind_of(&stat))
     }
 
-    /// The bytes of a plain file, refused when it is larger than `limit`.
-    pub fn read(&self, path: &[u8], limit: u64) -> io::Result<ReadFile> {
+    /// Reads the bytes of a plain file into `buffer`, whatever that held; refused when there are more than `limit`.
+    ///
+    /// A buffer that is used again spares the memory of a new one for each file, which costs more than reading it.
+    pub fn read<'b>(&self, path: &[u8], limit: u64, buffer: &'b mut Vec<u8>) -> io::Result<ReadFile<'b>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = self.open(path, flags)?;
         let stat = rustix::fs::fstat(&file)?;
@@ -59,14 +66,26 @@ impl Beneath {
         if size > limit {
             return Ok(ReadFile::TooLarge(size));
         }
-        // One byte more than it has: the read that finds the end then needs no larger buffer.
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-        File::from(file).take(limit + 1).read_to_end(&mut bytes)?;
-        // It may have grown since it was asked for its size.
-        if bytes.len() as u64 > limit {
-            return Ok(ReadFile::TooLarge(bytes.len() as u64));
+        let size = usize::try_from(size).unwrap_or(0);
+        if buffer.capacity() > KEPT_BYTES {
+            *buffer = Vec::new();
         }
-        Ok(ReadFile::Bytes(bytes))
+        let mut read = 0;
+        loop {
+            // There is always room for a byte more than it should have: a read that leaves it free has met the end.
+            if buffer.len() <= size.max(read) {
+                buffer.resize((size + 1).max(2 * read).max(LEAST_BYTES), 0);
+            }
+            let more = rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut buffer[read..]))?;
+            read += more;
+            // It may have grown since it was asked for its size.
+            if read as u64 > limit {
+                return Ok(ReadFile::TooLarge(read as u64));
+            }
+            if more == 0 || read == size {
+                return Ok(ReadFile::Bytes(&buffer[..read]));
+            }
+        }
     }
 
     /// The place a link points to, as it is written there.
@@ -131,10 +150,10 @@ impl Beneath {
 }
 
 /// What [`Beneath::read`] found.
-#[derive(Debug)]
-pub enum ReadFile {
+#[derive(Debug, PartialEq, Eq)]
+pub enum ReadFile<'b> {
     /// All its bytes.
-    Bytes(Vec<u8>),
+    Bytes(&'b [u8]),
     /// More bytes than the limit.
     TooLarge(u64),
     /// Something that has no bytes to read.
@@ -168,10 +187,11 @@ mod tests {
         symlink("../secret", root.join("out")).unwrap();
         symlink("a", root.join("again")).unwrap();
         let beneath = Beneath::new(&root).unwrap();
-        assert!(matches!(beneath.read(b"a/b/c", 100).unwrap(), ReadFile::Bytes(bytes) if bytes == b"inside"));
+        let buffer = &mut Vec::new();
+        assert_eq!(beneath.read(b"a/b/c", 100, buffer).unwrap(), ReadFile::Bytes(b"inside"));
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         for bad in ["up/secret", "out", "again/b/c", "../secret", "a/../../secret", "a/b/c/d"] {
-            assert!(beneath.read(bad.as_bytes(), 100).is_err(), "{bad}");
+            assert!(beneath.read(bad.as_bytes(), 100, buffer).is_err(), "{bad}");
             assert!(beneath.open_by_steps(bad.as_bytes(), flags).is_err(), "{bad}");
         }
         assert!(beneath.open_by_steps(b"a/b/c", flags).is_ok());
@@ -184,7 +204,35 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("f"), "12345").unwrap();
         let beneath = Beneath::new(folder.path()).unwrap();
-        assert!(matches!(beneath.read(b"f", 4).unwrap(), ReadFile::TooLarge(5)));
-        assert!(matches!(beneath.read(b"f", 5).unwrap(), ReadFile::Bytes(_)));
+        let buffer = &mut Vec::new();
+        assert_eq!(beneath.read(b"f", 4, buffer).unwrap(), ReadFile::TooLarge(5));
+        assert_eq!(beneath.read(b"f", 5, buffer).unwrap(), ReadFile::Bytes(b"12345"));
+    }
+
+    #[test]
+    fn a_buffer_is_used_again_and_gives_only_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let large: Vec<u8> = (0..5_000_000u32).map(|at| u8::try_from(at % 251).unwrap()).collect();
+        for (name, bytes) in [("large", large.as_slice()), ("small", b"abc"), ("none", b"")] {
+            std::fs::write(folder.path().join(name), bytes).unwrap();
+        }
+        let beneath = Beneath::new(folder.path()).unwrap();
+        let buffer = &mut Vec::new();
+        for _ in 0..2 {
+            assert!(beneath.read(b"large", 5_000_000, buffer).unwrap() == ReadFile::Bytes(&large));
+            assert_eq!(beneath.read(b"small", 3, buffer).unwrap(), ReadFile::Bytes(b"abc"));
+            assert_eq!(beneath.read(b"none", 0, buffer).unwrap(), ReadFile::Bytes(b""));
+        }
+        assert!(buffer.capacity() < KEPT_BYTES);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_file_that_does_not_tell_its_size_is_read_to_its_end() {
+        let beneath = Beneath::new(Path::new("/proc/self")).unwrap();
+        let buffer = &mut Vec::new();
+        let found = beneath.read(b"status", 1 << 20, buffer).unwrap();
+        assert!(matches!(found, ReadFile::Bytes(bytes) if bytes.starts_with(b"Name:")));
+        assert!(matches!(beneath.read(b"status", 10, buffer).unwrap(), ReadFile::TooLarge(_)));
     }
 }

@@ -42,11 +42,15 @@ pub fn entries(data: &[u8]) -> Option<Vec<RawEntry<'_>>> {
 
 /// The entry that `rest` begins with, and how many bytes it takes.
 fn first_entry(rest: &[u8]) -> Option<(RawEntry<'_>, usize)> {
-    let space = memchr::memchr(b' ', rest)?;
-    let mode = rest[..space].iter().try_fold(0u32, |value, digit| match digit {
-        b'0'..=b'7' => Some(value.checked_mul(8)? + u32::from(digit - b'0')),
-        _ => None,
-    })?;
+    let (mut mode, mut space) = (0u32, 0);
+    loop {
+        match *rest.get(space)? {
+            b' ' => break,
+            digit @ b'0'..=b'7' => mode = mode.checked_mul(8)? + u32::from(digit - b'0'),
+            _ => return None,
+        }
+        space += 1;
+    }
     let after = &rest[space + 1..];
     let nul = memchr::memchr(0, after)?;
     let id = after.get(nul + 1..nul + 21)?;

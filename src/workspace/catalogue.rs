@@ -18,6 +18,9 @@ use crate::sys::tree::TreeCursor;
 /// How many files are handed to a thread at once.
 const CHUNK: usize = 32;
 
+/// The room for a path that a chunk begins with.
+const PATH: usize = 64;
+
 /// More files than this are not listed: trees that contain each other can name endlessly many.
 const MAX_FILES: usize = 2_000_000;
 
@@ -26,19 +29,19 @@ const MAX_TOLD: usize = 20;
 
 /// Files that stand next to each other in path order. Their paths lie in one buffer: an allocation for each of them would cost a listing
 /// a sixth of its time.
-#[derive(Default)]
 pub(super) struct Chunk {
     paths: Vec<u8>,
     files: Vec<Listed>,
+    /// One place for each file, made when the first is filled: a listing needs none.
+    contents: OnceLock<Box<[OnceLock<Content>]>>,
 }
 
-/// One file, and its contents once somebody asked for them.
+/// One file.
 pub(super) struct Listed {
     /// Where its path ends in the buffer of the chunk.
     end: usize,
     pub(super) mode: FileMode,
     pub(super) blob: Option<BlobId>,
-    pub(super) content: OnceLock<Content>,
 }
 
 /// The growing list. Excluded files are not in it.
@@ -57,15 +60,17 @@ struct Feed {
     omissions: Vec<Omission>,
 }
 
-/// A repository handle for one thread, taken when it is first needed.
+/// What one thread reads with: a repository handle, taken when it is first needed, and a buffer.
 pub(super) struct Hand<'p> {
     pool: Option<&'p RepoPool>,
     lent: Option<Lent<'p>>,
+    /// What a file was read into last; for the next one.
+    pub(super) buffer: Vec<u8>,
 }
 
 impl<'p> Hand<'p> {
     pub(super) fn new(pool: Option<&'p RepoPool>) -> Self {
-        Self { pool, lent: None }
+        Self { pool, lent: None, buffer: Vec::new() }
     }
 
     pub(super) fn repo(&mut self) -> Result<&Repo, RepoError> {
@@ -78,9 +83,19 @@ impl<'p> Hand<'p> {
 }
 
 impl Chunk {
+    fn new() -> Self {
+        Self { paths: Vec::with_capacity(CHUNK * PATH), files: Vec::with_capacity(CHUNK), contents: OnceLock::new() }
+    }
+
     fn push(&mut self, path: &[u8], mode: FileMode, blob: Option<BlobId>) {
         self.paths.extend_from_slice(path);
-        self.files.push(Listed { end: self.paths.len(), mode, blob, content: OnceLock::new() });
+        self.files.push(Listed { end: self.paths.len(), mode, blob });
+    }
+
+    /// For those who share it; `None` when it is empty.
+    fn finish(mut self) -> Option<Arc<Self>> {
+        self.paths.shrink_to_fit();
+        (!self.files.is_empty()).then(|| Arc::new(self))
     }
 
     /// The files with their paths, which are all valid.
@@ -91,6 +106,11 @@ impl Chunk {
             start = file.end;
             (path, file)
         })
+    }
+
+    /// Where the contents of the files are kept, in the order of [`files`](Self::files).
+    pub(super) fn contents(&self) -> &[OnceLock<Content>] {
+        self.contents.get_or_init(|| self.files.iter().map(|_| OnceLock::new()).collect())
     }
 }
 
@@ -123,18 +143,16 @@ impl Catalogue {
     pub(super) fn of(found: Vec<(Vec<u8>, FileMode, Option<BlobId>)>, filter: PathFilter) -> Self {
         let mut feed = Feed { cursor: None, listed: 0, refused: 0, omissions: Vec::new() };
         let mut chunks = Vec::with_capacity(found.len() / CHUNK + 1);
-        let mut chunk = Chunk::default();
+        let mut chunk = Chunk::new();
         for (path, mode, blob) in found {
             if feed.admit(&path, &filter) {
                 chunk.push(&path, mode, blob);
             }
             if chunk.files.len() == CHUNK {
-                chunks.push(Arc::new(std::mem::take(&mut chunk)));
+                chunks.extend(std::mem::replace(&mut chunk, Chunk::new()).finish());
             }
         }
-        if !chunk.files.is_empty() {
-            chunks.push(Arc::new(chunk));
-        }
+        chunks.extend(chunk.finish());
         Self { filter, chunks: RwLock::new(chunks), feed: Mutex::new(feed), entries: OnceLock::new() }
     }
 
@@ -152,7 +170,7 @@ impl Catalogue {
                 return Ok(None);
             }
             if let Some(chunk) = self.walk_on(&mut feed, hand.repo()?)? {
-                self.chunks.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(chunk));
+                self.chunks.write().unwrap_or_else(PoisonError::into_inner).push(chunk);
             }
         }
     }
@@ -162,15 +180,14 @@ impl Catalogue {
     }
 
     /// Lists the next files. `None` when none of them may be seen, so that the caller can look at its stop flag.
-    fn walk_on(&self, feed: &mut Feed, repo: &Repo) -> Result<Option<Chunk>, RepoError> {
-        let mut chunk = Chunk::default();
-        let full = |chunk: Chunk| (!chunk.files.is_empty()).then_some(chunk);
+    fn walk_on(&self, feed: &mut Feed, repo: &Repo) -> Result<Option<Arc<Chunk>>, RepoError> {
+        let mut chunk = Chunk::new();
         let Some(mut cursor) = feed.cursor.take() else { return Ok(None) };
         while chunk.files.len() < CHUNK {
             if feed.listed >= MAX_FILES {
                 let reason = format!("only the first {MAX_FILES} files of the tree are read");
                 feed.omissions.push(Omission { path: None, reason, unseen: false });
-                return Ok(full(chunk));
+                return Ok(chunk.finish());
             }
             match cursor.step(repo) {
                 Ok(Some(step)) => {
@@ -179,16 +196,16 @@ impl Catalogue {
                         chunk.push(step.path, step.mode, Some(step.id));
                     }
                 }
-                Ok(None) => return Ok(full(chunk)),
+                Ok(None) => return Ok(chunk.finish()),
                 // What was listed before the fault stays listed; the next call meets the fault again.
                 Err(error) => {
                     feed.cursor = Some(cursor);
-                    return if chunk.files.is_empty() { Err(error) } else { Ok(Some(chunk)) };
+                    return chunk.finish().map(Some).ok_or(error);
                 }
             }
         }
         feed.cursor = Some(cursor);
-        Ok(Some(chunk))
+        Ok(chunk.finish())
     }
 
     /// All files, as the trait promises them.

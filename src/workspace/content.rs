@@ -41,15 +41,9 @@ impl Content {
         Self::Text { text: decoded.text.into_boxed_str(), charset: decoded.charset }
     }
 
-    /// Likewise for bytes that need not be copied.
-    pub(super) fn from_vec(bytes: Vec<u8>) -> Self {
-        if charset::is_binary(&bytes) || bytes.starts_with(b"\xef\xbb\xbf") {
-            return Self::new(&bytes);
-        }
-        match String::from_utf8(bytes) {
-            Ok(text) => Self::Text { text: text.into_boxed_str(), charset: "UTF-8" },
-            Err(error) => Self::new(error.as_bytes()),
-        }
+    /// Likewise, but nothing is copied of text that is not `wanted`: then `None`.
+    pub(super) fn if_wanted(bytes: &[u8], wanted: impl FnOnce(&str) -> bool) -> Option<Self> {
+        (charset::is_binary(bytes) || wanted(&charset::text(bytes))).then(|| Self::new(bytes))
     }
 
     fn size(&self) -> u64 {

@@ -138,7 +138,7 @@ impl Shelf for ObjectDb {
         &self.kept
     }
 
-    fn load(&self, hand: &mut Hand<'_>, _: &RepoPath, file: &Listed) -> Result<Content, WorkspaceError> {
+    fn load(&self, hand: &mut Hand<'_>, _: &[u8], file: &Listed) -> Result<Content, WorkspaceError> {
         match file.blob {
             Some(blob) => Ok(load_blob(hand.repo()?, blob)?),
             None => Ok(Content::Binary),

@@ -8,7 +8,7 @@
 //! a file are returned, so a search cannot be used to guess a secret.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use super::catalogue::{Catalogue, Chunk, Hand, Listed};
@@ -65,17 +65,17 @@ pub struct Hits {
 }
 
 impl Hits {
-    fn add_file(&mut self, path: &RepoPath, text: Arc<FileText>, lines: Vec<u32>) {
+    fn add_file(&mut self, path: RepoPath, text: Arc<FileText>, lines: Vec<u32>) {
         if !lines.is_empty() {
             self.lines += lines.len();
-            self.files.push(FileHits { path: path.clone(), text, lines });
+            self.files.push(FileHits { path, text, lines });
         }
     }
 
-    fn add_unread(&mut self, path: &RepoPath, why: String) {
+    fn add_unread(&mut self, path: RepoPath, why: String) {
         self.unread += 1;
         if self.unread_named.len() < MOST_TOLD {
-            self.unread_named.push((path.clone(), why));
+            self.unread_named.push((path, why));
         }
     }
 
@@ -108,8 +108,22 @@ pub(super) trait Shelf: Sync {
     fn catalogue(&self, cancel: &Cancel) -> Result<&Catalogue, WorkspaceError>;
     /// What is kept.
     fn kept(&self) -> &Kept;
+    /// Whether the contents that the coming search reads are kept for the next one. Asked once for each search.
+    fn keeps(&self) -> bool {
+        true
+    }
     /// Reads the contents of a plain file.
-    fn load(&self, hand: &mut Hand<'_>, path: &RepoPath, file: &Listed) -> Result<Content, WorkspaceError>;
+    fn load(&self, hand: &mut Hand<'_>, path: &[u8], file: &Listed) -> Result<Content, WorkspaceError>;
+    /// Likewise, for a search that keeps nothing: `None` is enough of an answer for text that `pattern` is not in.
+    fn load_for(
+        &self,
+        hand: &mut Hand<'_>,
+        path: &[u8],
+        file: &Listed,
+        _pattern: &Pattern,
+    ) -> Result<Option<Content>, WorkspaceError> {
+        self.load(hand, path, file).map(Some)
+    }
 }
 
 /// Searches with as many threads as the machine has.
@@ -190,7 +204,7 @@ pub(super) fn search_with(
     let catalogue = shelf.catalogue(cancel)?;
     let board =
         Board { next: AtomicUsize::new(0), stop: AtomicUsize::new(usize::MAX), found: Mutex::new(Found::default()) };
-    let task = Task { shelf, catalogue, query, cancel, board: &board };
+    let task = Task { shelf, catalogue, query, cancel, board: &board, keep: shelf.keeps() };
     let mut hand = shelf.hand();
     // A common word is found often enough in the first files: no other thread, with a handle of its own, is needed then.
     if task.one_chunk(&mut hand) {
@@ -227,6 +241,7 @@ struct Task<'t, S> {
     query: &'t Query<'t>,
     cancel: &'t Cancel,
     board: &'t Board,
+    keep: bool,
 }
 
 impl<S: Shelf> Task<'_, S> {
@@ -249,16 +264,25 @@ impl<S: Shelf> Task<'_, S> {
 
     fn search_chunk(&self, hand: &mut Hand<'_>, chunk: &Chunk, number: usize) -> Result<Hits, Stopped> {
         let mut hits = Hits::default();
-        for (path, file) in chunk.files() {
+        let contents = self.keep.then(|| chunk.contents());
+        for (at, (path, file)) in chunk.files().enumerate() {
             self.cancel.check()?;
             // The hits of a chunk that is not needed any more are not looked at, so it need not be searched to its end.
             if !self.board.needs(number) {
                 break;
             }
-            if is_searched(file.mode, path, self.query)
-                && let Ok(path) = RepoPath::from_bytes(path)
-            {
-                self.search_file(hand, &path, file, &mut hits);
+            if is_searched(file.mode, path, self.query) {
+                let found = match contents {
+                    Some(contents) => self.search_kept(hand, path, file, &contents[at], &mut hits),
+                    None => match self.shelf.load_for(hand, path, file, self.query.pattern) {
+                        Ok(Some(content)) => self.search_content(path, &content, &mut hits),
+                        Ok(None) => Ok(()),
+                        Err(error) => Err(error),
+                    },
+                };
+                if let (Err(error), Ok(path)) = (found, RepoPath::from_bytes(path)) {
+                    hits.add_unread(path, error.to_string());
+                }
             }
             if hits.lines >= self.query.most {
                 break;
@@ -267,34 +291,45 @@ impl<S: Shelf> Task<'_, S> {
         Ok(hits)
     }
 
-    fn search_file(&self, hand: &mut Hand<'_>, path: &RepoPath, file: &Listed, hits: &mut Hits) {
-        let (tree, pattern) = (self.shelf, self.query.pattern);
+    fn search_kept(
+        &self,
+        hand: &mut Hand<'_>,
+        path: &[u8],
+        file: &Listed,
+        place: &OnceLock<Content>,
+        hits: &mut Hits,
+    ) -> Result<(), WorkspaceError> {
+        let tree = self.shelf;
         let mut spare = None;
-        let kept = file.content.get_or_init(|| match tree.load(hand, path, file) {
+        let kept = place.get_or_init(|| match tree.load(hand, path, file) {
             Ok(content) if tree.kept().has_room(&content) => content,
             other => {
                 spare = Some(other);
                 Content::NotKept
             }
         });
-        let loaded = match kept {
-            Content::NotKept => spare.unwrap_or_else(|| tree.load(hand, path, file)),
-            _ => Ok(Content::NotKept),
-        };
-        let content = match (kept, &loaded) {
-            (Content::NotKept, Ok(loaded)) => loaded,
-            (Content::NotKept, Err(error)) => return hits.add_unread(path, error.to_string()),
-            (kept, _) => kept,
-        };
+        match kept {
+            Content::NotKept => {
+                let loaded = spare.unwrap_or_else(|| tree.load(hand, path, file))?;
+                self.search_content(path, &loaded, hits)
+            }
+            kept => self.search_content(path, kept, hits),
+        }
+    }
+
+    fn search_content(&self, path: &[u8], content: &Content, hits: &mut Hits) -> Result<(), WorkspaceError> {
+        let pattern = self.query.pattern;
         match content {
             Content::Text { text, charset } if pattern.may_match(text) => {
-                let text = tree.kept().text_of(path, text, charset);
+                let path = RepoPath::from_bytes(path)?;
+                let text = self.shelf.kept().text_of(&path, text, charset);
                 let lines = pattern.lines(&text, self.query.most - hits.lines);
                 hits.add_file(path, text, lines);
             }
             Content::Text { .. } | Content::Binary | Content::NotKept => {}
-            Content::TooLarge(size) => hits.add_unread(path, format!("it has {size} bytes")),
+            Content::TooLarge(size) => hits.add_unread(RepoPath::from_bytes(path)?, format!("it has {size} bytes")),
         }
+        Ok(())
     }
 }
 
@@ -316,11 +351,11 @@ pub(super) fn one_by_one(
         match read(&file.path) {
             Ok(text) => {
                 let lines = query.pattern.lines(&text, query.most - hits.lines);
-                hits.add_file(&file.path, text, lines);
+                hits.add_file(file.path.clone(), text, lines);
             }
             Err(WorkspaceError::NotText { .. }) => {}
             Err(error @ (WorkspaceError::Stopped(_) | WorkspaceError::Repo(_))) => return Err(error),
-            Err(error) => hits.add_unread(&file.path, error.to_string()),
+            Err(error) => hits.add_unread(file.path.clone(), error.to_string()),
         }
         if hits.lines >= query.most {
             hits.exhausted = false;
@@ -338,13 +373,14 @@ mod tests {
     struct Echo {
         catalogue: Catalogue,
         kept: Kept,
+        keeps: bool,
     }
 
     impl Echo {
-        fn new(files: usize) -> Self {
+        fn new(files: usize, keeps: bool) -> Self {
             let path = |number: usize| (format!("f{number:05}").into_bytes(), FileMode::File, None);
             let catalogue = Catalogue::of((0..files).map(path).collect(), PathFilter::all());
-            Self { catalogue, kept: Kept::default() }
+            Self { catalogue, kept: Kept::default(), keeps }
         }
     }
 
@@ -361,10 +397,14 @@ mod tests {
             &self.kept
         }
 
-        fn load(&self, _: &mut Hand<'_>, path: &RepoPath, _: &Listed) -> Result<Content, WorkspaceError> {
-            match path.as_bytes().last() {
+        fn keeps(&self) -> bool {
+            self.keeps
+        }
+
+        fn load(&self, _: &mut Hand<'_>, path: &[u8], _: &Listed) -> Result<Content, WorkspaceError> {
+            match path.last() {
                 Some(b'7') => Ok(Content::TooLarge(1)),
-                _ => Ok(Content::new(path.as_bytes())),
+                _ => Ok(Content::new(path)),
             }
         }
     }
@@ -374,16 +414,16 @@ mod tests {
         let pattern = Pattern::new("[13]").unwrap();
         for most in [1, 40, 200, usize::MAX] {
             let query = Query { pattern: &pattern, files: None, most };
-            let answer = |threads| {
-                let hits = search_with(&Echo::new(700), &query, &Cancel::never(), threads).unwrap();
+            let answer = |threads, keeps| {
+                let hits = search_with(&Echo::new(700, keeps), &query, &Cancel::never(), threads).unwrap();
                 let files: Vec<_> = hits.files.iter().map(|file| (file.path.clone(), file.lines.clone())).collect();
                 (files, hits.lines, hits.exhausted, hits.unread, hits.unread_named)
             };
-            let one = answer(1);
+            let one = answer(1, true);
             assert_eq!(one.1, one.0.len());
             for threads in [2, 3, 8] {
-                for _ in 0..5 {
-                    assert_eq!(answer(threads), one, "{threads} threads, {most} lines");
+                for keeps in [false, true, false, true, false] {
+                    assert_eq!(answer(threads, keeps), one, "{threads} threads, {most} lines");
                 }
             }
         }

@@ -1,11 +1,13 @@
 //! The files on the disk: what git tracks and what it would add, never what it ignores. Main type: [`Worktree`].
 //!
-//! The list is made once, and contents are kept: what is edited during a run is not seen half old and half new. No link is followed.
+//! The list is made once, and what was shown of a file is kept: what is edited during a run is not seen half old and half new. The first
+//! search keeps no more than that, since most runs that search the disk do so once; the second keeps all it reads. No link is followed.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
@@ -14,6 +16,7 @@ use super::catalogue::{Catalogue, Hand, Listed};
 use super::content::{Content, Kept, READ_LIMIT};
 use super::index::{Staged, staged};
 use super::lookup;
+use super::pattern::Pattern;
 use super::search::{self, Hits, Query, Shelf};
 use super::{TreeEntry, Workspace, WorkspaceError};
 use crate::domain::change::{FileMode, Omission};
@@ -33,6 +36,7 @@ pub(super) struct Worktree {
     catalogue: OnceLock<Catalogue>,
     omissions: Mutex<Vec<Omission>>,
     kept: Kept,
+    searched: AtomicBool,
 }
 
 impl Worktree {
@@ -44,8 +48,16 @@ impl Worktree {
         drop(repo);
         let fault = |error: io::Error| RepoError::Git(format!("cannot open {}: {error}", root.display()));
         let beneath = Beneath::new(&root).map_err(fault)?;
-        let (catalogue, omissions) = (OnceLock::new(), Mutex::default());
-        Ok(Self { pool: pool.clone(), root, beneath, filter, catalogue, omissions, kept: Kept::default() })
+        Ok(Self {
+            pool: pool.clone(),
+            root,
+            beneath,
+            filter,
+            catalogue: OnceLock::new(),
+            omissions: Mutex::default(),
+            kept: Kept::default(),
+            searched: AtomicBool::new(false),
+        })
     }
 
     fn listed(&self, cancel: &Cancel) -> Result<&Catalogue, WorkspaceError> {
@@ -157,14 +169,26 @@ impl Worktree {
         }
     }
 
-    fn content(&self, path: &RepoPath) -> Result<Content, WorkspaceError> {
-        let disk = |source| WorkspaceError::Disk { path: path.clone(), source };
-        match self.beneath.read(path.as_bytes(), READ_LIMIT).map_err(disk)? {
-            ReadFile::Bytes(bytes) => Ok(Content::from_vec(bytes)),
-            ReadFile::TooLarge(size) => Ok(Content::TooLarge(size)),
-            ReadFile::NotPlain(Kind::Special) => Err(WorkspaceError::NotText { path: path.clone(), what: SPECIAL }),
-            ReadFile::NotPlain(_) => Err(lookup::folder(path)),
+    /// Reads a plain file and lends its bytes to `take`, unless there are too many: then how many.
+    fn with_bytes<T>(
+        &self,
+        path: &[u8],
+        buffer: &mut Vec<u8>,
+        take: impl FnOnce(&[u8]) -> T,
+    ) -> Result<Result<T, u64>, WorkspaceError> {
+        match self.beneath.read(path, READ_LIMIT, buffer) {
+            Ok(ReadFile::Bytes(bytes)) => Ok(Ok(take(bytes))),
+            Ok(ReadFile::TooLarge(size)) => Ok(Err(size)),
+            Ok(ReadFile::NotPlain(Kind::Special)) => {
+                Err(WorkspaceError::NotText { path: RepoPath::from_bytes(path)?, what: SPECIAL })
+            }
+            Ok(ReadFile::NotPlain(_)) => Err(lookup::folder(&RepoPath::from_bytes(path)?)),
+            Err(source) => Err(WorkspaceError::Disk { path: RepoPath::from_bytes(path)?, source }),
         }
+    }
+
+    fn content(&self, path: &[u8], buffer: &mut Vec<u8>) -> Result<Content, WorkspaceError> {
+        Ok(self.with_bytes(path, buffer, Content::new)?.unwrap_or_else(Content::TooLarge))
     }
 }
 
@@ -234,7 +258,7 @@ impl Workspace for Worktree {
                 let disk = |source| WorkspaceError::Disk { path: path.clone(), source };
                 Content::new(&self.beneath.read_link(path.as_bytes()).map_err(disk)?)
             }
-            Some(FileMode::File | FileMode::Executable) => self.content(path)?,
+            Some(FileMode::File | FileMode::Executable) => self.content(path.as_bytes(), &mut Vec::new())?,
         };
         match content {
             Content::Text { text, charset } => Ok(self.kept.text_of(path, &text, charset)),
@@ -267,7 +291,22 @@ impl Shelf for Worktree {
         &self.kept
     }
 
-    fn load(&self, _: &mut Hand<'_>, path: &RepoPath, _: &Listed) -> Result<Content, WorkspaceError> {
-        self.content(path)
+    fn keeps(&self) -> bool {
+        self.searched.swap(true, Ordering::Relaxed)
+    }
+
+    fn load(&self, hand: &mut Hand<'_>, path: &[u8], _: &Listed) -> Result<Content, WorkspaceError> {
+        self.content(path, &mut hand.buffer)
+    }
+
+    fn load_for(
+        &self,
+        hand: &mut Hand<'_>,
+        path: &[u8],
+        _: &Listed,
+        pattern: &Pattern,
+    ) -> Result<Option<Content>, WorkspaceError> {
+        let take = |bytes: &[u8]| Content::if_wanted(bytes, |text| pattern.may_match(text));
+        Ok(self.with_bytes(path, &mut hand.buffer, take)?.unwrap_or_else(|size| Some(Content::TooLarge(size))))
     }
 }

@@ -102,6 +102,8 @@ fn secret<'h>(groups: &Captures<'h>) -> Option<regex::Match<'h>> {
 }
 
 /// Every kind that is looked for.
+///
+/// Names take every character beyond ASCII, not only letters: a Unicode class that is repeated so often takes milliseconds to compile.
 pub(super) static PATTERNS: &[Pattern] = &[
     // Providers whose keys tell what they are.
     pattern!("aws-access-key", &["AKIA", "ASIA", "ABIA", "ACCA"], "([A-Z]{4}[A-Z2-7]{16})", false, random),
@@ -145,7 +147,7 @@ pub(super) static PATTERNS: &[Pattern] = &[
     pattern!(
         "twilio-token",
         &["twilio", "TWILIO", "Twilio"],
-        r#"\w{6}[\w.-]{0,20}(?i:token|secret)["']?[ \t]{0,4}(?:=>|:=|=|:)[ \t]{0,4}["']?([0-9a-f]{32})"#,
+        r#"[A-Za-z]{6}[0-9A-Za-z_.\u{80}-\u{10ffff}-]{0,20}(?i:token|secret)["']?[ \t]{0,4}(?:=>|:=|=|:)[ \t]{0,4}["']?([0-9a-f]{32})"#,
         true,
         random
     ),
@@ -201,7 +203,7 @@ pub(super) static PATTERNS: &[Pattern] = &[
             "accessKey",
             "ACCESS_KEY",
         ],
-        r#"(?P<name>[\w.-]{1,50})["'\]]{0,2}(?:[ \t]{0,16}:[ \t]{0,4}[&'\w<>\[\]. ]{1,30}?)?[ \t]{0,16}(?:=>|:=|=|:)[ \t]{0,16}[bfru]{0,2}["'`](?P<secret>[A-Za-z0-9!#$%&*+,./:;=?@^_~|-]{16,200})["'`]"#,
+        r#"(?P<name>[0-9A-Za-z_.\u{80}-\u{10ffff}-]{1,50})["'\]]{0,2}(?:[ \t]{0,16}:[ \t]{0,4}[&'0-9A-Za-z_\u{80}-\u{10ffff}<>\[\]. ]{1,30}?)?[ \t]{0,16}(?:=>|:=|=|:)[ \t]{0,16}[bfru]{0,2}["'`](?P<secret>[A-Za-z0-9!#$%&*+,./:;=?@^_~|-]{16,200})["'`]"#,
         true,
         |groups, before| {
             let name = groups.name("name").map_or("", |name| name.as_str());

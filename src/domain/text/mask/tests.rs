@@ -71,6 +71,15 @@ fn every_pattern_compiles_and_finds_its_kind() {
 }
 
 #[test]
+fn names_in_any_script_keep_their_secret() {
+    let value = mixed("", 32);
+    for name in ["token_für_büro", "passwort", "secretキー", "api_keyключ"] {
+        let hits = secrets_in(&format!("{name} = \"{value}\""));
+        assert_eq!(hits.iter().map(|hit| hit.kind).collect::<Vec<_>>(), ["assigned-secret"], "{name}");
+    }
+}
+
+#[test]
 fn what_only_looks_like_a_secret_is_left_alone() {
     let fine = [
         "AKIAIOSFODNN7EXAMPLE".to_owned(),
