@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use crate::domain::change::{ChangeSet, FileChange};
+use crate::domain::change::{ChangeSet, FileChange, Omission};
 use crate::domain::claim::Claim;
 use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity, Verification};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{LineRange, Side, WorkspaceAt};
 use crate::domain::review::{
     Coverage, CoverageState, Engine, FileCoverage, Outcome, Provenance, Review, Section, Usage, Withheld,
 };
@@ -125,6 +125,7 @@ impl Draft {
 
     /// Turns the draft into a review: floors applied, ids given, and the outcome computed from what was really seen.
     pub fn finish(mut self, ending: &Ending, floor: Option<Severity>, summary: Option<String>, made: Made) -> Review {
+        self.hold_to_the_collection();
         let mut reasons = self.unseen();
         if let Ending::Stopped(stopped) = ending {
             reasons.insert(0, format!("the review was stopped: {stopped}"));
@@ -158,6 +159,22 @@ impl Draft {
         review.coverage.below_floor = apply_floor(&mut review.findings, floor);
         review.summary = summary.unwrap_or_else(|| plain_summary(&review));
         review
+    }
+
+    /// A file whose change could not be collected was not seen, whatever the engine says of it.
+    fn hold_to_the_collection(&mut self) {
+        let unseen = self.change.omissions.iter().filter(|omission| omission.unseen);
+        let why: BTreeMap<&str, &str> =
+            unseen.filter_map(|omission| Some((omission.path.as_deref()?, omission.reason.as_str()))).collect();
+        if why.is_empty() {
+            return;
+        }
+        for covered in &mut self.files {
+            if let Some(reason) = why.get(covered.path.to_string().as_str()) {
+                covered.state = CoverageState::Skipped;
+                covered.reason = Some((*reason).to_owned());
+            }
+        }
     }
 
     fn seen(&self) -> usize {
@@ -194,7 +211,9 @@ impl Draft {
         if missing > 3 {
             reasons.push(format!("{} more files were not reviewed", missing - 3));
         }
-        for omission in self.change.omissions.iter().filter(|omission| omission.unseen) {
+        let told: HashSet<String> = self.files.iter().map(|covered| covered.path.to_string()).collect();
+        let untold = |omission: &&Omission| omission.path.as_ref().is_none_or(|path| !told.contains(path));
+        for omission in self.change.omissions.iter().filter(|omission| omission.unseen).filter(untold) {
             reasons.push(match &omission.path {
                 Some(path) => format!("{path}: {}", omission.reason),
                 None => omission.reason.clone(),
@@ -235,6 +254,9 @@ fn apply_floor(findings: &mut Vec<Finding>, floor: Option<Severity>) -> BTreeMap
 fn plain_summary(review: &Review) -> String {
     let count = review.findings.len();
     if review.change.files.is_empty() && review.coverage.notes.is_empty() {
+        if review.change.new_at == WorkspaceAt::PatchOnly {
+            return "Nothing to review: the patch changes nothing.".to_owned();
+        }
         return format!(
             "Nothing to review: {} has no change that {} lacks.",
             review.change.head_name, review.change.target

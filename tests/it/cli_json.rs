@@ -28,7 +28,7 @@ fn everything() -> (TestRepo, Program) {
     repo.branch("feature").write("one.py", DEFECT).commit("add one\n\nWith a body.");
     repo.write("two.py", DEFECT).commit("add two");
     repo.git(["checkout", "-q", "main"]);
-    repo.write("main.py", DEFECT).commit("go on");
+    repo.write("main.txt", "something else\n").commit("go on");
     repo.git(["checkout", "-q", "feature"]);
     repo.write("staged.py", DEFECT);
     repo.git(["add", "staged.py"]);
@@ -65,12 +65,12 @@ fn each_scope_says_what_was_compared() {
             [id("main"), id("HEAD"), fork()],
         ),
         ("--target main --head feature~1", &["added one.py"], &["one.py"], [id("main"), id("feature~1"), fork()]),
-        ("--target-branch feature --head main", &["added main.py"], &["main.py"], [id("feature"), id("main"), fork()]),
+        ("--target-branch feature --head main", &["added main.txt"], &[], [id("feature"), id("main"), fork()]),
         ("--commit feature", &["added two.py"], &["two.py"], [id("feature~1"), id("feature"), id("feature~1")]),
         ("--commit feature~2", &["added README", "added old.py"], &[], [Value::Null, fork(), Value::Null]),
         (
             "--range main..feature",
-            &["deleted main.py", "added one.py", "added two.py"],
+            &["deleted main.txt", "added one.py", "added two.py"],
             &["one.py", "two.py"],
             [id("main"), id("feature"), id("main")],
         ),

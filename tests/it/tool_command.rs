@@ -179,7 +179,13 @@ fn what_is_left_out_can_be_neither_read_nor_found() {
 fn a_secret_is_masked_wherever_it_comes_out() {
     let (repo, program) = project();
     let secret = secret();
-    repo.write("conf.py", format!("import os\n\nkey = \"{secret}\"\nregion = 'eu'\n")).commit("oh no");
+    let lines = numbered("x", 60);
+    repo.git(["checkout", "-q", "main"]);
+    repo.write("conf.py", lines.replace("x line", "x_line = ")).commit("a file");
+    repo.branch("leak");
+    let with_key = lines.replace("x line", "x_line = ").replace("x_line =  40\n", &format!("key = \"{secret}\"\n"));
+    assert!(with_key.contains(&secret));
+    repo.write("conf.py", with_key).commit("oh no");
     let patch = repo.beside("change.patch");
     std::fs::write(&patch, repo.git_bytes(["diff", "main...HEAD"])).expect("a patch");
     let from_patch = format!("--diff {}", patch.display());
@@ -206,6 +212,13 @@ fn a_secret_is_masked_wherever_it_comes_out() {
             assert!(ran.text().contains("[masked:"), "it is found: {}", ran.text());
             assert!(!ran.text().contains(&secret) && !ran.stderr.contains(&secret), "{line} {format}: {}", ran.text());
         }
+    }
+    for line in ["--target main", "--commit HEAD", from_patch.as_str()] {
+        let (_, review) = program.review(line);
+        let found = &review["findings"][0];
+        assert_eq!(found["origin"]["name"], "general/secret-added", "{line}: {review:#}");
+        let anchor = &found["anchors"][0];
+        assert_eq!((&anchor["start_line"], &anchor["masked"]), (&json!(40), &json!(true)), "{line}: {review:#}");
     }
     for run in program.kept() {
         for file in std::fs::read_dir(run).expect("a run") {
