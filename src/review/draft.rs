@@ -130,11 +130,11 @@ impl Draft {
         if let Ending::Stopped(stopped) = ending {
             reasons.insert(0, format!("the review was stopped: {stopped}"));
         }
-        let reviewable = self.change.files.iter().filter(|file| file.reviewable()).count();
+        let owed = self.owed().len();
         let seen = self.seen();
         let outcome = match () {
             () if reasons.is_empty() => Outcome::Complete,
-            () if reviewable > 0 && seen == 0 => Outcome::Failed,
+            () if owed > 0 && seen == 0 => Outcome::Failed,
             () => Outcome::Incomplete,
         };
         let mut review = Review {
@@ -177,12 +177,20 @@ impl Draft {
         }
     }
 
+    /// The files that must be looked at: those with lines, and those of which collection could not say.
+    fn owed(&self) -> Vec<&FileChange> {
+        let unseen = self.change.omissions.iter().filter(|omission| omission.unseen);
+        let unseen: HashSet<&str> = unseen.filter_map(|omission| omission.path.as_deref()).collect();
+        let owed = |file: &&FileChange| {
+            file.reviewable() || (!unseen.is_empty() && unseen.contains(file.path.to_string().as_str()))
+        };
+        self.change.files.iter().filter(owed).collect()
+    }
+
     fn seen(&self) -> usize {
         let by_path: BTreeMap<_, _> = self.files.iter().map(|covered| (&covered.path, covered.state)).collect();
-        let seen = |file: &&FileChange| {
-            file.reviewable() && by_path.get(&file.path).is_some_and(|state| *state != CoverageState::Skipped)
-        };
-        self.change.files.iter().filter(seen).count()
+        let seen = |file: &&&FileChange| by_path.get(&file.path).is_some_and(|state| *state != CoverageState::Skipped);
+        self.owed().iter().filter(seen).count()
     }
 
     /// Every reason why a hunk was not seen. The engine's own word is not enough: each reviewable file must be accounted for.
@@ -190,7 +198,8 @@ impl Draft {
         let by_path: BTreeMap<_, _> = self.files.iter().map(|covered| (&covered.path, covered)).collect();
         let mut missing = 0usize;
         let mut reasons = Vec::new();
-        for file in self.change.files.iter().filter(|file| file.reviewable()) {
+        let owed = self.owed();
+        for file in &owed {
             match by_path.get(&file.path) {
                 Some(covered) if covered.state != CoverageState::Skipped => {}
                 Some(covered) => {
@@ -211,7 +220,7 @@ impl Draft {
         if missing > 3 {
             reasons.push(format!("{} more files were not reviewed", missing - 3));
         }
-        let told: HashSet<String> = self.files.iter().map(|covered| covered.path.to_string()).collect();
+        let told: HashSet<String> = owed.iter().map(|file| file.path.to_string()).collect();
         let untold = |omission: &&Omission| omission.path.as_ref().is_none_or(|path| !told.contains(path));
         for omission in self.change.omissions.iter().filter(|omission| omission.unseen).filter(untold) {
             reasons.push(match &omission.path {
