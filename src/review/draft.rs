@@ -262,6 +262,9 @@ fn apply_floor(findings: &mut Vec<Finding>, floor: Option<Severity>) -> BTreeMap
 
 fn plain_summary(review: &Review) -> String {
     let count = review.findings.len();
+    if review.outcome == Outcome::Failed && count == 0 {
+        return "Nothing was reviewed.".to_owned();
+    }
     if review.change.files.is_empty() && review.coverage.notes.is_empty() {
         if review.change.new_at == WorkspaceAt::PatchOnly {
             return "Nothing to review: the patch changes nothing.".to_owned();

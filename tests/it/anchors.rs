@@ -1,5 +1,7 @@
 //! One planted defect a language: it is found, and git itself says that each quote stands where the anchor says.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::support::{Program, TestRepo};
@@ -96,8 +98,8 @@ fn a_planted_defect_of_each_language_is_found_where_git_has_it() {
 fn all_languages_at_once_and_far_down_in_renamed_files() {
     let repo = TestRepo::new();
     let filler = |path: &str| {
-        let mark = if path.ends_with(".py") { "#" } else { "//" };
-        (0..120).map(|n| format!("{mark} line {n} of the file\n")).collect::<String>()
+        let mark = if Path::new(path).extension().is_some_and(|extension| extension == "py") { "#" } else { "//" };
+        (0..120).map(|n| format!("{mark} line {n} of the file\n")).collect::<Vec<_>>().concat()
     };
     for Planted { path, before, .. } in PLANTED {
         repo.write(path, format!("{before}{}", filler(path)));

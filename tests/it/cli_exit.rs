@@ -112,6 +112,8 @@ fn no_file_at_all_is_failed_and_never_green() {
     lose(&repo, "a.py");
     let (code, review) = program.review("--target main");
     assert_eq!((code, review["outcome"].as_str()), (3, Some("failed")), "{review:#}");
+    assert_eq!(review["summary"]["text"], "Nothing was reviewed.");
+    assert_eq!(review["coverage"]["files"][0]["state"], "skipped", "the receipt says so too");
 }
 
 #[test]
@@ -123,7 +125,7 @@ fn a_deadline_that_passes_ends_with_3() {
     repo.commit("add many");
     let ran = program.words("--target main --timeout 1ms --fail-on critical").ended(3);
     let said = format!("{}{}", ran.text(), ran.stderr);
-    assert!(said.contains("deadline") || said.contains("time"), "{said}");
+    assert!(said.contains("the time limit was reached (raise it with --timeout)"), "{said}");
 }
 
 #[test]
@@ -165,6 +167,7 @@ mod interrupted {
             if caught & (1 << (Signal::INT.as_raw() - 1)) != 0 {
                 return;
             }
+            assert!(!status.contains("State:\tZ"), "it ended before it listened");
             std::thread::yield_now();
         }
     }
@@ -199,10 +202,14 @@ mod interrupted {
         let child = program.command(args).spawn().expect("the program starts");
         listening(&child);
         interrupt(&child);
-        let ran = Ran::wait(child).ended(130);
+        let ran = Ran::wait(child);
+        // On a busy machine it may have been done before the signal came.
+        assert!(matches!(ran.code, 130 | 1), "{}: {}", ran.code, ran.stderr);
         if !ran.stdout.is_empty() {
             let review = ran.json();
-            assert!(review["outcome"] != "complete" || review["reasons"] == serde_json::json!([]), "{review:#}");
+            let (complete, unreasoned) = (review["outcome"] == "complete", review["reasons"] == serde_json::json!([]));
+            assert_eq!(complete, unreasoned, "{review:#}");
+            assert_eq!(program.words("show --format json").stdout, ran.stdout, "what was found is kept");
         }
     }
 }

@@ -76,6 +76,11 @@ fn a_full_disk_behind_the_output_ends_with_5() {
     let child = program.command(["--target", "main"]).stdout(Stdio::from(full)).spawn().expect("the program starts");
     let ran = Ran::wait(child).ended(5);
     assert!(ran.stderr.contains("review: error: "), "{}", ran.stderr);
+    for line in ["--help", "--version", "list", "config"] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the full device");
+        let child = program.command([line]).stdout(Stdio::from(full)).spawn().expect("the program starts");
+        Ran::wait(child).ended(5);
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn secret() -> String {
 }
 
 fn numbered(name: &str, lines: usize) -> String {
-    (1..=lines).map(|n| format!("{name} line {n}\n")).collect()
+    (1..=lines).map(|n| format!("{name} line {n}\n")).collect::<Vec<_>>().concat()
 }
 
 fn project() -> (TestRepo, Program) {
@@ -96,6 +96,15 @@ fn errors_are_answers_too() {
     assert!(near["error"]["near"].to_string().contains("src/a.rs"), "{near:#}");
 }
 
+#[test]
+fn a_tool_needs_no_model() {
+    let (repo, _) = project();
+    let program = Program::in_folder(repo.root()).with_settings("model = 'acme/large'\n");
+    ok(program.tool("list_files", &json!({}), "--target main"));
+    program.words("--target main").ended(2);
+    program.words("--target main --no-model").ended(0);
+}
+
 /// All parts of a diff, each by the call that the one before named; says how many there were.
 fn whole_diff(program: &Program, path: &str, line: &str) -> (String, usize) {
     let mut input = json!({ "file_path": path });
@@ -114,7 +123,7 @@ fn whole_diff(program: &Program, path: &str, line: &str) -> (String, usize) {
 
 /// The added lines of a diff, in order.
 fn added(diff: &str) -> String {
-    diff.lines().filter_map(|line| line.strip_prefix('+')).map(|line| format!("{line}\n")).collect()
+    diff.lines().filter_map(|line| line.strip_prefix('+')).map(|line| format!("{line}\n")).collect::<Vec<_>>().concat()
 }
 
 #[test]
@@ -143,7 +152,7 @@ fn many_hunks_are_read_to_their_end() {
     let (repo, program) = project();
     let lines = |changed: bool| -> String {
         let mark = |n: usize| if changed && n.is_multiple_of(10) { " changed" } else { "" };
-        (1..=3_000).map(|n| format!("line {n}{}\n", mark(n))).collect()
+        (1..=3_000).map(|n| format!("line {n}{}\n", mark(n))).collect::<Vec<_>>().concat()
     };
     repo.git(["checkout", "-q", "main"]);
     repo.write("many.txt", lines(false)).commit("a file");
