@@ -44,6 +44,16 @@ pub enum AppError {
         /// What is wrong with it.
         why: String,
     },
+    /// The settings name an output format that there is not.
+    #[error("{origin}: format cannot be {name:?}; it takes {known}")]
+    Format {
+        /// Where it was set.
+        origin: String,
+        /// What was named.
+        name: String,
+        /// What there is.
+        known: String,
+    },
     /// A model was named.
     #[error(
         "no model can be used yet: {0:?} was named; use --no-model (or `model = \"none\"`) to review with the built-in rules"
@@ -67,7 +77,10 @@ impl AppError {
             Self::Stopped(Stopped::Interrupted)
             | Self::Git(GitError::Stopped(Stopped::Interrupted))
             | Self::Workspace(WorkspaceError::Stopped(Stopped::Interrupted)) => 130,
-            Self::Stopped(Stopped::DeadlinePassed) | Self::Git(GitError::Stopped(_)) | Self::Broken => 3,
+            Self::Stopped(Stopped::DeadlinePassed)
+            | Self::Git(GitError::Stopped(_))
+            | Self::Workspace(WorkspaceError::Stopped(_))
+            | Self::Broken => 3,
             Self::Output(_) => 5,
             Self::Git(_)
             | Self::Repo(_)
@@ -77,6 +90,7 @@ impl AppError {
             | Self::Store(_)
             | Self::Input(_)
             | Self::Damaged { .. }
+            | Self::Format { .. }
             | Self::Model(_)
             | Self::ToolInput(_) => 2,
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::error::AppError;
 use super::subject::{self, Diffs, Surroundings};
-use crate::config::{self, Flags, Resolved};
+use crate::config::{Flags, Resolved};
 use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::event::Silent;
 use crate::domain::place::{Side, WorkspaceAt};
@@ -37,7 +37,9 @@ pub fn call_tool(call: &ToolCall, around: &Surroundings, cancel: &Cancel) -> Res
 
 fn context(call: &ToolCall, around: &Surroundings, cancel: &Cancel) -> Result<ToolContext, AppError> {
     let patch = subject::read_patch(&call.request.scope)?;
-    let collected = subject::collect(&call.request, &patch, &call.flags, around, cancel, &Silent);
+    // A tool called by hand asks no model, so it does not matter which one is named.
+    let flags = Flags { model: Some("none".to_owned()), ..call.flags.clone() };
+    let collected = subject::collect(&call.request, &patch, &flags, around, cancel, &Silent);
     let subject = match (collected, &call.request.scope) {
         // Reading and searching need no change: where no target can be found, the head alone is enough.
         (Err(AppError::Git(GitError::NoTarget { .. } | GitError::TargetIsHead { .. })), Scope::Branch { head, .. }) => {
@@ -63,7 +65,7 @@ fn head_only(call: &ToolCall, head: &str, around: &Surroundings, cancel: &Cancel
     let repo = Repo::open(&call.request.directory)?;
     let commit = repo.commit(head)?;
     let project = subject::project_settings(&repo, Some(commit), call.request.settings_from_worktree)?;
-    let settings = config::resolve(&subject::sources(project, &call.flags, around))?.settings;
+    let settings = subject::resolve(project, &call.flags, around)?.settings;
     let pool = RepoPool::new(repo);
     let filter = subject::filter(&settings)?;
     let new = workspace::open(Some(&pool), WorkspaceAt::Revision(commit), Side::New, &[], filter)?;
@@ -120,5 +122,5 @@ pub fn settings(request: &ReviewRequest, flags: &Flags, around: &Surroundings) -
             Err(error) => return Err(error.into()),
         },
     };
-    Ok(config::resolve(&subject::sources(project, flags, around))?)
+    subject::resolve(project, flags, around)
 }

@@ -69,7 +69,7 @@ fn engine(
     subject: Subject,
     events: &dyn EventSink,
 ) -> Result<Review, AppError> {
-    let Subject { change, new, old, settings, cancel, .. } = subject;
+    let Subject { change, new, old, settings, cancel, notes, .. } = subject;
     let packs = Packs::built_in()?.without(&settings.rules_off)?;
     Ok(by_rules(&RulesRun {
         run,
@@ -78,6 +78,7 @@ fn engine(
         old,
         packs: &packs,
         floor: settings.min_severity,
+        notes,
         started,
         cancel: &cancel,
         events,

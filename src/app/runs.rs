@@ -2,7 +2,7 @@
 
 use super::error::AppError;
 use super::subject::{self, Surroundings};
-use crate::config::{self, Flags};
+use crate::config::Flags;
 use crate::domain::review::Review;
 use crate::domain::run::KeptRun;
 use crate::present::json;
@@ -23,6 +23,6 @@ pub fn show(around: &Surroundings, name: &str) -> Result<Review, AppError> {
 
 /// Removes the runs that are older than the settings keep them; says how many.
 pub fn prune(around: &Surroundings) -> Result<usize, AppError> {
-    let settings = config::resolve(&subject::sources(None, &Flags::default(), around))?.settings;
+    let settings = subject::resolve(None, &Flags::default(), around)?.settings;
     Ok(Store::at(&around.state).prune(settings.keep_runs)?)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::AppError;
-use crate::config::{self, Document, Flags, Settings, Sources};
+use crate::config::{self, Document, Flags, Resolved, Settings, Sources};
 use crate::domain::change::ChangeSet;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::filter::PathFilter;
@@ -13,6 +13,7 @@ use crate::domain::id::CommitId;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::request::{PatchSource, ReviewRequest, Scope};
 use crate::git::{self, CollectOptions, PatchChange, Range};
+use crate::present::{PRESENTERS, presenter};
 use crate::store::Store;
 use crate::sys::cancel::Cancel;
 use crate::sys::files::{self, FileError};
@@ -37,11 +38,7 @@ pub struct Surroundings {
 impl Surroundings {
     /// Those of this process.
     pub fn of_this_process() -> Result<Self, AppError> {
-        // A variable whose name or value is not text means nothing to us.
-        let environment = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .filter(|(name, _)| name.starts_with("REVIEW_"))
-            .collect();
+        let environment = config::environment();
         Ok(Self { user_settings: config::user_document()?, environment, state: Store::default_root()? })
     }
 }
@@ -58,6 +55,8 @@ pub(super) struct Subject {
     pub(super) root: Option<PathBuf>,
     /// Where the rest of a cut diff is read from.
     pub(super) diffs: Diffs,
+    /// What the receipt says about how the change was reviewed.
+    pub(super) notes: Vec<String>,
 }
 
 /// Where the rest of a cut diff is read from.
@@ -92,10 +91,11 @@ pub(super) fn collect(
     let options = options(&settings)?;
     let change = git::collect(&repo, &range, &options, &cancel, events)?;
     let root = on_disk(&repo, &range);
+    let notes = changed_settings(&repo, &range, &change, request.settings_from_worktree)?.into_iter().collect();
     let pool = RepoPool::new(repo);
     let new = workspace::open(Some(&pool), range.new_at, Side::New, &[], options.filter.clone())?;
     let old = workspace::open(Some(&pool), range.old_at, Side::Old, &[], options.filter)?;
-    Ok(Subject { change: Arc::new(change), new, old, settings, cancel, root, diffs: Diffs::Repository(pool) })
+    Ok(Subject { change: Arc::new(change), new, old, settings, cancel, root, diffs: Diffs::Repository(pool), notes })
 }
 
 /// The folder that is checked out, if what is reviewed is what is there.
@@ -145,7 +145,8 @@ fn collect_patch(
     let new = open(patch.change.new_at, Side::New)?;
     let old = open(patch.change.old_at, Side::Old)?;
     let change = Arc::new(patch.change.clone());
-    Ok(Subject { change, new, old, settings, cancel, root: None, diffs: Diffs::Patch(Box::new(patch)) })
+    let (root, notes) = (None, Vec::new());
+    Ok(Subject { change, new, old, settings, cancel, root, diffs: Diffs::Patch(Box::new(patch)), notes })
 }
 
 fn options(settings: &Settings) -> Result<CollectOptions, AppError> {
@@ -192,9 +193,35 @@ pub(super) fn project_settings(
     Ok(Some(Document::from_bytes(&format!("{PROJECT_SETTINGS} at {}", commit.short()), &repo.blob(blob)?)?))
 }
 
+/// Says that the change touches what says how this project is reviewed, and whose version was followed.
+///
+/// Also where the settings leave that file out of the review: whoever changes the rules should not be able to hide it.
+fn changed_settings(
+    repo: &Repo,
+    range: &Range,
+    change: &ChangeSet,
+    from_worktree: bool,
+) -> Result<Option<String>, AppError> {
+    let of_settings = |path: &[u8]| path == PROJECT_SETTINGS.as_bytes() || path.starts_with(b".review/");
+    let listed = change.files.iter().flat_map(|file| [Some(&file.path), file.old_path.as_ref()]);
+    let mut changed = listed.flatten().any(|path| of_settings(path.as_bytes()));
+    if let (WorkspaceAt::Revision(old), WorkspaceAt::Revision(new)) = (range.old_at, range.new_at) {
+        for name in [PROJECT_SETTINGS, ".review"] {
+            let at = |commit| -> Result<_, AppError> { Ok(tree::find(repo, repo.tree_of(commit)?, name.as_bytes())?) };
+            changed = changed || at(old)? != at(new)?;
+        }
+    }
+    let followed = match (from_worktree, range.settings_at) {
+        (true, _) => "of the disk".to_owned(),
+        (false, Some(commit)) => format!("at {}", commit.short()),
+        (false, None) => return Ok(None),
+    };
+    Ok(changed
+        .then(|| format!("The change touches the project's review settings; this review followed those {followed}.")))
+}
+
 fn resolve_settings(project: Option<Document>, flags: &Flags, around: &Surroundings) -> Result<Settings, AppError> {
-    let resolved = config::resolve(&sources(project, flags, around))?;
-    let settings = resolved.settings;
+    let settings = resolve(project, flags, around)?.settings;
     // A model that was named but cannot be used is an error, never a quiet review by the rules.
     match &settings.model {
         Some(model) if model != "none" => Err(AppError::Model(model.clone())),
@@ -202,8 +229,18 @@ fn resolve_settings(project: Option<Document>, flags: &Flags, around: &Surroundi
     }
 }
 
-/// The layers of the settings.
-pub(super) fn sources(project: Option<Document>, flags: &Flags, around: &Surroundings) -> Sources {
+/// The settings, merged, with their origins.
+pub(super) fn resolve(project: Option<Document>, flags: &Flags, around: &Surroundings) -> Result<Resolved, AppError> {
     let (user, environment) = (around.user_settings.clone(), around.environment.clone());
-    Sources { user, repository: project, environment, flags: flags.clone() }
+    let resolved = config::resolve(&Sources { user, repository: project, environment, flags: flags.clone() })?;
+    // Only here are the names of the outputs known; one that there is not would print nothing.
+    if presenter(&resolved.settings.format).is_none() {
+        let origin = resolved.origins.iter().find(|(key, _, _)| *key == "format");
+        return Err(AppError::Format {
+            origin: origin.map_or_else(String::new, |(_, _, origin)| origin.to_string()),
+            name: resolved.settings.format,
+            known: PRESENTERS.iter().map(|presenter| presenter.name).collect::<Vec<_>>().join(", "),
+        });
+    }
+    Ok(resolved)
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
 use super::Place;
 use crate::app::{Output, Overrides};
@@ -13,13 +14,18 @@ use crate::present::PRESENTERS;
 #[derive(Debug, Clone, Args)]
 pub(super) struct ScopeArgs {
     /// Compare with this branch or commit [default: the remote's default branch]
-    #[arg(long, visible_alias = "target-branch", value_name = "REF")]
+    #[arg(long, visible_alias = "target-branch", value_name = "REF", value_parser = NonEmptyStringValueParser::new())]
     target: Option<String>,
     /// Review this branch or commit instead of HEAD
-    #[arg(long, value_name = "REF", conflicts_with_all = ["commit", "range", "staged", "uncommitted", "diff"])]
+    #[arg(
+        long,
+        value_name = "REF",
+        value_parser = NonEmptyStringValueParser::new(),
+        conflicts_with_all = ["commit", "range", "staged", "uncommitted", "diff"]
+    )]
     head: Option<String>,
     /// Review one commit (a merge: against its first parent)
-    #[arg(long, value_name = "REF", group = "scope", conflicts_with = "target")]
+    #[arg(long, value_name = "REF", value_parser = NonEmptyStringValueParser::new(), group = "scope", conflicts_with = "target")]
     commit: Option<String>,
     /// Review a range: A..B compares the two, A...B starts where they met
     #[arg(long, value_name = "A..B", group = "scope", conflicts_with = "target", value_parser = parse_range)]

@@ -69,8 +69,12 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(asked) => {
             // Help and version are answers, not errors: clap knows which stream and which code each has.
-            let _ = asked.print();
-            return u8::try_from(asked.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
+            return match asked.print() {
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                    report::report(&error.into(), &Console::of_this_process())
+                }
+                _ => u8::try_from(asked.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
+            };
         }
     };
     let console = Console::of_this_process();

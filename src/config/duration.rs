@@ -1,4 +1,4 @@
-//! Lengths of time as people write them: `90s`, `20m`, `1h30m`, `30d`.
+//! Lengths of time as people write them: `500ms`, `90s`, `20m`, `1h30m`, `30d`.
 //!
 //! Own code because the time library at hand takes a day for a calendar unit and refuses it as a plain length.
 
@@ -6,29 +6,28 @@ use std::time::Duration;
 
 /// Text that is not a length of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a length of time: a whole number and one of s, m, h, d, w, as in \"90s\" or \"1h30m\"; more than zero")]
+#[error(
+    "not a length of time: a whole number and one of ms, s, m, h, d, w, as in \"90s\" or \"1h30m\"; more than zero"
+)]
 pub struct InvalidDuration;
 
-/// Reads numbers with units, largest first or not; each unit is required. Zero and lengths beyond 64 bits are refused.
+/// Units in milliseconds; `ms` stands before the `m` that it begins with.
+const UNITS: [(&str, u64); 6] =
+    [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)];
+
+/// Reads numbers with units, largest first or not; each unit is required. Zero and lengths beyond 64 bits of milliseconds are refused.
 pub fn parse_duration(text: &str) -> Result<Duration, InvalidDuration> {
     let mut rest = text.trim();
-    let mut seconds = 0u64;
+    let mut millis = 0u64;
     while !rest.is_empty() {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let number: u64 = rest[..digits].parse().map_err(|_| InvalidDuration)?;
-        let mut unit = rest[digits..].chars();
-        let length: u64 = match unit.next() {
-            Some('s') => 1,
-            Some('m') => 60,
-            Some('h') => 3_600,
-            Some('d') => 86_400,
-            Some('w') => 604_800,
-            _ => return Err(InvalidDuration),
-        };
-        seconds = number.checked_mul(length).and_then(|part| seconds.checked_add(part)).ok_or(InvalidDuration)?;
-        rest = unit.as_str().trim_start();
+        let known = UNITS.iter().find_map(|(unit, length)| Some((rest[digits..].strip_prefix(unit)?, length)));
+        let (after, length) = known.ok_or(InvalidDuration)?;
+        millis = number.checked_mul(*length).and_then(|part| millis.checked_add(part)).ok_or(InvalidDuration)?;
+        rest = after.trim_start();
     }
-    if seconds == 0 { Err(InvalidDuration) } else { Ok(Duration::from_secs(seconds)) }
+    if millis == 0 { Err(InvalidDuration) } else { Ok(Duration::from_millis(millis)) }
 }
 
 #[cfg(test)]
@@ -43,6 +42,8 @@ mod tests {
         {
             assert_eq!(parse_duration(text), Ok(Duration::from_secs(seconds)), "{text}");
         }
+        assert_eq!(parse_duration("1ms"), Ok(Duration::from_millis(1)));
+        assert_eq!(parse_duration("1m500ms"), Ok(Duration::from_millis(60_500)));
     }
 
     #[test]

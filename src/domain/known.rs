@@ -14,6 +14,8 @@ pub struct KnownFile {
     pub path: RepoPath,
     /// Runs of known lines: the number of the first (1-indexed) and the lines without their endings, ascending, not overlapping.
     pub segments: Vec<(u32, Vec<String>)>,
+    /// The numbers of the known lines on which a secret was masked, ascending.
+    pub masked: Vec<u32>,
     /// Whether that is the whole file (it was added or deleted as a whole).
     pub whole: bool,
 }

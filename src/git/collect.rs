@@ -191,7 +191,12 @@ impl Jobs<'_> {
             Ok(reason) => reason,
             Err(error) => Some(format!("not compared: {error}")),
         };
-        let told = reason.map(|reason| Omission { path: Some(file.path.to_string()), reason, unseen: true });
+        let told = reason.map(|reason| Omission {
+            path: Some(file.path.to_string()),
+            reason,
+            // What nobody wrote is not reviewed anyway.
+            unseen: file.generated.is_none(),
+        });
         (file, told)
     }
 

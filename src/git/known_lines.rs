@@ -25,6 +25,8 @@ pub(super) struct PatchFile {
 pub(super) struct KnownLines {
     /// Ascending, not overlapping.
     segments: Vec<Segment>,
+    /// The numbers of those on which a secret was masked, ascending.
+    masked: Vec<u32>,
     /// Whether the last of them is the last of the file and no line feed follows it.
     open_end: bool,
 }
@@ -43,7 +45,8 @@ impl PatchFile {
             let without = |line: &String| line.strip_suffix('\r').unwrap_or(line).to_owned();
             let segment = |segment: &Segment| (segment.start, segment.lines.iter().map(without).collect());
             let segments: Vec<(u32, Vec<String>)> = known.segments.iter().map(segment).collect();
-            let file = KnownFile { side, path: path.clone(), segments, whole: whole(side) };
+            let masked = known.masked.clone();
+            let file = KnownFile { side, path: path.clone(), segments, masked, whole: whole(side) };
             (!file.segments.is_empty() || file.whole).then_some(file)
         };
         let old_path = self.old_path.as_ref().unwrap_or(&self.path);
@@ -53,8 +56,11 @@ impl PatchFile {
 
 impl KnownLines {
     /// Adds lines that begin at `start` (1-indexed) and lie behind all that are known; others are left out.
-    pub(super) fn push(&mut self, start: u32, lines: Vec<String>) {
+    ///
+    /// `masked` are the numbers of those on which a secret was masked.
+    pub(super) fn push(&mut self, start: u32, lines: Vec<String>, masked: impl Iterator<Item = u32>) {
         if !lines.is_empty() && start > self.last() {
+            self.masked.extend(masked);
             self.segments.push(Segment { start: start.max(1), lines });
         }
     }
@@ -91,9 +97,9 @@ mod tests {
     #[test]
     fn lines_are_known_where_they_were_shown() {
         let mut known = KnownLines::default();
-        known.push(3, vec!["c".into(), "d".into()]);
-        known.push(4, vec!["overlaps".into()]);
-        known.push(9, vec!["i".into()]);
+        known.push(3, vec!["c".into(), "d".into()], std::iter::once(4));
+        known.push(4, vec!["overlaps".into()], std::iter::once(4));
+        known.push(9, vec!["i".into()], std::iter::empty());
         assert_eq!(known.line(4), Some("d"));
         assert_eq!((known.line(2), known.line(5), known.line(0)), (None, None, None));
         assert_eq!((known.line(9), known.line(10)), (Some("i"), None));

@@ -168,13 +168,17 @@ fn known_lines(parsed: &Parsed<'_>, path: RepoPath) -> PatchFile {
             .collect();
         let joined = lines.join(&b'\n');
         // One guess for all lines of a side: a single line is too short to tell a charset from.
-        let masked = mask(&charset::text(&joined)).text;
-        let mut texts = masked.split('\n').map(str::to_owned);
+        let masked = mask(&charset::text(&joined));
+        let mut texts = masked.text.split('\n').map(str::to_owned);
         let mut known = KnownLines::default();
+        let mut taken = 0u32;
         for hunk in &parsed.hunks {
             let span = if left_out == b'+' { hunk.old } else { hunk.new };
-            let count = span.count as usize;
-            known.push(before(span) + 1, texts.by_ref().take(count).collect());
+            let lines = texts.by_ref().take(span.count as usize).collect();
+            let (first, here) = (before(span) + 1, taken..taken.saturating_add(span.count));
+            let among = masked.lines.iter().map(|line| line.saturating_sub(1)).filter(|line| here.contains(line));
+            known.push(first, lines, among.map(|line| first.saturating_add(line - here.start)));
+            taken = here.end;
         }
         if open {
             known.set_open_end();

@@ -30,6 +30,8 @@ pub struct RulesRun<'a> {
     pub packs: &'a Packs,
     /// Findings below it are counted, not shown.
     pub floor: Option<Severity>,
+    /// What the receipt says about how the change came here.
+    pub notes: Vec<String>,
     /// When the run began, RFC 3339 in UTC, and on the clock that measures how long it takes.
     pub started: (String, Instant),
     /// Asked in every loop.
@@ -63,6 +65,7 @@ pub fn by_rules(run: &RulesRun<'_>) -> Review {
     }
     draft.cover(report.files);
     draft.omit([new.omissions(), old.omissions()].concat());
+    run.notes.iter().for_each(|note| draft.note(note.clone()));
     report.notes.into_iter().for_each(|note| draft.note(note));
 
     let ending = stopped.map_or(Ending::Done, Ending::Stopped);

@@ -7,7 +7,7 @@ use crate::domain::change::{ChangeSet, FileChange, Omission};
 use crate::domain::claim::Claim;
 use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity, Verification};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{LineRange, Side, WorkspaceAt};
 use crate::domain::review::{
     Coverage, CoverageState, Engine, FileCoverage, Outcome, Provenance, Review, Section, Usage, Withheld,
 };
@@ -15,6 +15,9 @@ use crate::domain::run::RunId;
 use crate::evidence::{self, Anchored, Rejection};
 use crate::sys::cancel::Stopped;
 use crate::workspace::Workspace;
+
+/// So many files that were not reviewed are named among the reasons; the receipt has them all.
+const MOST_NAMED: usize = 3;
 
 /// How an engine ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,15 +131,16 @@ impl Draft {
 
     /// Turns the draft into a review: floors applied, ids given, and the outcome computed from what was really seen.
     pub fn finish(mut self, ending: &Ending, floor: Option<Severity>, summary: Option<String>, made: Made) -> Review {
+        self.hold_to_the_collection();
         let mut reasons = self.unseen();
         if let Ending::Stopped(stopped) = ending {
             reasons.insert(0, format!("the review was stopped: {stopped}"));
         }
-        let reviewable = self.change.files.iter().filter(|file| file.reviewable()).count();
+        let owed = self.owed().len();
         let seen = self.seen();
         let outcome = match () {
             () if reasons.is_empty() => Outcome::Complete,
-            () if reviewable > 0 && seen == 0 => Outcome::Failed,
+            () if owed > 0 && seen == 0 => Outcome::Failed,
             () => Outcome::Incomplete,
         };
         let mut review = Review {
@@ -165,41 +169,60 @@ impl Draft {
         review
     }
 
+    /// A file whose change could not be collected was not seen, whatever the engine says of it.
+    fn hold_to_the_collection(&mut self) {
+        let unseen = self.change.omissions.iter().filter(|omission| omission.unseen);
+        let why: BTreeMap<&str, &str> =
+            unseen.filter_map(|omission| Some((omission.path.as_deref()?, omission.reason.as_str()))).collect();
+        if why.is_empty() {
+            return;
+        }
+        for covered in &mut self.files {
+            if let Some(reason) = why.get(covered.path.to_string().as_str()) {
+                covered.state = CoverageState::Skipped;
+                covered.reason = Some((*reason).to_owned());
+            }
+        }
+    }
+
+    /// The files that must be looked at: those with lines, and those of which collection could not say.
+    fn owed(&self) -> Vec<&FileChange> {
+        let unseen = self.change.omissions.iter().filter(|omission| omission.unseen);
+        let unseen: HashSet<&str> = unseen.filter_map(|omission| omission.path.as_deref()).collect();
+        let owed = |file: &&FileChange| {
+            file.reviewable() || (!unseen.is_empty() && unseen.contains(file.path.to_string().as_str()))
+        };
+        self.change.files.iter().filter(owed).collect()
+    }
+
     fn seen(&self) -> usize {
         let by_path: BTreeMap<_, _> = self.files.iter().map(|covered| (&covered.path, covered.state)).collect();
-        let seen = |file: &&FileChange| {
-            file.reviewable() && by_path.get(&file.path).is_some_and(|state| *state != CoverageState::Skipped)
-        };
-        self.change.files.iter().filter(seen).count()
+        let seen = |file: &&&FileChange| by_path.get(&file.path).is_some_and(|state| *state != CoverageState::Skipped);
+        self.owed().iter().filter(seen).count()
     }
 
     /// Every reason why a hunk was not seen. The engine's own word is not enough: each reviewable file must be accounted for.
     fn unseen(&self) -> Vec<String> {
         let by_path: BTreeMap<_, _> = self.files.iter().map(|covered| (&covered.path, covered)).collect();
-        let mut missing = 0usize;
         let mut reasons = Vec::new();
-        for file in self.change.files.iter().filter(|file| file.reviewable()) {
-            match by_path.get(&file.path) {
-                Some(covered) if covered.state != CoverageState::Skipped => {}
-                Some(covered) => {
-                    missing += 1;
-                    if missing <= 3 {
-                        let why = covered.reason.as_deref().unwrap_or("no reason was given");
-                        reasons.push(format!("{} was not reviewed: {why}", file.path));
-                    }
-                }
-                None => {
-                    missing += 1;
-                    if missing <= 3 {
-                        reasons.push(format!("{} was not reviewed", file.path));
-                    }
-                }
+        let mut missing = HashSet::new();
+        for file in self.owed() {
+            let why = match by_path.get(&file.path) {
+                Some(covered) if covered.state != CoverageState::Skipped => continue,
+                Some(covered) => covered.reason.as_deref(),
+                None => None,
+            };
+            missing.insert(file.path.to_string());
+            if missing.len() <= MOST_NAMED {
+                let why = why.map_or_else(String::new, |why| format!(": {why}"));
+                reasons.push(format!("{} was not reviewed{why}", file.path));
             }
         }
-        if missing > 3 {
-            reasons.push(format!("{} more files were not reviewed", missing - 3));
+        if let Some(more) = missing.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+            reasons.push(format!("{more} more files were not reviewed"));
         }
-        reasons.extend(self.omissions.iter().filter(|omission| omission.unseen).map(sentence));
+        let untold = |omission: &&Omission| omission.path.as_ref().is_none_or(|path| !missing.contains(path));
+        reasons.extend(self.omissions.iter().filter(|omission| omission.unseen).filter(untold).map(sentence));
         reasons
     }
 }
@@ -241,7 +264,13 @@ fn apply_floor(findings: &mut Vec<Finding>, floor: Option<Severity>) -> BTreeMap
 
 fn plain_summary(review: &Review) -> String {
     let count = review.findings.len();
+    if review.outcome == Outcome::Failed && count == 0 {
+        return "Nothing was reviewed.".to_owned();
+    }
     if review.change.files.is_empty() && review.coverage.notes.is_empty() {
+        if review.change.new_at == WorkspaceAt::PatchOnly {
+            return "Nothing to review: the patch changes nothing.".to_owned();
+        }
         return format!(
             "Nothing to review: {} has no change that {} lacks.",
             review.change.head_name, review.change.target

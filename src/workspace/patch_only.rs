@@ -42,7 +42,8 @@ impl PatchOnly {
                 let reason = format!("{dropped} lines beyond line {MOST_LINES} of the patch are not readable");
                 omissions.push(Omission { path, reason, unseen: false });
             }
-            files.insert(file.path.clone(), Arc::new(FileText::new(&text, "UTF-8")));
+            let text = FileText::new(&text, "UTF-8").with_masked(&file.masked);
+            files.insert(file.path.clone(), Arc::new(text));
         }
         Self { filter, files, omissions }
     }
@@ -105,7 +106,7 @@ mod tests {
     use super::*;
 
     fn known(segments: Vec<(u32, Vec<String>)>, whole: bool) -> KnownFile {
-        KnownFile { side: Side::New, path: RepoPath::parse("a").unwrap(), segments, whole }
+        KnownFile { side: Side::New, path: RepoPath::parse("a").unwrap(), segments, masked: Vec::new(), whole }
     }
 
     #[test]

@@ -10,11 +10,20 @@
 mod support;
 
 // One line per feature.
+mod anchors;
 mod architecture;
+mod cli_exit;
+mod cli_json;
+mod cli_runs;
+mod cli_streams;
 mod collection;
 mod collection_oddities;
 mod collection_random;
 mod collection_scopes;
+mod commands;
 mod documents;
 mod reading;
+mod tool_command;
 mod tools;
+mod trust;
+mod trust_attributes;

@@ -33,6 +33,16 @@ impl FileText {
         Self { text, starts: starts.into(), charset, masked_lines: masked.lines.into() }
     }
 
+    /// The same text, of which these lines (1-indexed) were masked before it came here.
+    #[must_use]
+    pub fn with_masked(mut self, lines: &[u32]) -> Self {
+        let mut all: Vec<u32> = self.masked_lines.iter().chain(lines).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        self.masked_lines = all.into();
+        self
+    }
+
     /// All of it.
     pub fn text(&self) -> &str {
         &self.text

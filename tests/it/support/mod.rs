@@ -3,6 +3,8 @@
 #![allow(unreachable_pub, reason = "everything here is for the one test binary")]
 
 pub mod change;
+mod program;
 mod repo;
 
+pub use program::{Program, Ran};
 pub use repo::{TestRepo, git_command};
