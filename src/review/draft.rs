@@ -16,6 +16,9 @@ use crate::evidence::{self, Anchored, Rejection};
 use crate::sys::cancel::Stopped;
 use crate::workspace::Workspace;
 
+/// More holes in a collection are counted, not listed among the reasons.
+const MOST_HOLES: usize = 5;
+
 /// How an engine ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
@@ -194,11 +197,15 @@ impl Draft {
         if missing > 3 {
             reasons.push(format!("{} more files were not reviewed", missing - 3));
         }
-        for omission in self.change.omissions.iter().filter(|omission| omission.unseen) {
-            reasons.push(match &omission.path {
-                Some(path) => format!("{path}: {}", omission.reason),
-                None => omission.reason.clone(),
-            });
+        let mut holes = self.change.omissions.iter().filter(|omission| omission.unseen);
+        reasons.extend(holes.by_ref().take(MOST_HOLES).map(|omission| match &omission.path {
+            Some(path) => format!("{path}: {}", omission.reason),
+            None => omission.reason.clone(),
+        }));
+        // All of them are in the notes.
+        let more = holes.count();
+        if more > 0 {
+            reasons.push(format!("{more} more parts of the change were not seen"));
         }
         reasons
     }
