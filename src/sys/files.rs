@@ -1,7 +1,7 @@
 //! Files of this machine: atomic private writes and folders that only their owner can read.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -26,6 +26,22 @@ fn fault(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError
 /// Reads a whole file.
 pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     fs::read(path).map_err(fault("read", path))
+}
+
+/// Reads what a file or a pipe has, refused when it is more than `limit` bytes; `path` is for the message.
+pub fn read_within(from: impl io::Read, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    let mut bytes = Vec::new();
+    from.take(limit + 1).read_to_end(&mut bytes).map_err(fault("read", path))?;
+    if bytes.len() as u64 > limit {
+        let source = io::Error::other(format!("it has more than {} MiB; split it", limit >> 20));
+        return Err(fault("read", path)(source));
+    }
+    Ok(bytes)
+}
+
+/// Opens a file to read it piece by piece.
+pub fn open(path: &Path) -> Result<fs::File, FileError> {
+    fs::File::open(path).map_err(fault("read", path))
 }
 
 /// Reads a file that may not exist.
@@ -118,6 +134,13 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FileError> {
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn what_never_ends_is_refused() {
+        let error = read_within(io::repeat(b'a'), Path::new("-"), 1 << 20).unwrap_err();
+        assert!(error.to_string().contains("more than 1 MiB"), "{error}");
+        assert_eq!(read_within(&b"ab"[..], Path::new("-"), 2).unwrap(), b"ab");
+    }
 
     #[test]
     fn private_means_private() {
