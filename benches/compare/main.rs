@@ -1,8 +1,10 @@
 //! Compares collection, search, listing, reading, start and peak memory with `git` and `rg`, each pair in turn in the same run.
 //!
 //! ```text
-//! cargo bench --bench compare -- REPOSITORY [--runs N] [--only WORD]
+//! cargo bench --bench compare -- REPOSITORY [--runs N] [--only WORD] [--base REV]
 //! ```
+//!
+//! `--base` adds a collection from REV to HEAD to those from ten commits, 1 000 and 10 000 changed files back.
 //!
 //! Prints ratios of CPU (user + system), wall time and peak memory, ours over theirs, medians of N runs (5). CPU is the figure to trust on
 //! a busy machine. The two are run A B A B, so that a drift of the machine's speed falls on both. `rg` must be installed.
@@ -37,22 +39,24 @@ struct Ranges {
     small: String,
     thousand: Option<String>,
     ten_thousand: Option<String>,
+    given: Option<String>,
 }
 
 fn compare(words: &[String]) -> Result<(), String> {
     let mut repository = None;
-    let (mut runs, mut only) = (5, None);
+    let (mut runs, mut only, mut base) = (5, None, None);
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
             "--runs" => runs = words.next().and_then(|n| n.parse().ok()).ok_or("--runs takes a number")?,
             "--only" => only = words.next().cloned(),
+            "--base" => base = words.next().cloned(),
             path => repository = Some(PathBuf::from(path)),
         }
     }
     let repository = repository.ok_or("name a repository: cargo bench --bench compare -- REPOSITORY")?;
     let repository = repository.canonicalize().map_err(|error| format!("{}: {error}", repository.display()))?;
-    let ranges = ranges(&repository)?;
+    let ranges = Ranges { given: base, ..ranges(&repository)? };
     let files = git(&repository, &["ls-tree", "-r", "--name-only", &ranges.head])?.lines().count();
     let commits = git(&repository, &["rev-list", "--count", &ranges.head])?;
     println!("repository {}: {files} files, {} commits", repository.display(), commits.trim());
@@ -87,7 +91,7 @@ fn ranges(repository: &Path) -> Result<Ranges, String> {
         Ok(Some(history[low].to_owned()))
     };
     let small = history.get(10.min(history.len() - 1)).ok_or("no commits")?;
-    Ok(Ranges { small: (*small).to_owned(), thousand: find(1000)?, ten_thousand: find(10_000)?, head })
+    Ok(Ranges { small: (*small).to_owned(), thousand: find(1000)?, ten_thousand: find(10_000)?, given: None, head })
 }
 
 fn pairs(repository: &Path, ranges: &Ranges, checkout: &Path) -> Result<Vec<Pair>, String> {
@@ -101,6 +105,7 @@ fn pairs(repository: &Path, ranges: &Ranges, checkout: &Path) -> Result<Vec<Pair
         ("10 commits", Some(&ranges.small)),
         ("1 000 files", ranges.thousand.as_ref()),
         ("10 000 files", ranges.ten_thousand.as_ref()),
+        ("since --base", ranges.given.as_ref()),
     ];
     for (size, base) in spans {
         let Some(base) = base else { continue };

@@ -29,8 +29,10 @@ pub struct Delivered {
     pub settings: Settings,
     /// The folder that is checked out, for links to its files.
     pub root: Option<PathBuf>,
-    /// What could not be written; one sentence each.
+    /// The files that could not be written; one sentence each.
     pub failures: Vec<String>,
+    /// Why the run could not be kept. Nobody asked for that, so it changes no exit code.
+    pub not_kept: Option<String>,
     /// Whether somebody interrupted it.
     pub interrupted: bool,
 }
@@ -67,17 +69,14 @@ pub(super) fn deliver(
     let render = |name: &str| presenter(name).map(|presenter| (presenter.render)(&review, &options));
 
     let store = Store::at(&around.state);
-    let kept = store.keep_record(&review.record()).and_then(|_| {
-        for (format, file) in [("json", "review.json"), ("markdown", "review.md")] {
-            if let Some(bytes) = render(format) {
-                store.keep(review.id, file, &bytes)?;
-            }
-        }
-        Ok(())
-    });
-    if let Err(error) = kept {
-        failures.push(format!("this review could not be kept: {error}"));
-    }
+    let files = [("json", "review.json"), ("markdown", "review.md")];
+    let rendered = files.into_iter().filter_map(|(format, file)| Some((file, render(format)?)));
+    // What a list reads comes last: a run that it shows is whole.
+    let kept = rendered
+        .map(|(file, bytes)| store.keep(review.id, file, &bytes))
+        .chain(std::iter::once_with(|| store.keep_record(&review.record())))
+        .collect::<Result<Vec<_>, _>>();
+    let not_kept = kept.err().map(|error| error.to_string());
     // Old runs go when a new one comes. That they could not be removed changes nothing for this review.
     let _ = store.prune(settings.keep_runs);
 
@@ -88,5 +87,5 @@ pub(super) fn deliver(
         }
     }
     let interrupted = cancel.check() == Err(Stopped::Interrupted);
-    Delivered { review, settings, root, failures, interrupted }
+    Delivered { review, settings, root, failures, not_kept, interrupted }
 }

@@ -1,6 +1,6 @@
 //! The wiring: the only place that knows all the parts.
 //!
-//! Start at [`review`]: collect, open the trees, run the engine, keep, deliver. What people type belongs in `cli`; what any part does, in the part.
+//! Start at [`review()`]: collect, open the trees, run the engine, keep, deliver. What people type belongs in `cli`; what any part does, in the part.
 
 mod deliver;
 mod error;

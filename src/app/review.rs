@@ -116,11 +116,24 @@ pub async fn interruptible<T>(
     tokio::pin!(work);
     tokio::select! {
         ended = &mut work => return ended,
-        _ = tokio::signal::ctrl_c() => cancel.interrupt(),
+        () = interrupt() => cancel.interrupt(),
     }
     tokio::select! {
         ended = work => ended,
-        _ = tokio::signal::ctrl_c() => Err(AppError::Stopped(Stopped::Interrupted)),
+        () = interrupt() => Err(AppError::Stopped(Stopped::Interrupted)),
         () = tokio::time::sleep(grace) => Err(AppError::Stopped(Stopped::Interrupted)),
     }
+}
+
+/// Waits for Ctrl-C, or for the signal with which runners and service managers ask a process to end.
+async fn interrupt() {
+    #[cfg(unix)]
+    if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        }
+        return;
+    }
+    let _ = tokio::signal::ctrl_c().await;
 }

@@ -10,7 +10,7 @@ use crate::domain::change::ChangeSet;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::filter::PathFilter;
 use crate::domain::id::CommitId;
-use crate::domain::place::Side;
+use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::request::{PatchSource, ReviewRequest, Scope};
 use crate::git::{self, CollectOptions, PatchChange, Range};
 use crate::store::Store;
@@ -59,7 +59,7 @@ pub(super) struct Subject {
     pub(super) settings: Settings,
     /// The run's flag with the deadline of the settings.
     pub(super) cancel: Cancel,
-    /// The folder that is checked out, where there is one.
+    /// The folder that is checked out, if what is reviewed is what is there: places may link into it.
     pub(super) root: Option<PathBuf>,
     /// Where the rest of a cut diff is read from.
     pub(super) diffs: Diffs,
@@ -96,11 +96,21 @@ pub(super) fn collect(
     let cancel = cancel.within(settings.timeout);
     let options = options(&settings)?;
     let change = git::collect(&repo, &range, &options, &cancel, events)?;
-    let root = repo.workdir().map(Path::to_owned);
+    let root = on_disk(&repo, &range);
     let pool = RepoPool::new(repo);
     let new = workspace::open(Some(&pool), range.new_at, Side::New, &[], options.filter.clone())?;
     let old = workspace::open(Some(&pool), range.old_at, Side::Old, &[], options.filter)?;
     Ok(Subject { change: Arc::new(change), new, old, settings, cancel, root, diffs: Diffs::Repository(pool) })
+}
+
+/// The folder that is checked out, if what is reviewed is what is there.
+fn on_disk(repo: &Repo, range: &Range) -> Option<PathBuf> {
+    let there = match range.new_at {
+        WorkspaceAt::Worktree | WorkspaceAt::Index => true,
+        WorkspaceAt::Revision(head) => repo.commit("HEAD").is_ok_and(|checked_out| checked_out == head),
+        WorkspaceAt::PatchOnly | WorkspaceAt::Empty => false,
+    };
+    repo.workdir().filter(|_| there).map(Path::to_owned)
 }
 
 /// Reads the patch of a scope that is one; nothing for the others. It may wait for a pipe for ever.

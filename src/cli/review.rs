@@ -45,7 +45,10 @@ fn show(delivered: &Delivered, quiet: bool, console: &Console) -> Result<ExitCod
     for failure in &delivered.failures {
         console.say(&format!("review: error: {failure}"));
     }
-    if delivered.interrupted && !quiet {
+    if let (Some(why), false) = (&delivered.not_kept, quiet) {
+        console.say(&format!("review: this review could not be kept: {why}"));
+    }
+    if delivered.interrupted && delivered.not_kept.is_none() && !quiet {
         console.say(&format!("review: interrupted; what was found is kept: review show {}", delivered.review.id));
     }
     Ok(ExitCode::from(delivered.exit_code()))

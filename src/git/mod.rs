@@ -1,7 +1,7 @@
 //! Collecting a change: from what was asked for to a [`ChangeSet`](crate::domain::change::ChangeSet).
 //!
-//! Two steps, both plain functions: [`resolve`] finds the commits of a [`Scope`](crate::domain::request::Scope), [`collect`] finds what
-//! lies between them. A patch text needs no repository: [`from_patch`]. What a tool shows of a cut diff: [`file_patch`].
+//! Two steps, both plain functions: [`resolve`] finds the commits of a [`Scope`](crate::domain::request::Scope), [`collect()`] finds what
+//! lies between them. A patch text needs no repository: [`from_patch`]. What a tool shows of a cut diff: [`file_patch()`].
 //!
 //! ```text
 //! range, target ─▶ entries (tree_diff · index · disk) ─▶ renames ─▶ compare (in parallel) ─▶ patch_text ─▶ ChangeSet

@@ -106,7 +106,7 @@ impl PatchChange {
         self.files.binary_search_by(|file| file.path.cmp(path)).ok().and_then(|at| self.files.get(at))
     }
 
-    /// As [`file_patch`](super::file_patch), from the patch.
+    /// As [`file_patch()`](super::file_patch()), from the patch.
     pub fn file_patch(&self, file: &FileChange, from: Position, max_lines: usize, max_bytes: usize) -> FilePatch {
         let limits = Limits { chars: usize::MAX, bytes: max_bytes, lines: max_lines };
         let hunks = file.hunks.len();

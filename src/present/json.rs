@@ -1,4 +1,4 @@
-//! The JSON document of a review, `review/1`: written by [`PRESENTER`], read back by [`parse`], described by [`schema`].
+//! The JSON document of a review, `review/1`: written by `PRESENTER`, read back by [`parse`], described by [`schema`].
 //!
 //! The wire structs stand in `wire` and are the only place that knows field names. What a person wrote in prose (titles, bodies,
 //! messages) is stripped of escapes and invisible characters on the way out; quotes and replacements are verbatim, with whatever

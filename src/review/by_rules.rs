@@ -62,6 +62,7 @@ pub fn by_rules(run: &RulesRun<'_>) -> Review {
         }
     }
     draft.cover(report.files);
+    draft.omit([new.omissions(), old.omissions()].concat());
     report.notes.into_iter().for_each(|note| draft.note(note));
 
     let ending = stopped.map_or(Ending::Done, Ending::Stopped);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use crate::domain::change::{ChangeSet, FileChange};
+use crate::domain::change::{ChangeSet, FileChange, Omission};
 use crate::domain::claim::Claim;
 use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity, Verification};
 use crate::domain::path::RepoPath;
@@ -37,6 +37,7 @@ pub struct Draft {
     sections: Vec<Section>,
     files: Vec<FileCoverage>,
     notes: Vec<String>,
+    omissions: Vec<Omission>,
     /// What was reported already: by whom, what, and where.
     told: HashSet<(String, String, Option<Place>)>,
 }
@@ -61,18 +62,15 @@ pub struct Made {
 impl Draft {
     /// An empty draft of a review of `change`.
     pub fn new(change: Arc<ChangeSet>) -> Self {
-        let notes = change.omissions.iter().map(|omission| match &omission.path {
-            Some(path) => format!("{path}: {}", omission.reason),
-            None => omission.reason.clone(),
-        });
-        let notes = notes.collect();
+        let omissions = change.omissions.clone();
         Self {
             change,
+            omissions,
             findings: Vec::new(),
             withheld: Vec::new(),
             sections: Vec::new(),
             files: Vec::new(),
-            notes,
+            notes: Vec::new(),
             told: HashSet::new(),
         }
     }
@@ -121,6 +119,11 @@ impl Draft {
         self.files = files;
     }
 
+    /// Records what the trees could not give.
+    pub fn omit(&mut self, omissions: Vec<Omission>) {
+        self.omissions.extend(omissions);
+    }
+
     /// Adds a sentence to the receipt.
     pub fn note(&mut self, note: String) {
         self.notes.push(note);
@@ -149,7 +152,7 @@ impl Draft {
             coverage: Coverage {
                 files: std::mem::take(&mut self.files),
                 withheld: std::mem::take(&mut self.withheld),
-                notes: std::mem::take(&mut self.notes),
+                notes: self.omissions.iter().map(sentence).chain(self.notes).collect(),
                 ..Coverage::default()
             },
             provenance: provenance(made),
@@ -159,6 +162,8 @@ impl Draft {
         evidence::assign_ids(&mut review.findings);
         // The floor comes after the ids: hiding a finding must not rename another.
         review.coverage.below_floor = apply_floor(&mut review.findings, floor);
+        let mut said = HashSet::new();
+        review.coverage.notes.retain(|note| said.insert(note.clone()));
         review.summary = summary.unwrap_or_else(|| plain_summary(&review));
         review
     }
@@ -197,17 +202,21 @@ impl Draft {
         if missing > 3 {
             reasons.push(format!("{} more files were not reviewed", missing - 3));
         }
-        let mut holes = self.change.omissions.iter().filter(|omission| omission.unseen);
-        reasons.extend(holes.by_ref().take(MOST_HOLES).map(|omission| match &omission.path {
-            Some(path) => format!("{path}: {}", omission.reason),
-            None => omission.reason.clone(),
-        }));
+        let mut holes = self.omissions.iter().filter(|omission| omission.unseen);
+        reasons.extend(holes.by_ref().take(MOST_HOLES).map(sentence));
         // All of them are in the notes.
         let more = holes.count();
         if more > 0 {
             reasons.push(format!("{more} more parts of the change were not seen"));
         }
         reasons
+    }
+}
+
+fn sentence(omission: &Omission) -> String {
+    match &omission.path {
+        Some(path) => format!("{path}: {}", omission.reason),
+        None => omission.reason.clone(),
     }
 }
 

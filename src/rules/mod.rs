@@ -1,12 +1,12 @@
 //! The offline reviewer: packs of structural rules, and checks that know no language.
 //!
 //! Main types: [`Packs`] (the rules), [`RulesInput`] → [`run`] → [`RulesReport`]. A rule fires where the change *introduced* a match:
-//! what stood at the base is subtracted, over all changed files, by rule and text ([`introduced`]). Whether the evidence of a
+//! what stood at the base is subtracted, over all changed files, by rule and text (`introduced`). Whether the evidence of a
 //! claim stands is decided in `evidence`; how text is parsed and matched belongs in `syntax`.
 //!
 //! **Where do I add…** a rule: a document in `packs/<pack>.yml` and a folder of fixtures `fixtures/rules/<pack>/<id>/` with a
-//! `hit-*` and an `ok-*` file. A pack: its file and a line in [`PACKS`]. A check: a file in `checks/`, a line in
-//! [`checks::CHECKS`] and a folder of fixtures `fixtures/rules/general/<id>/`.
+//! `hit-*` and an `ok-*` file. A pack: its file and a line in `PACKS`. A check: a file in `checks/`, a line in
+//! `checks::CHECKS` and a folder of fixtures `fixtures/rules/general/<id>/`.
 
 mod checks;
 mod introduced;

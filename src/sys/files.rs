@@ -23,11 +23,6 @@ fn fault(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError
     move |source| FileError { verb, path, source }
 }
 
-/// Reads a whole file.
-pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
-    fs::read(path).map_err(fault("read", path))
-}
-
 /// Reads what a file or a pipe has, refused when it is more than `limit` bytes; `path` is for the message.
 pub fn read_within(from: impl io::Read, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     let mut bytes = Vec::new();
@@ -150,7 +145,7 @@ mod tests {
         let file = folder.join("f");
         write_private(&file, b"1").unwrap();
         write_private(&file, b"2").unwrap();
-        assert_eq!(read(&file).unwrap(), b"2");
+        assert_eq!(fs::read(&file).unwrap(), b"2");
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no temporary file is left");

@@ -125,7 +125,7 @@ impl From<WorkspaceError> for ToolFault {
     fn from(error: WorkspaceError) -> Self {
         let message = error.to_string();
         let kind = match error {
-            WorkspaceError::NotFound { near, .. } => return Self::not_found(message, &near),
+            WorkspaceError::NotFound(_) => ErrorKind::FileNotFound,
             WorkspaceError::Path(error) => return error.into(),
             WorkspaceError::NotText { .. } => ErrorKind::NotText,
             WorkspaceError::TooLarge { .. } => ErrorKind::TooLarge,

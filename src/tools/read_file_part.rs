@@ -13,7 +13,7 @@ use super::toolbox::ToolContext;
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::domain::text::FileText;
-use crate::workspace::WorkspaceError;
+use crate::workspace::{WorkspaceError, near};
 
 const NAME: &str = "read_file_part";
 
@@ -150,10 +150,13 @@ fn show(context: &ToolContext, reply: &mut Reply, (path, side): (&RepoPath, Side
     reply.references.push(Reference { path: path.clone(), side, lines: shown });
 }
 
-/// Says where the change moved a file to that is not on the side that was asked for.
+/// Names files like one that is not on the side that was asked for, first the place where the change moved it.
 fn elsewhere(context: &ToolContext, side: Side, path: &RepoPath, error: WorkspaceError) -> ToolFault {
-    let missing = matches!(error, WorkspaceError::NotFound { .. });
+    let missing = matches!(error, WorkspaceError::NotFound(_));
     let mut fault = ToolFault::from(error);
+    if missing && let Ok(files) = context.tree(side).and_then(|tree| Ok(tree.files(&context.cancel)?)) {
+        fault.near = near(path, files.iter()).iter().map(|path| path.spelled().into_owned()).collect();
+    }
     let Some(change) = context.change.as_ref().filter(|_| missing) else { return fault };
     let other = match side {
         Side::Old => Side::New,

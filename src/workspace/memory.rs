@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{TreeEntry, Workspace, WorkspaceError, near};
+use super::{TreeEntry, Workspace, WorkspaceError};
 use crate::domain::change::FileMode;
 use crate::domain::path::RepoPath;
 use crate::domain::text::FileText;
@@ -32,7 +32,6 @@ impl Workspace for Memory {
         if let Some(text) = self.files.get(path) {
             return Ok(text.clone());
         }
-        let near = near(path, self.files(&Cancel::never())?.iter());
-        Err(WorkspaceError::NotFound { path: path.clone(), near })
+        Err(WorkspaceError::NotFound(path.clone()))
     }
 }

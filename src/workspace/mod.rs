@@ -46,14 +46,9 @@ pub struct TreeEntry {
 /// Why a file could not be read or listed.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
-    /// No such file; `near` are names like it.
-    #[error("file not found: {path}")]
-    NotFound {
-        /// What was asked for.
-        path: RepoPath,
-        /// Up to five paths with names like it.
-        near: Vec<RepoPath>,
-    },
+    /// No such file. Whoever has a person or a model before them adds names like it, with [`near()`].
+    #[error("file not found: {0}")]
+    NotFound(RepoPath),
     /// It is there but has no text: binary, a submodule, a folder, a link that leaves the tree.
     #[error("{path} is not text: {what}")]
     NotText {

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use super::catalogue::{Catalogue, Hand, Listed};
 use super::content::{Content, Kept, READ_LIMIT};
 use super::lookup;
-use super::near::near;
 use super::search::{self, Hits, Query, Shelf};
 use super::{TreeEntry, Workspace, WorkspaceError};
 use crate::domain::change::{FileMode, Omission};
@@ -62,7 +61,7 @@ impl ObjectDb {
             Ok(files) if lookup::is_folder(&files, path) => lookup::folder(path),
             Ok(files) => match lookup::link_above(&files, path) {
                 Some(_) => WorkspaceError::NotText { path: path.clone(), what: lookup::BEHIND_LINK },
-                None => WorkspaceError::NotFound { path: path.clone(), near: near(path, files.iter()) },
+                None => WorkspaceError::NotFound(path.clone()),
             },
             Err(error) => error,
         }

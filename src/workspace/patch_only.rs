@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::content::Kept;
-use super::near::near;
 use super::{TreeEntry, Workspace, WorkspaceError};
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::filter::PathFilter;
@@ -111,7 +110,7 @@ impl Workspace for PatchOnly {
         }
         match self.files.get(path) {
             Some(known) => Ok(self.kept.text_of(path, &text_of(known), "UTF-8")),
-            None => Err(WorkspaceError::NotFound { path: path.clone(), near: near(path, &self.entries()) }),
+            None => Err(WorkspaceError::NotFound(path.clone())),
         }
     }
 

@@ -14,7 +14,6 @@ use super::catalogue::{Catalogue, Hand, Listed};
 use super::content::{Content, Kept, READ_LIMIT};
 use super::index::{Staged, staged};
 use super::lookup;
-use super::near::near;
 use super::search::{self, Hits, Query, Shelf};
 use super::{TreeEntry, Workspace, WorkspaceError};
 use crate::domain::change::{FileMode, Omission};
@@ -154,7 +153,7 @@ impl Worktree {
             Ok(Kind::File { .. } | Kind::Link) => WorkspaceError::Ignored(path.clone()),
             Ok(Kind::Folder) => lookup::folder(path),
             Ok(Kind::Special) => WorkspaceError::NotText { path: path.clone(), what: SPECIAL },
-            Err(_) => WorkspaceError::NotFound { path: path.clone(), near: near(path, files) },
+            Err(_) => WorkspaceError::NotFound(path.clone()),
         }
     }
 
