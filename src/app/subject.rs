@@ -1,6 +1,6 @@
 //! From a request to what an engine needs: the change, its two trees, the settings. Main type: [`Subject`].
 
-use std::io::Read as _;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use crate::domain::request::{PatchSource, ReviewRequest, Scope};
 use crate::git::{self, CollectOptions, PatchChange, Range};
 use crate::present::{PRESENTERS, presenter};
 use crate::store::Store;
+use crate::sys::beneath::{Beneath, ReadFile};
 use crate::sys::cancel::Cancel;
 use crate::sys::files::{self, FileError};
 use crate::sys::repo::{Repo, RepoPool};
@@ -23,6 +24,10 @@ use crate::workspace::{self, Workspace};
 
 /// The project's settings file, at the root of its tree.
 const PROJECT_SETTINGS: &str = ".review.toml";
+/// A larger settings file on the disk is refused, in bytes.
+const MAX_SETTINGS: u64 = 1 << 20;
+/// A larger patch is refused, in bytes: several copies of it are in memory at once.
+const MAX_PATCH: u64 = 256 << 20;
 
 /// What the process was started with. It is read once, by the command line, so that no part reads the environment on its own.
 #[derive(Debug, Clone)]
@@ -112,12 +117,13 @@ fn on_disk(repo: &Repo, range: &Range) -> Option<PathBuf> {
 pub(super) fn read_patch(scope: &Scope) -> Result<Vec<u8>, AppError> {
     match scope {
         Scope::Patch(PatchSource::Stdin) => {
-            let mut bytes = Vec::new();
-            let fault = |source| AppError::Input(FileError { verb: "read", path: "standard input".into(), source });
-            std::io::stdin().lock().read_to_end(&mut bytes).map_err(fault)?;
-            Ok(bytes)
+            let name = Path::new("standard input");
+            files::read_within(std::io::stdin().lock(), name, MAX_PATCH).map_err(AppError::Input)
         }
-        Scope::Patch(PatchSource::File(path)) => files::read(path).map_err(AppError::Input),
+        Scope::Patch(PatchSource::File(path)) => {
+            let file = files::open(path).map_err(AppError::Input)?;
+            files::read_within(file, path, MAX_PATCH).map_err(AppError::Input)
+        }
         Scope::Branch { .. } | Scope::Commit(_) | Scope::Range { .. } | Scope::Staged | Scope::Uncommitted => {
             Ok(Vec::new())
         }
@@ -183,8 +189,8 @@ pub(super) fn project_settings(
 ) -> Result<Option<Document>, AppError> {
     if from_worktree {
         let Some(root) = repo.workdir() else { return Ok(None) };
-        let path = root.join(PROJECT_SETTINGS);
-        let found = files::read_optional(&path).map_err(AppError::Input)?;
+        let found = settings_on_disk(root)
+            .map_err(|source| AppError::Input(FileError { verb: "read", path: root.join(PROJECT_SETTINGS), source }))?;
         return Ok(found.map(|bytes| Document::from_bytes(PROJECT_SETTINGS, &bytes)).transpose()?);
     }
     let Some(commit) = at else { return Ok(None) };
@@ -220,6 +226,21 @@ fn changed_settings(
         .then(|| format!("The change touches the project's review settings; this review followed those {followed}.")))
 }
 
+/// No link is followed: whoever wrote the checkout could have the error message show any file of this machine.
+fn settings_on_disk(root: &Path) -> io::Result<Option<Vec<u8>>> {
+    let beneath = Beneath::new(root)?;
+    match beneath.kind(PROJECT_SETTINGS.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+        Ok(_) => {}
+    }
+    let mut buffer = Vec::new();
+    match beneath.read(PROJECT_SETTINGS.as_bytes(), MAX_SETTINGS, &mut buffer) {
+        Ok(ReadFile::Bytes(bytes)) => Ok(Some(bytes.to_vec())),
+        _ => Err(io::Error::other("settings are read from a plain file of at most 1 MiB, not from a link or a folder")),
+    }
+}
+
 fn resolve_settings(project: Option<Document>, flags: &Flags, around: &Surroundings) -> Result<Settings, AppError> {
     let settings = resolve(project, flags, around)?.settings;
     // A model that was named but cannot be used is an error, never a quiet review by the rules.
@@ -243,4 +264,20 @@ pub(super) fn resolve(project: Option<Document>, flags: &Flags, around: &Surroun
         });
     }
     Ok(resolved)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_on_the_disk_are_not_read_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        std::fs::create_dir(&root).unwrap();
+        assert!(settings_on_disk(&root).unwrap().is_none());
+        std::fs::write(folder.path().join("secret"), "min_severity = \"low\"\n").unwrap();
+        std::os::unix::fs::symlink("../secret", root.join(PROJECT_SETTINGS)).unwrap();
+        assert!(settings_on_disk(&root).unwrap_err().to_string().contains("not from a link"));
+    }
 }

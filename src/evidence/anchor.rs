@@ -131,6 +131,15 @@ impl<'a> Trees<'a> {
     /// The changed file that a place means: by its path on the claimed side, else by its other path.
     fn file(&self, place: &ClaimedPlace) -> Option<&'a FileChange> {
         let files = &self.change.files;
+        // Collections are sorted by path, the collapsed files last: the usual claim is found without asking all files, of which there
+        // may be as many as claims.
+        let (shown, collapsed) = files.split_at(files.partition_point(|file| file.generated.is_none()));
+        for sorted in [shown, collapsed] {
+            let found = sorted.binary_search_by(|file| file.path.cmp(&place.path)).ok().and_then(|at| sorted.get(at));
+            if let Some(file) = found.filter(|file| *file.path_at(place.side) == place.path) {
+                return Some(file);
+            }
+        }
         let on_side = files.iter().find(|file| *file.path_at(place.side) == place.path);
         on_side.or_else(|| {
             files.iter().find(|file| file.path == place.path || file.old_path.as_ref() == Some(&place.path))

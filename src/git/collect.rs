@@ -215,8 +215,11 @@ impl Jobs<'_> {
             delta.old.and_then(|entry| entry.id).is_some_and(|id| delta.new.and_then(|entry| entry.id) == Some(id));
         let new = if same { Content::Nothing } else { Content::read(repo, &delta.path, delta.new)? };
         file.binary = charset::is_binary(old.bytes()) || charset::is_binary(new.bytes());
-        if file.binary || same {
+        if same {
             return Ok(None);
+        }
+        if file.binary {
+            return Ok(unread_source(file));
         }
         if largest > MAX_COMPARED && delta.old.is_some() && delta.new.is_some() {
             let (size, limit) = (largest >> 20, MAX_COMPARED >> 20);
@@ -224,9 +227,21 @@ impl Jobs<'_> {
                 "not compared line by line: it has {size} MiB, more than the {limit} that are compared"
             )));
         }
+        if delta.old.is_some()
+            && delta.new.is_some()
+            && let Some(reason) = compare::too_many_lines(old.bytes(), new.bytes())
+        {
+            return Ok(Some(reason));
+        }
         fill(file, &old, &new, self.options.patch_chars).map_err(RepoError::from)?;
         Ok(None)
     }
+}
+
+/// Why a file that git takes for binary leaves a hole in the review: one NUL in a comment hides a whole program that still runs.
+pub(super) fn unread_source(file: &FileChange) -> Option<String> {
+    let language = file.language.filter(|_| file.binary && file.generated.is_none() && file.new_mode.is_some())?;
+    Some(format!("not read: git takes it for binary (it has NUL bytes), but its name is one of {language}"))
 }
 
 /// What is known of a file without reading it.

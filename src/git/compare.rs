@@ -19,6 +19,29 @@ pub(super) fn line_count(bytes: &[u8]) -> u32 {
     u32::try_from(feeds + open).unwrap_or(u32::MAX)
 }
 
+/// More lines on both sides together are not compared: each costs the library about ninety bytes.
+const MAX_LINES: u64 = 3_000_000;
+/// The same for the product of the lines between what both sides begin and end with. Where few of them match, the time grows with it
+/// and the library cannot be stopped: this much takes some seconds.
+const MAX_PAIRS: u64 = 250_000_000_000;
+
+/// Why two texts are not compared line by line; `None` for all that people write.
+pub(super) fn too_many_lines(old: &[u8], new: &[u8]) -> Option<String> {
+    let (old_size, new_size) = (old.len() as u64, new.len() as u64);
+    // A line has a byte at least.
+    if old_size + new_size <= MAX_LINES && old_size.saturating_mul(new_size) <= MAX_PAIRS {
+        return None;
+    }
+    let lines = u64::from(line_count(old)) + u64::from(line_count(new));
+    let shared = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let (old, new) = (&old[shared..], &new[shared..]);
+    let shared = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
+    let between = |side: &[u8]| u64::from(line_count(&side[..side.len() - shared]));
+    (lines > MAX_LINES || between(old).saturating_mul(between(new)) > MAX_PAIRS).then(|| {
+        format!("not compared line by line: both sides have {lines} lines together, and too many of them differ")
+    })
+}
+
 /// The runs of changed lines between two texts, in order.
 pub(super) fn runs(old: &Content<'_>, new: &Content<'_>) -> Result<Vec<ChangeRun>, git2::Error> {
     let whole = |bytes: &[u8]| match line_count(bytes) {

@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use git2::{AttrCheckFlags, AttrValue, Delta as Status, DiffOptions};
+use git2::{AttrCheckFlags, AttrValue, Delta as Status, DiffOptions, IndexEntryExtendedFlag};
 
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::id::{BlobId, TreeId};
@@ -20,6 +20,9 @@ use crate::sys::tree::{self, Found as InTree};
 
 use super::GitError;
 use super::entries::{Entry, Found, spelled};
+
+/// A larger file that the library takes for changed is not read to see whether it is.
+const MAX_EQUAL: u64 = 128 << 20;
 
 /// What lies on the disk, untracked files included and ignored ones left out, against a tree (`None`: against nothing).
 pub(super) fn diff_disk(repo: &Repo, old: Option<TreeId>, cancel: &Cancel) -> Result<Found, GitError> {
@@ -34,6 +37,9 @@ pub(super) fn diff_disk(repo: &Repo, old: Option<TreeId>, cancel: &Cancel) -> Re
                 reason: "not read: a repository of its own inside this one that is not a submodule".to_owned(),
                 unseen: false,
             });
+            continue;
+        }
+        if sparse(repo, &path) {
             continue;
         }
         let before = match old.map(|tree| tree::find(repo, tree, &path)).transpose()?.flatten() {
@@ -84,6 +90,15 @@ fn candidates(repo: &Repo, old: Option<TreeId>) -> Result<BTreeMap<Vec<u8>, Opti
         }
     }
     Ok(paths)
+}
+
+/// Whether a sparse checkout leaves the file out: that it is not on the disk is no change.
+fn sparse(repo: &Repo, path: &[u8]) -> bool {
+    let Ok(index) = repo.raw().index() else { return false };
+    let Some(entry) = index.get_path(&native(path), 0) else { return false };
+    let skipped = IndexEntryExtendedFlag::from_bits_truncate(entry.flags_extended).is_skip_worktree();
+    let absent = || repo.workdir().is_some_and(|root| fs::symlink_metadata(root.join(native(path))).is_err());
+    skipped && absent()
 }
 
 /// What stands at a path of the disk; `None` for nothing and for what git does not store.
@@ -154,6 +169,8 @@ fn differs(repo: &Repo, path: &RepoPath, before: Option<Entry>, after: Option<En
     {
         return match (one.id, other.id) {
             (Some(one), Some(other)) => one != other,
+            // The library compared it by its hash already; only line ends could make it the same, and a giant is told anyway.
+            (Some(_), None) if size(repo, path).is_ok_and(|size| size > MAX_EQUAL) => true,
             (Some(id), None) => match (repo.blob(id), read(repo, path, other.mode)) {
                 (Ok(one), Ok(other)) => one != other,
                 _ => true,

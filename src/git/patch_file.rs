@@ -13,7 +13,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::charset;
 
 use super::GitError;
-use super::collect::CollectOptions;
+use super::collect::{CollectOptions, unread_source};
 use super::compare::before;
 use super::file_patch::FilePatch;
 use super::generated::by_name;
@@ -61,7 +61,11 @@ pub fn from_patch(
             continue;
         }
         let lines = known_lines(&parsed, path);
-        files.push(file_change(&parsed, &lines, options.patch_chars));
+        let file = file_change(&parsed, &lines, options.patch_chars);
+        if let Some(reason) = unread_source(&file) {
+            omissions.push(Omission { path: Some(file.path.to_string()), reason, unseen: true });
+        }
+        files.push(file);
         known.push(lines);
     }
     files.sort_by(|a, b| (a.generated.is_some(), &a.path).cmp(&(b.generated.is_some(), &b.path)));
@@ -234,6 +238,13 @@ mod tests {
 
     fn read(text: &str) -> Result<PatchChange, GitError> {
         from_patch("p", text.as_bytes(), &CollectOptions::default(), &Cancel::never())
+    }
+
+    #[test]
+    fn lines_beyond_what_a_hunk_announces_are_refused() {
+        let error = read("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n+hidden\n").unwrap_err().to_string();
+        assert!(error.contains("line 6 of the patch: the hunk has more lines than were announced"), "{error}");
+        assert!(read("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n-- \n2.40.0\n").is_ok(), "the end of a mail");
     }
 
     fn only(text: &str) -> FileChange {

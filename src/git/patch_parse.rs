@@ -263,6 +263,10 @@ impl<'a> Reader<'a> {
             self.at += 1;
             let runs = self.hunk_body(file, old, new, returns)?;
             file.hunks.push(Hunk { old, new, runs });
+            // `git apply` passes over it, so it would be neither applied nor looked at; a line removed may be the end of a mail.
+            if self.raw().is_some_and(|line| line.starts_with(b"+")) {
+                return Err(self.fault("the hunk has more lines than were announced").into());
+            }
         }
         Ok(())
     }

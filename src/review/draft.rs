@@ -18,6 +18,8 @@ use crate::workspace::Workspace;
 
 /// So many files that were not reviewed are named among the reasons; the receipt has them all.
 const MOST_NAMED: usize = 3;
+/// More holes in a collection are counted, not listed among the reasons.
+const MOST_HOLES: usize = 5;
 
 /// How an engine ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -222,7 +224,13 @@ impl Draft {
             reasons.push(format!("{more} more files were not reviewed"));
         }
         let untold = |omission: &&Omission| omission.path.as_ref().is_none_or(|path| !missing.contains(path));
-        reasons.extend(self.omissions.iter().filter(|omission| omission.unseen).filter(untold).map(sentence));
+        let mut holes = self.omissions.iter().filter(|omission| omission.unseen).filter(untold);
+        reasons.extend(holes.by_ref().take(MOST_HOLES).map(sentence));
+        // All of them are in the notes.
+        let more = holes.count();
+        if more > 0 {
+            reasons.push(format!("{more} more parts of the change were not seen"));
+        }
         reasons
     }
 }

@@ -11,7 +11,8 @@ use crate::sys::cancel::{Cancel, Stopped};
 
 /// Texts larger than this are not parsed.
 const LARGEST: usize = 1 << 20;
-/// Texts with a line of more characters than this are not parsed: nobody wrote them.
+/// Matches on a line of more characters than this are not told: nobody wrote it. The rest of the text is looked at all the same, or one
+/// long comment would hide a file.
 const LONGEST_LINE: usize = 5000;
 /// How long one text may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -30,7 +31,7 @@ pub(super) struct Look<'a> {
 #[derive(Default)]
 pub(super) struct Looked {
     pub(super) hits: Vec<(RuleRef, Hit)>,
-    /// Why the rules that need a parser did not, or not wholly, look at it.
+    /// Why the rules that need a parser did not, or not wholly, look at it; for the receipt.
     pub(super) cut: Option<String>,
     /// What is wrong with the rules themselves.
     pub(super) notes: Vec<String>,
@@ -51,7 +52,7 @@ pub(super) fn look(look: &Look<'_>) -> Result<Looked, Stopped> {
         return Ok(looked);
     }
     if let Some(why) = unparsable(look.subject.text) {
-        looked.cut = Some(why);
+        looked.cut = Some(line_by_line(&why));
         return Ok(looked);
     }
     let watch = Watch::new(look.cancel, PATIENCE);
@@ -63,7 +64,7 @@ pub(super) fn look(look: &Look<'_>) -> Result<Looked, Stopped> {
         Ok(()) => Ok(looked),
         Err(Unparsed::Stopped(stopped)) => Err(stopped),
         Err(error) => {
-            looked.cut = Some(error.to_string());
+            looked.cut = Some(line_by_line(&error.to_string()));
             Ok(looked)
         }
     }
@@ -99,23 +100,29 @@ fn structural(
     watch: &Watch<'_>,
     looked: &mut Looked,
 ) -> Result<(), Unparsed> {
+    let long = long_lines(look.subject.text);
+    if let Some(line) = long.first() {
+        looked.cut = Some(format!(
+            "line {line} has more than {LONGEST_LINE} characters: rules that need a parser do not look at such lines"
+        ));
+    }
     for plan in plans {
         let set: &RuleSet = match plan.pack.compiled(grammar) {
             Some(Ok(set)) => set,
             Some(Err(error)) => {
                 looked.notes.push(error.to_string());
-                looked.cut = Some("its rules cannot be used".to_owned());
+                looked.cut = Some(line_by_line("its rules cannot be used"));
                 continue;
             }
             None => continue,
         };
         let scan = set.scan(tree, &|rule| plan.rules.get(rule).copied().unwrap_or(false), watch)?;
         if scan.too_deep {
-            looked.cut = Some("it is nested deeper than rules look".to_owned());
+            looked.cut = Some(line_by_line("it is nested deeper than rules look"));
         }
         for found in scan.found {
             let skips = plan.pack.rules().get(found.rule).is_none_or(|rule| rule.info.skips_tests && found.in_test);
-            if !skips {
+            if !skips && long.binary_search(&found.lines.start()).is_err() {
                 let rule = RuleRef::Pack { pack: plan.at, rule: found.rule };
                 looked.hits.push((rule, hit(look.subject.text, &found)));
             }
@@ -124,12 +131,18 @@ fn structural(
     Ok(())
 }
 
+fn line_by_line(why: &str) -> String {
+    format!("checked line by line only: {why}")
+}
+
 fn unparsable(text: &FileText) -> Option<String> {
-    if text.text().len() > LARGEST {
-        return Some(format!("it has {} bytes, more than the {LARGEST} that are parsed", text.text().len()));
-    }
-    let long = text.all_lines().find(|(_, line)| line.len() > LONGEST_LINE && line.chars().nth(LONGEST_LINE).is_some());
-    long.map(|(number, _)| format!("line {number} has more than {LONGEST_LINE} characters"))
+    (text.text().len() > LARGEST)
+        .then(|| format!("it has {} bytes, more than the {LARGEST} that are parsed", text.text().len()))
+}
+
+fn long_lines(text: &FileText) -> Vec<u32> {
+    let is_long = |line: &str| line.len() > LONGEST_LINE && line.chars().nth(LONGEST_LINE).is_some();
+    text.all_lines().filter(|(_, line)| is_long(line)).map(|(number, _)| number).collect()
 }
 
 fn hit(text: &FileText, found: &Found) -> Hit {

@@ -166,7 +166,7 @@ fn head_of(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Result<Head,
     };
     let looked = look_at(input, file, Side::New, &text, &|_| true)?;
     let (state, reason) = match looked.cut {
-        Some(why) => (CoverageState::Truncated, Some(format!("checked line by line only: {why}"))),
+        Some(why) => (CoverageState::Truncated, Some(why)),
         None => (CoverageState::Reviewed, None),
     };
     let with_place =
@@ -415,11 +415,16 @@ mod tests {
             report.claims.iter().map(|claim| claim.origin.name.as_str()).collect::<Vec<_>>(),
             ["general/debug-leftover"]
         );
-        let long = MadeUp::default().now("a.js", &format!("eval(x);{}\n", "a;".repeat(3000))).review();
-        assert_eq!(
-            long.files[0].reason.as_deref(),
-            Some("checked line by line only: line 1 has more than 5000 characters")
-        );
+    }
+
+    #[test]
+    fn a_long_line_hides_only_itself() {
+        let text = format!("eval(x);{}\neval(y);\n", "a;".repeat(3000));
+        let report = MadeUp::default().now("a.js", &text).review();
+        assert_eq!(report.files[0].state, CoverageState::Truncated);
+        assert!(report.files[0].reason.as_ref().unwrap().starts_with("line 1 has more than 5000 characters"));
+        let lines: Vec<_> = report.claims.iter().map(|claim| claim.place.lines.unwrap().start()).collect();
+        assert_eq!(lines, [2]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Files of this machine: atomic private writes and folders that only their owner can read.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -23,9 +23,20 @@ fn fault(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError
     move |source| FileError { verb, path, source }
 }
 
-/// Reads a whole file.
-pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
-    fs::read(path).map_err(fault("read", path))
+/// Reads what a file or a pipe has, refused when it is more than `limit` bytes; `path` is for the message.
+pub fn read_within(from: impl io::Read, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    let mut bytes = Vec::new();
+    from.take(limit + 1).read_to_end(&mut bytes).map_err(fault("read", path))?;
+    if bytes.len() as u64 > limit {
+        let source = io::Error::other(format!("it has more than {} MiB; split it", limit >> 20));
+        return Err(fault("read", path)(source));
+    }
+    Ok(bytes)
+}
+
+/// Opens a file to read it piece by piece.
+pub fn open(path: &Path) -> Result<fs::File, FileError> {
+    fs::File::open(path).map_err(fault("read", path))
 }
 
 /// Reads a file that may not exist.
@@ -120,6 +131,13 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
+    fn what_never_ends_is_refused() {
+        let error = read_within(io::repeat(b'a'), Path::new("-"), 1 << 20).unwrap_err();
+        assert!(error.to_string().contains("more than 1 MiB"), "{error}");
+        assert_eq!(read_within(&b"ab"[..], Path::new("-"), 2).unwrap(), b"ab");
+    }
+
+    #[test]
     fn private_means_private() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("a/b");
@@ -127,7 +145,7 @@ mod tests {
         let file = folder.join("f");
         write_private(&file, b"1").unwrap();
         write_private(&file, b"2").unwrap();
-        assert_eq!(read(&file).unwrap(), b"2");
+        assert_eq!(fs::read(&file).unwrap(), b"2");
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no temporary file is left");

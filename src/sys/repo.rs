@@ -66,6 +66,11 @@ pub enum RepoError {
     /// An object is not of the kind that was expected, or its bytes are damaged.
     #[error("object {0} is damaged; run `git fsck`")]
     Damaged(ObjectId),
+    /// The index has whole folders as one entry.
+    #[error(
+        "this checkout has a sparse index, which is not supported here; run `git sparse-checkout reapply --no-sparse-index`, or review commits with --target"
+    )]
+    SparseIndex,
     /// Anything else libgit2 says.
     #[error("git: {0}")]
     Git(String),
@@ -73,7 +78,7 @@ pub enum RepoError {
 
 impl From<git2::Error> for RepoError {
     fn from(error: git2::Error) -> Self {
-        Self::Git(error.message().to_owned())
+        if error.message().contains("'sdir'") { Self::SparseIndex } else { Self::Git(error.message().to_owned()) }
     }
 }
 
@@ -153,6 +158,10 @@ impl Repo {
             ErrorCode::Ambiguous => RepoError::Ambiguous(name.to_owned()),
             ErrorCode::UnbornBranch => RepoError::Unborn,
             _ if name == "HEAD" && self.is_unborn() => RepoError::Unborn,
+            _ if name == "HEAD" => {
+                let hint = "; the repository's HEAD is damaged, `git checkout BRANCH` sets it anew".to_owned();
+                RepoError::UnknownRevision(name.to_owned(), hint)
+            }
             _ => {
                 let remote = format!("origin/{name}");
                 let hint = if self.git.revparse_single(&remote).is_ok() {

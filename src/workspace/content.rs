@@ -88,7 +88,12 @@ impl Kept {
         if let Some(text) = self.text(path) {
             return text;
         }
-        let text = Arc::new(FileText::new(decoded, charset));
+        self.keep(path, FileText::new(decoded, charset))
+    }
+
+    /// Keeps a text while there is room, and lends it.
+    pub(super) fn keep(&self, path: &RepoPath, text: FileText) -> Arc<FileText> {
+        let text = Arc::new(text);
         // Each line costs four bytes more.
         if self.reserve(text.text().len() as u64 + u64::from(text.line_count()) * 4) {
             self.texts.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone(), text.clone());

@@ -1,10 +1,12 @@
 //! What a patch alone shows of the files, where there is no repository. Main type: [`PatchOnly`].
 //!
-//! Lines keep their numbers: what the patch does not show stands there as [`UNKNOWN_LINE`].
+//! Lines keep their numbers: what the patch does not show stands there as [`UNKNOWN_LINE`]. A text is made when it is asked for: a
+//! hunk header of a few bytes can claim half a million lines, and a patch can have thousands of them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::content::Kept;
 use super::{TreeEntry, Workspace, WorkspaceError};
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::filter::PathFilter;
@@ -26,7 +28,8 @@ const MOST_LINES: usize = 500_000;
 /// One side of the files of a patch.
 pub struct PatchOnly {
     filter: PathFilter,
-    files: BTreeMap<RepoPath, Arc<FileText>>,
+    files: BTreeMap<RepoPath, KnownFile>,
+    kept: Kept,
     omissions: Vec<Omission>,
 }
 
@@ -36,16 +39,15 @@ impl PatchOnly {
         let mut omissions = Vec::new();
         let mut files = BTreeMap::new();
         for file in known.iter().filter(|file| file.side == side && filter.allows(&file.path)) {
-            let (text, dropped) = text_of(file);
+            let (readable, dropped) = believed(file);
             if dropped > 0 {
                 let path = Some(file.path.spelled().into_owned());
                 let reason = format!("{dropped} lines beyond line {MOST_LINES} of the patch are not readable");
-                omissions.push(Omission { path, reason, unseen: false });
+                omissions.push(Omission { path, reason, unseen: true });
             }
-            let text = FileText::new(&text, "UTF-8").with_masked(&file.masked);
-            files.insert(file.path.clone(), Arc::new(text));
+            files.insert(file.path.clone(), readable);
         }
-        Self { filter, files, omissions }
+        Self { filter, files, kept: Kept::default(), omissions }
     }
 
     fn entries(&self) -> Vec<TreeEntry> {
@@ -54,19 +56,30 @@ impl PatchOnly {
     }
 }
 
-/// The text, and how many known lines are not in it.
-fn text_of(file: &KnownFile) -> (String, usize) {
-    let mut text = String::new();
+/// What of a file has line numbers that can be right, and how many lines have not.
+fn believed(file: &KnownFile) -> (KnownFile, usize) {
     let mut next = 1usize;
     let mut dropped = 0;
-    for (first, lines) in &file.segments {
+    let mut readable = file.clone();
+    readable.segments.retain(|(first, lines)| {
         let first = usize::try_from(*first).unwrap_or(usize::MAX);
         // Segments that overlap or go back come from a broken patch; their numbers would be wrong.
-        if first < next || first.saturating_add(lines.len()) > MOST_LINES {
+        let good = first >= next && first.saturating_add(lines.len()) <= MOST_LINES;
+        if good {
+            next = first + lines.len();
+        } else {
             dropped += lines.len();
-            continue;
         }
-        for _ in next..first {
+        good
+    });
+    (readable, dropped)
+}
+
+fn text_of(file: &KnownFile) -> String {
+    let mut text = String::new();
+    let mut next = 1u32;
+    for (first, lines) in &file.segments {
+        for _ in next..*first {
             text.push_str(UNKNOWN_LINE);
             text.push('\n');
         }
@@ -74,13 +87,13 @@ fn text_of(file: &KnownFile) -> (String, usize) {
             text.push_str(line);
             text.push('\n');
         }
-        next = first + lines.len();
+        next = first.saturating_add(u32::try_from(lines.len()).unwrap_or(u32::MAX));
     }
     if !file.whole {
         text.push_str(UNKNOWN_REST);
         text.push('\n');
     }
-    (text, dropped)
+    text
 }
 
 impl Workspace for PatchOnly {
@@ -92,8 +105,13 @@ impl Workspace for PatchOnly {
         if !self.filter.allows(path) {
             return Err(WorkspaceError::Excluded(path.clone()));
         }
-        let found = self.files.get(path).cloned();
-        found.ok_or_else(|| WorkspaceError::NotFound(path.clone()))
+        if let Some(text) = self.kept.text(path) {
+            return Ok(text);
+        }
+        match self.files.get(path) {
+            Some(known) => Ok(self.kept.keep(path, FileText::new(&text_of(known), "UTF-8").with_masked(&known.masked))),
+            None => Err(WorkspaceError::NotFound(path.clone())),
+        }
     }
 
     fn omissions(&self) -> Vec<Omission> {
@@ -120,9 +138,20 @@ mod tests {
     }
 
     #[test]
+    fn many_far_line_numbers_cost_no_memory_until_they_are_read() {
+        let far = |name: usize| KnownFile {
+            path: RepoPath::parse(&format!("f{name}")).unwrap(),
+            ..known(vec![(499_990, vec!["x".into()])], false)
+        };
+        let files: Vec<_> = (0..5_000).map(far).collect();
+        let tree = PatchOnly::new(&files, Side::New, PathFilter::all());
+        assert_eq!(tree.read(&RepoPath::parse("f7").unwrap()).unwrap().line(499_990), Some("x"));
+    }
+
+    #[test]
     fn a_line_number_out_of_a_hat_costs_nothing() {
         let tree = PatchOnly::new(&[known(vec![(u32::MAX, vec!["x".into()])], false)], Side::New, PathFilter::all());
-        assert_eq!(tree.omissions().len(), 1);
+        assert!(tree.omissions()[0].unseen, "a hunk that nobody looks at must not pass for reviewed");
         assert_eq!(tree.read(&RepoPath::parse("a").unwrap()).unwrap().line_count(), 1);
     }
 }

@@ -134,6 +134,107 @@ fn paths_that_no_checkout_holds_are_told_not_read() {
     assert_eq!(told, [("\"../config\"".to_owned(), true), ("\".git/config\"".to_owned(), true)]);
 }
 
+/// A tree object with these entries as they stand: `git mktree` would sort and refuse them.
+fn raw_tree(repo: &TestRepo, entries: &[(&str, &str, &str)]) -> String {
+    let mut bytes = Vec::new();
+    for (mode, name, id) in entries {
+        bytes.extend(format!("{mode} {name}\0").bytes());
+        bytes.extend(
+            id.as_bytes().chunks(2).map(|two| u8::from_str_radix(std::str::from_utf8(two).unwrap(), 16).unwrap()),
+        );
+    }
+    let path = repo.beside("raw-tree");
+    std::fs::write(&path, bytes).unwrap();
+    let path = path.to_str().unwrap();
+    repo.git(["hash-object", "-t", "tree", "-w", "--literally", path]).trim().to_owned()
+}
+
+fn against_commit_of(repo: &TestRepo, tree: &str) -> review_runner::domain::change::ChangeSet {
+    let commit = repo.git(["commit-tree", tree, "-p", "main", "-m", "hostile"]).trim().to_owned();
+    let scope = Scope::Branch { target: Some("main".to_owned()), head: Some(commit) };
+    collected(repo.root(), &scope).unwrap().1
+}
+
+#[test]
+fn a_tree_that_names_a_file_twice_is_never_reviewed_as_complete() {
+    let repo = branched(|repo| {
+        repo.write("a.js", "let a = 1;\n").write("b.js", "eval(process.argv[2]);\n");
+    });
+    let id = |path: &str| repo.git(["rev-parse", &format!("HEAD:{path}")]).trim().to_owned();
+    let (good, evil) = (id("a.js"), id("b.js"));
+    for (first, second) in [(&good, &evil), (&evil, &good)] {
+        let tree = raw_tree(&repo, &[("100644", "a.js", first), ("100644", "a.js", second)]);
+        for tree in [tree.clone(), raw_tree(&repo, &[("40000", "new", &tree)])] {
+            let change = against_commit_of(&repo, &tree);
+            let told: Vec<_> =
+                change.omissions.iter().map(|told| (told.path.as_deref().unwrap(), told.unseen)).collect();
+            assert!(told == [("a.js", true)] || told == [("new/a.js", true)], "{told:?}");
+        }
+    }
+}
+
+#[test]
+fn folders_that_are_nested_without_end_are_told_not_walked() {
+    let repo = branched(|repo| {
+        repo.write("a", "a\n");
+    });
+    let mut tree = repo.git(["rev-parse", "HEAD^{tree}"]).trim().to_owned();
+    for _ in 0..600 {
+        tree = raw_tree(&repo, &[("40000", "d", &tree)]);
+    }
+    let change = against_commit_of(&repo, &tree);
+    assert!(change.omissions.iter().any(|told| told.unseen && told.reason.contains("nested more than 512 deep")));
+}
+
+#[test]
+fn source_that_a_nul_makes_binary_is_told_as_unseen() {
+    let repo = branched(|repo| {
+        repo.write("old.py", "a\0\n").write("logo.png", "\0").write("gone.c", "\0").write("moved.c", "\0\n");
+    });
+    repo.write("new.js", "// \0\neval(process.argv[2]);\n").write("old.py", "import os\n").write("logo.png", "\0\0");
+    repo.remove("gone.c");
+    repo.git(["mv", "moved.c", "away.c"]);
+    repo.commit("second");
+    let change = change_of(&repo);
+    let told: Vec<_> = change.omissions.iter().map(|told| (told.path.as_deref().unwrap(), told.unseen)).collect();
+    assert_eq!(told, [("new.js", true), ("old.py", true)]);
+    assert!(change.omissions[0].reason.contains("javascript"));
+    let patch = repo.git_bytes(["diff", "main...HEAD"]);
+    let read = from_patch("-", &patch, &CollectOptions::default(), &Cancel::never()).unwrap().change;
+    assert_eq!(read.omissions.len(), 2);
+}
+
+#[test]
+fn lines_that_differ_beyond_measure_are_not_compared() {
+    let side = |seed: usize| (0..600_000usize).map(move |n| if (n * n / 7 + n * seed) % 5 < 2 { "a\n" } else { "b\n" });
+    let repo = branched(|repo| {
+        repo.write("f.txt", side(1).collect::<String>()).write("g.txt", side(1).collect::<String>());
+    });
+    repo.write("f.txt", side(2).collect::<String>());
+    repo.write("g.txt", side(1).chain(["c\n"]).collect::<String>());
+    repo.commit("second");
+    let change = change_of(&repo);
+    let told: Vec<_> = change.omissions.iter().map(|told| (told.path.as_deref().unwrap(), told.unseen)).collect();
+    assert_eq!(told, [("f.txt", true)], "what is long but alike is compared");
+    assert_eq!(file(&change, "g.txt").additions, 1);
+}
+
+#[test]
+fn what_a_sparse_checkout_leaves_out_is_no_deletion() {
+    let repo = TestRepo::new();
+    repo.write("in/a", "a\n").write("out/b", "b\n");
+    repo.commit("first");
+    repo.git(["sparse-checkout", "set", "--no-sparse-index", "in"]);
+    repo.write("in/a", "changed\n");
+    let paths = |change: &review_runner::domain::change::ChangeSet| -> Vec<String> {
+        change.files.iter().map(|file| file.path.to_string()).collect()
+    };
+    assert_eq!(paths(&collected(repo.root(), &Scope::Uncommitted).unwrap().1), ["in/a"]);
+    repo.git(["sparse-checkout", "set", "--sparse-index", "in"]);
+    let error = collected(repo.root(), &Scope::Uncommitted).unwrap_err().to_string();
+    assert!(error.contains("git sparse-checkout reapply --no-sparse-index"), "{error}");
+}
+
 #[test]
 fn an_interrupt_stops_the_collection() {
     let repo = branched(|repo| {

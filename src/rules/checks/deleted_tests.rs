@@ -95,7 +95,9 @@ impl Check for DeletedTests {
         let dead = deleted_names(sides)?;
         let mut hits = Vec::new();
         for (at, mut gone, old) in lost {
-            gone.retain(|test| !mentions(&old, test, &dead));
+            // A whole file of tests is about what any line of it names: an import may stand far from the test.
+            let whole = sides.change.files[at].status == FileStatus::Deleted;
+            gone.retain(|test| !mentions(&old, test, whole, &dead));
             hits.extend(hit(&old, &gone).map(|hit| (at, hit)));
         }
         Ok(hits)
@@ -124,7 +126,9 @@ struct Compared {
 
 /// The tests that left a file and those that came; `None` where there is nothing to compare.
 fn compare(sides: &BothSides<'_>, file: &FileChange) -> Option<Compared> {
-    if file.binary || file.generated.is_some() || file.hunks.is_empty() {
+    // Tests that stand beside the code in one file go with it.
+    let with_code = file.status == FileStatus::Deleted && !is_test_path(&file.path);
+    if file.binary || file.generated.is_some() || file.hunks.is_empty() || with_code {
         return None;
     }
     let pattern = pattern_of(file.path_at(Side::Old)).or_else(|| pattern_of(&file.path))?;
@@ -227,10 +231,10 @@ fn definitions(text: &FileText, touched: &Touched, names: &mut HashSet<String>) 
 }
 
 /// Whether a test speaks of something that is deleted too. Its own name does not count.
-fn mentions(old: &FileText, test: &Test, dead: &HashSet<String>) -> bool {
-    let Ok(lines) = LineRange::new(test.lines.start(), test.until.saturating_sub(1).max(test.lines.end())) else {
-        return false;
-    };
+fn mentions(old: &FileText, test: &Test, whole: bool, dead: &HashSet<String>) -> bool {
+    let own = (test.lines.start(), test.until.saturating_sub(1).max(test.lines.end()));
+    let (start, end) = if whole { (1, u32::MAX) } else { own };
+    let Ok(lines) = LineRange::new(start, end) else { return false };
     old.lines(lines).any(|(_, line)| {
         let words = line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'));
         words.filter(|word| *word != test.name).any(|word| dead.contains(word))
