@@ -131,6 +131,7 @@ impl Draft {
 
     /// Turns the draft into a review: floors applied, ids given, and the outcome computed from what was really seen.
     pub fn finish(mut self, ending: &Ending, floor: Option<Severity>, summary: Option<String>, made: Made) -> Review {
+        self.admit_holes();
         let mut reasons = self.unseen();
         if let Ending::Stopped(stopped) = ending {
             reasons.insert(0, format!("the review was stopped: {stopped}"));
@@ -166,6 +167,22 @@ impl Draft {
         review.coverage.notes.retain(|note| said.insert(note.clone()));
         review.summary = summary.unwrap_or_else(|| plain_summary(&review));
         review
+    }
+
+    /// A file whose contents could not be compared has no hunks to look at, which does not make it reviewed.
+    fn admit_holes(&mut self) {
+        let unseen = self.omissions.iter().filter(|omission| omission.unseen);
+        let holes: BTreeMap<&str, &str> =
+            unseen.filter_map(|omission| Some((omission.path.as_deref()?, omission.reason.as_str()))).collect();
+        let empty: HashSet<_> =
+            self.change.files.iter().filter(|file| file.hunks.is_empty()).map(|file| &file.path).collect();
+        for covered in self.files.iter_mut().filter(|covered| covered.state == CoverageState::Reviewed) {
+            if let Some(reason) = holes.get(covered.path.to_string().as_str()).filter(|_| empty.contains(&covered.path))
+            {
+                covered.state = CoverageState::Skipped;
+                covered.reason = Some((*reason).to_owned());
+            }
+        }
     }
 
     fn seen(&self) -> usize {
