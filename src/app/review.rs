@@ -111,6 +111,7 @@ async fn stage<T: Send + 'static>(
 /// Work that cannot hear the first one (it waits for a pipe, say) is left behind when `grace` has passed.
 pub async fn interruptible<T>(
     cancel: &Cancel,
+    events: &dyn EventSink,
     grace: Duration,
     work: impl Future<Output = Result<T, AppError>>,
 ) -> Result<T, AppError> {
@@ -119,6 +120,8 @@ pub async fn interruptible<T>(
         ended = &mut work => return ended,
         () = interrupt() => cancel.interrupt(),
     }
+    let text = "stopping; what was found is being kept (interrupt once more to stop at once)".to_owned();
+    events.emit(Event::Notice { text });
     tokio::select! {
         ended = work => ended,
         () = interrupt() => Err(AppError::Stopped(Stopped::Interrupted)),

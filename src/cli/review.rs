@@ -29,7 +29,7 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
 
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let work = app::review(job, around, progress.clone(), cancel.clone());
-    let ended = runtime.block_on(app::interruptible(&cancel, GRACE, work));
+    let ended = runtime.block_on(app::interruptible(&cancel, &*progress, GRACE, work));
     // A thread that waits for a pipe for ever must not keep the process.
     runtime.shutdown_background();
     progress.finish();

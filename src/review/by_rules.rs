@@ -14,7 +14,7 @@ use crate::sys::cancel::Cancel;
 use crate::workspace::Workspace;
 
 /// How long the findings of a stopped run may still be proved.
-const MOMENT: Duration = Duration::from_millis(700);
+const MOMENT: Duration = Duration::from_millis(400);
 
 /// What the rules engine needs.
 pub struct RulesRun<'a> {
