@@ -51,7 +51,7 @@ pub struct RulesReport {
 }
 
 /// How long a stopped run may still compare what it found with the base.
-const MOMENT: Duration = Duration::from_millis(400);
+const MOMENT: Duration = Duration::from_millis(800);
 /// Of one rule in one file, no more claims than this: who sees twenty has seen them all.
 const MOST_ALIKE: usize = 20;
 /// More failures to read the base are counted, not listed.
