@@ -1,7 +1,9 @@
 //! What is searched for. Main type: [`Pattern`].
 
-use grep_matcher::{LineMatchKind, Matcher as _};
+use grep_matcher::{LineMatchKind, LineTerminator, Matcher as _};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::SearcherBuilder;
+use grep_searcher::sinks::Bytes;
 
 use crate::domain::text::FileText;
 
@@ -42,27 +44,22 @@ impl Pattern {
 
     /// The lines of `text` that match, ascending, at most `most`.
     pub fn lines(&self, text: &FileText, most: usize) -> Vec<u32> {
-        let bytes = text.text().as_bytes();
         let mut found = Vec::new();
-        let mut at = 0;
-        while at < bytes.len() && found.len() < most {
-            let Ok(Some(candidate)) = self.matcher.find_candidate_line(&bytes[at..]) else { break };
-            let (offset, sure) = match candidate {
-                LineMatchKind::Confirmed(offset) => (offset, true),
-                LineMatchKind::Candidate(offset) => (offset, false),
-            };
-            let offset = at + offset;
-            // An empty match behind the last line ending is on no line.
-            if offset >= bytes.len() && bytes.last() == Some(&b'\n') {
-                break;
-            }
-            let number = text.line_at(offset);
-            let Some(line) = text.line(number) else { break };
-            if sure || self.matcher.is_match(line.as_bytes()).unwrap_or(false) {
-                found.push(number);
-            }
-            at = memchr::memchr(b'\n', &bytes[offset.min(bytes.len())..]).map_or(bytes.len(), |end| offset + end + 1);
+        if most == 0 {
+            return found;
         }
+        let mut searcher = SearcherBuilder::new()
+            .line_terminator(LineTerminator::crlf())
+            .bom_sniffing(false)
+            .line_number(true)
+            .build();
+        let each = Bytes(|number, _| {
+            found.extend(u32::try_from(number));
+            Ok(found.len() < most)
+        });
+        // Text in memory cannot fail to be read, and the matcher was built for the same line endings.
+        let searched = searcher.search_slice(&self.matcher, text.text().as_bytes(), each);
+        debug_assert!(searched.is_ok(), "{searched:?}");
         found
     }
 
