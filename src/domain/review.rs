@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::change::ChangeSet;
-use super::finding::{Category, Finding, Severity};
+use super::finding::{Finding, Severity};
 use super::path::RepoPath;
 use super::place::LineRange;
 use super::run::{RunId, RunRecord};
@@ -223,15 +223,6 @@ impl Review {
         let mut counts = BTreeMap::new();
         for finding in &self.findings {
             *counts.entry(finding.severity).or_default() += 1;
-        }
-        counts
-    }
-
-    /// How many findings there are of each category.
-    pub fn by_category(&self) -> BTreeMap<Category, usize> {
-        let mut counts = BTreeMap::new();
-        for finding in &self.findings {
-            *counts.entry(finding.category).or_default() += 1;
         }
         counts
     }

@@ -12,6 +12,7 @@ use crate::domain::review::{
     Coverage, CoverageState, Engine, FileCoverage, Outcome, Provenance, Review, Section, Usage, Withheld,
 };
 use crate::domain::run::RunId;
+use crate::domain::text::fence;
 use crate::evidence::{self, Anchored, Rejection};
 use crate::sys::cancel::Stopped;
 use crate::workspace::Workspace;
@@ -134,15 +135,13 @@ impl Draft {
     /// Turns the draft into a review: floors applied, ids given, and the outcome computed from what was really seen.
     pub fn finish(mut self, ending: &Ending, floor: Option<Severity>, summary: Option<String>, made: Made) -> Review {
         self.hold_to_the_collection();
-        let mut reasons = self.unseen();
+        let (mut reasons, nothing_seen) = self.unseen();
         if let Ending::Stopped(stopped) = ending {
             reasons.insert(0, format!("the review was stopped: {stopped}"));
         }
-        let owed = self.owed().len();
-        let seen = self.seen();
         let outcome = match () {
             () if reasons.is_empty() => Outcome::Complete,
-            () if owed > 0 && seen == 0 => Outcome::Failed,
+            () if nothing_seen => Outcome::Failed,
             () => Outcome::Incomplete,
         };
         let mut review = Review {
@@ -197,18 +196,15 @@ impl Draft {
         self.change.files.iter().filter(owed).collect()
     }
 
-    fn seen(&self) -> usize {
-        let by_path: BTreeMap<_, _> = self.files.iter().map(|covered| (&covered.path, covered.state)).collect();
-        let seen = |file: &&&FileChange| by_path.get(&file.path).is_some_and(|state| *state != CoverageState::Skipped);
-        self.owed().iter().filter(seen).count()
-    }
-
     /// Every reason why a hunk was not seen. The engine's own word is not enough: each reviewable file must be accounted for.
-    fn unseen(&self) -> Vec<String> {
+    ///
+    /// Also says whether there was something to look at and all of it was missed.
+    fn unseen(&self) -> (Vec<String>, bool) {
         let by_path: BTreeMap<_, _> = self.files.iter().map(|covered| (&covered.path, covered)).collect();
         let mut reasons = Vec::new();
         let mut missing = HashSet::new();
-        for file in self.owed() {
+        let owed = self.owed();
+        for file in &owed {
             let why = match by_path.get(&file.path) {
                 Some(covered) if covered.state != CoverageState::Skipped => continue,
                 Some(covered) => covered.reason.as_deref(),
@@ -231,7 +227,7 @@ impl Draft {
         if more > 0 {
             reasons.push(format!("{more} more parts of the change were not seen"));
         }
-        reasons
+        (reasons, !owed.is_empty() && missing.len() == owed.len())
     }
 }
 
@@ -294,9 +290,8 @@ fn plain_summary(review: &Review) -> String {
     format!("{count} finding{} in {files}: {}.", if count == 1 { "" } else { "s" }, by_severity.join(", "))
 }
 
-/// A fence longer than any run of backticks in the text.
+/// A block of code.
 fn fenced(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
+    let fence = fence(text);
     format!("{fence}\n{}\n{fence}", text.trim_end_matches('\n'))
 }

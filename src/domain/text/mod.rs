@@ -2,11 +2,13 @@
 //!
 //! Nothing here reads a file. What a terminal or a page needs beyond stripping belongs in `present`.
 
+mod fence;
 mod file_text;
 mod mask;
 mod normal;
 mod strip;
 
+pub use fence::fence;
 pub use file_text::FileText;
 pub use mask::{MASK_PREFIX, Masked, SecretHit, mask, secrets_in};
 pub use normal::{Quote, QuoteForm, is_telling, normal_line, quote_forms, unmarked};

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::text::{strip_block, strip_line};
+use crate::domain::text::{fence as long_fence, strip_block, strip_line};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Where {
@@ -51,7 +51,7 @@ pub(super) fn cell_code(text: &str) -> String {
 /// A fenced block whose fence is longer than any run of backticks in it.
 pub(super) fn fenced(language: &str, text: &str) -> String {
     let text = strip_block(text);
-    let fence = "`".repeat(runs(&text).last().copied().unwrap_or(0).max(2) + 1);
+    let fence = long_fence(&text);
     format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
 }
 
