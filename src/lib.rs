@@ -32,6 +32,8 @@
 //! | 2 | [`syntax`] | grammars; the only place that names tree-sitter and ast-grep |
 //! | 2 | [`present`] | one pure file per output |
 //! | 2 | [`store`] | kept runs |
+//! | 2 | [`prompt`] | the words for the model: templates with typed variables |
+//! | 2 | [`llm`] | models: one turn at a time, whoever serves them |
 //! | 3 | [`evidence`] | claims checked against text |
 //! | 3 | [`rules`] | the reviewer that needs no model |
 //! | 4 | [`tools`] | what a model may call |
@@ -63,7 +65,9 @@ pub mod config;
 pub mod domain;
 pub mod evidence;
 pub mod git;
+pub mod llm;
 pub mod present;
+pub mod prompt;
 pub mod review;
 pub mod rules;
 pub mod store;

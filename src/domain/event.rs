@@ -4,6 +4,8 @@
 
 use serde::Serialize;
 
+use super::finding::Severity;
+
 /// The stages of a run, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -33,6 +35,71 @@ pub enum Event {
         done: u64,
         /// How many there are.
         total: u64,
+    },
+    /// A turn of the model began: it is being asked.
+    Turn {
+        /// Which, from 1.
+        turn: u32,
+        /// How many there may be.
+        most: u32,
+    },
+    /// The answer grows.
+    Answering {
+        /// The turn.
+        turn: u32,
+        /// Bytes of text, reasoning and arguments so far.
+        bytes: u64,
+    },
+    /// The model calls a tool.
+    Call {
+        /// The turn.
+        turn: u32,
+        /// The tool.
+        tool: String,
+        /// What it is about: a path, a pattern, a title; one line.
+        about: String,
+    },
+    /// A turn is over: what the run took so far. `None` is unknown.
+    Spent {
+        /// The turn.
+        turn: u32,
+        /// Tokens sent, cached ones included.
+        input_tokens: Option<u64>,
+        /// Of those, read from a cache.
+        cache_read_tokens: Option<u64>,
+        /// Tokens received.
+        output_tokens: Option<u64>,
+    },
+    /// An attempt failed and is made again.
+    Retry {
+        /// The turn.
+        turn: u32,
+        /// Which attempt comes next, from 2.
+        attempt: u32,
+        /// How long is waited before it, in milliseconds.
+        wait_ms: u64,
+        /// Why, one line.
+        reason: String,
+    },
+    /// A claim stood and became a finding.
+    Finding {
+        /// What the engine calls it during this run.
+        id: String,
+        /// Its title.
+        title: String,
+        /// How bad it is.
+        severity: Severity,
+        /// Its file.
+        path: String,
+        /// Its first line, where it has one.
+        line: Option<u32>,
+    },
+    /// A claim did not stand.
+    Withheld {
+        /// Its title.
+        title: String,
+        /// Why, one line.
+        reason: String,
     },
     /// Something the person should know; one line.
     Notice {

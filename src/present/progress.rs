@@ -166,6 +166,13 @@ impl<W: Write> Surface for Lines<W> {
                 self.line(&strip_line(&text));
                 true
             }
+            Event::Turn { .. }
+            | Event::Answering { .. }
+            | Event::Call { .. }
+            | Event::Spent { .. }
+            | Event::Retry { .. }
+            | Event::Finding { .. }
+            | Event::Withheld { .. } => false,
         }
     }
 
@@ -229,6 +236,13 @@ impl Surface for Bar {
                     let _ = writeln!(io::stderr(), "review: {text}");
                 });
             }
+            Event::Turn { .. }
+            | Event::Answering { .. }
+            | Event::Call { .. }
+            | Event::Spent { .. }
+            | Event::Retry { .. }
+            | Event::Finding { .. }
+            | Event::Withheld { .. } => {}
         }
         // The bar moves on its own beat, whatever arrives.
         false

@@ -9,7 +9,7 @@ use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity, Verifi
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side, WorkspaceAt};
 use crate::domain::review::{
-    Coverage, CoverageState, Engine, FileCoverage, Outcome, Provenance, Review, Section, Usage, Withheld,
+    Coverage, CoverageState, Ended, Engine, FileCoverage, Outcome, Provenance, Review, Section, Usage, Withheld,
 };
 use crate::domain::run::RunId;
 use crate::domain::text::fence;
@@ -29,6 +29,32 @@ pub enum Ending {
     Done,
     /// It was stopped.
     Stopped(Stopped),
+    /// It ended without saying that it was done.
+    Short {
+        /// How.
+        ended: Ended,
+        /// One sentence for people.
+        why: String,
+    },
+}
+
+impl Ending {
+    fn ended(&self) -> Ended {
+        match self {
+            Self::Done => Ended::Finished,
+            Self::Stopped(Stopped::Interrupted) => Ended::Interrupted,
+            Self::Stopped(Stopped::DeadlinePassed) => Ended::Deadline,
+            Self::Short { ended, .. } => *ended,
+        }
+    }
+
+    fn reason(&self) -> Option<String> {
+        match self {
+            Self::Done => None,
+            Self::Stopped(stopped) => Some(format!("the review was stopped: {stopped}")),
+            Self::Short { why, .. } => Some(why.clone()),
+        }
+    }
 }
 
 /// Findings and coverage as they grow during a review.
@@ -136,9 +162,7 @@ impl Draft {
     pub fn finish(mut self, ending: &Ending, floor: Option<Severity>, summary: Option<String>, made: Made) -> Review {
         self.hold_to_the_collection();
         let (mut reasons, nothing_seen) = self.unseen();
-        if let Ending::Stopped(stopped) = ending {
-            reasons.insert(0, format!("the review was stopped: {stopped}"));
-        }
+        reasons.splice(0..0, ending.reason());
         let outcome = match () {
             () if reasons.is_empty() => Outcome::Complete,
             () if nothing_seen => Outcome::Failed,
@@ -148,6 +172,7 @@ impl Draft {
             id: made.run,
             outcome,
             reasons,
+            ended: ending.ended(),
             summary: String::new(),
             findings: std::mem::take(&mut self.findings),
             sections: std::mem::take(&mut self.sections),

@@ -13,7 +13,7 @@ use syn::visit::{self, Visit};
 const LAYERS: &[&[&str]] = &[
     &["domain"],
     &["sys"],
-    &["config", "git", "workspace", "syntax", "present", "store"],
+    &["config", "git", "workspace", "syntax", "present", "store", "prompt", "llm"],
     &["evidence", "rules"],
     &["tools"],
     &["review"],
@@ -41,7 +41,11 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("jiff", &["sys/clock.rs", "config"]),
     ("indicatif", &["present"]),
     ("schemars", &["domain", "present", "tools"]),
-    ("tokio", &["app", "cli", "main.rs"]),
+    ("tokio", &["llm", "review", "app", "cli", "main.rs"]),
+    ("genai", &["llm"]),
+    ("reqwest", &["sys/http.rs"]),
+    ("rustls", &["sys/http.rs"]),
+    ("minijinja", &["prompt"]),
     ("clap", &["cli", "main.rs"]),
 ];
 

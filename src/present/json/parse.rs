@@ -93,6 +93,7 @@ pub fn parse(bytes: &[u8]) -> Result<Review, ParseError> {
         id: document.id.parse::<RunId>().at(|| "id".to_owned())?,
         outcome: document.outcome,
         reasons: document.reasons,
+        ended: document.ended,
         change: Arc::new(change(document.change)?),
         summary: document.summary.text,
         findings: findings.map(|(n, one)| finding(one, &format!("findings[{n}]"))).collect::<Result<_, _>>()?,

@@ -10,7 +10,7 @@ use crate::domain::finding::{
     AnchorKind, AnchorMatch, Category, FindingStatus, OriginKind, Severity, VerificationState,
 };
 use crate::domain::place::Side;
-use crate::domain::review::{CoverageState, Engine, Outcome};
+use crate::domain::review::{CoverageState, Ended, Engine, Outcome};
 
 /// One review of one change. Fields may be added within a version; readers ignore what they do not know.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +26,9 @@ pub(super) struct Document {
     pub(super) outcome: Outcome,
     /// Why it is not complete; empty when it is.
     pub(super) reasons: Vec<String>,
+    /// What ended the engine's work. A document without it was written before there was another way to end.
+    #[serde(default = "finished")]
+    pub(super) ended: Ended,
     /// What was reviewed.
     pub(super) change: Change,
     /// The review in short.
@@ -332,4 +335,8 @@ pub(super) struct Usage {
     pub(super) cache_write_tokens: Option<u64>,
     /// US dollars.
     pub(super) cost_usd: Option<f64>,
+}
+
+fn finished() -> Ended {
+    Ended::Finished
 }

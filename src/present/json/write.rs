@@ -15,6 +15,7 @@ pub(super) fn document(review: &Review) -> wire::Document {
         id: review.id.to_string(),
         outcome: review.outcome,
         reasons: review.reasons.iter().map(|reason| strip_line(reason)).collect(),
+        ended: review.ended,
         change: change(&review.change),
         summary: summary(review),
         findings: review.findings.iter().map(finding).collect(),

@@ -1,0 +1,71 @@
+//! Why a turn could not be had. Main type: [`TurnFault`].
+
+use std::time::Duration;
+
+/// Why an attempt at a turn failed. The messages are one line, say whose fault it is, and hold nothing secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TurnFault {
+    /// The server answered with an error status.
+    #[error("{provider} answered {status}: {message}")]
+    Status {
+        /// The provider's word.
+        provider: &'static str,
+        /// The HTTP status.
+        status: u16,
+        /// What it said: one line, at most 300 characters.
+        message: String,
+        /// How long it asks to wait.
+        retry_after: Option<Duration>,
+    },
+    /// No connection, or it was lost before an answer began.
+    #[error("{provider} could not be reached: {message}")]
+    Unreachable {
+        /// The provider's word.
+        provider: &'static str,
+        /// What went wrong, the address without credentials included.
+        message: String,
+    },
+    /// The answer broke off.
+    #[error("{provider} broke off in the middle of its answer: {message}")]
+    BrokenOff {
+        /// The provider's word.
+        provider: &'static str,
+        /// What went wrong.
+        message: String,
+    },
+    /// Nothing came for too long.
+    #[error("{provider} sent nothing for {} s", quiet.as_secs())]
+    Silent {
+        /// The provider's word.
+        provider: &'static str,
+        /// How long it was waited for.
+        quiet: Duration,
+    },
+    /// What came is not what the provider's interface promises.
+    #[error("{provider} sent an answer that cannot be read: {message}")]
+    Unreadable {
+        /// The provider's word.
+        provider: &'static str,
+        /// What went wrong.
+        message: String,
+    },
+}
+
+impl TurnFault {
+    /// Whether the same request may succeed later.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Status { status, .. } => matches!(status, 408 | 409 | 425 | 429 | 500..=599),
+            Self::Unreachable { .. } | Self::BrokenOff { .. } | Self::Silent { .. } => true,
+            Self::Unreadable { .. } => false,
+        }
+    }
+
+    /// How long the server asks to wait.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Status { retry_after, .. } => *retry_after,
+            Self::Unreachable { .. } | Self::BrokenOff { .. } | Self::Silent { .. } | Self::Unreadable { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Models: one turn at a time, whoever serves them. Main types: [`Provider`] (two methods), [`TurnRequest`] → [`TurnResponse`].
+//!
+//! The table [`PROVIDERS`] says which providers there are, which variables hold their keys and addresses, and what their models can do;
+//! `genai` (behind `client`) speaks their wire formats. What a turn is for, budgets and retries over many turns belong in `review`.
+//!
+//! To add a provider: one row in the table.
+
+mod fault;
+mod provider;
+mod turn;
+
+pub use fault::TurnFault;
+pub use provider::{Capabilities, Provider, Waited, Watch};
+pub use turn::{
+    Message, Part, Stop, ToolCall, ToolChoice, ToolDefinition, ToolInput, ToolResult, TurnRequest, TurnResponse,
+    TurnUsage,
+};

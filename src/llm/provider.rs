@@ -1,0 +1,53 @@
+//! What an engine needs of a model. Main type: [`Provider`].
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use super::fault::TurnFault;
+use super::turn::{TurnRequest, TurnResponse};
+
+/// A future that can be kept behind a pointer and sent to another thread.
+pub type Waited<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A model that can be asked.
+///
+/// Dropping the future of a turn abandons it: whoever waits puts the deadline and the interrupt around it.
+pub trait Provider: Send + Sync {
+    /// What the model can do.
+    fn capabilities(&self) -> &Capabilities;
+
+    /// Asks for one answer and waits for the whole of it. One attempt: whether to try again is the caller's to say, and
+    /// [`TurnFault::is_transient`] tells whether it can help.
+    ///
+    /// `quiet` is how long the server may send nothing before the attempt counts as lost. `watch` hears of the answer as it grows.
+    fn turn<'a>(
+        &'a self,
+        request: &'a TurnRequest,
+        quiet: Duration,
+        watch: &'a dyn Watch,
+    ) -> Waited<'a, Result<TurnResponse, TurnFault>>;
+}
+
+/// What a model can do, as far as it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capabilities {
+    /// The provider's word: `anthropic`, `openai`, `openai-chat`, `gemini`, `ollama`.
+    pub provider: &'static str,
+    /// The model's name, as the provider knows it.
+    pub model: String,
+    /// Tokens of a request and its answer together.
+    pub context_window: u64,
+    /// The most tokens of one answer.
+    pub max_output: u32,
+}
+
+/// Hears of an answer as it grows. It must not block.
+pub trait Watch: Send + Sync {
+    /// So many bytes of text, reasoning or arguments have come so far.
+    fn grew(&self, bytes: u64);
+}
+
+impl Watch for () {
+    fn grew(&self, _: u64) {}
+}

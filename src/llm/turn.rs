@@ -1,0 +1,182 @@
+//! What goes to a model and what comes back, in the words of no provider. Main types: [`TurnRequest`], [`TurnResponse`].
+//!
+//! Everything here can be written to a journal and read back: a conversation is rebuilt from it without asking anybody again.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// One question to a model: the whole conversation so far.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnRequest {
+    /// What the model is and must do. The first cache mark stands at its end.
+    pub system: String,
+    /// The tools that it may call, in an order that never changes during a conversation.
+    pub tools: Vec<ToolDefinition>,
+    /// Whether it may, must or must not call them.
+    pub choice: ToolChoice,
+    /// The conversation, oldest first: user, then assistant and results in turn.
+    pub messages: Vec<Message>,
+    /// The most it may answer, in tokens.
+    pub max_output: u32,
+}
+
+/// A message of the conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum Message {
+    /// From this program.
+    User {
+        /// What it says.
+        text: String,
+        /// Whether the conversation up to here will be sent again: where the provider has cache marks, one is set here.
+        mark: bool,
+    },
+    /// From the model, exactly as it came.
+    Assistant {
+        /// Its parts in order, opaque ones included.
+        parts: Vec<Part>,
+    },
+    /// The results of the calls of the message before, in their order.
+    Results {
+        /// One for each call.
+        results: Vec<ToolResult>,
+        /// As for `User`.
+        mark: bool,
+    },
+}
+
+/// A part of what a model says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "part", rename_all = "snake_case")]
+pub enum Part {
+    /// Text for the reader.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// A call of a tool.
+    Call(ToolCall),
+    /// Something that only its provider understands and that must go back verbatim: signed thinking, encrypted reasoning, thought
+    /// signatures. It never reaches a person.
+    Opaque {
+        /// As the client library writes it.
+        value: Value,
+    },
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// What its result is matched by.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// Its input.
+    pub input: ToolInput,
+    /// Signatures that belong to this call and go back with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signatures: Vec<String>,
+}
+
+/// The input of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolInput {
+    /// A JSON object, as it should be.
+    Object(Map<String, Value>),
+    /// What came instead.
+    Malformed(String),
+}
+
+/// What a tool answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolResult {
+    /// The call.
+    pub id: String,
+    /// The tool's name: Gemini matches results by it.
+    pub name: String,
+    /// What the model sees.
+    pub text: String,
+    /// Whether that is an error.
+    pub is_error: bool,
+}
+
+/// A tool as a model is told of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolDefinition {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// The JSON Schema of its input.
+    pub schema: Value,
+}
+
+/// Whether a model may call tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChoice {
+    /// It decides.
+    Auto,
+    /// It must call one.
+    Required,
+}
+
+/// A whole answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnResponse {
+    /// What it says, in order.
+    pub parts: Vec<Part>,
+    /// Why it ended.
+    pub stop: Stop,
+    /// What it took.
+    pub usage: TurnUsage,
+}
+
+/// Why an answer ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// It had said all.
+    Done,
+    /// It waits for results.
+    Calls,
+    /// It reached the most it may answer.
+    OutputLimit,
+    /// It refused, or a filter did.
+    Refused,
+    /// What the provider says, where it is none of these.
+    Other(String),
+}
+
+/// Tokens of one turn. `None` is unknown, never zero.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnUsage {
+    /// Sent, cached ones included.
+    pub input: Option<u64>,
+    /// Received, reasoning included.
+    pub output: Option<u64>,
+    /// Of those sent, read from a cache.
+    pub cache_read: Option<u64>,
+    /// Of those sent, written to a cache.
+    pub cache_write: Option<u64>,
+}
+
+impl TurnResponse {
+    /// The calls, in order.
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Call(call) => Some(call),
+            Part::Text { .. } | Part::Opaque { .. } => None,
+        })
+    }
+
+    /// All text, one part after the other.
+    pub fn text(&self) -> String {
+        let texts = self.parts.iter().filter_map(|part| match part {
+            Part::Text { text } => Some(text.as_str()),
+            Part::Call(_) | Part::Opaque { .. } => None,
+        });
+        texts.collect::<Vec<_>>().join("")
+    }
+}
