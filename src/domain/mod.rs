@@ -16,4 +16,5 @@ pub mod place;
 pub mod request;
 pub mod review;
 pub mod run;
+pub mod secret;
 pub mod text;

@@ -5,12 +5,16 @@
 //!
 //! To add a provider: one row in the table.
 
+mod connect;
 mod fault;
 mod provider;
+mod table;
 mod turn;
 
+pub use connect::{Access, ConnectError, connect};
 pub use fault::TurnFault;
 pub use provider::{Capabilities, Provider, Waited, Watch};
+pub use table::{ModelRow, PROVIDERS, ProviderRow, Wire};
 pub use turn::{
     Message, Part, Stop, ToolCall, ToolChoice, ToolDefinition, ToolInput, ToolResult, TurnRequest, TurnResponse,
     TurnUsage,

@@ -1,0 +1,116 @@
+//! The providers: data, no behaviour. Main type: [`ProviderRow`].
+
+/// A provider as the command line, the settings and the environment name it.
+#[derive(Debug, Clone, Copy)]
+pub struct ProviderRow {
+    /// The word before the slash of `--model`.
+    pub name: &'static str,
+    /// What people call it.
+    pub title: &'static str,
+    /// The language it speaks.
+    pub wire: Wire,
+    /// The variables that hold its key, the first that is set wins; none where it needs no key.
+    pub key_variables: &'static [&'static str],
+    /// The variables that hold its address, the first that is set wins.
+    pub base_variables: &'static [&'static str],
+    /// Its address when nothing else is said, as its official library spells it.
+    pub base_url: &'static str,
+    /// Whether it answers nobody without a key.
+    pub needs_key: bool,
+    /// The model when only the provider is named; `None` where each installation has its own.
+    pub default_model: Option<&'static str>,
+    /// What is known of its models, the first whose prefix fits; an unknown one gets the provider's last row.
+    pub models: &'static [ModelRow],
+}
+
+/// What is known of models whose names begin alike.
+#[derive(Debug, Clone, Copy)]
+pub struct ModelRow {
+    /// What the name begins with; empty fits all.
+    pub prefix: &'static str,
+    /// Tokens of a request and its answer together.
+    pub context_window: u64,
+    /// The most tokens of one answer.
+    pub max_output: u32,
+}
+
+/// The wire formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wire {
+    /// Anthropic's Messages.
+    Messages,
+    /// `OpenAI`'s Responses.
+    Responses,
+    /// `OpenAI`'s chat completions, spoken by most servers.
+    Chat,
+    /// Google's `generateContent`.
+    Gemini,
+    /// Ollama's own.
+    Ollama,
+}
+
+/// Every provider, in the order in which a key that is merely found is taken.
+pub const PROVIDERS: &[ProviderRow] = &[
+    ProviderRow {
+        name: "anthropic",
+        title: "Anthropic",
+        wire: Wire::Messages,
+        key_variables: &["ANTHROPIC_API_KEY"],
+        base_variables: &["ANTHROPIC_BASE_URL"],
+        base_url: "https://api.anthropic.com",
+        needs_key: true,
+        default_model: None,
+        models: &[ModelRow { prefix: "", context_window: 200_000, max_output: 32_000 }],
+    },
+    ProviderRow {
+        name: "openai",
+        title: "OpenAI",
+        wire: Wire::Responses,
+        key_variables: &["OPENAI_API_KEY"],
+        base_variables: &["OPENAI_BASE_URL"],
+        base_url: "https://api.openai.com/v1",
+        needs_key: true,
+        default_model: None,
+        models: &[ModelRow { prefix: "", context_window: 200_000, max_output: 32_000 }],
+    },
+    ProviderRow {
+        name: "openai-chat",
+        title: "the OpenAI-compatible server",
+        wire: Wire::Chat,
+        key_variables: &["OPENAI_API_KEY"],
+        base_variables: &["OPENAI_BASE_URL"],
+        base_url: "https://api.openai.com/v1",
+        needs_key: false,
+        default_model: None,
+        models: &[ModelRow { prefix: "", context_window: 128_000, max_output: 16_000 }],
+    },
+    ProviderRow {
+        name: "gemini",
+        title: "Google Gemini",
+        wire: Wire::Gemini,
+        key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        base_variables: &["GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"],
+        base_url: "https://generativelanguage.googleapis.com",
+        needs_key: true,
+        default_model: None,
+        models: &[ModelRow { prefix: "", context_window: 1_000_000, max_output: 32_000 }],
+    },
+    ProviderRow {
+        name: "ollama",
+        title: "Ollama",
+        wire: Wire::Ollama,
+        key_variables: &["OLLAMA_API_KEY"],
+        base_variables: &["OLLAMA_HOST"],
+        base_url: "http://127.0.0.1:11434",
+        needs_key: false,
+        default_model: None,
+        models: &[ModelRow { prefix: "", context_window: 32_000, max_output: 8_000 }],
+    },
+];
+
+impl ProviderRow {
+    /// The provider of that name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        PROVIDERS.iter().find(|row| row.name == name)
+    }
+}
