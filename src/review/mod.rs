@@ -4,8 +4,13 @@
 //! is turned into a review in one place ([`Draft::finish`]), so that no engine can call a review complete that is not.
 //! Collecting, keeping and showing a review do not belong here.
 
+mod attempts;
+mod budget;
 mod by_rules;
 mod draft;
+mod journal;
 
+pub use budget::Limits;
 pub use by_rules::{RulesRun, by_rules};
 pub use draft::{Draft, Ending, Made};
+pub use journal::{JournalEntry, JournalError, JournalSink, Rebuilt, Record, read as read_journal};
