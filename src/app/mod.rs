@@ -3,6 +3,7 @@
 //! Start at [`review()`]: collect, open the trees, run the engine, keep, deliver. What people type belongs in `cli`; what any part does, in the part.
 
 mod deliver;
+mod diffs;
 mod error;
 mod inspect;
 mod review;
