@@ -273,3 +273,134 @@ impl Rebuilt {
         Self { request: TurnRequest::default(), proven: true }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::path::PathBuf;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::llm::{Part, Stop, ToolCall, ToolInput, TurnUsage};
+
+    #[derive(Clone, Default)]
+    struct Memory(Arc<Mutex<Vec<u8>>>);
+
+    impl JournalSink for Memory {
+        fn append(&mut self, line: &[u8]) -> Result<(), FileError> {
+            self.0.lock().unwrap().extend_from_slice(line);
+            Ok(())
+        }
+
+        fn sync(&mut self) -> Result<(), FileError> {
+            Ok(())
+        }
+    }
+
+    struct Full;
+
+    impl JournalSink for Full {
+        fn append(&mut self, _: &[u8]) -> Result<(), FileError> {
+            let source = io::Error::other("no space left");
+            Err(FileError { verb: "write", path: PathBuf::from("journal.jsonl"), source })
+        }
+
+        fn sync(&mut self) -> Result<(), FileError> {
+            Ok(())
+        }
+    }
+
+    fn ask(journal: &mut Journal, request: &TurnRequest, first: bool, user: &[&str]) {
+        let record = Record::Request {
+            system: first.then(|| request.system.clone()),
+            tools: first.then(|| request.tools.clone()),
+            user: user.iter().map(|text| (*text).to_owned()).collect(),
+            max_output: request.max_output,
+            digest: digest(request),
+        };
+        journal.record(None, record);
+    }
+
+    /// Two turns with results and a remark of ours: the journal, and the last request that was sent.
+    fn conversation() -> (Vec<u8>, TurnRequest) {
+        let memory = Memory::default();
+        let mut journal = Journal::new(Some(Box::new(memory.clone())));
+        let opening = Message::User { text: "the change".to_owned(), mark: true };
+        let mut request = TurnRequest {
+            system: "be careful".to_owned(),
+            max_output: 9,
+            messages: vec![opening],
+            ..TurnRequest::default()
+        };
+        for turn in 1..=3 {
+            journal.turn(turn);
+            let first = turn == 1;
+            ask(&mut journal, &request, first, if first { &["the change"] } else { &["go on"] });
+            let call = ToolCall {
+                id: format!("c{turn}"),
+                name: "list_files".to_owned(),
+                input: ToolInput::Object(serde_json::Map::new()),
+                signatures: vec!["s\u{1F600}".to_owned()],
+            };
+            let parts = vec![Part::Opaque { value: serde_json::json!({ "Thinking": turn }) }, Part::Call(call)];
+            let response = TurnResponse { parts: parts.clone(), stop: Stop::Calls, usage: TurnUsage::default() };
+            journal.record(None, Record::Answer { response, took_ms: 1 });
+            request.push(Message::Assistant { parts });
+            let result = ToolResult {
+                id: format!("c{turn}"),
+                name: "list_files".to_owned(),
+                text: "a\nb".to_owned(),
+                is_error: false,
+            };
+            journal.record(Some(0), Record::Result { result: result.clone() });
+            if turn < 3 {
+                request.push(Message::Results { results: vec![result], mark: true });
+                request.push(Message::User { text: "go on".to_owned(), mark: false });
+            }
+        }
+        let bytes = memory.0.lock().unwrap().clone();
+        (bytes, request)
+    }
+
+    #[test]
+    fn every_request_can_be_built_again_and_is_proven() {
+        let (bytes, request) = conversation();
+        let rebuilt = Rebuilt::from_entries(&read(&bytes).unwrap()).unwrap();
+        assert!(rebuilt.proven);
+        assert_eq!(rebuilt.request, request);
+    }
+
+    #[test]
+    fn a_request_that_was_tampered_with_is_not_proven() {
+        let (bytes, _) = conversation();
+        let text = String::from_utf8(bytes).unwrap().replacen("the change", "another one", 1);
+        let rebuilt = Rebuilt::from_entries(&read(text.as_bytes()).unwrap()).unwrap();
+        assert!(!rebuilt.proven);
+    }
+
+    #[test]
+    fn a_journal_cut_anywhere_is_readable() {
+        let (bytes, _) = conversation();
+        let whole = read(&bytes).unwrap().len();
+        for end in 0..bytes.len() {
+            let entries = read(&bytes[..end]).unwrap();
+            assert!(entries.len() <= whole);
+            assert!(Rebuilt::from_entries(&entries).is_none_or(|rebuilt| rebuilt.proven), "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_line_and_a_later_version_are_told() {
+        assert!(matches!(read(b"{\"v\":1}\n{}\n"), Err(JournalError::Line { line: 1, .. })));
+        assert!(matches!(read(b"{\"v\":2,\"new\":true}\n"), Err(JournalError::Version(2))));
+    }
+
+    #[test]
+    fn a_sink_that_fails_is_told_once_and_left_alone() {
+        let mut journal = Journal::new(Some(Box::new(Full)));
+        journal.record(None, Record::End { ended: Ended::Finished, why: None });
+        journal.record(None, Record::End { ended: Ended::Finished, why: None });
+        assert!(journal.fault().unwrap().contains("no space left"));
+        assert_eq!(journal.fault(), None);
+    }
+}
