@@ -6,6 +6,8 @@
 
 mod by_rules;
 mod draft;
+mod opening;
 
 pub use by_rules::{RulesRun, by_rules};
 pub use draft::{Draft, Ending, Made};
+pub use opening::{LeftOut, Opening, Shown, estimate_tokens, open};
