@@ -5,15 +5,20 @@
 //! message) → `turns` (the loop: `attempts`, `budget`, `calls`, `strikes`, `journal`) → `desk` (what it reports, and what it has seen).
 //! Collecting, keeping and showing a review do not belong here.
 
+mod alike;
 mod attempts;
 mod budget;
 mod by_rules;
+mod desk;
 mod draft;
+mod engine_tools;
 mod journal;
 mod opening;
+mod seen;
 
 pub use budget::Limits;
 pub use by_rules::{RulesRun, by_rules};
-pub use draft::{Draft, Ending, Made};
+pub use desk::{Answer, Desk, Effect, Lead};
+pub use draft::{Draft, Ending, Made, ModelRun};
 pub use journal::{JournalEntry, JournalError, JournalSink, Rebuilt, Record, read as read_journal};
 pub use opening::{LeftOut, Opening, Shown, estimate_tokens, open};
