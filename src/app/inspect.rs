@@ -34,9 +34,7 @@ pub fn call_tool(call: &ToolCall, around: &Surroundings, cancel: &Cancel) -> Res
 
 fn context(call: &ToolCall, around: &Surroundings, cancel: &Cancel) -> Result<ToolContext, AppError> {
     let patch = subject::read_patch(&call.request.scope)?;
-    // A tool called by hand asks no model, so it does not matter which one is named.
-    let flags = Flags { model: Some("none".to_owned()), ..call.flags.clone() };
-    let collected = subject::collect(&call.request, &patch, &flags, around, cancel, &Silent);
+    let collected = subject::collect(&call.request, &patch, &call.flags, around, cancel, &Silent);
     let subject = match (collected, &call.request.scope) {
         // Reading and searching need no change: where no target can be found, the head alone is enough.
         (Err(AppError::Git(GitError::NoTarget { .. } | GitError::TargetIsHead { .. })), Scope::Branch { head, .. }) => {
