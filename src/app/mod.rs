@@ -4,6 +4,7 @@
 
 mod deliver;
 mod diffs;
+mod engine;
 mod error;
 mod inspect;
 mod instructions;
@@ -11,6 +12,7 @@ mod model;
 mod review;
 mod runs;
 mod subject;
+mod templates;
 
 pub use crate::config::Flags as Overrides;
 pub use deliver::{Delivered, Output};

@@ -17,7 +17,6 @@ use crate::llm::{Access, PROVIDERS, ProviderRow, Wire};
 
 /// A model that reviews.
 #[derive(Debug, Clone)]
-#[cfg_attr(not(test), expect(dead_code, reason = "the model's engine, which is not wired yet, reads all of it"))]
 pub(super) struct Chosen {
     /// Its provider.
     pub(super) row: &'static ProviderRow,
@@ -73,7 +72,9 @@ impl ProviderEnvironment {
 
     /// The first of `names` that is set.
     fn first(&self, names: &[&str]) -> Option<(&'static str, &Secret)> {
-        names.iter().find_map(|name| self.0.iter().find(|(known, _)| known == name).map(|(known, value)| (*known, value)))
+        names
+            .iter()
+            .find_map(|name| self.0.iter().find(|(known, _)| known == name).map(|(known, value)| (*known, value)))
     }
 }
 
@@ -99,9 +100,10 @@ fn choose_from(
     match &settings.model {
         ModelChoice::Rules => Ok(None),
         ModelChoice::Auto => {
-            let found = rows.iter().filter(|row| row.needs_key).find_map(|row| {
-                Some((row, row.default_model?, environment.first(row.key_variables)?.0))
-            });
+            let found = rows
+                .iter()
+                .filter(|row| row.needs_key)
+                .find_map(|row| Some((row, row.default_model?, environment.first(row.key_variables)?.0)));
             let Some((row, model, variable)) = found else { return Ok(None) };
             chosen(row, model, Why::FoundKey { variable }, settings, environment).map(Some)
         }

@@ -5,12 +5,20 @@
 //!
 //! To add a provider: one row in the table.
 
+mod address;
+mod client;
 mod connect;
+mod draft;
 mod fault;
+mod frames;
 mod markup;
+mod optional;
 mod provider;
 mod table;
+mod trouble;
 mod turn;
+mod usage;
+mod wire;
 
 pub use connect::{Access, ConnectError, connect};
 pub use fault::TurnFault;

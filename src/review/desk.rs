@@ -3,6 +3,7 @@
 //! The loop hands over each call of an engine tool ([`Desk::call`]) and tells what the model was shown; at the end the desk becomes a
 //! review ([`Desk::finish`]). How a finding is checked belongs in `evidence`, how an input is read in `engine_tools`.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -60,8 +61,8 @@ pub struct Desk {
     /// Reports beyond the most that are taken.
     beyond: u32,
     leads: Vec<Leading>,
-    /// How many of the leads the model was given.
-    given: usize,
+    /// The leads that the model was not given: the first message had no room for them.
+    kept_back: HashSet<String>,
     sections: Vec<Section>,
     gate: Gate,
     summary: Option<String>,
@@ -85,7 +86,7 @@ impl Desk {
             withdrawn: 0,
             beyond: 0,
             leads: Vec::new(),
-            given: 0,
+            kept_back: HashSet::new(),
             sections: Vec::new(),
             gate: Gate::default(),
             summary: None,
@@ -179,7 +180,7 @@ impl Desk {
 
     /// Turns what was done into a review. Reports that were never corrected are withheld, leads that were never answered are delivered.
     pub fn finish(mut self, ending: &Ending, floor: Option<Severity>, made: Made) -> Review {
-        let by = made.model.as_ref().map_or_else(String::new, super::draft::ModelRun::name);
+        let by = made.model.as_ref().map_or_else(String::new, super::draft::Asked::name);
         self.deliver_findings(&by);
         self.deliver_leads();
         self.withhold_refused();

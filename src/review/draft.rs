@@ -17,7 +17,7 @@ mod made;
 mod proven;
 mod summary;
 
-pub use made::{Made, ModelRun};
+pub use made::{Asked, Made};
 pub(super) use proven::proven;
 
 use made::provenance;
@@ -45,7 +45,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    fn ended(&self) -> Ended {
+    pub(super) fn ended(&self) -> Ended {
         match self {
             Self::Done => Ended::Finished,
             Self::Stopped(Stopped::Interrupted) => Ended::Interrupted,
@@ -54,7 +54,7 @@ impl Ending {
         }
     }
 
-    fn reason(&self) -> Option<String> {
+    pub(super) fn reason(&self) -> Option<String> {
         match self {
             Self::Done => None,
             Self::Stopped(stopped) => Some(format!("the review was stopped: {stopped}")),

@@ -107,7 +107,7 @@ pub enum Record {
 }
 
 /// Takes entries, one line each.
-pub trait JournalSink: Send {
+pub trait JournalSink: Send + Sync {
     /// Appends a line, its end included.
     fn append(&mut self, line: &[u8]) -> Result<(), FileError>;
     /// Makes sure that what was appended stays.

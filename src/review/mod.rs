@@ -8,17 +8,23 @@
 mod alike;
 mod attempts;
 mod budget;
+mod by_model;
 mod by_rules;
+mod calls;
 mod desk;
 mod draft;
 mod engine_tools;
 mod journal;
 mod opening;
 mod seen;
+mod strikes;
+mod turns;
 
 pub use budget::Limits;
+pub use by_model::{ModelRun, by_model};
 pub use by_rules::{RulesRun, by_rules};
 pub use desk::{Answer, Desk, Effect, Lead};
-pub use draft::{Draft, Ending, Made, ModelRun};
-pub use journal::{JournalEntry, JournalError, JournalSink, Rebuilt, Record, read as read_journal};
+pub use draft::{Asked, Draft, Ending, Made};
+pub use journal::{JournalEntry, JournalError, JournalSink, NAME as JOURNAL, Rebuilt, Record, read as read_journal};
 pub use opening::{LeftOut, Opening, Shown, estimate_tokens, open};
+pub use turns::EngineError;

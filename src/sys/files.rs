@@ -91,6 +91,19 @@ pub fn folders(path: &Path) -> Result<Vec<Folder>, FileError> {
     Ok(found)
 }
 
+/// The files directly inside `path`, links to files among them, by name.
+pub fn plain_files(path: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(path).map_err(fault("list", path))? {
+        let path = entry.map_err(fault("list", path))?.path();
+        if path.is_file() {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
 /// Removes a folder and what is in it, links not followed; that it is gone already is no fault.
 pub fn remove_folder(path: &Path) -> Result<(), FileError> {
     match fs::remove_dir_all(path) {

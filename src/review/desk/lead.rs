@@ -124,7 +124,6 @@ impl Desk {
             };
             self.leads.push(Leading { lead, finding, state: State::Unanswered });
         }
-        self.given = self.leads.len();
     }
 
     /// The leads, in order.
@@ -132,9 +131,9 @@ impl Desk {
         self.leads.iter().map(|leading| &leading.lead)
     }
 
-    /// Says that the model was given only the first so many leads. The others are delivered as the rules' findings.
-    pub fn give_leads(&mut self, count: usize) {
-        self.given = count.min(self.leads.len());
+    /// Says which leads the model was not given. They are delivered as the rules' findings.
+    pub fn keep_back_leads(&mut self, ids: impl IntoIterator<Item = String>) {
+        self.kept_back.extend(ids);
     }
 
     /// Marks the leads that a finding confirms: the one that it names if it stands on its lines, and those of the same kind on its lines.
@@ -194,15 +193,16 @@ impl Desk {
 
     /// The leads that the model was given and has not answered.
     pub(super) fn open_leads(&self) -> impl Iterator<Item = &Lead> {
-        let given = self.leads.iter().take(self.given);
+        let given = self.leads.iter().filter(|leading| !self.kept_back.contains(&leading.lead.id));
         given.filter(|leading| leading.is_unanswered()).map(|leading| &leading.lead)
     }
 
     /// Hands the leads to the draft: what is refuted is withheld, what is unanswered stands by itself.
     pub(super) fn deliver_leads(&mut self) {
-        let mut leads = Leads { given: u32::try_from(self.given).unwrap_or(u32::MAX), ..Leads::default() };
-        for (at, Leading { finding, state, .. }) in std::mem::take(&mut self.leads).into_iter().enumerate() {
-            let given = u32::from(at < self.given);
+        let mut leads = Leads::default();
+        for Leading { lead, finding, state } in std::mem::take(&mut self.leads) {
+            let given = u32::from(!self.kept_back.contains(&lead.id));
+            leads.given += given;
             match state {
                 State::Unanswered => {
                     leads.unanswered += given;

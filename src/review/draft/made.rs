@@ -1,4 +1,4 @@
-//! Who made a review and what it took. Main types: [`Made`], [`ModelRun`].
+//! Who made a review and what it took. Main types: [`Made`], [`Asked`].
 
 use crate::domain::review::{Engine, Provenance, Usage};
 use crate::domain::run::RunId;
@@ -13,7 +13,7 @@ pub struct Made {
     /// The hash of the rule packs.
     pub rules: Option<String>,
     /// What the model took; `None` where none was asked.
-    pub model: Option<ModelRun>,
+    pub model: Option<Asked>,
     /// RFC 3339, UTC.
     pub started_at: String,
     /// Wall time so far, in milliseconds.
@@ -22,7 +22,7 @@ pub struct Made {
 
 /// What a model did for a review, and what it took.
 #[derive(Debug, Clone, Default)]
-pub struct ModelRun {
+pub struct Asked {
     /// Who serves it (`anthropic`).
     pub provider: String,
     /// Its name.
@@ -41,7 +41,7 @@ pub struct ModelRun {
     pub limits_hit: Vec<String>,
 }
 
-impl ModelRun {
+impl Asked {
     /// What its findings say of their origin.
     pub(in crate::review) fn name(&self) -> String {
         format!("{}/{}", self.provider, self.model)
@@ -52,9 +52,7 @@ impl ModelRun {
 pub(super) fn provenance(made: Made) -> Provenance {
     let Made { engine, rules, model, started_at, took_ms, .. } = made;
     let (asked, prompts, turns, usage) = match model {
-        Some(ModelRun { provider, model, prompts, turns, usage, .. }) => {
-            (Some((provider, model)), prompts, turns, usage)
-        }
+        Some(Asked { provider, model, prompts, turns, usage, .. }) => (Some((provider, model)), prompts, turns, usage),
         None => (None, None, 0, Usage::default()),
     };
     let (provider, model) = asked.unzip();

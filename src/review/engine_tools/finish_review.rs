@@ -12,8 +12,10 @@ use crate::tools::input;
 /// The longest summary, in bytes.
 const LONGEST: usize = 16 << 10;
 
+pub(in crate::review) const NAME: &str = "finish_review";
+
 pub(super) const TOOL: EngineTool = EngineTool {
-    name: "finish_review",
+    name: NAME,
     description: "Ends the review. Call it alone, when you have looked at everything: the answer is that it was accepted, or what is still open (hunks that were \
         never seen, leads without an answer, reports that were not accepted). No findings is a good result where there are none.",
     schema: input::schema::<Input>,

@@ -45,6 +45,7 @@ pub(super) enum Refusal {
     Stopped(#[from] Stopped),
 }
 
+pub(super) use finish_review::NAME as FINISH;
 pub(super) use report_finding::NAME as REPORT;
 
 pub(super) const ENGINE_TOOLS: &[EngineTool] =

@@ -37,18 +37,111 @@ enum Kind {
 
 /// Words in paths where a defect costs most.
 const DELICATE: &[&str] = &[
-    "access", "account", "acl", "admin", "audit", "auth", "authn", "authorization", "authz", "billing", "cert", "cipher", "cookie",
-    "cors", "credential", "credentials", "crypto", "csrf", "decrypt", "deserialize", "encrypt", "escape", "exec", "grant", "identity",
-    "invoice", "jwt", "key", "keys", "lock", "login", "migrate", "migration", "migrations", "money", "oauth", "parser", "passwd",
-    "password", "pay", "payment", "payments", "permission", "permissions", "policy", "price", "query", "rbac", "role", "roles",
-    "saml", "sandbox", "sanitize", "schema", "secret", "secrets", "security", "session", "sessions", "sign", "signature", "sql",
-    "sso", "sudo", "tenant", "tls", "token", "tokens", "transaction", "upload", "user", "users", "validate", "validation", "validator",
+    "access",
+    "account",
+    "acl",
+    "admin",
+    "audit",
+    "auth",
+    "authn",
+    "authorization",
+    "authz",
+    "billing",
+    "cert",
+    "cipher",
+    "cookie",
+    "cors",
+    "credential",
+    "credentials",
+    "crypto",
+    "csrf",
+    "decrypt",
+    "deserialize",
+    "encrypt",
+    "escape",
+    "exec",
+    "grant",
+    "identity",
+    "invoice",
+    "jwt",
+    "key",
+    "keys",
+    "lock",
+    "login",
+    "migrate",
+    "migration",
+    "migrations",
+    "money",
+    "oauth",
+    "parser",
+    "passwd",
+    "password",
+    "pay",
+    "payment",
+    "payments",
+    "permission",
+    "permissions",
+    "policy",
+    "price",
+    "query",
+    "rbac",
+    "role",
+    "roles",
+    "saml",
+    "sandbox",
+    "sanitize",
+    "schema",
+    "secret",
+    "secrets",
+    "security",
+    "session",
+    "sessions",
+    "sign",
+    "signature",
+    "sql",
+    "sso",
+    "sudo",
+    "tenant",
+    "tls",
+    "token",
+    "tokens",
+    "transaction",
+    "upload",
+    "user",
+    "users",
+    "validate",
+    "validation",
+    "validator",
 ];
 
 /// Words of removed lines that looked after something.
 const GUARDS: &[&str] = &[
-    "if", "assert", "check", "ensure", "guard", "lock", "mutex", "raise", "require", "sanitize", "throw", "throws", "unless", "valid",
-    "validate", "verify", "escape", "authorize", "permission", "catch", "except", "rescue", "finally", "defer", "limit", "timeout",
+    "if",
+    "assert",
+    "check",
+    "ensure",
+    "guard",
+    "lock",
+    "mutex",
+    "raise",
+    "require",
+    "sanitize",
+    "throw",
+    "throws",
+    "unless",
+    "valid",
+    "validate",
+    "verify",
+    "escape",
+    "authorize",
+    "permission",
+    "catch",
+    "except",
+    "rescue",
+    "finally",
+    "defer",
+    "limit",
+    "timeout",
 ];
 
 /// Removed lines are looked at up to here in a patch text.
@@ -145,18 +238,35 @@ fn kind(file: &FileChange, words: &[String]) -> Kind {
     let path = String::from_utf8_lossy(file.path.as_bytes()).to_ascii_lowercase();
     let name = path.rsplit('/').next().unwrap_or_default();
     let starts = |any: &[&str]| any.iter().any(|start| path.starts_with(start));
-    let operations = starts(&[".github/workflows/", ".github/actions/", ".circleci/", ".buildkite/", ".ci/", ".husky/"])
-        || matches!(name, ".gitlab-ci.yml" | "jenkinsfile" | "azure-pipelines.yml" | "procfile" | "action.yml")
-        || name.starts_with("docker-compose")
-        || has(&["k8s", "kubernetes", "helm", "terraform", "ansible"]);
+    let operations =
+        starts(&[".github/workflows/", ".github/actions/", ".circleci/", ".buildkite/", ".ci/", ".husky/"])
+            || matches!(name, ".gitlab-ci.yml" | "jenkinsfile" | "azure-pipelines.yml" | "procfile" | "action.yml")
+            || name.starts_with("docker-compose")
+            || has(&["k8s", "kubernetes", "helm", "terraform", "ansible"]);
     if operations {
         return Kind::Operations;
     }
-    if has(&["test", "tests", "spec", "specs", "testdata", "fixture", "fixtures", "mock", "mocks", "snapshots", "e2e", "bench", "benches"]) {
+    if has(&[
+        "test",
+        "tests",
+        "spec",
+        "specs",
+        "testdata",
+        "fixture",
+        "fixtures",
+        "mock",
+        "mocks",
+        "snapshots",
+        "e2e",
+        "bench",
+        "benches",
+    ]) {
         return Kind::Test;
     }
     match file.language {
-        Some("dockerfile" | "make" | "cmake" | "shell" | "powershell" | "hcl" | "starlark" | "batch") => Kind::Operations,
+        Some("dockerfile" | "make" | "cmake" | "shell" | "powershell" | "hcl" | "starlark" | "batch") => {
+            Kind::Operations
+        }
         Some("markdown" | "rst" | "text" | "tex" | "asciidoc") => Kind::Document,
         Some("json" | "yaml" | "toml" | "xml" | "ini" | "properties" | "csv" | "nix") => Kind::Settings,
         Some(_) => Kind::Code,
@@ -186,7 +296,13 @@ mod tests {
     #[test]
     fn delicate_paths_and_what_runs_in_ci_go_first() {
         assert_eq!(
-            order(&["src/list.rs", "src/userAuth.rs", "docs/auth.md", ".github/workflows/ci.yml", "db/migrations/1.sql"]),
+            order(&[
+                "src/list.rs",
+                "src/userAuth.rs",
+                "docs/auth.md",
+                ".github/workflows/ci.yml",
+                "db/migrations/1.sql"
+            ]),
             ["src/userAuth.rs", "db/migrations/1.sql", "src/list.rs", ".github/workflows/ci.yml", "docs/auth.md"]
         );
     }

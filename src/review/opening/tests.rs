@@ -1,5 +1,7 @@
 use super::*;
-use crate::domain::change::{ChangeRun, Commit, FileChange, FileMode, FileStatus, Generated, Hunk, Omission, PatchCut, PatchText, Span};
+use crate::domain::change::{
+    ChangeRun, Commit, FileChange, FileMode, FileStatus, Generated, Hunk, Omission, PatchCut, PatchText, Span,
+};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::id::{CommitId, ObjectId};
 use crate::domain::place::WorkspaceAt;
