@@ -13,7 +13,7 @@ use crate::sys::clock;
 use crate::sys::files::{AppendFile, FileError};
 
 /// The version of the format. A reader refuses a later one.
-pub const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 1;
 
 /// The name of the journal in a run's folder.
 pub const NAME: &str = "journal.jsonl";
@@ -174,7 +174,7 @@ impl Journal {
 }
 
 /// The hash that a [`Record::Request`] carries.
-pub fn digest(request: &TurnRequest) -> String {
+pub(super) fn digest(request: &TurnRequest) -> String {
     struct Hashed(Sha256);
     impl std::io::Write for Hashed {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
