@@ -22,6 +22,7 @@ mod collection_random;
 mod collection_scopes;
 mod commands;
 mod documents;
+mod model_server;
 mod reading;
 mod tool_command;
 mod tools;
