@@ -94,7 +94,9 @@ pub enum AppError {
         provider: &'static str,
     },
     /// A key was found that no header can carry.
-    #[error("{variable} is set, but not to one line of plain ASCII (it is not shown here): copy the key again, or unset it")]
+    #[error(
+        "{variable} is set, but not to one line of plain ASCII (it is not shown here): copy the key again, or unset it"
+    )]
     UnfitKey {
         /// The variable.
         variable: &'static str,

@@ -73,7 +73,9 @@ impl ProviderEnvironment {
 
     /// The first of `names` that is set.
     fn first(&self, names: &[&str]) -> Option<(&'static str, &Secret)> {
-        names.iter().find_map(|name| self.0.iter().find(|(known, _)| known == name).map(|(known, value)| (*known, value)))
+        names
+            .iter()
+            .find_map(|name| self.0.iter().find(|(known, _)| known == name).map(|(known, value)| (*known, value)))
     }
 }
 
@@ -99,9 +101,10 @@ fn choose_from(
     match &settings.model {
         ModelChoice::Rules => Ok(None),
         ModelChoice::Auto => {
-            let found = rows.iter().filter(|row| row.needs_key).find_map(|row| {
-                Some((row, row.default_model?, environment.first(row.key_variables)?.0))
-            });
+            let found = rows
+                .iter()
+                .filter(|row| row.needs_key)
+                .find_map(|row| Some((row, row.default_model?, environment.first(row.key_variables)?.0)));
             let Some((row, model, variable)) = found else { return Ok(None) };
             chosen(row, model, Why::FoundKey { variable }, settings, environment).map(Some)
         }

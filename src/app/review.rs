@@ -69,7 +69,10 @@ pub async fn review(
 
     let review = {
         let (events, subject) = (Arc::clone(&events), subject);
-        stage(Stage::Review, &events.clone(), move || engine(run, started, subject, chosen.map(|chosen| (chosen, instructions)), &*events)).await?
+        stage(Stage::Review, &events.clone(), move || {
+            engine(run, started, subject, chosen.map(|chosen| (chosen, instructions)), &*events)
+        })
+        .await?
     };
 
     stage(Stage::Deliver, &events, move || Ok(deliver::deliver(review, settings, root, &outputs, &around, &cancel)))

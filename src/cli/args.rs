@@ -132,13 +132,7 @@ pub(super) struct ReviewArgs {
     ///
     /// Without it, the first provider whose key is in the environment reviews,
     /// and says so; without a key, the built-in rules.
-    #[arg(
-        long,
-        value_name = "MODEL",
-        conflicts_with = "no_model",
-        help_heading = "Who reviews",
-        verbatim_doc_comment
-    )]
+    #[arg(long, value_name = "MODEL", conflicts_with = "no_model", help_heading = "Who reviews", verbatim_doc_comment)]
     model: Option<String>,
     /// Review with the built-in rules; nothing is sent anywhere
     #[arg(long, help_heading = "Who reviews")]

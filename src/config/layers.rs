@@ -219,8 +219,19 @@ fn split_list(text: &str) -> Vec<String> {
 }
 
 fn read_flags(flags: &Flags, said: &mut Vec<Said>) {
-    let Flags { include, exclude, min_severity, fail_on, timeout, colour, format, model, max_turns, max_tokens, instructions } =
-        flags;
+    let Flags {
+        include,
+        exclude,
+        min_severity,
+        fail_on,
+        timeout,
+        colour,
+        format,
+        model,
+        max_turns,
+        max_tokens,
+        instructions,
+    } = flags;
     let list = |list: &Vec<String>| (!list.is_empty()).then(|| Value::List(list.clone()));
     let one = |value: &Option<String>| value.clone().map(Value::One);
     let given = [

@@ -85,8 +85,22 @@ mod tests {
     #[test]
     fn what_sends_spends_or_writes_is_never_the_repositorys() {
         for name in [
-            "model", "format", "keep_runs", "fail_on", "colour", "provider", "base_url", "headers.x", "output",
-            "instructions", "prompts", "max_cost", "anthropic.base_url", "openai-chat.api_key", "ollama", "gemini.typo",
+            "model",
+            "format",
+            "keep_runs",
+            "fail_on",
+            "colour",
+            "provider",
+            "base_url",
+            "headers.x",
+            "output",
+            "instructions",
+            "prompts",
+            "max_cost",
+            "anthropic.base_url",
+            "openai-chat.api_key",
+            "ollama",
+            "gemini.typo",
         ] {
             assert_eq!(repository_may(name), Some(Permission::Never), "{name}");
         }

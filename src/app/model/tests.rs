@@ -70,7 +70,10 @@ fn every_provider_can_be_set() {
 fn with_nothing_said_and_no_key_the_rules_review() {
     assert!(chosen_with("", &[]).unwrap().is_none());
     assert!(chosen_with("", &[("ANTHROPIC_API_KEY", " \n")]).unwrap().is_none(), "an empty variable is not set");
-    assert!(chosen_with("", &[("OPENAI_API_KEY", "k"), ("OLLAMA_HOST", "h")]).unwrap().is_none(), "not those that need no key");
+    assert!(
+        chosen_with("", &[("OPENAI_API_KEY", "k"), ("OLLAMA_HOST", "h")]).unwrap().is_none(),
+        "not those that need no key"
+    );
     assert!(chosen_with("model = 'none'", &[("ANTHROPIC_API_KEY", "k")]).unwrap().is_none());
 }
 
@@ -81,8 +84,10 @@ fn a_key_that_is_found_is_used_and_said() {
     assert_eq!(chosen.why, Why::FoundKey { variable: "ANTHROPIC_API_KEY" });
     assert_eq!(
         chosen.notices,
-        ["anthropic/usual reviews this change and receives its code (ANTHROPIC_API_KEY is set); --no-model reviews with the \
-          built-in rules"]
+        [
+            "anthropic/usual reviews this change and receives its code (ANTHROPIC_API_KEY is set); --no-model reviews with the \
+          built-in rules"
+        ]
     );
     let chosen = model("", &[("GOOGLE_API_KEY", "k2")]);
     assert_eq!((chosen.row.name, chosen.why), ("gemini", Why::FoundKey { variable: "GOOGLE_API_KEY" }));
@@ -117,7 +122,8 @@ fn what_the_user_sets_wins_over_the_usual_variables() {
     let chosen = model(settings, &[("ANTHROPIC_API_KEY", "usual"), ("ANTHROPIC_BASE_URL", "https://theirs.example")]);
     assert_eq!((key(&chosen), chosen.access.base_url.as_deref()), (Some("mine"), Some("https://mine.example")));
     assert_eq!(chosen.access.context_window, Some(5_000));
-    let chosen = model("model = 'anthropic'", &[("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_BASE_URL", "https://theirs.example")]);
+    let chosen =
+        model("model = 'anthropic'", &[("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_BASE_URL", "https://theirs.example")]);
     assert_eq!((key(&chosen), chosen.access.base_url.as_deref()), (Some("k"), Some("https://theirs.example")));
     let chosen = model("[anthropic]\napi_key = 'mine'\nbase_url = ''\n", &[("ANTHROPIC_API_KEY", "bad\nkey")]);
     assert_eq!(key(&chosen), Some("mine"), "a key that is not used is not looked at");
@@ -130,11 +136,15 @@ fn a_usual_key_is_not_sent_to_a_server_of_the_users_own() {
     assert_eq!(key(&chosen), None);
     assert_eq!(
         chosen.notices,
-        ["OPENAI_API_KEY is not sent to the address in openai-chat.base_url; if that server needs a key, set openai-chat.api_key"]
+        [
+            "OPENAI_API_KEY is not sent to the address in openai-chat.base_url; if that server needs a key, set openai-chat.api_key"
+        ]
     );
     let chosen = model(&format!("{own}openai-chat.api_key = 'mine'\n"), &[("OPENAI_API_KEY", "k")]);
     assert_eq!((key(&chosen), chosen.notices.len()), (Some("mine"), 0));
-    for variables in [&[("OPENAI_API_KEY", "k")][..], &[("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "https://x.example")]] {
+    for variables in
+        [&[("OPENAI_API_KEY", "k")][..], &[("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "https://x.example")]]
+    {
         let chosen = model("model = 'openai-chat/x'", variables);
         assert_eq!((key(&chosen), chosen.notices.len()), (Some("k"), 0), "they belong together");
     }
@@ -155,13 +165,24 @@ fn what_goes_over_the_wire_in_clear_is_said() {
     let told = |address: &str, variables: &[(&str, &str)]| {
         model(&format!("model = 'ollama/x'\nollama.base_url = '{address}'"), variables).notices
     };
-    for here in ["http://localhost:1", "http://127.8.0.1", "http://[::1]:11434/", "http://0.0.0.0:1", "https://gpu.example", "HTTP://a.localhost./x"] {
+    for here in [
+        "http://localhost:1",
+        "http://127.8.0.1",
+        "http://[::1]:11434/",
+        "http://0.0.0.0:1",
+        "https://gpu.example",
+        "HTTP://a.localhost./x",
+    ] {
         assert_eq!(told(here, &[]), [""; 0], "{here}");
     }
     assert_eq!(told("http://gpu.example:11434/x", &[]), ["the code goes to gpu.example without encryption (http://)"]);
-    let by_variable = |host: &str| model("model = 'ollama/x'", &[("OLLAMA_HOST", host), ("OLLAMA_API_KEY", "k")]).notices;
+    let by_variable =
+        |host: &str| model("model = 'ollama/x'", &[("OLLAMA_HOST", host), ("OLLAMA_API_KEY", "k")]).notices;
     assert_eq!(by_variable("10.0.0.7:11434"), ["the key and the code go to 10.0.0.7 without encryption (http://)"]);
-    assert_eq!(by_variable("http://ada:pw@10.0.0.7"), ["the key and the code go to 10.0.0.7 without encryption (http://)"]);
+    assert_eq!(
+        by_variable("http://ada:pw@10.0.0.7"),
+        ["the key and the code go to 10.0.0.7 without encryption (http://)"]
+    );
     for here in [":11434", "127.0.0.1", "localhost:1", "https://gpu.example"] {
         assert_eq!(by_variable(here), [""; 0], "{here}");
     }

@@ -146,7 +146,22 @@ fn every_flag_counts() {
         resolve(&Sources { flags, user: Some(document("u", "model = 'a/b'")), ..Sources::default() }).unwrap();
     let from_flags = resolved.origins.iter().filter(|(_, _, origin)| matches!(origin, Origin::Flag { .. }));
     let names: Vec<&str> = from_flags.map(|(name, _, _)| *name).collect();
-    assert_eq!(names, ["include", "exclude", "min_severity", "fail_on", "timeout", "colour", "format", "model", "max_turns", "max_tokens", "instructions"]);
+    assert_eq!(
+        names,
+        [
+            "include",
+            "exclude",
+            "min_severity",
+            "fail_on",
+            "timeout",
+            "colour",
+            "format",
+            "model",
+            "max_turns",
+            "max_tokens",
+            "instructions"
+        ]
+    );
     assert_eq!(resolved.settings.model, ModelChoice::Rules);
     assert_eq!(resolved.settings.instructions, Some(PathBuf::from("notes.md")), "as the working directory has it");
 }
@@ -305,12 +320,18 @@ fn a_key_is_never_shown() {
         assert!(!message.contains("topsecret"), "{message}");
     }
     assert!(!told(&user("[anthropic]\napi_key = 17 # topsecret")).contains("topsecret"));
-    assert!(!told(&user("[anthropic]\napi_key = 'topsecret")).contains("topsecret"), "where the file is no TOML either");
+    assert!(
+        !told(&user("[anthropic]\napi_key = 'topsecret")).contains("topsecret"),
+        "where the file is no TOML either"
+    );
 }
 
 #[test]
 fn an_address_is_one_and_holds_no_password() {
-    let set = |text: &str| resolve(&user(&format!("openai.base_url = '{text}'"))).map(|resolved| resolved.settings.provider("openai").base_url);
+    let set = |text: &str| {
+        resolve(&user(&format!("openai.base_url = '{text}'")))
+            .map(|resolved| resolved.settings.provider("openai").base_url)
+    };
     assert_eq!(set("https://llm.example/v1/").unwrap().as_deref(), Some("https://llm.example/v1/"));
     assert_eq!(set("").unwrap(), None);
     for bad in ["llm.example", "ftp://llm.example", "https://a b"] {

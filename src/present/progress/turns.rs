@@ -45,7 +45,8 @@ impl Turns {
                 self.spent = Some(Spent { input: *input_tokens, cached: *cache_read_tokens });
             }
             Event::Retry { attempt, wait_ms, reason, .. } => {
-                self.doing = format!("attempt {attempt} in {}: {}", time(Duration::from_millis(*wait_ms)), strip_line(reason));
+                self.doing =
+                    format!("attempt {attempt} in {}: {}", time(Duration::from_millis(*wait_ms)), strip_line(reason));
             }
             Event::Finding { .. } => self.findings += 1,
             Event::Stage { .. }
