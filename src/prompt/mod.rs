@@ -28,7 +28,12 @@ struct Template {
 
 macro_rules! template {
     ($name:literal, $whole:expr, $samples:expr) => {
-        Template { name: $name, text: include_str!(concat!("../../prompts/", $name)), whole: &$whole, samples: $samples }
+        Template {
+            name: $name,
+            text: include_str!(concat!("../../prompts/", $name)),
+            whole: &$whole,
+            samples: $samples,
+        }
     };
 }
 

@@ -103,7 +103,18 @@ mod tests {
 
     fn hostile() -> impl Strategy<Value = String> {
         let odd = proptest::sample::select(vec![
-            "\u{202e}", "\u{e0041}", "\x1b", "\r", "\n", "\u{feff}", "😀", "\u{200d}", "\u{fe0f}", "+", "<U+202E>", "ক",
+            "\u{202e}",
+            "\u{e0041}",
+            "\x1b",
+            "\r",
+            "\n",
+            "\u{feff}",
+            "😀",
+            "\u{200d}",
+            "\u{fe0f}",
+            "+",
+            "<U+202E>",
+            "ক",
         ]);
         let piece = prop_oneof![any::<char>().prop_map(String::from), odd.prop_map(str::to_owned)];
         proptest::collection::vec(piece, 0..30).prop_map(|pieces| pieces.concat())

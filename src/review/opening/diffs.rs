@@ -142,7 +142,8 @@ impl Diffs {
     }
 
     fn missing<'s>(&'s self, change: &'s ChangeSet) -> impl Iterator<Item = (usize, &'s FileChange)> {
-        let missing = |(_, (file, piece)): &(usize, (&FileChange, Option<&Piece>))| file.reviewable() && piece.is_none();
+        let missing =
+            |(_, (file, piece)): &(usize, (&FileChange, Option<&Piece>))| file.reviewable() && piece.is_none();
         self.with_files(change).enumerate().filter(missing).map(|(at, (file, _))| (at, file))
     }
 

@@ -88,7 +88,8 @@ impl Listing {
 
     pub(super) fn text(&self, change: &ChangeSet, diffs: &Diffs) -> Data {
         let mut text = String::new();
-        for (at, (line, file)) in self.lines.iter().zip(&change.files).enumerate().filter(|(_, (line, _))| line.listed) {
+        for (at, (line, file)) in self.lines.iter().zip(&change.files).enumerate().filter(|(_, (line, _))| line.listed)
+        {
             text.push_str(&line.before);
             if let Some(state) = diffs.state(at, file) {
                 text.push_str(&format!("[{state}] "));

@@ -10,6 +10,7 @@
 //! | settings and data | 25 |
 //! | tests | 20 |
 //! | documents | 5 |
+//! | a file that is gone: what used it is in other files | 20 less |
 //! | a path that speaks of permissions, money, secrets, stored data … | 30 |
 //! | changed lines | 4 for each doubling, at most 40 (tests and documents: a quarter) |
 //! | removed lines that look like a guard | 6 each, at most 30 |
@@ -37,18 +38,111 @@ enum Kind {
 
 /// Words in paths where a defect costs most.
 const DELICATE: &[&str] = &[
-    "access", "account", "acl", "admin", "audit", "auth", "authn", "authorization", "authz", "billing", "cert", "cipher", "cookie",
-    "cors", "credential", "credentials", "crypto", "csrf", "decrypt", "deserialize", "encrypt", "escape", "exec", "grant", "identity",
-    "invoice", "jwt", "key", "keys", "lock", "login", "migrate", "migration", "migrations", "money", "oauth", "parser", "passwd",
-    "password", "pay", "payment", "payments", "permission", "permissions", "policy", "price", "query", "rbac", "role", "roles",
-    "saml", "sandbox", "sanitize", "schema", "secret", "secrets", "security", "session", "sessions", "sign", "signature", "sql",
-    "sso", "sudo", "tenant", "tls", "token", "tokens", "transaction", "upload", "user", "users", "validate", "validation", "validator",
+    "access",
+    "account",
+    "acl",
+    "admin",
+    "audit",
+    "auth",
+    "authn",
+    "authorization",
+    "authz",
+    "billing",
+    "cert",
+    "cipher",
+    "cookie",
+    "cors",
+    "credential",
+    "credentials",
+    "crypto",
+    "csrf",
+    "decrypt",
+    "deserialize",
+    "encrypt",
+    "escape",
+    "exec",
+    "grant",
+    "identity",
+    "invoice",
+    "jwt",
+    "key",
+    "keys",
+    "lock",
+    "login",
+    "migrate",
+    "migration",
+    "migrations",
+    "money",
+    "oauth",
+    "parser",
+    "passwd",
+    "password",
+    "pay",
+    "payment",
+    "payments",
+    "permission",
+    "permissions",
+    "policy",
+    "price",
+    "query",
+    "rbac",
+    "role",
+    "roles",
+    "saml",
+    "sandbox",
+    "sanitize",
+    "schema",
+    "secret",
+    "secrets",
+    "security",
+    "session",
+    "sessions",
+    "sign",
+    "signature",
+    "sql",
+    "sso",
+    "sudo",
+    "tenant",
+    "tls",
+    "token",
+    "tokens",
+    "transaction",
+    "upload",
+    "user",
+    "users",
+    "validate",
+    "validation",
+    "validator",
 ];
 
 /// Words of removed lines that looked after something.
 const GUARDS: &[&str] = &[
-    "if", "assert", "check", "ensure", "guard", "lock", "mutex", "raise", "require", "sanitize", "throw", "throws", "unless", "valid",
-    "validate", "verify", "escape", "authorize", "permission", "catch", "except", "rescue", "finally", "defer", "limit", "timeout",
+    "if",
+    "assert",
+    "check",
+    "ensure",
+    "guard",
+    "lock",
+    "mutex",
+    "raise",
+    "require",
+    "sanitize",
+    "throw",
+    "throws",
+    "unless",
+    "valid",
+    "validate",
+    "verify",
+    "escape",
+    "authorize",
+    "permission",
+    "catch",
+    "except",
+    "rescue",
+    "finally",
+    "defer",
+    "limit",
+    "timeout",
 ];
 
 /// Removed lines are looked at up to here in a patch text.
@@ -101,9 +195,10 @@ fn risk(file: &FileChange, lead: Option<Severity>) -> u32 {
         Some(Severity::High) => 45,
         Some(Severity::Critical) => 60,
     };
-    base + if delicate && !harmless { 30 } else { 0 }
-        + if harmless { size / 4 } else { size + removed_guards(file) }
-        + lead
+    let gone = if file.status == FileStatus::Deleted { 20 } else { 0 };
+    let delicate = if delicate && !harmless { 30 } else { 0 };
+    let changed = if harmless { size / 4 } else { size + removed_guards(file) };
+    (base + delicate + changed + lead).saturating_sub(gone)
 }
 
 /// Removed lines that look like a guard. A deleted file has removed everything and tells nothing by it.
@@ -145,18 +240,35 @@ fn kind(file: &FileChange, words: &[String]) -> Kind {
     let path = String::from_utf8_lossy(file.path.as_bytes()).to_ascii_lowercase();
     let name = path.rsplit('/').next().unwrap_or_default();
     let starts = |any: &[&str]| any.iter().any(|start| path.starts_with(start));
-    let operations = starts(&[".github/workflows/", ".github/actions/", ".circleci/", ".buildkite/", ".ci/", ".husky/"])
-        || matches!(name, ".gitlab-ci.yml" | "jenkinsfile" | "azure-pipelines.yml" | "procfile" | "action.yml")
-        || name.starts_with("docker-compose")
-        || has(&["k8s", "kubernetes", "helm", "terraform", "ansible"]);
+    let operations =
+        starts(&[".github/workflows/", ".github/actions/", ".circleci/", ".buildkite/", ".ci/", ".husky/"])
+            || matches!(name, ".gitlab-ci.yml" | "jenkinsfile" | "azure-pipelines.yml" | "procfile" | "action.yml")
+            || name.starts_with("docker-compose")
+            || has(&["k8s", "kubernetes", "helm", "terraform", "ansible"]);
     if operations {
         return Kind::Operations;
     }
-    if has(&["test", "tests", "spec", "specs", "testdata", "fixture", "fixtures", "mock", "mocks", "snapshots", "e2e", "bench", "benches"]) {
+    if has(&[
+        "test",
+        "tests",
+        "spec",
+        "specs",
+        "testdata",
+        "fixture",
+        "fixtures",
+        "mock",
+        "mocks",
+        "snapshots",
+        "e2e",
+        "bench",
+        "benches",
+    ]) {
         return Kind::Test;
     }
     match file.language {
-        Some("dockerfile" | "make" | "cmake" | "shell" | "powershell" | "hcl" | "starlark" | "batch") => Kind::Operations,
+        Some("dockerfile" | "make" | "cmake" | "shell" | "powershell" | "hcl" | "starlark" | "batch") => {
+            Kind::Operations
+        }
         Some("markdown" | "rst" | "text" | "tex" | "asciidoc") => Kind::Document,
         Some("json" | "yaml" | "toml" | "xml" | "ini" | "properties" | "csv" | "nix") => Kind::Settings,
         Some(_) => Kind::Code,
@@ -186,7 +298,13 @@ mod tests {
     #[test]
     fn delicate_paths_and_what_runs_in_ci_go_first() {
         assert_eq!(
-            order(&["src/list.rs", "src/userAuth.rs", "docs/auth.md", ".github/workflows/ci.yml", "db/migrations/1.sql"]),
+            order(&[
+                "src/list.rs",
+                "src/userAuth.rs",
+                "docs/auth.md",
+                ".github/workflows/ci.yml",
+                "db/migrations/1.sql"
+            ]),
             ["src/userAuth.rs", "db/migrations/1.sql", "src/list.rs", ".github/workflows/ci.yml", "docs/auth.md"]
         );
     }
@@ -209,6 +327,13 @@ mod tests {
             body: String::new(),
         };
         assert_eq!(names(&[lead]), [1, 3, 2, 0]);
+    }
+
+    #[test]
+    fn a_file_that_is_gone_matters_less_than_one_that_changed() {
+        let mut gone = edited("src/a.rs", 4);
+        gone.status = FileStatus::Deleted;
+        assert_eq!(ranked(&change(vec![gone, edited("src/b.rs", 4)]), &[]), [1, 0]);
     }
 
     #[test]
