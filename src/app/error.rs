@@ -1,7 +1,9 @@
 //! Everything that can end a command, with its exit code. Main type: [`AppError`].
 
+use super::instructions::InstructionsError;
 use crate::config::ConfigError;
 use crate::git::GitError;
+use crate::llm::ConnectError;
 use crate::rules::RuleError;
 use crate::store::StoreError;
 use crate::sys::cancel::Stopped;
@@ -54,11 +56,55 @@ pub enum AppError {
         /// What there is.
         known: String,
     },
-    /// A model was named.
+    /// A model's provider is none of ours.
     #[error(
-        "no model can be used yet: {0:?} was named; use --no-model (or `model = \"none\"`) to review with the built-in rules"
+        "{origin}: there is no provider {provider:?}{}; it is one of {known}, as in anthropic/NAME (--no-model reviews with the \
+         built-in rules)",
+        near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"))
     )]
-    Model(String),
+    UnknownProvider {
+        /// Where it was named.
+        origin: String,
+        /// What was named.
+        provider: String,
+        /// The provider with the most similar name.
+        near: Option<&'static str>,
+        /// What there is.
+        known: String,
+    },
+    /// A provider was named whose models are whatever its server has.
+    #[error("{origin}: {provider} has no model of its own; name one, as in {provider}/NAME")]
+    NoModelName {
+        /// Where it was named.
+        origin: String,
+        /// The provider.
+        provider: &'static str,
+    },
+    /// A model cannot be used without a key.
+    #[error(
+        "{model} needs a key and none is set: set {variable} (or api_key under [{provider}] in your settings file), or review with \
+         the built-in rules: --no-model"
+    )]
+    NoKey {
+        /// The model.
+        model: String,
+        /// The variables that would hold the key.
+        variable: String,
+        /// The provider.
+        provider: &'static str,
+    },
+    /// A key was found that no header can carry.
+    #[error("{variable} is set, but not to one line of plain ASCII (it is not shown here): copy the key again, or unset it")]
+    UnfitKey {
+        /// The variable.
+        variable: &'static str,
+    },
+    /// The model cannot be reached as the settings say.
+    #[error("{0}")]
+    Connect(#[from] ConnectError),
+    /// The instructions for the model cannot be used.
+    #[error(transparent)]
+    Instructions(#[from] InstructionsError),
     /// A tool's input is not JSON.
     #[error("the tool's input is not JSON: {0}; write it like '{{\"file_path\": \"src/main.rs\"}}'")]
     ToolInput(serde_json::Error),
@@ -91,7 +137,12 @@ impl AppError {
             | Self::Input(_)
             | Self::Damaged { .. }
             | Self::Format { .. }
-            | Self::Model(_)
+            | Self::UnknownProvider { .. }
+            | Self::NoModelName { .. }
+            | Self::NoKey { .. }
+            | Self::UnfitKey { .. }
+            | Self::Connect(_)
+            | Self::Instructions(_)
             | Self::ToolInput(_) => 2,
         }
     }

@@ -7,12 +7,15 @@ use tokio::task::JoinHandle;
 
 use super::deliver::{self, Delivered, Output};
 use super::error::AppError;
+use super::instructions::{self, Instructions};
+use super::model::{self, Chosen};
 use super::subject::{self, Subject, Surroundings};
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink, Stage};
 use crate::domain::request::ReviewRequest;
 use crate::domain::review::Review;
 use crate::domain::run::RunId;
+use crate::llm::ConnectError;
 use crate::review::{RulesRun, by_rules};
 use crate::rules::Packs;
 use crate::sys::cancel::{Cancel, Stopped};
@@ -42,20 +45,31 @@ pub async fn review(
     let started = (clock::now(), Instant::now());
 
     let Job { request, flags, outputs } = job;
+    // The repository has no say in which model reviews, so what is wrong with it is told before anything is collected.
+    let chosen = model::choose(&subject::resolve(None, &flags, &around)?, &around.providers)?;
+    for text in chosen.iter().flat_map(|chosen| &chosen.notices) {
+        events.emit(Event::Warning { text: text.clone() });
+    }
     let scope = request.scope.clone();
     let patch = unless_stopped(&cancel, tokio::task::spawn_blocking(move || subject::read_patch(&scope))).await?;
-    let subject = {
+    let (subject, instructions) = {
         let (around, events, cancel) = (around.clone(), Arc::clone(&events), cancel.clone());
         stage(Stage::Collect, &events.clone(), move || {
-            subject::collect(&request, &patch, &flags, &around, &cancel, &*events)
+            let subject = subject::collect(&request, &patch, &flags, &around, &cancel, &*events)?;
+            let instructions = instructions::load(&request, &subject)?;
+            Ok((subject, instructions))
         })
         .await?
     };
+    if let (None, Some(instructions)) = (&chosen, &instructions) {
+        let text = format!("the built-in rules do not read instructions; {} is for a model", instructions.from);
+        events.emit(Event::Notice { text });
+    }
     let (settings, root) = (subject.settings.clone(), subject.root.clone());
 
     let review = {
         let (events, subject) = (Arc::clone(&events), subject);
-        stage(Stage::Review, &events.clone(), move || engine(run, started, subject, &*events)).await?
+        stage(Stage::Review, &events.clone(), move || engine(run, started, subject, chosen.map(|chosen| (chosen, instructions)), &*events)).await?
     };
 
     stage(Stage::Deliver, &events, move || Ok(deliver::deliver(review, settings, root, &outputs, &around, &cancel)))
@@ -67,8 +81,13 @@ fn engine(
     run: RunId,
     started: (String, Instant),
     subject: Subject,
+    by_model: Option<(Chosen, Option<Instructions>)>,
     events: &dyn EventSink,
 ) -> Result<Review, AppError> {
+    // THE PLACE where the model's engine is wired. Never a review by the rules in its stead.
+    if let Some((chosen, _instructions)) = by_model {
+        return Err(ConnectError::Client(format!("{}/{} is not wired yet", chosen.row.name, chosen.model)).into());
+    }
     let Subject { change, new, old, settings, cancel, notes, .. } = subject;
     let packs = Packs::built_in()?.without(&settings.rules_off)?;
     Ok(by_rules(&RulesRun {

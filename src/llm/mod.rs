@@ -7,12 +7,14 @@
 
 mod connect;
 mod fault;
+mod markup;
 mod provider;
 mod table;
 mod turn;
 
 pub use connect::{Access, ConnectError, connect};
 pub use fault::TurnFault;
+pub use markup::leaked;
 pub use provider::{Capabilities, Provider, Waited, Watch};
 pub use table::{ModelRow, PROVIDERS, ProviderRow, Wire};
 pub use turn::{
