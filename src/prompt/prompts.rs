@@ -136,10 +136,7 @@ impl Prompts {
 
     /// Renders a template with samples, after looking for variables that it does not get.
     fn try_out(&self, template: &Template) -> Result<(), PromptError> {
-        let samples = (template.samples)();
-        let known: Vec<String> = samples.first().map_or_else(Vec::new, |sample| {
-            sample.try_iter().map_or_else(|_| Vec::new(), |names| names.map(|name| name.to_string()).collect())
-        });
+        let known = known(template);
         let compiled = self.0.environment.get_template(template.name);
         let compiled = compiled.map_err(|error| broken(template.name, "", &error))?;
         let globals: Vec<&str> = self.0.environment.globals().map(|(name, _)| name).collect();
@@ -153,8 +150,15 @@ impl Prompts {
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             return Err(PromptError::Variable { name: template.name.to_owned(), line, variable, known });
         }
-        samples.iter().try_for_each(|sample| self.render(template.name, sample).map(drop))
+        (template.samples)().iter().try_for_each(|sample| self.render(template.name, sample).map(drop))
     }
+}
+
+/// The variables of a template.
+fn known(template: &Template) -> Vec<String> {
+    let samples = (template.samples)();
+    let names = samples.first().and_then(|sample| sample.try_iter().ok());
+    names.into_iter().flatten().map(|name| name.to_string()).collect()
 }
 
 fn environment() -> Result<Environment<'static>, PromptError> {
@@ -178,4 +182,91 @@ fn broken(name: &str, source: &str, error: &Error) -> PromptError {
         let _ = write!(problem, " (at `{piece}`)");
     }
     PromptError::Broken { name: error.name().unwrap_or(name).to_owned(), line: error.line().unwrap_or(1), problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prompt::Data;
+
+    fn with(name: &str, text: &str) -> Result<Prompts, PromptError> {
+        Prompts::with_overrides(vec![(name.to_owned(), text.to_owned())])
+    }
+
+    #[test]
+    fn every_file_of_the_folder_is_a_template_that_renders_with_its_samples() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("prompts");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut files: Vec<_> = files.collect();
+        let mut names: Vec<_> = Prompts::names().collect();
+        files.sort();
+        names.sort_unstable();
+        assert_eq!(files, names);
+        let prompts = Prompts::built_in().unwrap();
+        TEMPLATES.iter().for_each(|template| prompts.try_out(template).unwrap());
+    }
+
+    #[test]
+    fn every_variable_is_used_and_documented() {
+        let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/prompts.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let prompts = Prompts::built_in().unwrap();
+        for template in TEMPLATES {
+            let row = page.lines().find(|line| line.starts_with(&format!("| `{}` |", template.name)));
+            let row = row.unwrap_or_else(|| panic!("{} is not documented", template.name));
+            let used = prompts.0.environment.get_template(template.name).unwrap().undeclared_variables(false);
+            for variable in known(template) {
+                assert!(used.contains(&variable), "{} has no use for {variable}", template.name);
+                assert!(row.contains(&format!("`{variable}`")), "{variable} of {} is not documented", template.name);
+            }
+        }
+    }
+
+    #[test]
+    fn messages_in_mid_conversation_say_what_they_are_given() {
+        let prompts = Prompts::built_in().unwrap();
+        let last = prompts.last_turn(&LastTurnVars { reason: "the limit of 40 turns is reached".into() }).unwrap();
+        let (tool, problem) = ("read_diff".to_owned(), "expected `,` at column 7".to_owned());
+        let malformed = prompts.malformed_call(&MalformedVars { tool, problem }).unwrap();
+        let plain = [prompts.nudge(), prompts.leaked_markup(), prompts.empty_answer(), prompts.output_limit()];
+        let all: Vec<String> = plain.into_iter().map(Result::unwrap).chain([last, malformed]).collect();
+        insta::assert_snapshot!(all.join("\n\n"));
+    }
+
+    #[test]
+    fn the_users_template_takes_the_place_of_ours_and_changes_the_hash() {
+        let (ours, theirs) = (Prompts::built_in().unwrap(), with("nudge.md", "Go on.\n").unwrap());
+        assert_eq!(theirs.nudge().unwrap(), "Go on.");
+        assert_eq!(theirs.empty_answer(), ours.empty_answer());
+        assert_ne!(theirs.hash(), ours.hash());
+        assert_eq!((ours.hash().len(), ours.hash()), (64, Prompts::built_in().unwrap().hash()));
+        assert_eq!(with("nudge.md", Prompts::builtin("nudge.md").unwrap()).unwrap().hash(), ours.hash());
+    }
+
+    #[test]
+    fn a_fault_in_a_users_template_is_told_with_its_place_before_it_is_used() {
+        let told = |name: &str, text: &str| with(name, text).unwrap_err().to_string();
+        let all = [
+            told("sytem.md", "x"),
+            told("nudge.md", "one\ntwo {% if %}\n"),
+            told("last_turn.md", "{{ reason }}\n\n{{ reasons }}"),
+            told("last_turn.md", "{{ reason }}\n{{ reason.length.x }}"),
+            told("last_turn.md", "{{ reason }}\n{{ reason|shout }}"),
+            told("last_turn.md", "Finish now."),
+            told("change.md", "{{ change }}{{ commits }}{{ files }}{{ leads }}{{ diffs|upper }}"),
+            told("system.md", "Do as you like."),
+            told("nudge.md", "a\n{% include 'nudge.md' %}"),
+        ];
+        insta::assert_snapshot!(all.join("\n"));
+    }
+
+    #[test]
+    fn what_is_inserted_is_never_read_as_a_template() {
+        let prompts = Prompts::built_in().unwrap();
+        let instructions = "{{ 7 * 7 }} {% include 'nudge.md' %} <b>&".to_owned();
+        assert!(prompts.system(&SystemVars { instructions: instructions.clone() }).unwrap().contains(&instructions));
+        let diffs = Data::new("+{{ 7 * 7 }}{# x #}".to_owned());
+        let message = prompts.change(&ChangeVars { diffs, ..ChangeVars::default() }).unwrap();
+        assert!(message.contains("+{{ 7 * 7 }}{# x #}"));
+    }
 }

@@ -87,7 +87,8 @@ pub fn open(
             Some(excess) => left = left.saturating_sub(tokens::of_tokens(excess)),
         }
     }
-    Err(PromptError::NoRoom { needed, room })
+    // What is left besides the sentences (a count of files, say) takes a few tokens too.
+    Err(PromptError::NoRoom { needed: needed.max(room + 1), room })
 }
 
 /// The message with nothing of the change in it but its name, and with all of its sentences.

@@ -10,6 +10,7 @@
 //! | settings and data | 25 |
 //! | tests | 20 |
 //! | documents | 5 |
+//! | a file that is gone: what used it is in other files | 20 less |
 //! | a path that speaks of permissions, money, secrets, stored data … | 30 |
 //! | changed lines | 4 for each doubling, at most 40 (tests and documents: a quarter) |
 //! | removed lines that look like a guard | 6 each, at most 30 |
@@ -194,9 +195,10 @@ fn risk(file: &FileChange, lead: Option<Severity>) -> u32 {
         Some(Severity::High) => 45,
         Some(Severity::Critical) => 60,
     };
-    base + if delicate && !harmless { 30 } else { 0 }
-        + if harmless { size / 4 } else { size + removed_guards(file) }
-        + lead
+    let gone = if file.status == FileStatus::Deleted { 20 } else { 0 };
+    let delicate = if delicate && !harmless { 30 } else { 0 };
+    let changed = if harmless { size / 4 } else { size + removed_guards(file) };
+    (base + delicate + changed + lead).saturating_sub(gone)
 }
 
 /// Removed lines that look like a guard. A deleted file has removed everything and tells nothing by it.
@@ -325,6 +327,13 @@ mod tests {
             body: String::new(),
         };
         assert_eq!(names(&[lead]), [1, 3, 2, 0]);
+    }
+
+    #[test]
+    fn a_file_that_is_gone_matters_less_than_one_that_changed() {
+        let mut gone = edited("src/a.rs", 4);
+        gone.status = FileStatus::Deleted;
+        assert_eq!(ranked(&change(vec![gone, edited("src/b.rs", 4)]), &[]), [1, 0]);
     }
 
     #[test]
