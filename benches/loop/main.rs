@@ -105,8 +105,11 @@ fn measure(asked: &Asked) -> Result<(), String> {
                 }
             }
             let (own, other) = (Run::median(own), Run::median(other));
-            own.iter().for_each(|own| println!("{}", own.row("  review")));
-            other.iter().for_each(|other| println!("{}", other.row("  peer")));
+            for (name, run) in [("  review", &own), ("  peer", &other)] {
+                if let Some(run) = run {
+                    println!("{}", run.row(name));
+                }
+            }
             if let (Some(own), Some(other)) = (own, other) {
                 println!("{}", own.ratios("  review / peer", &other));
             }

@@ -51,6 +51,9 @@ pub(crate) struct Model {
 struct Shared {
     script: Script,
     changed: Vec<(String, usize, usize)>,
+    /// Turns of three calls that the peer's model has taken, and may take in each conversation.
+    looked: usize,
+    each: usize,
     tally: Tally,
 }
 
@@ -65,8 +68,7 @@ impl Model {
         let fault = |error: std::io::Error| error.to_string();
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(fault)?;
-        let shared =
-            Arc::new(Mutex::new(Shared { script: Script::Cover, changed: Vec::new(), tally: Tally::default() }));
+        let shared = Arc::new(Mutex::new(Shared::new(Script::Cover, &[])));
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).map_err(fault)?;
         let address = listener.local_addr().map_err(fault)?;
         let routes = axum::Router::new()
@@ -84,7 +86,7 @@ impl Model {
 
     /// Begins to count anew.
     pub(crate) fn begin(&self, script: Script, changed: &[(String, usize, usize)]) {
-        *lock(&self.shared) = Shared { script, changed: changed.to_vec(), tally: Tally::default() };
+        *lock(&self.shared) = Shared::new(script, changed);
     }
 
     /// What arrived since.
@@ -153,6 +155,10 @@ impl Answer {
 }
 
 impl Shared {
+    fn new(script: Script, changed: &[(String, usize, usize)]) -> Self {
+        Self { script, changed: changed.to_vec(), looked: 0, each: 1, tally: Tally::default() }
+    }
+
     fn answer(&mut self, asked: &Value) -> Answer {
         let messages = asked["messages"].as_array().map_or(&[][..], Vec::as_slice);
         let spoken = messages.iter().filter(|message| message["role"] == "assistant").count();
@@ -168,9 +174,11 @@ impl Shared {
             let calls = self.peers_calls(spoken);
             if calls.is_empty() { vec![("task_done", json!({ "state": "DONE" }))] } else { calls }
         } else {
-            return Answer::Text(grouped(
-                messages.last().and_then(|message| message["content"].as_str()).unwrap_or(""),
-            ));
+            let groups = grouped(messages.last().and_then(|message| message["content"].as_str()).unwrap_or(""));
+            if !groups.is_empty() {
+                self.each = TURNS.div_ceil(groups.len());
+            }
+            return Answer::Text(Value::Array(groups).to_string());
         };
         self.tally.tool_calls += calls.len();
         Answer::Calls(calls)
@@ -199,12 +207,13 @@ impl Shared {
         }
     }
 
-    /// The same calls, in the words of the peer; all of a conversation in its first turn.
-    fn peers_calls(&self, spoken: usize) -> Vec<(&'static str, Value)> {
-        let turn = self.tally.tool_calls / CALLS;
-        if self.script == Script::Cover || spoken > 0 || turn >= TURNS {
+    /// The same calls, in the words of the peer, spread over its conversations.
+    fn peers_calls(&mut self, spoken: usize) -> Vec<(&'static str, Value)> {
+        let turn = self.looked;
+        if self.script == Script::Cover || spoken >= self.each || turn >= TURNS {
             return Vec::new();
         }
+        self.looked += 1;
         let path = |call: usize| self.path(turn * CALLS + call);
         vec![
             ("file_read", json!({ "file_path": path(0), "start_line": 1, "end_line": 120 })),
@@ -220,7 +229,7 @@ impl Shared {
 }
 
 /// The answer to "group these files": lines like `[3] MODIFIED area/file.rs (+1/-2)` become groups of a folder, ten files at most.
-fn grouped(text: &str) -> String {
+fn grouped(text: &str) -> Vec<Value> {
     let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
     for line in text.lines() {
         let Some((number, rest)) = line.strip_prefix('[').and_then(|line| line.split_once(']')) else { continue };
@@ -231,7 +240,5 @@ fn grouped(text: &str) -> String {
             None => groups.push((folder.to_owned(), vec![number])),
         }
     }
-    let groups: Vec<Value> =
-        groups.into_iter().map(|(label, files)| json!({ "label": label, "files": files })).collect();
-    Value::Array(groups).to_string()
+    groups.into_iter().map(|(label, files)| json!({ "label": label, "files": files })).collect()
 }
