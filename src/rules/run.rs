@@ -319,6 +319,7 @@ impl Words {
 mod tests {
     use super::super::fixtures::MadeUp;
     use super::*;
+    use crate::domain::change::Generated;
     use crate::domain::event::Silent;
     use crate::domain::finding::Severity;
 
