@@ -120,6 +120,8 @@ struct Settled {
     touches: bool,
     reindented: bool,
     stripped: bool,
+    /// Whether the quote stands elsewhere too, and this place was taken because it touches the change.
+    chosen: bool,
     /// The file's text; `None` for a whole-file claim.
     text: Option<Arc<FileText>>,
     note: Option<String>,
@@ -195,12 +197,14 @@ impl<'a> Trees<'a> {
                 touches: file.is_some(),
                 reindented: false,
                 stripped: false,
+                chosen: false,
                 text: None,
                 note,
             });
         };
         let text = self.tree(side).read(path)?;
         let standing = stand(&text, quote, place.lines);
+        let chosen = matches!(standing.located, Located::Ambiguous(_));
         let (lines, matched) = match standing.located {
             Located::Exact(lines) => (lines, AnchorMatch::Exact),
             Located::Moved(lines) => (lines, AnchorMatch::Moved),
@@ -224,7 +228,7 @@ impl<'a> Trees<'a> {
         let anchor = Anchor { path: path.clone(), side, lines: Some(lines), quote: shown.join("\n"), matched, masked };
         let (reindented, stripped) = (standing.reindented, standing.stripped);
         let touches = file.is_some_and(|file| file.touches(side, lines));
-        Ok(Settled { anchor, touches, reindented, stripped, text: Some(text), note: place.note.clone() })
+        Ok(Settled { anchor, touches, reindented, stripped, chosen, text: Some(text), note: place.note.clone() })
     }
 
     /// Where a quote stands on the side that was not claimed.
@@ -251,7 +255,16 @@ fn settle_related(
 ) -> Result<Vec<Settled>, Rejection> {
     let mut related: Vec<Settled> = Vec::new();
     for place in claim.related.iter().take(MAX_RELATED) {
-        match trees.settle(place, trees.file(place)) {
+        let settled = match trees.settle(place, trees.file(place)) {
+            // Lines that prove an effect may be those that were removed.
+            Err(Rejection::Nowhere { side, other_side: Some(_), .. }) => {
+                let side = if side == Side::Old { Side::New } else { Side::Old };
+                let other = ClaimedPlace { side, lines: None, ..place.clone() };
+                trees.settle(&other, trees.file(&other))
+            }
+            settled => settled,
+        };
+        match settled {
             Ok(settled) => {
                 let known = |other: &Settled| other.anchor == settled.anchor;
                 if !known(main) && !related.iter().any(known) {
@@ -302,6 +315,7 @@ fn try_suggestion(
     let anchor = &main.anchor;
     let proven = match (&main.text, anchor.lines) {
         (Some(_), Some(_)) if anchor.side == Side::Old => Err(SuggestionFault::OldSide),
+        (Some(_), Some(_)) if main.chosen => Err(SuggestionFault::SeveralPlaces),
         (Some(text), Some(lines)) => {
             let indented = if main.reindented { reindented(text, lines, quote, &wanted) } else { Some(wanted.clone()) };
             let errors = |text: &str| grammar.error_nodes(&anchor.path, text);

@@ -212,3 +212,6 @@ impl Desk {
         Ok(Fields::status(status).notes(notes).answer())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,6 +21,7 @@ mod collection_oddities;
 mod collection_random;
 mod collection_scopes;
 mod commands;
+mod desk;
 mod documents;
 mod reading;
 mod tool_command;

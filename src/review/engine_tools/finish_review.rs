@@ -26,7 +26,7 @@ pub(super) const TOOL: EngineTool = EngineTool {
 struct Input {
     /// Markdown, a few sentences: what the change does, and the verdict.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
+    #[schemars(with = "String", required)]
     summary: Option<String>,
     /// Where nothing was reported: what was looked at to be sure.
     #[serde(default, deserialize_with = "input::text")]

@@ -92,7 +92,7 @@ mod tests {
         let fault = |text| Written { field: "body", text }.checked().unwrap_err().message;
         assert_eq!(fault(" \n"), "`body` is empty: it must say something");
         assert!(fault("<invoke name=\"finish_review\">").contains("tool call written as text"));
-        let secret = ["ghp_", "abcdefghijklmnopqrstuvwxyz0123456789"].concat();
+        let secret = ["AKIA", "QWERTYUIOPASDFGH"].concat();
         let text = format!("The token {secret} is in the code.");
         let kept = Written { field: "body", text: &text }.checked().unwrap();
         assert!(!kept.contains(&secret[6..20]), "{kept}");
