@@ -154,7 +154,9 @@ impl Desk {
 
     /// The model answered a message with results that showed these places.
     pub fn saw(&mut self, references: &[Reference]) {
-        references.iter().for_each(|reference| self.seen.saw(reference));
+        for reference in references {
+            self.seen.saw(reference);
+        }
     }
 
     /// Adds a sentence to the receipt.
@@ -192,7 +194,7 @@ impl Desk {
     }
 
     /// Takes a section, or replaces the one of the same title.
-    pub(super) fn write(&mut self, section: Section, notes: Vec<String>) -> Result<Answer, ToolFault> {
+    pub(super) fn write(&mut self, section: Section, notes: &[String]) -> Result<Answer, ToolFault> {
         let title = super::alike::normal(&section.title);
         let known = self.sections.iter().position(|known| super::alike::normal(&known.title) == title);
         let status = match known {

@@ -150,7 +150,7 @@ fn a_review_with_an_exact_a_moved_an_invented_and_a_far_finding() {
     call(&mut desk, "write_section", json!({ "title": "Tests", "body": "There are none." }));
     let refused = call(&mut desk, "finish_review", json!({ "summary": "Two defects." }));
     assert_eq!(refused["reports"].as_array().map(Vec::len), Some(2), "{refused}");
-    assert_eq!(call(&mut desk, "finish_review", json!({ "summary": "Two defects." }))["review"], "complete");
+    assert_eq!(call(&mut desk, "finish_review", json!({ "summary": "Two defects." }))["seen"], "all of the change");
 
     let review = finish(desk);
     assert_eq!((review.outcome, review.summary.as_str()), (Outcome::Complete, "Two defects."));
@@ -183,7 +183,7 @@ fn removed_lines_and_files_that_did_not_change_can_prove_a_defect() {
         &mut desk,
         "The program dies without settings",
         "    let text = fs::read_to_string(path).unwrap();",
-        json!({ "related": [{ "path": "src/main.rs", "quote": "load(\"settings\")", "note": "called here" },
+        json!({ "related": [{ "path": "src/main.rs", "quote": "    println!(\"{}\", load(\"settings\"));", "note": "called here" },
             { "file_path": "src/gone.rs", "quote": "nothing" }] }),
     );
     assert_eq!(turned["id"], "F2", "{turned}");
@@ -234,7 +234,7 @@ fn a_secret_reaches_no_reader() {
         &mut desk,
         &format!("The key {secret} is in the code"),
         &format!("KEY = \"{secret}\""),
-        json!({ "file_path": "a.py", "body": format!("Take {secret} out."), "suggestion": format!("KEY = \"{secret}x\"") }),
+        json!({ "file_path": "a.py", "body": format!("Take {secret} out."), "suggestion": format!("KEY = os.environ[\"{secret}\"]") }),
     )];
     answers.push(report(
         &mut desk,
@@ -323,7 +323,7 @@ fn reading_the_diff_as_told_sees_the_whole_change() {
     let mut desk = world.desk();
     desk.shown(&path("b.rs"), 1);
     assert!(read_what_is_missing(&world, &mut desk) > 10);
-    assert_eq!(call(&mut desk, "finish_review", json!({ "summary": "Done." }))["review"], "complete");
+    assert_eq!(call(&mut desk, "finish_review", json!({ "summary": "Done." }))["seen"], "all of the change");
     let review = finish(desk);
     assert_eq!((review.outcome, review.reasons.len()), (Outcome::Complete, 0), "{:?}", review.reasons);
     let state = |name: &str| {
@@ -349,6 +349,6 @@ fn reading_files_sees_a_change_where_both_sides_were_read() {
     let told = call(&mut desk, "finish_review", json!({ "summary": "Done." }));
     assert!(told["reason"].as_str().expect("a reason").contains("1 changed hunks of 1 files"), "{told}");
     read(&mut desk, "old", 4, 5);
-    assert_eq!(call(&mut desk, "finish_review", json!({ "summary": "Done." }))["review"], "complete");
+    assert_eq!(call(&mut desk, "finish_review", json!({ "summary": "Done." }))["seen"], "all of the change");
     assert_eq!(finish(desk).outcome, Outcome::Complete);
 }

@@ -78,8 +78,8 @@ impl Desk {
         };
         self.gate.finished = true;
         let missed = self.seen.unseen().next().is_some();
-        let outcome = if missed { "incomplete: not all of the change was seen" } else { "complete" };
-        Ok(Fields::status("accepted").with("review", outcome).notes(notes).with_effect(Effect::Finished))
+        let seen = if missed { "not all of the change: the review is marked incomplete" } else { "all of the change" };
+        Ok(Fields::status("accepted").with("seen", seen).notes(&notes).with_effect(Effect::Finished))
     }
 
     /// Everything that a model should look at before it ends; `None` when there is nothing.

@@ -67,7 +67,7 @@ impl Desk {
                     }
                 }
                 self.withdrawn += 1;
-                Ok(Fields::status("withdrawn").with("id", id).notes(notes).answer())
+                Ok(Fields::status("withdrawn").with("id", id).notes(&notes).answer())
             }
             (Some('W'), Some(number)) => {
                 let at =
@@ -178,7 +178,7 @@ fn merge(known: &mut Finding, new: Finding) {
 pub(super) fn told(stood: &Stood, merged: bool, proven: Option<String>, notes: Vec<String>) -> Answer {
     let finding = &stood.finding;
     let mut fields = Fields::status(if merged { "merged" } else { "accepted" }).with("id", stood.id());
-    let Some(anchor) = main_anchor(finding) else { return fields.notes(notes).answer() };
+    let Some(anchor) = main_anchor(finding) else { return fields.notes(&notes).answer() };
     fields = fields.with("severity", finding.severity.word()).with("file_path", anchor.path.spelled());
     if anchor.side == Side::Old {
         fields = fields.with("side", "old");
@@ -204,7 +204,7 @@ pub(super) fn told(stood: &Stood, merged: bool, proven: Option<String>, notes: V
         path: anchor.path.clone(),
         line: anchor.lines.map(LineRange::start),
     };
-    let fields = fields.with_some("suggestion", proven).notes(said);
+    let fields = fields.with_some("suggestion", proven).notes(&said);
     if merged { fields.answer() } else { fields.with_effect(effect) }
 }
 

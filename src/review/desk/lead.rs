@@ -189,7 +189,7 @@ impl Desk {
         }
         leading.state = State::Refuted(reason.to_owned());
         let effect = Effect::Withheld { title: leading.lead.title.clone(), reason: refuted(reason) };
-        Ok(Fields::status("accepted").with("id", wanted).notes(notes.to_vec()).with_effect(effect))
+        Ok(Fields::status("accepted").with("id", wanted).notes(notes).with_effect(effect))
     }
 
     /// The leads that the model was given and has not answered.

@@ -14,6 +14,9 @@ use serde_json::json;
 const OLD: &str = "fn load() {\n    open();\n    check();\n    read();\n}\n\nfn other() {\n    read();\n}\n";
 const NEW: &str = "fn load() {\n    open();\n    read();\n}\n\nfn other() {\n    read();\n    write_all(buffer);\n    flush(buffer);\n}\n";
 
+mod closing;
+mod leads;
+
 fn path(path: &str) -> RepoPath {
     RepoPath::parse(path).unwrap()
 }
@@ -265,146 +268,6 @@ fn malformed_reports_are_told_and_counted() {
 }
 
 #[test]
-fn leads_are_confirmed_refuted_or_delivered_as_they_are() {
-    let mut desk = desk();
-    let claims = [
-        lead("Written without a look", "    write_all(buffer);"),
-        lead("Flushed without a look", "    flush(buffer);"),
-        lead("Reads unchecked", "    open();"),
-        lead("Not there", "    gone();"),
-    ];
-    desk.add_leads(&claims, &Cancel::never());
-    assert_eq!(desk.leads().map(|lead| lead.id.as_str()).collect::<Vec<_>>(), ["L1", "L2", "L3"]);
-    let mut wrong = finding("Something else", "    flush(buffer);");
-    wrong["lead"] = "L1".into();
-    wrong["category"] = "testing".into();
-    let told = call(&mut desk, "report_finding", wrong);
-    assert!(told["note"].as_str().unwrap().contains("L1 is not confirmed"), "{told}");
-    let mut right = finding("Nobody looks at the result", "    write_all(buffer);");
-    right["lead"] = "l1".into();
-    assert!(call(&mut desk, "report_finding", right)["note"].as_str().unwrap().contains("L1 is confirmed"));
-    let told = call(&mut desk, "refute_lead", json!({ "id": "L1", "reason": "fine" }));
-    assert!(told["error"]["message"].as_str().unwrap().contains("confirmed by F2"), "{told}");
-    let (told, given) = answer(&mut desk, "refute_lead", json!({ "id": 2, "reason": "flush cannot fail here" }), 0);
-    assert_eq!(told["status"], "accepted");
-    assert!(matches!(given.effect, Effect::Withheld { .. }));
-    let review = finish(desk, &Ending::Done);
-    assert_eq!(review.coverage.leads, Leads { given: 3, confirmed: 1, refuted: 1, unanswered: 1 });
-    assert_eq!(
-        withheld(&review),
-        [
-            ("Not there", "the quote stands nowhere in src/a.rs (after the change)"),
-            ("Flushed without a look", "refuted by the model: flush cannot fail here")
-        ]
-    );
-    let titles: Vec<_> = review.findings.iter().map(|finding| (finding.title.as_str(), finding.origin.kind)).collect();
-    assert!(titles.contains(&("Reads unchecked", OriginKind::Rule)), "{titles:?}");
-    assert_eq!(titles.len(), 3, "the confirmed lead is told once: {titles:?}");
-    let confirmed = review.findings.iter().find(|finding| finding.title == "Nobody looks at the result").unwrap();
-    assert!(
-        confirmed.body.ends_with("The rule `rust/rule` says the same: Written without a look."),
-        "{}",
-        confirmed.body
-    );
-}
-
-#[test]
-fn a_finding_on_the_lines_of_a_lead_confirms_it_until_it_is_taken_back() {
-    let mut desk = desk();
-    desk.add_leads(&[lead("Written without a look", "    write_all(buffer);")], &Cancel::never());
-    assert_eq!(report(&mut desk, "Nobody looks", "    write_all(buffer);")["note"], "It confirms L1.");
-    assert_eq!(desk.open_leads().count(), 0);
-    call(&mut desk, "withdraw_finding", json!({ "id": "F1", "reason": "no" }));
-    assert_eq!(desk.open_leads().count(), 1);
-    assert_eq!(finish(desk, &Ending::Done).findings[0].origin.kind, OriginKind::Rule);
-}
-
-#[test]
-fn leads_that_were_not_given_are_not_counted_but_delivered() {
-    let mut desk = desk();
-    desk.add_leads(&[lead("One", "    write_all(buffer);"), lead("Two", "    flush(buffer);")], &Cancel::never());
-    desk.give_leads(1);
-    let review = finish(desk, &Ending::Done);
-    assert_eq!(review.coverage.leads, Leads { given: 1, unanswered: 1, ..Leads::default() });
-    assert_eq!(review.findings.len(), 2);
-}
-
-#[test]
-fn the_end_is_refused_once_while_something_is_open() {
-    let mut desk = desk();
-    desk.add_leads(&[lead("One", "    write_all(buffer);")], &Cancel::never());
-    report(&mut desk, "Invented", "    no_such_call_anywhere();");
-    desk.shown(&path("src/a.rs"), 1);
-    let farewell = json!({ "summary": "All is well." });
-    let told = call(&mut desk, "finish_review", farewell.clone());
-    assert_eq!(told["status"], "not_accepted");
-    assert_eq!(
-        told["unseen"],
-        json!([{ "hunks": "1", "of": 2, "tool": "read_diff", "input": { "file_path": "src/a.rs", "start": 1 } }])
-    );
-    assert_eq!(told["leads"], json!(["L1"]));
-    assert!(told["reports"][0].as_str().unwrap().starts_with("W1 (Invented): "), "{told}");
-    assert!(!desk.is_finished());
-    let (told, given) = answer(&mut desk, "finish_review", farewell, 0);
-    assert_eq!((&told["status"], &given.effect), (&json!("accepted"), &Effect::Finished));
-    assert!(desk.is_finished());
-    let review = finish(desk, &Ending::Done);
-    assert_eq!((review.outcome, review.summary.as_str()), (Outcome::Incomplete, "All is well."));
-    assert_eq!(review.reasons, ["src/a.rs: hunk 2 of 2 was not seen whole"]);
-}
-
-#[test]
-fn the_end_waits_for_results_that_were_not_seen_but_not_for_ever() {
-    let mut desk = desk();
-    see_all(&mut desk);
-    let farewell = json!({ "summary": "All is well.", "no_findings_reason": "Both hunks were read." });
-    for _ in 0..3 {
-        assert_eq!(answer(&mut desk, "finish_review", farewell.clone(), 2).0["status"], "not_accepted");
-    }
-    assert_eq!(answer(&mut desk, "finish_review", farewell, 2).0["review"], "complete");
-    let review = finish(desk, &Ending::Done);
-    assert_eq!((review.outcome, review.summary.as_str()), (Outcome::Complete, "All is well.\n\nBoth hunks were read."));
-}
-
-#[test]
-fn the_last_turn_ends_at_once() {
-    let mut desk = desk();
-    desk.last_turn();
-    assert_eq!(call(&mut desk, "finish_review", json!({ "summary": "Out of turns." }))["status"], "accepted");
-    assert_eq!(finish(desk, &Ending::Done).outcome, Outcome::Failed, "nothing was ever seen");
-}
-
-#[test]
-fn a_summary_that_is_empty_or_leaks_is_asked_for_once() {
-    for summary in [json!({}), json!({ "summary": "<invoke name=\"finish_review\">" })] {
-        let mut desk = desk();
-        see_all(&mut desk);
-        assert!(call(&mut desk, "finish_review", summary.clone())["reason"].as_str().unwrap().contains("`summary`"));
-        assert_eq!(call(&mut desk, "finish_review", summary)["status"], "accepted");
-        let review = finish(desk, &Ending::Done);
-        assert_eq!(review.summary, "Nothing to report in 1 changed file.");
-    }
-}
-
-#[test]
-fn sections_are_replaced_by_title_and_limited() {
-    let mut desk = desk();
-    let write = |desk: &mut Desk, title: &str| {
-        call(desk, "write_section", json!({ "title": title, "body": format!("{title}.") }))
-    };
-    assert_eq!(write(&mut desk, "Walk through")["status"], "accepted");
-    assert_eq!(write(&mut desk, "walk-through")["status"], "replaced");
-    for at in 1..20 {
-        assert_eq!(write(&mut desk, &format!("Part {at}"))["status"], "accepted");
-    }
-    assert!(write(&mut desk, "One more")["error"]["message"].as_str().unwrap().contains("20 sections"));
-    let leak = call(&mut desk, "write_section", json!({ "title": "x", "body": "<|python_tag|>" }));
-    assert!(leak["error"]["message"].as_str().unwrap().contains("python_tag"), "{leak}");
-    let review = finish(desk, &Ending::Done);
-    assert_eq!((review.sections.len(), review.sections[0].body.as_str()), (20, "walk-through."));
-}
-
-#[test]
 fn a_guideline_is_kept_where_it_is_there() {
     let mut desk = desk();
     for (named, kept) in [("RULES.md:2", Some(2)), ("RULES.md", Some(1)), ("RULES.md:9", None), ("../x:1", None)] {
@@ -431,17 +294,6 @@ fn beyond_the_most_findings_no_more_are_taken() {
     }
     assert_eq!(desk.standing(), 200);
     assert_eq!(withheld(&finish(desk, &Ending::Done)), [("10 further reports", "there were 200 findings already")]);
-}
-
-#[test]
-fn a_model_that_never_answered_leaves_a_failed_review_with_the_rules_findings() {
-    let mut desk = desk();
-    desk.add_leads(&[lead("One", "    write_all(buffer);")], &Cancel::never());
-    let ending = Ending::Short { ended: Ended::ProviderFault, why: "the provider failed: 503".to_owned() };
-    let review = finish(desk, &ending);
-    assert_eq!((review.outcome, review.findings.len()), (Outcome::Failed, 1));
-    assert_eq!(review.reasons[0], "the provider failed: 503");
-    assert_eq!(review.coverage.files[0].reason.as_deref(), Some("never shown to the model"));
 }
 
 #[test]

@@ -179,7 +179,11 @@ fn other(place: Related, notes: &mut Vec<String>) -> Option<ClaimedPlace> {
         }
     };
     let lines = lines(place.start_line, None, notes);
-    let note = place.note.and_then(|text| Written { field: "note", text: &text }.title(notes).ok());
+    let note = place.note.map(|text| Written { field: "note", text: &text }.sentence(notes)).transpose();
+    let note = note.unwrap_or_else(|fault| {
+        notes.push(format!("The note of a related place was dropped: {}.", fault.message));
+        None
+    });
     Some(ClaimedPlace { path, side: Side::New, quote: Some(mask(&place.quote).text), lines, note })
 }
 

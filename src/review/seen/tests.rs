@@ -105,8 +105,8 @@ fn what_was_never_shown_is_skipped_and_parts_are_named() {
     seen.saw(&diff("a", 3, 0, None));
     seen.saw(&diff("a", 4, 0, None));
     assert_eq!(told(&seen)[0].1, "hunks 3, 6–7 of 7 were not seen whole");
-    let runs: Vec<_> = seen.unseen().map(|unseen| unseen.hunks).collect();
-    assert_eq!(runs, [vec![2..3, 5..7], vec![0..1]]);
+    let runs: Vec<String> = seen.unseen().map(|unseen| format!("{:?}", unseen.hunks)).collect();
+    assert_eq!(runs, ["[2..3, 5..7]", "[0..1]"]);
     for hunk in [2, 5, 6] {
         seen.saw(&diff("a", hunk, 0, None));
     }
