@@ -152,7 +152,8 @@ impl Desk {
         self.seen.shown(path, hunks);
     }
 
-    /// The model answered a message with results that showed these places.
+    /// The model answered a message with results that showed these places. To be called before the calls of that answer are carried out: a
+    /// `finish_review` among them asks what was seen.
     pub fn saw(&mut self, references: &[Reference]) {
         for reference in references {
             self.seen.saw(reference);

@@ -347,7 +347,7 @@ fn reading_files_sees_a_change_where_both_sides_were_read() {
     };
     read(&mut desk, "new", 1, 11);
     let told = call(&mut desk, "finish_review", json!({ "summary": "Done." }));
-    assert!(told["reason"].as_str().expect("a reason").contains("1 changed hunks of 1 files"), "{told}");
+    assert!(told["reason"].as_str().expect("a reason").contains("1 hunk of 1 file"), "{told}");
     read(&mut desk, "old", 4, 5);
     assert_eq!(call(&mut desk, "finish_review", json!({ "summary": "Done." }))["seen"], "all of the change");
     assert_eq!(finish(desk).outcome, Outcome::Complete);

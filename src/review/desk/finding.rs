@@ -1,7 +1,7 @@
 //! Findings that stand: duplicates, what the model hears of them, and taking them back. Main type: [`Stood`].
 
 use super::answer::{Answer, Effect, Fields};
-use super::{Desk, Leading};
+use super::{Desk, Lead};
 use crate::domain::finding::{Anchor, AnchorMatch, Finding, GuidelineRef};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
@@ -97,12 +97,11 @@ impl Desk {
         for Stood { number, mut finding } in std::mem::take(&mut self.findings) {
             by.clone_into(&mut finding.origin.name);
             let rules = self.leads.iter().filter(|leading| leading.confirmed_by() == Some(number));
-            for Leading { lead, .. } in rules {
-                finding.body.push_str(&format!(
-                    "\n\nThe rule `{}` says the same: {}.",
-                    lead.rule,
-                    lead.title.trim_end_matches('.')
-                ));
+            for leading in rules {
+                let Lead { rule, title, .. } = &leading.lead;
+                finding.body.push_str(&format!("\n\nThe rule `{rule}` found here: {}.", title.trim_end_matches('.')));
+                finding.severity =
+                    leading.least_severity().map_or(finding.severity, |least| least.min(finding.severity));
             }
             self.draft.add(finding);
         }

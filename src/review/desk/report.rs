@@ -78,8 +78,10 @@ impl Desk {
         let corrected = self.corrected_by(&claim);
         let mut finding = proven(&claim, anchored);
         finding.guideline = guideline.and_then(|named| self.guideline(&named, &mut notes));
-        let places = finding.anchors.clone();
+        let (places, tried) = (finding.anchors.clone(), finding.suggestion.clone());
         let filed = self.file(finding);
+        let kept = tried.is_none() || self.findings[filed.at].finding.suggestion == tried;
+        let suggestion = if kept { suggestion } else { Some("dropped: the finding has one already".to_owned()) };
         let number = self.findings[filed.at].number;
         self.confirm(number, lead.as_deref(), (&places, &claim), &mut notes);
         if !corrected.is_empty() {

@@ -237,6 +237,12 @@ fn a_repeated_finding_is_merged_and_another_defect_of_the_line_is_not() {
     again["body"] = "A longer account of what goes wrong.".into();
     let told = call(&mut desk, "report_finding", again);
     assert_eq!((&told["status"], &told["id"], &told["severity"]), (&json!("merged"), &json!("F1"), &json!("critical")));
+    let mut patched = finding("Result of write_all is dropped", "    write_all(buffer);");
+    patched["suggestion"] = "    write_all(buffer)?;".into();
+    assert_eq!(call(&mut desk, "report_finding", patched.clone())["suggestion"], "proven: it replaces lines 8-8");
+    patched["suggestion"] = "    let _ = write_all(buffer);".into();
+    let told = call(&mut desk, "report_finding", patched);
+    assert_eq!(told["suggestion"], "dropped: the finding has one already");
     let mut other = finding("Buffer is written to twice", "    write_all(buffer);");
     other["category"] = "performance".into();
     assert_eq!(call(&mut desk, "report_finding", other)["id"], "F2");

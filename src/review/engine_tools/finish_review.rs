@@ -47,9 +47,6 @@ fn call(desk: &mut Desk, input: Value, around: &Surroundings<'_>) -> Result<Answ
     };
     let summary = read("summary", input.summary);
     let no_findings_reason = read("no_findings_reason", input.no_findings_reason);
-    if summary.is_none() && faults.is_empty() {
-        faults.push("`summary` is empty: say in a few sentences what the change does and what you found".to_owned());
-    }
     let farewell = Farewell { summary, no_findings_reason, notes, faults };
     Ok(desk.close(farewell, around.pending_reads, around.cancel)?)
 }

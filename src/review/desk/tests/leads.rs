@@ -41,11 +41,7 @@ fn leads_are_confirmed_refuted_or_delivered_as_they_are() {
     assert!(titles.contains(&("Reads unchecked", OriginKind::Rule)), "{titles:?}");
     assert_eq!(titles.len(), 3, "the confirmed lead is told once: {titles:?}");
     let confirmed = review.findings.iter().find(|finding| finding.title == "Nobody looks at the result").unwrap();
-    assert!(
-        confirmed.body.ends_with("The rule `rust/rule` says the same: Written without a look."),
-        "{}",
-        confirmed.body
-    );
+    assert!(confirmed.body.ends_with("The rule `rust/rule` found here: Written without a look."), "{}", confirmed.body);
 }
 
 #[test]
@@ -57,6 +53,19 @@ fn a_finding_on_the_lines_of_a_lead_confirms_it_until_it_is_taken_back() {
     call(&mut desk, "withdraw_finding", json!({ "id": "F1", "reason": "no" }));
     assert_eq!(desk.open_leads().count(), 1);
     assert_eq!(finish(desk, &Ending::Done).findings[0].origin.kind, OriginKind::Rule);
+}
+
+#[test]
+fn a_nit_on_the_lines_of_a_lead_does_not_hide_it() {
+    for (named, severity) in [(Value::Null, Severity::Medium), ("L1".into(), Severity::Nit)] {
+        let mut desk = desk();
+        desk.add_leads(&[lead("Written without a look", "    write_all(buffer);")], &Cancel::never());
+        let mut nit = finding("A name could be better", "    write_all(buffer);");
+        nit["severity"] = "nit".into();
+        nit["lead"] = named;
+        call(&mut desk, "report_finding", nit);
+        assert_eq!(finish(desk, &Ending::Done).findings[0].severity, severity);
+    }
 }
 
 #[test]
