@@ -47,6 +47,7 @@
 //! | --- | --- | --- |
 //! | output | `present/<name>.rs` | `PRESENTERS` in `present/mod.rs` |
 //! | tool | `tools/<name>.rs` | `TOOLS` in `tools/mod.rs` |
+//! | tool that changes the review | `review/engine_tools/<name>.rs` | `ENGINE_TOOLS` in `review/engine_tools/mod.rs` |
 //! | rule | a document in `rules/packs/<language>.yml`, fixtures in `fixtures/rules/<language>/<id>/` | — |
 //! | rule pack | `rules/packs/<language>.yml` | `PACKS` in `rules/mod.rs` |
 //! | check that is blind to language | `rules/<name>.rs` | `CHECKS` in `rules/mod.rs` |

@@ -23,6 +23,7 @@ mod collection_oddities;
 mod collection_random;
 mod collection_scopes;
 mod commands;
+mod desk;
 mod documents;
 mod model_server;
 mod reading;
