@@ -11,7 +11,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use super::error::AppError;
-use crate::config::{ModelChoice, Resolved, Settings};
+use crate::config::{KEYS, ModelChoice, Resolved, Settings};
 use crate::domain::secret::Secret;
 use crate::llm::{Access, PROVIDERS, ProviderRow, Wire};
 
@@ -38,7 +38,7 @@ pub(super) enum Why {
     Named,
     /// Its key was found, and nobody said anything.
     FoundKey {
-        /// Where.
+        /// The variable, or the setting.
         variable: &'static str,
     },
 }
@@ -85,6 +85,30 @@ impl fmt::Debug for ProviderEnvironment {
     }
 }
 
+/// A provider, for the help text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownProvider {
+    /// Its word.
+    pub name: &'static str,
+    /// Its model when none is named.
+    pub default_model: Option<&'static str>,
+    /// What it is, and which variable makes it usable.
+    pub reached_by: String,
+}
+
+/// The providers that `--model` knows.
+pub fn providers() -> impl Iterator<Item = KnownProvider> {
+    PROVIDERS.iter().map(|row| {
+        let variable = |names: &[&'static str]| names.first().copied().unwrap_or_default();
+        let reached_by = if row.needs_key {
+            format!("{}, key in {}", row.title, variable(row.key_variables))
+        } else {
+            format!("{} at {}", row.title, variable(row.base_variables))
+        };
+        KnownProvider { name: row.name, default_model: row.default_model, reached_by }
+    })
+}
+
 /// The model that reviews; `None` for the built-in rules.
 ///
 /// A model that was named and cannot be used is an error, never a quiet review by the rules. Nothing is sent and no file is read.
@@ -101,11 +125,16 @@ fn choose_from(
     match &settings.model {
         ModelChoice::Rules => Ok(None),
         ModelChoice::Auto => {
-            let found = rows
-                .iter()
-                .filter(|row| row.needs_key)
-                .find_map(|row| Some((row, row.default_model?, environment.first(row.key_variables)?.0)));
-            let Some((row, model, variable)) = found else { return Ok(None) };
+            let rows = rows.iter().filter(|row| row.needs_key);
+            // A key that somebody put into our own settings is meant for us; one in a usual variable may be there for anything.
+            let set = rows.clone().find_map(|row| {
+                settings.provider(row.name).api_key?;
+                Some((row, row.default_model?, key_setting(row)?))
+            });
+            let found = || {
+                rows.clone().find_map(|row| Some((row, row.default_model?, environment.first(row.key_variables)?.0)))
+            };
+            let Some((row, model, variable)) = set.or_else(found) else { return Ok(None) };
             chosen(row, model, Why::FoundKey { variable }, settings, environment).map(Some)
         }
         ModelChoice::Named { provider, model } => {
@@ -122,6 +151,12 @@ fn choose_from(
             chosen(row, model, Why::Named, settings, environment).map(Some)
         }
     }
+}
+
+/// The name of the setting that holds a provider's key.
+fn key_setting(row: &ProviderRow) -> Option<&'static str> {
+    let is_it = |name: &&str| name.split_once('.') == Some((row.name, "api_key"));
+    KEYS.iter().map(|key| key.name).find(is_it)
 }
 
 fn unknown(rows: &[ProviderRow], provider: &str, origin: String) -> AppError {
@@ -172,8 +207,10 @@ fn chosen(
     notices.extend(in_clear(row, &access));
     if let Why::FoundKey { variable } = why {
         // First, because it is what somebody must read who did not ask for a model.
+        let place = access.base_url.as_deref().map_or_else(String::new, |address| format!(" at {}", host(address)));
         let line = format!(
-            "{}/{model} reviews this change and receives its code ({variable} is set); --no-model reviews with the built-in rules",
+            "{}/{model}{place} reviews this change and receives its code ({variable} is set); --no-model reviews with the built-in \
+             rules",
             row.name
         );
         notices.insert(0, line);
@@ -184,20 +221,26 @@ fn chosen(
 /// Says that an address is reached without encryption, unless it is on this machine.
 fn in_clear(row: &ProviderRow, access: &Access) -> Option<String> {
     let address = access.base_url.as_deref().unwrap_or(row.base_url);
-    let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
+    let scheme = address.split_once("://").map_or("", |(scheme, _)| scheme);
     // Without a scheme Ollama's variable means http; the others' addresses have one.
     let is_clear = scheme.eq_ignore_ascii_case("http") || (scheme.is_empty() && row.wire == Wire::Ollama);
-    let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    let host = match host.strip_prefix('[') {
-        Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
+    let host = host(address);
     if !is_clear || is_this_machine(host) {
         return None;
     }
     let what = if access.key.is_some() { "the key and the code go" } else { "the code goes" };
     Some(format!("{what} to {host} without encryption (http://)"))
+}
+
+/// The host of an address, without credentials and port.
+fn host(address: &str) -> &str {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    match host.strip_prefix('[') {
+        Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    }
 }
 
 /// Also where the host is left out (`:11434`) or stands for every address of this machine: a client connects to itself then.

@@ -29,13 +29,18 @@ pub struct Events {
 
 struct State {
     /// The queue and the thread; `None` after the end.
-    running: Option<(SyncSender<Vec<u8>>, JoinHandle<io::Result<()>>)>,
+    running: Option<Writer>,
     /// How many events there were, dropped ones included.
     seq: u64,
     /// How many were dropped since the last line.
     dropped: u64,
     /// When it was last told how far something has come.
     told: Option<Instant>,
+}
+
+struct Writer {
+    lines: SyncSender<Vec<u8>>,
+    thread: JoinHandle<io::Result<()>>,
 }
 
 /// How a run ended.
@@ -82,9 +87,9 @@ impl Events {
     }
 
     fn with_queue(out: impl Write + Send + 'static, length: usize) -> io::Result<Self> {
-        let (sender, receiver) = sync_channel(length);
+        let (lines, receiver) = sync_channel(length);
         let thread = thread::Builder::new().name("events".to_owned()).spawn(move || write(&receiver, out))?;
-        let running = Some((sender, thread));
+        let running = Some(Writer { lines, thread });
         Ok(Self { state: Mutex::new(State { running, seq: 0, dropped: 0, told: None }) })
     }
 
@@ -96,10 +101,10 @@ impl Events {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             (state.running.take(), state.seq + 1, state.dropped)
         };
-        let Some((sender, thread)) = running else { return Ok(()) };
+        let Some(Writer { lines, thread }) = running else { return Ok(()) };
         // The thread is gone only where writing failed, and then it says so itself.
-        let _ = sender.send(last(end, exit_code, seq, dropped));
-        drop(sender);
+        let _ = lines.send(last(end, exit_code, seq, dropped));
+        drop(lines);
         thread.join().unwrap_or_else(|_| Err(io::Error::other("writing the events failed unexpectedly")))
     }
 }
@@ -107,7 +112,7 @@ impl Events {
 impl EventSink for Events {
     fn emit(&self, event: Event) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { running: Some((sender, _)), seq, dropped, told } = &mut *state else { return };
+        let State { running: Some(writer), seq, dropped, told } = &mut *state else { return };
         if is_measure(&event) {
             if told.is_some_and(|told| told.elapsed() < PACE) {
                 return;
@@ -116,7 +121,7 @@ impl EventSink for Events {
         }
         *seq += 1;
         let line = Line { event: &plain(event), seq: *seq, at: clock::now(), dropped: *dropped };
-        match sender.try_send(ended(serde_json::to_string(&line).unwrap_or_default())) {
+        match writer.lines.try_send(ended(serde_json::to_string(&line).unwrap_or_default())) {
             Ok(()) => *dropped = 0,
             Err(_) => *dropped += 1,
         }

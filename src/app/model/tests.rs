@@ -62,7 +62,7 @@ fn every_provider_can_be_set() {
             assert!(KEYS.iter().any(|key| key.name == name && key.provider() == Some(row.name)), "{name}");
         }
     }
-    let providers = KEYS.iter().filter_map(|key| key.provider());
+    let providers = KEYS.iter().filter_map(config::Key::provider);
     assert!(providers.clone().all(|name| PROVIDERS.iter().any(|row| row.name == name)), "and no other");
 }
 
@@ -89,6 +89,14 @@ fn a_key_that_is_found_is_used_and_said() {
           built-in rules"
         ]
     );
+    let chosen = model("", &[("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_BASE_URL", "https://ada:pw@proxy.example:8/v1")]);
+    assert!(
+        chosen.notices[0].starts_with("anthropic/usual at proxy.example reviews this change"),
+        "{:?}",
+        chosen.notices
+    );
+    let chosen = model("gemini.api_key = 'mine'", &[("ANTHROPIC_API_KEY", "k")]);
+    assert_eq!((key(&chosen), chosen.why), (Some("mine"), Why::FoundKey { variable: "gemini.api_key" }));
     let chosen = model("", &[("GOOGLE_API_KEY", "k2")]);
     assert_eq!((chosen.row.name, chosen.why), ("gemini", Why::FoundKey { variable: "GOOGLE_API_KEY" }));
 }

@@ -212,6 +212,8 @@ fn every_listener_hears_everything() {
     }
     let both = [Arc::new(Count(Mutex::new(0))), Arc::new(Count(Mutex::new(0)))];
     let all = FanOut(both.iter().map(|sink| Arc::clone(sink) as Arc<dyn EventSink>).collect());
-    one_of_each().into_iter().for_each(|event| all.emit(event));
+    for event in one_of_each() {
+        all.emit(event);
+    }
     assert!(both.iter().all(|sink| *sink.0.lock().unwrap() == 11));
 }
