@@ -179,23 +179,21 @@ fn chosen(
 ) -> Result<Chosen, AppError> {
     let set = settings.provider(row.name);
     let usual_base = environment.first(row.base_variables).map(|(_, base)| base.reveal().to_owned());
-    let usual_key = environment.first(row.key_variables);
-    if let Some((variable, key)) = usual_key
-        && set.api_key.is_none()
-        && !key.is_plain()
-    {
-        return Err(AppError::UnfitKey { variable });
-    }
+    let usual_key = environment.first(row.key_variables).filter(|_| set.api_key.is_none());
     let mut notices = Vec::new();
     // See the module: the key in the usual variable is not for a server of the user's own choosing.
-    let is_for_there = row.needs_key || set.base_url.is_none();
-    let key = set.api_key.or_else(|| usual_key.filter(|_| is_for_there).map(|(_, key)| key.clone()));
-    if let (None, Some((variable, _))) = (&key, usual_key) {
-        let name = row.name;
-        notices.push(format!(
-            "{variable} is not sent to the address in {name}.base_url; if that server needs a key, set {name}.api_key"
-        ));
-    }
+    let key = match (set.api_key, usual_key) {
+        (Some(key), _) => Some(key),
+        (None, Some((variable, _))) if !row.needs_key && set.base_url.is_some() => {
+            let name = row.name;
+            notices.push(format!(
+                "{variable} is not sent to the address in {name}.base_url; if that server needs a key, set {name}.api_key"
+            ));
+            None
+        }
+        (None, Some((variable, key))) if !key.is_plain() => return Err(AppError::UnfitKey { variable }),
+        (None, usual) => usual.map(|(_, key)| key.clone()),
+    };
     if row.needs_key && key.is_none() {
         return Err(AppError::NoKey {
             model: format!("{}/{model}", row.name),
@@ -207,7 +205,10 @@ fn chosen(
     notices.extend(in_clear(row, &access));
     if let Why::FoundKey { variable } = why {
         // First, because it is what somebody must read who did not ask for a model.
-        let place = access.base_url.as_deref().map_or_else(String::new, |address| format!(" at {}", host(address)));
+        let place = access
+            .base_url
+            .as_deref()
+            .map_or_else(String::new, |address| format!(" at {}", scheme_and_host(address).1));
         let line = format!(
             "{}/{model}{place} reviews this change and receives its code ({variable} is set); --no-model reviews with the built-in \
              rules",
@@ -221,10 +222,9 @@ fn chosen(
 /// Says that an address is reached without encryption, unless it is on this machine.
 fn in_clear(row: &ProviderRow, access: &Access) -> Option<String> {
     let address = access.base_url.as_deref().unwrap_or(row.base_url);
-    let scheme = address.split_once("://").map_or("", |(scheme, _)| scheme);
+    let (scheme, host) = scheme_and_host(address);
     // Without a scheme Ollama's variable means http; the others' addresses have one.
-    let is_clear = scheme.eq_ignore_ascii_case("http") || (scheme.is_empty() && row.wire == Wire::Ollama);
-    let host = host(address);
+    let is_clear = scheme == Some("http") || (scheme.is_none() && row.wire == Wire::Ollama);
     if !is_clear || is_this_machine(host) {
         return None;
     }
@@ -232,15 +232,21 @@ fn in_clear(row: &ProviderRow, access: &Access) -> Option<String> {
     Some(format!("{what} to {host} without encryption (http://)"))
 }
 
-/// The host of an address, without credentials and port.
-fn host(address: &str) -> &str {
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+/// The scheme, where it is one of the web's, and the host without credentials and port; read as leniently as clients read an address.
+fn scheme_and_host(address: &str) -> (Option<&'static str>, &str) {
+    let after = |scheme: &str| {
+        let (start, rest) = address.split_at_checked(scheme.len())?;
+        Some(rest.strip_prefix(':')?.trim_start_matches(['/', '\\'])).filter(|_| start.eq_ignore_ascii_case(scheme))
+    };
+    let known = ["http", "https"].into_iter().find_map(|scheme| Some((scheme, after(scheme)?)));
+    let rest = known.map_or(address, |(_, rest)| rest);
     let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
-    match host.strip_prefix('[') {
+    let host = match host.strip_prefix('[') {
         Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
-    }
+    };
+    (known.map(|(scheme, _)| scheme), host)
 }
 
 /// Also where the host is left out (`:11434`) or stands for every address of this machine: a client connects to itself then.

@@ -148,6 +148,8 @@ fn a_usual_key_is_not_sent_to_a_server_of_the_users_own() {
             "OPENAI_API_KEY is not sent to the address in openai-chat.base_url; if that server needs a key, set openai-chat.api_key"
         ]
     );
+    let chosen = model(own, &[("OPENAI_API_KEY", "bad\nkey")]);
+    assert_eq!(key(&chosen), None, "a key that is not sent is not looked at");
     let chosen = model(&format!("{own}openai-chat.api_key = 'mine'\n"), &[("OPENAI_API_KEY", "k")]);
     assert_eq!((key(&chosen), chosen.notices.len()), (Some("mine"), 0));
     for variables in
@@ -191,6 +193,7 @@ fn what_goes_over_the_wire_in_clear_is_said() {
         by_variable("http://ada:pw@10.0.0.7"),
         ["the key and the code go to 10.0.0.7 without encryption (http://)"]
     );
+    assert_eq!(by_variable("http:/\\10.0.0.7/").len(), 1, "as a browser reads it");
     for here in [":11434", "127.0.0.1", "localhost:1", "https://gpu.example"] {
         assert_eq!(by_variable(here), [""; 0], "{here}");
     }
