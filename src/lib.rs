@@ -6,7 +6,7 @@
 //! cli ─▶ app ─▶ git ─────────────▶ review ─────────────▶ present ─▶ terminal · file
 //!         │      ChangeSet         ▲  ▲  │   Review
 //!         ├─▶ workspace (the reviewed tree) ┘  │  └─ rules ─▶ claims ─▶ evidence ─▶ findings
-//!         └─▶ store (kept runs)                └─ events ─▶ progress
+//!         └─▶ store (kept runs)                └─ events ─▶ progress · NDJSON
 //! ```
 //!
 //! [`app::review`] is this picture in code: collect → open the trees → run the engine → keep → deliver.
@@ -53,6 +53,8 @@
 //! | check that is blind to language | `rules/<name>.rs` | `CHECKS` in `rules/mod.rs` |
 //! | setting | a row in `config`, its default in `config/defaults.toml` | — |
 //! | prompt | `prompts/<name>.md` | `TEMPLATES` in `prompt/mod.rs`, a method of `Prompts`, a row in `docs/prompts.md` |
+//! | provider of models | a row in `llm/table.rs` | its three settings in `KEYS` in `config/keys.rs` |
+//! | event | a variant in `domain/event.rs` | its row in `docs/events.md` |
 //! | subcommand | `cli/<name>.rs` | a variant and an arm in `cli/mod.rs` |
 //!
 //! # Promises kept here
