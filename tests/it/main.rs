@@ -24,6 +24,7 @@ mod collection_random;
 mod collection_scopes;
 mod commands;
 mod documents;
+mod opening;
 mod model_server;
 mod reading;
 mod tool_command;
