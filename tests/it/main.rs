@@ -26,6 +26,7 @@ mod commands;
 mod desk;
 mod documents;
 mod model_server;
+mod opening;
 mod reading;
 mod tool_command;
 mod tools;
