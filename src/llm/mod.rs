@@ -19,6 +19,9 @@ mod turn;
 mod usage;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 pub use connect::{Access, ConnectError, connect};
 pub use fault::TurnFault;
 pub use provider::{Capabilities, Provider, Waited, Watch};
