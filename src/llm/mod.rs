@@ -11,6 +11,7 @@ mod connect;
 mod draft;
 mod fault;
 mod frames;
+mod markup;
 mod optional;
 mod provider;
 mod table;
@@ -24,6 +25,7 @@ mod tests;
 
 pub use connect::{Access, ConnectError, connect};
 pub use fault::TurnFault;
+pub use markup::leaked;
 pub use provider::{Capabilities, Provider, Waited, Watch};
 pub use table::{ModelRow, PROVIDERS, ProviderRow, Wire};
 pub use turn::{

@@ -8,6 +8,7 @@ pub mod charset;
 pub mod clock;
 pub mod files;
 pub mod http;
+pub mod inside;
 mod objects;
 pub mod repo;
 pub mod tree;
