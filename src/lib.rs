@@ -51,6 +51,7 @@
 //! | rule pack | `rules/packs/<language>.yml` | `PACKS` in `rules/mod.rs` |
 //! | check that is blind to language | `rules/<name>.rs` | `CHECKS` in `rules/mod.rs` |
 //! | setting | a row in `config`, its default in `config/defaults.toml` | — |
+//! | prompt | `prompts/<name>.md` | `TEMPLATES` in `prompt/mod.rs`, a method of `Prompts`, a row in `docs/prompts.md` |
 //! | subcommand | `cli/<name>.rs` | a variant and an arm in `cli/mod.rs` |
 //!
 //! # Promises kept here

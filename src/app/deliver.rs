@@ -38,7 +38,7 @@ pub struct Delivered {
 }
 
 impl Delivered {
-    /// The process's exit code. Where several hold: 130, 1, 3, 5 in that order (2 and 4 never get here).
+    /// The process's exit code. Where several hold: 130, 4, 1, 3, 5 in that order (2 never gets here).
     pub fn exit_code(&self) -> u8 {
         exit_code(&self.review, self.settings.fail_on, self.interrupted, !self.failures.is_empty())
     }
@@ -48,6 +48,7 @@ fn exit_code(review: &Review, fail_on: Option<Severity>, interrupted: bool, unpu
     let at_or_above = fail_on.is_some_and(|floor| review.worst().is_some_and(|worst| worst <= floor));
     match review.outcome {
         _ if interrupted => 130,
+        Outcome::Failed if review.ended.is_providers() => 4,
         _ if at_or_above => 1,
         Outcome::Incomplete | Outcome::Failed => 3,
         Outcome::Complete if unpublished => 5,
@@ -88,4 +89,41 @@ pub(super) fn deliver(
     }
     let interrupted = cancel.check() == Err(Stopped::Interrupted);
     Delivered { review, settings, root, failures, not_kept, interrupted }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::review::Ended;
+    use crate::present::json;
+
+    /// A review with a finding of high severity.
+    fn review(outcome: Outcome, ended: Ended) -> Review {
+        let mut review = json::parse(include_bytes!("../../fixtures/documents/typical.json")).unwrap();
+        (review.outcome, review.ended) = (outcome, ended);
+        assert!(review.worst().is_some_and(|worst| worst <= Severity::High));
+        review
+    }
+
+    #[test]
+    fn of_several_codes_the_first_in_the_order_counts() {
+        use Ended::{Deadline, Finished, ProviderFault, Refused};
+        use Outcome::{Complete, Failed, Incomplete};
+        let gate = Some(Severity::Nit);
+        for (outcome, ended, gate, interrupted, unpublished, code) in [
+            (Complete, Finished, None, false, false, 0),
+            (Complete, Finished, None, false, true, 5),
+            (Complete, Finished, gate, false, true, 1),
+            (Incomplete, Deadline, None, false, true, 3),
+            (Incomplete, ProviderFault, None, false, false, 3),
+            (Incomplete, ProviderFault, gate, false, false, 1),
+            (Failed, Deadline, None, false, false, 3),
+            (Failed, ProviderFault, None, false, true, 4),
+            (Failed, Refused, gate, false, true, 4),
+            (Failed, ProviderFault, gate, true, true, 130),
+        ] {
+            let review = review(outcome, ended);
+            assert_eq!(exit_code(&review, gate, interrupted, unpublished), code, "{outcome:?} {ended:?} {gate:?}");
+        }
+    }
 }

@@ -1,7 +1,11 @@
 //! Everything that can end a command, with its exit code. Main type: [`AppError`].
 
+use super::instructions::InstructionsError;
 use crate::config::ConfigError;
 use crate::git::GitError;
+use crate::llm::ConnectError;
+use crate::prompt::PromptError;
+use crate::review::EngineError;
 use crate::rules::RuleError;
 use crate::store::StoreError;
 use crate::sys::cancel::Stopped;
@@ -54,11 +58,66 @@ pub enum AppError {
         /// What there is.
         known: String,
     },
-    /// A model was named.
+    /// A model's provider is none of ours.
     #[error(
-        "no model can be used yet: {0:?} was named; use --no-model (or `model = \"none\"`) to review with the built-in rules"
+        "{origin}: there is no provider {provider:?}{}; it is one of {known}, as in anthropic/NAME (--no-model reviews with the \
+         built-in rules)",
+        near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"))
     )]
-    Model(String),
+    UnknownProvider {
+        /// Where it was named.
+        origin: String,
+        /// What was named.
+        provider: String,
+        /// The provider with the most similar name.
+        near: Option<&'static str>,
+        /// What there is.
+        known: String,
+    },
+    /// A provider was named whose models are whatever its server has.
+    #[error("{origin}: {provider} has no model of its own; name one, as in {provider}/NAME")]
+    NoModelName {
+        /// Where it was named.
+        origin: String,
+        /// The provider.
+        provider: &'static str,
+    },
+    /// A model cannot be used without a key.
+    #[error(
+        "{model} needs a key and none is set: set {variable} (or api_key under [{provider}] in your settings file), or review with \
+         the built-in rules: --no-model"
+    )]
+    NoKey {
+        /// The model.
+        model: String,
+        /// The variables that would hold the key.
+        variable: String,
+        /// The provider.
+        provider: &'static str,
+    },
+    /// A key was found that no header can carry.
+    #[error(
+        "{variable} is set, but not to one line of plain ASCII (it is not shown here): copy the key again, or unset it"
+    )]
+    UnfitKey {
+        /// The variable.
+        variable: &'static str,
+    },
+    /// The model cannot be reached as the settings say.
+    #[error("{0}")]
+    Connect(#[from] ConnectError),
+    /// The instructions for the model cannot be used.
+    #[error(transparent)]
+    Instructions(#[from] InstructionsError),
+    /// A file that should be text is not.
+    #[error("{path} is not UTF-8 text")]
+    NotText {
+        /// The file.
+        path: String,
+    },
+    /// The user's prompts, or this program, cannot put the question to the model.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
     /// A tool's input is not JSON.
     #[error("the tool's input is not JSON: {0}; write it like '{{\"file_path\": \"src/main.rs\"}}'")]
     ToolInput(serde_json::Error),
@@ -68,6 +127,12 @@ pub enum AppError {
     /// A part of the program panicked.
     #[error("a part of the program failed unexpectedly; this is a defect of review, please report it")]
     Broken,
+}
+
+impl From<PromptError> for AppError {
+    fn from(error: PromptError) -> Self {
+        Self::Engine(error.into())
+    }
 }
 
 impl AppError {
@@ -80,6 +145,7 @@ impl AppError {
             Self::Stopped(Stopped::DeadlinePassed)
             | Self::Git(GitError::Stopped(_))
             | Self::Workspace(WorkspaceError::Stopped(_))
+            | Self::Engine(EngineError::Broken)
             | Self::Broken => 3,
             Self::Output(_) => 5,
             Self::Git(_)
@@ -91,7 +157,14 @@ impl AppError {
             | Self::Input(_)
             | Self::Damaged { .. }
             | Self::Format { .. }
-            | Self::Model(_)
+            | Self::UnknownProvider { .. }
+            | Self::NoModelName { .. }
+            | Self::NoKey { .. }
+            | Self::UnfitKey { .. }
+            | Self::Connect(_)
+            | Self::Instructions(_)
+            | Self::NotText { .. }
+            | Self::Engine(EngineError::Prompt(_))
             | Self::ToolInput(_) => 2,
         }
     }

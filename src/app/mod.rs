@@ -3,16 +3,23 @@
 //! Start at [`review()`]: collect, open the trees, run the engine, keep, deliver. What people type belongs in `cli`; what any part does, in the part.
 
 mod deliver;
+mod diffs;
+mod engine;
 mod error;
 mod inspect;
+mod instructions;
+mod model;
 mod review;
 mod runs;
 mod subject;
+mod templates;
 
 pub use crate::config::Flags as Overrides;
 pub use deliver::{Delivered, Output};
 pub use error::AppError;
 pub use inspect::{ToolCall, call_tool, settings};
+pub use instructions::InstructionsError;
+pub use model::ProviderEnvironment;
 pub use review::{Job, interruptible, review};
 pub use runs::{list, prune, show};
 pub use subject::Surroundings;

@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 use super::deliver::{self, Delivered, Output};
+use super::engine::{ByModel, engine};
 use super::error::AppError;
-use super::subject::{self, Subject, Surroundings};
+use super::instructions;
+use super::model;
+use super::subject::{self, Surroundings};
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink, Stage};
 use crate::domain::request::ReviewRequest;
-use crate::domain::review::Review;
 use crate::domain::run::RunId;
-use crate::review::{RulesRun, by_rules};
-use crate::rules::Packs;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::clock;
 
@@ -42,47 +42,34 @@ pub async fn review(
     let started = (clock::now(), Instant::now());
 
     let Job { request, flags, outputs } = job;
+    // The repository has no say in which model reviews, so what is wrong with it is told before anything is collected.
+    let chosen = model::choose(&subject::resolve(None, &flags, &around)?, &around.providers)?;
+    for text in chosen.iter().flat_map(|chosen| &chosen.notices) {
+        events.emit(Event::Warning { text: text.clone() });
+    }
     let scope = request.scope.clone();
     let patch = unless_stopped(&cancel, tokio::task::spawn_blocking(move || subject::read_patch(&scope))).await?;
-    let subject = {
+    let (subject, instructions) = {
         let (around, events, cancel) = (around.clone(), Arc::clone(&events), cancel.clone());
         stage(Stage::Collect, &events.clone(), move || {
-            subject::collect(&request, &patch, &flags, &around, &cancel, &*events)
+            let subject = subject::collect(&request, &patch, &flags, &around, &cancel, &*events)?;
+            let instructions = instructions::load(&request, &subject)?;
+            Ok((subject, instructions))
         })
         .await?
     };
+    if let (None, Some(instructions)) = (&chosen, &instructions) {
+        let text = format!("the built-in rules do not read instructions; {} is for a model", instructions.from);
+        events.emit(Event::Notice { text });
+    }
     let (settings, root) = (subject.settings.clone(), subject.root.clone());
 
-    let review = {
-        let (events, subject) = (Arc::clone(&events), subject);
-        stage(Stage::Review, &events.clone(), move || engine(run, started, subject, &*events)).await?
-    };
+    events.emit(Event::Stage { stage: Stage::Review });
+    let by_model = chosen.map(|chosen| ByModel { chosen, instructions });
+    let review = engine(run, started, subject, by_model, &around, Arc::clone(&events)).await?;
 
     stage(Stage::Deliver, &events, move || Ok(deliver::deliver(review, settings, root, &outputs, &around, &cancel)))
         .await
-}
-
-/// The engine that the settings ask for. The model's loop takes its place here; without a model the rules review.
-fn engine(
-    run: RunId,
-    started: (String, Instant),
-    subject: Subject,
-    events: &dyn EventSink,
-) -> Result<Review, AppError> {
-    let Subject { change, new, old, settings, cancel, notes, .. } = subject;
-    let packs = Packs::built_in()?.without(&settings.rules_off)?;
-    Ok(by_rules(&RulesRun {
-        run,
-        change,
-        new,
-        old,
-        packs: &packs,
-        floor: settings.min_severity,
-        notes,
-        started,
-        cancel: &cancel,
-        events,
-    }))
 }
 
 /// Waits for work that cannot hear an interrupt, and leaves it behind when one comes.

@@ -1,10 +1,13 @@
 //! From a request to what an engine needs: the change, its two trees, the settings. Main type: [`Subject`].
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::diffs::Diffs;
 use super::error::AppError;
+use super::model::ProviderEnvironment;
 use crate::config::{self, Document, Flags, Resolved, Settings, Sources};
 use crate::domain::change::ChangeSet;
 use crate::domain::event::{Event, EventSink};
@@ -12,7 +15,7 @@ use crate::domain::filter::PathFilter;
 use crate::domain::id::CommitId;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::request::{PatchSource, ReviewRequest, Scope};
-use crate::git::{self, CollectOptions, PatchChange, Range};
+use crate::git::{self, CollectOptions, Range};
 use crate::present::{PRESENTERS, presenter};
 use crate::store::Store;
 use crate::sys::beneath::{Beneath, ReadFile};
@@ -20,6 +23,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::files::{self, FileError};
 use crate::sys::repo::{Repo, RepoPool};
 use crate::sys::tree;
+use crate::tools::{Limits, ToolContext};
 use crate::workspace::{self, Workspace};
 
 /// The project's settings file, at the root of its tree.
@@ -30,21 +34,35 @@ const MAX_SETTINGS: u64 = 1 << 20;
 const MAX_PATCH: u64 = 256 << 20;
 
 /// What the process was started with. It is read once, by the command line, so that no part reads the environment on its own.
-#[derive(Debug, Clone)]
+/// `Debug` shows no value of a variable: it may be a key.
+#[derive(Clone)]
 pub struct Surroundings {
     /// The user's settings file, where there is one.
     pub user_settings: Option<Document>,
     /// The environment variables that begin with `REVIEW_`.
     pub environment: Vec<(String, String)>,
+    /// The keys and addresses in the variables that the providers' own libraries read.
+    pub providers: ProviderEnvironment,
     /// Where runs are kept.
     pub state: PathBuf,
+}
+
+impl fmt::Debug for Surroundings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { user_settings, environment, providers, state } = self;
+        let names: Vec<&str> = environment.iter().map(|(name, _)| name.as_str()).collect();
+        let mut shown = f.debug_struct("Surroundings");
+        shown.field("user_settings", user_settings).field("environment", &names).field("providers", providers);
+        shown.field("state", state).finish()
+    }
 }
 
 impl Surroundings {
     /// Those of this process.
     pub fn of_this_process() -> Result<Self, AppError> {
         let environment = config::environment();
-        Ok(Self { user_settings: config::user_document()?, environment, state: Store::default_root()? })
+        let providers = ProviderEnvironment::of_this_process();
+        Ok(Self { user_settings: config::user_document()?, environment, providers, state: Store::default_root()? })
     }
 }
 
@@ -54,6 +72,8 @@ pub(super) struct Subject {
     pub(super) new: Arc<dyn Workspace>,
     pub(super) old: Arc<dyn Workspace>,
     pub(super) settings: Settings,
+    /// The target's tip, from which all that the project says about its reviews is read; a patch has none.
+    pub(super) settings_at: Option<CommitId>,
     /// The run's flag with the deadline of the settings.
     pub(super) cancel: Cancel,
     /// The folder that is checked out, if what is reviewed is what is there: places may link into it.
@@ -64,12 +84,18 @@ pub(super) struct Subject {
     pub(super) notes: Vec<String>,
 }
 
-/// Where the rest of a cut diff is read from.
-pub(super) enum Diffs {
-    /// The repository.
-    Repository(RepoPool),
-    /// There is only the patch, which was read whole.
-    Patch(Box<PatchChange>),
+impl Subject {
+    /// What the tools look at.
+    pub(super) fn tool_context(&self) -> ToolContext {
+        ToolContext {
+            change: Some(Arc::clone(&self.change)),
+            new: Arc::clone(&self.new),
+            old: Some(Arc::clone(&self.old)),
+            diff: Some(self.diffs.source(&self.change)),
+            cancel: self.cancel.clone(),
+            limits: Limits::default(),
+        }
+    }
 }
 
 /// Finds the change and opens its trees.
@@ -100,7 +126,8 @@ pub(super) fn collect(
     let pool = RepoPool::new(repo);
     let new = workspace::open(Some(&pool), range.new_at, Side::New, &[], options.filter.clone())?;
     let old = workspace::open(Some(&pool), range.old_at, Side::Old, &[], options.filter)?;
-    Ok(Subject { change: Arc::new(change), new, old, settings, cancel, root, diffs: Diffs::Repository(pool), notes })
+    let (change, settings_at, diffs) = (Arc::new(change), range.settings_at, Diffs::Repository(pool));
+    Ok(Subject { change, new, old, settings, settings_at, cancel, root, diffs, notes })
 }
 
 /// The folder that is checked out, if what is reviewed is what is there.
@@ -138,7 +165,7 @@ fn collect_patch(
     cancel: &Cancel,
 ) -> Result<Subject, AppError> {
     // There is no target to take a project's settings from: only the user's hold.
-    let settings = resolve_settings(None, flags, around)?;
+    let settings = resolve(None, flags, around)?.settings;
     let name = match source {
         PatchSource::Stdin => "(standard input)".to_owned(),
         PatchSource::File(path) => path.display().to_string(),
@@ -152,7 +179,8 @@ fn collect_patch(
     let old = open(patch.change.old_at, Side::Old)?;
     let change = Arc::new(patch.change.clone());
     let (root, notes) = (None, Vec::new());
-    Ok(Subject { change, new, old, settings, cancel, root, diffs: Diffs::Patch(Box::new(patch)), notes })
+    let diffs = Diffs::Patch(Arc::new(patch));
+    Ok(Subject { change, new, old, settings, settings_at: None, cancel, root, diffs, notes })
 }
 
 fn options(settings: &Settings) -> Result<CollectOptions, AppError> {
@@ -179,7 +207,7 @@ pub(super) fn settings_for(
     around: &Surroundings,
 ) -> Result<Settings, AppError> {
     let project = project_settings(repo, range.settings_at, request.settings_from_worktree)?;
-    resolve_settings(project, flags, around)
+    Ok(resolve(project, flags, around)?.settings)
 }
 
 pub(super) fn project_settings(
@@ -238,15 +266,6 @@ fn settings_on_disk(root: &Path) -> io::Result<Option<Vec<u8>>> {
     match beneath.read(PROJECT_SETTINGS.as_bytes(), MAX_SETTINGS, &mut buffer) {
         Ok(ReadFile::Bytes(bytes)) => Ok(Some(bytes.to_vec())),
         _ => Err(io::Error::other("settings are read from a plain file of at most 1 MiB, not from a link or a folder")),
-    }
-}
-
-fn resolve_settings(project: Option<Document>, flags: &Flags, around: &Surroundings) -> Result<Settings, AppError> {
-    let settings = resolve(project, flags, around)?.settings;
-    // A model that was named but cannot be used is an error, never a quiet review by the rules.
-    match &settings.model {
-        Some(model) if model != "none" => Err(AppError::Model(model.clone())),
-        _ => Ok(settings),
     }
 }
 

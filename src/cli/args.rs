@@ -121,12 +121,34 @@ pub(super) struct ReviewArgs {
     pub(super) scope: ScopeArgs,
     #[command(flatten, next_help_heading = "What to look for")]
     pub(super) shape: ShapeArgs,
-    /// Name a model (PROVIDER/NAME); `none` reviews with the built-in rules
-    #[arg(long, value_name = "MODEL", conflicts_with = "no_model", help_heading = "What to look for")]
+    /// Review with this model: PROVIDER/NAME, or a PROVIDER for its default model
+    ///
+    /// Examples:
+    ///   anthropic/claude-sonnet-4-5    needs ANTHROPIC_API_KEY
+    ///   openai/gpt-5                   needs OPENAI_API_KEY
+    ///   openai-chat/NAME               any server that speaks chat completions
+    ///   gemini/gemini-2.5-pro          needs GEMINI_API_KEY
+    ///   ollama/qwen3-coder             a server on this machine
+    ///
+    /// Without it, the first provider whose key is in the environment reviews,
+    /// and says so; without a key, the built-in rules.
+    #[arg(long, value_name = "MODEL", conflicts_with = "no_model", help_heading = "Who reviews", verbatim_doc_comment)]
     model: Option<String>,
-    /// Review with the built-in rules only
-    #[arg(long, help_heading = "What to look for")]
+    /// Review with the built-in rules; nothing is sent anywhere
+    #[arg(long, help_heading = "Who reviews")]
     no_model: bool,
+    /// Tell the model what this file says
+    ///
+    /// A file inside the repository is read from the tip of the target, so that
+    /// a change cannot bring its own; with `--settings worktree`, from the disk.
+    #[arg(long, value_name = "FILE", help_heading = "Who reviews", verbatim_doc_comment)]
+    instructions: Option<PathBuf>,
+    /// Let the model take at most so many turns [default: 40]
+    #[arg(long, value_name = "N", help_heading = "Who reviews")]
+    max_turns: Option<String>,
+    /// Send the model at most so many tokens (500k, 2m) [default: 2m]
+    #[arg(long, value_name = "N", help_heading = "Who reviews")]
+    max_tokens: Option<String>,
     /// Count findings below this severity, but do not show them
     #[arg(long, value_name = "SEVERITY", help_heading = "Output")]
     min_severity: Option<String>,
@@ -136,6 +158,9 @@ pub(super) struct ReviewArgs {
     /// Print the review in this format [default: terminal]
     #[arg(long, value_name = "FORMAT", value_parser = format_names(), help_heading = "Output")]
     pub(super) format: Option<String>,
+    /// Print what happens, as it happens, one JSON object a line; the last is the review
+    #[arg(long, conflicts_with = "format", help_heading = "Output")]
+    pub(super) events: bool,
     /// Also write the review to a file (json=review.json); repeatable
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_output, help_heading = "Output")]
     pub(super) output: Vec<Output>,
@@ -172,6 +197,9 @@ impl ReviewArgs {
             format: self.format.clone(),
             colour: self.colour.clone(),
             model: if self.no_model { Some("none".to_owned()) } else { self.model.clone() },
+            max_turns: self.max_turns.clone(),
+            max_tokens: self.max_tokens.clone(),
+            instructions: self.instructions.clone(),
             ..self.shape.overrides()
         }
     }

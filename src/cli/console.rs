@@ -59,6 +59,11 @@ impl Console {
         }
     }
 
+    /// Standard output, for what is written while a run goes on.
+    pub(super) fn stream() -> io::Stdout {
+        io::stdout()
+    }
+
     /// Writes a line for the person. Nothing can be done when even that fails.
     #[expect(clippy::unused_self, reason = "whoever writes must have been given the console")]
     pub(super) fn say(&self, line: &str) {

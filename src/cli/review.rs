@@ -8,7 +8,9 @@ use super::args::ReviewArgs;
 use super::console::Console;
 use crate::app::{self, AppError, Cancel, Delivered, Job, Surroundings};
 use crate::config::Colour;
+use crate::domain::event::{Event, EventSink};
 use crate::domain::request::ReviewRequest;
+use crate::present::events::{End, Events, FanOut};
 use crate::present::progress::{Mode, Progress};
 use crate::present::{Links, RenderOptions, presenter};
 
@@ -16,6 +18,29 @@ use crate::present::{Links, RenderOptions, presenter};
 const GRACE: Duration = Duration::from_secs(3);
 
 pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
+    let quiet = args.quiet;
+    if !args.events {
+        return show(&made(args, console, None)?, quiet, console);
+    }
+    let events = Arc::new(Events::start(Console::stream())?);
+    let made = made(args, console, Some(Arc::clone(&events)));
+    match &made {
+        Ok(delivered) => {
+            for text in &delivered.failures {
+                events.emit(Event::Notice { text: text.clone() });
+            }
+            events.finish(&End::Review(&delivered.review), delivered.exit_code())?;
+        }
+        // The first fault is the one to be told, and its exit code counts.
+        Err(error) => events.finish(&End::Error(&error.to_string()), error.exit_code()).unwrap_or_default(),
+    }
+    let delivered = made?;
+    say(&delivered, quiet, console);
+    Ok(ExitCode::from(delivered.exit_code()))
+}
+
+/// Makes the review; people see its progress, and `events` hears of it where there is a listener.
+fn made(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Result<Delivered, AppError> {
     let flags = args.overrides();
     let request = ReviewRequest {
         directory: args.place.directory,
@@ -25,15 +50,19 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
     let job = Job { request, flags, outputs: args.output };
     let around = Surroundings::of_this_process()?;
     let progress = Arc::new(Progress::start(Mode::choose(args.quiet, console.stderr_is_terminal)));
+    let sink: Arc<dyn EventSink> = match events {
+        Some(events) => Arc::new(FanOut(vec![progress.clone(), events])),
+        None => progress.clone(),
+    };
     let cancel = Cancel::never();
 
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    let work = app::review(job, around, progress.clone(), cancel.clone());
-    let ended = runtime.block_on(app::interruptible(&cancel, &*progress, GRACE, work));
+    let work = app::review(job, around, Arc::clone(&sink), cancel.clone());
+    let ended = runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work));
     // A thread that waits for a pipe for ever must not keep the process.
     runtime.shutdown_background();
     progress.finish();
-    show(&ended?, args.quiet, console)
+    ended
 }
 
 fn show(delivered: &Delivered, quiet: bool, console: &Console) -> Result<ExitCode, AppError> {
@@ -42,6 +71,12 @@ fn show(delivered: &Delivered, quiet: bool, console: &Console) -> Result<ExitCod
     if let Some(presenter) = presenter(&settings.format) {
         console.data(&(presenter.render)(&delivered.review, &options))?;
     }
+    say(delivered, quiet, console);
+    Ok(ExitCode::from(delivered.exit_code()))
+}
+
+/// What is said beside the review.
+fn say(delivered: &Delivered, quiet: bool, console: &Console) {
     for failure in &delivered.failures {
         console.say(&format!("review: error: {failure}"));
     }
@@ -51,7 +86,6 @@ fn show(delivered: &Delivered, quiet: bool, console: &Console) -> Result<ExitCod
     if delivered.interrupted && delivered.not_kept.is_none() && !quiet {
         console.say(&format!("review: interrupted; what was found is kept: review show {}", delivered.review.id));
     }
-    Ok(ExitCode::from(delivered.exit_code()))
 }
 
 /// What the terminal can do and the settings allow.

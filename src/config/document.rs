@@ -1,23 +1,34 @@
 //! The shape of a settings file: TOML text → keys with lines. Main type: [`Document`].
 
 use std::borrow::Cow;
+use std::fmt;
+use std::path::PathBuf;
 
 use toml::de::{DeTable, DeValue};
 
 use super::error::ConfigError;
 use super::keys::{Key, Shape};
 use super::layers::Value;
+use crate::domain::secret::Secret;
 
 /// Settings are small; what is larger is not settings.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// A settings file that was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A settings file that was read. Its text may hold keys, so `Debug` does not show it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Document {
     /// How it is called in messages: its path, or `.review.toml` and the revision it was read at.
     pub name: String,
     /// Its text.
     pub text: String,
+    /// The folder that relative paths in it start from; `None` leaves them as they are.
+    pub folder: Option<PathBuf>,
+}
+
+impl fmt::Debug for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Document").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 /// A key of a file.
@@ -35,7 +46,7 @@ impl Document {
     /// Takes the bytes of a file.
     pub fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self, ConfigError> {
         let text = std::str::from_utf8(bytes).map_err(|_| ConfigError::NotText { file: name.to_owned() })?;
-        Ok(Self { name: name.to_owned(), text: text.to_owned() })
+        Ok(Self { name: name.to_owned(), text: text.to_owned(), folder: None })
     }
 
     /// Its keys in the order of the file.
@@ -78,7 +89,8 @@ fn collect(table: &DeTable<'_>, prefix: Option<&str>, lines: &Lines, entries: &m
 }
 
 fn value_of(value: &DeValue<'_>, key: Option<&Key>) -> Result<Value, &'static str> {
-    let is_list = key.is_some_and(|key| key.shape == Shape::List);
+    let shape = key.map(|key| key.shape);
+    let is_list = shape == Some(Shape::List);
     match value {
         DeValue::Array(items) if is_list => {
             let texts = items.iter().map(|item| match item.get_ref() {
@@ -88,7 +100,10 @@ fn value_of(value: &DeValue<'_>, key: Option<&Key>) -> Result<Value, &'static st
             texts.collect::<Result<_, _>>().map(Value::List)
         }
         _ if is_list => Err(kind(value)),
+        DeValue::String(text) if shape == Some(Shape::Secret) => Ok(Value::Secret(Secret::new(text.as_ref()))),
+        DeValue::String(text) if shape == Some(Shape::Path) => Ok(Value::Path(PathBuf::from(text.as_ref()))),
         DeValue::String(text) => Ok(Value::One(text.to_string())),
+        _ if matches!(shape, Some(Shape::Secret | Shape::Path | Shape::Address)) => Err(kind(value)),
         DeValue::Integer(number) => Ok(Value::One(number.to_string())),
         _ => Err(kind(value)),
     }

@@ -144,6 +144,16 @@ pub enum ConfigError {
         /// What may be written.
         allowed: &'static str,
     },
+    /// A value that the setting does not take and that must not be shown.
+    #[error("{origin}: {key} cannot be what it is set to (not shown here); it takes {allowed}")]
+    Unfit {
+        /// Where.
+        origin: Origin,
+        /// The key.
+        key: &'static str,
+        /// What may be written.
+        allowed: &'static str,
+    },
     /// A list that is longer than any is.
     #[error("{origin}: {key} has more than {limit} entries")]
     TooMany {

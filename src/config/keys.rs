@@ -20,13 +20,30 @@ pub enum Shape {
     One,
     /// A list of texts; in the environment separated by commas.
     List,
+    /// A path of this machine; in a file relative to its folder.
+    Path,
+    /// The address of a server, which is shown; so no credentials may stand in it.
+    Address,
+    /// A key, which is never shown.
+    Secret,
 }
 
 const SEVERITIES: &str = "critical, high, medium, low, nit or none";
 const GLOBS: &str = "globs such as \"src/**\"";
 const DURATIONS: &str = "a time such as \"90s\", \"20m\", \"1h30m\" or \"30d\"";
 
-/// Every setting, in the order in which they are shown.
+const TURNS: &str = "a number from 1 to 1000";
+const TOKENS: &str = "a whole number of tokens from 1 to 1000000000, such as 2000000, \"500k\" or \"2m\"";
+const WINDOW: &str = "a whole number of tokens from 1000 to 1000000000, such as 128000 or \"128k\"";
+const MODELS: &str = "one PROVIDER/NAME (no list), a PROVIDER alone, auto or none";
+const FILES: &str = "the path of a file";
+const FOLDERS: &str = "the path of a folder";
+const ADDRESSES: &str =
+    "an address such as \"https://llm.example/v1\", with nothing secret in it: a key goes into api_key";
+const SECRETS: &str = "one line of plain ASCII, as the provider shows it";
+
+/// Every setting, in the order in which they are shown. A name with a provider before the dot has no default and is shown only
+/// where it is set.
 pub const KEYS: &[Key] = &[
     key("include", Shape::List, GLOBS, Some("--include")),
     key("exclude", Shape::List, GLOBS, Some("--exclude")),
@@ -37,9 +54,31 @@ pub const KEYS: &[Key] = &[
     key("keep_runs", Shape::One, DURATIONS, None),
     key("colour", Shape::One, "auto, always or never", Some("--colour")),
     key("format", Shape::One, "the name of an output format", Some("--format")),
-    key("model", Shape::One, "PROVIDER/NAME or none", Some("--model")),
+    key("model", Shape::One, MODELS, Some("--model")),
+    key("max_turns", Shape::One, TURNS, Some("--max-turns")),
+    key("max_tokens", Shape::One, TOKENS, Some("--max-tokens")),
+    key("instructions", Shape::Path, FILES, Some("--instructions")),
+    key("prompts", Shape::Path, FOLDERS, None),
     key("rules.off", Shape::List, "names of rules or packs", None),
+    key("anthropic.base_url", Shape::Address, ADDRESSES, None),
+    key("anthropic.api_key", Shape::Secret, SECRETS, None),
+    key("anthropic.context_window", Shape::One, WINDOW, None),
+    key("openai.base_url", Shape::Address, ADDRESSES, None),
+    key("openai.api_key", Shape::Secret, SECRETS, None),
+    key("openai.context_window", Shape::One, WINDOW, None),
+    key("openai-chat.base_url", Shape::Address, ADDRESSES, None),
+    key("openai-chat.api_key", Shape::Secret, SECRETS, None),
+    key("openai-chat.context_window", Shape::One, WINDOW, None),
+    key("gemini.base_url", Shape::Address, ADDRESSES, None),
+    key("gemini.api_key", Shape::Secret, SECRETS, None),
+    key("gemini.context_window", Shape::One, WINDOW, None),
+    key("ollama.base_url", Shape::Address, ADDRESSES, None),
+    key("ollama.api_key", Shape::Secret, SECRETS, None),
+    key("ollama.context_window", Shape::One, WINDOW, None),
 ];
+
+/// What can be set for each provider.
+const PROVIDER_FIELDS: [&str; 3] = ["base_url", "api_key", "context_window"];
 
 const fn key(name: &'static str, shape: Shape, allowed: &'static str, flag: Option<&'static str>) -> Key {
     Key { name, shape, allowed, flag }
@@ -53,7 +92,13 @@ impl Key {
 
     /// The environment variable that sets it.
     pub fn variable(&self) -> String {
-        format!("REVIEW_{}", self.name.replace('.', "_").to_ascii_uppercase())
+        format!("REVIEW_{}", self.name.replace(['.', '-'], "_").to_ascii_uppercase())
+    }
+
+    /// The provider that it is about: what stands before the dot of a setting without a default.
+    pub fn provider(&self) -> Option<&'static str> {
+        let (table, field) = self.name.split_once('.')?;
+        PROVIDER_FIELDS.contains(&field).then_some(table)
     }
 
     /// The setting whose name is most like an unknown one.

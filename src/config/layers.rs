@@ -6,11 +6,15 @@
 //!   ask for.
 //! - `exclude` and `rules.off` add up over all layers.
 
+use std::fmt;
+use std::path::PathBuf;
+
 use super::document::Document;
 use super::error::{ConfigError, Origin};
 use super::keys::{KEYS, Key, Shape};
-use super::settings::Settings;
+use super::settings::{Refused, Settings};
 use super::trust::{Permission, repository_may};
+use crate::domain::secret::Secret;
 
 /// The built-in layer.
 const DEFAULTS: &str = include_str!("defaults.toml");
@@ -21,8 +25,8 @@ const MAX_ENTRIES: usize = 1_000;
 /// What the variables that count begin with.
 pub(super) const PREFIX: &str = "REVIEW_";
 
-/// Everything that settings are resolved from.
-#[derive(Debug, Clone, Default)]
+/// Everything that settings are resolved from. `Debug` shows no value of a variable: it may be a key.
+#[derive(Clone, Default)]
 pub struct Sources {
     /// The user's file.
     pub user: Option<Document>,
@@ -32,6 +36,16 @@ pub struct Sources {
     pub environment: Vec<(String, String)>,
     /// The command line.
     pub flags: Flags,
+}
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { user, repository, environment, flags } = self;
+        let names: Vec<&str> = environment.iter().map(|(name, _)| name.as_str()).collect();
+        let mut shown = f.debug_struct("Sources");
+        shown.field("user", user).field("repository", repository).field("environment", &names).field("flags", flags);
+        shown.finish()
+    }
 }
 
 /// What the command line says, as it was written; a list is empty and a value `None` where it says nothing.
@@ -53,6 +67,12 @@ pub struct Flags {
     pub format: Option<String>,
     /// `--model`; `none` for `--no-model`
     pub model: Option<String>,
+    /// `--max-turns`
+    pub max_turns: Option<String>,
+    /// `--max-tokens`
+    pub max_tokens: Option<String>,
+    /// `--instructions`
+    pub instructions: Option<PathBuf>,
 }
 
 /// A value as it was written.
@@ -62,11 +82,17 @@ pub enum Value {
     One(String),
     /// A list.
     List(Vec<String>),
+    /// A path, made to start where it is meant to.
+    Path(PathBuf),
+    /// A key.
+    Secret(Secret),
 }
 
-impl std::fmt::Display for Value {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Path(path) => path.display().fmt(f),
+            Self::Secret(_) => f.write_str("(set)"),
             Self::One(text) => f.write_str(text),
             Self::List(list) => f.write_str(&list.join(", ")),
         }
@@ -100,7 +126,7 @@ impl Said {
 /// Merges the layers.
 pub fn resolve(sources: &Sources) -> Result<Resolved, ConfigError> {
     let mut said = Vec::new();
-    let built_in = Document { name: "defaults.toml".to_owned(), text: DEFAULTS.to_owned() };
+    let built_in = Document { name: "defaults.toml".to_owned(), text: DEFAULTS.to_owned(), folder: None };
     read(&built_in, |_| Origin::BuiltIn, &mut said)?;
     if let Some(document) = &sources.user {
         let origin = |line| Origin::User { file: document.name.clone(), line };
@@ -145,6 +171,10 @@ fn read(document: &Document, origin: impl Fn(u32) -> Origin, said: &mut Vec<Said
             found,
             allowed: key.allowed,
         })?;
+        let value = match (value, &document.folder) {
+            (Value::Path(path), Some(folder)) if !path.as_os_str().is_empty() => Value::Path(folder.join(path)),
+            (value, _) => value,
+        };
         said.push(Said { key, value, origin });
     }
     Ok(())
@@ -164,7 +194,9 @@ fn read_environment(environment: &[(String, String)], said: &mut Vec<Said>) -> V
             continue;
         }
         let value = match key.shape {
-            Shape::One => Value::One(value.clone()),
+            Shape::One | Shape::Address => Value::One(value.clone()),
+            Shape::Path => Value::Path(PathBuf::from(value)),
+            Shape::Secret => Value::Secret(Secret::new(value)),
             Shape::List => Value::List(split_list(value)),
         };
         said.push(Said { key, value, origin: Origin::Environment { variable: variable.clone() } });
@@ -187,7 +219,19 @@ fn split_list(text: &str) -> Vec<String> {
 }
 
 fn read_flags(flags: &Flags, said: &mut Vec<Said>) {
-    let Flags { include, exclude, min_severity, fail_on, timeout, colour, format, model } = flags;
+    let Flags {
+        include,
+        exclude,
+        min_severity,
+        fail_on,
+        timeout,
+        colour,
+        format,
+        model,
+        max_turns,
+        max_tokens,
+        instructions,
+    } = flags;
     let list = |list: &Vec<String>| (!list.is_empty()).then(|| Value::List(list.clone()));
     let one = |value: &Option<String>| value.clone().map(Value::One);
     let given = [
@@ -199,6 +243,9 @@ fn read_flags(flags: &Flags, said: &mut Vec<Said>) {
         ("colour", one(colour)),
         ("format", one(format)),
         ("model", one(model)),
+        ("max_turns", one(max_turns)),
+        ("max_tokens", one(max_tokens)),
+        ("instructions", instructions.clone().map(Value::Path)),
     ];
     for (name, value) in given {
         if let (Some(key), Some(value)) = (Key::named(name), value) {
@@ -213,7 +260,7 @@ fn check_length(said: &Said) -> Result<(), ConfigError> {
         Value::List(list) if list.len() > MAX_ENTRIES => {
             Err(ConfigError::TooMany { origin: said.origin.clone(), key: said.key.name, limit: MAX_ENTRIES })
         }
-        Value::List(_) | Value::One(_) => Ok(()),
+        Value::List(_) | Value::One(_) | Value::Path(_) | Value::Secret(_) => Ok(()),
     }
 }
 
@@ -240,7 +287,7 @@ fn counting<'a>(key: &'static Key, said: &'a [Said]) -> Vec<&'a Said> {
     let about: Vec<&Said> = said.iter().filter(|said| said.key == key).collect();
     let has_entries = |said: &&&Said| matches!(&said.value, Value::List(list) if !list.is_empty());
     match (key.name, key.shape) {
-        (_, Shape::One) => about.last().copied().into_iter().collect(),
+        (_, Shape::One | Shape::Path | Shape::Address | Shape::Secret) => about.last().copied().into_iter().collect(),
         ("include", Shape::List) => {
             let own = about.iter().rfind(|said| !said.is_repository());
             let repository = about.iter().find(|said| said.is_repository()).filter(has_entries);
@@ -258,11 +305,13 @@ fn counting<'a>(key: &'static Key, said: &'a [Said]) -> Vec<&'a Said> {
 fn settle<'a>(said: impl Iterator<Item = &'a Said>) -> Result<Settings, ConfigError> {
     let mut settings = Settings::blank();
     for said in said {
-        settings.set(said.key.name, &said.value).map_err(|refused| ConfigError::BadValue {
-            origin: said.origin.clone(),
-            key: said.key.name,
-            value: refused.0,
-            allowed: said.key.allowed,
+        let (key, allowed) = (said.key.name, said.key.allowed);
+        settings.set(key, &said.value).map_err(|refused| {
+            let origin = said.origin.clone();
+            match refused {
+                Refused::Shown(value) => ConfigError::BadValue { origin, key, value, allowed },
+                Refused::Hidden => ConfigError::Unfit { origin, key, allowed },
+            }
         })?;
     }
     Ok(settings)

@@ -8,7 +8,11 @@
 //! is about, and who may set what ([`trust`]) is decided for each key and layer, which a merged tree no longer knows.
 //!
 //! Adding a setting: one row in `keys`, one field and one arm in `settings`, one line in `defaults.toml`, and, where the
-//! repository may set it, one row in `trust`. A test holds the four to each other.
+//! repository may set it, one row in `trust`. A test holds the four to each other. What is set for a provider (`[anthropic]`
+//! `base_url`, `api_key`, `context_window`) has no default: `llm` knows the usual ones, and a test in `app` holds the names to its
+//! table.
+//!
+//! Keys are [`Secret`](crate::domain::secret::Secret)s from the moment they are read: no message, origin or `Debug` shows one.
 
 mod document;
 mod duration;
@@ -17,6 +21,7 @@ mod keys;
 mod layers;
 mod outside;
 mod settings;
+mod tokens;
 pub mod trust;
 
 pub use document::Document;
@@ -25,4 +30,4 @@ pub use error::{ConfigError, Origin};
 pub use keys::{KEYS, Key, Shape};
 pub use layers::{Flags, Resolved, Sources, Value, resolve};
 pub use outside::{environment, user_document, user_file};
-pub use settings::{Colour, Settings};
+pub use settings::{Colour, ModelChoice, ProviderSettings, Settings};

@@ -1,6 +1,6 @@
 //! Where settings are on this machine: the user's file and the environment. Reading the repository's file belongs in `app`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy as _;
 
@@ -19,7 +19,9 @@ pub fn user_file() -> Option<PathBuf> {
 pub fn user_document() -> Result<Option<Document>, ConfigError> {
     let Some(path) = user_file() else { return Ok(None) };
     let bytes = files::read_optional(&path)?;
-    bytes.map(|bytes| Document::from_bytes(&path.display().to_string(), &bytes)).transpose()
+    let Some(bytes) = bytes else { return Ok(None) };
+    let document = Document::from_bytes(&path.display().to_string(), &bytes)?;
+    Ok(Some(Document { folder: path.parent().map(Path::to_owned), ..document }))
 }
 
 /// The `REVIEW_…` variables of this process. Bytes that are not UTF-8 become U+FFFD, so that a setting refuses them.

@@ -1,12 +1,16 @@
 //! Settings with types. Main type: [`Settings`].
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use globset::GlobBuilder;
 
 use super::duration::parse_duration;
 use super::layers::Value;
+use super::tokens::parse_tokens;
 use crate::domain::finding::Severity;
+use crate::domain::secret::Secret;
 
 /// Every setting, resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,10 +34,65 @@ pub struct Settings {
     pub colour: Colour,
     /// The name of the output on standard output; which names there are is known to `present`.
     pub format: String,
-    /// The model, as `provider/name`; `None` where it is "none".
-    pub model: Option<String>,
+    /// Which model reviews.
+    pub model: ModelChoice,
+    /// How many turns a model may take.
+    pub max_turns: u32,
+    /// How many tokens may be sent to a model during a run, cached ones included.
+    pub max_tokens: u64,
+    /// A file with instructions for the model, absolute or relative to the working directory.
+    pub instructions: Option<PathBuf>,
+    /// A folder with templates that replace the built-in prompts, likewise.
+    pub prompts: Option<PathBuf>,
+    /// What is set for providers, by their names; see [`provider`](Self::provider).
+    pub providers: BTreeMap<&'static str, ProviderSettings>,
     /// Rules and packs that do not run: everybody's together.
     pub rules_off: Vec<String>,
+}
+
+/// Which model reviews.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelChoice {
+    /// That of the first provider whose key is found; the built-in rules where there is none.
+    Auto,
+    /// None: the built-in rules.
+    Rules,
+    /// A model by name. Which providers there are is known to `llm`.
+    Named {
+        /// The provider's word.
+        provider: String,
+        /// The model; the provider's default where it is not said. It may hold slashes.
+        model: Option<String>,
+    },
+}
+
+impl ModelChoice {
+    fn from_word(word: &str) -> Option<Self> {
+        if word.eq_ignore_ascii_case("auto") {
+            return Some(Self::Auto);
+        }
+        if word.eq_ignore_ascii_case("none") {
+            return Some(Self::Rules);
+        }
+        let (provider, model) = match word.split_once('/') {
+            Some((provider, model)) => (provider, Some(model)),
+            None => (word, None),
+        };
+        // A comma would be a list of models to fall back on, which there is not yet; it must not become a part of a name.
+        let is_none = provider.is_empty() || model.is_some_and(str::is_empty) || word.contains(',');
+        (!is_none).then(|| Self::Named { provider: provider.to_owned(), model: model.map(str::to_owned) })
+    }
+}
+
+/// What the user sets for a provider. `None` leaves it to the usual variables and to what is known of the provider.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProviderSettings {
+    /// Its address.
+    pub base_url: Option<String>,
+    /// The key for it.
+    pub api_key: Option<Secret>,
+    /// Tokens of a request and its answer together.
+    pub context_window: Option<u64>,
 }
 
 /// Whether to use colours.
@@ -56,9 +115,14 @@ impl Colour {
     }
 }
 
-/// A value that its setting does not take: the offending text.
+/// A value that its setting does not take.
 #[derive(Debug)]
-pub(super) struct Refused(pub(super) String);
+pub(super) enum Refused {
+    /// The offending text.
+    Shown(String),
+    /// It may be secret.
+    Hidden,
+}
 
 impl Settings {
     /// Where [`set`](Self::set) starts from; every field is set from `defaults.toml` before anybody sees it.
@@ -73,13 +137,18 @@ impl Settings {
             keep_runs: Duration::ZERO,
             colour: Colour::Auto,
             format: String::new(),
-            model: None,
+            model: ModelChoice::Rules,
+            max_turns: 0,
+            max_tokens: 0,
+            instructions: None,
+            prompts: None,
+            providers: BTreeMap::new(),
             rules_off: Vec::new(),
         }
     }
 
     /// Sets one setting. Lists are added to what is there: [`layers`](super::layers) decides which lists count.
-    pub(super) fn set(&mut self, key: &str, value: &Value) -> Result<(), Refused> {
+    pub(super) fn set(&mut self, key: &'static str, value: &Value) -> Result<(), Refused> {
         match (key, value) {
             ("include", Value::List(globs)) => {
                 check_globs(globs)?;
@@ -96,18 +165,38 @@ impl Settings {
             ("keep_runs", Value::One(text)) => self.keep_runs = duration(text)?,
             ("max_commits", Value::One(text)) => {
                 let number = text.trim().parse().ok().filter(|number| *number <= 1_000_000);
-                self.max_commits = number.ok_or_else(|| Refused(text.clone()))?;
+                self.max_commits = number.ok_or_else(|| refused(text))?;
             }
             ("colour", Value::One(text)) => {
-                self.colour = Colour::from_word(text.trim()).ok_or_else(|| Refused(text.clone()))?;
+                self.colour = Colour::from_word(text.trim()).ok_or_else(|| refused(text))?;
             }
             ("format", Value::One(text)) => self.format = word(text)?,
             ("model", Value::One(text)) => {
-                let name = word(text)?;
-                self.model = (!name.eq_ignore_ascii_case("none")).then_some(name);
+                self.model = ModelChoice::from_word(&word(text)?).ok_or_else(|| refused(text))?;
             }
-            (_, Value::One(text)) => return Err(Refused(text.clone())),
-            (_, Value::List(list)) => return Err(Refused(list.join(","))),
+            ("max_turns", Value::One(text)) => {
+                let turns = text.trim().parse().ok().filter(|turns| (1..=1_000).contains(turns));
+                self.max_turns = turns.ok_or_else(|| refused(text))?;
+            }
+            ("max_tokens", Value::One(text)) => self.max_tokens = tokens(text, 1)?,
+            ("instructions", Value::Path(path)) => self.instructions = path_or_none(path),
+            ("prompts", Value::Path(path)) => self.prompts = path_or_none(path),
+            _ => return self.set_for_provider(key, value),
+        }
+        Ok(())
+    }
+
+    fn set_for_provider(&mut self, key: &'static str, value: &Value) -> Result<(), Refused> {
+        let (provider, field) = key.split_once('.').unwrap_or((key, ""));
+        let provider = self.providers.entry(provider).or_default();
+        match (field, value) {
+            ("base_url", Value::One(text)) => provider.base_url = address(text)?,
+            ("api_key", Value::Secret(key)) => provider.api_key = secret(key)?,
+            ("context_window", Value::One(text)) => provider.context_window = Some(tokens(text, 1_000)?),
+            (_, Value::One(text)) => return Err(refused(text)),
+            (_, Value::List(list)) => return Err(refused(&list.join(","))),
+            (_, Value::Path(path)) => return Err(refused(&path.display().to_string())),
+            (_, Value::Secret(_)) => return Err(Refused::Hidden),
         }
         Ok(())
     }
@@ -117,9 +206,20 @@ impl Settings {
         match key {
             "timeout" => self.timeout > limit.timeout,
             "max_commits" => self.max_commits > limit.max_commits,
+            "max_turns" => self.max_turns > limit.max_turns,
+            "max_tokens" => self.max_tokens > limit.max_tokens,
             _ => false,
         }
     }
+
+    /// What is set for the provider of that name.
+    pub fn provider(&self, name: &str) -> ProviderSettings {
+        self.providers.get(name).cloned().unwrap_or_default()
+    }
+}
+
+fn refused(text: &str) -> Refused {
+    Refused::Shown(text.to_owned())
 }
 
 fn add_new(list: &mut Vec<String>, more: &[String]) {
@@ -131,7 +231,7 @@ fn add_new(list: &mut Vec<String>, more: &[String]) {
 fn check_globs(globs: &[String]) -> Result<(), Refused> {
     let bad =
         |glob: &&String| glob.trim().is_empty() || GlobBuilder::new(glob).literal_separator(true).build().is_err();
-    globs.iter().find(bad).map_or(Ok(()), |glob| Err(Refused(glob.clone())))
+    globs.iter().find(bad).map_or(Ok(()), |glob| Err(refused(glob)))
 }
 
 fn severity(text: &str) -> Result<Option<Severity>, Refused> {
@@ -139,16 +239,53 @@ fn severity(text: &str) -> Result<Option<Severity>, Refused> {
     if word.eq_ignore_ascii_case("none") {
         return Ok(None);
     }
-    Severity::from_word(word).map(Some).ok_or_else(|| Refused(text.to_owned()))
+    Severity::from_word(word).map(Some).ok_or_else(|| refused(text))
 }
 
 fn duration(text: &str) -> Result<Duration, Refused> {
-    parse_duration(text).map_err(|_| Refused(text.to_owned()))
+    parse_duration(text).map_err(|_| refused(text))
 }
 
 /// A name without white space or control characters.
 fn word(text: &str) -> Result<String, Refused> {
     let word = text.trim();
     let plain = !word.is_empty() && !word.chars().any(|c| c.is_whitespace() || c.is_control());
-    if plain { Ok(word.to_owned()) } else { Err(Refused(text.to_owned())) }
+    if plain { Ok(word.to_owned()) } else { Err(refused(text)) }
+}
+
+fn path_or_none(path: &std::path::Path) -> Option<PathBuf> {
+    (!path.as_os_str().is_empty()).then(|| path.to_owned())
+}
+
+/// A number of tokens from `least` to a thousand millions.
+fn tokens(text: &str, least: u64) -> Result<u64, Refused> {
+    parse_tokens(text).filter(|tokens| (least..=1_000_000_000).contains(tokens)).ok_or_else(|| refused(text))
+}
+
+/// An address with a scheme; nothing where it is empty. Whether a server can be there is asked by `llm`.
+///
+/// It is shown with the settings, so one in which a name, a password or a key may stand is refused, and the message does not
+/// repeat it.
+fn address(text: &str) -> Result<Option<String>, Refused> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    if text.contains(['@', '?']) {
+        return Err(Refused::Hidden);
+    }
+    let address = word(text)?;
+    let scheme = address.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    match scheme.as_deref() {
+        Some("http" | "https") => Ok(Some(address)),
+        _ => Err(refused(text)),
+    }
+}
+
+/// A key without the line end that it is often copied with; nothing where it is empty.
+fn secret(key: &Secret) -> Result<Option<Secret>, Refused> {
+    let trimmed = key.trimmed();
+    if !trimmed.is_plain() {
+        return Err(Refused::Hidden);
+    }
+    Ok((!trimmed.reveal().is_empty()).then_some(trimmed))
 }

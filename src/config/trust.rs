@@ -22,6 +22,8 @@ const REPOSITORY: &[(&str, Permission)] = &[
     ("rules.off", Permission::Set),
     ("timeout", Permission::Lower),
     ("max_commits", Permission::Lower),
+    ("max_turns", Permission::Lower),
+    ("max_tokens", Permission::Lower),
 ];
 
 /// Names that are no settings of a file but that a hostile repository, or an honest one used to other tools, would try. They are
@@ -38,15 +40,11 @@ const TRIED: &[&str] = &[
     "env",
     "headers",
     "hooks",
-    "instructions",
     "key",
     "max_cost",
-    "max_tokens",
-    "max_turns",
     "mcp",
     "output",
     "present",
-    "prompts",
     "provider",
     "providers",
     "proxy",
@@ -63,7 +61,8 @@ const TRIED: &[&str] = &[
 pub fn repository_may(name: &str) -> Option<Permission> {
     let listed = REPOSITORY.iter().find(|(listed, _)| *listed == name).map(|(_, permission)| *permission);
     let table = name.split('.').next().unwrap_or(name);
-    let known = super::Key::named(name).is_some() || TRIED.contains(&table);
+    let of_provider = super::KEYS.iter().any(|key| key.provider() == Some(table));
+    let known = super::Key::named(name).is_some() || TRIED.contains(&table) || of_provider;
     listed.or(known.then_some(Permission::Never))
 }
 
@@ -85,8 +84,24 @@ mod tests {
 
     #[test]
     fn what_sends_spends_or_writes_is_never_the_repositorys() {
-        for name in ["model", "format", "keep_runs", "fail_on", "colour", "provider", "base_url", "headers.x", "output"]
-        {
+        for name in [
+            "model",
+            "format",
+            "keep_runs",
+            "fail_on",
+            "colour",
+            "provider",
+            "base_url",
+            "headers.x",
+            "output",
+            "instructions",
+            "prompts",
+            "max_cost",
+            "anthropic.base_url",
+            "openai-chat.api_key",
+            "ollama",
+            "gemini.typo",
+        ] {
             assert_eq!(repository_may(name), Some(Permission::Never), "{name}");
         }
         assert_eq!(repository_may("exlude"), None);

@@ -106,6 +106,11 @@ pub enum Event {
         /// The line.
         text: String,
     },
+    /// Something that is said even where the person wants silence: where code is sent, and that it is not encrypted; one line.
+    Warning {
+        /// The line.
+        text: String,
+    },
 }
 
 /// A listener. It must not block: a slow one drops events, it never holds the review.

@@ -12,6 +12,17 @@ impl Secret {
         Self(text.into())
     }
 
+    /// Without the white space around it: files and shells like to add a line end.
+    #[must_use]
+    pub fn trimmed(&self) -> Self {
+        Self(self.0.trim().to_owned())
+    }
+
+    /// Whether a header can carry it as it is: printable ASCII, no line end.
+    pub fn is_plain(&self) -> bool {
+        self.0.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+    }
+
     /// The text itself, for the one place that sends it.
     pub fn reveal(&self) -> &str {
         &self.0

@@ -34,6 +34,8 @@ pub struct Anchored {
     pub prose_suggestion: Option<(String, SuggestionFault)>,
     /// What the finding is about.
     pub fingerprint: Fingerprint,
+    /// Why some of the places matter, as the claim says: the anchor by its index.
+    pub remarks: Vec<(usize, String)>,
     /// What was dropped or corrected, one sentence each.
     pub notes: Vec<String>,
 }
@@ -106,9 +108,10 @@ pub fn anchor_with(
     let Some(first) = settled.iter().position(|place| place.touches) else {
         return Err(not_touching(file, &main_anchor));
     };
-    let mut anchors: Vec<Anchor> = settled.into_iter().map(|place| place.anchor).collect();
-    anchors[..=first].rotate_right(1);
-    Ok(Anchored { anchors, suggestion, prose_suggestion, fingerprint: named, notes })
+    settled[..=first].rotate_right(1);
+    let remarks = settled.iter_mut().enumerate().filter_map(|(at, place)| Some((at, place.note.take()?))).collect();
+    let anchors = settled.into_iter().map(|place| place.anchor).collect();
+    Ok(Anchored { anchors, suggestion, prose_suggestion, fingerprint: named, remarks, notes })
 }
 
 /// One place that stands.
@@ -119,6 +122,7 @@ struct Settled {
     stripped: bool,
     /// The file's text; `None` for a whole-file claim.
     text: Option<Arc<FileText>>,
+    note: Option<String>,
 }
 
 struct Trees<'a> {
@@ -185,7 +189,15 @@ impl<'a> Trees<'a> {
             }
             let matched = AnchorMatch::Exact;
             let anchor = Anchor { path: path.clone(), side, lines: None, quote: String::new(), matched, masked: false };
-            return Ok(Settled { anchor, touches: file.is_some(), reindented: false, stripped: false, text: None });
+            let note = place.note.clone();
+            return Ok(Settled {
+                anchor,
+                touches: file.is_some(),
+                reindented: false,
+                stripped: false,
+                text: None,
+                note,
+            });
         };
         let text = self.tree(side).read(path)?;
         let standing = stand(&text, quote, place.lines);
@@ -212,7 +224,7 @@ impl<'a> Trees<'a> {
         let anchor = Anchor { path: path.clone(), side, lines: Some(lines), quote: shown.join("\n"), matched, masked };
         let (reindented, stripped) = (standing.reindented, standing.stripped);
         let touches = file.is_some_and(|file| file.touches(side, lines));
-        Ok(Settled { anchor, touches, reindented, stripped, text: Some(text) })
+        Ok(Settled { anchor, touches, reindented, stripped, text: Some(text), note: place.note.clone() })
     }
 
     /// Where a quote stands on the side that was not claimed.

@@ -37,10 +37,15 @@ fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
     escape_invisible(text).into_bytes()
 }
 
+/// The document on one line, without its line end.
+pub(super) fn on_one_line(review: &Review) -> String {
+    escape_invisible(serde_json::to_string(&write::document(review)).unwrap_or_default())
+}
+
 /// Writes what cannot be seen as `\uXXXX`: the same data, and nothing that acts on a terminal the document is printed on.
 ///
 /// Outside of strings a document is plain ASCII, so only text inside strings is met.
-fn escape_invisible(json: String) -> String {
+pub(super) fn escape_invisible(json: String) -> String {
     let hidden = |c: char| (c.is_control() && c != '\n') || is_invisible(c);
     if !json.chars().any(hidden) {
         return json;

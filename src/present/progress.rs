@@ -1,27 +1,30 @@
-//! What a person sees while a run goes on: a bar on a terminal, plain lines elsewhere. Main type: [`Progress`].
+//! What a person sees while a run goes on: a live line on a terminal (`bar`), plain lines elsewhere (`lines`). Main type: [`Progress`].
 //!
 //! Writes to stderr only. Events are handed to a thread of its own through a bounded queue, so that a slow terminal drops
 //! events and never holds the review. What an event means is not decided here.
 
-use std::io::{self, Write};
+mod bar;
+mod lines;
+mod turns;
+
+use std::io;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
+use self::bar::Bar;
+use self::lines::{Lines, Warnings};
 use crate::domain::event::{Event, EventSink, Stage};
-use crate::domain::text::strip_line;
 
 /// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// A bar that is redrawn in place.
+    /// A line that is redrawn in place.
     Bar,
-    /// A line for each stage, and one now and then so that nobody takes the run for dead.
+    /// A line for each stage, turn and finding, and one now and then so that nobody takes the run for dead.
     Lines,
-    /// Not at all, notices neither.
+    /// Only [`Event::Warning`]s.
     Quiet,
 }
 
@@ -53,7 +56,7 @@ impl Progress {
     /// Starts showing.
     pub fn start(mode: Mode) -> Self {
         match mode {
-            Mode::Quiet => Self { running: Mutex::new(None) },
+            Mode::Quiet => Self::on(Warnings(io::stderr()), HEARTBEAT),
             Mode::Lines => Self::on(Lines::new(io::stderr()), HEARTBEAT),
             Mode::Bar => Self::on(Bar::new(), TICK),
         }
@@ -130,136 +133,11 @@ fn doing(stage: Stage) -> &'static str {
     }
 }
 
-struct Lines<W> {
-    out: W,
-    started: Instant,
-    stage: Option<Stage>,
-    counts: Option<(u64, u64)>,
-}
-
-impl<W: Write> Lines<W> {
-    fn new(out: W) -> Self {
-        Self { out, started: Instant::now(), stage: None, counts: None }
-    }
-
-    fn line(&mut self, text: &str) {
-        // Nobody can be told that stderr is closed.
-        let _ = writeln!(self.out, "review: {text}");
-    }
-}
-
-impl<W: Write> Surface for Lines<W> {
-    fn take(&mut self, event: Event) -> bool {
-        match event {
-            Event::Stage { stage } => {
-                self.stage = Some(stage);
-                self.counts = None;
-                self.line(doing(stage));
-                true
-            }
-            Event::Progress { stage, done, total } => {
-                self.stage = Some(stage);
-                self.counts = Some((done, total));
-                false
-            }
-            Event::Notice { text } => {
-                self.line(&strip_line(&text));
-                true
-            }
-            Event::Turn { .. }
-            | Event::Answering { .. }
-            | Event::Call { .. }
-            | Event::Spent { .. }
-            | Event::Retry { .. }
-            | Event::Finding { .. }
-            | Event::Withheld { .. } => false,
-        }
-    }
-
-    fn beat(&mut self) {
-        let Some(stage) = self.stage else { return };
-        let seconds = self.started.elapsed().as_secs();
-        match self.counts {
-            Some((done, total)) => self.line(&format!("still {}: {done} of {total}, {seconds} s", doing(stage))),
-            None => self.line(&format!("still {}, {seconds} s", doing(stage))),
-        }
-    }
-
-    fn end(&mut self) {
-        let _ = self.out.flush();
-    }
-}
-
-struct Bar {
-    bar: ProgressBar,
-    counting: bool,
-}
-
-impl Bar {
-    fn new() -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        let mut it = Self { bar, counting: true };
-        it.style(false);
-        it
-    }
-
-    fn style(&mut self, counting: bool) {
-        if self.counting == counting {
-            return;
-        }
-        self.counting = counting;
-        // No colours: whether they are wanted is known above, and the bar reads well without.
-        let template =
-            if counting { "{spinner} {msg} {wide_bar} {pos}/{len} {elapsed}" } else { "{spinner} {msg} {elapsed}" };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            self.bar.set_style(style.progress_chars("━╸ "));
-        }
-    }
-}
-
-impl Surface for Bar {
-    fn take(&mut self, event: Event) -> bool {
-        match event {
-            Event::Stage { stage } => {
-                self.style(false);
-                self.bar.set_message(doing(stage));
-            }
-            Event::Progress { stage, done, total } => {
-                self.bar.set_message(doing(stage));
-                self.bar.set_length(total);
-                self.bar.set_position(done);
-                self.style(true);
-            }
-            Event::Notice { text } => {
-                let text = strip_line(&text);
-                self.bar.suspend(|| {
-                    let _ = writeln!(io::stderr(), "review: {text}");
-                });
-            }
-            Event::Turn { .. }
-            | Event::Answering { .. }
-            | Event::Call { .. }
-            | Event::Spent { .. }
-            | Event::Retry { .. }
-            | Event::Finding { .. }
-            | Event::Withheld { .. } => {}
-        }
-        // The bar moves on its own beat, whatever arrives.
-        false
-    }
-
-    fn beat(&mut self) {
-        self.bar.tick();
-    }
-
-    fn end(&mut self) {
-        self.bar.finish_and_clear();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::finding::Severity;
+    use std::io::Write;
     use std::sync::Arc;
     use std::sync::mpsc::{Sender, channel};
 
@@ -305,6 +183,62 @@ mod tests {
         progress.emit(Event::Stage { stage: Stage::Deliver });
         let lines: Vec<String> = seen.iter().collect();
         assert_eq!(lines, ["review: collecting the change", "review: reviewing", "review: anotice of two lines"]);
+    }
+
+    #[test]
+    fn turns_findings_and_retries_are_lines_and_calls_are_not() {
+        let (progress, seen) = tapped(NEVER);
+        for event in [
+            Event::Stage { stage: Stage::Review },
+            Event::Turn { turn: 1, most: 40 },
+            Event::Answering { turn: 1, bytes: 10 },
+            Event::Retry { turn: 1, attempt: 2, wait_ms: 4_000, reason: "anthropic answered 529: busy\n".to_owned() },
+            Event::Call { turn: 1, tool: "read_file_part".to_owned(), about: "src/a.rs".to_owned() },
+            Event::Call { turn: 1, tool: "search_in_files".to_owned(), about: "fn main".to_owned() },
+            Event::Spent { turn: 1, input_tokens: None, cache_read_tokens: None, output_tokens: None },
+            Event::Finding {
+                id: "F1".to_owned(),
+                title: "It\x1b[31m breaks".to_owned(),
+                severity: Severity::High,
+                path: "src/a.rs".to_owned(),
+                line: Some(12),
+            },
+            Event::Withheld { title: "It may".to_owned(), reason: "the quote is nowhere".to_owned() },
+            Event::Turn { turn: 2, most: 40 },
+        ] {
+            progress.emit(event);
+        }
+        progress.finish();
+        let lines: Vec<String> = seen.iter().collect();
+        let untimed = |line: &str| line.rsplit_once(" · ").map(|(line, _)| line.to_owned());
+        assert_eq!(lines[0], "review: reviewing");
+        assert_eq!(untimed(&lines[1]).as_deref(), Some("review: turn 1/40"));
+        assert_eq!(lines[2], "review: turn 1: attempt 2 in 4 s: anthropic answered 529: busy ");
+        assert_eq!(lines[3], "review: high: It breaks (src/a.rs:12)");
+        assert_eq!(lines[4], "review: withheld: It may (the quote is nowhere)");
+        assert_eq!(untimed(&lines[5]).as_deref(), Some("review: turn 2/40 · 2 calls · tokens unknown · 1 finding"));
+        assert_eq!(lines.len(), 6);
+    }
+
+    #[test]
+    fn a_long_silence_of_a_model_is_broken_with_what_it_does() {
+        let (progress, seen) = tapped(Duration::from_millis(1));
+        progress.emit(Event::Stage { stage: Stage::Review });
+        progress.emit(Event::Turn { turn: 2, most: 40 });
+        progress.emit(Event::Call { turn: 2, tool: "read_diff".to_owned(), about: "src/a.rs".to_owned() });
+        assert!(seen.iter().any(|line| line.starts_with("review: turn 2/40 · reading the diff of src/a.rs · ")));
+        progress.finish();
+    }
+
+    #[test]
+    fn silence_is_kept_but_for_warnings() {
+        let (lines, seen) = channel();
+        let progress = Progress::on(Warnings(Tap { lines, line: Vec::new() }), NEVER);
+        progress.emit(Event::Stage { stage: Stage::Review });
+        progress.emit(Event::Notice { text: "nothing of note".to_owned() });
+        progress.emit(Event::Warning { text: "code goes to\nsomebody".to_owned() });
+        progress.finish();
+        assert_eq!(seen.iter().collect::<Vec<_>>(), ["review: code goes to somebody"]);
     }
 
     #[test]

@@ -7,6 +7,8 @@ pub mod cancel;
 pub mod charset;
 pub mod clock;
 pub mod files;
+pub mod http;
+pub mod inside;
 mod objects;
 pub mod repo;
 pub mod tree;

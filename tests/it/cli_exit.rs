@@ -74,7 +74,7 @@ fn what_cannot_be_understood_ends_with_2_and_one_line_of_help() {
         (program.words("--range main..nowhere"), &["nowhere"]),
         (program.words("--target main --include [z-"), &["--include", "[z-"]),
         (program.words("--target main --fail-on huge"), &["--fail-on", "huge", "critical"]),
-        (program.words("--target main --model acme/large"), &["acme/large", "--no-model"]),
+        (program.words("--target main --model acme/large"), &["no provider", "acme", "--no-model"]),
         (nowhere.words("--target main"), &["not inside a git repository", "-C", "--diff"]),
         (nowhere.words("-C missing --target main"), &["missing"]),
         (nowhere.words("--diff missing.patch"), &["missing.patch"]),

@@ -12,8 +12,10 @@ mod support;
 // One line per feature.
 mod anchors;
 mod architecture;
+mod cli_events;
 mod cli_exit;
 mod cli_json;
+mod cli_model;
 mod cli_runs;
 mod cli_streams;
 mod collection;
@@ -22,6 +24,7 @@ mod collection_random;
 mod collection_scopes;
 mod commands;
 mod documents;
+mod model_server;
 mod reading;
 mod tool_command;
 mod tools;

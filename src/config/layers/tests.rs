@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use super::*;
-use crate::config::Colour;
+use crate::config::{Colour, ModelChoice, ProviderSettings};
 use crate::domain::finding::Severity;
 use proptest::prelude::*;
 
 fn document(name: &str, text: &str) -> Document {
-    Document { name: name.to_owned(), text: text.to_owned() }
+    Document { name: name.to_owned(), text: text.to_owned(), folder: None }
 }
 
 fn user(text: &str) -> Sources {
@@ -33,10 +33,14 @@ fn defaults_say_everything_once() {
     let settings = &resolved.settings;
     assert_eq!((settings.timeout, settings.max_commits), (Duration::from_mins(20), 200));
     assert_eq!(settings.keep_runs, Duration::from_hours(30 * 24));
-    assert_eq!((settings.min_severity, settings.fail_on, &settings.model), (None, None, &None));
+    assert_eq!((settings.min_severity, settings.fail_on, &settings.model), (None, None, &ModelChoice::Auto));
+    assert_eq!((settings.max_turns, settings.max_tokens), (40, 2_000_000));
+    assert_eq!((&settings.instructions, &settings.prompts), (&None, &None));
+    assert!(settings.providers.is_empty());
     assert!(settings.include.is_empty() && settings.exclude.is_empty() && settings.rules_off.is_empty());
     let names: Vec<&str> = resolved.origins.iter().map(|(name, _, _)| *name).collect();
-    assert_eq!(names, KEYS.iter().map(|key| key.name).collect::<Vec<_>>());
+    let with_default = KEYS.iter().filter(|key| key.provider().is_none());
+    assert_eq!(names, with_default.map(|key| key.name).collect::<Vec<_>>());
     assert!(resolved.origins.iter().all(|(_, _, origin)| *origin == Origin::BuiltIn));
 }
 
@@ -62,8 +66,12 @@ fn a_later_layer_wins() {
 #[test]
 fn every_setting_can_come_from_the_users_file() {
     let text = "include = ['src/**']\nexclude = ['**/*.snap']\nmin_severity = 'low'\nfail_on = 'high'\ntimeout = '90s'\n\
-                max_commits = 5\nkeep_runs = '2w'\ncolour = 'never'\nformat = 'json'\nmodel = 'ollama/x'\nrules.off = ['go']\n";
-    let settings = resolve(&user(text)).unwrap().settings;
+                max_commits = 5\nkeep_runs = '2w'\ncolour = 'never'\nformat = 'json'\nmodel = 'ollama/x'\nrules.off = ['go']\n\
+                max_turns = 7\nmax_tokens = '500k'\ninstructions = 'notes/review.md'\nprompts = '/prompts'\n\
+                [openai-chat]\nbase_url = 'http://127.0.0.1:8080/v1'\napi_key = \"sk-1\\n\"\ncontext_window = 64_000\n";
+    let mut sources = user(text);
+    sources.user.as_mut().unwrap().folder = Some(PathBuf::from("/home/ada/.config/review"));
+    let settings = resolve(&sources).unwrap().settings;
     let wanted = Settings {
         include: vec![vec!["src/**".to_owned()]],
         exclude: vec!["**/*.snap".to_owned()],
@@ -74,7 +82,20 @@ fn every_setting_can_come_from_the_users_file() {
         keep_runs: Duration::from_hours(14 * 24),
         colour: Colour::Never,
         format: "json".to_owned(),
-        model: Some("ollama/x".to_owned()),
+        model: ModelChoice::Named { provider: "ollama".to_owned(), model: Some("x".to_owned()) },
+        max_turns: 7,
+        max_tokens: 500_000,
+        instructions: Some(PathBuf::from("/home/ada/.config/review/notes/review.md")),
+        prompts: Some(PathBuf::from("/prompts")),
+        providers: [(
+            "openai-chat",
+            ProviderSettings {
+                base_url: Some("http://127.0.0.1:8080/v1".to_owned()),
+                api_key: Some(Secret::new("sk-1")),
+                context_window: Some(64_000),
+            },
+        )]
+        .into(),
         rules_off: vec!["go".to_owned()],
     };
     assert_eq!(settings, wanted);
@@ -86,14 +107,21 @@ fn every_setting_can_come_from_the_environment() {
         let value = match key.name {
             "min_severity" | "fail_on" => "low",
             "timeout" | "keep_runs" => "7m",
-            "max_commits" => "7",
+            "max_commits" | "max_turns" => "7",
+            "max_tokens" => "700k",
             "colour" => "always",
-            _ => "x/y",
+            _ => match key.shape {
+                Shape::Address => "https://llm.example/v1",
+                Shape::Secret => "sk-1",
+                _ if key.provider().is_some() => "64k",
+                _ => "x/y",
+            },
         };
+        let shown = if key.shape == Shape::Secret { "(set)" } else { value };
         let environment = vec![(key.variable(), value.to_owned())];
         let resolved = resolve(&Sources { environment, ..Sources::default() }).unwrap();
         let (_, got, origin) = resolved.origins.iter().find(|(name, _, _)| *name == key.name).unwrap();
-        assert_eq!((got.to_string().as_str(), origin), (value, &Origin::Environment { variable: key.variable() }));
+        assert_eq!((got.to_string().as_str(), origin), (shown, &Origin::Environment { variable: key.variable() }));
         assert_ne!(resolved.settings, resolve(&Sources::default()).unwrap().settings, "{}", key.name);
     }
 }
@@ -110,13 +138,32 @@ fn every_flag_counts() {
         colour: one("always"),
         format: one("json"),
         model: one("none"),
+        max_turns: one("3"),
+        max_tokens: one("3m"),
+        instructions: Some(PathBuf::from("notes.md")),
     };
     let resolved =
         resolve(&Sources { flags, user: Some(document("u", "model = 'a/b'")), ..Sources::default() }).unwrap();
     let from_flags = resolved.origins.iter().filter(|(_, _, origin)| matches!(origin, Origin::Flag { .. }));
     let names: Vec<&str> = from_flags.map(|(name, _, _)| *name).collect();
-    assert_eq!(names, ["include", "exclude", "min_severity", "fail_on", "timeout", "colour", "format", "model"]);
-    assert_eq!(resolved.settings.model, None);
+    assert_eq!(
+        names,
+        [
+            "include",
+            "exclude",
+            "min_severity",
+            "fail_on",
+            "timeout",
+            "colour",
+            "format",
+            "model",
+            "max_turns",
+            "max_tokens",
+            "instructions"
+        ]
+    );
+    assert_eq!(resolved.settings.model, ModelChoice::Rules);
+    assert_eq!(resolved.settings.instructions, Some(PathBuf::from("notes.md")), "as the working directory has it");
 }
 
 #[test]
@@ -147,6 +194,13 @@ fn what_a_repository_may_not_set_is_named() {
         ("api_key = 'x'", "api_key"),
         ("command = ['sh']", "command"),
         ("model = { base_url = 'x' }", "model"),
+        ("instructions = 'evil.md'", "instructions"),
+        ("prompts = 'evil'", "prompts"),
+        ("[anthropic]\nbase_url = 'https://evil.example'", "anthropic.base_url"),
+        ("openai-chat.api_key = 'x'", "openai-chat.api_key"),
+        ("[ollama]\nbase_ur = 'https://evil.example'", "ollama.base_ur"),
+        ("gemini = 'x'", "gemini"),
+        ("max_cost = 5", "max_cost"),
     ] {
         let message = told(&repository(text));
         assert!(message.starts_with(".review.toml:"), "{message}");
@@ -167,6 +221,10 @@ fn a_repository_may_lower_a_budget_and_not_raise_it() {
         ".review.toml:1: a repository may not raise timeout to \"21m\" above your own 20m; lower it there, or raise your own"
     );
     assert!(told(&repository("max_commits = 201")).contains("above your own 200"));
+    assert!(told(&repository("max_turns = 41")).contains("may not raise max_turns to \"41\" above your own 40"));
+    assert!(told(&repository("max_tokens = '3m'")).contains("may not raise max_tokens to \"3m\" above your own 2m"));
+    let lowered = resolve(&repository("max_turns = 4\nmax_tokens = 1_000")).unwrap().settings;
+    assert_eq!((lowered.max_turns, lowered.max_tokens), (4, 1_000));
     let mut generous = repository("timeout = '21m'");
     generous.flags.timeout = Some("1h".to_owned());
     assert_eq!(resolve(&generous).unwrap().settings.timeout, Duration::from_hours(1), "and the flag wins");
@@ -223,6 +281,78 @@ fn bad_values_are_told_with_their_place_and_what_may_be_written() {
 }
 
 #[test]
+fn a_model_is_one_name() {
+    let model = |text: &str| resolve(&user(&format!("model = '{text}'"))).map(|resolved| resolved.settings.model);
+    let named = |provider: &str, model: Option<&str>| ModelChoice::Named {
+        provider: provider.to_owned(),
+        model: model.map(str::to_owned),
+    };
+    assert_eq!(model("anthropic").unwrap(), named("anthropic", None));
+    assert_eq!(model("openai-chat/meta-llama/Llama-3").unwrap(), named("openai-chat", Some("meta-llama/Llama-3")));
+    assert_eq!(model("ollama/qwen3:8b").unwrap(), named("ollama", Some("qwen3:8b")));
+    assert_eq!((model("None").unwrap(), model("auto").unwrap()), (ModelChoice::Rules, ModelChoice::Auto));
+    for bad in ["", "/x", "anthropic/", "anthropic/a,openai/b", "anthropic/a b"] {
+        let message = model(bad).unwrap_err().to_string();
+        assert!(message.contains("one PROVIDER/NAME (no list), a PROVIDER alone, auto or none"), "{bad}: {message}");
+    }
+}
+
+#[test]
+fn budgets_are_whole_numbers_within_reason() {
+    for text in ["max_turns = 0", "max_turns = 1001", "max_turns = 'many'", "max_tokens = 0", "max_tokens = '2g'"] {
+        assert!(told(&user(text)).contains("it takes a "), "{text}");
+    }
+    assert!(told(&user("[gemini]\ncontext_window = 200")).contains("from 1000"));
+}
+
+#[test]
+fn a_key_is_never_shown() {
+    let mut sources = user("[anthropic]\napi_key = 'topsecret1'\n");
+    sources.environment = environment(&[("REVIEW_OPENAI_API_KEY", "topsecret2")]);
+    let resolved = resolve(&sources).unwrap();
+    assert_eq!(resolved.settings.provider("anthropic").api_key, Some(Secret::new("topsecret1")));
+    assert_eq!(resolved.settings.provider("openai").api_key, Some(Secret::new("topsecret2")));
+    let shown: Vec<String> = resolved.origins.iter().map(|(_, value, origin)| format!("{value} {origin}")).collect();
+    assert!(!format!("{sources:?} {resolved:?} {shown:?}").contains("topsecret"));
+    for bad in ["[anthropic]\napi_key = \"topsecret\\nX-Header: y\"", "[anthropic]\napi_key = 'topsecret-é'"] {
+        let message = told(&user(bad));
+        assert!(message.contains("config.toml:2: anthropic.api_key cannot be what it is set to"), "{message}");
+        assert!(!message.contains("topsecret"), "{message}");
+    }
+    assert!(!told(&user("[anthropic]\napi_key = 17 # topsecret")).contains("topsecret"));
+    assert!(
+        !told(&user("[anthropic]\napi_key = 'topsecret")).contains("topsecret"),
+        "where the file is no TOML either"
+    );
+}
+
+#[test]
+fn an_address_is_one_and_holds_no_password() {
+    let set = |text: &str| {
+        resolve(&user(&format!("openai.base_url = '{text}'")))
+            .map(|resolved| resolved.settings.provider("openai").base_url)
+    };
+    assert_eq!(set("https://llm.example/v1/").unwrap().as_deref(), Some("https://llm.example/v1/"));
+    assert_eq!(set("").unwrap(), None);
+    for bad in ["llm.example", "ftp://llm.example", "https://a b"] {
+        assert!(set(bad).unwrap_err().to_string().contains(bad), "{bad}");
+    }
+    for bad in ["https://ada:topsecret@llm.example", "https://llm.example/?key=topsecret"] {
+        let message = set(bad).unwrap_err().to_string();
+        assert!(message.contains("a key goes into api_key") && !message.contains("topsecret"), "{message}");
+    }
+}
+
+#[test]
+fn an_empty_variable_or_key_says_nothing() {
+    let mut sources = user("[anthropic]\napi_key = 'sk-1'\n");
+    sources.environment = environment(&[("REVIEW_ANTHROPIC_API_KEY", " "), ("REVIEW_INSTRUCTIONS", "")]);
+    let settings = resolve(&sources).unwrap().settings;
+    assert_eq!((settings.provider("anthropic").api_key, settings.instructions), (Some(Secret::new("sk-1")), None));
+    assert_eq!(resolve(&user("[anthropic]\napi_key = ''\n")).unwrap().settings.provider("anthropic").api_key, None);
+}
+
+#[test]
 fn variables_that_mean_nothing_are_listed_without_their_values() {
     let environment = environment(&[
         ("REVIEW_TOKEN", "secret"),
@@ -259,7 +389,8 @@ proptest! {
             if let Ok(resolved) = resolve(&repository(&text)) {
                 let defaults = resolve(&Sources::default()).unwrap().settings;
                 prop_assert!(resolved.settings.timeout <= defaults.timeout);
-                prop_assert_eq!(resolved.settings.model, None);
+                prop_assert_eq!(resolved.settings.model, ModelChoice::Auto);
+                prop_assert!(resolved.settings.max_tokens <= defaults.max_tokens && resolved.settings.providers.is_empty());
                 prop_assert_eq!(resolved.settings.format, defaults.format);
             }
         }

@@ -1,0 +1,177 @@
+//! Instructions for the model, and whose word they are. Main function: [`load`].
+//!
+//! A file inside the repository under review is read from the target's tip, like the project's settings: else a change could bring the
+//! instructions that it is reviewed by. A file anywhere else is the user's own and read from the disk.
+
+use std::path::Path;
+
+use super::diffs::Diffs;
+use super::error::AppError;
+use super::subject::Subject;
+use crate::config::Settings;
+use crate::domain::change::FileMode;
+use crate::domain::id::CommitId;
+use crate::domain::path::spell;
+use crate::domain::request::ReviewRequest;
+use crate::domain::text::mask;
+use crate::sys::beneath::{Beneath, ReadFile};
+use crate::sys::files;
+use crate::sys::inside::inside;
+use crate::sys::repo::Repo;
+use crate::sys::tree;
+
+/// Longer instructions are refused, in bytes: they are sent with every turn.
+const MAX_BYTES: u64 = 64 << 10;
+
+/// Instructions for the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Instructions {
+    /// The text, secrets masked; never blank.
+    pub(super) text: String,
+    /// Where it was read: the path, and the commit where it was not the disk.
+    pub(super) from: String,
+}
+
+/// The repository under review, as far as it matters here.
+#[derive(Clone, Copy)]
+struct Reviewed<'r> {
+    repo: &'r Repo,
+    /// The target's tip; `None` where there is none (a patch).
+    settings_at: Option<CommitId>,
+    /// Whether the user asked for what is on the disk.
+    from_worktree: bool,
+}
+
+/// Why instructions cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum InstructionsError {
+    /// The file is not there.
+    #[error("cannot read the instructions {path}: {why}")]
+    Unreadable {
+        /// The file as it was named.
+        path: String,
+        /// Why not.
+        why: String,
+    },
+    /// The target's tip does not have it.
+    #[error(
+        "{path} is not a file at {commit}: instructions inside the repository are read from the tip of the target, so that a change \
+         cannot bring its own; commit it there, name a file outside, or read the disk with --settings worktree"
+    )]
+    NotAtTarget {
+        /// Its path in the repository.
+        path: String,
+        /// The target's tip.
+        commit: String,
+    },
+    /// There is no target.
+    #[error(
+        "{path} is inside the repository, and a patch has no target to read it from; name a file outside, or read the disk with \
+         --settings worktree"
+    )]
+    NoTarget {
+        /// Its path in the repository.
+        path: String,
+    },
+    /// They are too long.
+    #[error("the instructions {path} have more than {} KiB; they are sent with every turn, so shorten them", MAX_BYTES >> 10)]
+    TooLong {
+        /// The file.
+        path: String,
+    },
+    /// They are no text.
+    #[error("the instructions {path} are not UTF-8 text")]
+    NotText {
+        /// The file.
+        path: String,
+    },
+    /// The prompts are inside the repository.
+    #[error(
+        "the prompts folder {path} is inside the repository under review, whose changes could bring their own; keep it outside, or \
+         allow it with --settings worktree"
+    )]
+    PromptsInside {
+        /// The folder.
+        path: String,
+    },
+}
+
+/// Reads the instructions that the settings name. `None` where they name none, or an empty file.
+pub(super) fn load(request: &ReviewRequest, subject: &Subject) -> Result<Option<Instructions>, AppError> {
+    if subject.settings.instructions.is_none() && subject.settings.prompts.is_none() {
+        return Ok(None);
+    }
+    let (settings_at, from_worktree) = (subject.settings_at, request.settings_from_worktree);
+    match &subject.diffs {
+        Diffs::Repository(pool) => {
+            let repo = pool.take()?;
+            read(&subject.settings, Some(Reviewed { repo: &repo, settings_at, from_worktree }))
+        }
+        // The patch may well be of the repository that this folder is in, so its files are not the user's own either.
+        Diffs::Patch(_) => {
+            let repo = Repo::open(&request.directory).ok();
+            let reviewed = repo.as_ref().map(|repo| Reviewed { repo, settings_at, from_worktree });
+            read(&subject.settings, reviewed)
+        }
+    }
+}
+
+fn read(settings: &Settings, reviewed: Option<Reviewed<'_>>) -> Result<Option<Instructions>, AppError> {
+    prompts_are_outside(settings, reviewed)?;
+    let Some(path) = &settings.instructions else { return Ok(None) };
+    let inside = reviewed.and_then(|reviewed| Some((reviewed, inside(path, reviewed.repo.workdir()?)?)));
+    let (bytes, from) = match inside {
+        None => (from_disk(path)?, path.display().to_string()),
+        Some((reviewed, within)) => from_repository(&reviewed, &within)?,
+    };
+    let text = String::from_utf8(bytes).map_err(|_| InstructionsError::NotText { path: from.clone() })?;
+    let text = mask(text.strip_prefix('\u{feff}').unwrap_or(&text)).text;
+    Ok((!text.trim().is_empty()).then_some(Instructions { text, from }))
+}
+
+fn prompts_are_outside(settings: &Settings, reviewed: Option<Reviewed<'_>>) -> Result<(), AppError> {
+    let (Some(folder), Some(reviewed)) = (&settings.prompts, reviewed) else { return Ok(()) };
+    let is_inside = reviewed.repo.workdir().is_some_and(|root| inside(folder, root).is_some());
+    if is_inside && !reviewed.from_worktree {
+        return Err(InstructionsError::PromptsInside { path: folder.display().to_string() }.into());
+    }
+    Ok(())
+}
+
+fn from_disk(path: &Path) -> Result<Vec<u8>, AppError> {
+    let shown = || path.display().to_string();
+    let unreadable = |why: String| InstructionsError::Unreadable { path: shown(), why };
+    // It may be a pipe (`<(…)` of a shell), which tells no length beforehand.
+    let file = files::open(path).map_err(|error| unreadable(error.source.to_string()))?;
+    files::read_within(file, path, MAX_BYTES).map_err(|error| match error.source.kind() {
+        std::io::ErrorKind::Other => InstructionsError::TooLong { path: shown() }.into(),
+        _ => unreadable(error.source.to_string()).into(),
+    })
+}
+
+/// The bytes, and where they were read. No link is followed, neither in git nor on the disk.
+fn from_repository(reviewed: &Reviewed<'_>, within: &[u8]) -> Result<(Vec<u8>, String), AppError> {
+    let path = spell(within).into_owned();
+    let repo = reviewed.repo;
+    if let (true, Some(root)) = (reviewed.from_worktree, repo.workdir()) {
+        let unreadable = |why: String| InstructionsError::Unreadable { path: path.clone(), why };
+        let mut buffer = Vec::new();
+        let read = Beneath::new(root).and_then(|beneath| match beneath.read(within, MAX_BYTES, &mut buffer)? {
+            ReadFile::Bytes(bytes) => Ok(Some(bytes.to_vec())),
+            ReadFile::TooLarge(_) => Ok(None),
+            ReadFile::NotPlain(_) => Err(std::io::Error::other("it is not a plain file")),
+        });
+        let bytes = read.map_err(|error| unreadable(error.to_string()))?;
+        let bytes = bytes.ok_or_else(|| InstructionsError::TooLong { path: path.clone() })?;
+        return Ok((bytes, path));
+    }
+    let Some(commit) = reviewed.settings_at else { return Err(InstructionsError::NoTarget { path }.into()) };
+    let blob = match tree::find(repo, repo.tree_of(commit)?, within)? {
+        Some(tree::Found::File(FileMode::File | FileMode::Executable, blob)) => blob,
+        _ => return Err(InstructionsError::NotAtTarget { path, commit: commit.short() }.into()),
+    };
+    match repo.with_blob_within(blob, MAX_BYTES, <[u8]>::to_vec)? {
+        Ok(bytes) => Ok((bytes, format!("{path} at {}", commit.short()))),
+        Err(_) => Err(InstructionsError::TooLong { path }.into()),
+    }
+}

@@ -1,0 +1,210 @@
+//! Which model reviews, and with which key at which address. Main function: [`choose`]; main type: [`Chosen`].
+//!
+//! Keys and addresses come from the user alone: their settings first (`[anthropic]` `api_key`, `base_url`, also as `REVIEW_…`
+//! variables), then the variables that the providers' own libraries read. A repository can set neither (`config::trust`).
+//!
+//! A key goes only where its owner sends it. For a provider that needs one, that is the address in force. For a server that may need
+//! none (`openai-chat`, `ollama`) the usual variable is a key of somebody else's as soon as the settings name another address: there
+//! it takes the key of the settings.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use super::error::AppError;
+use crate::config::{ModelChoice, Resolved, Settings};
+use crate::domain::secret::Secret;
+use crate::llm::{Access, PROVIDERS, ProviderRow, Wire};
+
+/// A model that reviews.
+#[derive(Debug, Clone)]
+pub(super) struct Chosen {
+    /// Its provider.
+    pub(super) row: &'static ProviderRow,
+    /// Its name, as the provider knows it.
+    pub(super) model: String,
+    /// What it is reached with.
+    pub(super) access: Access,
+    /// Why it was chosen.
+    pub(super) why: Why,
+    /// What the person should know before anything is sent; one line each.
+    pub(super) notices: Vec<String>,
+}
+
+/// Why a model was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Why {
+    /// Somebody named it.
+    Named,
+    /// Its key was found, and nobody said anything.
+    FoundKey {
+        /// Where.
+        variable: &'static str,
+    },
+}
+
+/// The variables that the providers' own libraries read, as they were when the process began. `Debug` shows their names alone.
+#[derive(Clone, Default)]
+pub struct ProviderEnvironment(Vec<(&'static str, Secret)>);
+
+impl ProviderEnvironment {
+    /// Those of this process. Bytes that are not UTF-8 become U+FFFD, so that a key with them is refused.
+    pub(super) fn of_this_process() -> Self {
+        Self::of(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
+    }
+
+    /// What `read` says of each variable in the table; an empty one says nothing.
+    pub(super) fn of(read: impl Fn(&str) -> Option<String>) -> Self {
+        let mut found: Vec<(&'static str, Secret)> = Vec::new();
+        let names = PROVIDERS.iter().flat_map(|row| row.key_variables.iter().chain(row.base_variables));
+        for name in names {
+            let value = Secret::new(read(name).unwrap_or_default()).trimmed();
+            if !value.reveal().is_empty() && !found.iter().any(|(known, _)| known == name) {
+                found.push((name, value));
+            }
+        }
+        Self(found)
+    }
+
+    /// The names of those that are set, in the order of the table.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().map(|(name, _)| *name)
+    }
+
+    /// The first of `names` that is set.
+    fn first(&self, names: &[&str]) -> Option<(&'static str, &Secret)> {
+        names
+            .iter()
+            .find_map(|name| self.0.iter().find(|(known, _)| known == name).map(|(known, value)| (*known, value)))
+    }
+}
+
+impl fmt::Debug for ProviderEnvironment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+/// The model that reviews; `None` for the built-in rules.
+///
+/// A model that was named and cannot be used is an error, never a quiet review by the rules. Nothing is sent and no file is read.
+pub(super) fn choose(resolved: &Resolved, environment: &ProviderEnvironment) -> Result<Option<Chosen>, AppError> {
+    choose_from(PROVIDERS, resolved, environment)
+}
+
+fn choose_from(
+    rows: &'static [ProviderRow],
+    resolved: &Resolved,
+    environment: &ProviderEnvironment,
+) -> Result<Option<Chosen>, AppError> {
+    let settings = &resolved.settings;
+    match &settings.model {
+        ModelChoice::Rules => Ok(None),
+        ModelChoice::Auto => {
+            let found = rows
+                .iter()
+                .filter(|row| row.needs_key)
+                .find_map(|row| Some((row, row.default_model?, environment.first(row.key_variables)?.0)));
+            let Some((row, model, variable)) = found else { return Ok(None) };
+            chosen(row, model, Why::FoundKey { variable }, settings, environment).map(Some)
+        }
+        ModelChoice::Named { provider, model } => {
+            let origin = || {
+                let origin = resolved.origins.iter().find(|(key, _, _)| *key == "model");
+                origin.map_or_else(String::new, |(_, _, origin)| origin.to_string())
+            };
+            let Some(row) = rows.iter().find(|row| row.name == provider) else {
+                return Err(unknown(rows, provider, origin()));
+            };
+            let Some(model) = model.as_deref().or(row.default_model) else {
+                return Err(AppError::NoModelName { origin: origin(), provider: row.name });
+            };
+            chosen(row, model, Why::Named, settings, environment).map(Some)
+        }
+    }
+}
+
+fn unknown(rows: &[ProviderRow], provider: &str, origin: String) -> AppError {
+    let likeness = |row: &ProviderRow| strsim::jaro_winkler(&provider.to_ascii_lowercase(), row.name);
+    let near = rows.iter().map(|row| (likeness(row), row.name)).max_by(|a, b| a.0.total_cmp(&b.0));
+    AppError::UnknownProvider {
+        origin,
+        provider: provider.to_owned(),
+        near: near.filter(|(likeness, _)| *likeness > 0.8).map(|(_, name)| name),
+        known: rows.iter().map(|row| row.name).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn chosen(
+    row: &'static ProviderRow,
+    model: &str,
+    why: Why,
+    settings: &Settings,
+    environment: &ProviderEnvironment,
+) -> Result<Chosen, AppError> {
+    let set = settings.provider(row.name);
+    let usual_base = environment.first(row.base_variables).map(|(_, base)| base.reveal().to_owned());
+    let usual_key = environment.first(row.key_variables);
+    if let Some((variable, key)) = usual_key
+        && set.api_key.is_none()
+        && !key.is_plain()
+    {
+        return Err(AppError::UnfitKey { variable });
+    }
+    let mut notices = Vec::new();
+    // See the module: the key in the usual variable is not for a server of the user's own choosing.
+    let is_for_there = row.needs_key || set.base_url.is_none();
+    let key = set.api_key.or_else(|| usual_key.filter(|_| is_for_there).map(|(_, key)| key.clone()));
+    if let (None, Some((variable, _))) = (&key, usual_key) {
+        let name = row.name;
+        notices.push(format!(
+            "{variable} is not sent to the address in {name}.base_url; if that server needs a key, set {name}.api_key"
+        ));
+    }
+    if row.needs_key && key.is_none() {
+        return Err(AppError::NoKey {
+            model: format!("{}/{model}", row.name),
+            variable: row.key_variables.join(" or "),
+            provider: row.name,
+        });
+    }
+    let access = Access { key, base_url: set.base_url.or(usual_base), context_window: set.context_window };
+    notices.extend(in_clear(row, &access));
+    if let Why::FoundKey { variable } = why {
+        // First, because it is what somebody must read who did not ask for a model.
+        let line = format!(
+            "{}/{model} reviews this change and receives its code ({variable} is set); --no-model reviews with the built-in rules",
+            row.name
+        );
+        notices.insert(0, line);
+    }
+    Ok(Chosen { row, model: model.to_owned(), access, why, notices })
+}
+
+/// Says that an address is reached without encryption, unless it is on this machine.
+fn in_clear(row: &ProviderRow, access: &Access) -> Option<String> {
+    let address = access.base_url.as_deref().unwrap_or(row.base_url);
+    let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
+    // Without a scheme Ollama's variable means http; the others' addresses have one.
+    let is_clear = scheme.eq_ignore_ascii_case("http") || (scheme.is_empty() && row.wire == Wire::Ollama);
+    let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let host = match host.strip_prefix('[') {
+        Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    if !is_clear || is_this_machine(host) {
+        return None;
+    }
+    let what = if access.key.is_some() { "the key and the code go" } else { "the code goes" };
+    Some(format!("{what} to {host} without encryption (http://)"))
+}
+
+/// Also where the host is left out (`:11434`) or stands for every address of this machine: a client connects to itself then.
+fn is_this_machine(host: &str) -> bool {
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    let by_name = host.is_empty() || host == "localhost" || host.ends_with(".localhost");
+    by_name || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback() || address.is_unspecified())
+}
+
+#[cfg(test)]
+mod tests;

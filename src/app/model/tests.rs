@@ -1,0 +1,189 @@
+//! Who reviews, with whose key, and what is said about it.
+
+use super::*;
+use crate::config::{self, Document, KEYS, Sources};
+use crate::llm::ModelRow;
+
+const MODELS: &[ModelRow] = &[ModelRow { prefix: "", context_window: 100, max_output: 10 }];
+
+const fn row(name: &'static str, wire: Wire, variables: [&'static [&'static str]; 2]) -> ProviderRow {
+    ProviderRow {
+        name,
+        title: name,
+        wire,
+        key_variables: variables[0],
+        base_variables: variables[1],
+        base_url: "https://usual.example",
+        needs_key: true,
+        default_model: Some("usual"),
+        models: MODELS,
+    }
+}
+
+/// The providers as these tests know them; the variables are real, because the environment is read by the real table.
+const ROWS: &[ProviderRow] = &[
+    row("anthropic", Wire::Messages, [&["ANTHROPIC_API_KEY"], &["ANTHROPIC_BASE_URL"]]),
+    row("gemini", Wire::Gemini, [&["GEMINI_API_KEY", "GOOGLE_API_KEY"], &["GEMINI_BASE_URL"]]),
+    ProviderRow { needs_key: false, ..row("openai-chat", Wire::Chat, [&["OPENAI_API_KEY"], &["OPENAI_BASE_URL"]]) },
+    ProviderRow {
+        needs_key: false,
+        default_model: None,
+        base_url: "http://127.0.0.1:11434",
+        ..row("ollama", Wire::Ollama, [&["OLLAMA_API_KEY"], &["OLLAMA_HOST"]])
+    },
+];
+
+fn chosen_with(settings: &str, variables: &[(&str, &str)]) -> Result<Option<Chosen>, AppError> {
+    let user = Document { name: "config.toml".to_owned(), text: settings.to_owned(), folder: None };
+    let resolved = config::resolve(&Sources { user: Some(user), ..Sources::default() }).unwrap();
+    let value = |name: &str| variables.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned());
+    choose_from(ROWS, &resolved, &ProviderEnvironment::of(value))
+}
+
+fn model(settings: &str, variables: &[(&str, &str)]) -> Chosen {
+    chosen_with(settings, variables).unwrap().expect("a model")
+}
+
+fn refused(settings: &str, variables: &[(&str, &str)]) -> String {
+    let error = chosen_with(settings, variables).unwrap_err();
+    assert_eq!(error.exit_code(), 2);
+    error.to_string()
+}
+
+fn key(chosen: &Chosen) -> Option<&str> {
+    chosen.access.key.as_ref().map(Secret::reveal)
+}
+
+#[test]
+fn every_provider_can_be_set() {
+    for row in PROVIDERS {
+        for field in ["base_url", "api_key", "context_window"] {
+            let name = format!("{}.{field}", row.name);
+            assert!(KEYS.iter().any(|key| key.name == name && key.provider() == Some(row.name)), "{name}");
+        }
+    }
+    let providers = KEYS.iter().filter_map(|key| key.provider());
+    assert!(providers.clone().all(|name| PROVIDERS.iter().any(|row| row.name == name)), "and no other");
+}
+
+#[test]
+fn with_nothing_said_and_no_key_the_rules_review() {
+    assert!(chosen_with("", &[]).unwrap().is_none());
+    assert!(chosen_with("", &[("ANTHROPIC_API_KEY", " \n")]).unwrap().is_none(), "an empty variable is not set");
+    assert!(
+        chosen_with("", &[("OPENAI_API_KEY", "k"), ("OLLAMA_HOST", "h")]).unwrap().is_none(),
+        "not those that need no key"
+    );
+    assert!(chosen_with("model = 'none'", &[("ANTHROPIC_API_KEY", "k")]).unwrap().is_none());
+}
+
+#[test]
+fn a_key_that_is_found_is_used_and_said() {
+    let chosen = model("", &[("GOOGLE_API_KEY", "k2"), ("ANTHROPIC_API_KEY", "k1\n")]);
+    assert_eq!((chosen.row.name, chosen.model.as_str(), key(&chosen)), ("anthropic", "usual", Some("k1")));
+    assert_eq!(chosen.why, Why::FoundKey { variable: "ANTHROPIC_API_KEY" });
+    assert_eq!(
+        chosen.notices,
+        [
+            "anthropic/usual reviews this change and receives its code (ANTHROPIC_API_KEY is set); --no-model reviews with the \
+          built-in rules"
+        ]
+    );
+    let chosen = model("", &[("GOOGLE_API_KEY", "k2")]);
+    assert_eq!((chosen.row.name, chosen.why), ("gemini", Why::FoundKey { variable: "GOOGLE_API_KEY" }));
+}
+
+#[test]
+fn a_named_model_is_used_or_refused_and_never_replaced() {
+    let chosen = model("model = 'gemini/pro/2'", &[("GEMINI_API_KEY", "a"), ("GOOGLE_API_KEY", "b")]);
+    assert_eq!((chosen.model.as_str(), key(&chosen), chosen.why), ("pro/2", Some("a"), Why::Named));
+    assert!(chosen.notices.is_empty());
+    assert_eq!(model("model = 'anthropic'", &[("ANTHROPIC_API_KEY", "k")]).model, "usual");
+    assert_eq!(
+        refused("model = 'gemini/pro'", &[("ANTHROPIC_API_KEY", "k")]),
+        "gemini/pro needs a key and none is set: set GEMINI_API_KEY or GOOGLE_API_KEY (or api_key under [gemini] in your settings \
+         file), or review with the built-in rules: --no-model"
+    );
+    assert_eq!(
+        refused("\nmodel = 'antropic/x'", &[]),
+        "config.toml:2: there is no provider \"antropic\" (did you mean anthropic?); it is one of anthropic, gemini, openai-chat, \
+         ollama, as in anthropic/NAME (--no-model reviews with the built-in rules)"
+    );
+    assert!(!refused("model = 'acme/x'", &[]).contains("did you mean"));
+    assert_eq!(
+        refused("model = 'ollama'", &[]),
+        "config.toml:1: ollama has no model of its own; name one, as in ollama/NAME"
+    );
+}
+
+#[test]
+fn what_the_user_sets_wins_over_the_usual_variables() {
+    let settings = "model = 'anthropic'\n[anthropic]\nbase_url = 'https://mine.example'\napi_key = 'mine'\ncontext_window = 5000\n";
+    let chosen = model(settings, &[("ANTHROPIC_API_KEY", "usual"), ("ANTHROPIC_BASE_URL", "https://theirs.example")]);
+    assert_eq!((key(&chosen), chosen.access.base_url.as_deref()), (Some("mine"), Some("https://mine.example")));
+    assert_eq!(chosen.access.context_window, Some(5_000));
+    let chosen =
+        model("model = 'anthropic'", &[("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_BASE_URL", "https://theirs.example")]);
+    assert_eq!((key(&chosen), chosen.access.base_url.as_deref()), (Some("k"), Some("https://theirs.example")));
+    let chosen = model("[anthropic]\napi_key = 'mine'\nbase_url = ''\n", &[("ANTHROPIC_API_KEY", "bad\nkey")]);
+    assert_eq!(key(&chosen), Some("mine"), "a key that is not used is not looked at");
+}
+
+#[test]
+fn a_usual_key_is_not_sent_to_a_server_of_the_users_own() {
+    let own = "model = 'openai-chat/x'\nopenai-chat.base_url = 'https://mine.example/v1'\n";
+    let chosen = model(own, &[("OPENAI_API_KEY", "k")]);
+    assert_eq!(key(&chosen), None);
+    assert_eq!(
+        chosen.notices,
+        [
+            "OPENAI_API_KEY is not sent to the address in openai-chat.base_url; if that server needs a key, set openai-chat.api_key"
+        ]
+    );
+    let chosen = model(&format!("{own}openai-chat.api_key = 'mine'\n"), &[("OPENAI_API_KEY", "k")]);
+    assert_eq!((key(&chosen), chosen.notices.len()), (Some("mine"), 0));
+    for variables in
+        [&[("OPENAI_API_KEY", "k")][..], &[("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "https://x.example")]]
+    {
+        let chosen = model("model = 'openai-chat/x'", variables);
+        assert_eq!((key(&chosen), chosen.notices.len()), (Some("k"), 0), "they belong together");
+    }
+}
+
+#[test]
+fn a_broken_key_is_refused_and_not_shown() {
+    let message = refused("model = 'anthropic'", &[("ANTHROPIC_API_KEY", "topsecret\r\nX-Evil: 1")]);
+    assert!(message.starts_with("ANTHROPIC_API_KEY is set, but not to one line"), "{message}");
+    assert!(!message.contains("topsecret"), "{message}");
+    let set = [("ANTHROPIC_API_KEY", "topsecret")];
+    let shown = format!("{:?} {:?}", model("", &set), ProviderEnvironment::of(|_| Some("topsecret".to_owned())));
+    assert!(shown.contains("ANTHROPIC_API_KEY") && !shown.contains("topsecret"), "{shown}");
+}
+
+#[test]
+fn what_goes_over_the_wire_in_clear_is_said() {
+    let told = |address: &str, variables: &[(&str, &str)]| {
+        model(&format!("model = 'ollama/x'\nollama.base_url = '{address}'"), variables).notices
+    };
+    for here in [
+        "http://localhost:1",
+        "http://127.8.0.1",
+        "http://[::1]:11434/",
+        "http://0.0.0.0:1",
+        "https://gpu.example",
+        "HTTP://a.localhost./x",
+    ] {
+        assert_eq!(told(here, &[]), [""; 0], "{here}");
+    }
+    assert_eq!(told("http://gpu.example:11434/x", &[]), ["the code goes to gpu.example without encryption (http://)"]);
+    let by_variable =
+        |host: &str| model("model = 'ollama/x'", &[("OLLAMA_HOST", host), ("OLLAMA_API_KEY", "k")]).notices;
+    assert_eq!(by_variable("10.0.0.7:11434"), ["the key and the code go to 10.0.0.7 without encryption (http://)"]);
+    assert_eq!(
+        by_variable("http://ada:pw@10.0.0.7"),
+        ["the key and the code go to 10.0.0.7 without encryption (http://)"]
+    );
+    for here in [":11434", "127.0.0.1", "localhost:1", "https://gpu.example"] {
+        assert_eq!(by_variable(here), [""; 0], "{here}");
+    }
+}

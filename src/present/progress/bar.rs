@@ -1,0 +1,110 @@
+//! Progress on a terminal: one live line that is redrawn in place. Main type: [`Bar`].
+
+use std::io::{self, Write as _};
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::turns::Turns;
+use super::{Surface, doing};
+use crate::domain::event::Event;
+use crate::domain::text::strip_line;
+
+/// Columns of the live line, the spinner and its blank not counted; on a narrower terminal it is cut at the edge.
+const WIDTH: usize = 77;
+
+/// What the line looks like.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// A message and the time.
+    Plain,
+    /// A count of many.
+    Counting,
+    /// What a model is doing; it has the time in it.
+    Turns,
+}
+
+/// Redraws a line.
+pub(super) struct Bar {
+    bar: ProgressBar,
+    look: Option<Look>,
+    turns: Turns,
+    started: Instant,
+}
+
+impl Bar {
+    pub(super) fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let mut it = Self { bar, look: None, turns: Turns::default(), started: Instant::now() };
+        it.look(Look::Plain);
+        it
+    }
+
+    fn look(&mut self, look: Look) {
+        if self.look == Some(look) {
+            return;
+        }
+        self.look = Some(look);
+        // No colours: whether they are wanted is known above, and the bar reads well without.
+        let template = match look {
+            Look::Plain => "{spinner} {msg} {elapsed}",
+            Look::Counting => "{spinner} {msg} {wide_bar} {pos}/{len} {elapsed}",
+            Look::Turns => "{spinner} {wide_msg}",
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.bar.set_style(style.progress_chars("━╸ "));
+        }
+    }
+
+    fn show_turns(&mut self) {
+        self.look(Look::Turns);
+        self.bar.set_message(self.turns.line(self.started.elapsed(), WIDTH));
+    }
+
+    fn say(&self, text: &str) {
+        let text = strip_line(text);
+        self.bar.suspend(|| {
+            let _ = writeln!(io::stderr(), "review: {text}");
+        });
+    }
+}
+
+impl Surface for Bar {
+    fn take(&mut self, event: Event) -> bool {
+        self.turns.take(&event);
+        match event {
+            Event::Stage { stage } => {
+                self.look(Look::Plain);
+                self.bar.set_message(doing(stage));
+            }
+            Event::Progress { stage, done, total } => {
+                self.bar.set_message(doing(stage));
+                self.bar.set_length(total);
+                self.bar.set_position(done);
+                self.look(Look::Counting);
+            }
+            Event::Notice { text } | Event::Warning { text } => self.say(&text),
+            // A turn that begins takes the line; the others change its words, which the beat shows.
+            Event::Turn { .. } => self.show_turns(),
+            Event::Answering { .. }
+            | Event::Call { .. }
+            | Event::Spent { .. }
+            | Event::Retry { .. }
+            | Event::Finding { .. }
+            | Event::Withheld { .. } => {}
+        }
+        // The bar moves on its own beat, whatever arrives.
+        false
+    }
+
+    fn beat(&mut self) {
+        if self.look == Some(Look::Turns) {
+            self.show_turns();
+        }
+        self.bar.tick();
+    }
+
+    fn end(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,113 @@
+//! Progress where stderr is no terminal: plain lines, never far apart. Main type: [`Lines`].
+
+use std::io::Write;
+use std::time::Instant;
+
+use super::turns::{Turns, shortened, time};
+use super::{Surface, doing};
+use crate::domain::event::{Event, Stage};
+use crate::domain::text::strip_line;
+
+/// Columns of a line that says what is going on; what is said for good is never cut.
+const WIDTH: usize = 120;
+
+/// Writes lines.
+pub(super) struct Lines<W> {
+    out: W,
+    started: Instant,
+    stage: Option<Stage>,
+    counts: Option<(u64, u64)>,
+    turns: Turns,
+}
+
+impl<W: Write> Lines<W> {
+    pub(super) fn new(out: W) -> Self {
+        Self { out, started: Instant::now(), stage: None, counts: None, turns: Turns::default() }
+    }
+
+    fn line(&mut self, text: &str) {
+        // Nobody can be told that stderr is closed.
+        let _ = writeln!(self.out, "review: {text}");
+    }
+}
+
+impl<W: Write> Surface for Lines<W> {
+    fn take(&mut self, event: Event) -> bool {
+        self.turns.take(&event);
+        match event {
+            Event::Stage { stage } => {
+                self.stage = Some(stage);
+                self.counts = None;
+                self.line(doing(stage));
+                true
+            }
+            Event::Progress { stage, done, total } => {
+                self.stage = Some(stage);
+                self.counts = Some((done, total));
+                false
+            }
+            Event::Notice { text } | Event::Warning { text } => {
+                self.line(&strip_line(&text));
+                true
+            }
+            Event::Turn { .. } => {
+                let heading = self.turns.heading(self.started.elapsed());
+                self.line(&heading);
+                true
+            }
+            Event::Retry { turn, attempt, wait_ms, reason } => {
+                let wait = time(std::time::Duration::from_millis(wait_ms));
+                self.line(&format!("turn {turn}: attempt {attempt} in {wait}: {}", strip_line(&reason)));
+                true
+            }
+            Event::Finding { title, severity, path, line, .. } => {
+                let place = line.map_or_else(|| path.clone(), |line| format!("{path}:{line}"));
+                self.line(&strip_line(&format!("{}: {title} ({place})", severity.word())));
+                true
+            }
+            Event::Withheld { title, reason } => {
+                self.line(&strip_line(&format!("withheld: {title} ({reason})")));
+                true
+            }
+            // In the line of the next turn, or of the next beat.
+            Event::Answering { .. } | Event::Call { .. } | Event::Spent { .. } => false,
+        }
+    }
+
+    fn beat(&mut self) {
+        let Some(stage) = self.stage else { return };
+        let elapsed = self.started.elapsed();
+        if stage == Stage::Review && self.turns.began() {
+            let line = self.turns.line(elapsed, WIDTH);
+            return self.line(&line);
+        }
+        let seconds = elapsed.as_secs();
+        let line = match self.counts {
+            Some((done, total)) => format!("still {}: {done} of {total}, {seconds} s", doing(stage)),
+            None => format!("still {}, {seconds} s", doing(stage)),
+        };
+        self.line(&shortened(&line, WIDTH));
+    }
+
+    fn end(&mut self) {
+        let _ = self.out.flush();
+    }
+}
+
+/// Writes only what is said even where the person wants silence.
+pub(super) struct Warnings<W>(pub(super) W);
+
+impl<W: Write> Surface for Warnings<W> {
+    fn take(&mut self, event: Event) -> bool {
+        if let Event::Warning { text } = event {
+            let _ = writeln!(self.0, "review: {}", strip_line(&text));
+        }
+        false
+    }
+
+    fn beat(&mut self) {}
+
+    fn end(&mut self) {
+        let _ = self.0.flush();
+    }
+}

@@ -1,0 +1,245 @@
+//! What a model's engine is doing, in one line. Main type: [`Turns`].
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+use crate::domain::event::Event;
+use crate::domain::text::strip_line;
+
+/// In fewer columns it is not said what is being read.
+const LEAST: usize = 12;
+
+/// What the events said so far about the turns of a model.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    /// The turn and how many there may be.
+    turn: Option<(u32, u32)>,
+    doing: String,
+    calls: u32,
+    spent: Option<Spent>,
+    findings: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Spent {
+    input: Option<u64>,
+    cached: Option<u64>,
+}
+
+impl Turns {
+    /// Takes what an event says about them.
+    pub(super) fn take(&mut self, event: &Event) {
+        match event {
+            Event::Turn { turn, most } => {
+                self.turn = Some((*turn, *most));
+                "waiting for the model".clone_into(&mut self.doing);
+            }
+            Event::Answering { bytes, .. } => self.doing = format!("answering, {}", bytes_of(*bytes)),
+            Event::Call { tool, about, .. } => {
+                self.calls += 1;
+                self.doing = call(tool, about);
+            }
+            Event::Spent { input_tokens, cache_read_tokens, .. } => {
+                self.spent = Some(Spent { input: *input_tokens, cached: *cache_read_tokens });
+            }
+            Event::Retry { attempt, wait_ms, reason, .. } => {
+                self.doing =
+                    format!("attempt {attempt} in {}: {}", time(Duration::from_millis(*wait_ms)), strip_line(reason));
+            }
+            Event::Finding { .. } => self.findings += 1,
+            Event::Stage { .. }
+            | Event::Progress { .. }
+            | Event::Withheld { .. }
+            | Event::Notice { .. }
+            | Event::Warning { .. } => {}
+        }
+    }
+
+    /// Whether a model was asked at all.
+    pub(super) fn began(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    /// `turn 3/40 · reading src/a.rs · 12.3k tokens in (80% cached) · 1 finding · 41 s`. The middle is shortened to fit `width` columns.
+    pub(super) fn line(&self, elapsed: Duration, width: usize) -> String {
+        let Some((turn, most)) = self.turn else { return String::new() };
+        let head = format!("turn {turn}/{most}");
+        let mut tail = String::new();
+        if let Some(spent) = self.spent {
+            let _ = write!(tail, " · {}", tokens(spent));
+        }
+        if self.findings > 0 {
+            let _ = write!(tail, " · {}", counted(self.findings, "finding"));
+        }
+        let _ = write!(tail, " · {}", time(elapsed));
+        let room = width.saturating_sub(head.width() + tail.width() + 3);
+        if room < LEAST || self.doing.is_empty() {
+            return shortened(&format!("{head}{tail}"), width);
+        }
+        format!("{head} · {}{tail}", shortened(&self.doing, room))
+    }
+
+    /// As the turn begins: `turn 3/40 · 7 calls · 12.3k tokens in (80% cached) · 1 finding · 41 s`, of the run so far.
+    pub(super) fn heading(&self, elapsed: Duration) -> String {
+        let Some((turn, most)) = self.turn else { return String::new() };
+        let mut line = format!("turn {turn}/{most}");
+        if self.calls > 0 {
+            let _ = write!(line, " · {}", counted(self.calls, "call"));
+        }
+        if let Some(spent) = self.spent {
+            let _ = write!(line, " · {}", tokens(spent));
+        }
+        if self.findings > 0 {
+            let _ = write!(line, " · {}", counted(self.findings, "finding"));
+        }
+        let _ = write!(line, " · {}", time(elapsed));
+        line
+    }
+}
+
+/// What a call does, in words; the names are those of the tools.
+fn call(tool: &str, about: &str) -> String {
+    let verb = match tool {
+        "read_file_part" => "reading",
+        "search_in_files" => "searching",
+        "list_files" => "listing",
+        "read_diff" => "reading the diff of",
+        "report_finding" => "reporting",
+        "withdraw_finding" => "withdrawing",
+        "refute_lead" => "refuting",
+        "write_section" => "writing",
+        "finish_review" => "finishing",
+        other => other,
+    };
+    let about = strip_line(about);
+    let verb = strip_line(verb);
+    if about.is_empty() { verb } else { format!("{verb} {about}") }
+}
+
+/// What is not known is said to be unknown: it is not nothing.
+fn tokens(spent: Spent) -> String {
+    let Some(input) = spent.input else { return "tokens unknown".to_owned() };
+    let sent = format!("{} tokens in", short(input));
+    match spent.cached.filter(|cached| *cached <= input).and_then(|cached| (100 * cached).checked_div(input)) {
+        Some(cached) => format!("{sent} ({cached}% cached)"),
+        None => sent,
+    }
+}
+
+/// `950`, `12.3k`, `1.2M`.
+fn short(number: u64) -> String {
+    let (unit, letter) = match number {
+        0..1_000 => return number.to_string(),
+        1_000..1_000_000 => (1_000, 'k'),
+        _ => (1_000_000, 'M'),
+    };
+    format!("{}.{}{letter}", number / unit, number % unit * 10 / unit)
+}
+
+fn bytes_of(bytes: u64) -> String {
+    if bytes < 1_024 { format!("{bytes} B") } else { format!("{}.{} KiB", bytes / 1_024, bytes % 1_024 * 10 / 1_024) }
+}
+
+/// `0.5 s`, `41 s`, `3 min 12 s`.
+pub(super) fn time(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0 if time.as_millis() >= 100 => format!("0.{} s", time.as_millis() / 100),
+        0..120 => format!("{seconds} s"),
+        _ => format!("{} min {} s", seconds / 60, seconds % 60),
+    }
+}
+
+fn counted(number: u32, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// At most so many columns; what does not fit ends in `…`.
+pub(super) fn shortened(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut columns = 0;
+    let fitting = text.char_indices().find(|(_, c)| {
+        columns += c.width().unwrap_or(0);
+        columns >= width
+    });
+    let end = fitting.map_or(text.len(), |(at, _)| at);
+    format!("{}…", &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(events: &[Event]) -> Turns {
+        let mut turns = Turns::default();
+        for event in events {
+            turns.take(event);
+        }
+        turns
+    }
+
+    fn reading(about: &str) -> Vec<Event> {
+        vec![
+            Event::Turn { turn: 3, most: 40 },
+            Event::Spent {
+                turn: 3,
+                input_tokens: Some(12_345),
+                cache_read_tokens: Some(9_900),
+                output_tokens: Some(100),
+            },
+            Event::Call { turn: 3, tool: "read_file_part".to_owned(), about: about.to_owned() },
+        ]
+    }
+
+    const FORTY_ONE: Duration = Duration::from_secs(41);
+
+    #[test]
+    fn a_line_says_the_turn_what_is_done_and_what_it_took() {
+        let turns = after(&reading("src/a.rs"));
+        assert_eq!(turns.line(FORTY_ONE, 80), "turn 3/40 · reading src/a.rs · 12.3k tokens in (80% cached) · 41 s");
+        assert_eq!(turns.heading(FORTY_ONE), "turn 3/40 · 1 call · 12.3k tokens in (80% cached) · 41 s");
+    }
+
+    #[test]
+    fn what_is_unknown_is_not_nothing() {
+        let mut events = reading("src/a.rs");
+        events[1] = Event::Spent { turn: 3, input_tokens: None, cache_read_tokens: None, output_tokens: None };
+        assert!(after(&events).line(FORTY_ONE, 80).contains(" · tokens unknown · "));
+        events[1] = Event::Spent { turn: 3, input_tokens: Some(950), cache_read_tokens: None, output_tokens: None };
+        assert!(after(&events).line(FORTY_ONE, 80).contains(" · 950 tokens in · "), "the cached part is unknown");
+        events[1] = Event::Spent { turn: 3, input_tokens: Some(0), cache_read_tokens: Some(0), output_tokens: None };
+        assert!(after(&events).line(FORTY_ONE, 80).contains(" · 0 tokens in · "));
+    }
+
+    #[test]
+    fn a_line_never_has_more_columns_and_nothing_that_acts() {
+        for about in ["a/".repeat(200), "深".repeat(100), "x\x1b]0;owned\x07y\u{202e}".to_owned(), String::new()] {
+            let turns = after(&reading(&about));
+            for width in [0, 1, 20, 40, 79, 80] {
+                let line = turns.line(FORTY_ONE, width);
+                assert!(line.width() <= width.max(1), "{width}: {line}");
+                assert!(!line.contains(['\x1b', '\x07', '\u{202e}']), "{line}");
+            }
+            assert!(turns.line(FORTY_ONE, 80).ends_with(" · 41 s"), "the middle gives way");
+        }
+    }
+
+    #[test]
+    fn before_the_first_turn_there_is_no_line() {
+        let turns = after(&[]);
+        assert!(!turns.began());
+        assert_eq!(turns.line(FORTY_ONE, 80), "");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let shown: Vec<String> = [0, 999, 1_000, 12_345, 999_999, 2_000_000].map(short).into();
+        assert_eq!(shown, ["0", "999", "1.0k", "12.3k", "999.9k", "2.0M"]);
+        let shown: Vec<String> = [250, 41_000, 192_000].map(|ms| time(Duration::from_millis(ms))).into();
+        assert_eq!(shown, ["0.2 s", "41 s", "3 min 12 s"]);
+    }
+}
