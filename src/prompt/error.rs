@@ -33,9 +33,10 @@ pub enum PromptError {
         /// The variables that it gets.
         known: String,
     },
-    /// It leaves out, or alters, what the model must be shown.
+    /// It leaves out, or alters, what the model must be shown: the receipt would say that it was.
     #[error(
-        "prompt {name}: it does not show {{{{ {variable} }}}} as it is; the review's receipt would say that the model saw it, so it must"
+        "prompt {name}: {{{{ {variable} }}}} is not shown as it is, and the model must see it whole; write it without a filter, where it \
+         is always reached, or remove the file to use the built-in one"
     )]
     Dropped {
         /// The template.

@@ -12,7 +12,7 @@ mod vars;
 pub use data::{Data, Mark};
 pub use error::PromptError;
 pub use prompts::Prompts;
-pub use vars::{ChangeVars, LastTurnVars, LeadVars, MalformedVars, SystemVars};
+pub use vars::{ChangeVars, LastTurnVars, LeadVars, SystemVars};
 
 /// A template as it is compiled in.
 struct Template {
@@ -46,5 +46,5 @@ const TEMPLATES: &[Template] = &[
     template!("leaked_markup.md", [], vars::no_samples),
     template!("empty_answer.md", [], vars::no_samples),
     template!("output_limit.md", [], vars::no_samples),
-    template!("malformed_call.md", ["tool", "problem"], MalformedVars::samples),
+    template!("malformed_calls.md", [], vars::no_samples),
 ];

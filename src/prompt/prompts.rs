@@ -8,7 +8,7 @@ use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::error::PromptError;
-use super::vars::{ChangeVars, LastTurnVars, MalformedVars, SystemVars, nothing};
+use super::vars::{ChangeVars, LastTurnVars, SystemVars, nothing};
 use super::{TEMPLATES, Template};
 
 /// All templates, compiled and tried. Cheap to clone.
@@ -110,9 +110,9 @@ impl Prompts {
         self.plain("output_limit.md")
     }
 
-    /// The result of a call whose input is no use.
-    pub fn malformed_call(&self, vars: &MalformedVars) -> Result<String, PromptError> {
-        self.render("malformed_call.md", &vars.value())
+    /// To a model none of whose calls could be read.
+    pub fn malformed_calls(&self) -> Result<String, PromptError> {
+        self.plain("malformed_calls.md")
     }
 
     fn plain(&self, name: &'static str) -> Result<String, PromptError> {
@@ -203,7 +203,9 @@ mod tests {
         names.sort_unstable();
         assert_eq!(files, names);
         let prompts = Prompts::built_in().unwrap();
-        TEMPLATES.iter().for_each(|template| prompts.try_out(template).unwrap());
+        for template in TEMPLATES {
+            prompts.try_out(template).unwrap();
+        }
     }
 
     #[test]
@@ -226,10 +228,14 @@ mod tests {
     fn messages_in_mid_conversation_say_what_they_are_given() {
         let prompts = Prompts::built_in().unwrap();
         let last = prompts.last_turn(&LastTurnVars { reason: "the limit of 40 turns is reached".into() }).unwrap();
-        let (tool, problem) = ("read_diff".to_owned(), "expected `,` at column 7".to_owned());
-        let malformed = prompts.malformed_call(&MalformedVars { tool, problem }).unwrap();
-        let plain = [prompts.nudge(), prompts.leaked_markup(), prompts.empty_answer(), prompts.output_limit()];
-        let all: Vec<String> = plain.into_iter().map(Result::unwrap).chain([last, malformed]).collect();
+        let plain = [
+            prompts.nudge(),
+            prompts.leaked_markup(),
+            prompts.empty_answer(),
+            prompts.output_limit(),
+            prompts.malformed_calls(),
+        ];
+        let all: Vec<String> = plain.into_iter().map(Result::unwrap).chain([last]).collect();
         insta::assert_snapshot!(all.join("\n\n"));
     }
 

@@ -58,7 +58,7 @@ pub struct LeadVars {
     pub severity: Severity,
     /// What kind of defect it would be.
     pub category: Category,
-    /// Where: `path:line`, or a path.
+    /// Where: `path:line` (a remark may follow the number), or a path.
     pub place: String,
     /// One line.
     pub title: String,
@@ -71,15 +71,6 @@ pub struct LeadVars {
 pub struct LastTurnVars {
     /// Which limit is reached: a clause without a full stop.
     pub reason: String,
-}
-
-/// For `malformed_call.md`.
-#[derive(Debug, Clone)]
-pub struct MalformedVars {
-    /// The tool that was called.
-    pub tool: String,
-    /// What is wrong with the input: a clause without a full stop.
-    pub problem: String,
 }
 
 impl ChangeVars {
@@ -152,16 +143,6 @@ impl LastTurnVars {
 
     pub(super) fn samples() -> Vec<Value> {
         vec![Self { reason: "the limit of 40 turns is reached".to_owned() }.value()]
-    }
-}
-
-impl MalformedVars {
-    pub(super) fn value(&self) -> Value {
-        Value::from_pairs([("tool", self.tool.as_str()), ("problem", self.problem.as_str())])
-    }
-
-    pub(super) fn samples() -> Vec<Value> {
-        vec![Self { tool: "read_diff".to_owned(), problem: "it is not JSON".to_owned() }.value()]
     }
 }
 

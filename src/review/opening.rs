@@ -32,7 +32,7 @@ pub struct Opening {
     pub shown: Vec<Shown>,
     /// The files with lines to review whose diffs are not, likewise.
     pub left_out: Vec<LeftOut>,
-    /// The ids of leads that are not in the message.
+    /// The ids of leads that are not in the message: the last of those that were given.
     pub leads_left_out: Vec<String>,
     /// What else is not in the message: sentences for the receipt.
     pub notes: Vec<String>,
@@ -61,7 +61,7 @@ pub struct LeftOut {
 /// Where a message turns out too large for its room, it is laid out again, smaller; user's templates may say things twice.
 const ATTEMPTS: usize = 6;
 
-/// Writes the first message about `change`. System prompt and message together take at most `room` tokens, as [`estimate_tokens`] counts.
+/// Writes the first message about `change`. The leads are taken in their order, the worst should come first. System prompt and message together take at most `room` tokens, as [`estimate_tokens`] counts.
 pub fn open(
     prompts: &Prompts,
     change: &ChangeSet,
@@ -151,36 +151,35 @@ fn lay_out(change: &ChangeSet, leads: &[LeadVars], room: Weight) -> LaidOut {
     let diffs = Diffs::choose(change, &ranks, room.saturating_sub(used));
 
     let mut notes = Vec::new();
-    let commits_left_out = commits_taken.left_out.len() + change.commits_omitted;
+    let commits_left_out = commits_taken.left_out + change.commits_omitted;
     let mut told = |count: usize, what: &str| {
         if count > 0 {
             notes.push(format!("{count} {what}: the model's window has no room for them in the first message"));
         }
     };
-    told(commits_taken.left_out.len(), "commits were not shown to the model");
+    told(commits_taken.left_out, "commits were not shown to the model");
     told(commits_taken.shortened, "commit messages were shown to the model without their bodies");
-    told(leads_taken.left_out.len(), "leads were not shown to the model");
+    told(leads_taken.left_out, "leads were not shown to the model");
     told(listing.unlisted(), "changed files were counted, not named, in the list of files");
 
-    let lead_id = |at: &usize| leads.get(*at).map(|lead| lead.id.clone());
     LaidOut {
         shown: diffs.shown(change),
         left_out: diffs.left_out(change, &listing),
-        leads_left_out: leads_taken.left_out.iter().filter_map(lead_id).collect(),
+        leads_left_out: leads.iter().skip(leads_taken.shown).map(|lead| lead.id.clone()).collect(),
         notes,
         vars: ChangeVars {
             change: notes::names(change),
-            commits_shown: change.commits.len() - commits_taken.left_out.len(),
+            commits_shown: commits_taken.shown,
             commits_left_out,
-            commits: commits_taken.text(),
+            commits: commits_taken.into_text(),
             files: listing.text(change, &diffs),
             files_total: change.files.len(),
             files_unlisted: listing.unlisted(),
             diffs_left_out: diffs.left_out_count(change),
             diffs: diffs.text(change),
-            leads_shown: leads.len() - leads_taken.left_out.len(),
-            leads_left_out: leads_taken.left_out.len(),
-            leads: leads_taken.text(),
+            leads_shown: leads_taken.shown,
+            leads_left_out: leads_taken.left_out,
+            leads: leads_taken.into_text(),
             ..bare(change)
         },
     }

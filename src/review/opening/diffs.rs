@@ -53,12 +53,13 @@ impl Piece {
             let mut seen = format!("{} of {total} hunks", self.hunks);
             if self.lines > 0 {
                 input["skip_lines"] = self.lines.into();
-                seen.push_str(&format!(" and {} lines of hunk {}", self.lines, self.hunks));
+                let lines = if self.lines == 1 { "1 line".to_owned() } else { format!("{} lines", self.lines) };
+                seen.push_str(&format!(" and {lines} of hunk {}", self.hunks));
             }
             note.push_str(&format!("[cut: {seen} are above; read on with read_diff {input}]\n"));
         }
         if let Some(cut) = file.patch.cut.filter(|cut| cut.shortened_lines > 0) {
-            note.push_str(&format!("[{} over-long lines are shortened]\n", cut.shortened_lines));
+            note.push_str(&format!("[over-long lines that are shortened: {}]\n", cut.shortened_lines));
         }
         note
     }

@@ -42,10 +42,10 @@ impl Listing {
         let unseen: HashMap<&str, &str> =
             unseen.filter_map(|omission| Some((omission.path.as_deref()?, omission.reason.as_str()))).collect();
         let general = change.omissions.iter().filter(|omission| omission.path.is_none());
-        let tail = general
-            .take(MOST_OMISSIONS)
-            .map(|omission| format!("note: {}\n", reveal(&one_line(&omission.reason, MOST_REASON))))
-            .collect();
+        let mut tail = String::new();
+        for omission in general.take(MOST_OMISSIONS) {
+            tail.push_str(&format!("note: {}\n", reveal(&one_line(&omission.reason, MOST_REASON))));
+        }
         let lines = change.files.iter().map(|file| Line::of(file, &unseen)).collect();
         Self { lines, tail, rest: String::new(), unlisted: 0 }
     }

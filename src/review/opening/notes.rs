@@ -13,13 +13,9 @@ const MOST_LINE: usize = 200;
 /// Longer bodies are cut, in characters.
 const MOST_BODY: usize = 1_500;
 
-/// Texts of one kind, of which as many are taken as fit.
+/// Texts of one kind, of which the first are taken, as many as fit.
 #[derive(Debug, Default)]
-pub(super) struct Entries {
-    entries: Vec<Entry>,
-    /// The order in which they are taken, where it is not the order in which they are shown.
-    order: Option<Vec<usize>>,
-}
+pub(super) struct Entries(Vec<Entry>);
 
 #[derive(Debug)]
 struct Entry {
@@ -29,52 +25,49 @@ struct Entry {
 
 /// What fitted.
 #[derive(Debug)]
-pub(super) struct Taken<'e> {
-    /// For each entry, what of it.
-    parts: Vec<(&'e str, &'e str)>,
+pub(super) struct Taken {
+    text: String,
     pub(super) weight: Weight,
-    /// The places of those that are left out.
-    pub(super) left_out: Vec<usize>,
-    /// How many are shown without their bodies.
+    /// The first so many are shown.
+    pub(super) shown: usize,
+    /// How many there are beyond those.
+    pub(super) left_out: usize,
+    /// How many of those shown are without their bodies.
     pub(super) shortened: usize,
 }
 
 impl Entries {
     /// What all of them take.
     pub(super) fn weight(&self) -> Weight {
-        self.entries.iter().map(|entry| weight(&entry.head) + weight(&entry.body)).sum()
+        self.0.iter().map(|entry| weight(&entry.head) + weight(&entry.body)).sum()
     }
 
-    /// As many as fit into `room`: whole, else without the body. Nothing is taken after the first that does not fit at all.
-    pub(super) fn take(&self, room: Weight) -> Taken<'_> {
-        let mut taken =
-            Taken { parts: vec![("", ""); self.entries.len()], weight: 0, left_out: Vec::new(), shortened: 0 };
-        let all: Vec<usize> = (0..self.entries.len()).collect();
-        let mut full = false;
-        for at in self.order.as_ref().unwrap_or(&all) {
-            let (Some(entry), Some(part)) = (self.entries.get(*at), taken.parts.get_mut(*at)) else { continue };
-            let head = weight(&entry.head);
-            let whole = head + weight(&entry.body);
-            full |= taken.weight + head > room;
-            if full {
-                taken.left_out.push(*at);
-            } else if taken.weight + whole <= room {
-                *part = (&entry.head, &entry.body);
-                taken.weight += whole;
+    /// The first that fit into `room`: whole, else without the body. Nothing follows the first that does not fit at all.
+    pub(super) fn take(&self, room: Weight) -> Taken {
+        let mut taken = Taken { text: String::new(), weight: 0, shown: 0, left_out: 0, shortened: 0 };
+        for Entry { head, body } in &self.0 {
+            let without = taken.weight + weight(head);
+            let whole = without + weight(body);
+            if without > room {
+                break;
+            }
+            taken.text.push_str(head);
+            taken.weight = if whole <= room { whole } else { without };
+            if whole <= room {
+                taken.text.push_str(body);
             } else {
-                *part = (&entry.head, "");
-                taken.weight += head;
                 taken.shortened += 1;
             }
+            taken.shown += 1;
         }
-        taken.left_out.sort_unstable();
+        taken.left_out = self.0.len() - taken.shown;
         taken
     }
 }
 
-impl Taken<'_> {
-    pub(super) fn text(&self) -> Data {
-        Data::new(self.parts.iter().flat_map(|(head, body)| [*head, *body]).collect())
+impl Taken {
+    pub(super) fn into_text(self) -> Data {
+        Data::new(self.text)
     }
 }
 
@@ -95,7 +88,7 @@ pub(super) fn names(change: &ChangeSet) -> Data {
 
 /// The commits in their order.
 pub(super) fn commits(change: &ChangeSet) -> Entries {
-    Entries { entries: change.commits.iter().map(commit).collect(), order: None }
+    Entries(change.commits.iter().map(commit).collect())
 }
 
 fn commit(commit: &Commit) -> Entry {
@@ -108,7 +101,7 @@ fn commit(commit: &Commit) -> Entry {
     }
 }
 
-/// The leads in their order; the worst are taken first.
+/// The leads in their order.
 pub(super) fn leads(leads: &[LeadVars]) -> Entries {
     let entry = |lead: &LeadVars| {
         let line = |text: &str| one_line(text, MOST_LINE);
@@ -123,9 +116,7 @@ pub(super) fn leads(leads: &[LeadVars]) -> Entries {
         );
         Entry { head: shown(&head), body: shown(&indented(&lead.body)) }
     };
-    let mut order: Vec<usize> = (0..leads.len()).collect();
-    order.sort_by_key(|at| leads.get(*at).map(|lead| lead.severity));
-    Entries { entries: leads.iter().map(entry).collect(), order: Some(order) }
+    Entries(leads.iter().map(entry).collect())
 }
 
 /// A body below its head: every line is indented, so that none can pass for the head of another entry.
@@ -133,8 +124,10 @@ fn indented(body: &str) -> String {
     let cut = body.char_indices().nth(MOST_BODY).map(|(at, _)| at);
     let mut text = String::new();
     for line in body[..cut.unwrap_or(body.len())].trim_end().lines() {
-        text.push_str("    ");
-        text.push_str(line.trim_end());
+        if !line.trim().is_empty() {
+            text.push_str("    ");
+            text.push_str(line.trim_end());
+        }
         text.push('\n');
     }
     if cut.is_some() {

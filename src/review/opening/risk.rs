@@ -164,7 +164,8 @@ pub(super) fn ranked(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {
 fn worst_leads(leads: &[LeadVars]) -> HashMap<&str, Severity> {
     let mut worst: HashMap<&str, Severity> = HashMap::new();
     for lead in leads {
-        let numbered = lead.place.rsplit_once(':').filter(|(_, line)| line.bytes().all(|byte| byte.is_ascii_digit()));
+        let is_lines = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+        let numbered = lead.place.rsplit_once(':').filter(|(_, lines)| is_lines(lines));
         let path = numbered.map_or(lead.place.as_str(), |(path, _)| path);
         // The worst severity is the least.
         worst.entry(path).and_modify(|known| *known = lead.severity.min(*known)).or_insert(lead.severity);
@@ -322,7 +323,7 @@ mod tests {
             rule: "rust/x".into(),
             severity: Severity::Critical,
             category: crate::domain::finding::Category::Testing,
-            place: "tests/d.rs:3".into(),
+            place: "tests/d.rs:3-4 (before the change)".into(),
             title: "t".into(),
             body: String::new(),
         };

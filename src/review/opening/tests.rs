@@ -155,7 +155,7 @@ fn every_kind_of_change_is_told_and_hostile_text_stays_inside_its_fence() {
         Omission { path: Some("logo.png".into()), reason: "larger than 50 MB".into(), unseen: true },
         Omission { path: None, reason: "attributes could not be read".into(), unseen: false },
     ];
-    let leads = [lead("L1", Severity::High, "src/auth.rs:3")];
+    let leads = [lead("L1", Severity::High, "src/auth.rs:3 (before the change)")];
     let prompts = Prompts::built_in().unwrap();
     let opening = open(&prompts, &change, &leads, Some(" Mind the clock. \n"), WHOLE).unwrap();
     insta::assert_snapshot!("system", opening.system);
@@ -238,16 +238,17 @@ fn ten_thousand_files_are_named_as_far_as_they_fit_and_the_rest_is_counted() {
 }
 
 #[test]
-fn commits_and_leads_are_bounded_and_the_worst_leads_are_kept() {
+fn commits_and_leads_are_bounded_and_the_first_are_kept() {
     let mut change = change(vec![edited("src/a.rs", 200)]);
     change.commits = (0..200).map(|at| commit(&format!("Commit {at}"), &"word ".repeat(1_000))).collect();
-    let mut leads: Vec<_> = (0..100).map(|at| lead(&format!("L{at}"), Severity::Low, "src/a.rs:1")).collect();
-    leads.push(lead("L100", Severity::Critical, "src/a.rs:2"));
+    let leads: Vec<_> = (0..100).map(|at| lead(&format!("L{at}"), Severity::Low, "src/a.rs:1")).collect();
     let room = bare_room() + 8_000;
     let opening = opened(&change, &leads, room);
     assert!(count(&opening) <= room);
-    assert!(opening.message.contains("L100 critical") && !opening.leads_left_out.contains(&"L100".to_owned()));
-    assert!(opening.leads_left_out.contains(&"L99".to_owned()));
+    let shown = 100 - opening.leads_left_out.len();
+    assert_eq!(opening.leads_left_out.first(), Some(&format!("L{shown}")));
+    assert!(opening.message.contains(&format!("# Leads: {shown}; {} more are not shown", 100 - shown)));
+    assert!(opening.message.contains("\nL0 low") && !opening.message.contains(&format!("\nL{shown} low")));
     assert!(opening.message.contains("Commit 0\n") && !opening.message.contains("Commit 199\n"));
     assert_eq!(opening.notes.len(), 3, "{:?}", opening.notes);
     assert_eq!(opening.shown.len(), 1);
