@@ -274,6 +274,20 @@ fn malformed_reports_are_told_and_counted() {
 }
 
 #[test]
+fn a_report_that_could_not_be_read_is_corrected_by_the_next_that_stands() {
+    let mut desk = desk();
+    desk.next_turn();
+    desk.call_malformed("report_finding", "{\"title\": ");
+    desk.call_malformed("report_finding", "{\"ti");
+    call(&mut desk, "report_finding", finding("Said beside it", "    flush(buffer);"));
+    desk.next_turn();
+    let told = call(&mut desk, "report_finding", finding("Read at last", "    flush(buffer);"));
+    assert!(told["note"].as_str().is_some_and(|note| note.contains("W1")), "{told}");
+    let review = finish(desk, &Ending::Done);
+    assert_eq!(withheld(&review).len(), 1, "one stands for one");
+}
+
+#[test]
 fn a_guideline_is_kept_where_it_is_there() {
     let mut desk = desk();
     for (named, kept) in [("RULES.md:2", Some(2)), ("RULES.md", Some(1)), ("RULES.md:9", None), ("../x:1", None)] {
