@@ -146,21 +146,22 @@ fn lay_out(change: &ChangeSet, leads: &[LeadVars], room: Weight) -> LaidOut {
 
     let leads_taken = lead_texts.take(shares.leads);
     let commits_taken = commit_texts.take(shares.commits);
-    listing.choose(change, &ranks, shares.files);
-    let used = leads_taken.weight + commits_taken.weight + listing.weight();
+    let files_room = listing.weight().min(shares.files);
+    let used = leads_taken.weight + commits_taken.weight + files_room;
     let diffs = Diffs::choose(change, &ranks, room.saturating_sub(used));
+    listing.choose(change, &ranks, &diffs, files_room);
 
     let mut notes = Vec::new();
     let commits_left_out = commits_taken.left_out + change.commits_omitted;
     let mut told = |count: usize, what: &str| {
         if count > 0 {
-            notes.push(format!("{count} {what}: the model's window has no room for them in the first message"));
+            notes.push(format!("{count} {what}: there was no room in the first message"));
         }
     };
     told(commits_taken.left_out, "commits were not shown to the model");
     told(commits_taken.shortened, "commit messages were shown to the model without their bodies");
     told(leads_taken.left_out, "leads were not shown to the model");
-    told(listing.unlisted(), "changed files were counted, not named, in the list of files");
+    told(listing.unlisted(), "changed files were counted by folder, not named to the model");
 
     LaidOut {
         shown: diffs.shown(change),
