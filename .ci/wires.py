@@ -46,6 +46,7 @@ class Wire:
     free: set  # below these keys anything goes
     required: list  # keys that a request cannot be without, as paths; `*` is any position
     tools: typing.Callable  # the schemas of the tools
+    result: str  # what stands in the JSON of every result of a tool
 
 
 def need(holds, why):
@@ -152,27 +153,6 @@ def marks(value):
 
 
 # OpenAI Responses
-
-def completed(body):
-    """The body with what the library's types require and the server does not.
-
-    Its own guide sends back reasoning by its encrypted content, and what the assistant said as a message of text: the ids, the status and the
-    annotations are the server's to give. Nothing else is added, and nothing that is there is changed.
-    """
-    def item(one):
-        if not isinstance(one, dict):
-            return one
-        if one.get("type") == "reasoning" and one.get("encrypted_content"):
-            return {"id": "rs_0"} | one
-        if one.get("type") == "message" and one.get("role") == "assistant" and isinstance(one.get("content"), list):
-            content = [{"annotations": []} | part if isinstance(part, dict) and part.get("type") == "output_text" else part for part in one["content"]]
-            return {"id": "msg_0", "status": "completed"} | one | {"content": content}
-        return one
-
-    if not isinstance(body.get("input"), list):
-        return body
-    return body | {"input": [item(one) for one in body["input"]]}
-
 
 def responses_rules(body):
     need(isinstance(body["input"], list) and body["input"], "no input")
@@ -285,7 +265,8 @@ def gemini_rules(body):
     need(body.get("contents") and body["contents"][0].get("role") == "user", "the conversation must begin with the user")
     waiting, role = [], None
     for content in body["contents"]:
-        need(content.get("role") in ("user", "model") and content["role"] != role, "user and model must speak in turn")
+        need(content.get("role") in ("user", "model"), f"unknown role {content.get('role')}")
+        need(content["role"] == "user" or role == "user", "the model speaks twice in a row")
         role = content["role"]
         need(content.get("parts"), "a content without parts")
         for part in content["parts"]:
@@ -361,16 +342,18 @@ WIRES = {
                   "messages.*.content.*.input", "messages.*.content.*.tool_use_id", "messages.*.content.*.text", "messages.*.content.*.type",
                   "messages.*.content.*.signature", "tools.*.name", "tools.*.input_schema"],
         tools=lambda body: [tool["input_schema"] for tool in body.get("tools", [])],
+        result='"tool_result"',
     ),
     "responses": Wire(
         path=r".*/responses",
         headers={"authorization"},
-        types=(lambda check: lambda body: check(completed(body)))(typed_dict(openai.types.responses.response_create_params.ResponseCreateParams)),
+        types=typed_dict(openai.types.responses.response_create_params.ResponseCreateParams),
         rules=responses_rules,
         free={"parameters"},
         required=["input", "input.*.call_id", "input.*.name", "input.*.arguments", "input.*.output", "input.*.summary", "input.*.content",
                   "input.*.role", "tools.*.name", "tools.*.type", "tools.*.parameters"],
         tools=lambda body: [tool["parameters"] for tool in body.get("tools", [])],
+        result='"function_call_output"',
     ),
     "chat": Wire(
         path=r".*/chat/completions",
@@ -382,6 +365,7 @@ WIRES = {
                   "messages.*.tool_calls.*.function", "messages.*.tool_calls.*.function.name", "messages.*.tool_calls.*.function.arguments",
                   "tools.*.type", "tools.*.function", "tools.*.function.name"],
         tools=lambda body: [tool["function"]["parameters"] for tool in body.get("tools", [])],
+        result='"tool_call_id"',
     ),
     "gemini": Wire(
         path=r".*/models/[^/?]+:(streamGenerateContent(\?alt=sse)?|generateContent)",
@@ -392,6 +376,7 @@ WIRES = {
         required=["contents", "contents.*.role", "contents.*.parts", "contents.*.parts.*.functionCall.name", "contents.*.parts.*.functionCall.args",
                   "contents.*.parts.*.functionResponse.name", "contents.*.parts.*.functionResponse.response", "tools.*.functionDeclarations.*.name"],
         tools=lambda body: [one["parametersJsonSchema"] for tool in body.get("tools", []) for one in tool["functionDeclarations"]],
+        result='"functionResponse"',
     ),
     "ollama": Wire(
         path=r".*/api/chat",
@@ -402,5 +387,6 @@ WIRES = {
         required=["model", "messages", "messages.*.role", "messages.*.tool_calls.*.function", "messages.*.tool_calls.*.function.name",
                   "messages.*.tool_calls.*.function.arguments", "tools.*.function", "tools.*.function.name"],
         tools=lambda body: [tool["function"]["parameters"] for tool in body.get("tools") or []],
+        result='"role": "tool"',
     ),
 }

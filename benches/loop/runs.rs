@@ -61,7 +61,11 @@ impl Ours {
         let mut command = clean(&self.program, &self.home);
         command.args(words).args(limits).env("OPENAI_BASE_URL", &self.base).env("OPENAI_API_KEY", "none");
         command.env("XDG_CONFIG_HOME", self.home.join("config")).env("XDG_STATE_HOME", self.home.join("state"));
-        measured(command, &self.home, &[0, 1, 3], model, repository, script, |said| said["outcome"].clone())
+        measured(command, &self.home, &[0, 1, 3], model, repository, script, |said| {
+            let reasons = said["reasons"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let words: Vec<&str> = said["outcome"].as_str().into_iter().chain(reasons).collect();
+            words.join(": ").into()
+        })
     }
 }
 

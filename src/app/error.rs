@@ -97,7 +97,7 @@ pub enum AppError {
     },
     /// A key was found that no header can carry.
     #[error(
-        "{variable} is set, but not to one line of plain ASCII (it is not shown here): copy the key again, or unset it"
+        "{variable} is set, but not to one line of plain ASCII (it is not shown here): copy the key again, or review with --no-model"
     )]
     UnfitKey {
         /// The variable.

@@ -166,9 +166,9 @@ fn from_repository(reviewed: &Reviewed<'_>, within: &[u8]) -> Result<(Vec<u8>, S
         return Ok((bytes, path));
     }
     let Some(commit) = reviewed.settings_at else { return Err(InstructionsError::NoTarget { path }.into()) };
-    let blob = match tree::find(repo, repo.tree_of(commit)?, within)? {
-        Some(tree::Found::File(FileMode::File | FileMode::Executable, blob)) => blob,
-        _ => return Err(InstructionsError::NotAtTarget { path, commit: commit.short() }.into()),
+    let found = tree::find(repo, repo.tree_of(commit)?, within)?;
+    let Some(tree::Found::File(FileMode::File | FileMode::Executable, blob)) = found else {
+        return Err(InstructionsError::NotAtTarget { path, commit: commit.short() }.into());
     };
     match repo.with_blob_within(blob, MAX_BYTES, <[u8]>::to_vec)? {
         Ok(bytes) => Ok((bytes, format!("{path} at {}", commit.short()))),

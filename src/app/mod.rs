@@ -19,7 +19,7 @@ pub use deliver::{Delivered, Output};
 pub use error::AppError;
 pub use inspect::{ToolCall, call_tool, settings};
 pub use instructions::InstructionsError;
-pub use model::ProviderEnvironment;
+pub use model::{KnownProvider, ProviderEnvironment, providers};
 pub use review::{Job, interruptible, review};
 pub use runs::{list, prune, show};
 pub use subject::Surroundings;

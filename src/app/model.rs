@@ -11,7 +11,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use super::error::AppError;
-use crate::config::{ModelChoice, Resolved, Settings};
+use crate::config::{KEYS, ModelChoice, Resolved, Settings};
 use crate::domain::secret::Secret;
 use crate::llm::{Access, PROVIDERS, ProviderRow, Wire};
 
@@ -37,7 +37,7 @@ pub(super) enum Why {
     Named,
     /// Its key was found, and nobody said anything.
     FoundKey {
-        /// Where.
+        /// The variable, or the setting.
         variable: &'static str,
     },
 }
@@ -84,6 +84,30 @@ impl fmt::Debug for ProviderEnvironment {
     }
 }
 
+/// A provider, for the help text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownProvider {
+    /// Its word.
+    pub name: &'static str,
+    /// Its model when none is named.
+    pub default_model: Option<&'static str>,
+    /// What it is, and which variable makes it usable.
+    pub reached_by: String,
+}
+
+/// The providers that `--model` knows.
+pub fn providers() -> impl Iterator<Item = KnownProvider> {
+    PROVIDERS.iter().map(|row| {
+        let variable = |names: &[&'static str]| names.first().copied().unwrap_or_default();
+        let reached_by = if row.needs_key {
+            format!("{}, key in {}", row.title, variable(row.key_variables))
+        } else {
+            format!("{} at {}", row.title, variable(row.base_variables))
+        };
+        KnownProvider { name: row.name, default_model: row.default_model, reached_by }
+    })
+}
+
 /// The model that reviews; `None` for the built-in rules.
 ///
 /// A model that was named and cannot be used is an error, never a quiet review by the rules. Nothing is sent and no file is read.
@@ -100,11 +124,16 @@ fn choose_from(
     match &settings.model {
         ModelChoice::Rules => Ok(None),
         ModelChoice::Auto => {
-            let found = rows
-                .iter()
-                .filter(|row| row.needs_key)
-                .find_map(|row| Some((row, row.default_model?, environment.first(row.key_variables)?.0)));
-            let Some((row, model, variable)) = found else { return Ok(None) };
+            let rows = rows.iter().filter(|row| row.needs_key);
+            // A key that somebody put into our own settings is meant for us; one in a usual variable may be there for anything.
+            let set = rows.clone().find_map(|row| {
+                settings.provider(row.name).api_key?;
+                Some((row, row.default_model?, key_setting(row)?))
+            });
+            let found = || {
+                rows.clone().find_map(|row| Some((row, row.default_model?, environment.first(row.key_variables)?.0)))
+            };
+            let Some((row, model, variable)) = set.or_else(found) else { return Ok(None) };
             chosen(row, model, Why::FoundKey { variable }, settings, environment).map(Some)
         }
         ModelChoice::Named { provider, model } => {
@@ -121,6 +150,12 @@ fn choose_from(
             chosen(row, model, Why::Named, settings, environment).map(Some)
         }
     }
+}
+
+/// The name of the setting that holds a provider's key.
+fn key_setting(row: &ProviderRow) -> Option<&'static str> {
+    let is_it = |name: &&str| name.split_once('.') == Some((row.name, "api_key"));
+    KEYS.iter().map(|key| key.name).find(is_it)
 }
 
 fn unknown(rows: &[ProviderRow], provider: &str, origin: String) -> AppError {
@@ -143,23 +178,21 @@ fn chosen(
 ) -> Result<Chosen, AppError> {
     let set = settings.provider(row.name);
     let usual_base = environment.first(row.base_variables).map(|(_, base)| base.reveal().to_owned());
-    let usual_key = environment.first(row.key_variables);
-    if let Some((variable, key)) = usual_key
-        && set.api_key.is_none()
-        && !key.is_plain()
-    {
-        return Err(AppError::UnfitKey { variable });
-    }
+    let usual_key = environment.first(row.key_variables).filter(|_| set.api_key.is_none());
     let mut notices = Vec::new();
     // See the module: the key in the usual variable is not for a server of the user's own choosing.
-    let is_for_there = row.needs_key || set.base_url.is_none();
-    let key = set.api_key.or_else(|| usual_key.filter(|_| is_for_there).map(|(_, key)| key.clone()));
-    if let (None, Some((variable, _))) = (&key, usual_key) {
-        let name = row.name;
-        notices.push(format!(
-            "{variable} is not sent to the address in {name}.base_url; if that server needs a key, set {name}.api_key"
-        ));
-    }
+    let key = match (set.api_key, usual_key) {
+        (Some(key), _) => Some(key),
+        (None, Some((variable, _))) if !row.needs_key && set.base_url.is_some() => {
+            let name = row.name;
+            notices.push(format!(
+                "{variable} is not sent to the address in {name}.base_url; if that server needs a key, set {name}.api_key"
+            ));
+            None
+        }
+        (None, Some((variable, key))) if !key.is_plain() => return Err(AppError::UnfitKey { variable }),
+        (None, usual) => usual.map(|(_, key)| key.clone()),
+    };
     if row.needs_key && key.is_none() {
         return Err(AppError::NoKey {
             model: format!("{}/{model}", row.name),
@@ -171,8 +204,13 @@ fn chosen(
     notices.extend(in_clear(row, &access));
     if let Why::FoundKey { variable } = why {
         // First, because it is what somebody must read who did not ask for a model.
+        let place = access
+            .base_url
+            .as_deref()
+            .map_or_else(String::new, |address| format!(" at {}", scheme_and_host(address).1));
         let line = format!(
-            "{}/{model} reviews this change and receives its code ({variable} is set); --no-model reviews with the built-in rules",
+            "{}/{model}{place} reviews this change and receives its code ({variable} is set); --no-model reviews with the built-in \
+             rules",
             row.name
         );
         notices.insert(0, line);
@@ -183,20 +221,31 @@ fn chosen(
 /// Says that an address is reached without encryption, unless it is on this machine.
 fn in_clear(row: &ProviderRow, access: &Access) -> Option<String> {
     let address = access.base_url.as_deref().unwrap_or(row.base_url);
-    let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
+    let (scheme, host) = scheme_and_host(address);
     // Without a scheme Ollama's variable means http; the others' addresses have one.
-    let is_clear = scheme.eq_ignore_ascii_case("http") || (scheme.is_empty() && row.wire == Wire::Ollama);
+    let is_clear = scheme == Some("http") || (scheme.is_none() && row.wire == Wire::Ollama);
+    if !is_clear || is_this_machine(host) {
+        return None;
+    }
+    let what = if access.key.is_some() { "the key and the code go" } else { "the code goes" };
+    Some(format!("{what} to {host} without encryption (http://)"))
+}
+
+/// The scheme, where it is one of the web's, and the host without credentials and port; read as leniently as clients read an address.
+fn scheme_and_host(address: &str) -> (Option<&'static str>, &str) {
+    let after = |scheme: &str| {
+        let (start, rest) = address.split_at_checked(scheme.len())?;
+        Some(rest.strip_prefix(':')?.trim_start_matches(['/', '\\'])).filter(|_| start.eq_ignore_ascii_case(scheme))
+    };
+    let known = ["http", "https"].into_iter().find_map(|scheme| Some((scheme, after(scheme)?)));
+    let rest = known.map_or(address, |(_, rest)| rest);
     let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
     let host = match host.strip_prefix('[') {
         Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
     };
-    if !is_clear || is_this_machine(host) {
-        return None;
-    }
-    let what = if access.key.is_some() { "the key and the code go" } else { "the code goes" };
-    Some(format!("{what} to {host} without encryption (http://)"))
+    (known.map(|(scheme, _)| scheme), host)
 }
 
 /// Also where the host is left out (`:11434`) or stands for every address of this machine: a client connects to itself then.

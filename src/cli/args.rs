@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
 use super::Place;
-use crate::app::{Output, Overrides};
+use crate::app::{Output, Overrides, providers};
 use crate::domain::request::{PatchSource, Scope};
 use crate::present::PRESENTERS;
 
@@ -121,27 +121,17 @@ pub(super) struct ReviewArgs {
     pub(super) scope: ScopeArgs,
     #[command(flatten, next_help_heading = "What to look for")]
     pub(super) shape: ShapeArgs,
-    /// Review with this model: PROVIDER/NAME, or a PROVIDER for its default model
-    ///
-    /// Examples:
-    ///   anthropic/claude-sonnet-4-5    needs ANTHROPIC_API_KEY
-    ///   openai/gpt-5                   needs OPENAI_API_KEY
-    ///   openai-chat/NAME               any server that speaks chat completions
-    ///   gemini/gemini-2.5-pro          needs GEMINI_API_KEY
-    ///   ollama/qwen3-coder             a server on this machine
-    ///
-    /// Without it, the first provider whose key is in the environment reviews,
-    /// and says so; without a key, the built-in rules.
-    #[arg(long, value_name = "MODEL", conflicts_with = "no_model", help_heading = "Who reviews", verbatim_doc_comment)]
+    /// Review with this model: PROVIDER/NAME, or a PROVIDER alone
+    #[arg(long, value_name = "MODEL", conflicts_with = "no_model", help_heading = "Who reviews", long_help = model_help())]
     model: Option<String>,
     /// Review with the built-in rules; nothing is sent anywhere
     #[arg(long, help_heading = "Who reviews")]
     no_model: bool,
     /// Tell the model what this file says
     ///
-    /// A file inside the repository is read from the tip of the target, so that
-    /// a change cannot bring its own; with `--settings worktree`, from the disk.
-    #[arg(long, value_name = "FILE", help_heading = "Who reviews", verbatim_doc_comment)]
+    /// A file inside the repository is read from the tip of the target, so that a change cannot bring its own; with
+    /// `--settings worktree`, from the disk.
+    #[arg(long, value_name = "FILE", help_heading = "Who reviews")]
     instructions: Option<PathBuf>,
     /// Let the model take at most so many turns [default: 40]
     #[arg(long, value_name = "N", help_heading = "Who reviews")]
@@ -158,7 +148,7 @@ pub(super) struct ReviewArgs {
     /// Print the review in this format [default: terminal]
     #[arg(long, value_name = "FORMAT", value_parser = format_names(), help_heading = "Output")]
     pub(super) format: Option<String>,
-    /// Print what happens, as it happens, one JSON object a line; the last is the review
+    /// Print what happens as JSON lines; the last one holds the review
     #[arg(long, conflicts_with = "format", help_heading = "Output")]
     pub(super) events: bool,
     /// Also write the review to a file (json=review.json); repeatable
@@ -174,6 +164,21 @@ pub(super) struct ReviewArgs {
 
 pub(super) fn format_names() -> clap::builder::PossibleValuesParser {
     PRESENTERS.iter().map(|presenter| presenter.name).collect::<Vec<_>>().into()
+}
+
+/// What `--model` takes, from the table of providers.
+fn model_help() -> String {
+    let mut help = "Review with this model: PROVIDER/NAME, or a PROVIDER alone\n\n".to_owned();
+    for provider in providers() {
+        let name = format!("{}/{}", provider.name, provider.default_model.unwrap_or("NAME"));
+        help.push_str(&format!("  {name:28} {}\n", provider.reached_by));
+    }
+    help.push_str(
+        "\nA PROVIDER alone takes the model that stands here. Without --model, the\n\
+         first provider whose key is found reviews, and says so before anything is\n\
+         sent; where there is no key, the built-in rules review.",
+    );
+    help
 }
 
 fn parse_output(text: &str) -> Result<Output, String> {

@@ -8,7 +8,7 @@ use super::Place;
 use super::args::{ScopeArgs, ShapeArgs};
 use super::console::Console;
 use crate::app::{self, AppError, Surroundings};
-use crate::config::{KEYS, Key, Resolved};
+use crate::config::{KEYS, Resolved};
 use crate::domain::request::ReviewRequest;
 use crate::domain::text::strip_line;
 
@@ -50,19 +50,26 @@ pub(super) fn run(args: &ConfigArgs, console: &Console) -> Result<ExitCode, AppE
     Ok(ExitCode::SUCCESS)
 }
 
-/// The settings without a default that nobody set; those of a provider in one line.
+/// What is set for no provider, or not for some: a line for those that lack the same.
 fn unset(resolved: &Resolved) -> String {
-    let is_unset = |key: &&Key| !resolved.origins.iter().any(|(name, _, _)| *name == key.name);
-    let mut out = String::new();
-    for key in KEYS.iter().filter(|key| key.provider().is_some()).filter(is_unset) {
-        let (provider, field) = key.name.split_once('.').unwrap_or((key.name, ""));
-        match out.lines().last() {
-            Some(line) if line.starts_with(&format!("not set: {provider}.")) => {
-                out.pop();
-                out.push_str(&format!(", {field}\n"));
-            }
-            _ => out.push_str(&format!("not set: {provider}.{field}\n")),
+    let is_unset = |name: &str| !resolved.origins.iter().any(|(set, _, _)| *set == name);
+    let mut lacking: Vec<(&str, Vec<&str>)> = Vec::new();
+    for key in KEYS.iter().filter(|key| is_unset(key.name)) {
+        let (Some(provider), Some((_, field))) = (key.provider(), key.name.split_once('.')) else { continue };
+        match lacking.last_mut().filter(|(last, _)| *last == provider) {
+            Some((_, fields)) => fields.push(field),
+            None => lacking.push((provider, vec![field])),
         }
     }
-    out
+    let mut alike: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
+    for (provider, fields) in lacking {
+        match alike.iter_mut().find(|(known, _)| *known == fields) {
+            Some((_, providers)) => providers.push(provider),
+            None => alike.push((fields, vec![provider])),
+        }
+    }
+    let line = |(fields, providers): &(Vec<&str>, Vec<&str>)| {
+        format!("{} of {}: not set\n", fields.join(", "), providers.join(", "))
+    };
+    alike.iter().map(line).collect()
 }

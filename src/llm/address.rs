@@ -49,6 +49,7 @@ pub(super) fn endpoint(wire: Wire, base: &Address, model: &str) -> Address {
 fn ollama(text: &str) -> Result<Address, BadAddress> {
     let (scheme, rest) = text.split_once("://").map_or((None, text), |(scheme, rest)| (Some(scheme), rest));
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let (user, host) = host.rsplit_once('@').map_or((String::new(), host), |(user, host)| (format!("{user}@"), host));
     let bare_v6 = host.matches(':').count() > 1 && !host.starts_with('[');
     let host = if bare_v6 { format!("[{host}]") } else { host.to_owned() };
     let host = if host.is_empty() || host.starts_with(':') { format!("127.0.0.1{host}") } else { host };
@@ -56,9 +57,9 @@ fn ollama(text: &str) -> Result<Address, BadAddress> {
         !before.is_empty() && !port.contains(']') && port.bytes().all(|byte| byte.is_ascii_digit())
     });
     let address = match scheme {
-        Some(scheme) => Address::parse(&format!("{scheme}://{host}{path}"))?,
-        None if has_port => Address::parse(&format!("http://{host}{path}"))?,
-        None => Address::parse(&format!("http://{}:{OLLAMA_PORT}{path}", host.trim_end_matches(':')))?,
+        Some(scheme) => Address::parse(&format!("{scheme}://{user}{host}{path}"))?,
+        None if has_port => Address::parse(&format!("http://{user}{host}{path}"))?,
+        None => Address::parse(&format!("http://{user}{}:{OLLAMA_PORT}{path}", host.trim_end_matches(':')))?,
     };
     Ok(match address.host() {
         "0.0.0.0" => address.at_host("127.0.0.1"),
@@ -134,6 +135,7 @@ mod tests {
             ("host/", "http://host:11434"),
             ("host:1234/api", "http://host:1234"),
             ("\"host\"", "http://host:11434"),
+            ("me:secret@host", "http://host:11434"),
         ] {
             assert_eq!(super::base(Wire::Ollama, text).unwrap().to_string(), base, "{text:?}");
         }

@@ -119,7 +119,7 @@ impl Client {
         };
         while let Some(event) = stream.next().await {
             frames.tell(watch);
-            if frames.failed() {
+            if frames.settled() {
                 break;
             }
             let Err(error) = event else { continue };
@@ -165,7 +165,7 @@ impl Client {
                 }
             }
             frames.tell(watch);
-            if frames.failed() || frames.ended() {
+            if frames.settled() {
                 return Ok(());
             }
         }

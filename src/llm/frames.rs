@@ -27,6 +27,11 @@ pub(super) trait Decoder: Send {
 
     /// The frame `[DONE]` came.
     fn done(&mut self) {}
+
+    /// Whether nothing more can come, not even the usage.
+    fn complete(&mut self) -> bool {
+        self.draft().ended
+    }
 }
 
 /// What is wrong with an answer.
@@ -77,9 +82,10 @@ impl Frames {
         self.lock().frames > 0
     }
 
-    /// Whether reading on is of no use: something is wrong with the answer.
-    pub(super) fn failed(&self) -> bool {
-        self.lock().trouble.is_some()
+    /// Whether reading on is of no use: all is said, or something is wrong.
+    pub(super) fn settled(&self) -> bool {
+        let mut reading = self.lock();
+        reading.trouble.is_some() || reading.decoder.complete()
     }
 
     /// Whether the server said that this is all.

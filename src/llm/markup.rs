@@ -16,7 +16,7 @@ struct Dialect {
 
 const DIALECTS: &[Dialect] = &[
     // Qwen, Hermes and many others put JSON, a function or GLM's name and keys into the tag.
-    Dialect { name: "tool_call tags", mark: r#"<tool_call>\s*(?:\{|<function=|\w+\s*(?:<arg_key>|\{|</tool_call>))"# },
+    Dialect { name: "tool_call tags", mark: r"<tool_call>\s*(?:\{|<function=|\w+\s*(?:<arg_key>|\{|</tool_call>))" },
     Dialect { name: "function tags", mark: r"<function=[\w.-]+>\s*(?:\{|<parameter=|</function>)" },
     Dialect { name: "parameter tags", mark: r"<parameter=[\w.-]+>[\s\S]*?</parameter>" },
     Dialect { name: "argument tags", mark: r"<arg_key>[\s\S]*?</arg_key>\s*<arg_value>" },
@@ -78,7 +78,7 @@ fn is_call(text: &str) -> bool {
     }
 }
 
-/// The text without fenced blocks and code spans (CommonMark §4.5, §6.1). What is cut out leaves a blank.
+/// The text without fenced blocks and code spans (`CommonMark` §4.5, §6.1). What is cut out leaves a blank.
 fn without_code(text: &str) -> String {
     let mut prose = String::with_capacity(text.len());
     let mut fence: Option<(char, usize)> = None;

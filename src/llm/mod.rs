@@ -20,6 +20,9 @@ mod turn;
 mod usage;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 pub use connect::{Access, ConnectError, connect};
 pub use fault::TurnFault;
 pub use markup::leaked;

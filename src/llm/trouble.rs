@@ -16,7 +16,7 @@ use crate::sys::http::{Cause, describe};
 const WORDS: usize = 300;
 
 /// The longest wait that is believed; a longer one is a mistake of somebody's.
-const LONGEST_WAIT: Duration = Duration::from_secs(24 * 3600);
+const LONGEST_WAIT: Duration = Duration::from_hours(24);
 
 /// Whose fault it is, and what must not be said about it.
 #[derive(Debug, Clone)]

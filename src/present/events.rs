@@ -4,12 +4,13 @@
 //! holds the review. The last line, with the review or the error, is always written.
 
 use std::io::{self, Write};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use serde_json::json;
 
 use super::json;
 use crate::domain::event::{Event, EventSink};
@@ -21,6 +22,8 @@ use crate::sys::clock;
 const QUEUE: usize = 1024;
 /// How often it is told at most how far something has come.
 const PACE: Duration = Duration::from_millis(200);
+/// The longest silence: whoever reads should not take the run for dead.
+const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// Writes events as lines.
 pub struct Events {
@@ -29,13 +32,26 @@ pub struct Events {
 
 struct State {
     /// The queue and the thread; `None` after the end.
-    running: Option<(SyncSender<Vec<u8>>, JoinHandle<io::Result<()>>)>,
-    /// How many events there were, dropped ones included.
-    seq: u64,
-    /// How many were dropped since the last line.
+    running: Option<Writer>,
+    /// How many events were dropped since the last line that was queued.
     dropped: u64,
     /// When it was last told how far something has come.
     told: Option<Instant>,
+}
+
+struct Writer {
+    lines: SyncSender<Line>,
+    thread: JoinHandle<io::Result<()>>,
+}
+
+/// A line on its way.
+struct Line {
+    /// A JSON object without its closing brace.
+    open: String,
+    /// When it happened.
+    at: String,
+    /// How many events are missing before it.
+    dropped: u64,
 }
 
 /// How a run ended.
@@ -46,60 +62,31 @@ pub enum End<'r> {
     Error(&'r str),
 }
 
-/// A line: the event's own fields, then these.
-#[derive(Serialize)]
-struct Line<'e> {
-    #[serde(flatten)]
-    event: &'e Event,
-    seq: u64,
-    at: String,
-    #[serde(skip_serializing_if = "is_zero")]
-    dropped: u64,
-}
-
-/// The last line. The review's document is added as it is.
-#[derive(Serialize)]
-struct LastLine<'e> {
-    event: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<&'e str>,
-    exit_code: u8,
-    seq: u64,
-    at: String,
-    #[serde(skip_serializing_if = "is_zero")]
-    dropped: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
 impl Events {
     /// Starts writing to `out`.
     pub fn start(out: impl Write + Send + 'static) -> io::Result<Self> {
-        Self::with_queue(out, QUEUE)
+        Self::with(out, QUEUE, HEARTBEAT)
     }
 
-    fn with_queue(out: impl Write + Send + 'static, length: usize) -> io::Result<Self> {
-        let (sender, receiver) = sync_channel(length);
-        let thread = thread::Builder::new().name("events".to_owned()).spawn(move || write(&receiver, out))?;
-        let running = Some((sender, thread));
-        Ok(Self { state: Mutex::new(State { running, seq: 0, dropped: 0, told: None }) })
+    fn with(out: impl Write + Send + 'static, length: usize, beat: Duration) -> io::Result<Self> {
+        let (lines, receiver) = sync_channel(length);
+        let thread = thread::Builder::new().name("events".to_owned()).spawn(move || write(&receiver, out, beat))?;
+        let running = Some(Writer { lines, thread });
+        Ok(Self { state: Mutex::new(State { running, dropped: 0, told: None }) })
     }
 
     /// Writes the last line after all that is waiting, however long the reader takes, and stops; later events are ignored.
     ///
     /// A reader that went away is no error.
     pub fn finish(&self, end: &End<'_>, exit_code: u8) -> io::Result<()> {
-        let (running, seq, dropped) = {
+        let (running, dropped) = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            (state.running.take(), state.seq + 1, state.dropped)
+            (state.running.take(), state.dropped)
         };
-        let Some((sender, thread)) = running else { return Ok(()) };
-        // The thread is gone only where writing failed, and then it says so itself.
-        let _ = sender.send(last(end, exit_code, seq, dropped));
-        drop(sender);
+        let Some(Writer { lines, thread }) = running else { return Ok(()) };
+        // The thread is gone only where it failed, and then it says so itself.
+        let _ = lines.send(Line { open: last(end, exit_code), at: clock::now(), dropped });
+        drop(lines);
         thread.join().unwrap_or_else(|_| Err(io::Error::other("writing the events failed unexpectedly")))
     }
 }
@@ -107,20 +94,26 @@ impl Events {
 impl EventSink for Events {
     fn emit(&self, event: Event) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { running: Some((sender, _)), seq, dropped, told } = &mut *state else { return };
+        let State { running: Some(writer), dropped, told } = &mut *state else { return };
         if is_measure(&event) {
             if told.is_some_and(|told| told.elapsed() < PACE) {
                 return;
             }
             *told = Some(Instant::now());
         }
-        *seq += 1;
-        let line = Line { event: &plain(event), seq: *seq, at: clock::now(), dropped: *dropped };
-        match sender.try_send(ended(serde_json::to_string(&line).unwrap_or_default())) {
+        let line = Line { open: open(&plain(event)), at: clock::now(), dropped: *dropped };
+        match writer.lines.try_send(line) {
             Ok(()) => *dropped = 0,
             Err(_) => *dropped += 1,
         }
     }
+}
+
+/// An object without its closing brace.
+fn open(object: &impl Serialize) -> String {
+    let mut text = serde_json::to_string(object).unwrap_or_default();
+    text.pop();
+    text
 }
 
 /// Whether the event only says how far something has come, so that the next one says all of it again.
@@ -161,43 +154,47 @@ fn plain(event: Event) -> Event {
     }
 }
 
-fn last(end: &End<'_>, exit_code: u8, seq: u64, dropped: u64) -> Vec<u8> {
-    let stripped;
-    let (event, message) = match end {
-        End::Review(_) => ("review", None),
-        End::Error(message) => {
-            stripped = strip_line(message);
-            ("error", Some(stripped.as_str()))
+fn last(end: &End<'_>, exit_code: u8) -> String {
+    match end {
+        // The document is large and has been made safe already: it goes in as the text that it is.
+        End::Review(review) => {
+            let document = json::on_one_line(review);
+            format!("{},\"review\":{document}", open(&json!({ "event": "review", "exit_code": exit_code })))
         }
-    };
-    let line = LastLine { event, message, exit_code, seq, at: clock::now(), dropped };
-    let mut line = serde_json::to_string(&line).unwrap_or_default();
-    if let End::Review(review) = end {
-        // The document is large and its text is ready: it goes in before the brace.
-        line.pop();
-        line.push_str(",\"review\":");
-        line.push_str(&json::on_one_line(review));
-        line.push('}');
+        End::Error(message) => {
+            open(&json!({ "event": "error", "exit_code": exit_code, "message": strip_line(message) }))
+        }
     }
-    ended(line)
 }
 
-fn ended(mut line: String) -> Vec<u8> {
-    line.push('\n');
-    json::escape_invisible(line).into_bytes()
-}
-
-fn write(lines: &Receiver<Vec<u8>>, mut out: impl Write) -> io::Result<()> {
+fn write(lines: &Receiver<Line>, mut out: impl Write, beat: Duration) -> io::Result<()> {
+    let mut seq = 0;
     let mut written = Ok(());
     // After a failure the lines are still taken: whoever sends the last one must not wait for ever.
-    for line in lines {
+    loop {
+        let line = match lines.recv_timeout(beat) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => {
+                Line { open: open(&json!({ "event": "alive" })), at: clock::now(), dropped: 0 }
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
+        seq += line.dropped + 1;
         if written.is_ok() {
-            written = out.write_all(&line).and_then(|()| out.flush());
+            written = out.write_all(&line.closed(seq)).and_then(|()| out.flush());
         }
     }
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written,
+    }
+}
+
+impl Line {
+    fn closed(self, seq: u64) -> Vec<u8> {
+        let Self { open, at, dropped } = self;
+        let missing = if dropped == 0 { String::new() } else { format!(",\"dropped\":{dropped}") };
+        json::escape_invisible(format!("{open},\"seq\":{seq},\"at\":\"{at}\"{missing}}}\n")).into_bytes()
     }
 }
 

@@ -153,9 +153,12 @@ impl Desk {
         self.seen.shown(path, hunks);
     }
 
-    /// The model answered a message with results that showed these places.
+    /// The model answered a message with results that showed these places. To be called before the calls of that answer are carried out: a
+    /// `finish_review` among them asks what was seen.
     pub fn saw(&mut self, references: &[Reference]) {
-        references.iter().for_each(|reference| self.seen.saw(reference));
+        for reference in references {
+            self.seen.saw(reference);
+        }
     }
 
     /// Adds a sentence to the receipt.
@@ -193,7 +196,7 @@ impl Desk {
     }
 
     /// Takes a section, or replaces the one of the same title.
-    pub(super) fn write(&mut self, section: Section, notes: Vec<String>) -> Result<Answer, ToolFault> {
+    pub(super) fn write(&mut self, section: Section, notes: &[String]) -> Result<Answer, ToolFault> {
         let title = super::alike::normal(&section.title);
         let known = self.sections.iter().position(|known| super::alike::normal(&known.title) == title);
         let status = match known {
@@ -213,3 +216,6 @@ impl Desk {
         Ok(Fields::status(status).notes(notes).answer())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -103,7 +103,7 @@ impl Draft {
             Ok(anchored) => self.keep(claim, anchored),
             Err(Rejection::Stopped(stopped)) => return Err(stopped),
             Err(rejection) => {
-                self.withheld.push(Withheld { title: claim.title.clone(), reason: rejection.to_string() });
+                self.withheld.push(Withheld { title: claim.title.clone(), reason: rejection.brief() });
             }
         }
         Ok(())

@@ -251,3 +251,6 @@ impl Lines {
         self.at(lines.end()).is_some_and(|range| range.end() >= lines.start())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -220,12 +220,12 @@ impl Turns<'_> {
         for call in &calls {
             self.events.emit(Event::Call { turn, tool: strip_line(&call.name), about: about(call) });
         }
-        let hands = Hands { tools: self.tools, desk: &self.desk, landing: landing.is_some(), cancel: self.cancel };
-        let mut called = execute(&calls, &hands).await?;
-        // An answer that could be read has seen what the request showed.
-        if called.iter().any(|called| called.well_formed) {
+        // An answer that can be read has seen what the request showed, before any of its calls is made: `finish_review` asks.
+        if calls.iter().any(|call| matches!(call.input, ToolInput::Object(_))) {
             self.credit();
         }
+        let hands = Hands { tools: self.tools, desk: &self.desk, landing: landing.is_some(), cancel: self.cancel };
+        let mut called = execute(&calls, &hands).await?;
         self.count(&calls, &called);
         let finished = called.iter().any(|called| matches!(called.effect, Effect::Finished));
         let malformed = called.iter().all(|called| !called.well_formed);

@@ -319,6 +319,7 @@ impl Words {
 mod tests {
     use super::super::fixtures::MadeUp;
     use super::*;
+    use crate::domain::change::Generated;
     use crate::domain::event::Silent;
     use crate::domain::finding::Severity;
 
@@ -421,7 +422,7 @@ mod tests {
             .now("e.txt", "e");
         let (mut change, old, _) = made_up.change();
         change.files[0].binary = true;
-        change.files[1].generated = Some(Generated::LockFile);
+        change.files[1].generated = Some(crate::domain::change::Generated::LockFile);
         let (new, packs) = (crate::workspace::memory::Memory::default(), Packs::built_in().unwrap());
         let cancel = Cancel::never();
         let input =

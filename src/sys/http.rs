@@ -152,21 +152,14 @@ impl Http {
     pub fn to(server: &Address) -> Result<Self, HttpError> {
         // Whoever came first chose the same provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = Client::builder()
-            .user_agent(concat!("review/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT)
-            .tcp_keepalive(Duration::from_secs(30))
-            .redirect(Policy::custom(within_one_server));
-        if server.is_this_machine() {
-            builder = builder.no_proxy();
-        }
-        match builder.build() {
-            Ok(client) => Ok(Self(client)),
-            Err(error) if !chain(&error).contains("No CA certificates") => Err(HttpError::Client(chain(&error))),
+        let client = match builder(server).build() {
             // A server that needs no encryption needs no certificates either.
-            Err(_) if !server.is_encrypted() => without_roots(server),
-            Err(_) => Err(HttpError::NoRoots),
-        }
+            Err(error) if lacks_roots(&error) && !server.is_encrypted() => builder(server).tls_certs_only([]).build(),
+            client => client,
+        };
+        client
+            .map(Self)
+            .map_err(|error| if lacks_roots(&error) { HttpError::NoRoots } else { HttpError::Client(chain(&error)) })
     }
 
     /// The client itself, for a library that brings its own protocol.
@@ -195,14 +188,18 @@ fn within_one_server(attempt: Attempt<'_>) -> Action {
     }
 }
 
-fn without_roots(server: &Address) -> Result<Http, HttpError> {
-    let builder: ClientBuilder = Client::builder()
+fn builder(server: &Address) -> ClientBuilder {
+    let builder = Client::builder()
         .user_agent(concat!("review/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT)
-        .redirect(Policy::custom(within_one_server))
-        .tls_certs_only([]);
-    let builder = if server.is_this_machine() { builder.no_proxy() } else { builder };
-    builder.build().map(Http).map_err(|error| HttpError::Client(chain(&error)))
+        .tcp_keepalive(Duration::from_secs(30))
+        .redirect(Policy::custom(within_one_server));
+    if server.is_this_machine() { builder.no_proxy() } else { builder }
+}
+
+/// The words of the certificate library; it has no kind for this.
+fn lacks_roots(error: &reqwest::Error) -> bool {
+    chain(error).contains("No CA certificates")
 }
 
 /// The head of an answer, and its body piece by piece.

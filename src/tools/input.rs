@@ -95,11 +95,18 @@ fn plain(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     fields.shift_remove("title");
     fields.shift_remove("format");
+    // Where a comment is wrapped means nothing to whoever reads the schema.
+    if let Some(Value::String(description)) = fields.get_mut("description") {
+        *description = description.replace('\n', " ");
+    }
     if fields.get("default").is_some_and(Value::is_null) {
         fields.shift_remove("default");
     }
     if let Some(Value::Object(properties)) = fields.get_mut("properties") {
         properties.values_mut().for_each(plain);
+    }
+    if let Some(items) = fields.get_mut("items") {
+        plain(items);
     }
 }
 

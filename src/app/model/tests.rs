@@ -62,7 +62,7 @@ fn every_provider_can_be_set() {
             assert!(KEYS.iter().any(|key| key.name == name && key.provider() == Some(row.name)), "{name}");
         }
     }
-    let providers = KEYS.iter().filter_map(|key| key.provider());
+    let providers = KEYS.iter().filter_map(config::Key::provider);
     assert!(providers.clone().all(|name| PROVIDERS.iter().any(|row| row.name == name)), "and no other");
 }
 
@@ -89,6 +89,14 @@ fn a_key_that_is_found_is_used_and_said() {
           built-in rules"
         ]
     );
+    let chosen = model("", &[("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_BASE_URL", "https://ada:pw@proxy.example:8/v1")]);
+    assert!(
+        chosen.notices[0].starts_with("anthropic/usual at proxy.example reviews this change"),
+        "{:?}",
+        chosen.notices
+    );
+    let chosen = model("gemini.api_key = 'mine'", &[("ANTHROPIC_API_KEY", "k")]);
+    assert_eq!((key(&chosen), chosen.why), (Some("mine"), Why::FoundKey { variable: "gemini.api_key" }));
     let chosen = model("", &[("GOOGLE_API_KEY", "k2")]);
     assert_eq!((chosen.row.name, chosen.why), ("gemini", Why::FoundKey { variable: "GOOGLE_API_KEY" }));
 }
@@ -140,6 +148,8 @@ fn a_usual_key_is_not_sent_to_a_server_of_the_users_own() {
             "OPENAI_API_KEY is not sent to the address in openai-chat.base_url; if that server needs a key, set openai-chat.api_key"
         ]
     );
+    let chosen = model(own, &[("OPENAI_API_KEY", "bad\nkey")]);
+    assert_eq!(key(&chosen), None, "a key that is not sent is not looked at");
     let chosen = model(&format!("{own}openai-chat.api_key = 'mine'\n"), &[("OPENAI_API_KEY", "k")]);
     assert_eq!((key(&chosen), chosen.notices.len()), (Some("mine"), 0));
     for variables in
@@ -183,6 +193,7 @@ fn what_goes_over_the_wire_in_clear_is_said() {
         by_variable("http://ada:pw@10.0.0.7"),
         ["the key and the code go to 10.0.0.7 without encryption (http://)"]
     );
+    assert_eq!(by_variable("http:/\\10.0.0.7/").len(), 1, "as a browser reads it");
     for here in [":11434", "127.0.0.1", "localhost:1", "https://gpu.example"] {
         assert_eq!(by_variable(here), [""; 0], "{here}");
     }

@@ -4,12 +4,10 @@
 //! under one of two names. What is sent is the least that all of them take.
 
 use genai::adapter::AdapterKind;
-use genai::chat::{
-    ChatMessage, ChatOptions, ChatRequest, ContentPart, MessageContent, ToolChoice as LibraryChoice, ToolResponse,
-};
+use genai::chat::{ChatMessage, ChatOptions, ChatRequest, ContentPart, ToolChoice as LibraryChoice, ToolResponse};
 use serde_json::{Value, json};
 
-use super::parts::{content, custom, functions, list, said, text};
+use super::parts::{assistant, custom, functions, list, said, text};
 use super::{ForLibrary, Said, Setup};
 use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
 use crate::llm::frames::{Decoder, Trouble};
@@ -38,17 +36,15 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
 
 fn messages(messages: &[Message]) -> Vec<ChatMessage> {
     let say = |message: &Message| match message {
-        Message::User { text, .. } => ChatMessage::user(text.clone()),
-        Message::Assistant { parts } => {
-            ChatMessage::assistant(MessageContent::from_parts(parts.iter().filter_map(content).collect::<Vec<_>>()))
-        }
+        Message::User { text, .. } => Some(ChatMessage::user(text.clone())),
+        Message::Assistant { parts } => assistant(parts),
         Message::Results { results, .. } => {
             let response =
                 |result: &crate::llm::turn::ToolResult| ToolResponse::new(result.id.clone(), result.text.clone());
-            ChatMessage::from(results.iter().map(response).collect::<Vec<_>>())
+            Some(ChatMessage::from(results.iter().map(response).collect::<Vec<_>>()))
         }
     };
-    messages.iter().map(say).collect()
+    messages.iter().filter_map(say).collect()
 }
 
 /// Reads the chunks.
@@ -60,6 +56,8 @@ pub(super) struct Reader {
     details: Vec<Value>,
     words: String,
     calls: Vec<(Option<u64>, CallDraft)>,
+    /// Whether the mark at the very end came.
+    done: bool,
 }
 
 impl Decoder for Reader {
@@ -69,6 +67,12 @@ impl Decoder for Reader {
 
     fn done(&mut self) {
         self.draft.ended = true;
+        self.done = true;
+    }
+
+    /// The usage comes after the reason to stop.
+    fn complete(&mut self) -> bool {
+        self.done
     }
 
     fn read(&mut self, frame: &Value) -> Result<(), Trouble> {
@@ -140,7 +144,9 @@ impl Reader {
         }
         let thought = text(delta, "reasoning_content");
         self.thought(if thought.is_empty() { text(delta, "reasoning") } else { thought });
-        self.details.extend(list(delta, "reasoning_details").iter().cloned());
+        for detail in list(delta, "reasoning_details") {
+            self.detail(detail);
+        }
         let refusal = text(delta, "refusal");
         if !refusal.is_empty() {
             self.draft.stop = Some(Stop::Refused);
@@ -159,6 +165,28 @@ impl Reader {
     fn thought(&mut self, words: &str) {
         self.draft.grew(words);
         self.reasoning.push_str(words);
+    }
+
+    /// Pieces of one block have one index; a signature counts for the whole of it.
+    fn detail(&mut self, piece: &Value) {
+        let same = |known: &&mut Value| {
+            known["index"] == piece["index"] && known["type"] == piece["type"] && !piece["index"].is_null()
+        };
+        let Some(known) = self.details.last_mut().filter(same) else {
+            self.details.push(piece.clone());
+            return;
+        };
+        for (key, more) in piece.as_object().into_iter().flatten() {
+            match (known.get_mut(key), more) {
+                (Some(Value::String(text)), Value::String(more))
+                    if matches!(key.as_str(), "text" | "summary" | "data") =>
+                {
+                    text.push_str(more);
+                }
+                (_, Value::Null) => {}
+                (_, more) => known[key] = more.clone(),
+            }
+        }
     }
 
     /// Pieces of one call have one index. Where there is none, or always the same, a new id with a new name begins a new call.

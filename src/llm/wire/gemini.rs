@@ -1,12 +1,10 @@
 //! Google's `generateContent` (`POST /v1beta/models/{model}:streamGenerateContent`), the Gemini API.
 
 use genai::adapter::AdapterKind;
-use genai::chat::{
-    ChatMessage, ChatOptions, ChatRequest, ContentPart, MessageContent, ToolChoice as LibraryChoice, ToolResponse,
-};
+use genai::chat::{ChatMessage, ChatOptions, ChatRequest, ContentPart, ToolChoice as LibraryChoice, ToolResponse};
 use serde_json::Value;
 
-use super::parts::{content, list, said, text, tools};
+use super::parts::{assistant, list, said, text, tools, with_tools};
 use super::{ForLibrary, Said, Setup};
 use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
 use crate::llm::frames::{Decoder, Trouble};
@@ -17,7 +15,7 @@ use crate::llm::usage::{Count, Counted};
 /// Says a request.
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     let chat = ChatRequest::new(messages(&request.messages)).with_system(request.system.clone());
-    let chat = if request.tools.is_empty() { chat } else { chat.with_tools(tools(request, None)) };
+    let chat = with_tools(chat, tools(request, None));
     let mut options = ChatOptions::default().with_max_tokens(request.max_output);
     if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
         options = options.with_tool_choice(LibraryChoice::Required);
@@ -30,18 +28,16 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
 
 fn messages(messages: &[Message]) -> Vec<ChatMessage> {
     let say = |message: &Message| match message {
-        Message::User { text, .. } => ChatMessage::user(text.clone()),
-        Message::Assistant { parts } => {
-            ChatMessage::assistant(MessageContent::from_parts(parts.iter().filter_map(content).collect::<Vec<_>>()))
-        }
+        Message::User { text, .. } => Some(ChatMessage::user(text.clone())),
+        Message::Assistant { parts } => assistant(parts),
         Message::Results { results, .. } => {
             let response = |result: &ToolResult| {
                 ToolResponse::new(result.id.clone(), result.text.clone()).with_fn_name(result.name.clone())
             };
-            ChatMessage::from(results.iter().map(response).collect::<Vec<_>>())
+            Some(ChatMessage::from(results.iter().map(response).collect::<Vec<_>>()))
         }
     };
-    messages.iter().map(say).collect()
+    messages.iter().filter_map(say).collect()
 }
 
 /// Reads the chunks.

@@ -10,7 +10,7 @@ use genai::adapter::AdapterKind;
 use genai::chat::{CacheControl, ChatMessage, ChatOptions, ChatRequest, MessageOptions, ToolChoice as LibraryChoice};
 use serde_json::{Value, json};
 
-use super::parts::{block, custom, input, said, text, tools};
+use super::parts::{block, custom, input, said, text, tools, with_tools};
 use super::{ForLibrary, Said, Setup};
 use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
 use crate::llm::frames::{Decoder, Trouble};
@@ -25,7 +25,7 @@ const MARKS: usize = 3;
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     let system = ChatMessage::system(request.system.clone());
     let system = system.with_options(MessageOptions::from(CacheControl::Ephemeral));
-    let chat = ChatRequest::new(vec![system]).with_tools(tools(request, None));
+    let chat = with_tools(ChatRequest::new(vec![system]), tools(request, None));
     let mut options = ChatOptions::default().with_max_tokens(request.max_output);
     if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
         options = options.with_tool_choice(LibraryChoice::Required);

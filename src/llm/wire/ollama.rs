@@ -19,6 +19,7 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     for message in &request.messages {
         match message {
             Message::User { text, .. } => messages.push(json!({ "role": "user", "content": text })),
+            Message::Assistant { parts } if parts.is_empty() => {}
             Message::Assistant { parts } => messages.push(assistant(parts)),
             Message::Results { results, .. } => messages.extend(
                 results

@@ -1,6 +1,6 @@
 //! What the wire formats share: tools, inputs, opaque parts, errors in the middle of a stream.
 
-use genai::chat::{ContentPart, CustomPart, Tool};
+use genai::chat::{ChatMessage, ChatRequest, ContentPart, CustomPart, MessageContent, Tool};
 use serde_json::{Map, Value, json};
 
 use crate::llm::frames::Trouble;
@@ -17,6 +17,17 @@ pub(super) fn tools(request: &TurnRequest, strict: Option<bool>) -> Vec<Tool> {
         }
     };
     request.tools.iter().map(tool).collect()
+}
+
+/// A request with its tools. An empty list is left out: not every server takes one.
+pub(super) fn with_tools(chat: ChatRequest, tools: Vec<Tool>) -> ChatRequest {
+    if tools.is_empty() { chat } else { chat.with_tools(tools) }
+}
+
+/// The assistant's message for the client library; none where nothing of it can be said.
+pub(super) fn assistant(parts: &[Part]) -> Option<ChatMessage> {
+    let content: Vec<ContentPart> = parts.iter().filter_map(content).collect();
+    (!content.is_empty()).then(|| ChatMessage::assistant(MessageContent::from_parts(content)))
 }
 
 /// The tools as chat completions and Ollama take them. `strict` is left out: some servers refuse to know it.
@@ -74,7 +85,7 @@ pub(super) fn custom(data: Value) -> ContentPart {
 }
 
 /// A part of the assistant's for the client library.
-pub(super) fn content(part: &Part) -> Option<ContentPart> {
+fn content(part: &Part) -> Option<ContentPart> {
     Some(match part {
         Part::Text { text } => ContentPart::Text(text.clone()),
         Part::Opaque { value } => opaque(value)?,
@@ -115,8 +126,8 @@ pub(super) fn said(error: &Value) -> Trouble {
         _ if !text(error, "message").is_empty() => text(error, "message").to_owned(),
         other => other.to_string(),
     };
-    let words = ["code", "type", "status"].iter().filter_map(|key| error.get(key));
-    let status = words.filter_map(status).next();
+    let mut words = ["code", "type", "status"].iter().filter_map(|key| error.get(key));
+    let status = words.find_map(status);
     Trouble::Said { status, message }
 }
 

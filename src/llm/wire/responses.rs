@@ -10,7 +10,7 @@ use genai::chat::{ChatOptions, ChatRequest, ToolChoice as LibraryChoice};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::parts::{block, custom, input, list, said, text, tools, without_nulls};
+use super::parts::{block, custom, input, list, said, text, tools, with_tools, without_nulls};
 use super::{ForLibrary, Said, Setup};
 use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
 use crate::llm::frames::{Decoder, Trouble};
@@ -25,7 +25,7 @@ const PHASE: &str = "review.phase";
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     let chat = ChatRequest::default().with_system(request.system.clone());
     // Strict is the default here, and would make every optional field a required one.
-    let chat = chat.with_tools(tools(request, Some(false)));
+    let chat = with_tools(chat, tools(request, Some(false)));
     let mut options = ChatOptions::default().with_max_tokens(request.max_output);
     if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
         options = options.with_tool_choice(LibraryChoice::Required);
@@ -49,8 +49,8 @@ fn cache_key(request: &TurnRequest) -> String {
         hash.update(text.as_bytes());
     }
     let digest = hash.finalize();
-    let digits: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("review-{digits}")
+    let number = digest.iter().take(8).fold(0_u64, |number, byte| (number << 8) | u64::from(*byte));
+    format!("review-{number:016x}")
 }
 
 fn items(messages: &[Message]) -> Vec<Value> {
@@ -62,7 +62,7 @@ fn items(messages: &[Message]) -> Vec<Value> {
             Message::Results { results, .. } => {
                 items.extend(results.iter().map(
                     |result| json!({ "type": "function_call_output", "call_id": result.id, "output": result.text }),
-                ))
+                ));
             }
         }
     }
@@ -131,7 +131,7 @@ impl Decoder for Reader {
                 self.items.entry(index).or_default().pieces.push_str(delta);
             }
             "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
-                self.draft.grew(text(frame, "delta"))
+                self.draft.grew(text(frame, "delta"));
             }
             "response.completed" | "response.incomplete" | "response.cancelled" => return self.end(&frame["response"]),
             "response.failed" => return Err(failure(&frame["response"])),

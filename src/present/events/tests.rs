@@ -87,6 +87,7 @@ fn every_event_is_described_with_all_its_fields() {
     for (end, fields) in [("review", ["`exit_code`", "`review`"]), ("error", ["`exit_code`", "`message`"])] {
         assert!(fields.iter().all(|field| row(end).contains(field)), "{end}");
     }
+    row("alive");
     for field in ["seq", "at", "dropped"] {
         assert!(page.contains(&format!("`{field}`")), "{field}");
     }
@@ -145,7 +146,7 @@ fn nothing_in_a_line_acts_on_a_terminal() {
 fn a_slow_reader_misses_events_and_is_told_how_many_and_never_the_last() {
     let (written, seen) = channel();
     let (open, gate) = channel();
-    let events = Events::with_queue(Tap { written, gate: Some(gate) }, 2).unwrap();
+    let events = Events::with(Tap { written, gate: Some(gate) }, 2, HEARTBEAT).unwrap();
     for number in 0..100 {
         events.emit(Event::Notice { text: number.to_string() });
     }
@@ -163,6 +164,18 @@ fn a_slow_reader_misses_events_and_is_told_how_many_and_never_the_last() {
         before = number;
     }
     assert_eq!(before, 101);
+}
+
+#[test]
+fn a_long_silence_is_broken() {
+    let (written, seen) = channel();
+    let events = Events::with(Tap { written, gate: None }, QUEUE, Duration::from_millis(1)).unwrap();
+    let first: Value = serde_json::from_slice(&seen.recv().unwrap()).unwrap();
+    assert_eq!((&first["event"], &first["seq"]), (&"alive".into(), &1.into()));
+    events.finish(&End::Error("over"), 1).unwrap();
+    drop(events);
+    let lines = lines(&seen);
+    assert_eq!(lines.last().unwrap()["seq"], lines.len() + 1, "what keeps alive is numbered too");
 }
 
 #[test]
@@ -192,7 +205,7 @@ fn a_reader_that_goes_away_is_no_error_and_a_full_disk_is() {
         }
     }
     let ended = |kind| {
-        let events = Events::with_queue(Fails(kind), 1).unwrap();
+        let events = Events::with(Fails(kind), 1, HEARTBEAT).unwrap();
         for event in one_of_each() {
             events.emit(event);
         }
@@ -212,6 +225,8 @@ fn every_listener_hears_everything() {
     }
     let both = [Arc::new(Count(Mutex::new(0))), Arc::new(Count(Mutex::new(0)))];
     let all = FanOut(both.iter().map(|sink| Arc::clone(sink) as Arc<dyn EventSink>).collect());
-    one_of_each().into_iter().for_each(|event| all.emit(event));
+    for event in one_of_each() {
+        all.emit(event);
+    }
     assert!(both.iter().all(|sink| *sink.0.lock().unwrap() == 11));
 }

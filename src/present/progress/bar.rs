@@ -26,7 +26,7 @@ enum Look {
 
 /// Redraws a line.
 pub(super) struct Bar {
-    bar: ProgressBar,
+    line: ProgressBar,
     look: Option<Look>,
     turns: Turns,
     started: Instant,
@@ -34,8 +34,8 @@ pub(super) struct Bar {
 
 impl Bar {
     pub(super) fn new() -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        let mut it = Self { bar, look: None, turns: Turns::default(), started: Instant::now() };
+        let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let mut it = Self { line, look: None, turns: Turns::default(), started: Instant::now() };
         it.look(Look::Plain);
         it
     }
@@ -52,18 +52,18 @@ impl Bar {
             Look::Turns => "{spinner} {wide_msg}",
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
-            self.bar.set_style(style.progress_chars("━╸ "));
+            self.line.set_style(style.progress_chars("━╸ "));
         }
     }
 
     fn show_turns(&mut self) {
         self.look(Look::Turns);
-        self.bar.set_message(self.turns.line(self.started.elapsed(), WIDTH));
+        self.line.set_message(self.turns.line(self.started.elapsed(), WIDTH));
     }
 
     fn say(&self, text: &str) {
         let text = strip_line(text);
-        self.bar.suspend(|| {
+        self.line.suspend(|| {
             let _ = writeln!(io::stderr(), "review: {text}");
         });
     }
@@ -75,12 +75,12 @@ impl Surface for Bar {
         match event {
             Event::Stage { stage } => {
                 self.look(Look::Plain);
-                self.bar.set_message(doing(stage));
+                self.line.set_message(doing(stage));
             }
             Event::Progress { stage, done, total } => {
-                self.bar.set_message(doing(stage));
-                self.bar.set_length(total);
-                self.bar.set_position(done);
+                self.line.set_message(doing(stage));
+                self.line.set_length(total);
+                self.line.set_position(done);
                 self.look(Look::Counting);
             }
             Event::Notice { text } | Event::Warning { text } => self.say(&text),
@@ -101,10 +101,10 @@ impl Surface for Bar {
         if self.look == Some(Look::Turns) {
             self.show_turns();
         }
-        self.bar.tick();
+        self.line.tick();
     }
 
     fn end(&mut self) {
-        self.bar.finish_and_clear();
+        self.line.finish_and_clear();
     }
 }

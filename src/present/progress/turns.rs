@@ -16,10 +16,18 @@ const LEAST: usize = 12;
 pub(super) struct Turns {
     /// The turn and how many there may be.
     turn: Option<(u32, u32)>,
-    doing: String,
+    doing: Doing,
     calls: u32,
     spent: Option<Spent>,
     findings: u32,
+}
+
+/// `reading src/a.rs`
+#[derive(Debug, Default)]
+struct Doing {
+    words: String,
+    /// A path, whose end says more than its beginning.
+    path: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -34,19 +42,19 @@ impl Turns {
         match event {
             Event::Turn { turn, most } => {
                 self.turn = Some((*turn, *most));
-                "waiting for the model".clone_into(&mut self.doing);
+                self.doing = Doing::words("waiting for the model".to_owned());
             }
-            Event::Answering { bytes, .. } => self.doing = format!("answering, {}", bytes_of(*bytes)),
+            Event::Answering { bytes, .. } => self.doing = Doing::words(format!("answering, {}", bytes_of(*bytes))),
             Event::Call { tool, about, .. } => {
                 self.calls += 1;
-                self.doing = call(tool, about);
+                self.doing = Doing::call(tool, about);
             }
             Event::Spent { input_tokens, cache_read_tokens, .. } => {
                 self.spent = Some(Spent { input: *input_tokens, cached: *cache_read_tokens });
             }
             Event::Retry { attempt, wait_ms, reason, .. } => {
-                self.doing =
-                    format!("attempt {attempt} in {}: {}", time(Duration::from_millis(*wait_ms)), strip_line(reason));
+                let wait = time(Duration::from_millis(*wait_ms));
+                self.doing = Doing::words(format!("attempt {attempt} in {wait}: {}", strip_line(reason)));
             }
             Event::Finding { .. } => self.findings += 1,
             Event::Stage { .. }
@@ -73,12 +81,12 @@ impl Turns {
         if self.findings > 0 {
             let _ = write!(tail, " · {}", counted(self.findings, "finding"));
         }
-        let _ = write!(tail, " · {}", time(elapsed));
+        let _ = write!(tail, " · {}", time(whole_seconds(elapsed)));
         let room = width.saturating_sub(head.width() + tail.width() + 3);
-        if room < LEAST || self.doing.is_empty() {
+        if room < LEAST || self.doing.words.is_empty() {
             return shortened(&format!("{head}{tail}"), width);
         }
-        format!("{head} · {}{tail}", shortened(&self.doing, room))
+        format!("{head} · {}{tail}", self.doing.within(room))
     }
 
     /// As the turn begins: `turn 3/40 · 7 calls · 12.3k tokens in (80% cached) · 1 finding · 41 s`, of the run so far.
@@ -94,14 +102,48 @@ impl Turns {
         if self.findings > 0 {
             let _ = write!(line, " · {}", counted(self.findings, "finding"));
         }
-        let _ = write!(line, " · {}", time(elapsed));
+        let _ = write!(line, " · {}", time(whole_seconds(elapsed)));
         line
     }
 }
 
-/// What a call does, in words; the names are those of the tools.
-fn call(tool: &str, about: &str) -> String {
-    let verb = match tool {
+impl Doing {
+    fn words(words: String) -> Self {
+        Self { words, path: None }
+    }
+
+    /// What a call does, in words; the names are those of the tools.
+    fn call(tool: &str, about: &str) -> Self {
+        let about = strip_line(about);
+        let verb = strip_line(verb(tool));
+        if about.is_empty() {
+            Self::words(verb)
+        } else if matches!(tool, "read_file_part" | "list_files" | "read_diff") {
+            Self { words: verb, path: Some(about) }
+        } else {
+            Self::words(format!("{verb} {about}"))
+        }
+    }
+
+    /// At most so many columns.
+    fn within(&self, width: usize) -> String {
+        let Some(path) = &self.path else { return shortened(&self.words, width) };
+        let whole = format!("{} {path}", self.words);
+        let room = width.saturating_sub(self.words.width() + 1);
+        if whole.width() <= width || room < LEAST {
+            return shortened(&whole, width);
+        }
+        let mut columns = 1;
+        let end = path.char_indices().rev().find(|(_, c)| {
+            columns += c.width().unwrap_or(0);
+            columns > room
+        });
+        format!("{} …{}", self.words, &path[end.map_or(0, |(at, c)| at + c.len_utf8())..])
+    }
+}
+
+fn verb(tool: &str) -> &str {
+    match tool {
         "read_file_part" => "reading",
         "search_in_files" => "searching",
         "list_files" => "listing",
@@ -112,10 +154,7 @@ fn call(tool: &str, about: &str) -> String {
         "write_section" => "writing",
         "finish_review" => "finishing",
         other => other,
-    };
-    let about = strip_line(about);
-    let verb = strip_line(verb);
-    if about.is_empty() { verb } else { format!("{verb} {about}") }
+    }
 }
 
 /// What is not known is said to be unknown: it is not nothing.
@@ -140,6 +179,10 @@ fn short(number: u64) -> String {
 
 fn bytes_of(bytes: u64) -> String {
     if bytes < 1_024 { format!("{bytes} B") } else { format!("{}.{} KiB", bytes / 1_024, bytes % 1_024 * 10 / 1_024) }
+}
+
+fn whole_seconds(time: Duration) -> Duration {
+    Duration::from_secs(time.as_secs())
 }
 
 /// `0.5 s`, `41 s`, `3 min 12 s`.
@@ -202,6 +245,17 @@ mod tests {
         let turns = after(&reading("src/a.rs"));
         assert_eq!(turns.line(FORTY_ONE, 80), "turn 3/40 · reading src/a.rs · 12.3k tokens in (80% cached) · 41 s");
         assert_eq!(turns.heading(FORTY_ONE), "turn 3/40 · 1 call · 12.3k tokens in (80% cached) · 41 s");
+    }
+
+    #[test]
+    fn a_long_path_keeps_its_end() {
+        let turns = after(&reading("src/some/very/long/path/that/goes/on/and/on/file.rs"));
+        let line = turns.line(FORTY_ONE, 80);
+        assert_eq!(line, "turn 3/40 · reading …oes/on/and/on/file.rs · 12.3k tokens in (80% cached) · 41 s");
+        assert_eq!(line.width(), 80);
+        let mut events = reading("");
+        events[2] = Event::Call { turn: 3, tool: "search_in_files".to_owned(), about: "fn main".repeat(20) };
+        assert!(after(&events).line(FORTY_ONE, 80).contains("· searching fn mainfn m"));
     }
 
     #[test]

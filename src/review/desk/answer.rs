@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::finding::Severity;
 use crate::domain::path::RepoPath;
+use crate::domain::text::mask;
 use crate::tools::ToolFault;
 
 /// The answer to a call of one of the engine's tools.
@@ -48,8 +49,13 @@ pub enum Effect {
 
 impl From<ToolFault> for Answer {
     fn from(fault: ToolFault) -> Self {
-        Self { text: fault.to_json().to_string(), is_error: true, effect: Effect::None }
+        Self { text: masked(fault).to_json().to_string(), is_error: true, effect: Effect::None }
     }
+}
+
+/// A fault that repeats no secret of what it is about.
+pub(super) fn masked(fault: ToolFault) -> ToolFault {
+    ToolFault { message: mask(&fault.message).text, ..fault }
 }
 
 /// An answer while it is written.
@@ -74,7 +80,7 @@ impl Fields {
     }
 
     /// Remarks, as the reading tools write them.
-    pub(super) fn notes(self, notes: Vec<String>) -> Self {
+    pub(super) fn notes(self, notes: &[String]) -> Self {
         if notes.is_empty() { self } else { self.with("note", notes.join(" ")) }
     }
 

@@ -19,7 +19,7 @@ pub(in crate::review) struct Farewell {
     pub(in crate::review) no_findings_reason: Option<String>,
     /// What the model is told beside the outcome.
     pub(in crate::review) notes: Vec<String>,
-    /// What is wrong with its words.
+    /// Why some of its words cannot be shown.
     pub(in crate::review) faults: Vec<String>,
 }
 
@@ -66,9 +66,9 @@ impl Desk {
             return Ok(answer);
         }
         let Farewell { summary, no_findings_reason, mut notes, faults } = farewell;
-        if !faults.is_empty() && summary.is_none() {
-            notes.push("The summary was left out.".to_owned());
-            self.draft.note(format!("the model's summary is left out: {}", faults.join("; ")));
+        if !faults.is_empty() {
+            notes.push("What cannot be shown was left out.".to_owned());
+            self.draft.note(format!("some of the model's last words are left out: {}", faults.join("; ")));
         }
         // Why nothing was found is worth reading only where nothing was.
         let reason = no_findings_reason.filter(|_| self.findings.is_empty());
@@ -78,14 +78,18 @@ impl Desk {
         };
         self.gate.finished = true;
         let missed = self.seen.unseen().next().is_some();
-        let outcome = if missed { "incomplete: not all of the change was seen" } else { "complete" };
-        Ok(Fields::status("accepted").with("review", outcome).notes(notes).with_effect(Effect::Finished))
+        let seen = if missed { "not all of the change: the review is marked incomplete" } else { "all of the change" };
+        Ok(Fields::status("accepted").with("seen", seen).notes(&notes).with_effect(Effect::Finished))
     }
 
     /// Everything that a model should look at before it ends; `None` when there is nothing.
     fn still_open(&self, farewell: &Farewell) -> Option<Answer> {
         let mut fields = Fields::status("not_accepted");
         let mut reasons = farewell.faults.clone();
+        if farewell.summary.is_none() && reasons.is_empty() {
+            reasons
+                .push("`summary` is empty: say in a few sentences what the change does and what you found".to_owned());
+        }
         let (mut calls, mut hunks, mut files) = (Vec::new(), 0, 0);
         for unseen in self.seen.unseen() {
             files += 1;
@@ -100,16 +104,19 @@ impl Desk {
             }
         }
         if hunks > 0 {
-            reasons.push(format!("{hunks} changed hunks of {files} files were never seen (the first are in `unseen`)"));
+            let (hunks, files) = (counted(hunks, "hunk"), counted(files, "file"));
+            reasons.push(format!(
+                "not all of the change was seen: {hunks} of {files} (`unseen` has calls that show them)"
+            ));
             fields = fields.with("unseen", calls);
         }
         let leads: Vec<&str> = self.open_leads().map(|lead| lead.id.as_str()).collect();
         if !leads.is_empty() {
-            reasons.push(format!("{} leads are neither confirmed nor refuted", leads.len()));
+            reasons.push(format!("{} neither confirmed nor refuted", counted(leads.len(), "lead")));
             fields = fields.with("leads", leads.into_iter().take(NAMED).collect::<Vec<_>>());
         }
         if !self.refused.is_empty() {
-            reasons.push(format!("{} reports were not accepted: correct or withdraw them", self.refused.len()));
+            reasons.push(format!("{} not accepted: correct or withdraw", counted(self.refused.len(), "report")));
             fields = fields.with("reports", self.refused.iter().take(NAMED).map(Refused::told).collect::<Vec<_>>());
         }
         if reasons.is_empty() {
@@ -118,4 +125,8 @@ impl Desk {
         let note = "A second finish_review is accepted as it is; the review is then marked incomplete for hunks that were never seen.";
         Some(fields.with("reason", reasons.join("; ")).with("note", note).answer())
     }
+}
+
+fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }

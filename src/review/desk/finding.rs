@@ -1,7 +1,7 @@
 //! Findings that stand: duplicates, what the model hears of them, and taking them back. Main type: [`Stood`].
 
 use super::answer::{Answer, Effect, Fields};
-use super::{Desk, Leading};
+use super::{Desk, Lead};
 use crate::domain::finding::{Anchor, AnchorMatch, Finding, GuidelineRef};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
@@ -67,7 +67,7 @@ impl Desk {
                     }
                 }
                 self.withdrawn += 1;
-                Ok(Fields::status("withdrawn").with("id", id).notes(notes).answer())
+                Ok(Fields::status("withdrawn").with("id", id).notes(&notes).answer())
             }
             (Some('W'), Some(number)) => {
                 let at =
@@ -97,12 +97,11 @@ impl Desk {
         for Stood { number, mut finding } in std::mem::take(&mut self.findings) {
             by.clone_into(&mut finding.origin.name);
             let rules = self.leads.iter().filter(|leading| leading.confirmed_by() == Some(number));
-            for Leading { lead, .. } in rules {
-                finding.body.push_str(&format!(
-                    "\n\nThe rule `{}` says the same: {}.",
-                    lead.rule,
-                    lead.title.trim_end_matches('.')
-                ));
+            for leading in rules {
+                let Lead { rule, title, .. } = &leading.lead;
+                finding.body.push_str(&format!("\n\nThe rule `{rule}` found here: {}.", title.trim_end_matches('.')));
+                finding.severity =
+                    leading.least_severity().map_or(finding.severity, |least| least.min(finding.severity));
             }
             self.draft.add(finding);
         }
@@ -178,7 +177,7 @@ fn merge(known: &mut Finding, new: Finding) {
 pub(super) fn told(stood: &Stood, merged: bool, proven: Option<String>, notes: Vec<String>) -> Answer {
     let finding = &stood.finding;
     let mut fields = Fields::status(if merged { "merged" } else { "accepted" }).with("id", stood.id());
-    let Some(anchor) = main_anchor(finding) else { return fields.notes(notes).answer() };
+    let Some(anchor) = main_anchor(finding) else { return fields.notes(&notes).answer() };
     fields = fields.with("severity", finding.severity.word()).with("file_path", anchor.path.spelled());
     if anchor.side == Side::Old {
         fields = fields.with("side", "old");
@@ -204,7 +203,7 @@ pub(super) fn told(stood: &Stood, merged: bool, proven: Option<String>, notes: V
         path: anchor.path.clone(),
         line: anchor.lines.map(LineRange::start),
     };
-    let fields = fields.with_some("suggestion", proven).notes(said);
+    let fields = fields.with_some("suggestion", proven).notes(&said);
     if merged { fields.answer() } else { fields.with_effect(effect) }
 }
 

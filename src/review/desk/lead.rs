@@ -51,8 +51,13 @@ pub(super) struct Leading {
 
 enum State {
     Unanswered,
-    /// By the finding of this number.
-    Confirmed(u32),
+    /// By a finding.
+    Confirmed {
+        /// Its number.
+        by: u32,
+        /// Whether the finding says so itself, and does not only stand on its lines.
+        named: bool,
+    },
     /// For this reason.
     Refuted(String),
 }
@@ -60,8 +65,17 @@ enum State {
 impl Leading {
     pub(super) fn confirmed_by(&self) -> Option<u32> {
         match self.state {
-            State::Confirmed(number) => Some(number),
+            State::Confirmed { by, .. } => Some(by),
             State::Unanswered | State::Refuted(_) => None,
+        }
+    }
+
+    /// How bad the finding that confirms it is at least. Only who speaks of the lead may think less of it: it must not be hidden by a nit
+    /// that happens to stand on its lines.
+    pub(super) fn least_severity(&self) -> Option<Severity> {
+        match self.state {
+            State::Confirmed { named: false, .. } => Some(self.lead.severity),
+            State::Confirmed { named: true, .. } | State::Unanswered | State::Refuted(_) => None,
         }
     }
 
@@ -153,7 +167,7 @@ impl Desk {
                     place(&leading.lead)
                 )),
                 Some(leading) => {
-                    leading.state = State::Confirmed(number);
+                    leading.state = State::Confirmed { by: number, named: true };
                     notes.push(format!("{} is confirmed.", leading.lead.id));
                 }
             }
@@ -163,7 +177,7 @@ impl Desk {
             if leading.stands_on(anchors.get(..1).unwrap_or_default())
                 && (lead.category == claim.category || similar(&lead.title, &claim.title))
             {
-                leading.state = State::Confirmed(number);
+                leading.state = State::Confirmed { by: number, named: false };
                 notes.push(format!("It confirms {}.", leading.lead.id));
             }
         }
@@ -183,12 +197,12 @@ impl Desk {
             let hint = if id.starts_with(['F', 'W']) { " (withdraw_finding takes a finding back)" } else { "" };
             return Err(invalid(format!("there is no lead {id:?}{hint}; {there}")));
         };
-        if let State::Confirmed(number) = leading.state {
-            return Err(invalid(format!("{wanted} is confirmed by F{number}: withdraw that finding first")));
+        if let State::Confirmed { by, .. } = leading.state {
+            return Err(invalid(format!("{wanted} is confirmed by F{by}: withdraw that finding first")));
         }
         leading.state = State::Refuted(reason.to_owned());
         let effect = Effect::Withheld { title: leading.lead.title.clone(), reason: refuted(reason) };
-        Ok(Fields::status("accepted").with("id", wanted).notes(notes.to_vec()).with_effect(effect))
+        Ok(Fields::status("accepted").with("id", wanted).notes(notes).with_effect(effect))
     }
 
     /// The leads that the model was given and has not answered.
@@ -208,7 +222,7 @@ impl Desk {
                     leads.unanswered += given;
                     self.draft.add(finding);
                 }
-                State::Confirmed(_) => leads.confirmed += given,
+                State::Confirmed { .. } => leads.confirmed += given,
                 State::Refuted(reason) => {
                     leads.refuted += given;
                     self.draft.withhold(finding.title, refuted(&reason));

@@ -1,7 +1,7 @@
 //! A report of a finding: it stands, or it is kept as refused until it is corrected or withdrawn. Main types: [`Report`], [`Refused`].
 
 use super::Desk;
-use super::answer::{Answer, Effect, Fields};
+use super::answer::{Answer, Effect, Fields, masked};
 use super::finding::told;
 use crate::domain::claim::Claim;
 use crate::domain::path::RepoPath;
@@ -78,8 +78,10 @@ impl Desk {
         let corrected = self.corrected_by(&claim);
         let mut finding = proven(&claim, anchored);
         finding.guideline = guideline.and_then(|named| self.guideline(&named, &mut notes));
-        let places = finding.anchors.clone();
+        let (places, tried) = (finding.anchors.clone(), finding.suggestion.clone());
         let filed = self.file(finding);
+        let kept = tried.is_none() || self.findings[filed.at].finding.suggestion == tried;
+        let suggestion = if kept { suggestion } else { Some("dropped: the finding has one already".to_owned()) };
         let number = self.findings[filed.at].number;
         self.confirm(number, lead.as_deref(), (&places, &claim), &mut notes);
         if !corrected.is_empty() {
@@ -118,7 +120,7 @@ impl Desk {
             notes.push(format!(
                 "It is withheld unless you report it again with the same title and what is wrong corrected, or withdraw_finding {id}."
             ));
-            fields.with("reason", rejection.to_string()).notes(notes)
+            fields.with("reason", rejection.to_string()).notes(&notes)
         };
         fields.with_effect(Effect::Withheld { title: claim.title.clone(), reason: rejection.brief() })
     }
@@ -131,8 +133,8 @@ impl Desk {
         let title = if title.is_empty() || leaked { "(a report without a readable title)".to_owned() } else { title };
         let path = RepoPath::parse(path.trim()).ok();
         // The message may quote what the model wrote.
-        let message = mask(&fault.message).text;
-        let reason = format!("the report could not be read: {}", message.lines().next().unwrap_or_default());
+        let fault = masked(fault.clone());
+        let reason = format!("the report could not be read: {}", fault.message.lines().next().unwrap_or_default());
         let (id, _) = self.keep_refused(&title, path.as_ref(), reason.clone(), true);
         let error = fault.to_json().get("error").cloned();
         let note = format!("It is withheld unless you report it again with the same title, or withdraw_finding {id}.");
@@ -160,10 +162,13 @@ impl Desk {
 
     /// Hands what never stood to the draft.
     pub(super) fn withhold_refused(&mut self) {
-        for (at, refused) in std::mem::take(&mut self.refused).into_iter().enumerate() {
-            if at < MOST_REFUSED {
-                self.draft.withhold(refused.title, refused.reason);
-            }
+        let refused = std::mem::take(&mut self.refused);
+        let more = refused.len().saturating_sub(MOST_REFUSED);
+        for refused in refused.into_iter().take(MOST_REFUSED) {
+            self.draft.withhold(refused.title, refused.reason);
+        }
+        if more > 0 {
+            self.draft.withhold(format!("{more} further reports"), "they did not stand either".to_owned());
         }
         if self.beyond > 0 {
             let title = format!("{} further reports", self.beyond);

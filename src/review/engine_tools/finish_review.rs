@@ -28,7 +28,7 @@ pub(super) const TOOL: EngineTool = EngineTool {
 struct Input {
     /// Markdown, a few sentences: what the change does, and the verdict.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
+    #[schemars(with = "String", required)]
     summary: Option<String>,
     /// Where nothing was reported: what was looked at to be sure.
     #[serde(default, deserialize_with = "input::text")]
@@ -49,9 +49,6 @@ fn call(desk: &mut Desk, input: Value, around: &Surroundings<'_>) -> Result<Answ
     };
     let summary = read("summary", input.summary);
     let no_findings_reason = read("no_findings_reason", input.no_findings_reason);
-    if summary.is_none() && faults.is_empty() {
-        faults.push("`summary` is empty: say in a few sentences what the change does and what you found".to_owned());
-    }
     let farewell = Farewell { summary, no_findings_reason, notes, faults };
     Ok(desk.close(farewell, around.pending_reads, around.cancel)?)
 }

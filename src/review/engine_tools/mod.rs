@@ -78,6 +78,8 @@ mod tests {
                 .for_each(|(_, inner)| hold(name, inner));
             fields.get("items").into_iter().for_each(|inner| hold(name, inner));
         }
-        ENGINE_TOOLS.iter().for_each(|tool| hold(tool.name, &(tool.schema)()));
+        for tool in ENGINE_TOOLS {
+            hold(tool.name, &(tool.schema)());
+        }
     }
 }

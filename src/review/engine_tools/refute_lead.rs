@@ -33,6 +33,6 @@ struct Input {
 fn call(desk: &mut Desk, input: Value, _: &Surroundings<'_>) -> Result<Answer, Refusal> {
     let input: Input = input::parse(input)?;
     let mut notes = Vec::new();
-    let reason = Written { field: "reason", text: &input.reason }.title(&mut notes)?;
+    let reason = Written { field: "reason", text: &input.reason }.sentence(&mut notes)?;
     Ok(desk.refute(&input.id, &reason, &notes)?)
 }

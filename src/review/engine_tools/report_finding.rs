@@ -154,7 +154,7 @@ fn read(input: Value) -> Result<Report, ToolFault> {
         lines: lines(input.start_line, input.end_line, &mut notes),
         note: None,
     };
-    let related = input.related.into_iter().filter_map(|place| other(place, input.side, &mut notes)).collect();
+    let related = input.related.into_iter().filter_map(|place| other(place, &mut notes)).collect();
     let claim = Claim {
         title,
         body,
@@ -170,7 +170,7 @@ fn read(input: Value) -> Result<Report, ToolFault> {
     Ok(Report { claim, lead: input.lead, guideline: input.guideline, notes })
 }
 
-fn other(place: Related, side: Side, notes: &mut Vec<String>) -> Option<ClaimedPlace> {
+fn other(place: Related, notes: &mut Vec<String>) -> Option<ClaimedPlace> {
     let path = match input::file_path(&place.file_path) {
         Ok(path) => path,
         Err(fault) => {
@@ -179,8 +179,12 @@ fn other(place: Related, side: Side, notes: &mut Vec<String>) -> Option<ClaimedP
         }
     };
     let lines = lines(place.start_line, None, notes);
-    let note = place.note.and_then(|text| Written { field: "note", text: &text }.title(notes).ok());
-    Some(ClaimedPlace { path, side, quote: Some(mask(&place.quote).text), lines, note })
+    let note = place.note.map(|text| Written { field: "note", text: &text }.sentence(notes)).transpose();
+    let note = note.unwrap_or_else(|fault| {
+        notes.push(format!("The note of a related place was dropped: {}.", fault.message));
+        None
+    });
+    Some(ClaimedPlace { path, side: Side::New, quote: Some(mask(&place.quote).text), lines, note })
 }
 
 /// The claimed lines. They only help to find the quote, so nonsense is told but does no harm.

@@ -7,7 +7,9 @@ use crate::llm::leaked;
 use crate::tools::{ErrorKind, ToolFault};
 
 /// The longest title, in characters.
-pub(super) const LONGEST_TITLE: usize = 200;
+const LONGEST_TITLE: usize = 200;
+/// The longest reason or remark, in characters.
+const LONGEST_SENTENCE: usize = 600;
 
 /// A field of an input that a reader will see.
 pub(super) struct Written<'a> {
@@ -20,9 +22,18 @@ pub(super) struct Written<'a> {
 impl Written<'_> {
     /// One line of at most [`LONGEST_TITLE`] characters; a remark is added where it had to be cut.
     pub(super) fn title(&self, notes: &mut Vec<String>) -> Result<String, ToolFault> {
+        self.line(LONGEST_TITLE, notes)
+    }
+
+    /// One line of at most [`LONGEST_SENTENCE`] characters, likewise.
+    pub(super) fn sentence(&self, notes: &mut Vec<String>) -> Result<String, ToolFault> {
+        self.line(LONGEST_SENTENCE, notes)
+    }
+
+    fn line(&self, most: usize, notes: &mut Vec<String>) -> Result<String, ToolFault> {
         let line = self.checked()?.split_whitespace().collect::<Vec<_>>().join(" ");
-        let Some((cut, _)) = line.char_indices().nth(LONGEST_TITLE) else { return Ok(line) };
-        notes.push(format!("`{}` is longer than {LONGEST_TITLE} characters and was cut.", self.field));
+        let Some((cut, _)) = line.char_indices().nth(most) else { return Ok(line) };
+        notes.push(format!("`{}` is longer than {most} characters and was cut.", self.field));
         // The mark of a cut takes the place of the last character.
         let end = line[..cut].char_indices().next_back().map_or(0, |(at, _)| at);
         Ok(format!("{}…", line[..end].trim_end()))
@@ -92,7 +103,7 @@ mod tests {
         let fault = |text| Written { field: "body", text }.checked().unwrap_err().message;
         assert_eq!(fault(" \n"), "`body` is empty: it must say something");
         assert!(fault("<invoke name=\"finish_review\">").contains("tool call written as text"));
-        let secret = ["ghp_", "abcdefghijklmnopqrstuvwxyz0123456789"].concat();
+        let secret = ["AKIA", "QWERTYUIOPASDFGH"].concat();
         let text = format!("The token {secret} is in the code.");
         let kept = Written { field: "body", text: &text }.checked().unwrap();
         assert!(!kept.contains(&secret[6..20]), "{kept}");

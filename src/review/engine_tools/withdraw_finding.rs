@@ -31,6 +31,6 @@ struct Input {
 
 fn call(desk: &mut Desk, input: Value, _: &Surroundings<'_>) -> Result<Answer, Refusal> {
     let input: Input = input::parse(input)?;
-    Written { field: "reason", text: &input.reason }.title(&mut Vec::new())?;
+    Written { field: "reason", text: &input.reason }.sentence(&mut Vec::new())?;
     Ok(desk.withdraw(&input.id)?)
 }

@@ -38,7 +38,9 @@ const CATEGORIES: &[(&str, Category)] = &[
     ("vulnerability", Category::Security),
     ("authorization", Category::AccessControl),
     ("authentication", Category::AccessControl),
+    ("auth", Category::AccessControl),
     ("permissions", Category::AccessControl),
+    ("perf", Category::Performance),
     ("efficiency", Category::Performance),
     ("maintainability", Category::Quality),
     ("readability", Category::Quality),
@@ -46,18 +48,20 @@ const CATEGORIES: &[(&str, Category)] = &[
     ("design", Category::Quality),
     ("side_effect", Category::SideEffects),
     ("compatibility", Category::SideEffects),
+    ("test", Category::Testing),
     ("tests", Category::Testing),
+    ("doc", Category::Documentation),
     ("docs", Category::Documentation),
 ];
 
 /// Reads a severity.
 pub(super) fn severity(word: &str) -> Result<Severity, ToolFault> {
-    read("severity", word, Severity::ALL, |severity| severity.word(), SEVERITIES)
+    read("severity", word, Severity::ALL, Severity::word, SEVERITIES)
 }
 
 /// Reads a category.
 pub(super) fn category(word: &str) -> Result<Category, ToolFault> {
-    read("category", word, Category::ALL, |category| category.word(), CATEGORIES)
+    read("category", word, Category::ALL, Category::word, CATEGORIES)
 }
 
 fn read<T: Copy>(

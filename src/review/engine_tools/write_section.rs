@@ -36,5 +36,5 @@ fn call(desk: &mut Desk, input: Value, _: &Surroundings<'_>) -> Result<Answer, R
     let mut notes = Vec::new();
     let title = Written { field: "title", text: &input.title }.title(&mut notes)?;
     let body = Written { field: "body", text: &input.body }.block(LONGEST, &mut notes)?;
-    Ok(desk.write(Section { title, body }, notes)?)
+    Ok(desk.write(Section { title, body }, &notes)?)
 }
