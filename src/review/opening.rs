@@ -32,7 +32,7 @@ pub struct Opening {
     pub shown: Vec<Shown>,
     /// The files with lines to review whose diffs are not, likewise.
     pub left_out: Vec<LeftOut>,
-    /// The ids of leads that are not in the message: the last of those that were given.
+    /// The ids of leads that are not in the message.
     pub leads_left_out: Vec<String>,
     /// What else is not in the message: sentences for the receipt.
     pub notes: Vec<String>,
@@ -61,7 +61,7 @@ pub struct LeftOut {
 /// Where a message turns out too large for its room, it is laid out again, smaller; user's templates may say things twice.
 const ATTEMPTS: usize = 6;
 
-/// Writes the first message about `change`. The leads are taken in their order, the worst should come first. System prompt and message together take at most `room` tokens, as [`estimate_tokens`] counts.
+/// Writes the first message about `change`. System prompt and message together take at most `room` tokens, as [`estimate_tokens`] counts.
 pub fn open(
     prompts: &Prompts,
     change: &ChangeSet,
@@ -136,7 +136,9 @@ impl Shares {
 }
 
 fn lay_out(change: &ChangeSet, leads: &[LeadVars], room: Weight) -> LaidOut {
-    let lead_texts = notes::leads(leads);
+    let mut by_severity: Vec<&LeadVars> = leads.iter().collect();
+    by_severity.sort_by_key(|lead| lead.severity);
+    let lead_texts = notes::leads(&by_severity);
     let commit_texts = notes::commits(change);
     let mut listing = Listing::of(change);
     let beside_diffs = lead_texts.weight() + commit_texts.weight() + listing.weight();
@@ -166,7 +168,7 @@ fn lay_out(change: &ChangeSet, leads: &[LeadVars], room: Weight) -> LaidOut {
     LaidOut {
         shown: diffs.shown(change),
         left_out: diffs.left_out(change, &listing),
-        leads_left_out: leads.iter().skip(leads_taken.shown).map(|lead| lead.id.clone()).collect(),
+        leads_left_out: by_severity.iter().skip(leads_taken.shown).map(|lead| lead.id.clone()).collect(),
         notes,
         vars: ChangeVars {
             change: notes::names(change),

@@ -245,17 +245,19 @@ fn ten_thousand_files_are_named_as_far_as_they_fit_and_the_rest_is_counted() {
 }
 
 #[test]
-fn commits_and_leads_are_bounded_and_the_first_are_kept() {
+fn commits_and_leads_are_bounded_and_the_worst_leads_are_kept() {
     let mut change = change(vec![edited("src/a.rs", 200)]);
     change.commits = (0..200).map(|at| commit(&format!("Commit {at}"), &"word ".repeat(1_000))).collect();
-    let leads: Vec<_> = (0..100).map(|at| lead(&format!("L{at}"), Severity::Low, "src/a.rs:1")).collect();
+    let mut leads: Vec<_> = (0..100).map(|at| lead(&format!("L{at}"), Severity::Low, "src/a.rs:1")).collect();
+    leads.push(lead("L100", Severity::Critical, "src/a.rs:2"));
     let room = bare_room() + 8_000;
     let opening = opened(&change, &leads, room);
     assert!(count(&opening) <= room);
-    let shown = 100 - opening.leads_left_out.len();
-    assert_eq!(opening.leads_left_out.first(), Some(&format!("L{shown}")));
-    assert!(opening.message.contains(&format!("# Leads: {shown}; {} more are not shown", 100 - shown)));
-    assert!(opening.message.contains("\nL0 low") && !opening.message.contains(&format!("\nL{shown} low")));
+    let shown = 101 - opening.leads_left_out.len();
+    assert!(opening.message.contains(&format!("# Leads: {shown}; {} more are not shown", 101 - shown)));
+    assert!(opening.message.contains("\nL100 critical") && opening.message.contains("\nL0 low"));
+    assert_eq!(opening.leads_left_out.last().map(String::as_str), Some("L99"));
+    assert!(opening.leads_left_out.iter().all(|id| !opening.message.contains(&format!("\n{id} low"))));
     assert!(opening.message.contains("Commit 0\n") && !opening.message.contains("Commit 199\n"));
     assert_eq!(opening.notes.len(), 3, "{:?}", opening.notes);
     assert_eq!(opening.shown.len(), 1);
