@@ -4,6 +4,8 @@
 //! of it), so that [`Rebuilt`] gives every request again. Each entry is keyed by (unit, turn, call). Where it is written is the sink's
 //! business.
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -187,7 +189,10 @@ pub(super) fn digest(request: &TurnRequest) -> String {
     }
     let mut hashed = Hashed(Sha256::new());
     let _ = serde_json::to_writer(&mut hashed, request);
-    hashed.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hashed.0.finalize().iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
 
 /// Why a journal cannot be read.
