@@ -240,15 +240,12 @@ impl Turns<'_> {
             (true, _) => Some(Strike::Malformed),
             (false, _) => None,
         };
-        Ok(match strike {
-            // The results already say what was wrong.
-            Some(strike) if !self.strikes.may_be_told(strike) => Next::End(strike.ending()),
-            Some(_) => Next::Turn,
-            None => {
-                self.strikes.forgive();
-                Next::Turn
-            }
-        })
+        match strike {
+            Some(strike) if !self.strikes.may_be_told(strike) => return Ok(Next::End(strike.ending())),
+            Some(strike) => self.say(strike.told(self.prompts)?),
+            None => self.strikes.forgive(),
+        }
+        Ok(Next::Turn)
     }
 
     fn keep_answer(&mut self, response: &TurnResponse) {
