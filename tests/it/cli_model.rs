@@ -203,3 +203,18 @@ fn prompts_are_not_taken_from_the_change() {
     let said = program.tool("list_files", &serde_json::json!({}), "--target main");
     assert_eq!(said.0, 0, "a tool by hand needs no prompts: {}", said.1);
 }
+
+#[test]
+fn code_that_goes_unencrypted_is_told_before_anything_is_done_even_in_silence() {
+    let repo = branch(None);
+    let program = Program::in_folder(repo.root()).with("OLLAMA_HOST", "http://ada:topsecret@gpu.example:11434");
+    for line in ["--target nowhere --model ollama/x", "--target nowhere --model ollama/x --quiet"] {
+        let said = program.words(line).ended(2).stderr;
+        assert!(said.starts_with("review: the code goes to gpu.example without encryption (http://)\n"), "{said}");
+        assert!(!said.contains("topsecret"), "{said}");
+    }
+    let ran = program.words("--target nowhere --model ollama/x --events").ended(2);
+    assert!(ran.text().starts_with("{\"event\":\"warning\",\"text\":\"the code goes to gpu.example"), "{}", ran.text());
+    let here = Program::in_folder(repo.root()).with("OLLAMA_HOST", "localhost:11434");
+    assert!(!here.words("--target nowhere --model ollama/x").ended(2).stderr.contains("encryption"));
+}
