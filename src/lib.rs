@@ -47,10 +47,12 @@
 //! | --- | --- | --- |
 //! | output | `present/<name>.rs` | `PRESENTERS` in `present/mod.rs` |
 //! | tool | `tools/<name>.rs` | `TOOLS` in `tools/mod.rs` |
+//! | tool that changes the review | `review/engine_tools/<name>.rs` | `ENGINE_TOOLS` in `review/engine_tools/mod.rs` |
 //! | rule | a document in `rules/packs/<language>.yml`, fixtures in `fixtures/rules/<language>/<id>/` | — |
 //! | rule pack | `rules/packs/<language>.yml` | `PACKS` in `rules/mod.rs` |
 //! | check that is blind to language | `rules/<name>.rs` | `CHECKS` in `rules/mod.rs` |
 //! | setting | a row in `config`, its default in `config/defaults.toml` | — |
+//! | prompt | `prompts/<name>.md` | `TEMPLATES` in `prompt/mod.rs`, a method of `Prompts`, a row in `docs/prompts.md` |
 //! | provider of models | a row in `llm/table.rs` | its three settings in `KEYS` in `config/keys.rs` |
 //! | event | a variant in `domain/event.rs` | its row in `docs/events.md` |
 //! | subcommand | `cli/<name>.rs` | a variant and an arm in `cli/mod.rs` |

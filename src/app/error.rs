@@ -4,6 +4,8 @@ use super::instructions::InstructionsError;
 use crate::config::ConfigError;
 use crate::git::GitError;
 use crate::llm::ConnectError;
+use crate::prompt::PromptError;
+use crate::review::EngineError;
 use crate::rules::RuleError;
 use crate::store::StoreError;
 use crate::sys::cancel::Stopped;
@@ -107,6 +109,15 @@ pub enum AppError {
     /// The instructions for the model cannot be used.
     #[error(transparent)]
     Instructions(#[from] InstructionsError),
+    /// A file that should be text is not.
+    #[error("{path} is not UTF-8 text")]
+    NotText {
+        /// The file.
+        path: String,
+    },
+    /// The user's prompts, or this program, cannot put the question to the model.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
     /// A tool's input is not JSON.
     #[error("the tool's input is not JSON: {0}; write it like '{{\"file_path\": \"src/main.rs\"}}'")]
     ToolInput(serde_json::Error),
@@ -116,6 +127,12 @@ pub enum AppError {
     /// A part of the program panicked.
     #[error("a part of the program failed unexpectedly; this is a defect of review, please report it")]
     Broken,
+}
+
+impl From<PromptError> for AppError {
+    fn from(error: PromptError) -> Self {
+        Self::Engine(error.into())
+    }
 }
 
 impl AppError {
@@ -128,6 +145,7 @@ impl AppError {
             Self::Stopped(Stopped::DeadlinePassed)
             | Self::Git(GitError::Stopped(_))
             | Self::Workspace(WorkspaceError::Stopped(_))
+            | Self::Engine(EngineError::Broken)
             | Self::Broken => 3,
             Self::Output(_) => 5,
             Self::Git(_)
@@ -145,6 +163,8 @@ impl AppError {
             | Self::UnfitKey { .. }
             | Self::Connect(_)
             | Self::Instructions(_)
+            | Self::NotText { .. }
+            | Self::Engine(EngineError::Prompt(_))
             | Self::ToolInput(_) => 2,
         }
     }

@@ -1,18 +1,15 @@
 //! The parts by hand: one tool call, and the settings with their origins.
 
-use std::sync::Arc;
-
 use super::error::AppError;
-use super::subject::{self, Diffs, Surroundings};
+use super::subject::{self, Surroundings};
 use crate::config::{Flags, Resolved};
-use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::event::Silent;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::request::{ReviewRequest, Scope};
-use crate::git::{self, FilePatch, GitError, PatchChange, Position};
+use crate::git::{self, GitError};
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoError, RepoPool};
-use crate::tools::{DiffError, DiffPart, DiffPlace, DiffSource, Limits, ToolBox, ToolContext, ToolOutcome};
+use crate::tools::{Limits, ToolBox, ToolContext, ToolOutcome};
 use crate::workspace;
 
 /// A tool to be called by hand.
@@ -45,18 +42,7 @@ fn context(call: &ToolCall, around: &Surroundings, cancel: &Cancel) -> Result<To
         }
         (collected, _) => collected?,
     };
-    let diff: Arc<dyn DiffSource> = match subject.diffs {
-        Diffs::Repository(pool) => Arc::new(FromGit { pool, change: Arc::clone(&subject.change) }),
-        Diffs::Patch(patch) => Arc::new(FromPatch(*patch)),
-    };
-    Ok(ToolContext {
-        change: Some(subject.change),
-        new: subject.new,
-        old: Some(subject.old),
-        diff: Some(diff),
-        cancel: subject.cancel,
-        limits: Limits::default(),
-    })
+    Ok(subject.tool_context())
 }
 
 fn head_only(call: &ToolCall, head: &str, around: &Surroundings, cancel: &Cancel) -> Result<ToolContext, AppError> {
@@ -68,45 +54,6 @@ fn head_only(call: &ToolCall, head: &str, around: &Surroundings, cancel: &Cancel
     let filter = subject::filter(&settings)?;
     let new = workspace::open(Some(&pool), WorkspaceAt::Revision(commit), Side::New, &[], filter)?;
     Ok(ToolContext { change: None, new, old: None, diff: None, cancel: cancel.clone(), limits: Limits::default() })
-}
-
-/// Diffs computed again from the repository.
-struct FromGit {
-    pool: RepoPool,
-    change: Arc<ChangeSet>,
-}
-
-impl DiffSource for FromGit {
-    fn part(&self, file: &FileChange, from: DiffPlace, lines: usize, bytes: usize) -> Result<DiffPart, DiffError> {
-        let repo = self.pool.take().map_err(|error| DiffError::Git(error.to_string()))?;
-        match git::file_patch(&repo, &self.change, file, position(from), lines, bytes) {
-            Ok(patch) => Ok(part(patch)),
-            Err(GitError::Stopped(stopped)) => Err(stopped.into()),
-            Err(error) => Err(DiffError::Git(error.to_string())),
-        }
-    }
-}
-
-/// Diffs out of a patch that was read whole.
-struct FromPatch(PatchChange);
-
-impl DiffSource for FromPatch {
-    fn part(&self, file: &FileChange, from: DiffPlace, lines: usize, bytes: usize) -> Result<DiffPart, DiffError> {
-        Ok(part(self.0.file_patch(file, position(from), lines, bytes)))
-    }
-}
-
-fn position(place: DiffPlace) -> Position {
-    Position { hunk: place.hunk, line: place.line }
-}
-
-fn part(patch: FilePatch) -> DiffPart {
-    DiffPart {
-        text: patch.text,
-        next: patch.next.map(|next| DiffPlace { hunk: next.hunk, line: next.line }),
-        lines_left: patch.lines_left,
-        shortened_lines: patch.shortened_lines,
-    }
 }
 
 /// Every setting with its origin: the user's alone outside a repository, the project's too inside one.

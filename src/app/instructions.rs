@@ -5,8 +5,9 @@
 
 use std::path::Path;
 
+use super::diffs::Diffs;
 use super::error::AppError;
-use super::subject::{Diffs, Subject};
+use super::subject::Subject;
 use crate::config::Settings;
 use crate::domain::change::FileMode;
 use crate::domain::id::CommitId;

@@ -3,6 +3,8 @@
 //! Start at [`review()`]: collect, open the trees, run the engine, keep, deliver. What people type belongs in `cli`; what any part does, in the part.
 
 mod deliver;
+mod diffs;
+mod engine;
 mod error;
 mod inspect;
 mod instructions;
@@ -10,6 +12,7 @@ mod model;
 mod review;
 mod runs;
 mod subject;
+mod templates;
 
 pub use crate::config::Flags as Overrides;
 pub use deliver::{Delivered, Output};

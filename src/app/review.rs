@@ -6,18 +6,15 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 use super::deliver::{self, Delivered, Output};
+use super::engine::{ByModel, engine};
 use super::error::AppError;
-use super::instructions::{self, Instructions};
-use super::model::{self, Chosen};
-use super::subject::{self, Subject, Surroundings};
+use super::instructions;
+use super::model;
+use super::subject::{self, Surroundings};
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink, Stage};
 use crate::domain::request::ReviewRequest;
-use crate::domain::review::Review;
 use crate::domain::run::RunId;
-use crate::llm::ConnectError;
-use crate::review::{RulesRun, by_rules};
-use crate::rules::Packs;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::clock;
 
@@ -67,44 +64,12 @@ pub async fn review(
     }
     let (settings, root) = (subject.settings.clone(), subject.root.clone());
 
-    let review = {
-        let (events, subject) = (Arc::clone(&events), subject);
-        stage(Stage::Review, &events.clone(), move || {
-            engine(run, started, subject, chosen.map(|chosen| (chosen, instructions)), &*events)
-        })
-        .await?
-    };
+    events.emit(Event::Stage { stage: Stage::Review });
+    let by_model = chosen.map(|chosen| ByModel { chosen, instructions });
+    let review = engine(run, started, subject, by_model, &around, Arc::clone(&events)).await?;
 
     stage(Stage::Deliver, &events, move || Ok(deliver::deliver(review, settings, root, &outputs, &around, &cancel)))
         .await
-}
-
-/// The engine that the settings ask for. The model's loop takes its place here; without a model the rules review.
-fn engine(
-    run: RunId,
-    started: (String, Instant),
-    subject: Subject,
-    by_model: Option<(Chosen, Option<Instructions>)>,
-    events: &dyn EventSink,
-) -> Result<Review, AppError> {
-    // THE PLACE where the model's engine is wired. Never a review by the rules in its stead.
-    if let Some((chosen, _instructions)) = by_model {
-        return Err(ConnectError::Client(format!("{}/{} is not wired yet", chosen.row.name, chosen.model)).into());
-    }
-    let Subject { change, new, old, settings, cancel, notes, .. } = subject;
-    let packs = Packs::built_in()?.without(&settings.rules_off)?;
-    Ok(by_rules(&RulesRun {
-        run,
-        change,
-        new,
-        old,
-        packs: &packs,
-        floor: settings.min_severity,
-        notes,
-        started,
-        cancel: &cancel,
-        events,
-    }))
 }
 
 /// Waits for work that cannot hear an interrupt, and leaves it behind when one comes.

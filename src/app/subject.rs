@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::diffs::Diffs;
 use super::error::AppError;
 use super::model::ProviderEnvironment;
 use crate::config::{self, Document, Flags, Resolved, Settings, Sources};
@@ -14,7 +15,7 @@ use crate::domain::filter::PathFilter;
 use crate::domain::id::CommitId;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::request::{PatchSource, ReviewRequest, Scope};
-use crate::git::{self, CollectOptions, PatchChange, Range};
+use crate::git::{self, CollectOptions, Range};
 use crate::present::{PRESENTERS, presenter};
 use crate::store::Store;
 use crate::sys::beneath::{Beneath, ReadFile};
@@ -22,6 +23,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::files::{self, FileError};
 use crate::sys::repo::{Repo, RepoPool};
 use crate::sys::tree;
+use crate::tools::{Limits, ToolContext};
 use crate::workspace::{self, Workspace};
 
 /// The project's settings file, at the root of its tree.
@@ -82,12 +84,18 @@ pub(super) struct Subject {
     pub(super) notes: Vec<String>,
 }
 
-/// Where the rest of a cut diff is read from.
-pub(super) enum Diffs {
-    /// The repository.
-    Repository(RepoPool),
-    /// There is only the patch, which was read whole.
-    Patch(Box<PatchChange>),
+impl Subject {
+    /// What the tools look at.
+    pub(super) fn tool_context(&self) -> ToolContext {
+        ToolContext {
+            change: Some(Arc::clone(&self.change)),
+            new: Arc::clone(&self.new),
+            old: Some(Arc::clone(&self.old)),
+            diff: Some(self.diffs.source(&self.change)),
+            cancel: self.cancel.clone(),
+            limits: Limits::default(),
+        }
+    }
 }
 
 /// Finds the change and opens its trees.
@@ -171,7 +179,7 @@ fn collect_patch(
     let old = open(patch.change.old_at, Side::Old)?;
     let change = Arc::new(patch.change.clone());
     let (root, notes) = (None, Vec::new());
-    let diffs = Diffs::Patch(Box::new(patch));
+    let diffs = Diffs::Patch(Arc::new(patch));
     Ok(Subject { change, new, old, settings, settings_at: None, cancel, root, diffs, notes })
 }
 

@@ -225,6 +225,22 @@ impl FileChange {
         })
     }
 
+    /// Why there are no lines in it that anybody looks at; `None` where there may be.
+    pub fn without_text(&self) -> Option<&'static str> {
+        if self.old_mode == Some(FileMode::Submodule) || self.new_mode == Some(FileMode::Submodule) {
+            return Some("submodule: its commits are in another repository");
+        }
+        if self.binary {
+            return Some("binary");
+        }
+        Some(match self.generated? {
+            Generated::Attribute => "generated (linguist-generated)",
+            Generated::Vendored => "vendored (linguist-vendored)",
+            Generated::LockFile => "lock file",
+            Generated::Name => "generated (by its name)",
+        })
+    }
+
     /// Whether there are lines in it that an engine is expected to look at.
     pub fn reviewable(&self) -> bool {
         !self.binary && self.generated.is_none() && !self.hunks.is_empty()

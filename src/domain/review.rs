@@ -87,6 +87,8 @@ pub enum Ended {
     LeakedMarkup,
     /// The model's answers were cut at the most it may answer, again and again.
     OutputLimit,
+    /// The model's tool calls could not be read, and again not when it was told.
+    MalformedCalls,
 }
 
 impl Ended {
@@ -105,6 +107,7 @@ impl Ended {
             Self::EmptyAnswer => "empty_answer",
             Self::LeakedMarkup => "leaked_markup",
             Self::OutputLimit => "output_limit",
+            Self::MalformedCalls => "malformed_calls",
         }
     }
 
@@ -116,7 +119,8 @@ impl Ended {
             | Self::Refused
             | Self::EmptyAnswer
             | Self::LeakedMarkup
-            | Self::OutputLimit => true,
+            | Self::OutputLimit
+            | Self::MalformedCalls => true,
             Self::Finished
             | Self::Interrupted
             | Self::Deadline

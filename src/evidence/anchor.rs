@@ -34,6 +34,8 @@ pub struct Anchored {
     pub prose_suggestion: Option<(String, SuggestionFault)>,
     /// What the finding is about.
     pub fingerprint: Fingerprint,
+    /// Why some of the places matter, as the claim says: the anchor by its index.
+    pub remarks: Vec<(usize, String)>,
     /// What was dropped or corrected, one sentence each.
     pub notes: Vec<String>,
 }
@@ -106,19 +108,31 @@ pub fn anchor_with(
     let Some(first) = settled.iter().position(|place| place.touches) else {
         return Err(not_touching(file, &main_anchor));
     };
-    let mut anchors: Vec<Anchor> = settled.into_iter().map(|place| place.anchor).collect();
-    anchors[..=first].rotate_right(1);
-    Ok(Anchored { anchors, suggestion, prose_suggestion, fingerprint: named, notes })
+    settled[..=first].rotate_right(1);
+    let remarks = settled.iter_mut().enumerate().filter_map(|(at, place)| Some((at, place.note.take()?))).collect();
+    let anchors = settled.into_iter().map(|place| place.anchor).collect();
+    Ok(Anchored { anchors, suggestion, prose_suggestion, fingerprint: named, remarks, notes })
+}
+
+/// How a place was found.
+#[derive(Default)]
+struct Manner {
+    /// Ignoring indentation.
+    reindented: bool,
+    /// Without marks that the quote had.
+    stripped: bool,
+    /// Among several, because it touches the change.
+    chosen: bool,
 }
 
 /// One place that stands.
 struct Settled {
     anchor: Anchor,
     touches: bool,
-    reindented: bool,
-    stripped: bool,
+    manner: Manner,
     /// The file's text; `None` for a whole-file claim.
     text: Option<Arc<FileText>>,
+    note: Option<String>,
 }
 
 struct Trees<'a> {
@@ -185,10 +199,12 @@ impl<'a> Trees<'a> {
             }
             let matched = AnchorMatch::Exact;
             let anchor = Anchor { path: path.clone(), side, lines: None, quote: String::new(), matched, masked: false };
-            return Ok(Settled { anchor, touches: file.is_some(), reindented: false, stripped: false, text: None });
+            let note = place.note.clone();
+            return Ok(Settled { anchor, touches: file.is_some(), manner: Manner::default(), text: None, note });
         };
         let text = self.tree(side).read(path)?;
         let standing = stand(&text, quote, place.lines);
+        let chosen = matches!(standing.located, Located::Ambiguous(_));
         let (lines, matched) = match standing.located {
             Located::Exact(lines) => (lines, AnchorMatch::Exact),
             Located::Moved(lines) => (lines, AnchorMatch::Moved),
@@ -210,9 +226,9 @@ impl<'a> Trees<'a> {
         let shown: Vec<&str> = text.lines(lines).map(|(_, line)| line).collect();
         let masked = text.is_masked(lines);
         let anchor = Anchor { path: path.clone(), side, lines: Some(lines), quote: shown.join("\n"), matched, masked };
-        let (reindented, stripped) = (standing.reindented, standing.stripped);
+        let manner = Manner { reindented: standing.reindented, stripped: standing.stripped, chosen };
         let touches = file.is_some_and(|file| file.touches(side, lines));
-        Ok(Settled { anchor, touches, reindented, stripped, text: Some(text) })
+        Ok(Settled { anchor, touches, manner, text: Some(text), note: place.note.clone() })
     }
 
     /// Where a quote stands on the side that was not claimed.
@@ -239,7 +255,16 @@ fn settle_related(
 ) -> Result<Vec<Settled>, Rejection> {
     let mut related: Vec<Settled> = Vec::new();
     for place in claim.related.iter().take(MAX_RELATED) {
-        match trees.settle(place, trees.file(place)) {
+        let settled = match trees.settle(place, trees.file(place)) {
+            // Lines that prove an effect may be those that were removed.
+            Err(Rejection::Nowhere { side, other_side: Some(_), .. }) => {
+                let side = if side == Side::Old { Side::New } else { Side::Old };
+                let other = ClaimedPlace { side, lines: None, ..place.clone() };
+                trees.settle(&other, trees.file(&other))
+            }
+            settled => settled,
+        };
+        match settled {
             Ok(settled) => {
                 let known = |other: &Settled| other.anchor == settled.anchor;
                 if !known(main) && !related.iter().any(known) {
@@ -286,12 +311,14 @@ fn try_suggestion(
     grammar: &dyn Grammar,
 ) -> Result<Suggestion, (String, SuggestionFault)> {
     // A replacement is text that enters, as a file is: a secret in it is masked, and then it cannot be written anywhere.
-    let wanted = mask(&if main.stripped { unmarked(wanted) } else { wanted.into() }).text;
+    let wanted = mask(&if main.manner.stripped { unmarked(wanted) } else { wanted.into() }).text;
     let anchor = &main.anchor;
     let proven = match (&main.text, anchor.lines) {
         (Some(_), Some(_)) if anchor.side == Side::Old => Err(SuggestionFault::OldSide),
+        (Some(_), Some(_)) if main.manner.chosen => Err(SuggestionFault::SeveralPlaces),
         (Some(text), Some(lines)) => {
-            let indented = if main.reindented { reindented(text, lines, quote, &wanted) } else { Some(wanted.clone()) };
+            let indented =
+                if main.manner.reindented { reindented(text, lines, quote, &wanted) } else { Some(wanted.clone()) };
             let errors = |text: &str| grammar.error_nodes(&anchor.path, text);
             indented.ok_or(SuggestionFault::Reindented).and_then(|new| prove(text, &anchor.path, lines, &new, errors))
         }

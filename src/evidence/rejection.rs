@@ -83,6 +83,24 @@ pub enum Rejection {
     },
 }
 
+impl Rejection {
+    /// What is wrong, in a few words for people: no advice, no lines of the file.
+    pub fn brief(&self) -> String {
+        match self {
+            Self::NotInChange { path, .. } => format!("{path} is not a changed file"),
+            Self::Unreadable(_) | Self::Stopped(_) => self.to_string(),
+            Self::Empty => "it quotes nothing".to_owned(),
+            Self::Nowhere { path, side, .. } => format!("the quote stands nowhere in {path} ({})", side_word(*side)),
+            Self::Ambiguous { path, places } => format!("the quote stands at {} places in {path}", places.len()),
+            Self::NotDistinctive { path } => format!("the quote from {path} has no telling line"),
+            Self::NotTouching { path, lines, .. } => {
+                let (word, verb) = if lines.count() == 1 { ("line", "is") } else { ("lines", "are") };
+                format!("{word} {} of {path} {verb} not changed", Ranges(&[*lines]))
+            }
+        }
+    }
+}
+
 impl From<WorkspaceError> for Rejection {
     fn from(error: WorkspaceError) -> Self {
         match error {

@@ -19,6 +19,9 @@ pub enum SuggestionFault {
     /// Its lines are gone after the change.
     #[error("only lines that exist after the change can be replaced")]
     OldSide,
+    /// The quote stands at several places, and only one of them touches the change.
+    #[error("the quoted lines stand at several places of the file")]
+    SeveralPlaces,
     /// The quote was found only by ignoring its indentation, so the replacement's cannot be trusted.
     #[error("the quote is indented otherwise than the file, and so the replacement may be")]
     Reindented,

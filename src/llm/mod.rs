@@ -5,14 +5,27 @@
 //!
 //! To add a provider: one row in the table.
 
+mod address;
+mod client;
 mod connect;
+mod draft;
 mod fault;
+mod frames;
+mod markup;
+mod optional;
 mod provider;
 mod table;
+mod trouble;
 mod turn;
+mod usage;
+mod wire;
+
+#[cfg(test)]
+mod tests;
 
 pub use connect::{Access, ConnectError, connect};
 pub use fault::TurnFault;
+pub use markup::leaked;
 pub use provider::{Capabilities, Provider, Waited, Watch};
 pub use table::{ModelRow, PROVIDERS, ProviderRow, Wire};
 pub use turn::{

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// One question to a model: the whole conversation so far.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnRequest {
     /// What the model is and must do. The first cache mark stands at its end.
     pub system: String,
@@ -113,10 +113,11 @@ pub struct ToolDefinition {
 }
 
 /// Whether a model may call tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
     /// It decides.
+    #[default]
     Auto,
     /// It must call one.
     Required,
@@ -160,6 +161,21 @@ pub struct TurnUsage {
     pub cache_read: Option<u64>,
     /// Of those sent, written to a cache.
     pub cache_write: Option<u64>,
+}
+
+impl TurnRequest {
+    /// Adds a message. Of the results, only the last two keep their mark: with the system text and the change those are the four places
+    /// that a provider with marks takes, and the one before the last is where the cache was written last time.
+    pub fn push(&mut self, message: Message) {
+        if matches!(message, Message::Results { .. }) {
+            let marks = self.messages.iter_mut().rev().filter_map(|message| match message {
+                Message::Results { mark, .. } => Some(mark),
+                Message::User { .. } | Message::Assistant { .. } => None,
+            });
+            marks.skip(1).for_each(|mark| *mark = false);
+        }
+        self.messages.push(message);
+    }
 }
 
 impl TurnResponse {

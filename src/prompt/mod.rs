@@ -1,3 +1,50 @@
-//! The words for the model: templates under `prompts/`, rendered with typed variables. Main type: `Prompts`.
+//! The words for the model: templates under `prompts/`, rendered with typed variables. Main type: [`Prompts`].
 //!
-//! What goes into the variables is decided by the engine; repository text is fenced and marked as data here, once.
+//! What goes into the variables is decided by the engine; repository text is fenced and marked as data here, once ([`Data`]).
+//!
+//! To add a template: a file in `prompts/`, a line in the table, and a method of [`Prompts`] with its variables.
+
+mod data;
+mod error;
+mod prompts;
+mod vars;
+
+pub use data::{Data, Mark};
+pub use error::PromptError;
+pub use prompts::Prompts;
+pub use vars::{ChangeVars, LastTurnVars, LeadVars, SystemVars};
+
+/// A template as it is compiled in.
+struct Template {
+    /// The name of its file.
+    name: &'static str,
+    /// Its text.
+    text: &'static str,
+    /// Variables that must come out as they went in: what is said to have been shown must have been.
+    whole: &'static [&'static str],
+    /// Variables to try a user's version with.
+    samples: fn() -> Vec<minijinja::Value>,
+}
+
+macro_rules! template {
+    ($name:literal, $whole:expr, $samples:expr) => {
+        Template {
+            name: $name,
+            text: include_str!(concat!("../../prompts/", $name)),
+            whole: &$whole,
+            samples: $samples,
+        }
+    };
+}
+
+/// All templates, in the order in which they are hashed.
+const TEMPLATES: &[Template] = &[
+    template!("system.md", ["instructions"], SystemVars::samples),
+    template!("change.md", ["change", "commits", "files", "diffs", "leads"], ChangeVars::samples),
+    template!("nudge.md", [], vars::no_samples),
+    template!("last_turn.md", ["reason"], LastTurnVars::samples),
+    template!("leaked_markup.md", [], vars::no_samples),
+    template!("empty_answer.md", [], vars::no_samples),
+    template!("output_limit.md", [], vars::no_samples),
+    template!("malformed_calls.md", [], vars::no_samples),
+];

@@ -73,6 +73,7 @@ pub fn by_rules(run: &RulesRun<'_>) -> Review {
         run: run.run,
         engine: Engine::Rules,
         rules: Some(run.packs.hash().to_owned()),
+        model: None,
         started_at: run.started.0.clone(),
         took_ms: u64::try_from(run.started.1.elapsed().as_millis()).unwrap_or(u64::MAX),
     };

@@ -5,17 +5,23 @@ use std::sync::Arc;
 
 use crate::domain::change::{ChangeSet, FileChange, Omission};
 use crate::domain::claim::Claim;
-use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity, Verification};
+use crate::domain::finding::{Finding, Severity};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side, WorkspaceAt};
-use crate::domain::review::{
-    Coverage, CoverageState, Ended, Engine, FileCoverage, Outcome, Provenance, Review, Section, Usage, Withheld,
-};
-use crate::domain::run::RunId;
-use crate::domain::text::fence;
+use crate::domain::place::{LineRange, Side};
+use crate::domain::review::{Coverage, CoverageState, Ended, FileCoverage, Leads, Outcome, Review, Section, Withheld};
 use crate::evidence::{self, Anchored, Rejection};
 use crate::sys::cancel::Stopped;
 use crate::workspace::Workspace;
+
+mod made;
+mod proven;
+mod summary;
+
+pub use made::{Asked, Made};
+pub(super) use proven::proven;
+
+use made::provenance;
+use summary::plain_summary;
 
 /// So many files that were not reviewed are named among the reasons; the receipt has them all.
 const MOST_NAMED: usize = 3;
@@ -39,7 +45,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    fn ended(&self) -> Ended {
+    pub(super) fn ended(&self) -> Ended {
         match self {
             Self::Done => Ended::Finished,
             Self::Stopped(Stopped::Interrupted) => Ended::Interrupted,
@@ -48,7 +54,7 @@ impl Ending {
         }
     }
 
-    fn reason(&self) -> Option<String> {
+    pub(super) fn reason(&self) -> Option<String> {
         match self {
             Self::Done => None,
             Self::Stopped(stopped) => Some(format!("the review was stopped: {stopped}")),
@@ -67,26 +73,12 @@ pub struct Draft {
     files: Vec<FileCoverage>,
     notes: Vec<String>,
     omissions: Vec<Omission>,
+    leads: Leads,
     /// What was reported already: by whom, what, and where.
     told: HashSet<(String, String, Option<Place>)>,
 }
 
 type Place = (RepoPath, Side, Option<LineRange>);
-
-/// Who made a review and when, for its provenance.
-#[derive(Debug, Clone)]
-pub struct Made {
-    /// The run.
-    pub run: RunId,
-    /// Which engine.
-    pub engine: Engine,
-    /// The hash of the rule packs.
-    pub rules: Option<String>,
-    /// RFC 3339, UTC.
-    pub started_at: String,
-    /// Wall time so far, in milliseconds.
-    pub took_ms: u64,
-}
 
 impl Draft {
     /// An empty draft of a review of `change`.
@@ -100,6 +92,7 @@ impl Draft {
             sections: Vec::new(),
             files: Vec::new(),
             notes: Vec::new(),
+            leads: Leads::default(),
             told: HashSet::new(),
         }
     }
@@ -110,7 +103,7 @@ impl Draft {
             Ok(anchored) => self.keep(claim, anchored),
             Err(Rejection::Stopped(stopped)) => return Err(stopped),
             Err(rejection) => {
-                self.withheld.push(Withheld { title: claim.title.clone(), reason: rejection.to_string() });
+                self.withheld.push(Withheld { title: claim.title.clone(), reason: rejection.brief() });
             }
         }
         Ok(())
@@ -122,25 +115,27 @@ impl Draft {
             return;
         }
         self.notes.extend(anchored.notes.iter().map(|note| format!("{}: {note}", claim.title)));
-        let mut body = claim.body.clone();
-        if let Some((replacement, fault)) = &anchored.prose_suggestion {
-            body.push_str(&format!("\n\nA possible replacement ({fault}):\n\n{}", fenced(replacement)));
-        }
-        self.findings.push(Finding {
-            id: FindingId(String::new()),
-            fingerprint: anchored.fingerprint,
-            status: FindingStatus::New,
-            title: claim.title.clone(),
-            body,
-            severity: claim.severity,
-            category: claim.category,
-            confidence: claim.confidence,
-            anchors: anchored.anchors,
-            suggestion: anchored.suggestion,
-            verification: Verification::UNCHECKED,
-            origin: claim.origin.clone(),
-            guideline: None,
-        });
+        self.findings.push(proven(claim, anchored));
+    }
+
+    /// Adds a finding whose evidence stands.
+    pub(super) fn add(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
+    /// Counts a claim that is not delivered.
+    pub(super) fn withhold(&mut self, title: String, reason: String) {
+        self.withheld.push(Withheld { title, reason });
+    }
+
+    /// Adds the parts that the engine wrote.
+    pub(super) fn write(&mut self, sections: Vec<Section>) {
+        self.sections.extend(sections);
+    }
+
+    /// Records what became of the leads.
+    pub(super) fn answered(&mut self, leads: Leads) {
+        self.leads = leads;
     }
 
     /// Records what became of the changed files.
@@ -180,6 +175,10 @@ impl Draft {
                 files: std::mem::take(&mut self.files),
                 withheld: std::mem::take(&mut self.withheld),
                 notes: self.omissions.iter().map(sentence).chain(self.notes).collect(),
+                leads: self.leads,
+                tool_calls: made.model.as_ref().map_or(0, |model| model.tool_calls),
+                tool_errors: made.model.as_ref().map_or(0, |model| model.tool_errors),
+                limits_hit: made.model.as_ref().map_or_else(Vec::new, |model| model.limits_hit.clone()),
                 ..Coverage::default()
             },
             provenance: provenance(made),
@@ -263,21 +262,6 @@ fn sentence(omission: &Omission) -> String {
     }
 }
 
-fn provenance(made: Made) -> Provenance {
-    Provenance {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        engine: made.engine,
-        provider: None,
-        model: None,
-        prompts: None,
-        rules: made.rules,
-        started_at: made.started_at,
-        took_ms: made.took_ms,
-        turns: 0,
-        usage: Usage::default(),
-    }
-}
-
 fn apply_floor(findings: &mut Vec<Finding>, floor: Option<Severity>) -> BTreeMap<Severity, u32> {
     let mut hidden = BTreeMap::new();
     let Some(floor) = floor else { return hidden };
@@ -289,34 +273,4 @@ fn apply_floor(findings: &mut Vec<Finding>, floor: Option<Severity>) -> BTreeMap
         shown
     });
     hidden
-}
-
-fn plain_summary(review: &Review) -> String {
-    let count = review.findings.len();
-    if review.outcome == Outcome::Failed && count == 0 {
-        return "Nothing was reviewed.".to_owned();
-    }
-    if review.change.files.is_empty() && review.coverage.notes.is_empty() {
-        if review.change.new_at == WorkspaceAt::PatchOnly {
-            return "Nothing to review: the patch changes nothing.".to_owned();
-        }
-        return format!(
-            "Nothing to review: {} has no change that {} lacks.",
-            review.change.head_name, review.change.target
-        );
-    }
-    let reviewed = review.coverage.files.iter().filter(|file| file.state != CoverageState::Skipped).count();
-    let files = format!("{reviewed} changed file{}", if reviewed == 1 { "" } else { "s" });
-    if count == 0 {
-        return format!("Nothing to report in {files}.");
-    }
-    let by_severity: Vec<String> =
-        review.by_severity().iter().map(|(severity, count)| format!("{count} {severity}")).collect();
-    format!("{count} finding{} in {files}: {}.", if count == 1 { "" } else { "s" }, by_severity.join(", "))
-}
-
-/// A block of code.
-fn fenced(text: &str) -> String {
-    let fence = fence(text);
-    format!("{fence}\n{}\n{fence}", text.trim_end_matches('\n'))
 }

@@ -1,11 +1,30 @@
 //! The engine: from a collected change and its two trees to a [`Review`](crate::domain::review::Review).
 //!
-//! Today there is one engine, [`by_rules`]; the model's loop stands beside it and fills the same [`Draft`]. Whatever the engine, the draft
-//! is turned into a review in one place ([`Draft::finish`]), so that no engine can call a review complete that is not.
+//! There are two: [`by_rules`], which needs nobody, and [`by_model`], the loop with a model. Whatever the engine, the draft is turned into a
+//! review in one place ([`Draft::finish`]), so that no engine can call a review complete that is not. The model's way: `opening` (the first
+//! message) → `turns` (the loop: `attempts`, `budget`, `calls`, `strikes`, `journal`) → `desk` (what it reports, and what it has seen).
 //! Collecting, keeping and showing a review do not belong here.
 
+mod alike;
+mod attempts;
+mod budget;
+mod by_model;
 mod by_rules;
+mod calls;
+mod desk;
 mod draft;
+mod engine_tools;
+mod journal;
+mod opening;
+mod seen;
+mod strikes;
+mod turns;
 
+pub use budget::Limits;
+pub use by_model::{ModelRun, by_model};
 pub use by_rules::{RulesRun, by_rules};
-pub use draft::{Draft, Ending, Made};
+pub use desk::{Answer, Desk, Effect, Lead};
+pub use draft::{Asked, Draft, Ending, Made};
+pub use journal::{JournalEntry, JournalError, JournalSink, NAME as JOURNAL, Rebuilt, Record, read as read_journal};
+pub use opening::{LeftOut, Opening, Shown, estimate_tokens, open};
+pub use turns::EngineError;

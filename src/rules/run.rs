@@ -12,7 +12,7 @@ use super::look::{Look, Looked, look};
 use super::packs::Packs;
 use super::subject::{Hit, RuleRef, Subject, Touched, telling_word};
 use super::wording::{claim, rule_info};
-use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus, Generated};
+use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
 use crate::domain::claim::Claim;
 use crate::domain::event::{Event, EventSink, Stage};
 use crate::domain::place::Side;
@@ -152,7 +152,7 @@ fn head(input: &RulesInput<'_>, at: usize, done: &AtomicU64) -> Result<Head, Sto
 }
 
 fn head_of(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Result<Head, Stopped> {
-    if let Some(reason) = not_text(file) {
+    if let Some(reason) = file.without_text() {
         return Ok(Head::without_hits(CoverageState::Skipped, Some(reason.to_owned())));
     }
     let touched = Touched::of(file, Side::New);
@@ -185,22 +185,6 @@ fn look_at(
     let is_link = matches!(if side == Side::Old { file.old_mode } else { file.new_mode }, Some(FileMode::Link));
     let language = file.language.filter(|_| !is_link);
     look(&Look { subject, language, packs: input.packs, wanted, cancel: input.cancel })
-}
-
-/// Why a file has no text to look at.
-fn not_text(file: &FileChange) -> Option<&'static str> {
-    if file.old_mode == Some(FileMode::Submodule) || file.new_mode == Some(FileMode::Submodule) {
-        return Some("submodule: its commits are in another repository");
-    }
-    if file.binary {
-        return Some("binary");
-    }
-    Some(match file.generated? {
-        Generated::Attribute => "generated (linguist-generated)",
-        Generated::Vendored => "vendored (linguist-vendored)",
-        Generated::LockFile => "lock file",
-        Generated::Name => "generated (by its name)",
-    })
 }
 
 /// Compares the matches with the base and puts what is new into words.
@@ -263,7 +247,7 @@ fn base_counts(input: &RulesInput<'_>, heads: &[HeadHit], notes: &mut BTreeSet<S
     let counted = each_file(input.change.files.len(), |at| -> Result<AtBase, Stopped> {
         input.cancel.check()?;
         let file = &input.change.files[at];
-        if not_text(file).is_some() || file.status == FileStatus::Added || file.hunks.is_empty() {
+        if file.without_text().is_some() || file.status == FileStatus::Added || file.hunks.is_empty() {
             return Ok((Vec::new(), None));
         }
         let path = file.path_at(Side::Old);
@@ -335,6 +319,7 @@ impl Words {
 mod tests {
     use super::super::fixtures::MadeUp;
     use super::*;
+    use crate::domain::change::Generated;
     use crate::domain::event::Silent;
     use crate::domain::finding::Severity;
 
@@ -437,7 +422,7 @@ mod tests {
             .now("e.txt", "e");
         let (mut change, old, _) = made_up.change();
         change.files[0].binary = true;
-        change.files[1].generated = Some(Generated::LockFile);
+        change.files[1].generated = Some(crate::domain::change::Generated::LockFile);
         let (new, packs) = (crate::workspace::memory::Memory::default(), Packs::built_in().unwrap());
         let cancel = Cancel::never();
         let input =

@@ -12,7 +12,7 @@ use etcetera::BaseStrategy as _;
 
 use crate::domain::run::{KeptRun, RunId, RunRecord};
 use crate::sys::clock;
-use crate::sys::files::{self, FileError};
+use crate::sys::files::{self, AppendFile, FileError};
 
 /// How long runs are kept when nothing else is said: 30 days.
 pub const KEPT_FOR: Duration = Duration::from_hours(30 * 24);
@@ -91,6 +91,13 @@ impl Store {
         files::private_folder(&self.folder(id))?;
         files::write_private(&path, bytes)?;
         Ok(path)
+    }
+
+    /// Opens a file of a run that grows while the run goes on.
+    pub fn append(&self, id: RunId, name: &str) -> Result<AppendFile, StoreError> {
+        let path = self.file(id, name)?;
+        files::private_folder(&self.folder(id))?;
+        Ok(AppendFile::open(&path)?)
     }
 
     /// Keeps what a list says about a run.

@@ -1,8 +1,9 @@
 //! The time of day. Everything that is written down takes it from here.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
+use jiff::fmt::rfc2822;
 use jiff::tz::Offset;
 
 /// Now, RFC 3339 in UTC with milliseconds.
@@ -24,6 +25,12 @@ pub fn file_time(time: SystemTime) -> String {
     Timestamp::try_from(time).map_or_else(|_| String::new(), |stamp| format!("{stamp:.0}"))
 }
 
+/// How long it is until a date as HTTP writes it (RFC 9110, §5.6.7); nothing for one that is past, none for what is no date.
+pub fn until(date: &str) -> Option<Duration> {
+    let then = rfc2822::parse(date).ok()?.timestamp();
+    Some(Duration::try_from(then.duration_since(Timestamp::now())).unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -32,5 +39,12 @@ mod tests {
     fn a_git_time_keeps_its_offset() {
         assert_eq!(git_time(1_700_000_000, 120), "2023-11-15T00:13:20+02:00");
         assert_eq!(git_time(i64::MAX, 1_000_000), "1970-01-01T00:00:00+00:00");
+    }
+
+    #[test]
+    fn an_http_date_becomes_a_wait() {
+        assert_eq!(until("Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::ZERO));
+        assert!(until("Fri, 06 Nov 2099 08:49:37 GMT").unwrap() > Duration::from_hours(24));
+        assert_eq!(until("soon"), None);
     }
 }

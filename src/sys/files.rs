@@ -91,6 +91,19 @@ pub fn folders(path: &Path) -> Result<Vec<Folder>, FileError> {
     Ok(found)
 }
 
+/// The files directly inside `path`, links to files among them, by name.
+pub fn plain_files(path: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(path).map_err(fault("list", path))? {
+        let path = entry.map_err(fault("list", path))?.path();
+        if path.is_file() {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
 /// Removes a folder and what is in it, links not followed; that it is gone already is no fault.
 pub fn remove_folder(path: &Path) -> Result<(), FileError> {
     match fs::remove_dir_all(path) {
@@ -102,6 +115,35 @@ pub fn remove_folder(path: &Path) -> Result<(), FileError> {
 /// Writes a file so that a reader sees the old bytes or the new, never a part; readable by the owner only (0600).
 pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     write(path, bytes, 0o600)
+}
+
+/// A file that only grows; readable by the owner only (0600).
+#[derive(Debug)]
+pub struct AppendFile {
+    file: fs::File,
+    path: PathBuf,
+}
+
+impl AppendFile {
+    /// Opens a file for appending; it is created where there is none.
+    pub fn open(path: &Path) -> Result<Self, FileError> {
+        let mut options = fs::OpenOptions::new();
+        options.append(true).create(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(path).map_err(fault("write", path))?;
+        Ok(Self { file, path: path.to_owned() })
+    }
+
+    /// Appends bytes with a single call, so that a killed process leaves at most one part of them at the end.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), FileError> {
+        self.file.write_all(bytes).map_err(fault("write", &self.path))
+    }
+
+    /// Waits until what was appended would survive a power cut.
+    pub fn sync(&mut self) -> Result<(), FileError> {
+        self.file.sync_data().map_err(fault("write", &self.path))
+    }
 }
 
 /// Writes an output that somebody asked for by name, likewise whole or not at all, with the usual permissions.

@@ -7,6 +7,7 @@ pub mod cancel;
 pub mod charset;
 pub mod clock;
 pub mod files;
+pub mod http;
 pub mod inside;
 mod objects;
 pub mod repo;

@@ -75,7 +75,7 @@ pub struct ToolFault {
 
 impl ToolFault {
     /// An error without particulars.
-    pub(super) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), near: Vec::new(), length: None }
     }
 

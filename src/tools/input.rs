@@ -14,7 +14,7 @@ use crate::workspace::WorkspaceError;
 /// A side, with a schema that every provider understands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum WhichSide {
+pub(crate) enum WhichSide {
     Old,
     #[default]
     New,
@@ -30,7 +30,7 @@ impl From<WhichSide> for Side {
 }
 
 /// Reads an optional number: `12`, `12.0`, `"12"`; nothing for `null` and for an empty string.
-pub(super) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+pub(crate) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let bad = || D::Error::custom(format!("{value} is not a whole number from 0 up"));
     let number = match &value {
@@ -51,33 +51,38 @@ pub(super) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optio
 }
 
 /// Reads an optional text; `null` and white space are nothing.
-pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     Ok(Option::<String>::deserialize(deserializer)?.filter(|text| !text.trim().is_empty()))
 }
 
 /// Reads a side; `null` is the new one.
-pub(super) fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<WhichSide, D::Error> {
+pub(crate) fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<WhichSide, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 /// The input of a tool, or what is wrong with it and which fields there are.
-pub(super) fn parse<T: DeserializeOwned + JsonSchema>(input: Value) -> Result<T, ToolFault> {
+pub(crate) fn parse<T: DeserializeOwned + JsonSchema>(input: Value) -> Result<T, ToolFault> {
     // Some models write the object into a string.
     let input = match input {
         Value::String(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
         Value::Null => Value::Object(serde_json::Map::new()),
         other => other,
     };
-    serde_json::from_value(input).map_err(|error| {
+    serde_path_to_error::deserialize(input).map_err(|error| {
         let schema = schema::<T>();
         let names = schema["properties"].as_object().map(|fields| fields.keys().cloned().collect::<Vec<_>>());
         let names = names.unwrap_or_default().join(", ");
-        ToolFault::new(ErrorKind::InvalidInput, format!("invalid input: {error}. The fields are: {names}"))
+        let field = error.path().to_string();
+        let error = error.into_inner().to_string();
+        // A missing or an unknown field is named by the error itself.
+        let field =
+            if field == "." || error.contains(&format!("`{field}`")) { String::new() } else { format!("`{field}`: ") };
+        ToolFault::new(ErrorKind::InvalidInput, format!("invalid input: {field}{error}. The fields are: {names}"))
     })
 }
 
 /// The schema of an input: self-contained, and without the marks that only some providers accept.
-pub(super) fn schema<T: JsonSchema>() -> Value {
+pub(crate) fn schema<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.meta_schema = None;
     settings.inline_subschemas = true;
@@ -90,16 +95,23 @@ fn plain(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     fields.shift_remove("title");
     fields.shift_remove("format");
+    // Where a comment is wrapped means nothing to whoever reads the schema.
+    if let Some(Value::String(description)) = fields.get_mut("description") {
+        *description = description.replace('\n', " ");
+    }
     if fields.get("default").is_some_and(Value::is_null) {
         fields.shift_remove("default");
     }
     if let Some(Value::Object(properties)) = fields.get_mut("properties") {
         properties.values_mut().for_each(plain);
     }
+    if let Some(items) = fields.get_mut("items") {
+        plain(items);
+    }
 }
 
 /// The path of a file, with the spelling that was given in the error.
-pub(super) fn file_path(given: &str) -> Result<RepoPath, ToolFault> {
+pub(crate) fn file_path(given: &str) -> Result<RepoPath, ToolFault> {
     RepoPath::parse(given.trim()).map_err(|error| {
         let fault = ToolFault::from(WorkspaceError::from(error));
         ToolFault { message: format!("{given:?}: {}", fault.message), ..fault }

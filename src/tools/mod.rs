@@ -8,7 +8,7 @@
 mod diff_source;
 mod fault;
 mod fit;
-mod input;
+pub(crate) mod input;
 mod list_files;
 mod outcome;
 mod read_diff;
@@ -18,7 +18,7 @@ mod toolbox;
 
 pub use diff_source::{DiffError, DiffPart, DiffPlace, DiffSource};
 pub use fault::{ErrorKind, ToolFault};
-pub use outcome::{Cut, NextCall, Reference, Reply, ToolOutcome};
+pub use outcome::{Cut, HunkPart, NextCall, Reference, Reply, ToolOutcome};
 pub use toolbox::{Limits, ToolBox, ToolContext};
 
 /// A tool as a model is told of it.

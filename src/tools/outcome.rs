@@ -30,6 +30,21 @@ pub struct Reference {
     pub side: Side,
     /// The lines; `None` where none in particular were.
     pub lines: Option<LineRange>,
+    /// Set where it was a hunk of the diff: then `lines` says where the hunk stands, and this how much of it was shown.
+    pub hunk: Option<HunkPart>,
+    /// Whether over-long lines may be shown cut.
+    pub shortened: bool,
+}
+
+/// Lines of a hunk's text that a model was shown, from 0, the hunk's header not counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HunkPart {
+    /// The hunk, from 0.
+    pub hunk: usize,
+    /// The first line.
+    pub from: usize,
+    /// The first line that was not shown any more; `None` when it was shown to its end.
+    pub to: Option<usize>,
 }
 
 /// What an answer does not show.

@@ -9,7 +9,7 @@ use super::diff_source::{DiffPart, DiffPlace, DiffSource};
 use super::fault::{ErrorKind, ToolFault};
 use super::fit::{Room, json_length};
 use super::input;
-use super::outcome::{Cut, NextCall, Reference, Reply};
+use super::outcome::{Cut, HunkPart, NextCall, Reference, Reply};
 use super::toolbox::ToolContext;
 use crate::domain::change::{ChangeSet, FileChange, FileMode};
 use crate::domain::path::RepoPath;
@@ -123,9 +123,20 @@ fn show(reply: &mut Reply, file: &FileChange, from: DiffPlace, part: DiffPart) {
         reply.cut = Some(Cut { what, next: Some(NextCall { tool: NAME, input: rest }) });
     }
     let last = part.next.map_or(total, |next| next.hunk + usize::from(next.line > 0)).min(total);
-    for hunk in file.hunks.get(from.hunk..last).unwrap_or_default() {
+    for (at, hunk) in file.hunks.iter().enumerate().take(last).skip(from.hunk) {
         // A pure deletion has no lines on the new side.
         let (side, span) = if hunk.new.count > 0 { (Side::New, hunk.new) } else { (Side::Old, hunk.old) };
-        reply.references.push(Reference { path: file.path_at(side).clone(), side, lines: span.range() });
+        let shown = HunkPart {
+            hunk: at,
+            from: if at == from.hunk { from.line } else { 0 },
+            to: part.next.filter(|next| next.hunk == at).map(|next| next.line),
+        };
+        reply.references.push(Reference {
+            path: file.path_at(side).clone(),
+            side,
+            lines: span.range(),
+            hunk: Some(shown),
+            shortened: part.shortened_lines > 0,
+        });
     }
 }

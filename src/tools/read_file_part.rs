@@ -69,7 +69,7 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
             reply.set("end_line", 0);
             reply.set("total_lines", 0);
             reply.note("The file is empty.");
-            reply.references.push(Reference { path, side, lines: None });
+            reply.references.push(Reference { path, side, lines: None, hunk: None, shortened: false });
         }
     }
     Ok(reply)
@@ -147,7 +147,7 @@ fn show(context: &ToolContext, reply: &mut Reply, (path, side): (&RepoPath, Side
         );
         reply.cut = Some(Cut { what, next: Some(NextCall { tool: NAME, input: rest }) });
     }
-    reply.references.push(Reference { path: path.clone(), side, lines: shown });
+    reply.references.push(Reference { path: path.clone(), side, lines: shown, hunk: None, shortened: shortened > 0 });
 }
 
 /// Names files like one that is not on the side that was asked for, first the place where the change moved it.

@@ -40,7 +40,7 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("encoding_rs", &["sys/charset.rs"]),
     ("jiff", &["sys/clock.rs", "config"]),
     ("indicatif", &["present"]),
-    ("schemars", &["domain", "present", "tools"]),
+    ("schemars", &["domain", "present", "tools", "review/engine_tools"]),
     ("tokio", &["llm", "review", "app", "cli", "main.rs"]),
     ("genai", &["llm"]),
     ("reqwest", &["sys/http.rs"]),

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::mask;
+use super::reveal::conceal;
 
 /// One line as quotes are compared: trailing white space and a byte order mark ignored.
 pub fn normal_line(line: &str) -> &str {
@@ -34,24 +35,32 @@ pub struct Quote {
 
 /// The readings of a quote in the order in which they are tried; none for a blank quote.
 pub fn quote_forms(quote: &str) -> Vec<Quote> {
-    let literal: Vec<&str> = quote.lines().collect();
     let mut forms = Vec::new();
-    add(&mut forms, &literal, QuoteForm::Literal, None);
+    add_forms(&mut forms, quote, QuoteForm::Literal);
+    // Invisible characters are spelled out where a model sees them, and so it copies them.
+    if let Some(concealed) = conceal(quote) {
+        add_forms(&mut forms, &concealed, QuoteForm::Stripped);
+    }
+    forms
+}
+
+fn add_forms(forms: &mut Vec<Quote>, quote: &str, form: QuoteForm) {
+    let literal: Vec<&str> = quote.lines().collect();
+    add(forms, &literal, form, None);
     let inner = unfenced(&literal);
     if inner.len() != literal.len() {
-        add(&mut forms, inner, QuoteForm::Stripped, None);
+        add(forms, inner, QuoteForm::Stripped, None);
     }
     let numbered = without_numbers(inner);
     let first = numbered.as_ref().map(|(first, _)| *first);
     if let Some((_, lines)) = &numbered {
-        add(&mut forms, lines, QuoteForm::Stripped, first);
+        add(forms, lines, QuoteForm::Stripped, first);
     }
     let inner = numbered.as_ref().map_or(inner, |(_, lines)| lines);
     for lines in without_diff_marks(inner) {
         // Numbers count lines of the diff where lines of one side were left out.
-        add(&mut forms, &lines, QuoteForm::Stripped, first.filter(|_| lines.len() == inner.len()));
+        add(forms, &lines, QuoteForm::Stripped, first.filter(|_| lines.len() == inner.len()));
     }
-    forms
 }
 
 /// Whether a line tells one place from another: four letters or digits that are not all keywords of control flow.
@@ -238,6 +247,12 @@ mod tests {
     #[test]
     fn a_fence_is_no_part_of_a_quote() {
         assert_eq!(forms("```rust\nlet a;\n```")[1..], [["let a;"]]);
+    }
+
+    #[test]
+    fn a_character_that_was_spelled_out_is_read_as_itself() {
+        assert_eq!(forms("let a = \"<U+202E>\";"), [["let a = \"<U+202E>\";"], ["let a = \"\u{202e}\";"]]);
+        assert_eq!(forms("+a<U+200B>b").last().unwrap(), &["a\u{200b}b"]);
     }
 
     #[test]

@@ -62,7 +62,7 @@ fn is_stripped(c: char) -> bool {
 ///
 /// That is one presentation selector or joiner after an emoji, one joiner after a letter of a script that needs it
 /// (Unicode TR 31, §2.3), and the byte order mark of a file. A second one in a row carries no meaning, but can carry data.
-fn belongs_to(previous: char, c: char) -> bool {
+pub(super) fn belongs_to(previous: char, c: char) -> bool {
     match c {
         '\u{fe0e}' | '\u{fe0f}' => is_emoji(previous) || matches!(previous, '#' | '*' | '0'..='9'),
         '\u{200d}' => is_emoji(previous) || previous == '\u{fe0f}' || needs_joiners(previous),

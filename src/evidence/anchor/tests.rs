@@ -253,6 +253,27 @@ fn a_replacement_is_proven_or_shown_as_prose() {
 }
 
 #[test]
+fn a_replacement_at_a_place_that_was_chosen_is_prose() {
+    let mut with = claim(place("src/a.rs", Some("    read();"), None));
+    with.replacement = Some("    read()?;".to_owned());
+    assert_eq!(check(&with).unwrap().prose_suggestion.unwrap().1, SuggestionFault::SeveralPlaces);
+    with.place.lines = Some(LineRange::line(3));
+    assert!(check(&with).unwrap().suggestion.is_some(), "the claim says which one");
+}
+
+#[test]
+fn a_related_place_may_be_gone_and_says_why_it_matters() {
+    let mut with = claim(place("src/a.rs", Some("    write();"), Some(8)));
+    with.related =
+        vec![place("src/a.rs", Some("    check();"), Some(3)), place("far.rs", Some("load().unwrap();"), None)];
+    with.related[1].note = Some("it is called here".to_owned());
+    let anchored = check(&with).unwrap();
+    let places: Vec<_> = anchored.anchors.iter().map(|anchor| (anchor.side, anchor.quote.as_str())).collect();
+    assert_eq!(places, [(Side::New, "    write();"), (Side::Old, "    check();"), (Side::New, "load().unwrap();")]);
+    assert_eq!(anchored.remarks, [(2, "it is called here".to_owned())]);
+}
+
+#[test]
 fn the_fingerprint_does_not_hear_titles_lines_or_paths() {
     let one = check(&claim(place("src/a.rs", Some("    write();"), Some(8)))).unwrap().fingerprint;
     let mut world = world();

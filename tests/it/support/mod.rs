@@ -3,8 +3,10 @@
 #![allow(unreachable_pub, reason = "everything here is for the one test binary")]
 
 pub mod change;
+pub mod model;
 mod program;
 mod repo;
+pub mod session;
 
 pub use program::{Program, Ran};
 pub use repo::{TestRepo, git_command};

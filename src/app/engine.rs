@@ -1,0 +1,108 @@
+//! The engine that was chosen, put together: the rules, or a model with its tools, prompts and journal. Main function: [`engine`].
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::error::AppError;
+use super::instructions::Instructions;
+use super::model::Chosen;
+use super::subject::{Subject, Surroundings};
+use super::templates;
+use crate::domain::event::{Event, EventSink};
+use crate::domain::review::Review;
+use crate::domain::run::RunId;
+use crate::llm;
+use crate::review::{self, JOURNAL, JournalSink, Limits, ModelRun, RulesRun, by_rules};
+use crate::rules::Packs;
+use crate::store::Store;
+use crate::tools::ToolBox;
+
+/// When a run began, RFC 3339 in UTC, and on the clock that measures how long it takes.
+pub(super) type Started = (String, Instant);
+
+/// A model, and what it is told beside the change.
+pub(super) struct ByModel {
+    pub(super) chosen: Chosen,
+    pub(super) instructions: Option<Instructions>,
+}
+
+/// Reviews the subject with the engine that the settings ask for.
+pub(super) async fn engine(
+    run: RunId,
+    started: Started,
+    subject: Subject,
+    by_model: Option<ByModel>,
+    around: &Surroundings,
+    events: Arc<dyn EventSink>,
+) -> Result<Review, AppError> {
+    let packs = Packs::built_in()?.without(&subject.settings.rules_off)?;
+    let Some(ByModel { chosen, instructions }) = by_model else {
+        let work = move || with_rules(run, started, subject, &packs, events.as_ref());
+        return tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken);
+    };
+    let prompts = templates::load(subject.settings.prompts.as_deref())?;
+    let provider = llm::connect(chosen.row, &chosen.model, &chosen.access)?;
+    let tools = ToolBox::new(subject.tool_context());
+    let journal = journal(run, around, events.as_ref());
+    let limits = limits(&subject, provider.capabilities());
+    let review = review::by_model(ModelRun {
+        run,
+        tools,
+        packs,
+        prompts,
+        limits,
+        journal,
+        provider: Arc::from(provider),
+        instructions: instructions.map(|instructions| instructions.text),
+        change: subject.change,
+        new: subject.new,
+        old: subject.old,
+        floor: subject.settings.min_severity,
+        notes: subject.notes,
+        started,
+        cancel: subject.cancel,
+        events,
+    });
+    Ok(review.await?)
+}
+
+fn with_rules(run: RunId, started: Started, subject: Subject, packs: &Packs, events: &dyn EventSink) -> Review {
+    by_rules(&RulesRun {
+        run,
+        change: subject.change,
+        new: subject.new,
+        old: subject.old,
+        packs,
+        floor: subject.settings.min_severity,
+        notes: subject.notes,
+        started,
+        cancel: &subject.cancel,
+        events,
+    })
+}
+
+/// A design default: no answer is longer, whatever the model could.
+const MAX_OUTPUT: u32 = 16_000;
+
+fn limits(subject: &Subject, model: &llm::Capabilities) -> Limits {
+    // A small window must hold more than one answer.
+    let quarter = u32::try_from(model.context_window / 4).unwrap_or(u32::MAX);
+    Limits {
+        turns: subject.settings.max_turns,
+        input_tokens: subject.settings.max_tokens,
+        window: model.context_window,
+        max_output: model.max_output.min(MAX_OUTPUT).min(quarter),
+        time: subject.settings.timeout,
+    }
+}
+
+/// A run that cannot keep a journal goes on without one, and says so.
+fn journal(run: RunId, around: &Surroundings, events: &dyn EventSink) -> Option<Box<dyn JournalSink>> {
+    match Store::at(&around.state).append(run, JOURNAL) {
+        Ok(file) => Some(Box::new(file)),
+        Err(error) => {
+            events.emit(Event::Notice { text: format!("this run has no journal: {error}") });
+            None
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The user's own prompts: the folder of the setting `prompts`. Main function: [`load`].
+
+use std::path::Path;
+
+use super::error::AppError;
+use crate::prompt::Prompts;
+use crate::sys::files;
+
+/// A longer template is refused, in bytes.
+const MAX_BYTES: u64 = 256 << 10;
+
+/// The built-in prompts, with the templates of `folder` in the place of those that have their names.
+pub(super) fn load(folder: Option<&Path>) -> Result<Prompts, AppError> {
+    let Some(folder) = folder else { return Ok(Prompts::built_in()?) };
+    let mut overrides = Vec::new();
+    // Every file that looks like a template must be one: a misspelled name would silently change nothing.
+    for path in files::plain_files(folder).map_err(AppError::Input)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !name.ends_with(".md") || name == "README.md" {
+            continue;
+        }
+        let file = files::open(&path).map_err(AppError::Input)?;
+        let bytes = files::read_within(file, &path, MAX_BYTES).map_err(AppError::Input)?;
+        let text = String::from_utf8(bytes).map_err(|_| AppError::NotText { path: path.display().to_string() })?;
+        overrides.push((name, text));
+    }
+    Ok(Prompts::with_overrides(overrides)?)
+}

@@ -1,0 +1,152 @@
+//! Where a provider is: the address as its official library reads it, and the one that a turn is sent to. Main functions: [`base`], [`endpoint`].
+
+use super::connect::ConnectError;
+use super::table::Wire;
+use crate::domain::text::strip_line;
+use crate::sys::http::{Address, BadAddress};
+
+/// What a server of Ollama listens on where nothing else is said.
+const OLLAMA_PORT: &str = "11434";
+
+/// Reads the address of a provider.
+///
+/// What an official library would append may stand there already: people paste what they tried with another tool.
+pub(super) fn base(wire: Wire, text: &str) -> Result<Address, ConnectError> {
+    let text = text.trim().trim_matches(['"', '\'']).trim();
+    let read = match wire {
+        Wire::Ollama => ollama(text),
+        Wire::Messages | Wire::Responses | Wire::Chat | Wire::Gemini => Address::parse(text),
+    };
+    let address = read.map_err(|BadAddress(why)| ConnectError::Address { origin: shown(text), why })?;
+    let superfluous: &[&[&str]] = match wire {
+        Wire::Messages => &[&["v1", "messages"], &["v1"]],
+        Wire::Responses => &[&["responses"]],
+        Wire::Chat => &[&["chat", "completions"]],
+        Wire::Gemini => &[&["v1beta", "models"], &["v1beta"]],
+        Wire::Ollama => &[&["api", "chat"], &["api"]],
+    };
+    let found = superfluous.iter().find(|parts| address.ends_with(parts));
+    Ok(found.map_or(&[][..], |parts| *parts).iter().fold(address, |address, _| address.parent()))
+}
+
+/// Where a turn is sent, query excluded.
+pub(super) fn endpoint(wire: Wire, base: &Address, model: &str) -> Address {
+    match wire {
+        Wire::Messages => base.join(&["v1", "messages"]),
+        Wire::Responses => base.join(&["responses"]),
+        Wire::Chat => base.join(&["chat", "completions"]),
+        Wire::Ollama => base.join(&["api", "chat"]),
+        Wire::Gemini => {
+            // A name may say which collection it is from: `tunedModels/…`.
+            let (collection, name) = model.split_once('/').unwrap_or(("models", model));
+            base.join(&["v1beta", collection, &format!("{name}:streamGenerateContent")])
+        }
+    }
+}
+
+/// `OLLAMA_HOST` as Ollama's own client reads it: a host, a port, both, or a URL. A scheme brings its own usual port, nothing brings 11434;
+/// an address that means "every interface" is where a server listens, so its own machine is where a client finds it.
+fn ollama(text: &str) -> Result<Address, BadAddress> {
+    let (scheme, rest) = text.split_once("://").map_or((None, text), |(scheme, rest)| (Some(scheme), rest));
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let (user, host) = host.rsplit_once('@').map_or((String::new(), host), |(user, host)| (format!("{user}@"), host));
+    let bare_v6 = host.matches(':').count() > 1 && !host.starts_with('[');
+    let host = if bare_v6 { format!("[{host}]") } else { host.to_owned() };
+    let host = if host.is_empty() || host.starts_with(':') { format!("127.0.0.1{host}") } else { host };
+    let has_port = host.rsplit_once(':').is_some_and(|(before, port)| {
+        !before.is_empty() && !port.contains(']') && port.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    let address = match scheme {
+        Some(scheme) => Address::parse(&format!("{scheme}://{user}{host}{path}"))?,
+        None if has_port => Address::parse(&format!("http://{user}{host}{path}"))?,
+        None => Address::parse(&format!("http://{user}{}:{OLLAMA_PORT}{path}", host.trim_end_matches(':')))?,
+    };
+    Ok(match address.host() {
+        "0.0.0.0" => address.at_host("127.0.0.1"),
+        "[::]" => address.at_host("[::1]"),
+        _ => address,
+    })
+}
+
+/// What was given, without anything that could be a credential.
+fn shown(text: &str) -> String {
+    let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, rest)| (scheme, rest));
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    let whole = if scheme.is_empty() { rest.to_owned() } else { format!("{scheme}://{rest}") };
+    let line: String = strip_line(&whole).chars().take(200).collect();
+    if line.is_empty() { "an empty text".to_owned() } else { line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(wire: Wire, text: &str, model: &str) -> String {
+        endpoint(wire, &base(wire, text).unwrap(), model).reveal().to_owned()
+    }
+
+    #[test]
+    fn addresses_are_read_as_the_official_libraries_do() {
+        for (wire, text, end) in [
+            (Wire::Messages, "https://api.anthropic.com", "https://api.anthropic.com/v1/messages"),
+            (Wire::Messages, "https://api.anthropic.com/", "https://api.anthropic.com/v1/messages"),
+            (Wire::Messages, "https://api.anthropic.com/v1", "https://api.anthropic.com/v1/messages"),
+            (Wire::Messages, "https://gate.example/anthropic/", "https://gate.example/anthropic/v1/messages"),
+            (Wire::Responses, "https://api.openai.com/v1", "https://api.openai.com/v1/responses"),
+            (Wire::Responses, "https://api.openai.com/v1/", "https://api.openai.com/v1/responses"),
+            (Wire::Chat, "http://localhost:8080/v1", "http://localhost:8080/v1/chat/completions"),
+            (Wire::Chat, "http://localhost:8080", "http://localhost:8080/chat/completions"),
+            (Wire::Chat, "http://localhost:8080/v1/chat/completions", "http://localhost:8080/v1/chat/completions"),
+            (
+                Wire::Gemini,
+                "https://generativelanguage.googleapis.com",
+                "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent",
+            ),
+            (Wire::Gemini, "https://g.example/v1beta/", "https://g.example/v1beta/models/m:streamGenerateContent"),
+            (Wire::Ollama, "http://127.0.0.1:11434", "http://127.0.0.1:11434/api/chat"),
+        ] {
+            assert_eq!(at(wire, text, "m"), end, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_model_of_another_collection_keeps_its_name() {
+        assert_eq!(
+            at(Wire::Gemini, "https://g.example", "tunedModels/my one"),
+            "https://g.example/v1beta/tunedModels/my%20one:streamGenerateContent"
+        );
+    }
+
+    #[test]
+    fn the_host_of_ollama_is_read_in_every_form() {
+        for (text, base) in [
+            ("host", "http://host:11434"),
+            ("host:1234", "http://host:1234"),
+            (":1234", "http://127.0.0.1:1234"),
+            ("", "http://127.0.0.1:11434"),
+            ("http://host", "http://host"),
+            ("https://host", "https://host"),
+            ("https://host:8443/ollama/", "https://host:8443/ollama"),
+            ("0.0.0.0", "http://127.0.0.1:11434"),
+            ("http://0.0.0.0:11434", "http://127.0.0.1:11434"),
+            ("::1", "http://[::1]:11434"),
+            ("[::]:80", "http://[::1]"),
+            ("host/", "http://host:11434"),
+            ("host:1234/api", "http://host:1234"),
+            ("\"host\"", "http://host:11434"),
+            ("me:secret@host", "http://host:11434"),
+        ] {
+            assert_eq!(super::base(Wire::Ollama, text).unwrap().to_string(), base, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_refused_address_is_named_without_its_credentials() {
+        let error = base(Wire::Chat, "ftp://user:hunter2@host/?key=hunter2").unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("ftp://host/"), "{message}");
+        assert!(!message.contains("hunter2"), "{message}");
+        assert!(base(Wire::Ollama, "ftp://host").is_err());
+    }
+}

@@ -1,0 +1,164 @@
+//! An answer while it comes, and the response it becomes. Main type: [`Draft`].
+
+use std::collections::HashSet;
+
+use genai::chat::ContentPart;
+use serde_json::{Map, Value};
+
+use super::turn::{Message, Part, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse};
+use super::usage::Counted;
+
+/// What has come so far.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    /// The pieces, in order.
+    pub(super) blocks: Vec<Block>,
+    /// Why it ended.
+    pub(super) stop: Option<Stop>,
+    /// Whether the server said that this is all. A stream that just ends has not.
+    pub(super) ended: bool,
+    /// What it counted.
+    pub(super) counted: Counted,
+    /// Bytes of text, reasoning and arguments.
+    pub(super) grown: u64,
+}
+
+/// A piece of an answer.
+#[derive(Debug)]
+pub(super) enum Block {
+    /// Text.
+    Text(String),
+    /// A call.
+    Call(CallDraft),
+    /// What only the provider understands.
+    Opaque(ContentPart),
+}
+
+/// A call while it comes.
+#[derive(Debug, Default)]
+pub(super) struct CallDraft {
+    /// Its id; empty where the server gave none.
+    pub(super) id: String,
+    /// The tool.
+    pub(super) name: String,
+    /// Its arguments.
+    pub(super) arguments: Arguments,
+    /// Signatures that go back with it.
+    pub(super) signatures: Vec<String>,
+}
+
+/// Arguments as servers send them.
+#[derive(Debug)]
+pub(super) enum Arguments {
+    /// JSON as text, piece by piece.
+    Text(String),
+    /// JSON.
+    Value(Value),
+}
+
+impl Default for Arguments {
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
+}
+
+impl Draft {
+    /// Text, appended to the last piece if that is text.
+    pub(super) fn text(&mut self, text: &str) {
+        self.grew(text);
+        match self.blocks.last_mut() {
+            Some(Block::Text(last)) => last.push_str(text),
+            _ if text.is_empty() => {}
+            _ => self.blocks.push(Block::Text(text.to_owned())),
+        }
+    }
+
+    /// Counts what came.
+    pub(super) fn grew(&mut self, text: &str) {
+        self.grown = self.grown.saturating_add(text.len() as u64);
+    }
+
+    /// The response. `name_call` names a call that came without an id of its own.
+    pub(super) fn into_response(self, request: &TurnRequest, name_call: fn(&str, usize) -> String) -> TurnResponse {
+        let mut ids = Ids::of(request, name_call);
+        let says_something = !self.blocks.is_empty();
+        let parts: Vec<Part> = self.blocks.into_iter().filter_map(|block| part(block, &mut ids)).collect();
+        let calls = parts.iter().any(|part| matches!(part, Part::Call(_)));
+        let stop = match self.stop {
+            // Many servers say "stop" after calls, too.
+            None | Some(Stop::Done | Stop::Calls) => {
+                if calls {
+                    Stop::Calls
+                } else {
+                    Stop::Done
+                }
+            }
+            Some(stop @ (Stop::OutputLimit | Stop::Refused | Stop::Other(_))) => stop,
+        };
+        TurnResponse { parts, stop, usage: self.counted.believed(says_something) }
+    }
+}
+
+fn part(block: Block, ids: &mut Ids) -> Option<Part> {
+    Some(match block {
+        Block::Text(text) => Part::Text { text },
+        Block::Opaque(content) => Part::Opaque { value: serde_json::to_value(content).ok()? },
+        Block::Call(call) => {
+            let name = if call.name.is_empty() { "unnamed".to_owned() } else { call.name };
+            let id = ids.unique(call.id, &name);
+            Part::Call(ToolCall { id, name, input: input(call.arguments), signatures: call.signatures })
+        }
+    })
+}
+
+/// Arguments are an object; nothing at all means an empty one.
+fn input(arguments: Arguments) -> ToolInput {
+    let value = match arguments {
+        Arguments::Value(Value::Null) => return ToolInput::Object(Map::new()),
+        Arguments::Value(Value::String(text)) | Arguments::Text(text) => {
+            if text.trim().is_empty() {
+                return ToolInput::Object(Map::new());
+            }
+            match serde_json::from_str(&text) {
+                Ok(Value::Object(object)) => return ToolInput::Object(object),
+                Ok(_) | Err(_) => return ToolInput::Malformed(text),
+            }
+        }
+        Arguments::Value(value) => value,
+    };
+    match value {
+        Value::Object(object) => ToolInput::Object(object),
+        other => ToolInput::Malformed(other.to_string()),
+    }
+}
+
+/// The ids of a conversation: a result is matched to its call by id, so no two calls may share one.
+struct Ids {
+    used: HashSet<String>,
+    name_call: fn(&str, usize) -> String,
+}
+
+impl Ids {
+    fn of(request: &TurnRequest, name_call: fn(&str, usize) -> String) -> Self {
+        let mut used = HashSet::new();
+        for message in &request.messages {
+            let Message::Assistant { parts } = message else { continue };
+            used.extend(parts.iter().filter_map(|part| match part {
+                Part::Call(call) => Some(call.id.clone()),
+                Part::Text { .. } | Part::Opaque { .. } => None,
+            }));
+        }
+        Self { used, name_call }
+    }
+
+    fn unique(&mut self, id: String, name: &str) -> String {
+        let mut id = id;
+        let mut number = self.used.len();
+        while id.is_empty() || self.used.contains(&id) {
+            id = (self.name_call)(name, number);
+            number += 1;
+        }
+        self.used.insert(id.clone());
+        id
+    }
+}

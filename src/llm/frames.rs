@@ -1,0 +1,156 @@
+//! The frames of a stream as they come off the wire, and when they make an answer. Main types: [`Frames`], [`Decoder`].
+//!
+//! The client library hands out frames before it interprets them. They are read here, because its own interpretation loses what the contract of
+//! a turn needs: the order of the parts, whether the end was seen, whether a number was sent or assumed.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use genai::chat::{ChatFrameSink, FrameCtx, RawFrameRef};
+use serde_json::Value;
+
+use super::draft::Draft;
+use super::provider::Watch;
+
+/// The most bytes of one answer, frames and all. A hundred thousand tokens are a few mebibytes.
+const LIMIT: usize = 16 * 1024 * 1024;
+
+/// What reads the frames of one wire format.
+pub(super) trait Decoder: Send {
+    /// Reads one frame.
+    fn read(&mut self, frame: &Value) -> Result<(), Trouble>;
+
+    /// The answer so far.
+    fn draft(&mut self) -> &mut Draft;
+
+    /// Puts what is still apart into the draft: the stream is over.
+    fn close(&mut self) {}
+
+    /// The frame `[DONE]` came.
+    fn done(&mut self) {}
+
+    /// Whether nothing more can come, not even the usage.
+    fn complete(&mut self) -> bool {
+        self.draft().ended
+    }
+}
+
+/// What is wrong with an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// The server said in the middle of its answer that it failed.
+    Said {
+        /// The status it would have sent, where it says so.
+        status: Option<u16>,
+        /// Its words.
+        message: String,
+    },
+    /// It ended before it said that it does.
+    Cut(String),
+    /// It is not what the wire format promises.
+    Unreadable(String),
+}
+
+/// Reads frames one after the other.
+pub(super) struct Frames(Mutex<Reading>);
+
+struct Reading {
+    decoder: Box<dyn Decoder>,
+    bytes: usize,
+    frames: usize,
+    told: u64,
+    /// A frame that is no JSON: half a frame if it is the last one.
+    half: bool,
+    trouble: Option<Trouble>,
+}
+
+impl Frames {
+    pub(super) fn new(decoder: Box<dyn Decoder>) -> Self {
+        Self(Mutex::new(Reading { decoder, bytes: 0, frames: 0, told: 0, half: false, trouble: None }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Reading> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the data of one frame.
+    pub(super) fn take(&self, data: &str) {
+        self.lock().take(data);
+    }
+
+    /// Whether anything came.
+    pub(super) fn began(&self) -> bool {
+        self.lock().frames > 0
+    }
+
+    /// Whether reading on is of no use: all is said, or something is wrong.
+    pub(super) fn settled(&self) -> bool {
+        let mut reading = self.lock();
+        reading.trouble.is_some() || reading.decoder.complete()
+    }
+
+    /// Whether the server said that this is all.
+    pub(super) fn ended(&self) -> bool {
+        self.lock().decoder.draft().ended
+    }
+
+    /// Tells of what came since the last time.
+    pub(super) fn tell(&self, watch: &dyn Watch) {
+        let mut reading = self.lock();
+        let grown = reading.decoder.draft().grown;
+        if grown > reading.told {
+            reading.told = grown;
+            drop(reading);
+            watch.grew(grown);
+        }
+    }
+
+    /// The answer, once the stream is over.
+    pub(super) fn finish(&self) -> Result<Draft, Trouble> {
+        let mut reading = self.lock();
+        if let Some(trouble) = reading.trouble.take() {
+            return Err(trouble);
+        }
+        if !reading.decoder.draft().ended {
+            let how = match reading.frames {
+                0 => "it answered, but sent no stream of events",
+                _ if reading.half => "the stream ended within an event",
+                _ => "the stream ended before the answer did",
+            };
+            return Err(Trouble::Cut(how.to_owned()));
+        }
+        reading.decoder.close();
+        Ok(std::mem::take(reading.decoder.draft()))
+    }
+}
+
+impl Reading {
+    fn take(&mut self, data: &str) {
+        if self.trouble.is_some() || data.trim().is_empty() {
+            return;
+        }
+        self.bytes = self.bytes.saturating_add(data.len());
+        if self.bytes > LIMIT {
+            self.trouble = Some(Trouble::Unreadable(format!("more than {} MiB in one answer", LIMIT / 1024 / 1024)));
+            return;
+        }
+        self.frames += 1;
+        if data.trim() == "[DONE]" {
+            self.decoder.done();
+            return;
+        }
+        if self.half {
+            self.trouble = Some(Trouble::Unreadable("an event holds no JSON".to_owned()));
+            return;
+        }
+        match serde_json::from_str(data) {
+            Ok(frame) => self.trouble = self.decoder.read(&frame).err(),
+            Err(_) => self.half = true,
+        }
+    }
+}
+
+impl ChatFrameSink for Frames {
+    fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
+        self.take(frame.data);
+    }
+}

@@ -1,0 +1,254 @@
+//! A provider against a server that says what a test tells it: what goes out, and what the answer becomes.
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "`json!` makes values, and the tests read better without borrowing each"
+)]
+
+mod chat;
+mod faults;
+mod gemini;
+mod messages;
+mod odd;
+mod ollama;
+mod responses;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Access, Message, Part, Provider, ProviderRow, Stop, ToolCall, ToolChoice, ToolDefinition, ToolInput, ToolResult,
+    TurnFault, TurnRequest, TurnResponse, TurnUsage, Watch, connect,
+};
+use crate::domain::secret::Secret;
+
+const KEY: &str = "sk-test-0123456789";
+const QUIET: Duration = Duration::from_secs(20);
+
+/// An answer of the server.
+pub(super) struct Reply {
+    head: String,
+    body: String,
+    end: End,
+}
+
+/// How an answer ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The connection is closed, as if the body were whole.
+    Close,
+    /// The connection is closed within the body.
+    Break,
+    /// Nothing more comes.
+    Hang,
+}
+
+impl Reply {
+    pub(super) fn status(status: u16, headers: &str, body: &str) -> Self {
+        let head = format!("HTTP/1.1 {status} Some Reason\r\nconnection: close\r\n{headers}");
+        Self { head, body: body.to_owned(), end: End::Close }
+    }
+
+    /// Server-sent events, one for each value.
+    pub(super) fn events(frames: &[Value]) -> Self {
+        let named = |frame: &Value| match frame["type"].as_str() {
+            Some(name) => format!("event: {name}\ndata: {frame}\n\n"),
+            None => format!("data: {frame}\n\n"),
+        };
+        Self::status(200, "content-type: text/event-stream\r\n", &frames.iter().map(named).collect::<String>())
+    }
+
+    pub(super) fn lines(frames: &[Value]) -> Self {
+        Self::status(
+            200,
+            "content-type: application/x-ndjson\r\n",
+            &frames.iter().map(|frame| frame.to_string() + "\n").collect::<String>(),
+        )
+    }
+
+    pub(super) fn and(mut self, more: &str) -> Self {
+        self.body.push_str(more);
+        self
+    }
+
+    pub(super) fn breaking(mut self) -> Self {
+        self.end = End::Break;
+        self
+    }
+
+    pub(super) fn hanging(mut self) -> Self {
+        self.end = End::Hang;
+        self
+    }
+}
+
+/// What the server was asked.
+pub(super) struct Seen {
+    /// The first line and the headers.
+    pub(super) head: String,
+    pub(super) body: Value,
+}
+
+pub(super) struct Server {
+    pub(super) address: String,
+    seen: Receiver<Seen>,
+}
+
+impl Server {
+    /// Answers one request with each reply, in order.
+    pub(super) fn new(replies: Vec<Reply>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let (tell, seen) = channel();
+        std::thread::spawn(move || {
+            for reply in replies {
+                let (stream, _) = listener.accept().unwrap();
+                let tell = tell.clone();
+                std::thread::spawn(move || serve(stream, &reply, &tell));
+            }
+        });
+        Self { address, seen }
+    }
+
+    pub(super) fn seen(&self) -> Seen {
+        self.seen.recv_timeout(QUIET).expect("the server was asked")
+    }
+
+    /// Whether the server was asked nothing more.
+    pub(super) fn is_done(&self) -> bool {
+        self.seen.try_recv().is_err()
+    }
+}
+
+fn serve(mut stream: TcpStream, reply: &Reply, tell: &Sender<Seen>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut head = String::new();
+    while reader.read_line(&mut head).unwrap() > 2 {}
+    let head = head.to_lowercase();
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "))
+        .map_or(0, |length| length.trim().parse().unwrap());
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    let _ = tell.send(Seen { head, body: serde_json::from_slice(&body).unwrap_or_default() });
+    // A body of unknown length ends with the connection; one that is cut short says so by its length.
+    let length = if reply.end == End::Break {
+        format!("content-length: {}\r\n", reply.body.len() + 1000)
+    } else {
+        String::new()
+    };
+    let _ = write!(stream, "{}{length}\r\n", reply.head);
+    // Two pieces, so that an event is split somewhere.
+    let (first, second) = reply.body.split_at(reply.body.floor_char_boundary(reply.body.len() / 2));
+    let _ = stream.write_all(first.as_bytes()).and_then(|()| stream.flush());
+    let _ = stream.write_all(second.as_bytes()).and_then(|()| stream.flush());
+    if reply.end == End::Hang {
+        // Until the client gives up.
+        let _ = stream.read(&mut [0; 1]);
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Grown(AtomicU64);
+
+impl Watch for Grown {
+    fn grew(&self, bytes: u64) {
+        self.0.store(bytes, Ordering::Relaxed);
+    }
+}
+
+pub(super) fn provider(name: &str, model: &str, address: &str) -> Box<dyn Provider> {
+    let access = Access { key: Some(Secret::new(KEY)), base_url: Some(address.to_owned()), context_window: None };
+    connect(ProviderRow::named(name).unwrap(), model, &access).unwrap()
+}
+
+pub(super) fn wait(
+    provider: &dyn Provider,
+    request: &TurnRequest,
+    quiet: Duration,
+) -> (Result<TurnResponse, TurnFault>, u64) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let grown = Grown::default();
+    let answer = runtime.block_on(provider.turn(request, quiet, &grown));
+    (answer, grown.0.load(Ordering::Relaxed))
+}
+
+/// Asks once.
+pub(super) fn ask(name: &str, reply: Reply, request: &TurnRequest) -> (Result<TurnResponse, TurnFault>, Seen) {
+    let server = Server::new(vec![reply]);
+    let (answer, _) = wait(provider(name, "a-model", &server.address).as_ref(), request, QUIET);
+    (answer, server.seen())
+}
+
+/// A conversation of one message.
+pub(super) fn question() -> TurnRequest {
+    TurnRequest {
+        system: "You review.".to_owned(),
+        tools: vec![ToolDefinition {
+            name: "read".to_owned(),
+            description: "Reads a file.".to_owned(),
+            schema: json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Read", "type": "object",
+                "additionalProperties": false, "properties": { "path": { "type": "string" } }, "required": ["path"] }),
+        }],
+        choice: ToolChoice::Auto,
+        messages: vec![Message::User { text: "The change.".to_owned(), mark: true }],
+        max_output: 1000,
+    }
+}
+
+/// The next question: what the model said, and a result for each of its calls.
+pub(super) fn follow_up(answer: &TurnResponse) -> TurnRequest {
+    let mut request = question();
+    let results = answer.calls().map(|call| ToolResult {
+        id: call.id.clone(),
+        name: call.name.clone(),
+        text: format!("result of {}", call.id),
+        is_error: false,
+    });
+    request.messages.push(Message::Assistant { parts: answer.parts.clone() });
+    request.messages.push(Message::Results { results: results.collect(), mark: true });
+    request
+}
+
+/// What the second request says, after an answer and its results.
+pub(super) fn sent_back(name: &str, model: &str, answer: &TurnResponse) -> Value {
+    let server = Server::new(vec![Reply::status(500, "", "")]);
+    let _ = wait(provider(name, model, &server.address).as_ref(), &follow_up(answer), QUIET);
+    server.seen().body
+}
+
+pub(super) fn text(text: &str) -> Part {
+    Part::Text { text: text.to_owned() }
+}
+
+pub(super) fn call(id: &str, name: &str, input: &Value) -> Part {
+    let input: Map<String, Value> = input.as_object().unwrap().clone();
+    Part::Call(ToolCall {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        input: ToolInput::Object(input),
+        signatures: Vec::new(),
+    })
+}
+
+pub(super) fn usage(input: u64, output: u64, cache_read: Option<u64>, cache_write: Option<u64>) -> TurnUsage {
+    TurnUsage { input: Some(input), output: Some(output), cache_read, cache_write }
+}
+
+/// The answer that every wire format gives to the same tale: a text and two calls.
+pub(super) fn tale(answer: &TurnResponse, first: &str, second: &str) {
+    assert_eq!(
+        answer.parts.iter().filter(|part| !matches!(part, Part::Opaque { .. })).cloned().collect::<Vec<_>>(),
+        [
+            text("I will look – twice."),
+            call(first, "read", &json!({ "path": "a" })),
+            call(second, "read", &json!({ "path": "b" }))
+        ]
+    );
+    assert_eq!(answer.stop, Stop::Calls);
+}

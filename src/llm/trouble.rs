@@ -1,0 +1,190 @@
+//! From what went wrong to a [`TurnFault`]: errors of the client library and of the transport, error bodies, waits. Main type: [`Blame`].
+
+use std::time::Duration;
+
+use genai::Error;
+use genai::webc::StreamTimeout;
+use serde_json::Value;
+
+use super::fault::TurnFault;
+use super::frames::Trouble;
+use crate::domain::text::strip_line;
+use crate::sys::clock;
+use crate::sys::http::{Cause, describe};
+
+/// The most characters of a server's words that are shown.
+const WORDS: usize = 300;
+
+/// The longest wait that is believed; a longer one is a mistake of somebody's.
+const LONGEST_WAIT: Duration = Duration::from_hours(24);
+
+/// Whose fault it is, and what must not be said about it.
+#[derive(Debug, Clone)]
+pub(super) struct Blame {
+    /// The provider's word.
+    pub(super) provider: &'static str,
+    /// The address, without credentials.
+    pub(super) address: String,
+    /// Keys and passwords that a server may echo.
+    pub(super) secrets: Vec<crate::domain::secret::Secret>,
+}
+
+/// An attempt that came to nothing.
+#[derive(Debug)]
+pub(super) enum Failed {
+    /// The server answered with an error status.
+    Rejected(Rejected),
+    /// Anything else.
+    Fault(TurnFault),
+}
+
+/// An error status and what came with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rejected {
+    /// The HTTP status.
+    pub(super) status: u16,
+    /// The body, or its beginning.
+    pub(super) body: String,
+    /// How long the server asks to wait.
+    pub(super) retry_after: Option<Duration>,
+    /// Where a redirect leads.
+    pub(super) location: Option<String>,
+}
+
+impl Rejected {
+    /// From the head and the body of an answer.
+    pub(super) fn new<'a>(status: u16, body: String, header: impl Fn(&str) -> Option<&'a str>) -> Self {
+        let retry_after = wait(&header).or_else(|| wait_in(&body)).map(|wait| wait.min(LONGEST_WAIT));
+        let location = header("location").map(str::to_owned);
+        Self { status, body, retry_after, location }
+    }
+}
+
+impl Blame {
+    /// What an error status means.
+    pub(super) fn rejected(&self, rejected: &Rejected) -> TurnFault {
+        let said = match (&rejected.location, rejected.status) {
+            (Some(location), 300..=399) => {
+                let host = location.split(['?', '#']).next().unwrap_or_default();
+                let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+                format!(
+                    "it redirects to {host}, and nothing that holds a key follows there; set the address to where the server is"
+                )
+            }
+            (_, _) => words(&rejected.body),
+        };
+        let said = if said.is_empty() { "it gives no reason".to_owned() } else { said };
+        TurnFault::Status {
+            provider: self.provider,
+            status: rejected.status,
+            message: self.clean(&said),
+            retry_after: rejected.retry_after,
+        }
+    }
+
+    /// What is wrong with an answer that began well.
+    pub(super) fn answer(&self, trouble: Trouble) -> TurnFault {
+        match trouble {
+            Trouble::Said { status: Some(status), message } => {
+                TurnFault::Status { provider: self.provider, status, message: self.clean(&message), retry_after: None }
+            }
+            Trouble::Said { status: None, message } | Trouble::Cut(message) => {
+                TurnFault::BrokenOff { provider: self.provider, message: self.clean(&message) }
+            }
+            Trouble::Unreadable(message) => self.unreadable(&message),
+        }
+    }
+
+    /// An answer that cannot be read.
+    pub(super) fn unreadable(&self, message: &str) -> TurnFault {
+        TurnFault::Unreadable { provider: self.provider, message: self.clean(message) }
+    }
+
+    /// Nothing came for too long.
+    pub(super) fn silent(&self, quiet: Duration) -> TurnFault {
+        TurnFault::Silent { provider: self.provider, quiet }
+    }
+
+    /// The connection failed: before anything came, or after.
+    pub(super) fn lost(&self, cause: Cause, began: bool) -> TurnFault {
+        let message = describe(cause);
+        if began {
+            TurnFault::BrokenOff { provider: self.provider, message: self.clean(&message) }
+        } else {
+            TurnFault::Unreachable {
+                provider: self.provider,
+                message: self.clean(&format!("{}: {message}", self.address)),
+            }
+        }
+    }
+
+    /// An error of the client library. None where it is about the frames alone: those are read and judged by ourselves.
+    pub(super) fn library(&self, error: Error, began: bool, quiet: Duration) -> Option<Failed> {
+        match error {
+            Error::WebStream { error, .. } => Some(match error.downcast::<Error>() {
+                // The library hides the answer's status inside the error of its stream.
+                Ok(inner) => match *inner {
+                    Error::HttpError { status, body, headers, .. } => {
+                        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+                        Failed::Rejected(Rejected::new(status.as_u16(), body, header))
+                    }
+                    other => Failed::Fault(self.lost(Box::new(other), began)),
+                },
+                Err(error) if error.is::<StreamTimeout>() => Failed::Fault(self.silent(quiet)),
+                Err(error) => Failed::Fault(self.lost(error, began)),
+            }),
+            Error::StreamParse { .. } | Error::ChatResponse { .. } | Error::JsonValueExt(_) | Error::SerdeJson(_) => {
+                None
+            }
+            other => Some(Failed::Fault(self.unreadable(&other.to_string()))),
+        }
+    }
+
+    /// One line of at most [`WORDS`] characters with no secret in it.
+    fn clean(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for secret in &self.secrets {
+            if !secret.reveal().is_empty() {
+                text = text.replace(secret.reveal(), "(the key)");
+            }
+        }
+        let line = strip_line(&text).split_whitespace().collect::<Vec<_>>().join(" ");
+        if line.chars().count() <= WORDS {
+            return line;
+        }
+        line.chars().take(WORDS - 1).chain(['…']).collect()
+    }
+}
+
+/// What an error's body says: every provider has its own shape, and a proxy in between has none.
+fn words(body: &str) -> String {
+    let Ok(value) = serde_json::from_str::<Value>(body) else {
+        let body = body.trim();
+        return if body.starts_with('<') { "a page for people, not for programs".to_owned() } else { body.to_owned() };
+    };
+    let value = value.get(0).unwrap_or(&value);
+    let places =
+        ["/error/message", "/message", "/error", "/detail", "/detail/0/msg", "/errors/0/message", "/error/error"];
+    let said = places.iter().find_map(|place| value.pointer(place)?.as_str().filter(|text| !text.trim().is_empty()));
+    said.map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// `retry-after-ms` (a number of several providers), `retry-after` (seconds or a date, RFC 9110 §10.2.3).
+fn wait<'a>(header: &impl Fn(&str) -> Option<&'a str>) -> Option<Duration> {
+    let number = |text: &str, unit: f64| {
+        let seconds = text.trim().parse::<f64>().ok()? / unit;
+        Duration::try_from_secs_f64(seconds.max(0.0)).ok()
+    };
+    header("retry-after-ms")
+        .and_then(|text| number(text, 1000.0))
+        .or_else(|| header("retry-after").and_then(|text| number(text, 1.0).or_else(|| clock::until(text.trim()))))
+}
+
+/// Gemini says it in the body: `{"error": {"details": [{"retryDelay": "37s"}]}}`.
+fn wait_in(body: &str) -> Option<Duration> {
+    let value: Value = serde_json::from_str(body).ok()?;
+    let value = value.get(0).unwrap_or(&value);
+    let details = value.pointer("/error/details")?.as_array()?;
+    let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
+}

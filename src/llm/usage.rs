@@ -1,0 +1,139 @@
+//! Tokens as servers count them, made to mean the same everywhere. Main type: [`Counted`].
+
+use serde_json::Value;
+
+use super::turn::TurnUsage;
+
+/// What a server reported so far; it may report several times, and in pieces.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counted {
+    /// Sent, cached ones included.
+    pub(super) input: Count,
+    /// Received, reasoning included.
+    pub(super) output: Count,
+    /// Read from a cache.
+    pub(super) cache_read: Count,
+    /// Written to a cache.
+    pub(super) cache_write: Count,
+}
+
+/// One number: unknown, known, or nonsense.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Count {
+    /// Nothing was said.
+    #[default]
+    Unsaid,
+    /// So many.
+    Said(u64),
+    /// No number of tokens.
+    Nonsense,
+}
+
+impl Count {
+    /// The number under a JSON pointer.
+    pub(super) fn at(value: &Value, pointer: &str) -> Self {
+        match value.pointer(pointer) {
+            None | Some(Value::Null) => Self::Unsaid,
+            Some(number) => number.as_u64().map_or(Self::Nonsense, Self::Said),
+        }
+    }
+
+    /// Both together; what is unsaid counts as none unless both are.
+    pub(super) fn plus(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Nonsense, _) | (_, Self::Nonsense) => Self::Nonsense,
+            (Self::Unsaid, one) | (one, Self::Unsaid) => one,
+            (Self::Said(one), Self::Said(two)) => one.checked_add(two).map_or(Self::Nonsense, Self::Said),
+        }
+    }
+
+    /// A later report of the same. Reports are running totals, and a gateway may fill in a zero where it knows nothing: the larger stands.
+    pub(super) fn later(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Nonsense, _) | (_, Self::Nonsense) => Self::Nonsense,
+            (Self::Unsaid, one) | (one, Self::Unsaid) => one,
+            (Self::Said(one), Self::Said(two)) => Self::Said(one.max(two)),
+        }
+    }
+
+    fn known(self) -> Option<u64> {
+        match self {
+            Self::Said(number) => Some(number),
+            Self::Unsaid | Self::Nonsense => None,
+        }
+    }
+}
+
+impl Counted {
+    /// A later report.
+    pub(super) fn later(self, other: Self) -> Self {
+        Self {
+            input: self.input.later(other.input),
+            output: self.output.later(other.output),
+            cache_read: self.cache_read.later(other.cache_read),
+            cache_write: self.cache_write.later(other.cache_write),
+        }
+    }
+
+    /// What can be believed. A request is never free of tokens and neither is an answer that says something; the cached ones are part of
+    /// the input. Where the sums cannot be right, it is not known which number is wrong.
+    pub(super) fn believed(self, says_something: bool) -> TurnUsage {
+        let input = self.input.known().filter(|input| *input > 0);
+        let output = self.output.known().filter(|output| *output > 0 || !says_something);
+        let cached = self.cache_read.plus(self.cache_write);
+        let fits = match (cached, input) {
+            (Count::Nonsense, _) => false,
+            (Count::Said(cached), Some(input)) => cached <= input,
+            (Count::Unsaid | Count::Said(_), _) => true,
+        };
+        if !fits {
+            return TurnUsage { output, ..TurnUsage::default() };
+        }
+        TurnUsage { input, output, cache_read: self.cache_read.known(), cache_write: self.cache_write.known() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(input: i64, output: i64, read: i64, write: i64) -> TurnUsage {
+        let value = serde_json::json!({ "i": input, "o": output, "r": read, "w": write });
+        let at = |pointer| Count::at(&value, pointer);
+        Counted { input: at("/i"), output: at("/o"), cache_read: at("/r"), cache_write: at("/w") }.believed(true)
+    }
+
+    #[test]
+    fn what_adds_up_is_kept() {
+        let usage = counted(100, 5, 60, 40);
+        assert_eq!(
+            (usage.input, usage.output, usage.cache_read, usage.cache_write),
+            (Some(100), Some(5), Some(60), Some(40))
+        );
+    }
+
+    #[test]
+    fn impossible_sums_are_unknown_and_never_zero() {
+        for usage in [counted(99, 5, 60, 40), counted(100, 5, -1, 0), counted(i64::MAX, 5, i64::MAX, i64::MAX)] {
+            assert_eq!((usage.input, usage.cache_read, usage.cache_write), (None, None, None));
+            assert_eq!(usage.output, Some(5));
+        }
+        assert_eq!(
+            counted(-1, -1, 0, 0),
+            TurnUsage { cache_read: Some(0), cache_write: Some(0), ..TurnUsage::default() }
+        );
+        assert_eq!(counted(0, 0, 0, 0).input, None);
+        assert_eq!(counted(0, 0, 0, 0).output, None);
+    }
+
+    #[test]
+    fn what_was_not_said_is_unknown() {
+        assert_eq!(Counted::default().believed(true), TurnUsage::default());
+    }
+
+    #[test]
+    fn the_larger_of_two_running_totals_stands() {
+        assert_eq!(Count::Said(7).later(Count::Said(0)), Count::Said(7));
+        assert_eq!(Count::Unsaid.later(Count::Said(3)), Count::Said(3));
+    }
+}

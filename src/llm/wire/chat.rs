@@ -1,0 +1,238 @@
+//! `OpenAI`'s chat completions (`POST /chat/completions`), as the many servers that speak them do.
+//!
+//! Servers differ: an index may be missing or always 0, the end may be `[DONE]` or only a reason, arguments may be an object, the reasoning may be
+//! under one of two names. What is sent is the least that all of them take.
+
+use genai::adapter::AdapterKind;
+use genai::chat::{ChatMessage, ChatOptions, ChatRequest, ContentPart, ToolChoice as LibraryChoice, ToolResponse};
+use serde_json::{Value, json};
+
+use super::parts::{assistant, custom, functions, list, said, text};
+use super::{ForLibrary, Said, Setup};
+use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
+use crate::llm::frames::{Decoder, Trouble};
+use crate::llm::optional::Optional;
+use crate::llm::turn::{Message, Stop, ToolChoice, TurnRequest};
+use crate::llm::usage::{Count, Counted};
+
+/// Says a request.
+pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
+    let chat = ChatRequest::new(messages(&request.messages)).with_system(request.system.clone());
+    let mut options = ChatOptions::default();
+    if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
+        options = options.with_tool_choice(LibraryChoice::Required);
+    }
+    let limit = if setup.given.has(Optional::OldLimitName) { "max_tokens" } else { "max_completion_tokens" };
+    let mut body = json!({ "model": setup.model, limit: request.max_output });
+    if !request.tools.is_empty() {
+        body["tools"] = functions(request);
+    }
+    if setup.given.has(Optional::Usage) {
+        body["stream_options"] = json!({ "include_usage": true });
+    }
+    let options = options.with_extra_body(body);
+    Said::Library(Box::new(ForLibrary { kind: AdapterKind::OpenAI, name: "model".to_owned(), chat, options }))
+}
+
+fn messages(messages: &[Message]) -> Vec<ChatMessage> {
+    let say = |message: &Message| match message {
+        Message::User { text, .. } => Some(ChatMessage::user(text.clone())),
+        Message::Assistant { parts } => assistant(parts),
+        Message::Results { results, .. } => {
+            let response =
+                |result: &crate::llm::turn::ToolResult| ToolResponse::new(result.id.clone(), result.text.clone());
+            Some(ChatMessage::from(results.iter().map(response).collect::<Vec<_>>()))
+        }
+    };
+    messages.iter().filter_map(say).collect()
+}
+
+/// Reads the chunks.
+#[derive(Default)]
+pub(super) struct Reader {
+    draft: Draft,
+    reasoning: String,
+    /// What gateways send so that it comes back verbatim (`reasoning_details`).
+    details: Vec<Value>,
+    words: String,
+    calls: Vec<(Option<u64>, CallDraft)>,
+    /// Whether the mark at the very end came.
+    done: bool,
+}
+
+impl Decoder for Reader {
+    fn draft(&mut self) -> &mut Draft {
+        &mut self.draft
+    }
+
+    fn done(&mut self) {
+        self.draft.ended = true;
+        self.done = true;
+    }
+
+    /// The usage comes after the reason to stop.
+    fn complete(&mut self) -> bool {
+        self.done
+    }
+
+    fn read(&mut self, frame: &Value) -> Result<(), Trouble> {
+        if let Some(error) = frame.get("error").filter(|error| !error.is_null()) {
+            return Err(said(error));
+        }
+        self.count(&frame["usage"]);
+        let Some(choice) = list(frame, "choices").first() else { return Ok(()) };
+        if let Some(error) = choice.get("error").filter(|error| !error.is_null()) {
+            return Err(said(error));
+        }
+        // A server that does not stream sends a whole message.
+        self.delta(choice.get("delta").or_else(|| choice.get("message")).unwrap_or(&Value::Null));
+        match choice["finish_reason"].as_str() {
+            None | Some("") => {}
+            Some("error") => return Err(Trouble::Cut("the server says that it failed".to_owned())),
+            Some(reason) => {
+                if self.draft.stop != Some(Stop::Refused) {
+                    self.draft.stop = Some(stop(reason));
+                }
+                self.draft.ended = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        let blocks = &mut self.draft.blocks;
+        if !self.reasoning.is_empty() {
+            blocks.push(Block::Opaque(ContentPart::ReasoningContent(std::mem::take(&mut self.reasoning))));
+        }
+        blocks.extend(std::mem::take(&mut self.details).into_iter().map(|detail| Block::Opaque(custom(detail))));
+        if !self.words.is_empty() {
+            blocks.push(Block::Text(std::mem::take(&mut self.words)));
+        }
+        blocks.extend(std::mem::take(&mut self.calls).into_iter().map(|(_, call)| Block::Call(call)));
+    }
+}
+
+impl Reader {
+    fn count(&mut self, usage: &Value) {
+        let counted = Counted {
+            input: Count::at(usage, "/prompt_tokens"),
+            output: Count::at(usage, "/completion_tokens"),
+            cache_read: match Count::at(usage, "/prompt_tokens_details/cached_tokens") {
+                // The name on DeepSeek.
+                Count::Unsaid => Count::at(usage, "/prompt_cache_hit_tokens"),
+                said => said,
+            },
+            cache_write: Count::at(usage, "/prompt_tokens_details/cache_write_tokens"),
+        };
+        self.draft.counted = self.draft.counted.later(counted);
+    }
+
+    fn delta(&mut self, delta: &Value) {
+        match &delta["content"] {
+            Value::String(words) => self.word(&words.clone()),
+            Value::Array(chunks) => {
+                for chunk in chunks {
+                    self.word(text(chunk, "text"));
+                    match &chunk["thinking"] {
+                        Value::String(words) => self.thought(words),
+                        Value::Array(inner) => inner.iter().for_each(|part| self.thought(text(part, "text"))),
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+        let thought = text(delta, "reasoning_content");
+        self.thought(if thought.is_empty() { text(delta, "reasoning") } else { thought });
+        for detail in list(delta, "reasoning_details") {
+            self.detail(detail);
+        }
+        let refusal = text(delta, "refusal");
+        if !refusal.is_empty() {
+            self.draft.stop = Some(Stop::Refused);
+            self.word(refusal);
+        }
+        for call in list(delta, "tool_calls") {
+            self.call(call);
+        }
+    }
+
+    fn word(&mut self, words: &str) {
+        self.draft.grew(words);
+        self.words.push_str(words);
+    }
+
+    fn thought(&mut self, words: &str) {
+        self.draft.grew(words);
+        self.reasoning.push_str(words);
+    }
+
+    /// Pieces of one block have one index; a signature counts for the whole of it.
+    fn detail(&mut self, piece: &Value) {
+        let same = |known: &&mut Value| {
+            known["index"] == piece["index"] && known["type"] == piece["type"] && !piece["index"].is_null()
+        };
+        let Some(known) = self.details.last_mut().filter(same) else {
+            self.details.push(piece.clone());
+            return;
+        };
+        for (key, more) in piece.as_object().into_iter().flatten() {
+            match (known.get_mut(key), more) {
+                (Some(Value::String(text)), Value::String(more))
+                    if matches!(key.as_str(), "text" | "summary" | "data") =>
+                {
+                    text.push_str(more);
+                }
+                (_, Value::Null) => {}
+                (_, more) => known[key] = more.clone(),
+            }
+        }
+    }
+
+    /// Pieces of one call have one index. Where there is none, or always the same, a new id with a new name begins a new call.
+    fn call(&mut self, piece: &Value) {
+        let index = piece["index"].as_u64();
+        let id = text(piece, "id");
+        let name = text(&piece["function"], "name");
+        let known = match index {
+            Some(index) => self.calls.iter().rposition(|(at, _)| *at == Some(index)),
+            None if id.is_empty() && name.is_empty() => self.calls.len().checked_sub(1),
+            None => self.calls.iter().position(|(_, call)| !id.is_empty() && call.id == id),
+        };
+        let same = known.filter(|at| {
+            let call = &self.calls[*at].1;
+            name.is_empty() || call.name.is_empty() || id.is_empty() || call.id.is_empty() || call.id == id
+        });
+        let at = same.unwrap_or_else(|| {
+            self.calls.push((index, CallDraft::default()));
+            self.calls.len() - 1
+        });
+        let call = &mut self.calls[at].1;
+        if call.id.is_empty() {
+            id.clone_into(&mut call.id);
+        }
+        if call.name.is_empty() {
+            name.clone_into(&mut call.name);
+        }
+        match &piece["function"]["arguments"] {
+            Value::String(more) => {
+                if let Arguments::Text(arguments) = &mut call.arguments {
+                    arguments.push_str(more);
+                }
+                self.draft.grew(more);
+            }
+            Value::Null => {}
+            whole => call.arguments = Arguments::Value(whole.clone()),
+        }
+    }
+}
+
+fn stop(reason: &str) -> Stop {
+    match reason {
+        "stop" | "eos" | "end_turn" | "stop_sequence" | "COMPLETE" => Stop::Done,
+        "tool_calls" | "function_call" | "tool_use" => Stop::Calls,
+        "length" | "max_tokens" | "model_length" => Stop::OutputLimit,
+        "content_filter" | "refusal" | "safety" => Stop::Refused,
+        other => Stop::Other(other.to_owned()),
+    }
+}

@@ -1,0 +1,208 @@
+//! Anthropic's Messages (`POST /v1/messages`, events of a stream: platform.claude.com/docs, "Streaming messages").
+//!
+//! The conversation is said here and not by the client library: the library puts all thinking before all text, but a block must go back where it
+//! stood, because newer models check that nothing before a block of their thinking has changed ("Preserved thinking"). It also has no word for
+//! results that are errors.
+
+use std::collections::BTreeMap;
+
+use genai::adapter::AdapterKind;
+use genai::chat::{CacheControl, ChatMessage, ChatOptions, ChatRequest, MessageOptions, ToolChoice as LibraryChoice};
+use serde_json::{Value, json};
+
+use super::parts::{block, custom, input, said, text, tools, with_tools};
+use super::{ForLibrary, Said, Setup};
+use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
+use crate::llm::frames::{Decoder, Trouble};
+use crate::llm::optional::Optional;
+use crate::llm::turn::{Message, Part, Stop, ToolChoice, TurnRequest};
+use crate::llm::usage::{Count, Counted};
+
+/// Cache marks after the one at the end of the system text; four are allowed in all.
+const MARKS: usize = 3;
+
+/// Says a request.
+pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
+    let system = ChatMessage::system(request.system.clone());
+    let system = system.with_options(MessageOptions::from(CacheControl::Ephemeral));
+    let chat = with_tools(ChatRequest::new(vec![system]), tools(request, None));
+    let mut options = ChatOptions::default().with_max_tokens(request.max_output);
+    if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
+        options = options.with_tool_choice(LibraryChoice::Required);
+    }
+    let options = options.with_extra_body(json!({ "model": setup.model, "messages": messages(&request.messages) }));
+    Said::Library(Box::new(ForLibrary { kind: AdapterKind::Anthropic, name: "model".to_owned(), chat, options }))
+}
+
+/// The conversation, with the last marks only: the earlier ones are still found by the server without being named.
+fn messages(messages: &[Message]) -> Vec<Value> {
+    let marked =
+        |message: &&Message| matches!(message, Message::User { mark: true, .. } | Message::Results { mark: true, .. });
+    let mut skip = messages.iter().filter(marked).count().saturating_sub(MARKS);
+    let mut said: Vec<Value> = Vec::new();
+    for message in messages {
+        let (role, mut content) = match message {
+            Message::User { text, .. } => ("user", vec![json!({ "type": "text", "text": text })]),
+            Message::Assistant { parts } => ("assistant", parts.iter().filter_map(assistant).collect()),
+            Message::Results { results, .. } => {
+                let result = |result: &crate::llm::turn::ToolResult| {
+                    let mut value = json!({ "type": "tool_result", "tool_use_id": result.id, "content": result.text });
+                    if result.is_error {
+                        value["is_error"] = json!(true);
+                    }
+                    value
+                };
+                ("user", results.iter().map(result).collect::<Vec<_>>())
+            }
+        };
+        if marked(&message) {
+            if skip > 0 {
+                skip -= 1;
+            } else if let Some(last) = content.last_mut() {
+                last["cache_control"] = json!({ "type": "ephemeral" });
+            }
+        }
+        push(&mut said, role, content);
+    }
+    said
+}
+
+/// Roles take turns: what the same one says twice becomes one message.
+fn push(said: &mut Vec<Value>, role: &str, content: Vec<Value>) {
+    if content.is_empty() {
+        return;
+    }
+    let same = said.last_mut().filter(|last| text(last, "role") == role);
+    match same.and_then(|last| last["content"].as_array_mut()) {
+        Some(blocks) => blocks.extend(content),
+        None => said.push(json!({ "role": role, "content": content })),
+    }
+}
+
+fn assistant(part: &Part) -> Option<Value> {
+    match part {
+        // The interface refuses blocks of nothing but white space, although models write them.
+        Part::Text { text } if text.trim().is_empty() => None,
+        Part::Text { text } => Some(json!({ "type": "text", "text": text })),
+        Part::Call(call) => Some(json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": input(call) })),
+        Part::Opaque { value } => block(value).filter(|block| text(block, "type").contains("thinking")),
+    }
+}
+
+/// Reads the events.
+#[derive(Default)]
+pub(super) struct Reader {
+    draft: Draft,
+    open: BTreeMap<u64, Open>,
+}
+
+/// A block while it comes.
+struct Open {
+    block: Value,
+    text: String,
+    signature: String,
+    arguments: String,
+}
+
+impl Decoder for Reader {
+    fn draft(&mut self) -> &mut Draft {
+        &mut self.draft
+    }
+
+    fn read(&mut self, frame: &Value) -> Result<(), Trouble> {
+        let index = frame.get("index").and_then(Value::as_u64).unwrap_or_default();
+        match text(frame, "type") {
+            "message_start" => self.count(&frame["message"]["usage"]),
+            "content_block_start" => {
+                let block = frame.get("content_block").cloned().unwrap_or_default();
+                let text = format!("{}{}", text(&block, "text"), text(&block, "thinking"));
+                self.draft.grew(&text);
+                let signature = self::text(&block, "signature").to_owned();
+                self.open.insert(index, Open { block, text, signature, arguments: String::new() });
+            }
+            "content_block_delta" => {
+                let delta = &frame["delta"];
+                let Some(open) = self.open.get_mut(&index) else { return Ok(()) };
+                let come = match text(delta, "type") {
+                    "input_json_delta" => (&mut open.arguments, text(delta, "partial_json")),
+                    "signature_delta" => (&mut open.signature, text(delta, "signature")),
+                    "thinking_delta" => (&mut open.text, text(delta, "thinking")),
+                    "text_delta" => (&mut open.text, text(delta, "text")),
+                    _ => return Ok(()),
+                };
+                come.0.push_str(come.1);
+                self.draft.grew(come.1);
+            }
+            "content_block_stop" => {
+                if let Some(open) = self.open.remove(&index) {
+                    self.draft.blocks.extend(finished(open));
+                }
+            }
+            "message_delta" => {
+                self.count(&frame["usage"]);
+                if let Some(reason) = frame["delta"]["stop_reason"].as_str() {
+                    self.draft.stop = Some(stop(reason));
+                }
+            }
+            "message_stop" => self.draft.ended = true,
+            "error" => return Err(said(&frame["error"])),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        // A call that the limit cut off gets no end of its own.
+        for (_, open) in std::mem::take(&mut self.open) {
+            self.draft.blocks.extend(finished(open));
+        }
+    }
+}
+
+impl Reader {
+    /// `input_tokens` are the ones that no cache had anything to do with.
+    fn count(&mut self, usage: &Value) {
+        let cache_read = Count::at(usage, "/cache_read_input_tokens");
+        let cache_write = Count::at(usage, "/cache_creation_input_tokens");
+        let fresh = Count::at(usage, "/input_tokens");
+        let input = if fresh == Count::Unsaid { fresh } else { fresh.plus(cache_read).plus(cache_write) };
+        let output = Count::at(usage, "/output_tokens");
+        self.draft.counted = self.draft.counted.later(Counted { input, output, cache_read, cache_write });
+    }
+}
+
+fn finished(open: Open) -> Option<Block> {
+    let mut block = open.block;
+    match text(&block, "type").to_owned().as_str() {
+        "text" => Some(Block::Text(open.text)),
+        "tool_use" => {
+            let whole =
+                block.get("input").filter(|input| input.as_object().is_some_and(|input| !input.is_empty())).cloned();
+            let arguments = match whole {
+                Some(input) if open.arguments.is_empty() => Arguments::Value(input),
+                Some(_) | None => Arguments::Text(open.arguments),
+            };
+            let (id, name) = (text(&block, "id").to_owned(), text(&block, "name").to_owned());
+            Some(Block::Call(CallDraft { id, name, arguments, signatures: Vec::new() }))
+        }
+        // Without its signature the interface refuses it.
+        "thinking" if open.signature.is_empty() => None,
+        "thinking" => {
+            block["thinking"] = json!(open.text);
+            block["signature"] = json!(open.signature);
+            Some(Block::Opaque(custom(block)))
+        }
+        "redacted_thinking" => Some(Block::Opaque(custom(block))),
+        _ => None,
+    }
+}
+
+fn stop(reason: &str) -> Stop {
+    match reason {
+        "end_turn" | "stop_sequence" => Stop::Done,
+        "tool_use" => Stop::Calls,
+        "max_tokens" | "model_context_window_exceeded" => Stop::OutputLimit,
+        "refusal" => Stop::Refused,
+        other => Stop::Other(other.to_owned()),
+    }
+}

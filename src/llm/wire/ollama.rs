@@ -1,0 +1,120 @@
+//! Ollama's own format (`POST /api/chat`, one JSON document a line).
+//!
+//! All of it is said here: the client library cannot set the context window (and a server that is not told cuts the conversation in silence), keeps
+//! one result of several, drops what the model thought, and sends no key.
+
+use genai::chat::ContentPart;
+use serde_json::{Value, json};
+
+use super::parts::{functions, input, list, opaque, said, text};
+use super::{Said, Setup};
+use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
+use crate::llm::frames::{Decoder, Trouble};
+use crate::llm::turn::{Message, Part, Stop, TurnRequest};
+use crate::llm::usage::{Count, Counted};
+
+/// Says a request. There is no way to force a call.
+pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
+    let mut messages = vec![json!({ "role": "system", "content": request.system })];
+    for message in &request.messages {
+        match message {
+            Message::User { text, .. } => messages.push(json!({ "role": "user", "content": text })),
+            Message::Assistant { parts } if parts.is_empty() => {}
+            Message::Assistant { parts } => messages.push(assistant(parts)),
+            Message::Results { results, .. } => messages.extend(
+                results
+                    .iter()
+                    .map(|result| json!({ "role": "tool", "tool_name": result.name, "content": result.text })),
+            ),
+        }
+    }
+    let mut body = json!({
+        "model": setup.model,
+        "stream": true,
+        "messages": messages,
+        "options": { "num_ctx": setup.context_window, "num_predict": request.max_output },
+    });
+    if !request.tools.is_empty() {
+        body["tools"] = functions(request);
+    }
+    Said::Own(body)
+}
+
+fn assistant(parts: &[Part]) -> Value {
+    let mut message = json!({ "role": "assistant", "content": "" });
+    let mut words = String::new();
+    let mut calls = Vec::new();
+    for part in parts {
+        match part {
+            Part::Text { text } => words.push_str(text),
+            Part::Call(call) => calls.push(json!({ "function": { "name": call.name, "arguments": input(call) } })),
+            Part::Opaque { value } => {
+                if let Some(ContentPart::ReasoningContent(thinking)) = opaque(value) {
+                    message["thinking"] = json!(thinking);
+                }
+            }
+        }
+    }
+    message["content"] = json!(words);
+    if !calls.is_empty() {
+        message["tool_calls"] = json!(calls);
+    }
+    message
+}
+
+/// Reads the lines.
+#[derive(Default)]
+pub(super) struct Reader {
+    draft: Draft,
+    thinking: String,
+}
+
+impl Decoder for Reader {
+    fn draft(&mut self) -> &mut Draft {
+        &mut self.draft
+    }
+
+    fn read(&mut self, frame: &Value) -> Result<(), Trouble> {
+        if let Some(error) = frame.get("error") {
+            return Err(said(error));
+        }
+        let message = &frame["message"];
+        let thought = text(message, "thinking");
+        self.draft.grew(thought);
+        self.thinking.push_str(thought);
+        self.draft.text(text(message, "content"));
+        for call in list(message, "tool_calls") {
+            let arguments = call["function"]["arguments"].clone();
+            self.draft.grew(&arguments.to_string());
+            let (id, name) = (text(call, "id").to_owned(), text(&call["function"], "name").to_owned());
+            self.draft.blocks.push(Block::Call(CallDraft {
+                id,
+                name,
+                arguments: Arguments::Value(arguments),
+                signatures: Vec::new(),
+            }));
+        }
+        if frame["done"] == Value::Bool(true) {
+            self.draft.counted = Counted {
+                input: Count::at(frame, "/prompt_eval_count"),
+                output: Count::at(frame, "/eval_count"),
+                cache_read: Count::at(frame, "/prompt_eval_cached_count"),
+                cache_write: Count::Unsaid,
+            };
+            self.draft.stop = Some(match text(frame, "done_reason") {
+                "stop" | "" => Stop::Done,
+                "length" => Stop::OutputLimit,
+                other => Stop::Other(other.to_owned()),
+            });
+            self.draft.ended = true;
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        if !self.thinking.is_empty() {
+            let thinking = std::mem::take(&mut self.thinking);
+            self.draft.blocks.insert(0, Block::Opaque(ContentPart::ReasoningContent(thinking)));
+        }
+    }
+}

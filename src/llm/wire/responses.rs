@@ -1,0 +1,231 @@
+//! `OpenAI`'s Responses (`POST /responses`, its streaming events). Nothing is stored there (`store: false`), so reasoning comes back encrypted.
+//!
+//! The items are said here and not by the client library: the library keeps only the ciphertext of a reasoning item, without its id and its place,
+//! and asks for summaries, which not every account may have.
+
+use std::collections::BTreeMap;
+
+use genai::adapter::AdapterKind;
+use genai::chat::{ChatOptions, ChatRequest, ToolChoice as LibraryChoice};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::parts::{block, custom, input, list, said, text, tools, with_tools, without_nulls};
+use super::{ForLibrary, Said, Setup};
+use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
+use crate::llm::frames::{Decoder, Trouble};
+use crate::llm::optional::Optional;
+use crate::llm::turn::{Message, Part, Stop, ToolChoice, TurnRequest};
+use crate::llm::usage::{Count, Counted};
+
+/// Our own kind of block: the phase that the message after it belongs to. Dropping phases makes newer models worse.
+const PHASE: &str = "review.phase";
+
+/// Says a request.
+pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
+    let chat = ChatRequest::default().with_system(request.system.clone());
+    // Strict is the default here, and would make every optional field a required one.
+    let chat = with_tools(chat, tools(request, Some(false)));
+    let mut options = ChatOptions::default().with_max_tokens(request.max_output);
+    if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
+        options = options.with_tool_choice(LibraryChoice::Required);
+    }
+    if setup.given.has(Optional::CacheKey) {
+        options = options.with_prompt_cache_key(cache_key(request));
+    }
+    let mut body = json!({ "model": setup.model, "input": items(&request.messages) });
+    if setup.given.has(Optional::Reasoning) {
+        body["include"] = json!(["reasoning.encrypted_content"]);
+    }
+    let options = options.with_extra_body(body);
+    Said::Library(Box::new(ForLibrary { kind: AdapterKind::OpenAIResp, name: "model".to_owned(), chat, options }))
+}
+
+/// The same for all turns of a conversation: they begin alike, and the key sends them to the machine that remembers.
+fn cache_key(request: &TurnRequest) -> String {
+    let mut hash = Sha256::new();
+    hash.update(request.system.as_bytes());
+    if let Some(Message::User { text, .. }) = request.messages.first() {
+        hash.update(text.as_bytes());
+    }
+    let digest = hash.finalize();
+    let number = digest.iter().take(8).fold(0_u64, |number, byte| (number << 8) | u64::from(*byte));
+    format!("review-{number:016x}")
+}
+
+fn items(messages: &[Message]) -> Vec<Value> {
+    let mut items = Vec::new();
+    for message in messages {
+        match message {
+            Message::User { text, .. } => items.push(json!({ "role": "user", "content": text })),
+            Message::Assistant { parts } => assistant(parts, &mut items),
+            Message::Results { results, .. } => {
+                items.extend(results.iter().map(
+                    |result| json!({ "type": "function_call_output", "call_id": result.id, "output": result.text }),
+                ));
+            }
+        }
+    }
+    items
+}
+
+fn assistant(parts: &[Part], items: &mut Vec<Value>) {
+    let mut phase = None;
+    for part in parts {
+        match part {
+            Part::Text { text } => {
+                let mut item = json!({ "role": "assistant", "content": text });
+                if let Some(phase) = phase.take() {
+                    item["phase"] = phase;
+                }
+                items.push(item);
+            }
+            Part::Call(call) => items.push(json!({
+                "type": "function_call", "call_id": call.id, "name": call.name, "arguments": input(call).to_string(),
+            })),
+            Part::Opaque { value } => match block(value) {
+                Some(block) if text(&block, "type") == "reasoning" => items.push(block),
+                Some(block) if text(&block, "type") == PHASE => phase = Some(block["phase"].clone()),
+                Some(_) | None => {}
+            },
+        }
+    }
+}
+
+/// Reads the events.
+#[derive(Default)]
+pub(super) struct Reader {
+    draft: Draft,
+    items: BTreeMap<u64, Item>,
+    refused: bool,
+}
+
+/// An item of the output: as it was announced, what of it came in pieces, and as it was at its end.
+#[derive(Default)]
+struct Item {
+    value: Value,
+    whole: bool,
+    pieces: String,
+}
+
+impl Decoder for Reader {
+    fn draft(&mut self) -> &mut Draft {
+        &mut self.draft
+    }
+
+    fn read(&mut self, frame: &Value) -> Result<(), Trouble> {
+        let index = frame.get("output_index").and_then(Value::as_u64).unwrap_or_default();
+        match text(frame, "type") {
+            "response.output_item.added" => {
+                let item = self.items.entry(index).or_default();
+                item.value = frame["item"].clone();
+            }
+            "response.output_item.done" => {
+                let item = self.items.entry(index).or_default();
+                item.value = frame["item"].clone();
+                item.whole = true;
+            }
+            "response.output_text.delta" | "response.function_call_arguments.delta" | "response.refusal.delta" => {
+                let delta = text(frame, "delta");
+                self.draft.grew(delta);
+                self.items.entry(index).or_default().pieces.push_str(delta);
+            }
+            "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
+                self.draft.grew(text(frame, "delta"));
+            }
+            "response.completed" | "response.incomplete" | "response.cancelled" => return self.end(&frame["response"]),
+            "response.failed" => return Err(failure(&frame["response"])),
+            // The fields stand in the event itself, or under `error`.
+            "error" => {
+                return Err(said(frame.get("error").filter(|error| error.is_object()).unwrap_or(&without_type(frame))));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        for (_, item) in std::mem::take(&mut self.items) {
+            self.finished(item);
+        }
+        if self.refused {
+            self.draft.stop = Some(Stop::Refused);
+        }
+    }
+}
+
+impl Reader {
+    fn end(&mut self, response: &Value) -> Result<(), Trouble> {
+        for (index, value) in (0_u64..).zip(list(response, "output")) {
+            let item = self.items.entry(index).or_default();
+            if !item.whole {
+                *item = Item { value: value.clone(), whole: true, pieces: std::mem::take(&mut item.pieces) };
+            }
+        }
+        self.draft.counted = Counted {
+            input: Count::at(response, "/usage/input_tokens"),
+            output: Count::at(response, "/usage/output_tokens"),
+            cache_read: Count::at(response, "/usage/input_tokens_details/cached_tokens"),
+            cache_write: Count::at(response, "/usage/input_tokens_details/cache_write_tokens"),
+        };
+        let reason = text(&response["incomplete_details"], "reason");
+        self.draft.stop = Some(match (text(response, "status"), reason) {
+            ("failed", _) => return Err(failure(response)),
+            ("cancelled", _) => return Err(Trouble::Cut("the server cancelled it".to_owned())),
+            ("incomplete", "max_output_tokens") => Stop::OutputLimit,
+            ("incomplete", "content_filter") => Stop::Refused,
+            ("incomplete", reason) => Stop::Other(format!("incomplete {reason}").trim().to_owned()),
+            (_, _) => Stop::Done,
+        });
+        self.draft.ended = true;
+        Ok(())
+    }
+
+    fn finished(&mut self, item: Item) {
+        let Item { value, pieces, .. } = item;
+        match text(&value, "type") {
+            "message" => {
+                if let Some(phase) = value.get("phase").filter(|phase| phase.is_string()) {
+                    self.draft.blocks.push(Block::Opaque(custom(json!({ "type": PHASE, "phase": phase }))));
+                }
+                let content = list(&value, "content");
+                let mut said: String = content.iter().map(|part| text(part, "text")).collect();
+                for refusal in content.iter().filter(|part| text(part, "type") == "refusal") {
+                    self.refused = true;
+                    said.push_str(text(refusal, "refusal"));
+                }
+                let said = if said.is_empty() { pieces } else { said };
+                if !said.is_empty() {
+                    self.draft.blocks.push(Block::Text(said));
+                }
+            }
+            "function_call" => {
+                let whole = text(&value, "arguments");
+                let arguments = Arguments::Text(if whole.is_empty() { pieces } else { whole.to_owned() });
+                let (id, name) = (text(&value, "call_id").to_owned(), text(&value, "name").to_owned());
+                self.draft.blocks.push(Block::Call(CallDraft { id, name, arguments, signatures: Vec::new() }));
+            }
+            // One that is not encrypted exists only on the server, which stores nothing.
+            "reasoning" if !text(&value, "encrypted_content").is_empty() => {
+                self.draft.blocks.push(Block::Opaque(custom(without_nulls(&value))));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn failure(response: &Value) -> Trouble {
+    match response.get("error").filter(|error| !error.is_null()) {
+        Some(error) => said(error),
+        None => Trouble::Said { status: None, message: "it failed without saying why".to_owned() },
+    }
+}
+
+/// `type` says that it is an error, not which.
+fn without_type(frame: &Value) -> Value {
+    let mut frame = frame.clone();
+    if let Some(object) = frame.as_object_mut() {
+        object.shift_remove("type");
+    }
+    frame
+}

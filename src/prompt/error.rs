@@ -1,0 +1,57 @@
+//! What can be wrong with prompts. Main type: [`PromptError`].
+
+/// Why a prompt cannot be used: the fault of whoever wrote the template, except where it says otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PromptError {
+    /// A file that replaces no template.
+    #[error("prompt {name}: there is no template of this name; rename or remove the file (there are: {known})")]
+    Unknown {
+        /// Its name.
+        name: String,
+        /// The names of all templates.
+        known: String,
+    },
+    /// It does not compile, or cannot be rendered.
+    #[error("prompt {name}, line {line}: {problem}; correct the file, or remove it to use the built-in one")]
+    Broken {
+        /// The template.
+        name: String,
+        /// Where, 1-indexed.
+        line: usize,
+        /// What the template engine says.
+        problem: String,
+    },
+    /// It uses a variable that it does not get.
+    #[error("prompt {name}, line {line}: there is no variable {variable:?}; this template has: {known}")]
+    Variable {
+        /// The template.
+        name: String,
+        /// Where it is first named, 1-indexed.
+        line: usize,
+        /// The variable.
+        variable: String,
+        /// The variables that it gets.
+        known: String,
+    },
+    /// It leaves out, or alters, what the model must be shown: the receipt would say that it was.
+    #[error(
+        "prompt {name}: {{{{ {variable} }}}} is not shown as it is, and the model must see it whole; write it without a filter, where it \
+         is always reached, or remove the file to use the built-in one"
+    )]
+    Dropped {
+        /// The template.
+        name: String,
+        /// The variable.
+        variable: String,
+    },
+    /// The first message cannot be made small enough. The model's fault, or the instructions'.
+    #[error(
+        "the model's window has room for {room} tokens here, and the prompts alone take {needed}; use a model with a larger window, or shorten your instructions"
+    )]
+    NoRoom {
+        /// How many tokens the prompts take without any of the change.
+        needed: u64,
+        /// How many there may be.
+        room: u64,
+    },
+}

@@ -1,0 +1,278 @@
+//! Rendering the templates, the user's versions among them. Main type: [`Prompts`].
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, Value};
+use sha2::{Digest as _, Sha256};
+
+use super::error::PromptError;
+use super::vars::{ChangeVars, LastTurnVars, SystemVars, nothing};
+use super::{TEMPLATES, Template};
+
+/// All templates, compiled and tried. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Prompts(Arc<Compiled>);
+
+#[derive(Debug)]
+struct Compiled {
+    environment: Environment<'static>,
+    hash: String,
+}
+
+impl Prompts {
+    /// The templates that this program brings along.
+    pub fn built_in() -> Result<Self, PromptError> {
+        Self::with_overrides(Vec::new())
+    }
+
+    /// The built-in templates, some of them replaced by the user's: the names of files (`system.md`) and their texts.
+    ///
+    /// Every template is tried on samples at once, so that a fault in one is told before a model is asked.
+    pub fn with_overrides(overrides: Vec<(String, String)>) -> Result<Self, PromptError> {
+        let mut environment = environment()?;
+        let mut texts: Vec<String> = TEMPLATES.iter().map(|template| template.text.to_owned()).collect();
+        let mut changed = Vec::new();
+        for (name, text) in overrides {
+            let place = TEMPLATES.iter().position(|template| template.name == name);
+            let Some((at, own)) = place.and_then(|at| Some((at, texts.get_mut(at)?))) else {
+                return Err(PromptError::Unknown { name, known: Self::names().collect::<Vec<_>>().join(", ") });
+            };
+            *own = text;
+            changed.push(at);
+        }
+        let mut hash = Sha256::new();
+        for (template, text) in TEMPLATES.iter().zip(&texts) {
+            for part in [template.name, text] {
+                hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
+                hash.update(part.as_bytes());
+            }
+            let added = environment.add_template_owned(template.name, text.clone());
+            added.map_err(|error| broken(template.name, text, &error))?;
+        }
+        let hash = hash.finalize().iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        });
+        let prompts = Self(Arc::new(Compiled { environment, hash }));
+        changed.into_iter().filter_map(|at| TEMPLATES.get(at)).try_for_each(|template| prompts.try_out(template))?;
+        Ok(prompts)
+    }
+
+    /// The names of all templates.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        TEMPLATES.iter().map(|template| template.name)
+    }
+
+    /// The text of a built-in template.
+    pub fn builtin(name: &str) -> Option<&'static str> {
+        TEMPLATES.iter().find(|template| template.name == name).map(|template| template.text)
+    }
+
+    /// SHA-256 over the names and texts of all templates, hexadecimal.
+    pub fn hash(&self) -> &str {
+        &self.0.hash
+    }
+
+    /// What the model is and must do.
+    pub fn system(&self, vars: &SystemVars) -> Result<String, PromptError> {
+        self.render("system.md", &vars.value())
+    }
+
+    /// The first message: the change.
+    pub fn change(&self, vars: &ChangeVars) -> Result<String, PromptError> {
+        self.render("change.md", &vars.value())
+    }
+
+    /// To a model that stopped without saying that it is done.
+    pub fn nudge(&self) -> Result<String, PromptError> {
+        self.plain("nudge.md")
+    }
+
+    /// To a model that has one turn left.
+    pub fn last_turn(&self, vars: &LastTurnVars) -> Result<String, PromptError> {
+        self.render("last_turn.md", &vars.value())
+    }
+
+    /// To a model that wrote a call as text.
+    pub fn leaked_markup(&self) -> Result<String, PromptError> {
+        self.plain("leaked_markup.md")
+    }
+
+    /// To a model that answered nothing.
+    pub fn empty_answer(&self) -> Result<String, PromptError> {
+        self.plain("empty_answer.md")
+    }
+
+    /// To a model whose answer was cut.
+    pub fn output_limit(&self) -> Result<String, PromptError> {
+        self.plain("output_limit.md")
+    }
+
+    /// To a model none of whose calls could be read.
+    pub fn malformed_calls(&self) -> Result<String, PromptError> {
+        self.plain("malformed_calls.md")
+    }
+
+    fn plain(&self, name: &'static str) -> Result<String, PromptError> {
+        self.render(name, &nothing())
+    }
+
+    fn render(&self, name: &'static str, vars: &Value) -> Result<String, PromptError> {
+        let fault = |error: Error| broken(name, "", &error);
+        let template = self.0.environment.get_template(name).map_err(fault)?;
+        let text = template.render(vars.clone()).map_err(|error| broken(name, template.source(), &error))?;
+        let whole = TEMPLATES.iter().find(|template| template.name == name).map_or(&[][..], |template| template.whole);
+        for variable in whole {
+            let value = vars.get_attr(variable).map_err(fault)?;
+            let needed = value.as_str().unwrap_or_default();
+            if memchr::memmem::find(text.as_bytes(), needed.as_bytes()).is_none() {
+                return Err(PromptError::Dropped { name: name.to_owned(), variable: (*variable).to_owned() });
+            }
+        }
+        Ok(text)
+    }
+
+    /// Renders a template with samples, after looking for variables that it does not get.
+    fn try_out(&self, template: &Template) -> Result<(), PromptError> {
+        let known = known(template);
+        let compiled = self.0.environment.get_template(template.name);
+        let compiled = compiled.map_err(|error| broken(template.name, "", &error))?;
+        let globals: Vec<&str> = self.0.environment.globals().map(|(name, _)| name).collect();
+        let mut unknown: Vec<String> = compiled.undeclared_variables(false).into_iter().collect();
+        unknown.retain(|name| !known.contains(name) && !globals.contains(&name.as_str()));
+        unknown.sort();
+        if let Some(variable) = unknown.into_iter().next() {
+            let is_part = |c: char| c.is_alphanumeric() || c == '_';
+            let names_it = |line: &str| line.split(|c| !is_part(c)).any(|word| word == variable);
+            let line = compiled.source().lines().position(names_it).map_or(1, |at| at + 1);
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            return Err(PromptError::Variable { name: template.name.to_owned(), line, variable, known });
+        }
+        (template.samples)().iter().try_for_each(|sample| self.render(template.name, sample).map(drop))
+    }
+}
+
+/// The variables of a template.
+fn known(template: &Template) -> Vec<String> {
+    let samples = (template.samples)();
+    let names = samples.first().and_then(|sample| sample.try_iter().ok());
+    names.into_iter().flatten().map(|name| name.to_string()).collect()
+}
+
+fn environment() -> Result<Environment<'static>, PromptError> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    environment.set_debug(true);
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    environment.set_syntax(syntax.map_err(|error| broken("syntax", "", &error))?);
+    Ok(environment)
+}
+
+/// What the template engine says, with the piece of the template that it is about.
+fn broken(name: &str, source: &str, error: &Error) -> PromptError {
+    let mut problem = error.kind().to_string();
+    if let Some(detail) = error.detail() {
+        let _ = write!(problem, ": {detail}");
+    }
+    let piece = error.range().and_then(|range| source.get(range)).map(str::trim).filter(|piece| !piece.is_empty());
+    if let Some(piece) = piece.filter(|piece| piece.len() <= 80 && !piece.contains('\n')) {
+        let _ = write!(problem, " (at `{piece}`)");
+    }
+    PromptError::Broken { name: error.name().unwrap_or(name).to_owned(), line: error.line().unwrap_or(1), problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prompt::Data;
+
+    fn with(name: &str, text: &str) -> Result<Prompts, PromptError> {
+        Prompts::with_overrides(vec![(name.to_owned(), text.to_owned())])
+    }
+
+    #[test]
+    fn every_file_of_the_folder_is_a_template_that_renders_with_its_samples() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("prompts");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut files: Vec<_> = files.collect();
+        let mut names: Vec<_> = Prompts::names().collect();
+        files.sort();
+        names.sort_unstable();
+        assert_eq!(files, names);
+        let prompts = Prompts::built_in().unwrap();
+        for template in TEMPLATES {
+            prompts.try_out(template).unwrap();
+        }
+    }
+
+    #[test]
+    fn every_variable_is_used_and_documented() {
+        let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/prompts.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let prompts = Prompts::built_in().unwrap();
+        for template in TEMPLATES {
+            let row = page.lines().find(|line| line.starts_with(&format!("| `{}` |", template.name)));
+            let row = row.unwrap_or_else(|| panic!("{} is not documented", template.name));
+            let used = prompts.0.environment.get_template(template.name).unwrap().undeclared_variables(false);
+            for variable in known(template) {
+                assert!(used.contains(&variable), "{} has no use for {variable}", template.name);
+                assert!(row.contains(&format!("`{variable}`")), "{variable} of {} is not documented", template.name);
+            }
+        }
+    }
+
+    #[test]
+    fn messages_in_mid_conversation_say_what_they_are_given() {
+        let prompts = Prompts::built_in().unwrap();
+        let last = prompts.last_turn(&LastTurnVars { reason: "the limit of 40 turns is reached".into() }).unwrap();
+        let plain = [
+            prompts.nudge(),
+            prompts.leaked_markup(),
+            prompts.empty_answer(),
+            prompts.output_limit(),
+            prompts.malformed_calls(),
+        ];
+        let all: Vec<String> = plain.into_iter().map(Result::unwrap).chain([last]).collect();
+        insta::assert_snapshot!(all.join("\n\n"));
+    }
+
+    #[test]
+    fn the_users_template_takes_the_place_of_ours_and_changes_the_hash() {
+        let (ours, theirs) = (Prompts::built_in().unwrap(), with("nudge.md", "Go on.\n").unwrap());
+        assert_eq!(theirs.nudge().unwrap(), "Go on.");
+        assert_eq!(theirs.empty_answer(), ours.empty_answer());
+        assert_ne!(theirs.hash(), ours.hash());
+        assert_eq!((ours.hash().len(), ours.hash()), (64, Prompts::built_in().unwrap().hash()));
+        assert_eq!(with("nudge.md", Prompts::builtin("nudge.md").unwrap()).unwrap().hash(), ours.hash());
+    }
+
+    #[test]
+    fn a_fault_in_a_users_template_is_told_with_its_place_before_it_is_used() {
+        let told = |name: &str, text: &str| with(name, text).unwrap_err().to_string();
+        let all = [
+            told("sytem.md", "x"),
+            told("nudge.md", "one\ntwo {% if %}\n"),
+            told("last_turn.md", "{{ reason }}\n\n{{ reasons }}"),
+            told("last_turn.md", "{{ reason }}\n{{ reason.length.x }}"),
+            told("last_turn.md", "{{ reason }}\n{{ reason|shout }}"),
+            told("last_turn.md", "Finish now."),
+            told("change.md", "{{ change }}{{ commits }}{{ files }}{{ leads }}{{ diffs|upper }}"),
+            told("system.md", "Do as you like."),
+            told("nudge.md", "a\n{% include 'nudge.md' %}"),
+        ];
+        insta::assert_snapshot!(all.join("\n"));
+    }
+
+    #[test]
+    fn what_is_inserted_is_never_read_as_a_template() {
+        let prompts = Prompts::built_in().unwrap();
+        let instructions = "{{ 7 * 7 }} {% include 'nudge.md' %} <b>&".to_owned();
+        assert!(prompts.system(&SystemVars { instructions: instructions.clone() }).unwrap().contains(&instructions));
+        let diffs = Data::new("+{{ 7 * 7 }}{# x #}".to_owned());
+        let message = prompts.change(&ChangeVars { diffs, ..ChangeVars::default() }).unwrap();
+        assert!(message.contains("+{{ 7 * 7 }}{# x #}"));
+    }
+}

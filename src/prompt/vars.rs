@@ -1,0 +1,157 @@
+//! The variables of the templates. Main types: [`SystemVars`], [`ChangeVars`].
+//!
+//! `docs/prompts.md` lists them for users; a test holds it to these types.
+
+use minijinja::Value;
+
+use super::data::{Data, Mark};
+use crate::domain::finding::{Category, Severity};
+
+/// For `system.md`.
+#[derive(Debug, Clone, Default)]
+pub struct SystemVars {
+    /// The instructions of the person who asked for the review; empty where there are none.
+    pub instructions: String,
+}
+
+/// For `change.md`: the first message.
+#[derive(Debug, Clone, Default)]
+pub struct ChangeVars {
+    /// Repository, target and head: names and ids.
+    pub change: Data,
+    /// The commits.
+    pub commits: Data,
+    /// How many of them are in `commits`.
+    pub commits_shown: usize,
+    /// How many there are beyond those.
+    pub commits_left_out: usize,
+    /// The changed files.
+    pub files: Data,
+    /// How many there are.
+    pub files_total: usize,
+    /// How many of them are only counted.
+    pub files_unlisted: usize,
+    /// Lines added, over all files.
+    pub additions: u64,
+    /// Lines deleted, likewise.
+    pub deletions: u64,
+    /// The diffs.
+    pub diffs: Data,
+    /// How many files with lines to review are not in `diffs`.
+    pub diffs_left_out: usize,
+    /// The leads.
+    pub leads: Data,
+    /// How many of them are in `leads`.
+    pub leads_shown: usize,
+    /// How many there are beyond those.
+    pub leads_left_out: usize,
+}
+
+/// Something that a rule suspects, for the model to confirm or to refute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeadVars {
+    /// What it is called in this run (`L1`).
+    pub id: String,
+    /// The rule.
+    pub rule: String,
+    /// How bad it would be.
+    pub severity: Severity,
+    /// What kind of defect it would be.
+    pub category: Category,
+    /// Where: `path:line` (a remark may follow the number), or a path.
+    pub place: String,
+    /// One line.
+    pub title: String,
+    /// Markdown.
+    pub body: String,
+}
+
+/// For `last_turn.md`.
+#[derive(Debug, Clone)]
+pub struct LastTurnVars {
+    /// Which limit is reached: a clause without a full stop.
+    pub reason: String,
+}
+
+impl ChangeVars {
+    /// As the template sees them: every piece of data in its fence, or empty.
+    pub(super) fn value(&self) -> Value {
+        let mark = Mark::of(&[&self.change, &self.commits, &self.files, &self.diffs, &self.leads]);
+        let fence = |what: &str, data: &Data| Value::from(mark.fence(what, data));
+        Value::from_pairs([
+            ("mark", Value::from(mark.digits())),
+            ("change", fence("change", &self.change)),
+            ("commits", fence("commits", &self.commits)),
+            ("commits_shown", self.commits_shown.into()),
+            ("commits_left_out", self.commits_left_out.into()),
+            ("files", fence("files", &self.files)),
+            ("files_total", self.files_total.into()),
+            ("files_unlisted", self.files_unlisted.into()),
+            ("additions", self.additions.into()),
+            ("deletions", self.deletions.into()),
+            ("diffs", fence("diffs", &self.diffs)),
+            ("diffs_left_out", self.diffs_left_out.into()),
+            ("leads", fence("leads", &self.leads)),
+            ("leads_shown", self.leads_shown.into()),
+            ("leads_left_out", self.leads_left_out.into()),
+        ])
+    }
+
+    pub(super) fn samples() -> Vec<Value> {
+        let data = |text: &str| Data::new(text.to_owned());
+        let whole = Self {
+            change: data("target: main"),
+            commits: data("0123456789 Fix it"),
+            commits_shown: 1,
+            files: data("modified +1 -1 src/a.rs"),
+            files_total: 1,
+            additions: 1,
+            deletions: 1,
+            diffs: data("=== src/a.rs\n@@ -1 +1 @@\n-a\n+b"),
+            leads: data("L1 low logic: a title"),
+            leads_shown: 1,
+            ..Self::default()
+        };
+        let short = Self {
+            commits_left_out: 2,
+            files_total: 9,
+            files_unlisted: 3,
+            diffs_left_out: 4,
+            leads_left_out: 5,
+            ..whole.clone()
+        };
+        let empty = Self { change: data("target: main"), ..Self::default() };
+        [whole, short, empty].iter().map(Self::value).collect()
+    }
+}
+
+impl SystemVars {
+    pub(super) fn value(&self) -> Value {
+        Value::from_pairs([("instructions", self.instructions.as_str())])
+    }
+
+    pub(super) fn samples() -> Vec<Value> {
+        let of = |text: &str| Self { instructions: text.to_owned() }.value();
+        vec![of(""), of("Mind the *clock*.\n<b> & {{ x }}")]
+    }
+}
+
+impl LastTurnVars {
+    pub(super) fn value(&self) -> Value {
+        Value::from_pairs([("reason", self.reason.as_str())])
+    }
+
+    pub(super) fn samples() -> Vec<Value> {
+        vec![Self { reason: "the limit of 40 turns is reached".to_owned() }.value()]
+    }
+}
+
+/// The variables of a template without any.
+pub(super) fn nothing() -> Value {
+    Value::from_pairs::<_, &str, &str>([])
+}
+
+/// Its samples.
+pub(super) fn no_samples() -> Vec<Value> {
+    vec![nothing()]
+}

@@ -1,0 +1,63 @@
+//! Whether two titles mean the same defect. Main functions: [`normal`], [`similar`], [`related`].
+
+use std::collections::BTreeSet;
+
+/// How alike two titles must be, letter by letter, to be two wordings of one.
+const SIMILAR: f64 = 0.85;
+/// How many of the words of two titles must be common to be two wordings of one.
+const SAME_WORDS: f64 = 0.6;
+/// How many of them must be common to speak of the same thing.
+const RELATED_WORDS: f64 = 0.3;
+
+/// A title without case, punctuation and white space.
+pub(super) fn normal(title: &str) -> String {
+    words(title).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether two titles are wordings of one.
+pub(super) fn similar(a: &str, b: &str) -> bool {
+    let (a, b) = (normal(a), normal(b));
+    a == b || strsim::normalized_levenshtein(&a, &b) >= SIMILAR || common(&a, &b) >= SAME_WORDS
+}
+
+/// Whether two titles speak of the same thing.
+pub(super) fn related(a: &str, b: &str) -> bool {
+    similar(a, b) || common(&normal(a), &normal(b)) >= RELATED_WORDS
+}
+
+fn words(title: &str) -> impl Iterator<Item = String> {
+    title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
+}
+
+/// The share of the telling words that both titles have.
+fn common(a: &str, b: &str) -> f64 {
+    const EMPTY: &[&str] =
+        &["a", "an", "the", "is", "are", "of", "in", "on", "to", "and", "or", "it", "be", "not", "when"];
+    let telling = |text: &str| -> BTreeSet<String> {
+        let words = text.split(' ').filter(|word| !word.is_empty() && !EMPTY.contains(word));
+        words.map(str::to_owned).collect()
+    };
+    let (a, b) = (telling(a), telling(b));
+    let (both, all) = (a.intersection(&b).count(), a.union(&b).count());
+    let share = |count: usize| u32::try_from(count).map_or(f64::MAX, f64::from);
+    if all == 0 { 0.0 } else { share(both) / share(all) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn case_and_punctuation_do_not_count() {
+        assert_eq!(normal("  `load()` may  FAIL. "), "load may fail");
+        assert!(similar("`load()` may fail", "load may fail!"));
+    }
+
+    #[test]
+    fn wordings_of_one_are_similar_and_other_defects_are_not() {
+        assert!(similar("Result of `open` is ignored", "The result of open() is ignored"));
+        assert!(!similar("Off by one in the loop", "Lock is never released"));
+        assert!(related("`open` can fail and nobody looks", "Failure of `open` is not looked at: open can fail"));
+        assert!(!related("Off by one in the loop", "Lock is never released"));
+    }
+}

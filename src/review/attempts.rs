@@ -1,0 +1,149 @@
+//! Asking for one turn until it comes: retries with growing waits, within the run's time. Main function: [`ask`].
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use backon::{ExponentialBuilder, Retryable as _};
+
+use crate::domain::event::{Event, EventSink};
+use crate::domain::text::strip_line;
+use crate::llm::{Provider, TurnFault, TurnRequest, TurnResponse, Watch};
+use crate::sys::cancel::{Cancel, Stopped};
+
+/// Attempts after the first one.
+const MORE_ATTEMPTS: usize = 4;
+/// The first wait where the server names none; it doubles.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// No wait of our own choice is longer.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// A server that sends nothing for this long has lost the request. Reasoning models are silent for minutes.
+const QUIET: Duration = Duration::from_mins(5);
+/// How often a waiting turn asks whether it was stopped.
+const TICK: Duration = Duration::from_millis(20);
+/// The progress hears of an answer when it grew by so many bytes.
+const STEP: u64 = 512;
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) enum NoAnswer {
+    /// The run was stopped.
+    Stopped(Stopped),
+    /// The provider failed for good.
+    Fault(TurnFault),
+}
+
+/// A failed attempt, for the journal.
+#[derive(Debug)]
+pub(super) struct Failed {
+    /// Which, from 1.
+    pub(super) attempt: u32,
+    /// Why.
+    pub(super) fault: TurnFault,
+    /// How long was waited before the next; `None` where there was none.
+    pub(super) wait: Option<Duration>,
+}
+
+/// What a turn is asked with.
+pub(super) struct Ask<'a> {
+    pub(super) provider: &'a dyn Provider,
+    pub(super) request: &'a TurnRequest,
+    pub(super) turn: u32,
+    pub(super) cancel: &'a Cancel,
+    pub(super) events: &'a dyn EventSink,
+}
+
+/// Asks until there is an answer, the fault is final, or the time is over. Also gives the attempts that failed.
+pub(super) async fn ask(ask: &Ask<'_>) -> (Result<TurnResponse, NoAnswer>, Vec<Failed>) {
+    let mut failed: Vec<Failed> = Vec::new();
+    let growth = Growth { turn: ask.turn, events: ask.events, said: AtomicU64::new(0) };
+    let attempts = AtomicU32::new(0);
+    let attempt = || {
+        attempts.fetch_add(1, Ordering::Relaxed);
+        growth.said.store(0, Ordering::Relaxed);
+        let quiet = ask.cancel.remaining().map_or(QUIET, |left| left.min(QUIET));
+        ask.provider.turn(ask.request, quiet, &growth)
+    };
+    let waits = ExponentialBuilder::default()
+        .with_min_delay(FIRST_WAIT)
+        .with_max_delay(LONGEST_WAIT)
+        .with_max_times(MORE_ATTEMPTS)
+        .with_jitter();
+    let asked = attempt
+        .retry(waits)
+        .sleep(tokio::time::sleep)
+        .when(TurnFault::is_transient)
+        .adjust(|fault: &TurnFault, wait| within(wait, fault, ask.cancel.remaining()))
+        .notify(|fault: &TurnFault, wait| {
+            let attempt = attempts.load(Ordering::Relaxed);
+            ask.events.emit(Event::Retry {
+                turn: ask.turn,
+                attempt: attempt + 1,
+                wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+                reason: strip_line(&fault.to_string()),
+            });
+            failed.push(Failed { attempt, fault: fault.clone(), wait: Some(wait) });
+        });
+    let answer = unless_stopped(ask.cancel, asked).await;
+    let answer = match answer {
+        Err(stopped) => Err(NoAnswer::Stopped(stopped)),
+        Ok(Err(fault)) => {
+            let attempt = attempts.load(Ordering::Relaxed);
+            failed.push(Failed { attempt, fault: fault.clone(), wait: None });
+            Err(NoAnswer::Fault(fault))
+        }
+        Ok(Ok(response)) => Ok(response),
+    };
+    (answer, failed)
+}
+
+/// How long to wait: what the server asks for, else our own choice; `None` where that is over or would take longer than there is time.
+fn within(own: Option<Duration>, fault: &TurnFault, left: Option<Duration>) -> Option<Duration> {
+    let wait = own.map(|own| fault.retry_after().unwrap_or(own))?;
+    left.is_none_or(|left| wait < left).then_some(wait)
+}
+
+/// Waits for something that cannot hear an interrupt, and abandons it when one comes.
+pub(super) async fn unless_stopped<T>(cancel: &Cancel, work: impl Future<Output = T>) -> Result<T, Stopped> {
+    tokio::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return Ok(done),
+            () = tokio::time::sleep(TICK) => cancel.check()?,
+        }
+    }
+}
+
+/// Tells the progress how an answer grows, not at every byte.
+struct Growth<'a> {
+    turn: u32,
+    events: &'a dyn EventSink,
+    said: AtomicU64,
+}
+
+impl Watch for Growth<'_> {
+    fn grew(&self, bytes: u64) {
+        if bytes >= self.said.load(Ordering::Relaxed) + STEP {
+            self.said.store(bytes, Ordering::Relaxed);
+            self.events.emit(Event::Answering { turn: self.turn, bytes });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(retry_after: Option<Duration>) -> TurnFault {
+        TurnFault::Status { provider: "p", status: 429, message: String::new(), retry_after }
+    }
+
+    #[test]
+    fn the_server_says_how_long_to_wait_as_long_as_there_is_time() {
+        let (short, long) = (Duration::from_secs(1), Duration::from_mins(9));
+        assert_eq!(within(Some(short), &fault(None), None), Some(short));
+        assert_eq!(within(Some(short), &fault(Some(long)), None), Some(long));
+        assert_eq!(within(Some(long), &fault(Some(short)), Some(long)), Some(short));
+        assert_eq!(within(Some(short), &fault(Some(long)), Some(long)), None, "it would wait for its own end");
+        assert_eq!(within(None, &fault(Some(short)), None), None, "enough attempts were made");
+    }
+}

@@ -1,0 +1,240 @@
+//! What a run may spend: turns, tokens, the model's window, time. Main type: [`Budget`].
+//!
+//! Reserved before a turn, settled after it. A limit is never met by surprise: one last turn is always kept back, in which the model is
+//! asked to finish.
+
+use std::time::Duration;
+
+use crate::domain::review::{Ended, Usage};
+use crate::llm::TurnUsage;
+
+/// The limits of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Turns of the model.
+    pub turns: u32,
+    /// Tokens sent in all turns together, cached ones included.
+    pub input_tokens: u64,
+    /// Tokens of one request and its answer together.
+    pub window: u64,
+    /// Tokens of one answer.
+    pub max_output: u32,
+    /// The time of the whole run.
+    pub time: Duration,
+}
+
+/// What a turn may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reserved {
+    /// One of many.
+    Turn,
+    /// The last: the model is asked to finish because of this limit.
+    Landing(Ended),
+    /// Not even that.
+    Nothing(Ended),
+}
+
+/// A last question and the room for what the model reports when asked to finish, in tokens.
+const LANDING: u64 = 6_000;
+/// Of the window nothing is planned for this share, because sizes are estimates: one part in so many.
+const SLACK: u64 = 20;
+/// No part of the run's time beyond this share is kept for the last turn: one part in so many.
+const LAST_SHARE: u32 = 4;
+/// At least this share is: one part in so many.
+const LEAST_SHARE: u32 = 40;
+
+/// Limits, and what is spent of them.
+#[derive(Debug)]
+pub(super) struct Budget {
+    limits: Limits,
+    turns: u32,
+    /// Tokens sent so far, estimated where the provider did not say.
+    sent: u64,
+    longest: Duration,
+    usage: Sums,
+    /// What the provider counted for what was estimated last, in percent.
+    scale: u64,
+}
+
+/// Sums of what is known; `None` as soon as one turn's figure is not.
+#[derive(Debug, Clone, Copy)]
+struct Sums {
+    input: Option<u64>,
+    output: Option<u64>,
+    cache_read: Option<u64>,
+    cache_write: Option<u64>,
+}
+
+impl Budget {
+    pub(super) fn new(limits: Limits) -> Self {
+        let zero = Some(0);
+        Self {
+            limits,
+            turns: 0,
+            sent: 0,
+            longest: Duration::ZERO,
+            usage: Sums { input: zero, output: zero, cache_read: zero, cache_write: zero },
+            scale: 100,
+        }
+    }
+
+    /// Turns that were answered.
+    pub(super) fn turns(&self) -> u32 {
+        self.turns
+    }
+
+    /// The limits.
+    pub(super) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// What a request of about `estimate` tokens may be, with so much time left.
+    pub(super) fn reserve(&self, estimate: u64, left: Option<Duration>) -> Reserved {
+        let size = self.scaled(estimate);
+        let answer = u64::from(self.limits.max_output);
+        let window = self.limits.window - self.limits.window / SLACK;
+        if size + answer.min(LANDING) > window {
+            return Reserved::Nothing(Ended::WindowLimit);
+        }
+        if self.sent + size > self.limits.input_tokens {
+            return Reserved::Nothing(Ended::TokenLimit);
+        }
+        // The turn after this one sends at least all of this again.
+        let next = size + LANDING;
+        match () {
+            () if self.turns + 1 >= self.limits.turns => Reserved::Landing(Ended::TurnLimit),
+            () if self.sent + size + next > self.limits.input_tokens => Reserved::Landing(Ended::TokenLimit),
+            () if next + 2 * answer > window => Reserved::Landing(Ended::WindowLimit),
+            () if left.is_some_and(|left| left < self.last_turn_takes()) => Reserved::Landing(Ended::Deadline),
+            () => Reserved::Turn,
+        }
+    }
+
+    /// How many tokens of results the request of about `estimate` tokens may still take.
+    pub(super) fn room(&self, estimate: u64) -> u64 {
+        let window = self.limits.window - self.limits.window / SLACK;
+        let taken = self.scaled(estimate) + u64::from(self.limits.max_output) + LANDING;
+        window.saturating_sub(taken) * 100 / self.scale.max(1)
+    }
+
+    /// Counts a turn: what it was estimated at, what it took.
+    pub(super) fn settle(&mut self, estimate: u64, usage: &TurnUsage, took: Duration) {
+        self.turns += 1;
+        self.longest = self.longest.max(took);
+        self.sent += usage.input.unwrap_or_else(|| self.scaled(estimate));
+        if let Some(input) = usage.input {
+            self.scale = (input * 100 / estimate.max(1)).clamp(40, 400);
+        }
+        let add = |sum: &mut Option<u64>, turn: Option<u64>| *sum = sum.zip(turn).map(|(a, b)| a.saturating_add(b));
+        add(&mut self.usage.input, usage.input);
+        add(&mut self.usage.output, usage.output);
+        add(&mut self.usage.cache_read, usage.cache_read);
+        add(&mut self.usage.cache_write, usage.cache_write);
+    }
+
+    /// What all turns took; unknown where nothing was answered.
+    pub(super) fn usage(&self) -> Usage {
+        if self.turns == 0 {
+            return Usage::default();
+        }
+        Usage {
+            input_tokens: self.usage.input,
+            output_tokens: self.usage.output,
+            cache_read_tokens: self.usage.cache_read,
+            cache_write_tokens: self.usage.cache_write,
+            cost_usd: None,
+        }
+    }
+
+    fn scaled(&self, estimate: u64) -> u64 {
+        estimate.saturating_mul(self.scale) / 100
+    }
+
+    fn last_turn_takes(&self) -> Duration {
+        (self.longest * 3 / 2).clamp(self.limits.time / LEAST_SHARE, self.limits.time / LAST_SHARE)
+    }
+}
+
+/// The limit in words, for people and for the model.
+pub(super) fn words(ended: Ended, limits: &Limits) -> String {
+    match ended {
+        Ended::TurnLimit => {
+            format!("the limit of {} turns was reached (raise it with --max-turns)", limits.turns)
+        }
+        Ended::TokenLimit => {
+            format!("the limit of {} input tokens was reached (raise it with --max-tokens)", limits.input_tokens)
+        }
+        Ended::WindowLimit => format!("the conversation no longer fits the model's window of {} tokens", limits.window),
+        _ => "the time limit was reached (raise it with --timeout)".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits =
+        Limits { turns: 3, input_tokens: 100_000, window: 60_000, max_output: 4_000, time: Duration::from_mins(20) };
+
+    fn usage(input: Option<u64>) -> TurnUsage {
+        TurnUsage { input, output: Some(10), cache_read: Some(0), cache_write: None }
+    }
+
+    #[test]
+    fn the_last_turn_is_for_finishing() {
+        let mut budget = Budget::new(LIMITS);
+        for _ in 0..2 {
+            assert_eq!(budget.reserve(1_000, None), Reserved::Turn);
+            budget.settle(1_000, &usage(Some(1_000)), Duration::ZERO);
+        }
+        assert_eq!(budget.reserve(1_000, None), Reserved::Landing(Ended::TurnLimit));
+    }
+
+    #[test]
+    fn a_turn_that_leaves_no_tokens_for_the_last_one_is_the_last() {
+        let mut budget = Budget::new(LIMITS);
+        assert_eq!(budget.reserve(40_000, None), Reserved::Turn);
+        budget.settle(40_000, &usage(Some(40_000)), Duration::ZERO);
+        assert_eq!(budget.reserve(41_000, None), Reserved::Landing(Ended::TokenLimit));
+        assert_eq!(
+            Budget::new(Limits { input_tokens: 10, ..LIMITS }).reserve(11, None),
+            Reserved::Nothing(Ended::TokenLimit)
+        );
+    }
+
+    #[test]
+    fn what_does_not_fit_the_window_is_not_sent() {
+        let budget = Budget::new(LIMITS);
+        assert_eq!(budget.reserve(46_000, None), Reserved::Landing(Ended::WindowLimit));
+        assert_eq!(budget.reserve(55_000, None), Reserved::Nothing(Ended::WindowLimit));
+        assert_eq!(budget.room(46_000), 1_000);
+        assert_eq!(budget.room(60_000), 0);
+    }
+
+    #[test]
+    fn time_for_the_last_turn_is_kept_back() {
+        let mut budget = Budget::new(LIMITS);
+        assert_eq!(budget.reserve(10, Some(Duration::from_mins(1))), Reserved::Turn);
+        budget.settle(10, &usage(Some(10)), Duration::from_mins(2));
+        assert_eq!(budget.reserve(10, Some(Duration::from_mins(2))), Reserved::Landing(Ended::Deadline));
+        assert_eq!(budget.reserve(10, Some(Duration::from_mins(4))), Reserved::Turn);
+    }
+
+    #[test]
+    fn sizes_are_corrected_by_what_the_provider_counts() {
+        let mut budget = Budget::new(LIMITS);
+        budget.settle(10_000, &usage(Some(20_000)), Duration::ZERO);
+        assert_eq!(budget.reserve(28_000, None), Reserved::Nothing(Ended::WindowLimit));
+    }
+
+    #[test]
+    fn a_figure_that_is_missing_once_is_unknown_for_good() {
+        let mut budget = Budget::new(LIMITS);
+        assert_eq!(budget.usage(), Usage::default());
+        budget.settle(10, &usage(Some(10)), Duration::ZERO);
+        assert_eq!(budget.usage().input_tokens, Some(10));
+        assert_eq!(budget.usage().cache_write_tokens, None);
+        budget.settle(10, &usage(None), Duration::ZERO);
+        assert_eq!((budget.usage().input_tokens, budget.usage().output_tokens), (None, Some(20)));
+    }
+}

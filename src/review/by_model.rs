@@ -1,0 +1,218 @@
+//! The engine with a model: leads from the rules, the opening, the turns, the review. Main function: [`by_model`].
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use super::budget::{Budget, Limits};
+use super::desk::{Desk, Lead};
+use super::draft::{Asked, Ending, Made};
+use super::journal::{Journal, JournalSink, Record};
+use super::opening::{self, Opening, estimate_tokens};
+use super::strikes::Strikes;
+use super::turns::{EngineError, Tally, Turns, Unanswered};
+use crate::domain::change::ChangeSet;
+use crate::domain::event::EventSink;
+use crate::domain::finding::Severity;
+use crate::domain::review::{Engine, Review};
+use crate::domain::run::RunId;
+use crate::llm::{Message, Provider, ToolChoice, ToolDefinition, TurnRequest};
+use crate::prompt::{LeadVars, Prompts};
+use crate::rules::{self, Packs, RulesInput, RulesReport};
+use crate::sys::cancel::Cancel;
+use crate::tools::{TOOLS, ToolBox};
+use crate::workspace::Workspace;
+
+/// The opening takes no more of the window than this: one part in so many. The rest is for what the model reads.
+const OPENING_OF_WINDOW: u64 = 2;
+/// Nor more of what may be sent in all turns, because every turn sends it again: one part in so many.
+const OPENING_OF_TOKENS: u64 = 8;
+
+/// What the engine needs.
+pub struct ModelRun {
+    /// The run that the review belongs to.
+    pub run: RunId,
+    /// What is reviewed.
+    pub change: Arc<ChangeSet>,
+    /// Its files after the change.
+    pub new: Arc<dyn Workspace>,
+    /// Its files before the change.
+    pub old: Arc<dyn Workspace>,
+    /// The tools that read them.
+    pub tools: ToolBox,
+    /// The rules that give leads.
+    pub packs: Packs,
+    /// The model.
+    pub provider: Arc<dyn Provider>,
+    /// The words for it.
+    pub prompts: Prompts,
+    /// What the user asks of this review.
+    pub instructions: Option<String>,
+    /// What may be spent.
+    pub limits: Limits,
+    /// Findings below it are counted, not shown.
+    pub floor: Option<Severity>,
+    /// What the receipt says about how the change came here.
+    pub notes: Vec<String>,
+    /// When the run began, RFC 3339 in UTC, and on the clock that measures how long it takes.
+    pub started: (String, Instant),
+    /// Asked in every loop.
+    pub cancel: Cancel,
+    /// Hears of the progress.
+    pub events: Arc<dyn EventSink>,
+    /// Where the journal goes.
+    pub journal: Option<Box<dyn JournalSink>>,
+}
+
+/// Reviews a change with a model. A provider that fails, a limit, an interrupt are no errors: what stands is in the review, and why it is
+/// not complete.
+pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
+    let journal = run.journal.take();
+    let run = Arc::new(run);
+    let prepared = Arc::clone(&run);
+    let (desk, opening, report) =
+        tokio::task::spawn_blocking(move || prepare(&prepared)).await.map_err(|_| EngineError::Broken)??;
+    let desk = Arc::new(Mutex::new(desk));
+    let mut turns = turns(&run, Arc::clone(&desk), opening, journal);
+    let ending = match report.stopped {
+        Some(stopped) => Ending::Stopped(stopped),
+        None => turns.run().await?,
+    };
+    let (tally, budget) = (std::mem::take(&mut turns.tally), turns.budget);
+    let desk = std::mem::replace(
+        &mut *desk.lock().unwrap_or_else(PoisonError::into_inner),
+        Desk::new(Arc::clone(&run.change), Arc::clone(&run.new), Arc::clone(&run.old)),
+    );
+    Ok(finish(&run, desk, &ending, &tally, &budget))
+}
+
+/// Everything before the model is asked: what the rules say, and the first message.
+fn prepare(run: &ModelRun) -> Result<(Desk, Opening, RulesReport), EngineError> {
+    let mut report = rules::run(&RulesInput {
+        change: &run.change,
+        new: run.new.as_ref(),
+        old: run.old.as_ref(),
+        packs: &run.packs,
+        cancel: &run.cancel,
+        events: run.events.as_ref(),
+    });
+    let mut desk = Desk::new(Arc::clone(&run.change), Arc::clone(&run.new), Arc::clone(&run.old));
+    desk.add_leads(&std::mem::take(&mut report.claims), &run.cancel);
+    report.notes.iter().for_each(|note| desk.note(note.clone()));
+    let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
+    let room = (run.limits.window / OPENING_OF_WINDOW).min(run.limits.input_tokens / OPENING_OF_TOKENS);
+    let opening = opening::open(&run.prompts, &run.change, &leads, run.instructions.as_deref(), room)?;
+    desk.keep_back_leads(opening.leads_left_out.iter().cloned());
+    opening.notes.iter().for_each(|note| desk.note(note.clone()));
+    Ok((desk, opening, report))
+}
+
+/// The reading tools and the engine's own, in an order that never changes.
+fn definitions() -> Vec<ToolDefinition> {
+    let reading = TOOLS.iter().map(|tool| ToolDefinition {
+        name: tool.name.to_owned(),
+        description: tool.description.to_owned(),
+        schema: (tool.schema)(),
+    });
+    reading.chain(Desk::definitions()).collect()
+}
+
+fn turns<'a>(
+    run: &'a ModelRun,
+    desk: Arc<Mutex<Desk>>,
+    opening: Opening,
+    journal: Option<Box<dyn JournalSink>>,
+) -> Turns<'a> {
+    let tools = definitions();
+    let schemas: u64 =
+        tools.iter().map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.schema.to_string())).sum();
+    let size = schemas + estimate_tokens(&opening.system) + estimate_tokens(&opening.message);
+    let capabilities = run.provider.capabilities();
+    let mut journal = Journal::new(journal);
+    journal.record(
+        None,
+        Record::Run {
+            id: run.run.to_string(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            provider: capabilities.provider.to_owned(),
+            model: capabilities.model.clone(),
+            prompts: run.prompts.hash().to_owned(),
+            rules: run.packs.hash().to_owned(),
+            base: run.change.base.map(|commit| commit.to_string()),
+            head: run.change.head.map(|commit| commit.to_string()),
+        },
+    );
+    let Opening { system, message, shown, .. } = opening;
+    let request = TurnRequest {
+        system,
+        tools,
+        choice: ToolChoice::Auto,
+        messages: vec![Message::User { text: message.clone(), mark: true }],
+        max_output: run.limits.max_output,
+    };
+    Turns {
+        provider: run.provider.as_ref(),
+        prompts: &run.prompts,
+        tools: &run.tools,
+        desk,
+        budget: Budget::new(run.limits),
+        journal,
+        cancel: &run.cancel,
+        events: run.events.as_ref(),
+        request,
+        unanswered: Unanswered {
+            opening: shown.into_iter().map(|shown| (shown.path, shown.hunks)).collect(),
+            results: Vec::new(),
+            user: vec![message],
+            size,
+        },
+        tally: Tally::default(),
+        strikes: Strikes::default(),
+    }
+}
+
+fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, budget: &Budget) -> Review {
+    run.notes.iter().for_each(|note| desk.note(note.clone()));
+    if tally.broken_off > 0 {
+        let times = tally.broken_off;
+        desk.note(format!("{times} answer(s) of the provider broke off; what they cost is not known and not counted."));
+    }
+    let capabilities = run.provider.capabilities();
+    desk.finish(
+        ending,
+        run.floor,
+        Made {
+            run: run.run,
+            engine: Engine::Model,
+            rules: Some(run.packs.hash().to_owned()),
+            model: Some(Asked {
+                provider: capabilities.provider.to_owned(),
+                model: capabilities.model.clone(),
+                prompts: Some(run.prompts.hash().to_owned()),
+                turns: budget.turns(),
+                usage: budget.usage(),
+                tool_calls: tally.calls,
+                tool_errors: tally.errors,
+                limits_hit: tally.limits.clone(),
+            }),
+            started_at: run.started.0.clone(),
+            took_ms: u64::try_from(run.started.1.elapsed().as_millis()).unwrap_or(u64::MAX),
+        },
+    )
+}
+
+/// A lead in the words of the first message.
+fn vars(lead: &Lead) -> LeadVars {
+    let place = match lead.lines {
+        Some(lines) => format!("{}:{}", lead.path, lines.start()),
+        None => lead.path.to_string(),
+    };
+    LeadVars {
+        id: lead.id.clone(),
+        rule: lead.rule.clone(),
+        severity: lead.severity,
+        category: lead.category,
+        place,
+        title: lead.title.clone(),
+        body: lead.body.clone(),
+    }
+}

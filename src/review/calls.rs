@@ -1,0 +1,184 @@
+//! The tool calls of one turn: reading ones run side by side, the engine's own in order, and all are answered in order. Main function:
+//! [`execute`].
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::{StreamExt as _, stream};
+use serde_json::{Value, json};
+
+use super::desk::{Answer, Desk, Effect};
+use super::engine_tools::FINISH;
+use crate::llm::{ToolCall, ToolInput};
+use crate::sys::cancel::Cancel;
+use crate::tools::{Reference, TOOLS, ToolBox, ToolOutcome};
+
+/// Reading calls that run at the same time.
+const AT_ONCE: usize = 4;
+/// More calls in one turn are not made.
+const MOST_CALLS: usize = 64;
+
+/// What the calls are made with.
+pub(super) struct Hands<'a> {
+    /// The reading tools.
+    pub(super) tools: &'a ToolBox,
+    /// The engine's own tools.
+    pub(super) desk: &'a Arc<Mutex<Desk>>,
+    /// Whether this is the last turn, in which nothing is read any more.
+    pub(super) landing: bool,
+    pub(super) cancel: &'a Cancel,
+}
+
+/// What came of one call.
+#[derive(Debug)]
+pub(super) struct Called {
+    /// What the model sees.
+    pub(super) text: String,
+    /// Whether that is an error.
+    pub(super) is_error: bool,
+    /// Whether the call could be read.
+    pub(super) well_formed: bool,
+    /// What a reading call showed.
+    pub(super) shown: Vec<Reference>,
+    /// What the call did to the review.
+    pub(super) effect: Effect,
+}
+
+impl Called {
+    fn refused(error: &str, message: &str) -> Self {
+        Self {
+            text: json!({ "error": error, "message": message }).to_string(),
+            is_error: true,
+            well_formed: true,
+            shown: Vec::new(),
+            effect: Effect::None,
+        }
+    }
+
+    fn malformed(text: &str) -> Self {
+        let start: String = text.chars().take(120).collect();
+        let message = format!("the input is not a JSON object: it begins with {start:?}; send the call again with one");
+        Self { well_formed: false, ..Self::refused("malformed_input", &message) }
+    }
+
+    /// The same call when its result no longer fits the conversation: the model hears that it has not seen it.
+    pub(super) fn without_room(&mut self) {
+        let message = "not shown: the conversation is nearly full. Report what you have and call finish_review.";
+        self.text = json!({ "error": "no_room", "message": message }).to_string();
+        self.is_error = true;
+        self.shown.clear();
+    }
+}
+
+impl From<Answer> for Called {
+    fn from(answer: Answer) -> Self {
+        Self {
+            text: answer.text,
+            is_error: answer.is_error,
+            well_formed: true,
+            shown: Vec::new(),
+            effect: answer.effect,
+        }
+    }
+}
+
+impl From<ToolOutcome> for Called {
+    fn from(outcome: ToolOutcome) -> Self {
+        Self {
+            text: outcome.text,
+            is_error: outcome.is_error,
+            well_formed: true,
+            shown: outcome.references,
+            effect: Effect::None,
+        }
+    }
+}
+
+/// A tool panicked.
+#[derive(Debug)]
+pub(super) struct Panicked;
+
+/// Makes the calls; the answers are in the order of the calls.
+pub(super) async fn execute(calls: &[ToolCall], hands: &Hands<'_>) -> Result<Vec<Called>, Panicked> {
+    let mut done: Vec<Option<Called>> = calls.iter().enumerate().map(|(at, call)| at_once(at, call, hands)).collect();
+    let open = |done: &[Option<Called>], own: bool| -> Vec<(usize, ToolCall)> {
+        let open = calls.iter().enumerate().filter(|(at, call)| done[*at].is_none() && Desk::is_own(&call.name) == own);
+        open.map(|(at, call)| (at, call.clone())).collect()
+    };
+
+    let reads = open(&done, false);
+    let pending = reads.len();
+    let mut reading = stream::iter(reads)
+        .map(|(at, call)| {
+            let tools = hands.tools.clone();
+            let work = tokio::task::spawn_blocking(move || match call.input {
+                ToolInput::Object(input) => Called::from(tools.call(&call.name, Value::Object(input))),
+                ToolInput::Malformed(text) => Called::malformed(&text),
+            });
+            async move { (at, work.await) }
+        })
+        .buffered(AT_ONCE);
+    while let Some((at, called)) = reading.next().await {
+        done[at] = Some(called.map_err(|_| Panicked)?);
+    }
+
+    let mut own = open(&done, true);
+    // What is reported beside it counts, wherever it stands.
+    own.sort_by_key(|(at, call)| (call.name == FINISH, *at));
+    for (at, called) in at_the_desk(own, pending, hands).await? {
+        done[at] = Some(called);
+    }
+    // Every call was one of the three; an answer is owed to each all the same.
+    let missing = || Called::refused("not_run", "this call was not made");
+    Ok(done.into_iter().map(|called| called.unwrap_or_else(missing)).collect())
+}
+
+/// The calls that are answered without doing anything.
+fn at_once(at: usize, call: &ToolCall, hands: &Hands<'_>) -> Option<Called> {
+    let own = Desk::is_own(&call.name);
+    let known = own || TOOLS.iter().any(|tool| tool.name == call.name);
+    if at >= MOST_CALLS {
+        let message = format!("a turn has at most {MOST_CALLS} calls; repeat in the next one those that still matter");
+        return Some(Called::refused("too_many_calls", &message));
+    }
+    if !known {
+        let reading = TOOLS.iter().map(|tool| tool.name.to_owned());
+        let names: Vec<String> = reading.chain(Desk::definitions().into_iter().map(|tool| tool.name)).collect();
+        let message = format!("there is no tool {:?}; there are: {}", call.name, names.join(", "));
+        return Some(Called::refused("unknown_tool", &message));
+    }
+    if hands.landing && !own {
+        let message = "nothing is read any more: report what you have and call finish_review";
+        return Some(Called::refused("last_turn", message));
+    }
+    None
+}
+
+async fn at_the_desk(
+    calls: Vec<(usize, ToolCall)>,
+    pending: usize,
+    hands: &Hands<'_>,
+) -> Result<Vec<(usize, Called)>, Panicked> {
+    if calls.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (desk, cancel) = (Arc::clone(hands.desk), hands.cancel.clone());
+    let work = tokio::task::spawn_blocking(move || {
+        // A tool that panicked left at worst a finding that is not kept.
+        let mut desk = desk.lock().unwrap_or_else(PoisonError::into_inner);
+        desk.next_turn();
+        let answer = |(at, call): (usize, ToolCall)| {
+            let stopped = |stopped| Called::refused("stopped", &format!("{stopped}"));
+            let called = match call.input {
+                ToolInput::Object(input) => {
+                    desk.call(&call.name, input, pending, &cancel).map_or_else(stopped, Called::from)
+                }
+                ToolInput::Malformed(text) => {
+                    Called { well_formed: false, ..Called::from(desk.call_malformed(&call.name, &text)) }
+                }
+            };
+            (at, called)
+        };
+        calls.into_iter().map(answer).collect()
+    });
+    work.await.map_err(|_| Panicked)
+}

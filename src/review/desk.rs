@@ -1,0 +1,221 @@
+//! Everything that a model may do to a review, and what it has seen. Main type: [`Desk`].
+//!
+//! The loop hands over each call of an engine tool ([`Desk::call`]) and tells what the model was shown; at the end the desk becomes a
+//! review ([`Desk::finish`]). How a finding is checked belongs in `evidence`, how an input is read in `engine_tools`.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::draft::{Draft, Ending, Made};
+use super::engine_tools::{ENGINE_TOOLS, Refusal, Surroundings};
+use super::seen::Seen;
+use crate::domain::change::{ChangeSet, Omission};
+use crate::domain::finding::Severity;
+use crate::domain::path::RepoPath;
+use crate::domain::review::{Review, Section};
+use crate::llm::ToolDefinition;
+use crate::sys::cancel::{Cancel, Stopped};
+use crate::tools::{ErrorKind, Reference, ToolFault};
+use crate::workspace::Workspace;
+
+mod answer;
+mod close;
+mod finding;
+mod lead;
+mod report;
+
+pub use answer::{Answer, Effect};
+pub use lead::Lead;
+
+pub(super) use close::Farewell;
+pub(super) use report::Report;
+
+use answer::Fields;
+use close::Gate;
+use finding::Stood;
+use lead::Leading;
+use report::Refused;
+
+/// More sections are not taken.
+const MOST_SECTIONS: usize = 20;
+
+/// A review as a model makes it.
+pub struct Desk {
+    change: Arc<ChangeSet>,
+    new: Arc<dyn Workspace>,
+    old: Arc<dyn Workspace>,
+    draft: Draft,
+    seen: Seen,
+    /// Findings that stand, in the order of their reports.
+    findings: Vec<Stood>,
+    /// How many findings were ever accepted: numbers are not given twice.
+    accepted: u32,
+    /// Reports that did not stand and were neither corrected nor withdrawn.
+    refused: Vec<Refused>,
+    /// How many reports did not stand.
+    refusals: u32,
+    /// How many of either were taken back.
+    withdrawn: u32,
+    /// Reports beyond the most that are taken.
+    beyond: u32,
+    leads: Vec<Leading>,
+    /// The leads that the model was not given: the first message had no room for them.
+    kept_back: HashSet<String>,
+    sections: Vec<Section>,
+    gate: Gate,
+    summary: Option<String>,
+    /// Which turn it is, so that calls made at once are not taken for corrections of each other; 0 where nobody counts.
+    turn: u32,
+}
+
+impl Desk {
+    /// A desk for the review of a change.
+    pub fn new(change: Arc<ChangeSet>, new: Arc<dyn Workspace>, old: Arc<dyn Workspace>) -> Self {
+        Self {
+            draft: Draft::new(Arc::clone(&change)),
+            seen: Seen::new(Arc::clone(&change)),
+            change,
+            new,
+            old,
+            findings: Vec::new(),
+            accepted: 0,
+            refused: Vec::new(),
+            refusals: 0,
+            withdrawn: 0,
+            beyond: 0,
+            leads: Vec::new(),
+            kept_back: HashSet::new(),
+            sections: Vec::new(),
+            gate: Gate::default(),
+            summary: None,
+            turn: 0,
+        }
+    }
+
+    /// What a model is told of the engine's tools, in an order that never changes.
+    pub fn definitions() -> Vec<ToolDefinition> {
+        let definition = |tool: &super::engine_tools::EngineTool| ToolDefinition {
+            name: tool.name.to_owned(),
+            description: tool.description.to_owned(),
+            schema: (tool.schema)(),
+        };
+        ENGINE_TOOLS.iter().map(definition).collect()
+    }
+
+    /// Whether a tool is one of the engine's.
+    pub fn is_own(name: &str) -> bool {
+        ENGINE_TOOLS.iter().any(|tool| tool.name == name)
+    }
+
+    /// Carries out a call. `pending_reads` is how many calls of the same turn only read: the model has not seen their results yet.
+    pub fn call(
+        &mut self,
+        name: &str,
+        input: Map<String, Value>,
+        pending_reads: usize,
+        cancel: &Cancel,
+    ) -> Result<Answer, Stopped> {
+        cancel.check()?;
+        let Some(tool) = ENGINE_TOOLS.iter().find(|tool| tool.name == name) else {
+            let names: Vec<_> = ENGINE_TOOLS.iter().map(|tool| tool.name).collect();
+            let message = format!("there is no tool {name:?} here; there are: {}", names.join(", "));
+            return Ok(ToolFault::new(ErrorKind::UnknownTool, message).into());
+        };
+        match (tool.call)(self, Value::Object(input), &Surroundings { pending_reads, cancel }) {
+            Ok(answer) => Ok(answer),
+            Err(Refusal::Fault(fault)) => Ok(fault.into()),
+            Err(Refusal::Stopped(stopped)) => Err(stopped),
+        }
+    }
+
+    /// Answers a call whose input is no JSON object. A report among them is held against the model until it comes again.
+    pub fn call_malformed(&mut self, name: &str, input: &str) -> Answer {
+        let head: String = input.chars().take(80).collect();
+        let message = format!("the input is not a JSON object (it begins {head:?}): call {name} again with one");
+        let fault = ToolFault::new(ErrorKind::InvalidInput, message);
+        if name == super::engine_tools::REPORT { self.unreadable("", "", &fault) } else { fault.into() }
+    }
+
+    /// Says that the calls of a further turn follow.
+    pub fn next_turn(&mut self) {
+        self.turn += 1;
+    }
+
+    /// Says that the model cannot read any more: it may finish whatever is open.
+    pub fn last_turn(&mut self) {
+        self.gate.open();
+    }
+
+    /// The first so many hunks of a file were whole in a message that the model answered.
+    pub fn shown(&mut self, path: &RepoPath, hunks: usize) {
+        self.seen.shown(path, hunks);
+    }
+
+    /// The model answered a message with results that showed these places. To be called before the calls of that answer are carried out: a
+    /// `finish_review` among them asks what was seen.
+    pub fn saw(&mut self, references: &[Reference]) {
+        for reference in references {
+            self.seen.saw(reference);
+        }
+    }
+
+    /// Adds a sentence to the receipt.
+    pub fn note(&mut self, note: String) {
+        self.draft.note(note);
+    }
+
+    /// Records what could not be shown or read.
+    pub fn omit(&mut self, omissions: Vec<Omission>) {
+        self.draft.omit(omissions);
+    }
+
+    /// How many findings stand so far.
+    pub fn standing(&self) -> usize {
+        self.findings.len()
+    }
+
+    /// Whether `finish_review` was accepted.
+    pub fn is_finished(&self) -> bool {
+        self.gate.is_finished()
+    }
+
+    /// Turns what was done into a review. Reports that were never corrected are withheld, leads that were never answered are delivered.
+    pub fn finish(mut self, ending: &Ending, floor: Option<Severity>, made: Made) -> Review {
+        let by = made.model.as_ref().map_or_else(String::new, super::draft::Asked::name);
+        self.deliver_findings(&by);
+        self.deliver_leads();
+        self.withhold_refused();
+        self.draft.write(std::mem::take(&mut self.sections));
+        let (files, holes) = self.seen.coverage();
+        self.draft.cover(files);
+        self.draft.omit(holes);
+        self.draft.omit([self.new.omissions(), self.old.omissions()].concat());
+        self.draft.finish(ending, floor, self.summary, made)
+    }
+
+    /// Takes a section, or replaces the one of the same title.
+    pub(super) fn write(&mut self, section: Section, notes: &[String]) -> Result<Answer, ToolFault> {
+        let title = super::alike::normal(&section.title);
+        let known = self.sections.iter().position(|known| super::alike::normal(&known.title) == title);
+        let status = match known {
+            Some(known) => {
+                self.sections[known] = section;
+                "replaced"
+            }
+            None if self.sections.len() >= MOST_SECTIONS => {
+                let message = format!("there are {MOST_SECTIONS} sections already: replace one by its title");
+                return Err(ToolFault::new(ErrorKind::InvalidInput, message));
+            }
+            None => {
+                self.sections.push(section);
+                "accepted"
+            }
+        };
+        Ok(Fields::status(status).notes(notes).answer())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! What a model is told of its calls. Main types: [`Answer`], [`Effect`].
+
+use serde_json::{Map, Value};
+
+use crate::domain::finding::Severity;
+use crate::domain::path::RepoPath;
+use crate::domain::text::mask;
+use crate::tools::ToolFault;
+
+/// The answer to a call of one of the engine's tools.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// Exactly what the model sees: one JSON object.
+    pub text: String,
+    /// Whether the call itself was wrong. A report that does not stand is no error: it was heard.
+    pub is_error: bool,
+    /// What it did to the review.
+    pub effect: Effect,
+}
+
+/// What a call did to the review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing that a listener must hear of.
+    None,
+    /// A claim stood and became a finding.
+    Finding {
+        /// What the model calls it (`F1`).
+        id: String,
+        /// Its title.
+        title: String,
+        /// How bad it is.
+        severity: Severity,
+        /// Its file.
+        path: RepoPath,
+        /// Its first line, where it has one.
+        line: Option<u32>,
+    },
+    /// A claim did not stand.
+    Withheld {
+        /// Its title.
+        title: String,
+        /// Why, one line.
+        reason: String,
+    },
+    /// The review is over.
+    Finished,
+}
+
+impl From<ToolFault> for Answer {
+    fn from(fault: ToolFault) -> Self {
+        Self { text: masked(fault).to_json().to_string(), is_error: true, effect: Effect::None }
+    }
+}
+
+/// A fault that repeats no secret of what it is about.
+pub(super) fn masked(fault: ToolFault) -> ToolFault {
+    ToolFault { message: mask(&fault.message).text, ..fault }
+}
+
+/// An answer while it is written.
+#[derive(Debug, Default)]
+pub(super) struct Fields(Map<String, Value>);
+
+impl Fields {
+    pub(super) fn status(word: &str) -> Self {
+        Self::default().with("status", word)
+    }
+
+    pub(super) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.0.insert(name.to_owned(), value.into());
+        self
+    }
+
+    pub(super) fn with_some(self, name: &str, value: Option<impl Into<Value>>) -> Self {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    /// Remarks, as the reading tools write them.
+    pub(super) fn notes(self, notes: &[String]) -> Self {
+        if notes.is_empty() { self } else { self.with("note", notes.join(" ")) }
+    }
+
+    pub(super) fn answer(self) -> Answer {
+        self.with_effect(Effect::None)
+    }
+
+    pub(super) fn with_effect(self, effect: Effect) -> Answer {
+        Answer { text: Value::Object(self.0).to_string(), is_error: false, effect }
+    }
+
+    pub(super) fn error(self, effect: Effect) -> Answer {
+        Answer { is_error: true, ..self.with_effect(effect) }
+    }
+}

@@ -1,0 +1,132 @@
+//! The end of a review: what is still open is said once, then the end is accepted. Main types: [`Gate`], [`Farewell`].
+
+use serde_json::json;
+
+use super::Desk;
+use super::answer::{Answer, Effect, Fields};
+use super::report::Refused;
+use crate::sys::cancel::{Cancel, Stopped};
+
+/// So many unseen hunks, leads or reports are named, each.
+const NAMED: usize = 20;
+/// A model that reads and finishes in one turn again and again is let go.
+const MOST_WAITS: u8 = 3;
+
+/// What a model says when it finishes.
+#[derive(Debug)]
+pub(in crate::review) struct Farewell {
+    pub(in crate::review) summary: Option<String>,
+    pub(in crate::review) no_findings_reason: Option<String>,
+    /// What the model is told beside the outcome.
+    pub(in crate::review) notes: Vec<String>,
+    /// Why some of its words cannot be shown.
+    pub(in crate::review) faults: Vec<String>,
+}
+
+/// Whether the review may end.
+#[derive(Debug, Default)]
+pub(super) struct Gate {
+    /// Whether the model was told what is open.
+    told: bool,
+    /// How often it finished beside calls that read.
+    waits: u8,
+    finished: bool,
+}
+
+impl Gate {
+    /// Holds nobody any more.
+    pub(super) fn open(&mut self) {
+        self.told = true;
+        self.waits = MOST_WAITS;
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        self.finished
+    }
+}
+
+impl Desk {
+    /// Ends the review, or says once what is still open.
+    pub(in crate::review) fn close(
+        &mut self,
+        farewell: Farewell,
+        pending_reads: usize,
+        cancel: &Cancel,
+    ) -> Result<Answer, Stopped> {
+        cancel.check()?;
+        if pending_reads > 0 && self.gate.waits < MOST_WAITS {
+            self.gate.waits += 1;
+            let reason = "other calls of this turn read something that you have not seen yet: look at the results, then call finish_review alone";
+            return Ok(Fields::status("not_accepted").with("reason", reason).answer());
+        }
+        if !self.gate.told
+            && let Some(answer) = self.still_open(&farewell)
+        {
+            self.gate.told = true;
+            return Ok(answer);
+        }
+        let Farewell { summary, no_findings_reason, mut notes, faults } = farewell;
+        if !faults.is_empty() {
+            notes.push("What cannot be shown was left out.".to_owned());
+            self.draft.note(format!("some of the model's last words are left out: {}", faults.join("; ")));
+        }
+        // Why nothing was found is worth reading only where nothing was.
+        let reason = no_findings_reason.filter(|_| self.findings.is_empty());
+        self.summary = match (summary, reason) {
+            (Some(summary), Some(reason)) => Some(format!("{summary}\n\n{reason}")),
+            (summary, reason) => summary.or(reason),
+        };
+        self.gate.finished = true;
+        let missed = self.seen.unseen().next().is_some();
+        let seen = if missed { "not all of the change: the review is marked incomplete" } else { "all of the change" };
+        Ok(Fields::status("accepted").with("seen", seen).notes(&notes).with_effect(Effect::Finished))
+    }
+
+    /// Everything that a model should look at before it ends; `None` when there is nothing.
+    fn still_open(&self, farewell: &Farewell) -> Option<Answer> {
+        let mut fields = Fields::status("not_accepted");
+        let mut reasons = farewell.faults.clone();
+        if farewell.summary.is_none() && reasons.is_empty() {
+            reasons
+                .push("`summary` is empty: say in a few sentences what the change does and what you found".to_owned());
+        }
+        let (mut calls, mut hunks, mut files) = (Vec::new(), 0, 0);
+        for unseen in self.seen.unseen() {
+            files += 1;
+            hunks += unseen.hunks.iter().map(std::ops::Range::len).sum::<usize>();
+            for run in unseen.hunks.iter().take(NAMED.saturating_sub(calls.len())) {
+                calls.push(json!({
+                    "hunks": if run.len() == 1 { run.start.to_string() } else { format!("{}-{}", run.start, run.end - 1) },
+                    "of": unseen.file.hunks.len(),
+                    "tool": "read_diff",
+                    "input": { "file_path": unseen.file.path.spelled(), "start": run.start },
+                }));
+            }
+        }
+        if hunks > 0 {
+            let (hunks, files) = (counted(hunks, "hunk"), counted(files, "file"));
+            reasons.push(format!(
+                "not all of the change was seen: {hunks} of {files} (`unseen` has calls that show them)"
+            ));
+            fields = fields.with("unseen", calls);
+        }
+        let leads: Vec<&str> = self.open_leads().map(|lead| lead.id.as_str()).collect();
+        if !leads.is_empty() {
+            reasons.push(format!("{} neither confirmed nor refuted", counted(leads.len(), "lead")));
+            fields = fields.with("leads", leads.into_iter().take(NAMED).collect::<Vec<_>>());
+        }
+        if !self.refused.is_empty() {
+            reasons.push(format!("{} not accepted: correct or withdraw", counted(self.refused.len(), "report")));
+            fields = fields.with("reports", self.refused.iter().take(NAMED).map(Refused::told).collect::<Vec<_>>());
+        }
+        if reasons.is_empty() {
+            return None;
+        }
+        let note = "A second finish_review is accepted as it is; the review is then marked incomplete for hunks that were never seen.";
+        Some(fields.with("reason", reasons.join("; ")).with("note", note).answer())
+    }
+}
+
+fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,219 @@
+//! Findings that stand: duplicates, what the model hears of them, and taking them back. Main type: [`Stood`].
+
+use super::answer::{Answer, Effect, Fields};
+use super::{Desk, Lead};
+use crate::domain::finding::{Anchor, AnchorMatch, Finding, GuidelineRef};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::review::alike::{related, similar};
+use crate::tools::{ErrorKind, ToolFault};
+use crate::workspace::Workspace;
+
+/// More anchors of a finding say nothing more.
+const MOST_ANCHORS: usize = 20;
+/// So many lines of code are shown back.
+const LINES_SHOWN: usize = 12;
+/// So many characters of each.
+const LINE_SHOWN: usize = 200;
+
+/// A finding whose evidence stands.
+pub(super) struct Stood {
+    /// `F` and this is what the model calls it.
+    pub(super) number: u32,
+    pub(super) finding: Finding,
+}
+
+impl Stood {
+    pub(super) fn id(&self) -> String {
+        format!("F{}", self.number)
+    }
+}
+
+/// What became of a new finding.
+pub(super) struct Filed {
+    /// Where it is among the findings.
+    pub(super) at: usize,
+    /// Whether it was known already.
+    pub(super) merged: bool,
+}
+
+impl Desk {
+    /// Takes a finding in, or merges it into the one that it repeats.
+    pub(super) fn file(&mut self, finding: Finding) -> Filed {
+        if let Some(at) = self.findings.iter().position(|known| repeats(&known.finding, &finding)) {
+            merge(&mut self.findings[at].finding, finding);
+            return Filed { at, merged: true };
+        }
+        self.accepted += 1;
+        self.findings.push(Stood { number: self.accepted, finding });
+        Filed { at: self.findings.len() - 1, merged: false }
+    }
+
+    /// Takes a finding or a refused report back.
+    pub(in crate::review) fn withdraw(&mut self, id: &str) -> Result<Answer, ToolFault> {
+        let number = id.get(1..).and_then(|digits| digits.parse::<u32>().ok());
+        match (id.chars().next(), number) {
+            (Some('F'), Some(number)) => {
+                let at =
+                    self.findings.iter().position(|stood| stood.number == number).ok_or_else(|| self.unknown(id))?;
+                self.findings.remove(at);
+                let mut notes = Vec::new();
+                for (lead, leading) in self.leads.iter_mut().enumerate() {
+                    if leading.release(number) {
+                        notes.push(format!(
+                            "L{} is unanswered again: refute it, or it is delivered as the rule found it.",
+                            lead + 1
+                        ));
+                    }
+                }
+                self.withdrawn += 1;
+                Ok(Fields::status("withdrawn").with("id", id).notes(&notes).answer())
+            }
+            (Some('W'), Some(number)) => {
+                let at =
+                    self.refused.iter().position(|refused| refused.number == number).ok_or_else(|| self.unknown(id))?;
+                self.refused.remove(at);
+                self.withdrawn += 1;
+                Ok(Fields::status("withdrawn").with("id", id).answer())
+            }
+            (Some('L'), Some(_)) => {
+                let message = format!("{id} is a lead: refute_lead says that it is no defect");
+                Err(ToolFault::new(ErrorKind::InvalidInput, message))
+            }
+            _ => Err(self.unknown(id)),
+        }
+    }
+
+    fn unknown(&self, id: &str) -> ToolFault {
+        const NAMED: usize = 30;
+        let refused = self.refused.iter().map(|refused| format!("W{}", refused.number));
+        let ids: Vec<String> = self.findings.iter().map(Stood::id).chain(refused).take(NAMED).collect();
+        let there = if ids.is_empty() { "there are none".to_owned() } else { format!("there are: {}", ids.join(", ")) };
+        ToolFault::new(ErrorKind::InvalidInput, format!("there is no finding {id:?}; {there}"))
+    }
+
+    /// Hands all findings to the draft, with who reported them, and with the rules that say the same.
+    pub(super) fn deliver_findings(&mut self, by: &str) {
+        for Stood { number, mut finding } in std::mem::take(&mut self.findings) {
+            by.clone_into(&mut finding.origin.name);
+            let rules = self.leads.iter().filter(|leading| leading.confirmed_by() == Some(number));
+            for leading in rules {
+                let Lead { rule, title, .. } = &leading.lead;
+                finding.body.push_str(&format!("\n\nThe rule `{rule}` found here: {}.", title.trim_end_matches('.')));
+                finding.severity =
+                    leading.least_severity().map_or(finding.severity, |least| least.min(finding.severity));
+            }
+            self.draft.add(finding);
+        }
+    }
+
+    /// The guideline that a report names, where it is there; otherwise a remark.
+    pub(super) fn guideline(&self, named: &str, notes: &mut Vec<String>) -> Option<GuidelineRef> {
+        let (path, line) = match named.trim().rsplit_once(':') {
+            Some((path, line)) if line.trim().parse::<u32>().is_ok() => (path, line.trim().parse().unwrap_or(1)),
+            _ => (named.trim(), 1),
+        };
+        let line = line.max(1);
+        let Ok(path) = RepoPath::parse(path) else {
+            notes.push("`guideline` was dropped: it is not `path:line`.".to_owned());
+            return None;
+        };
+        let there = |tree: &dyn Workspace| tree.read(&path).is_ok_and(|text| line <= text.line_count());
+        if there(self.old.as_ref()) || there(self.new.as_ref()) {
+            return Some(GuidelineRef { path, line });
+        }
+        notes.push(format!("`guideline` was dropped: there is no line {line} in {path}."));
+        None
+    }
+}
+
+/// The first place of a finding.
+fn main_anchor(finding: &Finding) -> Option<&Anchor> {
+    finding.anchors.first()
+}
+
+/// Whether two anchors share a line, or both are about one whole file.
+pub(super) fn overlap(a: &Anchor, b: &Anchor) -> bool {
+    let lines = match (a.lines, b.lines) {
+        (Some(a), Some(b)) => a.overlaps(b),
+        (None, None) => true,
+        _ => false,
+    };
+    lines && a.side == b.side && a.path == b.path
+}
+
+/// Whether two findings are one: on the same lines, and titles that are wordings of one, or speak of the same kind of thing. Two
+/// different defects of one line are two findings.
+fn repeats(known: &Finding, new: &Finding) -> bool {
+    let same_place = match (main_anchor(known), main_anchor(new)) {
+        (Some(a), Some(b)) => overlap(a, b),
+        _ => false,
+    };
+    let same_kind = known.category == new.category;
+    same_place && (similar(&known.title, &new.title) || (same_kind && related(&known.title, &new.title)))
+}
+
+/// Puts a repeated finding into the one that is known; nothing that only one of them has is lost.
+fn merge(known: &mut Finding, new: Finding) {
+    if new.severity < known.severity {
+        known.severity = new.severity;
+        known.title.clone_from(&new.title);
+        known.category = new.category;
+    }
+    if new.body.len() > known.body.len() {
+        known.body = new.body;
+    }
+    known.confidence = known.confidence.max(new.confidence);
+    known.suggestion = known.suggestion.take().or(new.suggestion);
+    known.guideline = known.guideline.take().or(new.guideline);
+    for anchor in new.anchors {
+        if known.anchors.len() < MOST_ANCHORS && !known.anchors.iter().any(|there| overlap(there, &anchor)) {
+            known.anchors.push(anchor);
+        }
+    }
+}
+
+/// What the model hears of a finding that stands.
+pub(super) fn told(stood: &Stood, merged: bool, proven: Option<String>, notes: Vec<String>) -> Answer {
+    let finding = &stood.finding;
+    let mut fields = Fields::status(if merged { "merged" } else { "accepted" }).with("id", stood.id());
+    let Some(anchor) = main_anchor(finding) else { return fields.notes(&notes).answer() };
+    fields = fields.with("severity", finding.severity.word()).with("file_path", anchor.path.spelled());
+    if anchor.side == Side::Old {
+        fields = fields.with("side", "old");
+    }
+    if let Some(lines) = anchor.lines {
+        fields = fields.with("start_line", lines.start()).with("end_line", lines.end());
+        fields = fields.with("match", anchor.matched.word()).with("content", shown(anchor));
+    }
+    if finding.anchors.len() > 1 {
+        fields = fields.with("related", finding.anchors.len() - 1);
+    }
+    let mut said = Vec::new();
+    if merged {
+        said.push(format!("This was reported already: it is part of {} now.", stood.id()));
+    } else if anchor.matched == AnchorMatch::Moved {
+        said.push("The quote stands elsewhere than you said; it was anchored where it stands.".to_owned());
+    }
+    said.extend(notes);
+    let effect = Effect::Finding {
+        id: stood.id(),
+        title: finding.title.clone(),
+        severity: finding.severity,
+        path: anchor.path.clone(),
+        line: anchor.lines.map(LineRange::start),
+    };
+    let fields = fields.with_some("suggestion", proven).notes(&said);
+    if merged { fields.answer() } else { fields.with_effect(effect) }
+}
+
+/// The anchored lines as the reading tools show them.
+fn shown(anchor: &Anchor) -> String {
+    let first = anchor.lines.map_or(1, LineRange::start);
+    let mut text = String::new();
+    for (number, line) in (first..).zip(anchor.quote.split('\n')).take(LINES_SHOWN) {
+        let end = line.char_indices().nth(LINE_SHOWN).map_or(line.len(), |(at, _)| at);
+        text.push_str(&format!("{number:6}\t{}\n", &line[..end]));
+    }
+    text
+}

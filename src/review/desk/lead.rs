@@ -1,0 +1,251 @@
+//! Leads: what the rules found, for the model to confirm or refute. Main type: [`Lead`].
+//!
+//! A lead that nobody answered is delivered as the rule's own finding: a proven defect must not vanish because a model did not speak of it.
+
+use std::collections::HashSet;
+
+use super::Desk;
+use super::answer::{Answer, Effect, Fields};
+use super::finding::overlap;
+use crate::domain::claim::Claim;
+use crate::domain::finding::{Anchor, Category, Finding, Severity};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::domain::review::Leads;
+use crate::evidence::{self, Rejection};
+use crate::review::alike::similar;
+use crate::review::draft::proven;
+use crate::sys::cancel::Cancel;
+use crate::tools::{ErrorKind, ToolFault};
+
+/// A proven claim of a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lead {
+    /// What the model calls it: `L1`, `L2`, ….
+    pub id: String,
+    /// The rule.
+    pub rule: String,
+    /// One line.
+    pub title: String,
+    /// Markdown.
+    pub body: String,
+    /// How bad the rule says it is.
+    pub severity: Severity,
+    /// What kind of defect.
+    pub category: Category,
+    /// The file.
+    pub path: RepoPath,
+    /// The side of the change.
+    pub side: Side,
+    /// The lines; `None` for the whole file.
+    pub lines: Option<LineRange>,
+}
+
+/// A lead and what became of it.
+pub(super) struct Leading {
+    pub(super) lead: Lead,
+    /// The rule's own finding.
+    finding: Finding,
+    state: State,
+}
+
+enum State {
+    Unanswered,
+    /// By a finding.
+    Confirmed {
+        /// Its number.
+        by: u32,
+        /// Whether the finding says so itself, and does not only stand on its lines.
+        named: bool,
+    },
+    /// For this reason.
+    Refuted(String),
+}
+
+impl Leading {
+    pub(super) fn confirmed_by(&self) -> Option<u32> {
+        match self.state {
+            State::Confirmed { by, .. } => Some(by),
+            State::Unanswered | State::Refuted(_) => None,
+        }
+    }
+
+    /// How bad the finding that confirms it is at least. Only who speaks of the lead may think less of it: it must not be hidden by a nit
+    /// that happens to stand on its lines.
+    pub(super) fn least_severity(&self) -> Option<Severity> {
+        match self.state {
+            State::Confirmed { named: false, .. } => Some(self.lead.severity),
+            State::Confirmed { named: true, .. } | State::Unanswered | State::Refuted(_) => None,
+        }
+    }
+
+    /// Forgets that a finding confirmed it; whether it did.
+    pub(super) fn release(&mut self, number: u32) -> bool {
+        let confirmed = self.confirmed_by() == Some(number);
+        if confirmed {
+            self.state = State::Unanswered;
+        }
+        confirmed
+    }
+
+    fn is_unanswered(&self) -> bool {
+        matches!(self.state, State::Unanswered)
+    }
+
+    fn stands_on(&self, anchors: &[Anchor]) -> bool {
+        let own = self.finding.anchors.first();
+        own.is_some_and(|own| anchors.iter().any(|anchor| overlap(own, anchor)))
+    }
+}
+
+impl Desk {
+    /// Checks the claims of the rules; those that stand become leads, the others are withheld. A stop leaves the rest unchecked, and says so.
+    pub fn add_leads(&mut self, claims: &[Claim], cancel: &Cancel) {
+        let mut told = HashSet::new();
+        for (at, claim) in claims.iter().enumerate() {
+            let checked = cancel.check().map_err(Rejection::from);
+            let checked =
+                checked.and_then(|()| evidence::anchor(claim, &self.change, self.new.as_ref(), self.old.as_ref()));
+            let anchored = match checked {
+                Ok(anchored) => anchored,
+                Err(Rejection::Stopped(stopped)) => {
+                    self.draft.note(format!("{} matches of the rules were not checked: {stopped}", claims.len() - at));
+                    break;
+                }
+                Err(rejection) => {
+                    self.draft.withhold(claim.title.clone(), rejection.brief());
+                    continue;
+                }
+            };
+            let notes = anchored.notes.iter().map(|note| format!("{}: {note}", claim.title));
+            notes.for_each(|note| self.draft.note(note));
+            let finding = proven(claim, anchored);
+            let Some(anchor) = finding.anchors.first().cloned() else { continue };
+            let place = (anchor.path.clone(), anchor.side, anchor.lines);
+            if !told.insert((claim.origin.name.as_str(), claim.title.as_str(), place)) {
+                continue;
+            }
+            let lead = Lead {
+                id: format!("L{}", self.leads.len() + 1),
+                rule: claim.origin.name.clone(),
+                title: finding.title.clone(),
+                body: claim.body.clone(),
+                severity: finding.severity,
+                category: finding.category,
+                path: anchor.path,
+                side: anchor.side,
+                lines: anchor.lines,
+            };
+            self.leads.push(Leading { lead, finding, state: State::Unanswered });
+        }
+    }
+
+    /// The leads, in order.
+    pub fn leads(&self) -> impl ExactSizeIterator<Item = &Lead> {
+        self.leads.iter().map(|leading| &leading.lead)
+    }
+
+    /// Says which leads the model was not given. They are delivered as the rules' findings.
+    pub fn keep_back_leads(&mut self, ids: impl IntoIterator<Item = String>) {
+        self.kept_back.extend(ids);
+    }
+
+    /// Marks the leads that a finding confirms: the one that it names if it stands on its lines, and those of the same kind on its lines.
+    pub(super) fn confirm(
+        &mut self,
+        number: u32,
+        named: Option<&str>,
+        (anchors, claim): (&[Anchor], &Claim),
+        notes: &mut Vec<String>,
+    ) {
+        if let Some(named) = named {
+            match self.leads.iter_mut().find(|leading| leading.lead.id == lead_id(named)) {
+                None => notes.push(format!("There is no lead {named:?}.")),
+                Some(leading) if !leading.stands_on(anchors) => notes.push(format!(
+                    "{} is not confirmed: it is about {}, and none of the quotes stands there.",
+                    leading.lead.id,
+                    place(&leading.lead)
+                )),
+                Some(leading) => {
+                    leading.state = State::Confirmed { by: number, named: true };
+                    notes.push(format!("{} is confirmed.", leading.lead.id));
+                }
+            }
+        }
+        for leading in self.leads.iter_mut().filter(|leading| leading.is_unanswered()) {
+            let lead = &leading.lead;
+            if leading.stands_on(anchors.get(..1).unwrap_or_default())
+                && (lead.category == claim.category || similar(&lead.title, &claim.title))
+            {
+                leading.state = State::Confirmed { by: number, named: false };
+                notes.push(format!("It confirms {}.", leading.lead.id));
+            }
+        }
+    }
+
+    /// Takes the model's word that a lead is no defect; people see the reason.
+    pub(in crate::review) fn refute(&mut self, id: &str, reason: &str, notes: &[String]) -> Result<Answer, ToolFault> {
+        let invalid = |message: String| ToolFault::new(ErrorKind::InvalidInput, message);
+        let wanted = lead_id(id);
+        let open: Vec<&str> = self.open_leads().map(|lead| lead.id.as_str()).take(30).collect();
+        let there = if open.is_empty() {
+            "no lead is unanswered".to_owned()
+        } else {
+            format!("unanswered: {}", open.join(", "))
+        };
+        let Some(leading) = self.leads.iter_mut().find(|leading| leading.lead.id == wanted) else {
+            let hint = if id.starts_with(['F', 'W']) { " (withdraw_finding takes a finding back)" } else { "" };
+            return Err(invalid(format!("there is no lead {id:?}{hint}; {there}")));
+        };
+        if let State::Confirmed { by, .. } = leading.state {
+            return Err(invalid(format!("{wanted} is confirmed by F{by}: withdraw that finding first")));
+        }
+        leading.state = State::Refuted(reason.to_owned());
+        let effect = Effect::Withheld { title: leading.lead.title.clone(), reason: refuted(reason) };
+        Ok(Fields::status("accepted").with("id", wanted).notes(notes).with_effect(effect))
+    }
+
+    /// The leads that the model was given and has not answered.
+    pub(super) fn open_leads(&self) -> impl Iterator<Item = &Lead> {
+        let given = self.leads.iter().filter(|leading| !self.kept_back.contains(&leading.lead.id));
+        given.filter(|leading| leading.is_unanswered()).map(|leading| &leading.lead)
+    }
+
+    /// Hands the leads to the draft: what is refuted is withheld, what is unanswered stands by itself.
+    pub(super) fn deliver_leads(&mut self) {
+        let mut leads = Leads::default();
+        for Leading { lead, finding, state } in std::mem::take(&mut self.leads) {
+            let given = u32::from(!self.kept_back.contains(&lead.id));
+            leads.given += given;
+            match state {
+                State::Unanswered => {
+                    leads.unanswered += given;
+                    self.draft.add(finding);
+                }
+                State::Confirmed { .. } => leads.confirmed += given,
+                State::Refuted(reason) => {
+                    leads.refuted += given;
+                    self.draft.withhold(finding.title, refuted(&reason));
+                }
+            }
+        }
+        self.draft.answered(leads);
+    }
+}
+
+fn refuted(reason: &str) -> String {
+    format!("refuted by the model: {reason}")
+}
+
+/// `3` and `l3` are `L3`.
+fn lead_id(named: &str) -> String {
+    let named = named.to_uppercase();
+    if named.starts_with(|c: char| c.is_ascii_digit()) { format!("L{named}") } else { named }
+}
+
+fn place(lead: &Lead) -> String {
+    match lead.lines {
+        Some(lines) => format!("{}:{}", lead.path, lines.start()),
+        None => lead.path.to_string(),
+    }
+}

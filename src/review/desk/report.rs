@@ -1,0 +1,197 @@
+//! A report of a finding: it stands, or it is kept as refused until it is corrected or withdrawn. Main types: [`Report`], [`Refused`].
+
+use super::Desk;
+use super::answer::{Answer, Effect, Fields, masked};
+use super::finding::told;
+use crate::domain::claim::Claim;
+use crate::domain::path::RepoPath;
+use crate::domain::text::mask;
+use crate::evidence::{self, Anchored, Rejection};
+use crate::review::alike::{normal, similar};
+use crate::review::draft::proven;
+use crate::sys::cancel::{Cancel, Stopped};
+use crate::tools::ToolFault;
+
+/// More findings of one run are not taken: nobody reads them.
+const MOST_FINDINGS: usize = 200;
+/// More refused reports are counted together.
+const MOST_REFUSED: usize = 200;
+/// After so many refusals of one report, the nearest lines have not helped.
+const MOST_TRIES: u32 = 3;
+/// How much of a title is kept of a report that could not be read.
+const TITLE_KEPT: usize = 120;
+
+/// A report that could be read.
+#[derive(Debug)]
+pub(in crate::review) struct Report {
+    pub(in crate::review) claim: Claim,
+    /// The lead that it says it confirms.
+    pub(in crate::review) lead: Option<String>,
+    /// The guideline that it names.
+    pub(in crate::review) guideline: Option<String>,
+    /// What the model is told beside the outcome.
+    pub(in crate::review) notes: Vec<String>,
+}
+
+/// A report that did not stand.
+pub(super) struct Refused {
+    /// `W` and this is what the model calls it.
+    pub(super) number: u32,
+    title: String,
+    path: Option<RepoPath>,
+    reason: String,
+    /// Whether the answer asked for another file.
+    elsewhere: bool,
+    /// The turn of its last refusal.
+    turn: u32,
+    tries: u32,
+}
+
+impl Desk {
+    /// Checks a report the moment it is made.
+    pub(in crate::review) fn report(&mut self, report: Report, cancel: &Cancel) -> Result<Answer, Stopped> {
+        cancel.check()?;
+        if self.findings.len() >= MOST_FINDINGS {
+            self.beyond += 1;
+            let reason = format!("there are {MOST_FINDINGS} findings already; no more are taken: finish the review");
+            let effect = Effect::Withheld { title: report.claim.title, reason: reason.clone() };
+            return Ok(Fields::status("not_accepted").with("reason", reason).with_effect(effect));
+        }
+        match evidence::anchor(&report.claim, &self.change, self.new.as_ref(), self.old.as_ref()) {
+            Ok(anchored) => Ok(self.accept(report, anchored)),
+            Err(Rejection::Stopped(stopped)) => Err(stopped),
+            Err(rejection) => Ok(self.refuse(&report, &rejection)),
+        }
+    }
+
+    fn accept(&mut self, report: Report, anchored: Anchored) -> Answer {
+        let Report { claim, lead, guideline, mut notes } = report;
+        notes.extend(anchored.notes.iter().cloned());
+        let suggestion = match (&anchored.suggestion, &anchored.prose_suggestion) {
+            (Some(proven), _) => {
+                let (first, last) = (proven.lines.start(), proven.lines.end());
+                Some(format!("proven: it replaces lines {first}-{last}"))
+            }
+            (None, Some((_, fault))) => Some(format!("shown as prose, not as a patch: {fault}")),
+            (None, None) => claim.replacement.as_ref().map(|_| "dropped".to_owned()),
+        };
+        let corrected = self.corrected_by(&claim);
+        let mut finding = proven(&claim, anchored);
+        finding.guideline = guideline.and_then(|named| self.guideline(&named, &mut notes));
+        let (places, tried) = (finding.anchors.clone(), finding.suggestion.clone());
+        let filed = self.file(finding);
+        let kept = tried.is_none() || self.findings[filed.at].finding.suggestion == tried;
+        let suggestion = if kept { suggestion } else { Some("dropped: the finding has one already".to_owned()) };
+        let number = self.findings[filed.at].number;
+        self.confirm(number, lead.as_deref(), (&places, &claim), &mut notes);
+        if !corrected.is_empty() {
+            notes.push(format!("It stands for {}, which need not be withdrawn.", corrected.join(", ")));
+        }
+        told(&self.findings[filed.at], filed.merged, suggestion, notes)
+    }
+
+    /// Forgets the refused reports that a claim corrects; their ids.
+    fn corrected_by(&mut self, claim: &Claim) -> Vec<String> {
+        let turn = self.turn;
+        let (corrected, kept) = std::mem::take(&mut self.refused)
+            .into_iter()
+            .partition(|refused| refused.is_meant(&claim.title, Some(&claim.place.path), turn));
+        self.refused = kept;
+        corrected.iter().map(|refused: &Refused| format!("W{}", refused.number)).collect()
+    }
+
+    fn refuse(&mut self, report: &Report, rejection: &Rejection) -> Answer {
+        let elsewhere = match rejection {
+            Rejection::NotInChange { .. } | Rejection::NotTouching { .. } | Rejection::Unreadable(_) => true,
+            Rejection::Stopped(_)
+            | Rejection::Empty
+            | Rejection::Nowhere { .. }
+            | Rejection::Ambiguous { .. }
+            | Rejection::NotDistinctive { .. } => false,
+        };
+        let claim = &report.claim;
+        let (id, tries) = self.keep_refused(&claim.title, Some(&claim.place.path), rejection.brief(), elsewhere);
+        let fields = Fields::status("not_accepted").with("id", id.as_str());
+        let fields = if tries >= MOST_TRIES {
+            let reason = format!("{}; this is refusal number {tries} of this report", rejection.brief());
+            fields.with("reason", reason).with("note", format!("Drop it: withdraw_finding {id}, and go on."))
+        } else {
+            let mut notes = report.notes.clone();
+            notes.push(format!(
+                "It is withheld unless you report it again with the same title and what is wrong corrected, or withdraw_finding {id}."
+            ));
+            fields.with("reason", rejection.to_string()).notes(&notes)
+        };
+        fields.with_effect(Effect::Withheld { title: claim.title.clone(), reason: rejection.brief() })
+    }
+
+    /// Keeps a report whose input could not be read. `title` and `path` are what could be made out of it.
+    pub(in crate::review) fn unreadable(&mut self, title: &str, path: &str, fault: &ToolFault) -> Answer {
+        let line = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        let title: String = mask(&line).text.chars().take(TITLE_KEPT).collect();
+        let leaked = crate::llm::leaked(&title).is_some();
+        let title = if title.is_empty() || leaked { "(a report without a readable title)".to_owned() } else { title };
+        let path = RepoPath::parse(path.trim()).ok();
+        // The message may quote what the model wrote.
+        let fault = masked(fault.clone());
+        let reason = format!("the report could not be read: {}", fault.message.lines().next().unwrap_or_default());
+        let (id, _) = self.keep_refused(&title, path.as_ref(), reason.clone(), true);
+        let error = fault.to_json().get("error").cloned();
+        let note = format!("It is withheld unless you report it again with the same title, or withdraw_finding {id}.");
+        let fields = Fields::status("not_accepted").with("id", id).with_some("error", error).with("note", note);
+        fields.error(Effect::Withheld { title, reason })
+    }
+
+    /// Keeps a refused report, or counts a further refusal of one that is known: its id, and how often it was refused.
+    fn keep_refused(&mut self, title: &str, path: Option<&RepoPath>, reason: String, elsewhere: bool) -> (String, u32) {
+        let turn = self.turn;
+        if let Some(known) = self.refused.iter_mut().find(|refused| refused.is_meant(title, path, turn)) {
+            known.tries += 1;
+            known.reason = reason;
+            known.elsewhere = elsewhere;
+            known.turn = turn;
+            known.path = path.cloned().or(known.path.take());
+            return (format!("W{}", known.number), known.tries);
+        }
+        self.refusals += 1;
+        let number = self.refusals;
+        let (title, path) = (title.to_owned(), path.cloned());
+        self.refused.push(Refused { number, title, path, reason, elsewhere, turn, tries: 1 });
+        (format!("W{number}"), 1)
+    }
+
+    /// Hands what never stood to the draft.
+    pub(super) fn withhold_refused(&mut self) {
+        let refused = std::mem::take(&mut self.refused);
+        let more = refused.len().saturating_sub(MOST_REFUSED);
+        for refused in refused.into_iter().take(MOST_REFUSED) {
+            self.draft.withhold(refused.title, refused.reason);
+        }
+        if more > 0 {
+            self.draft.withhold(format!("{more} further reports"), "they did not stand either".to_owned());
+        }
+        if self.beyond > 0 {
+            let title = format!("{} further reports", self.beyond);
+            self.draft.withhold(title, format!("there were {MOST_FINDINGS} findings already"));
+        }
+        match self.withdrawn {
+            0 => {}
+            1 => self.draft.note("1 finding was withdrawn by the model".to_owned()),
+            more => self.draft.note(format!("{more} findings were withdrawn by the model")),
+        }
+    }
+}
+
+impl Refused {
+    /// Whether a report is this one again: the same title, or a similar one in the same file, and not made before the model knew of the refusal.
+    fn is_meant(&self, title: &str, path: Option<&RepoPath>, turn: u32) -> bool {
+        let knew = turn == 0 || turn > self.turn;
+        let same_file = self.path.as_ref() == path;
+        let may_be_there = same_file || self.elsewhere || self.path.is_none();
+        knew && ((normal(&self.title) == normal(title) && may_be_there) || (same_file && similar(&self.title, title)))
+    }
+
+    pub(super) fn told(&self) -> String {
+        format!("W{} ({}): {}", self.number, self.title, self.reason)
+    }
+}

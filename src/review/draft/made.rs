@@ -1,0 +1,71 @@
+//! Who made a review and what it took. Main types: [`Made`], [`Asked`].
+
+use crate::domain::review::{Engine, Provenance, Usage};
+use crate::domain::run::RunId;
+
+/// Who made a review and when, for its provenance.
+#[derive(Debug, Clone)]
+pub struct Made {
+    /// The run.
+    pub run: RunId,
+    /// Which engine.
+    pub engine: Engine,
+    /// The hash of the rule packs.
+    pub rules: Option<String>,
+    /// What the model took; `None` where none was asked.
+    pub model: Option<Asked>,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// Wall time so far, in milliseconds.
+    pub took_ms: u64,
+}
+
+/// What a model did for a review, and what it took.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// Who serves it (`anthropic`).
+    pub provider: String,
+    /// Its name.
+    pub model: String,
+    /// The hash of the prompts.
+    pub prompts: Option<String>,
+    /// How many turns it had.
+    pub turns: u32,
+    /// Tokens and money.
+    pub usage: Usage,
+    /// How many calls of tools it made.
+    pub tool_calls: u32,
+    /// How many of them failed.
+    pub tool_errors: u32,
+    /// Limits that were hit, each a sentence.
+    pub limits_hit: Vec<String>,
+}
+
+impl Asked {
+    /// What its findings say of their origin.
+    pub(in crate::review) fn name(&self) -> String {
+        format!("{}/{}", self.provider, self.model)
+    }
+}
+
+/// What a review says about who made it.
+pub(super) fn provenance(made: Made) -> Provenance {
+    let Made { engine, rules, model, started_at, took_ms, .. } = made;
+    let (asked, prompts, turns, usage) = match model {
+        Some(Asked { provider, model, prompts, turns, usage, .. }) => (Some((provider, model)), prompts, turns, usage),
+        None => (None, None, 0, Usage::default()),
+    };
+    let (provider, model) = asked.unzip();
+    Provenance {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        engine,
+        provider,
+        model,
+        prompts,
+        rules,
+        started_at,
+        took_ms,
+        turns,
+        usage,
+    }
+}

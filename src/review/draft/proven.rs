@@ -1,0 +1,45 @@
+//! A claim whose evidence stands, as a finding. Main function: [`proven`].
+
+use crate::domain::claim::Claim;
+use crate::domain::finding::{Finding, FindingId, FindingStatus, Verification};
+use crate::domain::text::fence;
+use crate::evidence::Anchored;
+
+/// The finding that a claim becomes. What can only be told in prose (a replacement that does not stand, why another place
+/// matters) is added to its text. The id is given when the review is finished.
+pub(in crate::review) fn proven(claim: &Claim, anchored: Anchored) -> Finding {
+    let mut body = claim.body.clone();
+    let mut remarks =
+        anchored.remarks.iter().filter_map(|(at, remark)| Some((anchored.anchors.get(*at)?, remark))).peekable();
+    if remarks.peek().is_some() {
+        body.push_str("\n\nSee also:\n");
+    }
+    for (anchor, remark) in remarks {
+        let line = anchor.lines.map_or_else(String::new, |lines| format!(":{}", lines.start()));
+        body.push_str(&format!("\n- {}{line}: {remark}", anchor.path));
+    }
+    if let Some((replacement, fault)) = &anchored.prose_suggestion {
+        body.push_str(&format!("\n\nA possible replacement ({fault}):\n\n{}", fenced(replacement)));
+    }
+    Finding {
+        id: FindingId(String::new()),
+        fingerprint: anchored.fingerprint,
+        status: FindingStatus::New,
+        title: claim.title.clone(),
+        body,
+        severity: claim.severity,
+        category: claim.category,
+        confidence: claim.confidence,
+        anchors: anchored.anchors,
+        suggestion: anchored.suggestion,
+        verification: Verification::UNCHECKED,
+        origin: claim.origin.clone(),
+        guideline: None,
+    }
+}
+
+/// A block of code.
+fn fenced(text: &str) -> String {
+    let fence = fence(text);
+    format!("{fence}\n{}\n{fence}", text.trim_end_matches('\n'))
+}

@@ -1,0 +1,29 @@
+//! What a review says of itself where no model said anything. Main function: [`plain_summary`].
+
+use crate::domain::place::WorkspaceAt;
+use crate::domain::review::{CoverageState, Outcome, Review};
+
+/// One or two sentences that count what was found.
+pub(super) fn plain_summary(review: &Review) -> String {
+    let count = review.findings.len();
+    if review.outcome == Outcome::Failed && count == 0 {
+        return "Nothing was reviewed.".to_owned();
+    }
+    if review.change.files.is_empty() && review.coverage.notes.is_empty() {
+        if review.change.new_at == WorkspaceAt::PatchOnly {
+            return "Nothing to review: the patch changes nothing.".to_owned();
+        }
+        return format!(
+            "Nothing to review: {} has no change that {} lacks.",
+            review.change.head_name, review.change.target
+        );
+    }
+    let reviewed = review.coverage.files.iter().filter(|file| file.state != CoverageState::Skipped).count();
+    let files = format!("{reviewed} changed file{}", if reviewed == 1 { "" } else { "s" });
+    if count == 0 {
+        return format!("Nothing to report in {files}.");
+    }
+    let by_severity: Vec<String> =
+        review.by_severity().iter().map(|(severity, count)| format!("{count} {severity}")).collect();
+    format!("{count} finding{} in {files}: {}.", if count == 1 { "" } else { "s" }, by_severity.join(", "))
+}

@@ -1,0 +1,54 @@
+//! `finish_review`: the only clean end of a review.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::text::Written;
+use super::{EngineTool, Refusal, Surroundings};
+use crate::review::desk::{Answer, Desk, Farewell};
+use crate::tools::input;
+
+/// The longest summary, in bytes.
+const LONGEST: usize = 16 << 10;
+
+pub(in crate::review) const NAME: &str = "finish_review";
+
+pub(super) const TOOL: EngineTool = EngineTool {
+    name: NAME,
+    description: "Ends the review. Call it alone, when you have looked at everything: the answer is that it was accepted, or what is still open (hunks that were \
+        never seen, leads without an answer, reports that were not accepted). No findings is a good result where there are none.",
+    schema: input::schema::<Input>,
+    call,
+};
+
+/// The end.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// Markdown, a few sentences: what the change does, and the verdict.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String", required)]
+    summary: Option<String>,
+    /// Where nothing was reported: what was looked at to be sure.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    no_findings_reason: Option<String>,
+}
+
+fn call(desk: &mut Desk, input: Value, around: &Surroundings<'_>) -> Result<Answer, Refusal> {
+    let input: Input = input::parse(input)?;
+    let mut notes = Vec::new();
+    let mut faults = Vec::new();
+    let mut read = |field, text: Option<String>| {
+        let read = text.map(|text| Written { field, text: &text }.block(LONGEST, &mut notes)).transpose();
+        read.unwrap_or_else(|fault| {
+            faults.push(fault.message);
+            None
+        })
+    };
+    let summary = read("summary", input.summary);
+    let no_findings_reason = read("no_findings_reason", input.no_findings_reason);
+    let farewell = Farewell { summary, no_findings_reason, notes, faults };
+    Ok(desk.close(farewell, around.pending_reads, around.cancel)?)
+}

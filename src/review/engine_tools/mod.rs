@@ -1,0 +1,85 @@
+//! What a model may do to the review: one file per tool, and the table [`ENGINE_TOOLS`].
+//!
+//! A tool reads its input and says in words what is wrong with it; what it does is decided in `desk`. The tools that only read belong
+//! in [`tools`](crate::tools).
+//!
+//! To add a tool: one file with its input and its `call`, and one line in the table.
+
+mod finish_review;
+mod refute_lead;
+mod report_finding;
+mod text;
+mod withdraw_finding;
+mod words;
+mod write_section;
+
+use serde_json::Value;
+
+use super::desk::{Answer, Desk};
+use crate::sys::cancel::{Cancel, Stopped};
+use crate::tools::ToolFault;
+
+/// A tool as a model is told of it.
+pub(super) struct EngineTool {
+    pub(super) name: &'static str,
+    pub(super) description: &'static str,
+    pub(super) schema: fn() -> Value,
+    pub(super) call: fn(&mut Desk, Value, &Surroundings<'_>) -> Result<Answer, Refusal>,
+}
+
+/// What else a call needs to know.
+pub(super) struct Surroundings<'a> {
+    /// How many calls of the same turn only read, so that the model has not seen what they show.
+    pub(super) pending_reads: usize,
+    pub(super) cancel: &'a Cancel,
+}
+
+/// Why a call was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Refusal {
+    /// The model must call it otherwise.
+    #[error(transparent)]
+    Fault(#[from] ToolFault),
+    /// The run was stopped.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+pub(super) use finish_review::NAME as FINISH;
+pub(super) use report_finding::NAME as REPORT;
+
+pub(super) const ENGINE_TOOLS: &[EngineTool] =
+    &[report_finding::TOOL, withdraw_finding::TOOL, refute_lead::TOOL, write_section::TOOL, finish_review::TOOL];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemas_are_what_models_were_told() {
+        for tool in ENGINE_TOOLS {
+            insta::assert_json_snapshot!(tool.name, (tool.schema)());
+        }
+    }
+
+    #[test]
+    fn schemas_have_nothing_that_a_provider_refuses() {
+        fn hold(name: &str, schema: &Value) {
+            let Some(fields) = schema.as_object() else { return };
+            for word in ["$ref", "$defs", "oneOf", "anyOf", "allOf", "const", "format", "not"] {
+                assert!(!fields.contains_key(word), "{name}: {word} in {schema}");
+            }
+            assert!(fields["type"].is_string(), "{name}: {schema}");
+            fields
+                .get("properties")
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+                .for_each(|(_, inner)| hold(name, inner));
+            fields.get("items").into_iter().for_each(|inner| hold(name, inner));
+        }
+        for tool in ENGINE_TOOLS {
+            hold(tool.name, &(tool.schema)());
+        }
+    }
+}

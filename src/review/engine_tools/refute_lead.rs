@@ -1,0 +1,38 @@
+//! `refute_lead`: says why a lead of the rules is no defect.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::text::Written;
+use super::words;
+use super::{EngineTool, Refusal, Surroundings};
+use crate::review::desk::{Answer, Desk};
+use crate::tools::input;
+
+pub(super) const TOOL: EngineTool = EngineTool {
+    name: "refute_lead",
+    description: "Says that a lead (L1, L2, …) is no defect here, and why. Look at the code first: the reason is shown to people. A lead that is a defect is \
+        confirmed by report_finding with its id as `lead`; one that is neither confirmed nor refuted is delivered as the rule found it.",
+    schema: input::schema::<Input>,
+    call,
+};
+
+/// Which lead.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// The lead's id.
+    #[serde(deserialize_with = "words::id")]
+    #[schemars(with = "String")]
+    id: String,
+    /// What in the code shows that it is no defect, one sentence.
+    reason: String,
+}
+
+fn call(desk: &mut Desk, input: Value, _: &Surroundings<'_>) -> Result<Answer, Refusal> {
+    let input: Input = input::parse(input)?;
+    let mut notes = Vec::new();
+    let reason = Written { field: "reason", text: &input.reason }.sentence(&mut notes)?;
+    Ok(desk.refute(&input.id, &reason, &notes)?)
+}

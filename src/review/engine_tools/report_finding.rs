@@ -1,0 +1,199 @@
+//! `report_finding`: a defect with its evidence.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _};
+use serde_json::Value;
+
+use super::text::Written;
+use super::words::{self, SideSchema, Sureness};
+use super::{EngineTool, Refusal, Surroundings};
+use crate::domain::claim::{Claim, ClaimedPlace};
+use crate::domain::finding::{Origin, OriginKind};
+use crate::domain::place::{LineRange, Side};
+use crate::domain::text::mask;
+use crate::review::desk::{Answer, Desk, Report};
+use crate::tools::ToolFault;
+use crate::tools::input;
+
+pub(in crate::review) const NAME: &str = "report_finding";
+
+/// The longest body, in bytes.
+const LONGEST_BODY: usize = 16 << 10;
+
+pub(super) const TOOL: EngineTool = EngineTool {
+    name: NAME,
+    description: "Reports one defect that the change introduces. The quote is checked against the file at once: the answer says the id and the lines \
+        that the finding stands on, or what is wrong and the nearest lines, so that you can report it again with the same title. What is never \
+        corrected or withdrawn is withheld.",
+    schema: input::schema::<Input>,
+    call,
+};
+
+/// A defect.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// One line: what is wrong, at most 200 characters.
+    title: String,
+    /// Markdown: what goes wrong and when, why, and what to do.
+    body: String,
+    /// How bad it is.
+    #[schemars(extend("enum" = words::severities()))]
+    severity: String,
+    /// What kind of defect it is.
+    #[schemars(extend("enum" = words::categories()))]
+    category: String,
+    /// Path of the changed file, relative to the repository root.
+    #[serde(alias = "path")]
+    file_path: String,
+    /// The lines it is about, verbatim and whole, without line numbers or diff marks. At least one of them, or of those of `related`, must
+    /// be changed.
+    quote: String,
+    /// First line of the quote, counted from 1, where you know it.
+    #[serde(default, deserialize_with = "input::number")]
+    #[schemars(with = "u32", range(min = 1))]
+    start_line: Option<u32>,
+    /// Last line of the quote, included.
+    #[serde(default, deserialize_with = "input::number")]
+    #[schemars(with = "u32", range(min = 1))]
+    end_line: Option<u32>,
+    /// The file after the change (`new`, the default), or before it (`old`) for lines that were removed.
+    #[serde(default, deserialize_with = "words::side")]
+    #[schemars(with = "SideSchema")]
+    side: Side,
+    /// The whole lines that shall stand in place of the quoted ones, with their indentation. Leave it out unless it is the complete fix. To delete
+    /// lines, quote a line that stays as well and give that one.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    suggestion: Option<String>,
+    /// Other places that prove the effect, at most 20; they need not be changed.
+    #[serde(default, deserialize_with = "related")]
+    related: Vec<Related>,
+    /// The id of the lead that it confirms.
+    #[serde(default, deserialize_with = "words::optional_id")]
+    #[schemars(with = "String")]
+    lead: Option<String>,
+    /// The guideline that it rests on, as `path:line`.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    guideline: Option<String>,
+    /// How sure you are, from 1 (a guess) to 10 (certain).
+    #[serde(default, deserialize_with = "words::sureness")]
+    #[schemars(with = "u32", range(min = 1, max = 10))]
+    confidence: Sureness,
+}
+
+/// Another place.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct Related {
+    /// Path of the file.
+    #[serde(alias = "path")]
+    file_path: String,
+    /// Its lines, verbatim and whole.
+    quote: String,
+    /// First line of the quote.
+    #[serde(default, deserialize_with = "input::number")]
+    #[schemars(with = "u32", range(min = 1))]
+    start_line: Option<u32>,
+    /// Why it matters.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    note: Option<String>,
+}
+
+/// Reads the related places: a list, a single one, or either of them as text.
+fn related<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Related>, D::Error> {
+    let value = match Value::deserialize(deserializer)? {
+        Value::String(text) if text.trim().is_empty() => Value::Null,
+        Value::String(text) => serde_json::from_str(&text)
+            .map_err(|_| D::Error::custom("it must be a list of objects with `file_path` and `quote`"))?,
+        value => value,
+    };
+    let values = match value {
+        Value::Null => Vec::new(),
+        Value::Array(values) => values,
+        one => vec![one],
+    };
+    let read =
+        |(at, value)| Related::deserialize(value).map_err(|error| D::Error::custom(format!("related[{at}]: {error}")));
+    values.into_iter().enumerate().map(read).collect()
+}
+
+fn call(desk: &mut Desk, input: Value, around: &Surroundings<'_>) -> Result<Answer, Refusal> {
+    // A report that cannot be read is a claim all the same: it is held against the model until it comes again.
+    let named = |field: &str| input.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (title, path) = (named("title"), named("file_path"));
+    match read(input) {
+        Ok(report) => Ok(desk.report(report, around.cancel)?),
+        Err(fault) => Ok(desk.unreadable(&title, &path, &fault)),
+    }
+}
+
+fn read(input: Value) -> Result<Report, ToolFault> {
+    let input: Input = input::parse(input)?;
+    let mut notes = Vec::new();
+    let title = Written { field: "title", text: &input.title }.title(&mut notes)?;
+    let body = Written { field: "body", text: &input.body }.block(LONGEST_BODY, &mut notes)?;
+    let severity = words::severity(&input.severity)?;
+    let category = words::category(&input.category)?;
+    let confidence = match input.confidence {
+        Sureness::Unsaid => None,
+        Sureness::Said(confidence) => Some(confidence),
+        Sureness::Unclear => {
+            notes.push("`confidence` was dropped: it is a whole number from 1 to 10.".to_owned());
+            None
+        }
+    };
+    let place = ClaimedPlace {
+        path: input::file_path(&input.file_path)?,
+        side: input.side,
+        quote: Some(mask(&input.quote).text),
+        lines: lines(input.start_line, input.end_line, &mut notes),
+        note: None,
+    };
+    let related = input.related.into_iter().filter_map(|place| other(place, &mut notes)).collect();
+    let claim = Claim {
+        title,
+        body,
+        severity,
+        category,
+        confidence,
+        place,
+        related,
+        replacement: input.suggestion,
+        // Who it is that reviews is said once, when the review is finished.
+        origin: Origin { kind: OriginKind::Model, name: String::new() },
+    };
+    Ok(Report { claim, lead: input.lead, guideline: input.guideline, notes })
+}
+
+fn other(place: Related, notes: &mut Vec<String>) -> Option<ClaimedPlace> {
+    let path = match input::file_path(&place.file_path) {
+        Ok(path) => path,
+        Err(fault) => {
+            notes.push(format!("A related place was dropped: {}", fault.message));
+            return None;
+        }
+    };
+    let lines = lines(place.start_line, None, notes);
+    let note = place.note.map(|text| Written { field: "note", text: &text }.sentence(notes)).transpose();
+    let note = note.unwrap_or_else(|fault| {
+        notes.push(format!("The note of a related place was dropped: {}.", fault.message));
+        None
+    });
+    Some(ClaimedPlace { path, side: Side::New, quote: Some(mask(&place.quote).text), lines, note })
+}
+
+/// The claimed lines. They only help to find the quote, so nonsense is told but does no harm.
+fn lines(start: Option<u32>, end: Option<u32>, notes: &mut Vec<String>) -> Option<LineRange> {
+    let start = start.or(end).filter(|start| *start > 0)?;
+    let end = end.unwrap_or(start);
+    let range = LineRange::new(start, end);
+    if let Err(error) = &range {
+        notes.push(format!("`end_line` was not used: {error}."));
+    }
+    Some(range.unwrap_or(LineRange::line(start)))
+}

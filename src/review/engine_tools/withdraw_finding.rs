@@ -1,0 +1,36 @@
+//! `withdraw_finding`: takes a finding, or a report that was not accepted, back.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::text::Written;
+use super::words;
+use super::{EngineTool, Refusal, Surroundings};
+use crate::review::desk::{Answer, Desk};
+use crate::tools::input;
+
+pub(super) const TOOL: EngineTool = EngineTool {
+    name: "withdraw_finding",
+    description: "Takes back a finding (F1, F2, …) that turned out to be wrong, or a report that was not accepted (W1, W2, …) and that you will not correct.",
+    schema: input::schema::<Input>,
+    call,
+};
+
+/// What to take back.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// The id that `report_finding` answered.
+    #[serde(deserialize_with = "words::id")]
+    #[schemars(with = "String")]
+    id: String,
+    /// Why, one sentence.
+    reason: String,
+}
+
+fn call(desk: &mut Desk, input: Value, _: &Surroundings<'_>) -> Result<Answer, Refusal> {
+    let input: Input = input::parse(input)?;
+    Written { field: "reason", text: &input.reason }.sentence(&mut Vec::new())?;
+    Ok(desk.withdraw(&input.id)?)
+}

@@ -1,0 +1,406 @@
+//! The journal of a run: what was sent, answered and decided, one JSON object a line. Main types: [`JournalEntry`], [`JournalSink`].
+//!
+//! It holds what went to the provider in the words of [`llm`](crate::llm) (after masking; credentials live in headers and are not part
+//! of it), so that [`Rebuilt`] gives every request again. Each entry is keyed by (unit, turn, call). Where it is written is the sink's
+//! business.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::domain::review::Ended;
+use crate::llm::{Message, ToolDefinition, ToolResult, TurnRequest, TurnResponse};
+use crate::sys::clock;
+use crate::sys::files::{AppendFile, FileError};
+
+/// The version of the format. A reader refuses a later one.
+pub(super) const VERSION: u32 = 1;
+
+/// The name of the journal in a run's folder.
+pub const NAME: &str = "journal.jsonl";
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalEntry {
+    /// The version of the format.
+    pub v: u32,
+    /// When: RFC 3339, UTC.
+    pub at: String,
+    /// The part of the change; 0 as long as changes are reviewed whole.
+    pub unit: u32,
+    /// The turn, from 1; 0 before the first.
+    pub turn: u32,
+    /// The call within the turn, from 0, for what is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<u32>,
+    /// What happened.
+    pub record: Record,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Record {
+    /// The run began.
+    Run {
+        /// Its id.
+        id: String,
+        /// The version of this program.
+        version: String,
+        /// The provider's word.
+        provider: String,
+        /// The model.
+        model: String,
+        /// The hash of the prompts.
+        prompts: String,
+        /// The hash of the rule packs.
+        rules: String,
+        /// The commit that was compared with.
+        base: Option<String>,
+        /// The reviewed commit, where it is one.
+        head: Option<String>,
+    },
+    /// The model is asked. Together with the answers and results before it, this is the whole request.
+    Request {
+        /// The system text, where it is not that of the request before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        system: Option<String>,
+        /// The tools, where they are not those of the request before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tools: Option<Vec<ToolDefinition>>,
+        /// What this program says after the results of the turn before.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        user: Vec<String>,
+        /// The most it may answer, in tokens.
+        max_output: u32,
+        /// SHA-256 of the whole request, to prove that it was rebuilt.
+        digest: String,
+    },
+    /// An attempt failed.
+    Fault {
+        /// Which, from 1.
+        attempt: u32,
+        /// Why.
+        message: String,
+        /// How long was waited before the next one, in milliseconds; `None` where there was none.
+        wait_ms: Option<u64>,
+    },
+    /// The model answered.
+    Answer {
+        /// What.
+        response: TurnResponse,
+        /// How long it took, in milliseconds.
+        took_ms: u64,
+    },
+    /// A tool answered.
+    Result {
+        /// What.
+        result: ToolResult,
+    },
+    /// The engine ended.
+    End {
+        /// How.
+        ended: Ended,
+        /// Why, where it is not that all was done.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+}
+
+/// Takes entries, one line each.
+pub trait JournalSink: Send + Sync {
+    /// Appends a line, its end included.
+    fn append(&mut self, line: &[u8]) -> Result<(), FileError>;
+    /// Makes sure that what was appended stays.
+    fn sync(&mut self) -> Result<(), FileError>;
+}
+
+impl JournalSink for AppendFile {
+    fn append(&mut self, line: &[u8]) -> Result<(), FileError> {
+        Self::append(self, line)
+    }
+
+    fn sync(&mut self) -> Result<(), FileError> {
+        Self::sync(self)
+    }
+}
+
+/// Writes entries to a sink until the sink fails; a run goes on without a journal, and says so.
+pub(super) struct Journal {
+    sink: Option<Box<dyn JournalSink>>,
+    fault: Option<String>,
+    turn: u32,
+}
+
+impl Journal {
+    /// Over a sink, or nothing where there is none.
+    pub(super) fn new(sink: Option<Box<dyn JournalSink>>) -> Self {
+        Self { sink, fault: None, turn: 0 }
+    }
+
+    /// What follows is about this turn.
+    pub(super) fn turn(&mut self, turn: u32) {
+        self.turn = turn;
+    }
+
+    /// Writes what happened.
+    pub(super) fn record(&mut self, call: Option<u32>, record: Record) {
+        let Some(sink) = &mut self.sink else { return };
+        let entry = JournalEntry { v: VERSION, at: clock::now(), unit: 0, turn: self.turn, call, record };
+        // Strings, numbers and maps with words for keys: there is no entry that cannot be written.
+        let Ok(mut line) = serde_json::to_vec(&entry) else { return };
+        line.push(b'\n');
+        let written = sink.append(&line);
+        self.unless_failed(written);
+    }
+
+    /// Called at the end of each turn.
+    pub(super) fn sync(&mut self) {
+        let Some(sink) = &mut self.sink else { return };
+        let synced = sink.sync();
+        self.unless_failed(synced);
+    }
+
+    fn unless_failed(&mut self, done: Result<(), FileError>) {
+        if let Err(fault) = done {
+            self.fault = Some(format!("The journal of this run is not whole: {fault}."));
+            self.sink = None;
+        }
+    }
+
+    /// What went wrong with writing it; told once.
+    pub(super) fn fault(&mut self) -> Option<String> {
+        self.fault.take()
+    }
+}
+
+/// The hash that a [`Record::Request`] carries.
+pub(super) fn digest(request: &TurnRequest) -> String {
+    struct Hashed(Sha256);
+    impl std::io::Write for Hashed {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.update(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut hashed = Hashed(Sha256::new());
+    let _ = serde_json::to_writer(&mut hashed, request);
+    hashed.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Why a journal cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// A line in the middle is damaged. A last line that was cut off by a kill is no error.
+    #[error("line {line} of the journal cannot be read: {source}")]
+    Line {
+        /// Which, from 1.
+        line: usize,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// It was written by a later version.
+    #[error("the journal has version {0}, this program reads up to {VERSION}: use the program that wrote it")]
+    Version(u32),
+}
+
+/// Reads a journal. A last line without its end is what a kill leaves: it is passed over.
+pub fn read(bytes: &[u8]) -> Result<Vec<JournalEntry>, JournalError> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        v: u32,
+    }
+    let whole = memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
+    let lines = bytes[..whole].split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty());
+    let mut entries = Vec::new();
+    for (at, line) in lines {
+        let fault = |source| JournalError::Line { line: at + 1, source };
+        let Versioned { v } = serde_json::from_slice(line).map_err(fault)?;
+        if v > VERSION {
+            return Err(JournalError::Version(v));
+        }
+        entries.push(serde_json::from_slice(line).map_err(fault)?);
+    }
+    Ok(entries)
+}
+
+/// A conversation that grows entry by entry.
+#[derive(Debug, Clone)]
+pub struct Rebuilt {
+    /// The last request, whole; what came after it is in its messages already.
+    pub request: TurnRequest,
+    /// Whether the hash of every request was that of the rebuilt one.
+    pub proven: bool,
+}
+
+impl Rebuilt {
+    /// The conversation that a journal holds; `None` where the model was never asked.
+    pub fn from_entries(entries: &[JournalEntry]) -> Option<Self> {
+        let mut rebuilt: Option<Self> = None;
+        let mut results = Vec::new();
+        for entry in entries {
+            match &entry.record {
+                Record::Request { system, tools, user, max_output, digest: expected } => {
+                    let it = rebuilt.get_or_insert_with(Self::empty);
+                    it.request.system = system.clone().unwrap_or_else(|| std::mem::take(&mut it.request.system));
+                    it.request.tools = tools.clone().unwrap_or_else(|| std::mem::take(&mut it.request.tools));
+                    it.request.max_output = *max_output;
+                    if !results.is_empty() {
+                        it.request.push(Message::Results { results: std::mem::take(&mut results), mark: true });
+                    }
+                    for text in user {
+                        let mark = it.request.messages.is_empty();
+                        it.request.push(Message::User { text: text.clone(), mark });
+                    }
+                    it.proven &= digest(&it.request) == *expected;
+                }
+                Record::Answer { response, .. } if !response.parts.is_empty() => {
+                    if let Some(it) = &mut rebuilt {
+                        it.request.push(Message::Assistant { parts: response.parts.clone() });
+                    }
+                }
+                Record::Result { result } => results.push(result.clone()),
+                Record::Run { .. } | Record::Fault { .. } | Record::Answer { .. } | Record::End { .. } => {}
+            }
+        }
+        rebuilt
+    }
+
+    fn empty() -> Self {
+        Self { request: TurnRequest::default(), proven: true }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::path::PathBuf;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::llm::{Part, Stop, ToolCall, ToolInput, TurnUsage};
+
+    #[derive(Clone, Default)]
+    struct Memory(Arc<Mutex<Vec<u8>>>);
+
+    impl JournalSink for Memory {
+        fn append(&mut self, line: &[u8]) -> Result<(), FileError> {
+            self.0.lock().unwrap().extend_from_slice(line);
+            Ok(())
+        }
+
+        fn sync(&mut self) -> Result<(), FileError> {
+            Ok(())
+        }
+    }
+
+    struct Full;
+
+    impl JournalSink for Full {
+        fn append(&mut self, _: &[u8]) -> Result<(), FileError> {
+            let source = io::Error::other("no space left");
+            Err(FileError { verb: "write", path: PathBuf::from("journal.jsonl"), source })
+        }
+
+        fn sync(&mut self) -> Result<(), FileError> {
+            Ok(())
+        }
+    }
+
+    fn ask(journal: &mut Journal, request: &TurnRequest, first: bool, user: &[&str]) {
+        let record = Record::Request {
+            system: first.then(|| request.system.clone()),
+            tools: first.then(|| request.tools.clone()),
+            user: user.iter().map(|text| (*text).to_owned()).collect(),
+            max_output: request.max_output,
+            digest: digest(request),
+        };
+        journal.record(None, record);
+    }
+
+    /// Two turns with results and a remark of ours: the journal, and the last request that was sent.
+    fn conversation() -> (Vec<u8>, TurnRequest) {
+        let memory = Memory::default();
+        let mut journal = Journal::new(Some(Box::new(memory.clone())));
+        let opening = Message::User { text: "the change".to_owned(), mark: true };
+        let mut request = TurnRequest {
+            system: "be careful".to_owned(),
+            max_output: 9,
+            messages: vec![opening],
+            ..TurnRequest::default()
+        };
+        for turn in 1..=3 {
+            journal.turn(turn);
+            let first = turn == 1;
+            ask(&mut journal, &request, first, if first { &["the change"] } else { &["go on"] });
+            let call = ToolCall {
+                id: format!("c{turn}"),
+                name: "list_files".to_owned(),
+                input: ToolInput::Object(serde_json::Map::new()),
+                signatures: vec!["s\u{1F600}".to_owned()],
+            };
+            let parts = vec![Part::Opaque { value: serde_json::json!({ "Thinking": turn }) }, Part::Call(call)];
+            let response = TurnResponse { parts: parts.clone(), stop: Stop::Calls, usage: TurnUsage::default() };
+            journal.record(None, Record::Answer { response, took_ms: 1 });
+            request.push(Message::Assistant { parts });
+            let result = ToolResult {
+                id: format!("c{turn}"),
+                name: "list_files".to_owned(),
+                text: "a\nb".to_owned(),
+                is_error: false,
+            };
+            journal.record(Some(0), Record::Result { result: result.clone() });
+            if turn < 3 {
+                request.push(Message::Results { results: vec![result], mark: true });
+                request.push(Message::User { text: "go on".to_owned(), mark: false });
+            }
+        }
+        let bytes = memory.0.lock().unwrap().clone();
+        (bytes, request)
+    }
+
+    #[test]
+    fn every_request_can_be_built_again_and_is_proven() {
+        let (bytes, request) = conversation();
+        let rebuilt = Rebuilt::from_entries(&read(&bytes).unwrap()).unwrap();
+        assert!(rebuilt.proven);
+        assert_eq!(rebuilt.request, request);
+    }
+
+    #[test]
+    fn a_request_that_was_tampered_with_is_not_proven() {
+        let (bytes, _) = conversation();
+        let text = String::from_utf8(bytes).unwrap().replacen("the change", "another one", 1);
+        let rebuilt = Rebuilt::from_entries(&read(text.as_bytes()).unwrap()).unwrap();
+        assert!(!rebuilt.proven);
+    }
+
+    #[test]
+    fn a_journal_cut_anywhere_is_readable() {
+        let (bytes, _) = conversation();
+        let whole = read(&bytes).unwrap().len();
+        for end in 0..bytes.len() {
+            let entries = read(&bytes[..end]).unwrap();
+            assert!(entries.len() <= whole);
+            assert!(Rebuilt::from_entries(&entries).is_none_or(|rebuilt| rebuilt.proven), "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_line_and_a_later_version_are_told() {
+        assert!(matches!(read(b"{\"v\":1}\n{}\n"), Err(JournalError::Line { line: 1, .. })));
+        assert!(matches!(read(b"{\"v\":2,\"new\":true}\n"), Err(JournalError::Version(2))));
+    }
+
+    #[test]
+    fn a_sink_that_fails_is_told_once_and_left_alone() {
+        let mut journal = Journal::new(Some(Box::new(Full)));
+        journal.record(None, Record::End { ended: Ended::Finished, why: None });
+        journal.record(None, Record::End { ended: Ended::Finished, why: None });
+        assert!(journal.fault().unwrap().contains("no space left"));
+        assert_eq!(journal.fault(), None);
+    }
+}

@@ -1,0 +1,200 @@
+//! The first message to a model, and what of the change it shows. Main function: [`open`].
+//!
+//! It depends on nothing but its arguments, so that equal changes give equal bytes and a provider's cache can hold them. What does not fit
+//! is left out by [`risk`], named in the message wherever its name fits, and returned for the receipt. The words are in `prompts/`; what
+//! becomes of the answers belongs to the loop.
+
+mod diffs;
+mod folders;
+mod listing;
+mod notes;
+mod risk;
+mod tokens;
+
+use crate::domain::change::ChangeSet;
+use crate::domain::path::RepoPath;
+use crate::prompt::{ChangeVars, Data, LeadVars, PromptError, Prompts, SystemVars};
+
+use diffs::Diffs;
+use listing::Listing;
+use tokens::Weight;
+
+pub use tokens::estimate_tokens;
+
+/// What a conversation begins with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opening {
+    /// What the model is and must do.
+    pub system: String,
+    /// The first message.
+    pub message: String,
+    /// The files whose diffs are in the message, in the order of the change.
+    pub shown: Vec<Shown>,
+    /// The files with lines to review whose diffs are not, likewise.
+    pub left_out: Vec<LeftOut>,
+    /// The ids of leads that are not in the message: the last of those that were given.
+    pub leads_left_out: Vec<String>,
+    /// What else is not in the message: sentences for the receipt.
+    pub notes: Vec<String>,
+}
+
+/// How much of a file's diff is in the message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// The file.
+    pub path: RepoPath,
+    /// The first so many hunks are shown whole.
+    pub hunks: usize,
+    /// So many lines of the next hunk are shown.
+    pub lines: usize,
+}
+
+/// A file whose diff is not in the message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The file.
+    pub path: RepoPath,
+    /// Why, without a full stop.
+    pub reason: String,
+}
+
+/// Where a message turns out too large for its room, it is laid out again, smaller; user's templates may say things twice.
+const ATTEMPTS: usize = 6;
+
+/// Writes the first message about `change`. The leads are taken in their order, the worst should come first. System prompt and message together take at most `room` tokens, as [`estimate_tokens`] counts.
+pub fn open(
+    prompts: &Prompts,
+    change: &ChangeSet,
+    leads: &[LeadVars],
+    instructions: Option<&str>,
+    room: u64,
+) -> Result<Opening, PromptError> {
+    let instructions = instructions.unwrap_or_default().trim().to_owned();
+    let system = prompts.system(&SystemVars { instructions })?;
+    let bare = prompts.change(&bare(change))?;
+    let needed = estimate_tokens(&system) + estimate_tokens(&bare);
+    let mut left = tokens::of_tokens(room).saturating_sub(tokens::of_tokens(needed));
+    for _ in 0..ATTEMPTS {
+        let laid_out = lay_out(change, leads, left);
+        let message = prompts.change(&laid_out.vars)?;
+        let taken = estimate_tokens(&system) + estimate_tokens(&message);
+        match taken.checked_sub(room) {
+            None | Some(0) => {
+                let LaidOut { shown, left_out, leads_left_out, notes, .. } = laid_out;
+                return Ok(Opening { system, message, shown, left_out, leads_left_out, notes });
+            }
+            Some(_) if left == 0 => break,
+            Some(excess) => left = left.saturating_sub(tokens::of_tokens(excess)),
+        }
+    }
+    // What is left besides the sentences (a count of files, say) takes a few tokens too.
+    Err(PromptError::NoRoom { needed: needed.max(room + 1), room })
+}
+
+/// The message with nothing of the change in it but its name, and with all of its sentences.
+fn bare(change: &ChangeSet) -> ChangeVars {
+    let some = || Data::new("-".to_owned());
+    ChangeVars {
+        change: notes::names(change),
+        commits: some(),
+        commits_shown: change.commits.len(),
+        commits_left_out: change.commits_omitted.max(1),
+        files: some(),
+        files_total: change.files.len(),
+        files_unlisted: change.files.len().max(1),
+        additions: change.files.iter().map(|file| u64::from(file.additions)).sum(),
+        deletions: change.files.iter().map(|file| u64::from(file.deletions)).sum(),
+        diffs: some(),
+        diffs_left_out: change.files.len().max(1),
+        leads: some(),
+        leads_shown: 1,
+        leads_left_out: 1,
+    }
+}
+
+struct LaidOut {
+    vars: ChangeVars,
+    shown: Vec<Shown>,
+    left_out: Vec<LeftOut>,
+    leads_left_out: Vec<String>,
+    notes: Vec<String>,
+}
+
+/// What the parts may take where not everything fits. The diffs get the rest: they are what is reviewed.
+struct Shares {
+    leads: Weight,
+    commits: Weight,
+    files: Weight,
+}
+
+impl Shares {
+    const ALL: Self = Self { leads: Weight::MAX, commits: Weight::MAX, files: Weight::MAX };
+
+    fn of(room: Weight) -> Self {
+        Self { leads: room / 8, commits: room / 12, files: room / 5 }
+    }
+}
+
+fn lay_out(change: &ChangeSet, leads: &[LeadVars], room: Weight) -> LaidOut {
+    let lead_texts = notes::leads(leads);
+    let commit_texts = notes::commits(change);
+    let mut listing = Listing::of(change);
+    let beside_diffs = lead_texts.weight() + commit_texts.weight() + listing.weight();
+    let fits = room.checked_sub(beside_diffs).is_some_and(|room| diffs::all_fit(change, room));
+    let (shares, ranks) =
+        if fits { (Shares::ALL, Vec::new()) } else { (Shares::of(room), risk::ranked(change, leads)) };
+
+    let leads_taken = lead_texts.take(shares.leads);
+    let commits_taken = commit_texts.take(shares.commits);
+    listing.choose(change, &ranks, shares.files);
+    let used = leads_taken.weight + commits_taken.weight + listing.weight();
+    let diffs = Diffs::choose(change, &ranks, room.saturating_sub(used));
+
+    let mut notes = Vec::new();
+    let commits_left_out = commits_taken.left_out + change.commits_omitted;
+    let mut told = |count: usize, what: &str| {
+        if count > 0 {
+            notes.push(format!("{count} {what}: the model's window has no room for them in the first message"));
+        }
+    };
+    told(commits_taken.left_out, "commits were not shown to the model");
+    told(commits_taken.shortened, "commit messages were shown to the model without their bodies");
+    told(leads_taken.left_out, "leads were not shown to the model");
+    told(listing.unlisted(), "changed files were counted, not named, in the list of files");
+
+    LaidOut {
+        shown: diffs.shown(change),
+        left_out: diffs.left_out(change, &listing),
+        leads_left_out: leads.iter().skip(leads_taken.shown).map(|lead| lead.id.clone()).collect(),
+        notes,
+        vars: ChangeVars {
+            change: notes::names(change),
+            commits_shown: commits_taken.shown,
+            commits_left_out,
+            commits: commits_taken.into_text(),
+            files: listing.text(change, &diffs),
+            files_total: change.files.len(),
+            files_unlisted: listing.unlisted(),
+            diffs_left_out: diffs.left_out_count(change),
+            diffs: diffs.text(change),
+            leads_shown: leads_taken.shown,
+            leads_left_out: leads_taken.left_out,
+            leads: leads_taken.into_text(),
+            ..bare(change)
+        },
+    }
+}
+
+/// Text of one line: breaks and tabs become spaces, at most `most` characters.
+fn one_line(text: &str, most: usize) -> String {
+    let cut = text.char_indices().nth(most).map(|(at, _)| at);
+    let flat = |c: char| if c.is_whitespace() || matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}') { ' ' } else { c };
+    let mut line: String = text[..cut.unwrap_or(text.len())].chars().map(flat).collect();
+    if cut.is_some() {
+        line.push('…');
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! Which diffs are in the first message, and how far. Main type: [`Diffs`].
+//!
+//! Chosen by risk, shown in the order of the change. A diff is cut between hunks only, except where collection cut it already.
+
+use serde_json::json;
+
+use super::listing::Listing;
+use super::tokens::{Weight, weight};
+use super::{LeftOut, Shown};
+use crate::domain::change::{ChangeSet, FileChange};
+use crate::domain::path::RepoPath;
+use crate::domain::text::reveal;
+use crate::prompt::Data;
+
+/// For every file of the change, what of its diff is shown.
+pub(super) struct Diffs {
+    pieces: Vec<Option<Piece>>,
+}
+
+/// The beginning of a file's diff.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Piece {
+    /// The bytes of the patch text that are shown.
+    bytes: usize,
+    /// Hunks that are shown whole.
+    hunks: usize,
+    /// Lines of the next one.
+    lines: usize,
+}
+
+impl Piece {
+    /// All that there is of the patch text.
+    fn all(file: &FileChange) -> Self {
+        let text = &*file.patch.text;
+        let Some(cut) = file.patch.cut else { return Self { bytes: text.len(), hunks: file.hunks.len(), lines: 0 } };
+        // The last hunk whose header is there was cut within, if it is not among the whole ones.
+        let begun = heads(text).count();
+        let lines = match heads(text).last() {
+            Some(last) if begun > cut.first_unseen_hunk => {
+                text[last..].lines().skip(1).filter(|line| !line.starts_with('\\')).count()
+            }
+            _ => 0,
+        };
+        Self { bytes: text.len(), hunks: cut.first_unseen_hunk, lines }
+    }
+
+    /// The call that reads on, where something follows.
+    fn note(&self, file: &FileChange) -> String {
+        let total = file.hunks.len();
+        let mut note = String::new();
+        if self.hunks < total {
+            let mut input = json!({ "file_path": file.path.spelled(), "start": self.hunks });
+            let mut seen = format!("{} of {total} hunks", self.hunks);
+            if self.lines > 0 {
+                input["skip_lines"] = self.lines.into();
+                let lines = if self.lines == 1 { "1 line".to_owned() } else { format!("{} lines", self.lines) };
+                seen.push_str(&format!(" and {lines} of hunk {}", self.hunks));
+            }
+            note.push_str(&format!("[cut: {seen} are above; read on with read_diff {input}]\n"));
+        }
+        if let Some(cut) = file.patch.cut.filter(|cut| cut.shortened_lines > 0) {
+            note.push_str(&format!("[over-long lines that are shortened: {}]\n", cut.shortened_lines));
+        }
+        note
+    }
+
+    fn weight(&self, file: &FileChange) -> Weight {
+        let text = reveal(&file.patch.text[..self.bytes]);
+        around(file) + weight(&text) + weight(&self.note(file))
+    }
+}
+
+/// Where hunks begin in a patch text: no line of contents begins with `@`.
+fn heads(text: &str) -> impl Iterator<Item = usize> {
+    let first = text.starts_with("@@ ").then_some(0);
+    first.into_iter().chain(memchr::memmem::find_iter(text.as_bytes(), b"\n@@ ").map(|at| at + 1))
+}
+
+/// No line of a diff begins with `=`.
+fn heading(path: &RepoPath) -> String {
+    format!("=== {}\n", path.spelled())
+}
+
+/// Whether a file has a diff that can be shown.
+fn has_text(file: &FileChange) -> bool {
+    !file.binary && file.generated.is_none() && !file.patch.text.is_empty()
+}
+
+/// Whether the diffs of all files fit into `room`, as far as they were collected. Stops at the first that does not.
+pub(super) fn all_fit(change: &ChangeSet, room: Weight) -> bool {
+    let mut room = Some(room);
+    for file in change.files.iter().filter(|file| has_text(file)) {
+        room = room.and_then(|room| room.checked_sub(Piece::all(file).weight(file)));
+        if room.is_none() {
+            return false;
+        }
+    }
+    true
+}
+
+impl Diffs {
+    /// Takes diffs in the order of `ranks` (in that of the change where there are none) as far as they fit into `room`.
+    pub(super) fn choose(change: &ChangeSet, ranks: &[usize], mut room: Weight) -> Self {
+        let mut pieces = vec![None; change.files.len()];
+        let all: Vec<usize> = (0..change.files.len()).collect();
+        for at in if ranks.is_empty() { &all } else { ranks } {
+            let (Some(file), Some(slot)) = (change.files.get(*at), pieces.get_mut(*at)) else { continue };
+            if !has_text(file) {
+                continue;
+            }
+            let whole = Piece::all(file);
+            let weight = whole.weight(file);
+            if weight <= room {
+                room -= weight;
+                *slot = Some(whole);
+            } else if let Some((piece, weight)) = part(file, &whole, room) {
+                room -= weight;
+                *slot = Some(piece);
+            }
+        }
+        Self { pieces }
+    }
+
+    fn with_files<'s>(&'s self, change: &'s ChangeSet) -> impl Iterator<Item = (&'s FileChange, Option<&'s Piece>)> {
+        change.files.iter().zip(self.pieces.iter().map(Option::as_ref))
+    }
+
+    /// The state of the file at a place of the change: whether its diff is there, and whether all of it is.
+    pub(super) fn state(&self, at: usize, file: &FileChange) -> Option<&'static str> {
+        match self.pieces.get(at).and_then(Option::as_ref) {
+            Some(piece) if piece.hunks < file.hunks.len() => Some("cut"),
+            None if file.reviewable() => Some("not below"),
+            _ => None,
+        }
+    }
+
+    pub(super) fn shown(&self, change: &ChangeSet) -> Vec<Shown> {
+        let of = |(file, piece): (&FileChange, Option<&Piece>)| {
+            let Piece { hunks, lines, .. } = piece.filter(|_| file.reviewable())?;
+            Some(Shown { path: file.path.clone(), hunks: *hunks, lines: *lines })
+        };
+        self.with_files(change).filter_map(of).collect()
+    }
+
+    fn missing<'s>(&'s self, change: &'s ChangeSet) -> impl Iterator<Item = (usize, &'s FileChange)> {
+        let missing =
+            |(_, (file, piece)): &(usize, (&FileChange, Option<&Piece>))| file.reviewable() && piece.is_none();
+        self.with_files(change).enumerate().filter(missing).map(|(at, (file, _))| (at, file))
+    }
+
+    pub(super) fn left_out_count(&self, change: &ChangeSet) -> usize {
+        self.missing(change).count()
+    }
+
+    pub(super) fn left_out(&self, change: &ChangeSet, listing: &Listing) -> Vec<LeftOut> {
+        let reason = |at: usize| {
+            if listing.lists(at) {
+                "its diff does not fit into the model's window beside those of riskier files"
+            } else {
+                "neither its diff nor its name fits into the model's window beside riskier files"
+            }
+        };
+        let of = |(at, file): (usize, &FileChange)| LeftOut { path: file.path.clone(), reason: reason(at).to_owned() };
+        self.missing(change).map(of).collect()
+    }
+
+    pub(super) fn text(&self, change: &ChangeSet) -> Data {
+        let mut text = String::new();
+        for (file, piece) in self.with_files(change) {
+            let Some(piece) = piece else { continue };
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&heading(&file.path));
+            text.push_str(&file.patch.text[..piece.bytes]);
+            if !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(&piece.note(file));
+        }
+        Data::new(text)
+    }
+}
+
+/// The first whole hunks of a diff that fit, if one does.
+fn part(file: &FileChange, whole: &Piece, room: Weight) -> Option<(Piece, Weight)> {
+    let text = &*file.patch.text;
+    let mut best = None;
+    let (mut from, mut sum) = (0, around(file));
+    // It can be cut where a hunk after the first begins.
+    for (hunks, bytes) in heads(text).enumerate().skip(1).take(whole.hunks) {
+        sum += weight(&reveal(&text[from..bytes]));
+        from = bytes;
+        if sum > room {
+            break;
+        }
+        let piece = Piece { bytes, hunks, lines: 0 };
+        let with_note = sum + weight(&piece.note(file));
+        if with_note <= room {
+            best = Some((piece, with_note));
+        }
+    }
+    best
+}
+
+/// What stands around a patch text.
+fn around(file: &FileChange) -> Weight {
+    weight(&heading(&file.path)) + weight("\n\n")
+}

@@ -1,0 +1,166 @@
+//! The list of changed files, bounded: named one by one as far as there is room, the rest counted by folder. Main type: [`Listing`].
+
+use std::collections::HashMap;
+
+use super::diffs::Diffs;
+use super::folders;
+use super::one_line;
+use super::tokens::{Weight, weight};
+use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus, Generated};
+use crate::domain::text::reveal;
+use crate::prompt::Data;
+
+/// The longest state of a diff, as it is put before a path.
+const STATE: &str = "[not below] ";
+/// So many omissions that are about no file are told.
+const MOST_OMISSIONS: usize = 10;
+/// Reasons are cut.
+const MOST_REASON: usize = 160;
+
+/// The list as it will be.
+pub(super) struct Listing {
+    lines: Vec<Line>,
+    /// Omissions that are about the change as a whole.
+    tail: String,
+    /// How the rest is counted; empty where all are named.
+    rest: String,
+    unlisted: usize,
+}
+
+/// A file's line: what it is and did, the state of its diff, its path. The path comes last, so that no name can pass for a remark.
+struct Line {
+    before: String,
+    path: String,
+    weight: Weight,
+    listed: bool,
+}
+
+impl Listing {
+    /// All files, named.
+    pub(super) fn of(change: &ChangeSet) -> Self {
+        let unseen = change.omissions.iter().filter(|omission| omission.unseen);
+        let unseen: HashMap<&str, &str> =
+            unseen.filter_map(|omission| Some((omission.path.as_deref()?, omission.reason.as_str()))).collect();
+        let general = change.omissions.iter().filter(|omission| omission.path.is_none());
+        let mut tail = String::new();
+        for omission in general.take(MOST_OMISSIONS) {
+            tail.push_str(&format!("note: {}\n", reveal(&one_line(&omission.reason, MOST_REASON))));
+        }
+        let lines = change.files.iter().map(|file| Line::of(file, &unseen)).collect();
+        Self { lines, tail, rest: String::new(), unlisted: 0 }
+    }
+
+    pub(super) fn weight(&self) -> Weight {
+        let listed = self.lines.iter().filter(|line| line.listed).map(|line| line.weight);
+        listed.sum::<Weight>() + weight(&self.rest) + weight(&self.tail)
+    }
+
+    /// Keeps what fits into `room`, in the order of `ranks`; the rest is counted by folder.
+    pub(super) fn choose(&mut self, change: &ChangeSet, ranks: &[usize], room: Weight) {
+        if self.weight() <= room {
+            return;
+        }
+        for line in &mut self.lines {
+            line.listed = false;
+        }
+        // A quarter is for what is counted.
+        let mut left = (room - room / 4).saturating_sub(weight(&self.tail));
+        for at in ranks {
+            let Some(line) = self.lines.get_mut(*at) else { continue };
+            let Some(rest) = left.checked_sub(line.weight) else { break };
+            left = rest;
+            line.listed = true;
+        }
+        let unlisted = change.files.iter().zip(&self.lines).filter(|(_, line)| !line.listed).map(|(file, _)| file);
+        self.unlisted = unlisted.clone().count();
+        self.rest = folders::counted(unlisted, room / 4);
+    }
+
+    /// Whether the file at a place of the change is named.
+    pub(super) fn lists(&self, at: usize) -> bool {
+        self.lines.get(at).is_some_and(|line| line.listed)
+    }
+
+    /// How many files are only counted.
+    pub(super) fn unlisted(&self) -> usize {
+        self.unlisted
+    }
+
+    pub(super) fn text(&self, change: &ChangeSet, diffs: &Diffs) -> Data {
+        let mut text = String::new();
+        for (at, (line, file)) in self.lines.iter().zip(&change.files).enumerate().filter(|(_, (line, _))| line.listed)
+        {
+            text.push_str(&line.before);
+            if let Some(state) = diffs.state(at, file) {
+                text.push_str(&format!("[{state}] "));
+            }
+            text.push_str(&line.path);
+            text.push('\n');
+        }
+        text.push_str(&self.rest);
+        text.push_str(&self.tail);
+        Data::new(text)
+    }
+}
+
+impl Line {
+    fn of(file: &FileChange, unseen: &HashMap<&str, &str>) -> Self {
+        let mut before = format!("{} ", word(file.status));
+        if !file.binary {
+            before.push_str(&format!("+{} -{} ", file.additions, file.deletions));
+        }
+        let spelled = file.path.spelled();
+        let reason = if unseen.is_empty() { None } else { unseen.get(&*spelled) };
+        for mark in marks(file).chain(reason.map(|reason| format!("not compared: {}", one_line(reason, MOST_REASON)))) {
+            before.push_str(&format!("[{mark}] "));
+        }
+        let path = match &file.old_path {
+            Some(old) => format!("{} => {spelled}", old.spelled()),
+            None => spelled.into_owned(),
+        };
+        let (before, path) = (reveal(&before).into_owned(), reveal(&path).into_owned());
+        let state = if file.reviewable() { weight(STATE) } else { 0 };
+        let weight = weight(&before) + weight(&path) + weight("\n") + state;
+        Self { before, path, weight, listed: true }
+    }
+}
+
+fn word(status: FileStatus) -> &'static str {
+    match status {
+        FileStatus::Added => "added",
+        FileStatus::Deleted => "deleted",
+        FileStatus::Modified => "modified",
+        FileStatus::Renamed => "renamed",
+        FileStatus::TypeChanged => "type changed",
+    }
+}
+
+/// What there is to say of a file beside its lines.
+fn marks(file: &FileChange) -> impl Iterator<Item = String> {
+    let generated = file.generated.map(|generated| match generated {
+        Generated::Attribute => "generated, by the attributes of the repository: no diff",
+        Generated::Vendored => "vendored, by the attributes of the repository: no diff",
+        Generated::LockFile => "lock file: no diff",
+        Generated::Name => "generated or vendored, by its name: no diff",
+    });
+    let mode = match (file.old_mode, file.new_mode) {
+        (Some(old), Some(new)) if old != new => Some(format!("{} -> {}", mode_word(old), mode_word(new))),
+        (None, Some(mode)) | (Some(mode), None | Some(_)) if mode != FileMode::File => Some(mode_word(mode).to_owned()),
+        _ => None,
+    };
+    let same = file.status == FileStatus::Renamed && file.hunks.is_empty() && !file.binary && file.generated.is_none();
+    [file.binary.then_some("binary"), generated, same.then_some("same contents")]
+        .into_iter()
+        .flatten()
+        .map(str::to_owned)
+        .chain(mode)
+}
+
+fn mode_word(mode: FileMode) -> &'static str {
+    match mode {
+        FileMode::File => "file",
+        FileMode::Executable => "executable",
+        FileMode::Link => "symbolic link",
+        FileMode::Submodule => "submodule",
+    }
+}

@@ -1,0 +1,145 @@
+//! The texts beside the diffs: names, commits, leads. Main type: [`Entries`].
+
+use std::borrow::Cow;
+
+use super::one_line;
+use super::tokens::{Weight, weight};
+use crate::domain::change::{ChangeSet, Commit};
+use crate::domain::text::reveal;
+use crate::prompt::{Data, LeadVars};
+
+/// Longer names, subjects and titles are cut.
+const MOST_LINE: usize = 200;
+/// Longer bodies are cut, in characters.
+const MOST_BODY: usize = 1_500;
+
+/// Texts of one kind, of which the first are taken, as many as fit.
+#[derive(Debug, Default)]
+pub(super) struct Entries(Vec<Entry>);
+
+#[derive(Debug)]
+struct Entry {
+    head: String,
+    body: String,
+}
+
+/// What fitted.
+#[derive(Debug)]
+pub(super) struct Taken {
+    text: String,
+    pub(super) weight: Weight,
+    /// The first so many are shown.
+    pub(super) shown: usize,
+    /// How many there are beyond those.
+    pub(super) left_out: usize,
+    /// How many of those shown are without their bodies.
+    pub(super) shortened: usize,
+}
+
+impl Entries {
+    /// What all of them take.
+    pub(super) fn weight(&self) -> Weight {
+        self.0.iter().map(|entry| weight(&entry.head) + weight(&entry.body)).sum()
+    }
+
+    /// The first that fit into `room`: whole, else without the body. Nothing follows the first that does not fit at all.
+    pub(super) fn take(&self, room: Weight) -> Taken {
+        let mut taken = Taken { text: String::new(), weight: 0, shown: 0, left_out: 0, shortened: 0 };
+        for Entry { head, body } in &self.0 {
+            let without = taken.weight + weight(head);
+            let whole = without + weight(body);
+            if without > room {
+                break;
+            }
+            taken.text.push_str(head);
+            taken.weight = if whole <= room { whole } else { without };
+            if whole <= room {
+                taken.text.push_str(body);
+            } else {
+                taken.shortened += 1;
+            }
+            taken.shown += 1;
+        }
+        taken.left_out = self.0.len() - taken.shown;
+        taken
+    }
+}
+
+impl Taken {
+    pub(super) fn into_text(self) -> Data {
+        Data::new(self.text)
+    }
+}
+
+/// Repository, target and head.
+pub(super) fn names(change: &ChangeSet) -> Data {
+    let mut text = format!("repository: {}\n", one_line(&change.repository, MOST_LINE));
+    let mut line = |what: &str, name: &str, id: Option<String>| {
+        let id = id.map_or_else(String::new, |id| format!(" ({id})"));
+        text.push_str(&format!("{what}: {}{id}\n", one_line(name, MOST_LINE)));
+    };
+    line("target", &change.target, change.base.map(|id| id.short()));
+    line("head", &change.head_name, change.head.map(|id| id.short()));
+    if let Some(id) = change.merge_base {
+        line("merge base", &id.short(), None);
+    }
+    Data::new(text)
+}
+
+/// The commits in their order.
+pub(super) fn commits(change: &ChangeSet) -> Entries {
+    Entries(change.commits.iter().map(commit).collect())
+}
+
+fn commit(commit: &Commit) -> Entry {
+    // The day is enough for a reader.
+    let day = commit.date.get(..10).unwrap_or(&commit.date);
+    let (author, subject) = (one_line(&commit.author, 80), one_line(&commit.subject, MOST_LINE));
+    Entry {
+        head: shown(&format!("{} {day} {author}: {subject}\n", commit.id.short())),
+        body: shown(&indented(&commit.body)),
+    }
+}
+
+/// The leads in their order.
+pub(super) fn leads(leads: &[LeadVars]) -> Entries {
+    let entry = |lead: &LeadVars| {
+        let line = |text: &str| one_line(text, MOST_LINE);
+        let place = one_line(&lead.place, 2 * MOST_LINE);
+        let head = format!(
+            "{} {} {} ({}): {}\n    at {place}\n",
+            line(&lead.id),
+            lead.severity,
+            lead.category,
+            line(&lead.rule),
+            line(&lead.title)
+        );
+        Entry { head: shown(&head), body: shown(&indented(&lead.body)) }
+    };
+    Entries(leads.iter().map(entry).collect())
+}
+
+/// A body below its head: every line is indented, so that none can pass for the head of another entry.
+fn indented(body: &str) -> String {
+    let cut = body.char_indices().nth(MOST_BODY).map(|(at, _)| at);
+    let mut text = String::new();
+    for line in body[..cut.unwrap_or(body.len())].trim_end().lines() {
+        if !line.trim().is_empty() {
+            text.push_str("    ");
+            text.push_str(line.trim_end());
+        }
+        text.push('\n');
+    }
+    if cut.is_some() {
+        text.push_str("    […]\n");
+    }
+    text
+}
+
+/// Weighed as it will be shown.
+fn shown(text: &str) -> String {
+    match reveal(text) {
+        Cow::Borrowed(text) => text.to_owned(),
+        Cow::Owned(text) => text,
+    }
+}

@@ -1,0 +1,256 @@
+//! Which changed lines a model has seen, and so which hunks and files. Main type: [`Seen`].
+//!
+//! Only changed lines count: a hunk is seen when every line that it adds and every line that it removes was shown, by whatever message
+//! or tool. What a message shows is told in whole hunks, what a tool shows in references; both end up as lines of a side.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::domain::change::{ChangeSet, FileChange, Hunk, Omission, Span};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::domain::review::{CoverageState, FileCoverage};
+use crate::tools::Reference;
+
+/// Lines of every changed file that were shown.
+#[derive(Debug)]
+pub(super) struct Seen {
+    change: Arc<ChangeSet>,
+    files: Vec<SeenFile>,
+    /// Where a path stands in the change, by its name before and after.
+    old_names: HashMap<RepoPath, usize>,
+    new_names: HashMap<RepoPath, usize>,
+}
+
+#[derive(Debug, Default)]
+struct SeenFile {
+    old: Lines,
+    new: Lines,
+    /// Whether a line of it was shown cut.
+    shortened: bool,
+}
+
+/// Hunks of a file of which a changed line was never seen.
+#[derive(Debug)]
+pub(super) struct Unseen<'a> {
+    /// The file.
+    pub(super) file: &'a FileChange,
+    /// The hunks, from 0, as runs of neighbours in order.
+    pub(super) hunks: Vec<Range<usize>>,
+    /// Whether any changed line of the file was seen.
+    pub(super) partly: bool,
+}
+
+impl Seen {
+    pub(super) fn new(change: Arc<ChangeSet>) -> Self {
+        let names =
+            |side: Side| change.files.iter().enumerate().map(move |(at, file)| (file.path_at(side).clone(), at));
+        let (old_names, new_names) = (names(Side::Old).collect(), names(Side::New).collect());
+        let files = change.files.iter().map(|_| SeenFile::default()).collect();
+        Self { change, files, old_names, new_names }
+    }
+
+    /// The first so many hunks of a file were shown as its patch text has them.
+    pub(super) fn shown(&mut self, path: &RepoPath, hunks: usize) {
+        let Some(at) = self.new_names.get(path).copied() else { return };
+        let (file, seen) = (&self.change.files[at], &mut self.files[at]);
+        for hunk in file.hunks.iter().take(hunks) {
+            for (side, lines) in owed(hunk) {
+                seen.on(side).add(lines);
+            }
+        }
+        seen.shortened |= hunks > 0 && file.patch.cut.is_some_and(|cut| cut.shortened_lines > 0);
+    }
+
+    /// A tool showed lines.
+    pub(super) fn saw(&mut self, reference: &Reference) {
+        let names = match reference.side {
+            Side::Old => &self.old_names,
+            Side::New => &self.new_names,
+        };
+        let Some(at) = names.get(&reference.path).copied() else { return };
+        let (file, seen) = (&self.change.files[at], &mut self.files[at]);
+        seen.shortened |= reference.shortened;
+        match reference.hunk {
+            Some(part) => {
+                let Some(hunk) = file.hunks.get(part.hunk) else { return };
+                let to = part.to.map_or(u64::MAX, |to| to as u64);
+                for (side, lines) in within(hunk, part.from as u64, to) {
+                    seen.on(side).add(lines);
+                }
+            }
+            None => {
+                if let Some(lines) = reference.lines {
+                    seen.on(reference.side).add(lines);
+                }
+            }
+        }
+    }
+
+    /// The reviewable files with hunks that were not seen whole, in the order of the change.
+    pub(super) fn unseen(&self) -> impl Iterator<Item = Unseen<'_>> {
+        let pairs = self.change.files.iter().zip(&self.files).filter(|(file, _)| file.reviewable());
+        pairs.map(|(file, seen)| seen.missing(file)).filter(|unseen| !unseen.hunks.is_empty())
+    }
+
+    /// What became of every changed file, and the holes that make a review incomplete.
+    pub(super) fn coverage(&self) -> (Vec<FileCoverage>, Vec<Omission>) {
+        let mut holes = Vec::new();
+        let cover = |(file, seen): (&FileChange, &SeenFile)| {
+            let (state, reason) = match file.without_text() {
+                Some(reason) => (CoverageState::Skipped, Some(reason.to_owned())),
+                None => seen.state(file),
+            };
+            if let Some(reason) = reason.as_ref().filter(|_| file.reviewable() && !seen.missing(file).hunks.is_empty())
+            {
+                // A file that was skipped is a reason by itself.
+                if state == CoverageState::Truncated {
+                    holes.push(Omission { path: Some(file.path.to_string()), reason: reason.clone(), unseen: true });
+                }
+            }
+            FileCoverage { path: file.path.clone(), state, reason }
+        };
+        let files = self.change.files.iter().zip(&self.files).map(cover).collect();
+        (files, holes)
+    }
+}
+
+impl SeenFile {
+    fn on(&mut self, side: Side) -> &mut Lines {
+        match side {
+            Side::Old => &mut self.old,
+            Side::New => &mut self.new,
+        }
+    }
+
+    fn missing<'a>(&self, file: &'a FileChange) -> Unseen<'a> {
+        let mut hunks: Vec<Range<usize>> = Vec::new();
+        let mut partly = false;
+        for (at, hunk) in file.hunks.iter().enumerate() {
+            let mut whole = true;
+            for (side, lines) in owed(hunk) {
+                let seen = if side == Side::Old { &self.old } else { &self.new };
+                whole &= seen.hold(lines);
+                partly |= seen.touch(lines);
+            }
+            if whole {
+                continue;
+            }
+            match hunks.last_mut().filter(|last| last.end == at) {
+                Some(last) => last.end = at + 1,
+                None => hunks.push(at..at + 1),
+            }
+        }
+        Unseen { file, hunks, partly }
+    }
+
+    fn state(&self, file: &FileChange) -> (CoverageState, Option<String>) {
+        let unseen = self.missing(file);
+        let total = file.hunks.len();
+        if unseen.hunks.is_empty() {
+            if self.shortened {
+                return (CoverageState::Truncated, Some("over-long lines were shown cut".to_owned()));
+            }
+            return (CoverageState::Reviewed, None);
+        }
+        if !unseen.partly {
+            return (CoverageState::Skipped, Some("never shown to the model".to_owned()));
+        }
+        let reason = format!("{} of {total} {} not seen whole", numbers(&unseen.hunks), were(&unseen.hunks));
+        (CoverageState::Truncated, Some(reason))
+    }
+}
+
+/// `hunk 3`, `hunks 1–2, 5`, as people count.
+fn numbers(hunks: &[Range<usize>]) -> String {
+    const NAMED: usize = 5;
+    let one = |hunks: &Range<usize>| match hunks.len() {
+        1 => hunks.end.to_string(),
+        _ => format!("{}–{}", hunks.start + 1, hunks.end),
+    };
+    let mut named = hunks.iter().take(NAMED).map(one).collect::<Vec<_>>().join(", ");
+    if hunks.len() > NAMED {
+        let more: usize = hunks[NAMED..].iter().map(Range::len).sum();
+        named.push_str(&format!(" and {more} more"));
+    }
+    format!("{} {named}", if count(hunks) == 1 { "hunk" } else { "hunks" })
+}
+
+fn were(hunks: &[Range<usize>]) -> &'static str {
+    if count(hunks) == 1 { "was" } else { "were" }
+}
+
+fn count(hunks: &[Range<usize>]) -> usize {
+    hunks.iter().map(Range::len).sum()
+}
+
+/// The lines that must be seen of a hunk: those that it removes and those that it adds. Of one without any (a change that a patch
+/// file states but does not show), its place.
+fn owed(hunk: &Hunk) -> impl Iterator<Item = (Side, LineRange)> {
+    let runs = hunk.runs.iter().flat_map(|run| [(Side::Old, run.old), (Side::New, run.new)]);
+    let place = hunk.runs.is_empty().then_some([(Side::Old, hunk.old), (Side::New, hunk.new)]);
+    runs.chain(place.into_iter().flatten()).filter_map(|(side, span)| Some((side, span.range()?)))
+}
+
+/// The changed lines that stand on the lines `from..to` of a hunk's text: context, then the removed and the added lines of a run.
+fn within(hunk: &Hunk, from: u64, to: u64) -> Vec<(Side, LineRange)> {
+    if hunk.runs.is_empty() {
+        return if from == 0 && to == u64::MAX { owed(hunk).collect() } else { Vec::new() };
+    }
+    let mut shown = Vec::new();
+    let (mut place, mut line) = (0, before(hunk.new));
+    for run in &hunk.runs {
+        place += before(run.new).saturating_sub(line);
+        for (side, span) in [(Side::Old, run.old), (Side::New, run.new)] {
+            let end = place + u64::from(span.count);
+            let (first, last) = (from.max(place), to.min(end));
+            if first < last {
+                let number = |at: u64| u32::try_from(before(span) + 1 + (at - place)).unwrap_or(u32::MAX);
+                shown.extend(LineRange::new(number(first), number(last - 1)).ok().map(|lines| (side, lines)));
+            }
+            place = end;
+        }
+        line = before(run.new) + u64::from(run.new.count);
+    }
+    shown
+}
+
+/// The line before a span.
+fn before(span: Span) -> u64 {
+    u64::from(if span.count == 0 { span.start } else { span.start.saturating_sub(1) })
+}
+
+/// A set of lines: ranges in order that neither overlap nor touch.
+#[derive(Debug, Default)]
+struct Lines(Vec<LineRange>);
+
+impl Lines {
+    fn add(&mut self, lines: LineRange) {
+        // The ranges that overlap or touch the new one are replaced by one that covers all of them.
+        let first = self.0.partition_point(|range| range.end() < lines.start().saturating_sub(1));
+        let after = self.0.partition_point(|range| range.start() <= lines.end().saturating_add(1));
+        let touched = self.0.get(first..after).unwrap_or_default();
+        let start = touched.first().map_or(lines.start(), |range| range.start().min(lines.start()));
+        let end = touched.last().map_or(lines.end(), |range| range.end().max(lines.end()));
+        self.0.splice(first..after, LineRange::new(start, end));
+    }
+
+    fn at(&self, line: u32) -> Option<LineRange> {
+        let begun = self.0.partition_point(|range| range.start() <= line);
+        self.0.get(begun.checked_sub(1)?).copied()
+    }
+
+    /// Whether all of `lines` are in it.
+    fn hold(&self, lines: LineRange) -> bool {
+        self.at(lines.start()).is_some_and(|range| range.end() >= lines.end())
+    }
+
+    /// Whether any of `lines` is in it.
+    fn touch(&self, lines: LineRange) -> bool {
+        self.at(lines.end()).is_some_and(|range| range.end() >= lines.start())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,262 @@
+//! Seen lines against a plain model of them.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::domain::change::{ChangeRun, FileMode, FileStatus, Generated, PatchCut, PatchText};
+use crate::domain::place::WorkspaceAt;
+use crate::tools::HunkPart;
+
+fn path(path: &str) -> RepoPath {
+    RepoPath::parse(path).unwrap()
+}
+
+fn file(name: &str, hunks: Vec<Hunk>) -> FileChange {
+    FileChange {
+        path: path(name),
+        old_path: None,
+        status: FileStatus::Modified,
+        old_mode: Some(FileMode::File),
+        new_mode: Some(FileMode::File),
+        old_blob: None,
+        new_blob: None,
+        additions: 0,
+        deletions: 0,
+        binary: false,
+        language: None,
+        generated: None,
+        hunks,
+        patch: PatchText::default(),
+    }
+}
+
+fn change(files: Vec<FileChange>) -> Arc<ChangeSet> {
+    Arc::new(ChangeSet {
+        repository: "r".to_owned(),
+        target: "main".to_owned(),
+        head_name: "HEAD".to_owned(),
+        base: None,
+        head: None,
+        merge_base: None,
+        old_at: WorkspaceAt::Empty,
+        new_at: WorkspaceAt::Empty,
+        commits: Vec::new(),
+        commits_omitted: 0,
+        files,
+        omissions: Vec::new(),
+    })
+}
+
+fn span(before: u32, count: u32) -> Span {
+    Span { start: if count == 0 { before } else { before + 1 }, count }
+}
+
+/// Hunks of runs `(context, removed, added)`, three lines of context around each and ten unchanged lines between hunks.
+fn hunks(shape: &[Vec<(u32, u32, u32)>]) -> Vec<Hunk> {
+    let (mut old, mut new) = (0, 0);
+    let mut all = Vec::new();
+    for runs in shape {
+        (old, new) = (old + 10, new + 10);
+        let (old_start, new_start) = (old, new);
+        (old, new) = (old + 3, new + 3);
+        let mut made = Vec::new();
+        for (context, removed, added) in runs {
+            (old, new) = (old + context, new + context);
+            made.push(ChangeRun { old: span(old, *removed), new: span(new, *added) });
+            (old, new) = (old + removed, new + added);
+        }
+        (old, new) = (old + 3, new + 3);
+        all.push(Hunk { old: span(old_start, old - old_start), new: span(new_start, new - new_start), runs: made });
+    }
+    all
+}
+
+fn read(name: &str, side: Side, first: u32, last: u32) -> Reference {
+    let lines = LineRange::new(first, last).ok();
+    Reference { path: path(name), side, lines, hunk: None, shortened: false }
+}
+
+fn diff(name: &str, hunk: usize, from: usize, to: Option<usize>) -> Reference {
+    let hunk = Some(HunkPart { hunk, from, to });
+    Reference { path: path(name), side: Side::New, lines: LineRange::new(1, 9).ok(), hunk, shortened: false }
+}
+
+fn told(seen: &Seen) -> Vec<(String, String)> {
+    let (files, _) = seen.coverage();
+    files.into_iter().map(|file| (file.state.word().to_owned(), file.reason.unwrap_or_default())).collect()
+}
+
+fn pair(state: &str, reason: &str) -> (String, String) {
+    (state.to_owned(), reason.to_owned())
+}
+
+#[test]
+fn what_was_never_shown_is_skipped_and_parts_are_named() {
+    let shape = vec![vec![(0, 1, 1)]; 7];
+    let mut seen = Seen::new(change(vec![file("a", hunks(&shape)), file("b", hunks(&shape[..1]))]));
+    seen.shown(&path("a"), 2);
+    assert_eq!(
+        told(&seen),
+        [pair("truncated", "hunks 3–7 of 7 were not seen whole"), pair("skipped", "never shown to the model")]
+    );
+    assert_eq!(seen.coverage().1.len(), 1, "a skipped file is a reason by itself");
+    seen.saw(&diff("a", 3, 0, None));
+    seen.saw(&diff("a", 4, 0, None));
+    assert_eq!(told(&seen)[0].1, "hunks 3, 6–7 of 7 were not seen whole");
+    let runs: Vec<String> = seen.unseen().map(|unseen| format!("{:?}", unseen.hunks)).collect();
+    assert_eq!(runs, ["[2..3, 5..7]", "[0..1]"]);
+    for hunk in [2, 5, 6] {
+        seen.saw(&diff("a", hunk, 0, None));
+    }
+    assert_eq!(told(&seen)[0], pair("reviewed", ""));
+}
+
+#[test]
+fn a_hunk_that_was_shown_in_part_is_not_seen_until_all_parts_were() {
+    // Three lines of context, four removed, two added, three of context.
+    let mut seen = Seen::new(change(vec![file("a", hunks(&[vec![(0, 4, 2)]]))]));
+    seen.saw(&diff("a", 0, 0, Some(5)));
+    assert_eq!(told(&seen), [pair("truncated", "hunk 1 of 1 was not seen whole")]);
+    seen.saw(&diff("a", 0, 6, None));
+    assert_eq!(seen.unseen().count(), 1, "one removed line is missing");
+    seen.saw(&diff("a", 0, 5, Some(6)));
+    assert_eq!(told(&seen), [pair("reviewed", "")]);
+}
+
+#[test]
+fn reading_the_new_side_is_not_enough_where_lines_were_removed() {
+    let mut seen = Seen::new(change(vec![file("a", hunks(&[vec![(0, 2, 2)]]))]));
+    seen.saw(&read("a", Side::New, 1, 400));
+    assert_eq!(seen.unseen().count(), 1);
+    seen.saw(&read("a", Side::Old, 14, 15));
+    assert_eq!(seen.unseen().count(), 0);
+}
+
+#[test]
+fn each_side_goes_by_its_own_name() {
+    let mut renamed = file("new", hunks(&[vec![(0, 1, 1)]]));
+    renamed.old_path = Some(path("old"));
+    let mut seen = Seen::new(change(vec![renamed]));
+    seen.saw(&read("new", Side::Old, 1, 99));
+    seen.saw(&read("old", Side::New, 1, 99));
+    assert_eq!(told(&seen), [pair("skipped", "never shown to the model")]);
+    seen.saw(&read("new", Side::New, 1, 99));
+    seen.saw(&read("old", Side::Old, 1, 99));
+    assert_eq!(told(&seen), [pair("reviewed", "")]);
+}
+
+#[test]
+fn files_without_lines_say_why_and_moves_are_seen() {
+    let mut lock = file("Cargo.lock", hunks(&[vec![(0, 1, 1)]]));
+    lock.generated = Some(Generated::LockFile);
+    let mut binary = file("a.png", Vec::new());
+    binary.binary = true;
+    let moved = file("moved", Vec::new());
+    let seen = Seen::new(change(vec![lock, binary, moved]));
+    assert_eq!(told(&seen), [pair("skipped", "lock file"), pair("skipped", "binary"), pair("reviewed", "")]);
+    assert!(seen.unseen().next().is_none() && seen.coverage().1.is_empty());
+}
+
+#[test]
+fn lines_that_were_cut_are_told_but_are_no_hole() {
+    let mut long = file("a", hunks(&[vec![(0, 0, 1)]]));
+    long.patch.cut = Some(PatchCut { first_unseen_hunk: 1, lines: 0, shortened_lines: 1 });
+    let mut seen = Seen::new(change(vec![long]));
+    seen.shown(&path("a"), 1);
+    assert_eq!(told(&seen), [pair("truncated", "over-long lines were shown cut")]);
+    assert!(seen.coverage().1.is_empty());
+}
+
+#[test]
+fn ten_thousand_files_are_looked_at_once_each() {
+    let shape = vec![vec![(0, 1, 1)]; 3];
+    let files: Vec<_> = (0..10_000).map(|at| file(&format!("f{at}"), hunks(&shape))).collect();
+    let mut seen = Seen::new(change(files));
+    for at in 0..10_000 {
+        seen.shown(&path(&format!("f{at}")), 2);
+        seen.saw(&diff(&format!("f{at}"), 2, 0, None));
+    }
+    assert_eq!(seen.unseen().count(), 0);
+}
+
+/// A step of a model that reads.
+#[derive(Debug, Clone)]
+enum Step {
+    Shown(usize),
+    Read(Side, u32, u32),
+    Diff(usize, usize, Option<usize>),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        (0..4usize).prop_map(Step::Shown),
+        (any::<bool>(), 1..90u32, 0..30u32).prop_map(|(old, first, more)| Step::Read(
+            if old { Side::Old } else { Side::New },
+            first,
+            first + more
+        )),
+        (0..5usize, 0..14usize, proptest::option::of(0..20usize))
+            .prop_map(|(hunk, from, to)| Step::Diff(hunk, from, to)),
+    ]
+}
+
+/// The text of a hunk, line by line: which side's changed line it is, if it is one.
+fn text_of(hunk: &Hunk) -> Vec<Option<(Side, u32)>> {
+    let mut lines = Vec::new();
+    let mut number = hunk.new.start;
+    for run in &hunk.runs {
+        let first = if run.new.count == 0 { run.new.start + 1 } else { run.new.start };
+        lines.extend((number..first).map(|_| None));
+        lines.extend((0..run.old.count).map(|at| Some((Side::Old, run.old.start + at))));
+        lines.extend((0..run.new.count).map(|at| Some((Side::New, run.new.start + at))));
+        number = first + run.new.count;
+    }
+    lines.extend((number..hunk.new.start + hunk.new.count).map(|_| None));
+    lines
+}
+
+proptest! {
+    #[test]
+    fn a_hunk_is_seen_when_every_changed_line_of_it_was(
+        shape in proptest::collection::vec(proptest::collection::vec((0..4u32, 0..4u32, 1..4u32), 1..3), 1..4),
+        pure_deletion in any::<bool>(),
+        steps in proptest::collection::vec(step(), 0..12)
+    ) {
+        let mut shape = shape;
+        if pure_deletion {
+            shape[0] = vec![(1, 3, 0)];
+        }
+        let made = hunks(&shape);
+        let mut seen = Seen::new(change(vec![file("a", made.clone())]));
+        let mut known: BTreeSet<(Side, u32)> = BTreeSet::new();
+        for step in steps {
+            match step {
+                Step::Shown(count) => {
+                    seen.shown(&path("a"), count);
+                    known.extend(made.iter().take(count).flat_map(|hunk| text_of(hunk).into_iter().flatten()));
+                }
+                Step::Read(side, first, last) => {
+                    seen.saw(&read("a", side, first, last));
+                    known.extend((first..=last).map(|line| (side, line)));
+                }
+                Step::Diff(hunk, from, to) => {
+                    seen.saw(&diff("a", hunk, from, to));
+                    if let Some(hunk) = made.get(hunk) {
+                        let text = text_of(hunk);
+                        let to = to.unwrap_or(text.len()).min(text.len());
+                        known.extend(text.iter().take(to).skip(from).copied().flatten());
+                    }
+                }
+            }
+        }
+        let missing = |hunk: &Hunk| text_of(hunk).into_iter().flatten().any(|line| !known.contains(&line));
+        let expected: Vec<usize> = made.iter().enumerate().filter(|(_, hunk)| missing(hunk)).map(|(at, _)| at).collect();
+        let got: Vec<usize> = seen.unseen().flat_map(|unseen| unseen.hunks.into_iter().flatten()).collect();
+        prop_assert_eq!(&got, &expected);
+        let (files, holes) = seen.coverage();
+        prop_assert_eq!(files[0].state == CoverageState::Reviewed, expected.is_empty());
+        prop_assert_eq!(holes.is_empty(), files[0].state != CoverageState::Truncated);
+    }
+}

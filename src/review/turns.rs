@@ -1,0 +1,347 @@
+//! The loop: ask, make the calls, answer them, until the model says that it is done or something ends it. Main type: [`Turns`].
+//!
+//! What a call does belongs in `calls` and `desk`, what may be spent in `budget`, how an answer is waited for in `attempts`.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::attempts::{Ask, Failed, NoAnswer, ask};
+use super::budget::{self, Budget, Reserved};
+use super::calls::{Called, Hands, Panicked, execute};
+use super::desk::{Desk, Effect};
+use super::draft::Ending;
+use super::journal::{Journal, Record, digest};
+use super::opening::estimate_tokens;
+use super::strikes::{Strike, Strikes};
+use crate::domain::event::{Event, EventSink};
+use crate::domain::path::RepoPath;
+use crate::domain::review::Ended;
+use crate::domain::text::strip_line;
+use crate::llm::{Message, Provider, Stop, ToolCall, ToolInput, ToolResult, TurnFault, TurnRequest, TurnResponse};
+use crate::prompt::{LastTurnVars, PromptError, Prompts};
+use crate::sys::cancel::Cancel;
+use crate::tools::{Reference, ToolBox};
+
+/// Why there is no review: a fault of this program or of the user's templates.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// A template cannot be rendered.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+    /// A part of the program panicked.
+    #[error("a part of the program failed unexpectedly; this is a defect of review, please report it")]
+    Broken,
+}
+
+impl From<Panicked> for EngineError {
+    fn from(_: Panicked) -> Self {
+        Self::Broken
+    }
+}
+
+/// A conversation under way.
+pub(super) struct Turns<'a> {
+    pub(super) provider: &'a dyn Provider,
+    pub(super) prompts: &'a Prompts,
+    pub(super) tools: &'a ToolBox,
+    pub(super) desk: Arc<Mutex<Desk>>,
+    pub(super) budget: Budget,
+    pub(super) journal: Journal,
+    pub(super) cancel: &'a Cancel,
+    pub(super) events: &'a dyn EventSink,
+    /// The conversation so far.
+    pub(super) request: TurnRequest,
+    /// What the next answer will have seen; credited when it comes.
+    pub(super) unanswered: Unanswered,
+    pub(super) tally: Tally,
+    pub(super) strikes: Strikes,
+}
+
+/// What was sent and is not answered yet.
+#[derive(Debug, Default)]
+pub(super) struct Unanswered {
+    /// Of the opening: files and how many of their hunks.
+    pub(super) opening: Vec<(RepoPath, usize)>,
+    /// What tools showed.
+    pub(super) results: Vec<Reference>,
+    /// What this program said since the last request.
+    pub(super) user: Vec<String>,
+    /// Tokens of the conversation, estimated.
+    pub(super) size: u64,
+}
+
+/// Counts for the receipt.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) calls: u32,
+    pub(super) errors: u32,
+    /// Attempts whose cost nobody told.
+    pub(super) broken_off: u32,
+    /// Limits that were met, each a sentence.
+    pub(super) limits: Vec<String>,
+}
+
+/// Whether the loop goes on.
+enum Next {
+    Turn,
+    End(Ending),
+}
+
+fn short(ended: Ended, why: impl Into<String>) -> Ending {
+    Ending::Short { ended, why: why.into() }
+}
+
+impl Turns<'_> {
+    /// Runs to the end. Whatever happens, the desk holds what stands.
+    pub(super) async fn run(&mut self) -> Result<Ending, EngineError> {
+        let ending = loop {
+            if let Err(stopped) = self.cancel.check() {
+                break Ending::Stopped(stopped);
+            }
+            let landing = match self.budget.reserve(self.unanswered.size, self.cancel.remaining()) {
+                Reserved::Turn => None,
+                Reserved::Landing(limit) => Some(limit),
+                Reserved::Nothing(limit) => break short(limit, self.limit_hit(limit)),
+            };
+            if let Some(limit) = landing {
+                self.prepare_landing(limit)?;
+            }
+            match self.turn(landing).await? {
+                Next::Turn => {}
+                Next::End(ending) => break ending,
+            }
+        };
+        let (ended, why) = (ending.ended(), ending.reason());
+        self.journal.record(None, Record::End { ended, why });
+        self.journal.sync();
+        Ok(ending)
+    }
+
+    fn limit_hit(&mut self, limit: Ended) -> String {
+        let words = budget::words(limit, &self.budget.limits());
+        self.tally.limits.push(words.clone());
+        words
+    }
+
+    /// From here on only the engine's own tools are offered, and the model is told why.
+    fn prepare_landing(&mut self, limit: Ended) -> Result<(), EngineError> {
+        let words = self.limit_hit(limit);
+        self.request.tools = Desk::definitions();
+        let text = self.prompts.last_turn(&LastTurnVars { reason: words })?;
+        self.desk().last_turn();
+        self.say(text);
+        Ok(())
+    }
+
+    /// Adds a message of ours.
+    fn say(&mut self, text: String) {
+        self.unanswered.size += estimate_tokens(&text);
+        self.unanswered.user.push(text.clone());
+        let mark = self.request.messages.is_empty();
+        self.request.push(Message::User { text, mark });
+    }
+
+    async fn turn(&mut self, landing: Option<Ended>) -> Result<Next, EngineError> {
+        let (turn, most) = (self.budget.turns() + 1, self.budget.limits().turns);
+        self.journal.turn(turn);
+        self.record_request(landing.is_some());
+        self.events.emit(Event::Turn { turn, most });
+        let started = Instant::now();
+        let asked =
+            Ask { provider: self.provider, request: &self.request, turn, cancel: self.cancel, events: self.events };
+        let (answer, failed) = ask(&asked).await;
+        self.record_failed(&failed);
+        let response = match answer {
+            Ok(response) => response,
+            Err(NoAnswer::Stopped(stopped)) => return Ok(Next::End(Ending::Stopped(stopped))),
+            Err(NoAnswer::Fault(fault)) => {
+                return Ok(Next::End(short(Ended::ProviderFault, fault.to_string())));
+            }
+        };
+        let took = started.elapsed();
+        self.budget.settle(self.unanswered.size, &response.usage, took);
+        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        self.journal.record(None, Record::Answer { response: response.clone(), took_ms });
+        self.tell_spent(turn);
+        let next = self.take(turn, response, landing).await;
+        self.journal.sync();
+        if let Some(fault) = self.journal.fault() {
+            self.desk().note(fault.clone());
+            self.events.emit(Event::Notice { text: fault });
+        }
+        next
+    }
+
+    fn tell_spent(&self, turn: u32) {
+        let usage = self.budget.usage();
+        self.events.emit(Event::Spent {
+            turn,
+            input_tokens: usage.input_tokens,
+            cache_read_tokens: usage.cache_read_tokens,
+            output_tokens: usage.output_tokens,
+        });
+    }
+
+    fn record_request(&mut self, landing: bool) {
+        let first = self.budget.turns() == 0;
+        let record = Record::Request {
+            system: first.then(|| self.request.system.clone()),
+            tools: (first || landing).then(|| self.request.tools.clone()),
+            user: std::mem::take(&mut self.unanswered.user),
+            max_output: self.request.max_output,
+            digest: digest(&self.request),
+        };
+        self.journal.record(None, record);
+        self.journal.sync();
+    }
+
+    fn record_failed(&mut self, failed: &[Failed]) {
+        for Failed { attempt, fault, wait } in failed {
+            self.tally.broken_off += u32::from(matches!(fault, TurnFault::BrokenOff { .. } | TurnFault::Silent { .. }));
+            let wait_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+            let record = Record::Fault { attempt: *attempt, message: strip_line(&fault.to_string()), wait_ms };
+            self.journal.record(None, record);
+        }
+    }
+
+    fn desk(&self) -> std::sync::MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes an answer: makes its calls, or says what was wrong with it.
+    async fn take(&mut self, turn: u32, response: TurnResponse, landing: Option<Ended>) -> Result<Next, EngineError> {
+        let calls: Vec<ToolCall> = response.calls().cloned().collect();
+        if calls.is_empty() {
+            return self.without_calls(&response, landing);
+        }
+        self.keep_answer(&response);
+        for call in &calls {
+            self.events.emit(Event::Call { turn, tool: strip_line(&call.name), about: about(call) });
+        }
+        // An answer that can be read has seen what the request showed, before any of its calls is made: `finish_review` asks.
+        if calls.iter().any(|call| matches!(call.input, ToolInput::Object(_))) {
+            self.credit();
+        }
+        let hands = Hands { tools: self.tools, desk: &self.desk, landing: landing.is_some(), cancel: self.cancel };
+        let mut called = execute(&calls, &hands).await?;
+        self.count(&calls, &called);
+        let finished = called.iter().any(|called| matches!(called.effect, Effect::Finished));
+        let malformed = called.iter().all(|called| !called.well_formed);
+        self.answer(&calls, &mut called);
+        match landing {
+            Some(limit) => return Ok(Next::End(short(limit, budget::words(limit, &self.budget.limits())))),
+            None if finished => return Ok(Next::End(Ending::Done)),
+            None => {}
+        }
+        let strike = match (malformed, &response.stop) {
+            (true, Stop::OutputLimit) => Some(Strike::OutputLimit),
+            (true, _) => Some(Strike::Malformed),
+            (false, _) => None,
+        };
+        Ok(match strike {
+            // The results already say what was wrong.
+            Some(strike) if !self.strikes.may_be_told(strike) => Next::End(strike.ending()),
+            Some(_) => Next::Turn,
+            None => {
+                self.strikes.forgive();
+                Next::Turn
+            }
+        })
+    }
+
+    fn keep_answer(&mut self, response: &TurnResponse) {
+        if response.parts.is_empty() {
+            return;
+        }
+        // Known from now on, and sent with every later request.
+        let size = response.usage.output.unwrap_or_else(|| {
+            let text = serde_json::to_string(&response.parts).unwrap_or_default();
+            estimate_tokens(&text)
+        });
+        self.unanswered.size += size;
+        self.request.push(Message::Assistant { parts: response.parts.clone() });
+    }
+
+    fn without_calls(&mut self, response: &TurnResponse, landing: Option<Ended>) -> Result<Next, EngineError> {
+        if response.stop == Stop::Refused {
+            return Ok(Next::End(Strike::refusal(&response.text())));
+        }
+        if let Some(limit) = landing {
+            return Ok(Next::End(short(limit, budget::words(limit, &self.budget.limits()))));
+        }
+        let strike = Strike::of(response);
+        if !self.strikes.may_be_told(strike) {
+            return Ok(Next::End(strike.ending()));
+        }
+        self.keep_answer(response);
+        let text = strike.told(self.prompts)?;
+        self.say(text);
+        Ok(Next::Turn)
+    }
+
+    /// What was sent has been seen.
+    fn credit(&mut self) {
+        let opening = std::mem::take(&mut self.unanswered.opening);
+        let results = std::mem::take(&mut self.unanswered.results);
+        let mut desk = self.desk();
+        for (path, hunks) in &opening {
+            desk.shown(path, *hunks);
+        }
+        desk.saw(&results);
+    }
+
+    fn count(&mut self, calls: &[ToolCall], called: &[Called]) {
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        self.tally.calls += number(calls.len());
+        self.tally.errors += number(called.iter().filter(|called| called.is_error).count());
+        for called in called {
+            match &called.effect {
+                Effect::Finding { id, title, severity, path, line } => self.events.emit(Event::Finding {
+                    id: id.clone(),
+                    title: strip_line(title),
+                    severity: *severity,
+                    path: path.to_string(),
+                    line: *line,
+                }),
+                Effect::Withheld { title, reason } => {
+                    self.events.emit(Event::Withheld { title: strip_line(title), reason: strip_line(reason) });
+                }
+                Effect::None | Effect::Finished => {}
+            }
+        }
+    }
+
+    /// Puts the results into the conversation, as far as there is room.
+    fn answer(&mut self, calls: &[ToolCall], called: &mut [Called]) {
+        let mut results = Vec::with_capacity(calls.len());
+        let mut room = self.budget.room(self.unanswered.size);
+        for (at, (call, called)) in calls.iter().zip(called).enumerate() {
+            let size = estimate_tokens(&called.text);
+            if size > room && !called.shown.is_empty() {
+                called.without_room();
+            }
+            let size = estimate_tokens(&called.text);
+            room = room.saturating_sub(size);
+            self.unanswered.size += size;
+            self.unanswered.results.append(&mut called.shown);
+            let result = ToolResult {
+                id: call.id.clone(),
+                name: call.name.clone(),
+                text: called.text.clone(),
+                is_error: called.is_error,
+            };
+            self.journal.record(u32::try_from(at).ok(), Record::Result { result: result.clone() });
+            results.push(result);
+        }
+        self.request.push(Message::Results { results, mark: true });
+    }
+}
+
+/// What a call is about, for the progress.
+fn about(call: &ToolCall) -> String {
+    let ToolInput::Object(input) = &call.input else { return String::new() };
+    let named = ["file_path", "pattern", "title", "directory", "id"].iter().find_map(|key| input.get(*key));
+    strip_line(named.and_then(Value::as_str).unwrap_or_default()).chars().take(120).collect()
+}

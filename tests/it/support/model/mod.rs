@@ -1,0 +1,28 @@
+//! A scripted model behind a real HTTP server that speaks the wire formats of all providers. Main types: [`Server`], [`Session`].
+//!
+//! A request is read into one neutral form (`Asked`), a step of the session is chosen by its content, and the step's words are
+//! written in the language the request came in, so that a session is written once and runs everywhere. On the way each request is
+//! held against the one before it: see [`Ledger`](ledger::Ledger). The format of sessions is in `fixtures/sessions/README.md`.
+//!
+//! It stands on nothing else of the tests, so that a bench may take it in with `#[path]`.
+//!
+//! To add a wire format: one file in `wires` and one line in its table.
+
+#![allow(dead_code, reason = "the tests and the benches each use a part of it")]
+#![allow(unreachable_pub, reason = "everything here is for the one binary that takes it in")]
+#![allow(clippy::expect_used, clippy::panic, reason = "a script that cannot be read must fail the test")]
+
+mod answer;
+mod asked;
+mod choose;
+mod ledger;
+mod pieces;
+mod script;
+mod server;
+mod socket;
+mod state;
+mod wires;
+
+pub use script::{Cut, Session};
+pub use server::{KEY, Options, Server};
+pub use wires::Wire;
