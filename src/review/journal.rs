@@ -257,13 +257,13 @@ impl Rebuilt {
                     }
                     it.proven &= digest(&it.request) == *expected;
                 }
-                Record::Answer { response, .. } if !response.parts.is_empty() => {
+                Record::Answer { response, .. } => {
                     if let Some(it) = &mut rebuilt {
-                        it.request.push(Message::Assistant { parts: response.parts.clone() });
+                        it.request.push_answer(response);
                     }
                 }
                 Record::Result { result } => results.push(result.clone()),
-                Record::Run { .. } | Record::Fault { .. } | Record::Answer { .. } | Record::End { .. } => {}
+                Record::Run { .. } | Record::Fault { .. } | Record::End { .. } => {}
             }
         }
         rebuilt

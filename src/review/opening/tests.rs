@@ -1,3 +1,5 @@
+//! What the first message holds, whatever the change: rooms, cuts, hostile text.
+
 use proptest::prelude::*;
 
 use super::*;
