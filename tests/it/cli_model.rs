@@ -203,3 +203,36 @@ fn prompts_are_not_taken_from_the_change() {
     let said = program.tool("list_files", &serde_json::json!({}), "--target main");
     assert_eq!(said.0, 0, "a tool by hand needs no prompts: {}", said.1);
 }
+
+#[test]
+fn code_that_goes_unencrypted_is_told_before_anything_is_done_even_in_silence() {
+    let repo = branch(None);
+    let program = Program::in_folder(repo.root()).with("OLLAMA_HOST", "http://ada:topsecret@gpu.example:11434");
+    for line in ["--target nowhere --model ollama/x", "--target nowhere --model ollama/x --quiet"] {
+        let said = program.words(line).ended(2).stderr;
+        assert!(said.starts_with("review: the code goes to gpu.example without encryption (http://)\n"), "{said}");
+        assert!(!said.contains("topsecret"), "{said}");
+    }
+    let ran = program.words("--target nowhere --model ollama/x --events").ended(2);
+    assert!(ran.text().starts_with("{\"event\":\"warning\",\"text\":\"the code goes to gpu.example"), "{}", ran.text());
+    let here = Program::in_folder(repo.root()).with("OLLAMA_HOST", "localhost:11434");
+    assert!(!here.words("--target nowhere --model ollama/x").ended(2).stderr.contains("encryption"));
+}
+
+#[test]
+fn a_key_that_is_found_says_who_receives_the_code_even_in_silence() {
+    let repo = branch(None);
+    let program = Program::in_folder(repo.root()).with("ANTHROPIC_API_KEY", "topsecret").with("OPENAI_API_KEY", "key");
+    for line in ["--target nowhere", "--target nowhere --quiet"] {
+        let said = program.words(line).ended(2).stderr;
+        let first = said.lines().next().expect("a line");
+        assert!(first.starts_with("review: anthropic/"), "{said}");
+        let rest = " reviews this change and receives its code (ANTHROPIC_API_KEY is set); --no-model reviews with the built-in rules";
+        assert!(first.ends_with(rest) && !said.contains("topsecret"), "{said}");
+    }
+    let said = program.words("--target main --no-model").ended(0).stderr;
+    assert!(!said.contains("receives"), "{said}");
+    let proxied = program.with("ANTHROPIC_BASE_URL", "https://proxy.example/v1");
+    let said = proxied.words("--target nowhere").ended(2).stderr;
+    assert!(said.contains(" at proxy.example reviews this change"), "{said}");
+}

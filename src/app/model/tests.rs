@@ -95,7 +95,7 @@ fn a_key_that_is_found_is_used_and_said() {
         chosen.notices
     );
     let chosen = model("gemini.api_key = 'mine'", &[("ANTHROPIC_API_KEY", "k")]);
-    assert_eq!(key(&chosen), Some("mine"));
+    assert_eq!((chosen.row.name, key(&chosen)), ("gemini", Some("mine")));
     assert!(chosen.notices[0].contains("(gemini.api_key is set)"), "{:?}", chosen.notices);
     let chosen = model("", &[("GOOGLE_API_KEY", "k2")]);
     assert_eq!(chosen.row.name, "gemini");
