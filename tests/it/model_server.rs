@@ -96,9 +96,7 @@ fn second(wire: Wire, stream: bool) -> Asking {
             { "type": "function_call_output", "call_id": "call_0001x01", "output": failed },
         ]),
         Wire::Chat => {
-            let call = |id: &str, name: &str, input: &Value| {
-                json!({ "id": id, "type": "function", "function": { "name": name, "arguments": input.to_string() } })
-            };
+            let call = |id: &str, name: &str, input: &Value| json!({ "id": id, "type": "function", "function": { "name": name, "arguments": input.to_string() } });
             json!([
                 { "role": "assistant", "content": said, "tool_calls": [
                     call("call_0001x00", "read", &first), call("call_0001x01", "find", &other),
@@ -150,7 +148,7 @@ fn ask_with(server: &Server, wire: Wire, (path, body): &Asking, key: &str, quiet
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let client = reqwest::Client::builder().no_proxy().timeout(quiet).build()?;
-        let (header, before) = wire.key_header();
+        let (header, before) = wire.key_headers()[0];
         let request = client.post(format!("{}{path}", server.address())).header(header, format!("{before}{key}"));
         let answer = request.header("anthropic-version", "2023-06-01").json(body).send().await?;
         let wait = answer.headers().get("retry-after").map(|value| value.to_str().expect("text").to_owned());
@@ -232,7 +230,8 @@ fn a_session_runs_on_every_wire_streamed_or_not() {
             assert_eq!(status, 200, "{last}");
             assert!(last.contains("Done."), "{last}");
             let asked = server.asked();
-            let told: Vec<_> = asked.iter().map(|asked| (asked.spoken(), asked.system.as_str(), asked.stream)).collect();
+            let told: Vec<_> =
+                asked.iter().map(|asked| (asked.spoken(), asked.system.as_str(), asked.stream)).collect();
             assert_eq!(told, [(0, SYSTEM, stream), (1, SYSTEM, stream)]);
             server.finish();
         }
@@ -274,7 +273,9 @@ fn usage_is_the_same_on_every_wire() {
                 "/response/usage/input_tokens_details/cached_tokens",
                 "/response/usage/output_tokens",
             ),
-            Wire::Chat => ("/usage/prompt_tokens", "/usage/prompt_tokens_details/cached_tokens", "/usage/completion_tokens"),
+            Wire::Chat => {
+                ("/usage/prompt_tokens", "/usage/prompt_tokens_details/cached_tokens", "/usage/completion_tokens")
+            }
             Wire::Gemini => (
                 "/usageMetadata/promptTokenCount",
                 "/usageMetadata/cachedContentTokenCount",
@@ -306,7 +307,11 @@ fn what_a_client_does_wrong_is_told() {
             |body| body["messages"][2]["content"].as_array_mut().expect("a list").truncate(1),
             "have the results",
         ),
-        (Wire::Messages, |body| body["messages"][2]["content"].as_array_mut().expect("a list").reverse(), "have the results"),
+        (
+            Wire::Messages,
+            |body| body["messages"][2]["content"].as_array_mut().expect("a list").reverse(),
+            "have the results",
+        ),
         (Wire::Responses, |body| body["input"][1]["encrypted_content"] = json!("other"), "came back changed"),
         (Wire::Chat, |body| body["messages"][4]["tool_call_id"] = json!("call_0001x00"), "have the results"),
         (
@@ -316,7 +321,11 @@ fn what_a_client_does_wrong_is_told() {
             },
             "came back changed",
         ),
-        (Wire::Ollama, |body| body["messages"][1]["content"] = json!("Please look away."), "must begin with one message"),
+        (
+            Wire::Ollama,
+            |body| body["messages"][1]["content"] = json!("Please look away."),
+            "must begin with one message",
+        ),
         (Wire::Ollama, |body| body["messages"].as_array_mut().expect("a list").truncate(2), "it is used up"),
     ];
     for (wire, spoil, complaint) in wrongs {
@@ -350,7 +359,7 @@ fn a_key_in_the_wrong_place_is_told() {
     body["contents"][0]["parts"][0]["text"] = json!(format!("Please look at {KEY}."));
     ask_with(&server, wire, &(path, body), "another", Duration::from_mins(1)).expect("an answer");
     let verdict = server.verdict().join("\n");
-    assert!(verdict.contains("does not hold the key") && verdict.contains("the body holds the key"), "{verdict}");
+    assert!(verdict.contains("0 headers hold the key") && verdict.contains("the body holds the key"), "{verdict}");
 }
 
 #[test]

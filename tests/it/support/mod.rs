@@ -6,6 +6,7 @@ pub mod change;
 pub mod model;
 mod program;
 mod repo;
+pub mod session;
 
 pub use program::{Program, Ran};
 pub use repo::{TestRepo, git_command};

@@ -87,7 +87,8 @@ impl Answer {
     fn figures(&self, asked: &Asked, wire: Wire, seen: u64) -> Figures {
         let input = asked.tokens();
         let cached = seen.min(input);
-        let spoken = self.text.len() + self.calls.iter().map(|call| call.name.len() + call.arguments().len()).sum::<usize>();
+        let spoken =
+            self.text.len() + self.calls.iter().map(|call| call.name.len() + call.arguments().len()).sum::<usize>();
         let output = u64::try_from(spoken / 4).expect("a size") + 1;
         // Only this wire tells what it wrote, and only where a mark asks for it.
         let written = if wire == Wire::Messages && !asked.marks.is_empty() { input - cached } else { 0 };

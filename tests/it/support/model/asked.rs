@@ -131,11 +131,17 @@ impl Asked {
         for turn in &self.turns {
             match turn {
                 Turn::User(said) => text.push_str(&format!("  user: {}\n", short(said))),
-                Turn::Model(blocks) => blocks.iter().for_each(|block| text.push_str(&format!("  model: {block:.300?}\n"))),
-                Turn::Results(results) => results.iter().for_each(|result| {
-                    let name = result.name.as_deref().unwrap_or("");
-                    text.push_str(&format!("  result {name} {:?}: {}\n", result.id, short(&result.text)));
-                }),
+                Turn::Model(blocks) => {
+                    for block in blocks {
+                        text.push_str(&format!("  model: {block:.300?}\n"));
+                    }
+                }
+                Turn::Results(results) => {
+                    for result in results {
+                        let name = result.name.as_deref().unwrap_or("");
+                        text.push_str(&format!("  result {name} {:?}: {}\n", result.id, short(&result.text)));
+                    }
+                }
             }
         }
         text
@@ -199,9 +205,7 @@ pub(super) fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
 pub(super) fn content(value: &Value, between: &str) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Array(parts) => {
-            parts.iter().filter_map(|part| text(part, "text")).collect::<Vec<_>>().join(between)
-        }
+        Value::Array(parts) => parts.iter().filter_map(|part| text(part, "text")).collect::<Vec<_>>().join(between),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
     }
 }

@@ -1,6 +1,6 @@
-//! A scripted model behind a real HTTP server that speaks the wire formats of all providers. Main types: [`Server`], [`Session`], [`Asked`].
+//! A scripted model behind a real HTTP server that speaks the wire formats of all providers. Main types: [`Server`], [`Session`].
 //!
-//! A request is read into one neutral form ([`Asked`]), a step of the session is chosen by its content, and the step's words are
+//! A request is read into one neutral form (`Asked`), a step of the session is chosen by its content, and the step's words are
 //! written in the language the request came in, so that a session is written once and runs everywhere. On the way each request is
 //! held against the one before it: see [`Ledger`](ledger::Ledger). The format of sessions is in `fixtures/sessions/README.md`.
 //!
@@ -23,7 +23,6 @@ mod socket;
 mod state;
 mod wires;
 
-pub use asked::{Asked, Block, CallResult, Turn};
 pub use script::{Cut, Session};
 pub use server::{KEY, Options, Server};
 pub use wires::Wire;

@@ -112,9 +112,9 @@ impl Server {
         self.shared.state().asked.clone()
     }
 
-    /// The requests so far, as they arrived: paths, headers, bodies.
-    pub fn raw(&self) -> Vec<(String, Vec<(String, String)>, Vec<u8>)> {
-        self.shared.state().raw.iter().map(|raw| (raw.path.clone(), raw.headers.clone(), raw.body.clone())).collect()
+    /// The requests so far, as they arrived.
+    pub fn raw(&self) -> Vec<Raw> {
+        self.shared.state().raw.clone()
     }
 
     /// What is wrong so far; looking at it is all that is done.
@@ -150,7 +150,7 @@ async fn handle(shared: &Shared, line: &Line, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default().to_vec();
     let path = parts.uri.path_and_query().map_or_else(String::new, ToString::to_string);
-    let reply = shared.state().answer(Raw { path, headers: headers(&parts.headers), body });
+    let reply = shared.state().answer(&Raw { path, headers: headers(&parts.headers), body });
     shared.came.notify_all();
     if reply.delay_ms > 0 {
         tokio::time::sleep(Duration::from_millis(reply.delay_ms)).await;

@@ -95,7 +95,7 @@ impl State {
     }
 
     /// Answers a request.
-    pub fn answer(&mut self, raw: Raw) -> Reply {
+    pub fn answer(&mut self, raw: &Raw) -> Reply {
         let number = self.raw.len() + 1;
         let path = raw.path.split('?').next().unwrap_or_default().to_owned();
         self.raw.push(raw.clone());
@@ -106,18 +106,22 @@ impl State {
             Ok(body) => body,
             Err(error) => return self.unexpected(number, Some(wire), &format!("the body is no JSON: {error}")),
         };
-        self.keep(number, wire, &raw, &body);
+        self.keep(number, wire, raw, &body);
         let asked = match wire.read(&path, &body) {
             Ok(asked) => asked,
             Err(refused) => return self.unexpected(number, Some(wire), &refused.join("; ")),
         };
         self.asked.push(asked.clone());
         if let Some(only) = self.options.wire.filter(|only| *only != wire) {
-            return self.unexpected(number, Some(wire), &format!("it came in the language {}, not {}", wire.word(), only.word()));
+            return self.unexpected(
+                number,
+                Some(wire),
+                &format!("it came in the language {}, not {}", wire.word(), only.word()),
+            );
         }
         let entry = self.ledger.enter(&asked, &body);
         if self.options.strict {
-            let faults = entry.faults.into_iter().chain(self.credentials(wire, &raw));
+            let faults = entry.faults.into_iter().chain(self.credentials(wire, raw));
             let faults: Vec<_> = faults.map(|fault| format!("request {number}: {fault}")).collect();
             self.faults.extend(faults);
         }
@@ -129,8 +133,7 @@ impl State {
         let say = self.session.steps[step].say.clone();
         self.answers += 1;
         let answer = Answer::new(&say, &asked, wire, self.answers, entry.seen);
-        let delivered = matches!(say.fault, None);
-        if delivered {
+        if say.fault.is_none() {
             self.ledger.deliver(entry.conversation, wire, &answer, say.may_vanish);
         }
         self.reply(wire, &asked, &answer, &say)
@@ -138,20 +141,15 @@ impl State {
 
     fn reply(&self, wire: Wire, asked: &Asked, answer: &Answer, say: &Say) -> Reply {
         let cut = say.cut.unwrap_or(self.options.cut);
-        let (kind, events) = match asked.stream {
-            true => (wire.stream_type(), wire.streamed(answer, asked)),
-            false => ("application/json", vec![wire.whole(answer).to_string().into_bytes()]),
+        let (kind, events) = if asked.stream {
+            (wire.stream_type(), wire.streamed(answer, asked))
+        } else {
+            ("application/json", vec![wire.whole(answer).to_string().into_bytes()])
         };
         let headers = vec![("content-type", kind.to_owned())];
         let pause_ms = if cut == Cut::Slow { 2 } else { 0 };
-        let mut reply = Reply {
-            status: 200,
-            headers,
-            pieces: Vec::new(),
-            delay_ms: say.delay_ms,
-            pause_ms,
-            ending: Ending::Whole,
-        };
+        let mut reply =
+            Reply { status: 200, headers, pieces: Vec::new(), delay_ms: say.delay_ms, pause_ms, ending: Ending::Whole };
         match &say.fault {
             None => reply.pieces = pieces(events, cut),
             Some(Fault::Status(bad)) => {
@@ -200,20 +198,22 @@ impl State {
     /// Whether the key came where it belongs, and nowhere else.
     fn credentials(&self, wire: Wire, raw: &Raw) -> Vec<String> {
         let Some(key) = &self.options.key else { return Vec::new() };
-        let (header, before) = wire.key_header();
         let mut faults = Vec::new();
-        let wanted = format!("{before}{key}");
-        let needs_key = wire.variables().0.is_some();
-        let given = raw.headers.iter().filter(|(name, _)| name == header);
-        if !given.clone().any(|(_, value)| *value == wanted) && (needs_key || given.count() > 0) {
-            faults.push(format!("the header {header} does not hold the key"));
+        let (needs_key, mut given) = (wire.variables().0.is_some(), 0);
+        for (name, value) in &raw.headers {
+            if wire.key_headers().iter().any(|(header, before)| name == header && *value == format!("{before}{key}")) {
+                given += 1;
+            } else if value.contains(key.as_str()) || wire.key_headers().iter().any(|(header, _)| name == header) {
+                faults.push(format!("the header {name} holds the key, or another, where it does not belong"));
+            }
         }
-        let elsewhere = raw.headers.iter().filter(|(name, value)| name != header && value.contains(key.as_str()));
-        faults.extend(elsewhere.map(|(name, _)| format!("the header {name} holds the key")));
+        if given > 1 || (needs_key && given == 0) {
+            faults.push(format!("{given} headers hold the key"));
+        }
         if raw.path.contains(key.as_str()) || String::from_utf8_lossy(&raw.body).contains(key.as_str()) {
             faults.push("the path or the body holds the key".to_owned());
         }
-        if wire == Wire::Messages && !raw.headers.iter().any(|(name, value)| name == "anthropic-version" && value == "2023-06-01") {
+        if wire == Wire::Messages && !raw.headers.iter().any(|(name, _)| name == "anthropic-version") {
             faults.push("the header anthropic-version is missing".to_owned());
         }
         faults

@@ -34,7 +34,10 @@ pub(super) fn read(body: &Value) -> (Asked, Vec<String>) {
     if !list(body, "tools").iter().all(|tool| tool["input_schema"]["type"] == "object") {
         refused.push("tools: an input_schema must be an object".to_owned());
     }
-    if list(body, "messages").iter().any(|message| matches!(&message["content"], Value::String(text) if text.is_empty())) {
+    if list(body, "messages")
+        .iter()
+        .any(|message| matches!(&message["content"], Value::String(text) if text.is_empty()))
+    {
         refused.push("messages: text content blocks must be non-empty".to_owned());
     }
     (asked, refused)
@@ -68,7 +71,7 @@ fn model(said: &Value) -> Vec<Block> {
             name: text(part, "name").unwrap_or_default().to_owned(),
             input: part["input"].clone(),
         },
-        _ => Block::Opaque(part.to_string()),
+        _ => Block::Opaque(opaque(part)),
     });
     blocks.collect()
 }
@@ -88,19 +91,25 @@ fn marks(body: &Value) -> Vec<String> {
 }
 
 pub(super) fn blocks(answer: &Answer) -> Vec<Block> {
-    let opaque = answer.thinking.iter().map(|thought| thinking(thought).to_string());
+    let opaque = answer.thinking.iter().map(|thought| opaque(&thinking(thought)));
     ledger::blocks(answer, opaque.collect(), true)
 }
 
+/// The fields of a part that goes back as it came, whatever their order.
+fn opaque(part: &Value) -> String {
+    ["type", "thinking", "signature", "data"].map(|field| text(part, field).unwrap_or_default()).join("\0")
+}
+
 fn thinking(thought: &Thought) -> Value {
-    match thought.redacted {
-        true => json!({ "type": "redacted_thinking", "data": thought.signature }),
-        false => json!({ "type": "thinking", "thinking": thought.text, "signature": thought.signature }),
+    if thought.redacted {
+        json!({ "type": "redacted_thinking", "data": thought.signature })
+    } else {
+        json!({ "type": "thinking", "thinking": thought.text, "signature": thought.signature })
     }
 }
 
 pub(super) fn streamed(answer: &Answer) -> Vec<Vec<u8>> {
-    let start = json!({ "type": "message_start", "message": message(answer, json!([]), Value::Null) });
+    let start = json!({ "type": "message_start", "message": message(answer, &json!([]), None) });
     let mut events = vec![event("message_start", &start)];
     let mut index = 0;
     let mut block = |start: Value, pieces: Vec<Value>| {
@@ -160,10 +169,13 @@ pub(super) fn whole(answer: &Answer) -> Value {
     if !answer.text.is_empty() {
         parts.push(json!({ "type": "text", "text": answer.text }));
     }
-    parts.extend(answer.calls.iter().map(|call| {
-        json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": input(call) })
-    }));
-    let mut message = message(answer, Value::Array(parts), json!(stop(answer.stop)));
+    parts.extend(
+        answer
+            .calls
+            .iter()
+            .map(|call| json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": input(call) })),
+    );
+    let mut message = message(answer, &Value::Array(parts), Some(stop(answer.stop)));
     if let Some(figures) = &answer.usage {
         message["usage"] = usage(figures, figures.output);
     }
@@ -177,7 +189,7 @@ fn input(call: &Call) -> Value {
     }
 }
 
-fn message(answer: &Answer, content: Value, stop_reason: Value) -> Value {
+fn message(answer: &Answer, content: &Value, stop_reason: Option<&str>) -> Value {
     let mut message = json!({
         "id": answer.id, "type": "message", "role": "assistant", "model": answer.model,
         "content": content, "stop_reason": stop_reason, "stop_sequence": null,

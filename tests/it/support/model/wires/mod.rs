@@ -62,7 +62,8 @@ impl Wire {
             "/v1/chat/completions" => Some(Self::Chat),
             "/api/chat" => Some(Self::Ollama),
             _ => {
-                let method = path.strip_prefix("/v1beta/models/")?.split_once(':')?.1;
+                let model = path.strip_prefix("/v1beta/models/").or_else(|| path.strip_prefix("/v1/models/"))?;
+                let method = model.split_once(':')?.1;
                 matches!(method, "generateContent" | "streamGenerateContent").then_some(Self::Gemini)
             }
         }
@@ -78,12 +79,12 @@ impl Wire {
         }
     }
 
-    /// The header that holds the key, and what stands before it.
-    pub const fn key_header(self) -> (&'static str, &'static str) {
+    /// The headers of which one holds the key, and what stands before it.
+    pub const fn key_headers(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::Messages => ("x-api-key", ""),
-            Self::Responses | Self::Chat | Self::Ollama => ("authorization", "Bearer "),
-            Self::Gemini => ("x-goog-api-key", ""),
+            Self::Messages => &[("x-api-key", ""), ("authorization", "Bearer ")],
+            Self::Responses | Self::Chat | Self::Ollama => &[("authorization", "Bearer ")],
+            Self::Gemini => &[("x-goog-api-key", "")],
         }
     }
 
@@ -171,9 +172,8 @@ impl Wire {
         match self {
             Self::Messages => messages::blocks(answer),
             Self::Responses => responses::blocks(answer),
-            Self::Chat => super::ledger::blocks(answer, Vec::new(), true),
             Self::Gemini => gemini::blocks(answer),
-            Self::Ollama => super::ledger::blocks(answer, Vec::new(), true),
+            Self::Chat | Self::Ollama => super::ledger::blocks(answer, Vec::new(), true),
         }
     }
 }

@@ -30,7 +30,9 @@ pub(super) fn read(body: &Value) -> (Asked, Vec<String>) {
             ("message", Some("user")) => asked.push(Turn::User(content(&item["content"], ""))),
             ("message", Some("assistant")) => asked.push(Turn::Model(vec![Block::Text(content(&item["content"], ""))])),
             ("reasoning", _) => {
-                asked.push(Turn::Model(vec![Block::Opaque(text(item, "encrypted_content").unwrap_or_default().to_owned())]));
+                asked.push(Turn::Model(vec![Block::Opaque(
+                    text(item, "encrypted_content").unwrap_or_default().to_owned(),
+                )]));
             }
             ("function_call", _) => asked.push(Turn::Model(vec![Block::Call {
                 id: text(item, "call_id").map(str::to_owned),
@@ -75,9 +77,9 @@ fn items(answer: &Answer) -> Vec<(Value, Vec<Value>)> {
             let empty = json!({ "type": "summary_text", "text": "" });
             events.push(place(json!({ "type": "response.reasoning_summary_part.added", "part": empty })));
             let deltas = deltas(&thought.text, answer.delta).into_iter();
-            events.extend(deltas.map(|delta| {
-                place(json!({ "type": "response.reasoning_summary_text.delta", "delta": delta }))
-            }));
+            events.extend(
+                deltas.map(|delta| place(json!({ "type": "response.reasoning_summary_text.delta", "delta": delta }))),
+            );
             events.push(place(json!({ "type": "response.reasoning_summary_text.done", "text": thought.text })));
             events.push(place(json!({ "type": "response.reasoning_summary_part.done", "part": part })));
             summary = json!([part]);
@@ -112,9 +114,12 @@ fn message(id: &str, said: &str, answer: &Answer) -> (Value, Vec<Value>) {
         event
     };
     let refusal = answer.stop == StopWord::Refusal;
-    let part = |text: &str| match refusal {
-        true => json!({ "type": "refusal", "refusal": text }),
-        false => json!({ "type": "output_text", "text": text, "annotations": [], "logprobs": [] }),
+    let part = |text: &str| {
+        if refusal {
+            json!({ "type": "refusal", "refusal": text })
+        } else {
+            json!({ "type": "output_text", "text": text, "annotations": [], "logprobs": [] })
+        }
     };
     let mut events = vec![place(json!({ "type": "response.content_part.added", "part": part("") }))];
     let pieces = deltas(said, answer.delta).into_iter();
@@ -122,17 +127,19 @@ fn message(id: &str, said: &str, answer: &Answer) -> (Value, Vec<Value>) {
         events.extend(pieces.map(|delta| place(json!({ "type": "response.refusal.delta", "delta": delta }))));
         events.push(place(json!({ "type": "response.refusal.done", "refusal": said })));
     } else {
-        let text = |delta: String| place(json!({ "type": "response.output_text.delta", "delta": delta, "logprobs": [] }));
+        let text =
+            |delta: String| place(json!({ "type": "response.output_text.delta", "delta": delta, "logprobs": [] }));
         events.extend(pieces.map(text));
         events.push(place(json!({ "type": "response.output_text.done", "text": said, "logprobs": [] })));
     }
     events.push(place(json!({ "type": "response.content_part.done", "part": part(said) })));
-    let item = json!({ "id": id, "type": "message", "status": "completed", "role": "assistant", "content": [part(said)] });
+    let item =
+        json!({ "id": id, "type": "message", "status": "completed", "role": "assistant", "content": [part(said)] });
     (item, events)
 }
 
 pub(super) fn streamed(answer: &Answer) -> Vec<Vec<u8>> {
-    let begun = response(answer, "in_progress", json!([]), false);
+    let begun = response(answer, "in_progress", &json!([]), false);
     let mut events = vec![
         json!({ "type": "response.created", "response": begun }),
         json!({ "type": "response.in_progress", "response": begun }),
@@ -169,7 +176,7 @@ fn numbered(events: Vec<Value>) -> Vec<Vec<u8>> {
 
 pub(super) fn whole(answer: &Answer) -> Value {
     let output = items(answer).into_iter().map(|(item, _)| item).collect();
-    response(answer, status(answer), Value::Array(output), true)
+    response(answer, status(answer), &Value::Array(output), true)
 }
 
 const fn status(answer: &Answer) -> &'static str {
@@ -179,7 +186,7 @@ const fn status(answer: &Answer) -> &'static str {
     }
 }
 
-fn response(answer: &Answer, status: &str, output: Value, ended: bool) -> Value {
+fn response(answer: &Answer, status: &str, output: &Value, ended: bool) -> Value {
     let details = match answer.stop {
         StopWord::Limit if ended => json!({ "reason": "max_output_tokens" }),
         StopWord::Filter if ended => json!({ "reason": "content_filter" }),
@@ -206,6 +213,7 @@ fn usage(figures: &Figures) -> Value {
 }
 
 pub(super) fn error_event(message: &str) -> Vec<u8> {
-    let error = json!({ "type": "error", "code": "server_error", "message": message, "param": null, "sequence_number": 99 });
+    let error =
+        json!({ "type": "error", "code": "server_error", "message": message, "param": null, "sequence_number": 99 });
     event("error", &error)
 }

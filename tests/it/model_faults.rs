@@ -1,0 +1,206 @@
+//! Everything that a model and its provider can do wrong, and how the program ends then.
+
+use std::net::TcpListener;
+
+use crate::support::Program;
+use crate::support::model::Wire;
+use crate::support::session::{Talk, Told, shop};
+
+const ALL: &[Wire] = &Wire::ALL;
+const TEXT_INPUTS: &[Wire] = &[Wire::Messages, Wire::Responses, Wire::Chat];
+
+/// A session, the wires it runs on, more words, and the end that is expected.
+struct Case {
+    session: &'static str,
+    wires: &'static [Wire],
+    words: &'static str,
+    code: i32,
+    ended: &'static str,
+    /// What the reasons hold.
+    reason: &'static str,
+    findings: usize,
+}
+
+impl Case {
+    const fn new(session: &'static str, wires: &'static [Wire], code: i32, ended: &'static str) -> Self {
+        Self { session, wires, words: "", code, ended, reason: "", findings: 0 }
+    }
+
+    const fn with_words(self, words: &'static str) -> Self {
+        Self { words, ..self }
+    }
+
+    const fn because(self, reason: &'static str) -> Self {
+        Self { reason, ..self }
+    }
+
+    const fn found(self, findings: usize) -> Self {
+        Self { findings, ..self }
+    }
+
+    /// Runs on all its wires at once.
+    #[track_caller]
+    fn hold(&self) -> Vec<Told> {
+        let repo = shop();
+        std::thread::scope(|scope| {
+            let run = |wire| {
+                let repo = &repo;
+                scope.spawn(move || {
+                    (wire, Talk::about(repo, self.session, wire).ends(self.words, self.code, self.ended))
+                })
+            };
+            let runs: Vec<_> = self.wires.iter().copied().map(run).collect();
+            let told = runs.into_iter().map(|run| run.join().expect("a run"));
+            told.map(|(wire, told)| {
+                let name = format!("{} over {wire:?}", self.session);
+                assert_eq!(told.titles().len(), self.findings, "{name}: {}", told.all());
+                assert!(told.reasons().contains(self.reason), "{name}: {:?} is not in {}", self.reason, told.reasons());
+                let outcome = match self.code {
+                    0 => "complete",
+                    3 | 130 => "incomplete",
+                    _ => "failed",
+                };
+                assert_eq!(told.review["outcome"], outcome, "{name}: {}", told.all());
+                assert_eq!(told.reasons() == "[]", self.code == 0, "{name}: {}", told.reasons());
+                told
+            })
+            .collect()
+        })
+    }
+}
+
+#[test]
+fn what_passes_is_tried_again() {
+    for (session, retries) in [
+        ("busy_then_well", 2),
+        ("broken_servers_then_well", 3),
+        ("reset_then_well", 1),
+        ("half_an_answer_then_well", 1),
+        ("cut_off_then_well", 1),
+        ("error_inside_then_well", 1),
+    ] {
+        for told in Case::new(session, ALL, 0, "finished").hold() {
+            let said = told.events("retry");
+            assert_eq!(said.len(), retries, "{session}: {}", told.all());
+            assert_eq!(said[0]["attempt"], 2);
+            assert!(!said[0]["reason"].as_str().unwrap_or_default().is_empty(), "{session}: {}", told.all());
+        }
+    }
+}
+
+#[test]
+fn a_server_that_stays_busy_ends_with_4() {
+    let case = Case::new("busy_for_good", ALL, 4, "provider_fault").because("429");
+    for told in case.hold() {
+        assert!(told.reasons().contains("out of credit"), "{}", told.reasons());
+        assert_eq!(told.events("retry").len(), 4);
+    }
+}
+
+#[test]
+fn what_does_not_pass_is_not_tried_again() {
+    for told in Case::new("no_entry", ALL, 4, "provider_fault").because("this key is not known").hold() {
+        assert!(told.events("retry").is_empty(), "{}", told.all());
+    }
+    Case::new("garbage", ALL, 4, "provider_fault").hold();
+}
+
+#[test]
+fn what_was_proven_before_a_fault_is_delivered() {
+    Case::new("found_then_refused_request", ALL, 3, "provider_fault").because("no longer served").found(1).hold();
+}
+
+#[test]
+fn nobody_at_the_address_ends_with_4() {
+    // A port that was just given back answers nobody.
+    let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let repo = shop();
+    for wire in Wire::ALL {
+        let (key, base, path) = wire.variables();
+        let mut program = Program::in_folder(repo.root()).with(base, &format!("http://{address}{path}"));
+        if let Some(key) = key {
+            program = program.with(key, "any");
+        }
+        let line = format!("--target main --format json --model {}/scripted --timeout 2s", wire.provider());
+        let ran = program.words(&line).ended(4);
+        assert_eq!(ran.json()["ended"], "provider_fault");
+        let reasons = ran.json()["reasons"].to_string();
+        assert!(reasons.contains(&address.to_string()), "the address is named: {reasons}");
+    }
+}
+
+#[test]
+fn silence_ends_with_the_deadline() {
+    Case::new("hang", ALL, 3, "deadline").with_words("--timeout 1s").because("time limit").hold_silent();
+    Case::new("found_then_stall", ALL, 3, "deadline").with_words("--timeout 2s").because("time limit").found(1).hold();
+}
+
+impl Case {
+    /// As [`hold`](Self::hold), where nothing at all was reviewed.
+    fn hold_silent(&self) {
+        let repo = shop();
+        std::thread::scope(|scope| {
+            for wire in self.wires.iter().copied() {
+                let repo = &repo;
+                scope.spawn(move || {
+                    let told = Talk::about(repo, self.session, wire).ends(self.words, self.code, self.ended);
+                    assert_ne!(told.review["outcome"], "complete", "{}", told.all());
+                    assert!(told.reasons().contains(self.reason), "{}", told.reasons());
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn an_empty_answer_is_met_once() {
+    Case::new("empty_then_well", ALL, 0, "finished").hold();
+    Case::new("empty_twice", ALL, 4, "empty_answer").hold();
+}
+
+#[test]
+fn a_refusal_is_an_end_of_its_own() {
+    // One wire has no word for it.
+    let wires = &[Wire::Messages, Wire::Responses, Wire::Chat, Wire::Gemini];
+    Case::new("refusal", wires, 4, "refused").hold();
+    Case::new("filter", wires, 4, "refused").hold();
+    Case::new("found_then_refusal", wires, 3, "refused").found(1).hold();
+}
+
+#[test]
+fn markup_that_leaks_is_never_shown() {
+    Case::new("leaked_then_well", ALL, 0, "finished").hold();
+    for told in Case::new("leaked_twice", ALL, 4, "leaked_markup").hold() {
+        assert!(!told.review.to_string().contains("leaked words"), "{}", told.all());
+    }
+}
+
+#[test]
+fn an_answer_that_was_cut_is_met_again_and_again_but_not_for_ever() {
+    Case::new("cut_answer_then_well", ALL, 0, "finished").hold();
+    Case::new("cut_call_then_well", TEXT_INPUTS, 0, "finished").hold();
+    Case::new("cut_answers", ALL, 4, "output_limit").hold();
+}
+
+#[test]
+fn malformed_arguments_are_told_and_can_be_corrected() {
+    let wires = &[Wire::Messages, Wire::Responses, Wire::Chat, Wire::Ollama];
+    for told in Case::new("malformed_then_well", wires, 0, "finished").found(1).hold() {
+        assert_eq!(told.review["coverage"]["tool_errors"], 1, "{}", told.all());
+        assert_eq!(told.review["coverage"]["withheld"].as_array().map(Vec::len), Some(0), "{}", told.all());
+    }
+}
+
+#[test]
+fn a_tool_that_does_not_exist_is_an_error_for_the_model() {
+    for told in Case::new("unknown_tool", ALL, 0, "finished").hold() {
+        assert_eq!(told.review["coverage"]["tool_errors"], 1, "{}", told.all());
+    }
+}
+
+#[test]
+fn an_end_without_finish_review_is_met_once() {
+    Case::new("no_end_then_well", ALL, 0, "finished").hold();
+    Case::new("no_end", ALL, 4, "unfinished").hold();
+    Case::new("found_without_end", ALL, 3, "unfinished").found(1).hold();
+}

@@ -1,0 +1,184 @@
+//! What a model must have seen, what it may spend, and what is left of a run that is stopped.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::model::{Session, Wire};
+use crate::support::session::{Talk, Told, file, shop};
+use crate::support::{Program, Ran, TestRepo};
+
+const READING: [&str; 4] = ["read_file_part", "search_in_files", "list_files", "read_diff"];
+
+/// A change whose diff is longer than the first message shows.
+fn long() -> TestRepo {
+    let repo = TestRepo::new();
+    repo.write("README.md", "Long.\n").commit("Begin");
+    let lines: Vec<_> = (0..500).map(|n| format!("value_{n} = {n} * {n}  # of no meaning\n")).collect();
+    repo.branch("feature").write("src/long.py", lines.concat()).commit("Add many lines");
+    repo
+}
+
+#[test]
+fn an_end_before_all_was_seen_is_refused_once() {
+    let told = Talk::about(&long(), "unseen_then_read", Wire::Messages).ends("", 0, "finished");
+    assert_eq!(told.review["outcome"], "complete", "{}", told.all());
+    let told = Talk::about(&long(), "unseen_for_good", Wire::Chat).ends("", 3, "finished");
+    assert_eq!(told.review["outcome"], "incomplete", "{}", told.all());
+    assert_eq!(told.review["coverage"]["files"][0]["state"], "truncated", "{}", told.all());
+    assert!(told.reasons().contains("src/long.py"), "{}", told.reasons());
+}
+
+#[test]
+fn leads_are_confirmed_refuted_or_left_open() {
+    let repo = TestRepo::new();
+    repo.write("README.md", "Leads.\n").commit("Begin");
+    repo.branch("feature").write(
+        "src/leads.py",
+        "def add(item, items=[]):\n    items.append(item)\n    return items\n\n\n\
+         def check(done):\n    assert (done, 'it is not done')\n\n\n\
+         def put(key, known={}):\n    known[key] = True\n    return known\n",
+    );
+    repo.commit("Add three functions");
+    let told = Talk::about(&repo, "leads", Wire::Gemini).ends("", 0, "finished");
+    let leads = &told.review["coverage"]["leads"];
+    let count = |what: &str| leads[what].as_u64().expect("a count");
+    assert_eq!(
+        [count("given"), count("confirmed"), count("refuted"), count("unanswered")],
+        [3, 1, 1, 1],
+        "{}",
+        told.all()
+    );
+    assert_eq!(told.titles().len(), 2, "what nobody answered is delivered: {}", told.all());
+}
+
+#[test]
+fn at_a_limit_the_model_is_asked_once_to_finish() {
+    let repo = shop();
+    for wire in Wire::ALL {
+        let told = Talk::about(&repo, "two_turns_at_most", wire).ends("--max-turns 2", 3, "turn_limit");
+        assert_eq!(told.titles(), ["A discount is ten times too large"], "what stands is delivered");
+        assert!(told.reasons().contains("--max-turns"), "{}", told.reasons());
+    }
+    let told = Talk::about(&repo, "tokens_run_out", Wire::Responses).ends("--max-tokens 120000", 3, "token_limit");
+    assert_eq!(told.titles().len(), 1, "{}", told.all());
+    assert!(told.reasons().contains("--max-tokens"), "{}", told.reasons());
+}
+
+#[test]
+fn a_model_without_a_key_is_an_error_and_no_quiet_review() {
+    let repo = shop();
+    for wire in [Wire::Messages, Wire::Responses, Wire::Gemini] {
+        let program = Program::in_folder(repo.root());
+        let ran = program.words(&format!("--target main --model {}/scripted", wire.provider())).ended(2);
+        let variable = wire.variables().0.expect("it needs a key");
+        assert!(ran.stderr.contains(variable) && ran.text().is_empty(), "{}", ran.stderr);
+        assert!(program.kept().is_empty());
+    }
+}
+
+#[test]
+fn a_key_that_is_merely_found_is_said_before_anything_is_sent() {
+    let repo = shop();
+    let talk = Talk::named(&repo, "well", "well_found_key", Wire::Messages);
+    let told = Told::read(&talk.program.words("--target main --events"));
+    assert_eq!(told.code, 0, "{}", told.all());
+    let said = told.events.iter().position(|event| {
+        event["text"].as_str().is_some_and(|text| text.contains("ANTHROPIC_API_KEY") && text.contains("Anthropic"))
+    });
+    let asked = told.events.iter().position(|event| event["event"] == "turn").expect("a turn");
+    assert!(said.is_some_and(|said| said < asked), "{}", told.all());
+    assert_eq!(told.review["provenance"]["provider"], "anthropic");
+    talk.server.finish();
+}
+
+#[cfg(unix)]
+mod stopped {
+    use super::*;
+    use rustix::process::{Pid, Signal, kill_process};
+
+    /// Starts a run, waits until the server has so many requests, and sends a signal.
+    fn stop(talk: &Talk, requests: usize, signal: Signal) -> Ran {
+        let child = talk.program.command(talk.words("").split_whitespace()).spawn().expect("the program starts");
+        talk.server.wait_for(requests);
+        kill_process(Pid::from_child(&child), signal).expect("it is sent");
+        Ran::wait(child)
+    }
+
+    #[test]
+    fn an_interrupt_keeps_what_is_proven() {
+        let repo = shop();
+        for wire in Wire::ALL {
+            let talk = Talk::about(&repo, "found_then_hang", wire);
+            let told = Told::read(&stop(&talk, 2, Signal::INT));
+            assert_eq!((told.code, told.ended()), (130, "interrupted"), "{}", told.all());
+            assert_eq!(told.titles().len(), 1, "{}", told.all());
+            let kept = talk.program.kept().remove(0).join("review.json");
+            let kept: Value = serde_json::from_slice(&std::fs::read(kept).expect("it is kept")).expect("JSON");
+            assert_eq!(kept, told.review);
+            talk.server.finish();
+        }
+    }
+
+    #[test]
+    fn a_killed_run_leaves_a_journal_that_can_be_read() {
+        let repo = shop();
+        for requests in 1..=3 {
+            let talk = Talk::named(&repo, "three_turns", &format!("three_turns_{requests}"), Wire::Messages);
+            let ran = stop(&talk, requests, Signal::KILL);
+            assert_eq!(ran.code, -1);
+            let _ = talk.server.verdict();
+            let journal = talk.journals().pop().expect("a journal");
+            let complete = journal.rsplit_once('\n').map_or("", |(complete, _)| complete);
+            let entries: Vec<Value> =
+                complete.lines().map(|line| serde_json::from_str(line).expect("a whole line is JSON")).collect();
+            let kinds = |kind: &str| entries.iter().filter(|entry| entry["record"]["kind"] == kind).count();
+            assert_eq!(kinds("run"), 1, "{journal}");
+            // What was answered before is there, and so is each result that the next request carried.
+            assert!(kinds("answer") >= requests - 1, "{requests}: {journal}");
+            assert!(kinds("result") >= if requests == 1 { 0 } else { 2 }, "{requests}: {journal}");
+        }
+    }
+
+    #[test]
+    fn a_killed_run_loses_no_turn_that_was_answered() {
+        // Killed while it talks, without waiting for a certain moment.
+        let repo = shop();
+        for wait in [0, 3, 9, 20, 45] {
+            let talk = Talk::named(&repo, "six_turns", &format!("six_turns_killed_{wait}"), Wire::Chat);
+            let child = talk.program.command(talk.words("").split_whitespace()).spawn().expect("the program starts");
+            talk.server.wait_for(1);
+            std::thread::sleep(Duration::from_millis(wait));
+            let _ = kill_process(Pid::from_child(&child), Signal::KILL);
+            let _ = Ran::wait(child);
+            let _ = talk.server.verdict();
+            for journal in talk.journals() {
+                let complete = journal.rsplit_once('\n').map_or("", |(complete, _)| complete);
+                for line in complete.lines() {
+                    serde_json::from_str::<Value>(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_session_is_used_by_a_test() {
+    let folder = file("well").parent().expect("a folder").to_owned();
+    let tests: String = ["model_session.rs", "model_faults.rs", "model_limits.rs", "model_trust.rs"]
+        .map(|name| std::fs::read_to_string(format!("{}/tests/it/{name}", env!("CARGO_MANIFEST_DIR"))).expect("a test"))
+        .concat();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
+            let name = Session::load(&path).name;
+            assert!(tests.contains(&format!("\"{name}\"")), "no test uses {name}");
+        }
+    }
+}
+
+#[test]
+fn the_reading_tools_are_those_of_the_table() {
+    let names: Vec<_> = review_runner::tools::TOOLS.iter().map(|tool| tool.name).collect();
+    assert_eq!(names, READING, "sessions name them when they look for the last turn");
+}
