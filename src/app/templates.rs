@@ -16,7 +16,7 @@ pub(super) fn load(folder: Option<&Path>) -> Result<Prompts, AppError> {
     // Every file that looks like a template must be one: a misspelled name would silently change nothing.
     for path in files::plain_files(folder).map_err(AppError::Input)? {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if !name.ends_with(".md") || name == "README.md" {
+        if path.extension().is_none_or(|extension| extension != "md") || name == "README.md" {
             continue;
         }
         let file = files::open(&path).map_err(AppError::Input)?;

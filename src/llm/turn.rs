@@ -178,6 +178,18 @@ impl TurnRequest {
     }
 }
 
+impl TurnRequest {
+    /// Adds what the model said. An empty answer becomes a word in brackets: without it two messages of ours would meet and be joined to
+    /// one, which changes what stands before it in the cache.
+    pub fn push_answer(&mut self, response: &TurnResponse) {
+        let mut parts = response.parts.clone();
+        if parts.is_empty() {
+            parts.push(Part::Text { text: "(no answer)".to_owned() });
+        }
+        self.push(Message::Assistant { parts });
+    }
+}
+
 impl TurnResponse {
     /// The calls, in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {

@@ -44,9 +44,10 @@ pub enum PromptError {
         /// The variable.
         variable: String,
     },
-    /// The first message cannot be made small enough. The model's fault, or the instructions'.
+    /// The first message cannot be made small enough: for the model's window, or for the tokens that the run may spend.
     #[error(
-        "the model's window has room for {room} tokens here, and the prompts alone take {needed}; use a model with a larger window, or shorten your instructions"
+        "the first message may take {room} tokens, and the prompts alone take {needed}; raise max_tokens, use a model with a larger \
+         window, or shorten your instructions"
     )]
     NoRoom {
         /// How many tokens the prompts take without any of the change.

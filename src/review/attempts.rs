@@ -60,8 +60,8 @@ pub(super) async fn ask(ask: &Ask<'_>) -> (Result<TurnResponse, NoAnswer>, Vec<F
     let attempt = || {
         attempts.fetch_add(1, Ordering::Relaxed);
         growth.said.store(0, Ordering::Relaxed);
-        let quiet = ask.cancel.remaining().map_or(QUIET, |left| left.min(QUIET));
-        ask.provider.turn(ask.request, quiet, &growth)
+        // The deadline is watched around the turn: a run that is out of time ends as such, not as a silent server.
+        ask.provider.turn(ask.request, QUIET, &growth)
     };
     let waits = ExponentialBuilder::default()
         .with_min_delay(FIRST_WAIT)

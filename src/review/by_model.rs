@@ -13,6 +13,7 @@ use super::turns::{EngineError, Tally, Turns, Unanswered};
 use crate::domain::change::ChangeSet;
 use crate::domain::event::EventSink;
 use crate::domain::finding::Severity;
+use crate::domain::place::Side;
 use crate::domain::review::{Engine, Review};
 use crate::domain::run::RunId;
 use crate::llm::{Message, Provider, ToolChoice, ToolDefinition, TurnRequest};
@@ -26,6 +27,9 @@ use crate::workspace::Workspace;
 const OPENING_OF_WINDOW: u64 = 2;
 /// Nor more of what may be sent in all turns, because every turn sends it again: one part in so many.
 const OPENING_OF_TOKENS: u64 = 8;
+
+/// A small budget is not spent on less than this: the prompts alone take half of it.
+const LEAST_OPENING: u64 = 6_000;
 
 /// What the engine needs.
 pub struct ModelRun {
@@ -99,7 +103,8 @@ fn prepare(run: &ModelRun) -> Result<(Desk, Opening, RulesReport), EngineError> 
     desk.add_leads(&std::mem::take(&mut report.claims), &run.cancel);
     report.notes.iter().for_each(|note| desk.note(note.clone()));
     let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
-    let room = (run.limits.window / OPENING_OF_WINDOW).min(run.limits.input_tokens / OPENING_OF_TOKENS);
+    let of_tokens = (run.limits.input_tokens / OPENING_OF_TOKENS).max(LEAST_OPENING);
+    let room = of_tokens.min(run.limits.window / OPENING_OF_WINDOW);
     let opening = opening::open(&run.prompts, &run.change, &leads, run.instructions.as_deref(), room)?;
     desk.keep_back_leads(opening.leads_left_out.iter().cloned());
     opening.notes.iter().for_each(|note| desk.note(note.clone()));
@@ -116,12 +121,7 @@ fn definitions() -> Vec<ToolDefinition> {
     reading.chain(Desk::definitions()).collect()
 }
 
-fn turns<'a>(
-    run: &'a ModelRun,
-    desk: Arc<Mutex<Desk>>,
-    opening: Opening,
-    journal: Option<Box<dyn JournalSink>>,
-) -> Turns<'a> {
+fn turns(run: &ModelRun, desk: Arc<Mutex<Desk>>, opening: Opening, journal: Option<Box<dyn JournalSink>>) -> Turns<'_> {
     let tools = definitions();
     let schemas: u64 =
         tools.iter().map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.schema.to_string())).sum();
@@ -205,6 +205,10 @@ fn vars(lead: &Lead) -> LeadVars {
     let place = match lead.lines {
         Some(lines) => format!("{}:{}", lead.path, lines.start()),
         None => lead.path.to_string(),
+    };
+    let place = match lead.side {
+        Side::New => place,
+        Side::Old => format!("{place} (before the change)"),
     };
     LeadVars {
         id: lead.id.clone(),

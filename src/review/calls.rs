@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::desk::{Answer, Desk, Effect};
 use super::engine_tools::FINISH;
+use crate::domain::text::reveal;
 use crate::llm::{ToolCall, ToolInput};
 use crate::sys::cancel::Cancel;
 use crate::tools::{Reference, TOOLS, ToolBox, ToolOutcome};
@@ -84,7 +85,8 @@ impl From<Answer> for Called {
 impl From<ToolOutcome> for Called {
     fn from(outcome: ToolOutcome) -> Self {
         Self {
-            text: outcome.text,
+            // Once, at this rim: whatever cannot be seen in the repository's text is spelled out for the model.
+            text: reveal(&outcome.text).into_owned(),
             is_error: outcome.is_error,
             well_formed: true,
             shown: outcome.references,

@@ -4,6 +4,8 @@
 //! of it), so that [`Rebuilt`] gives every request again. Each entry is keyed by (unit, turn, call). Where it is written is the sink's
 //! business.
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -187,7 +189,10 @@ pub(super) fn digest(request: &TurnRequest) -> String {
     }
     let mut hashed = Hashed(Sha256::new());
     let _ = serde_json::to_writer(&mut hashed, request);
-    hashed.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hashed.0.finalize().iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
 
 /// Why a journal cannot be read.
@@ -257,13 +262,13 @@ impl Rebuilt {
                     }
                     it.proven &= digest(&it.request) == *expected;
                 }
-                Record::Answer { response, .. } if !response.parts.is_empty() => {
+                Record::Answer { response, .. } => {
                     if let Some(it) = &mut rebuilt {
-                        it.request.push(Message::Assistant { parts: response.parts.clone() });
+                        it.request.push_answer(response);
                     }
                 }
                 Record::Result { result } => results.push(result.clone()),
-                Record::Run { .. } | Record::Fault { .. } | Record::Answer { .. } | Record::End { .. } => {}
+                Record::Run { .. } | Record::Fault { .. } | Record::End { .. } => {}
             }
         }
         rebuilt

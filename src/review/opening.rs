@@ -32,7 +32,7 @@ pub struct Opening {
     pub shown: Vec<Shown>,
     /// The files with lines to review whose diffs are not, likewise.
     pub left_out: Vec<LeftOut>,
-    /// The ids of leads that are not in the message: the last of those that were given.
+    /// The ids of leads that are not in the message.
     pub leads_left_out: Vec<String>,
     /// What else is not in the message: sentences for the receipt.
     pub notes: Vec<String>,
@@ -61,7 +61,7 @@ pub struct LeftOut {
 /// Where a message turns out too large for its room, it is laid out again, smaller; user's templates may say things twice.
 const ATTEMPTS: usize = 6;
 
-/// Writes the first message about `change`. The leads are taken in their order, the worst should come first. System prompt and message together take at most `room` tokens, as [`estimate_tokens`] counts.
+/// Writes the first message about `change`. System prompt and message together take at most `room` tokens, as [`estimate_tokens`] counts.
 pub fn open(
     prompts: &Prompts,
     change: &ChangeSet,
@@ -136,7 +136,9 @@ impl Shares {
 }
 
 fn lay_out(change: &ChangeSet, leads: &[LeadVars], room: Weight) -> LaidOut {
-    let lead_texts = notes::leads(leads);
+    let mut by_severity: Vec<&LeadVars> = leads.iter().collect();
+    by_severity.sort_by_key(|lead| lead.severity);
+    let lead_texts = notes::leads(&by_severity);
     let commit_texts = notes::commits(change);
     let mut listing = Listing::of(change);
     let beside_diffs = lead_texts.weight() + commit_texts.weight() + listing.weight();
@@ -146,26 +148,27 @@ fn lay_out(change: &ChangeSet, leads: &[LeadVars], room: Weight) -> LaidOut {
 
     let leads_taken = lead_texts.take(shares.leads);
     let commits_taken = commit_texts.take(shares.commits);
-    listing.choose(change, &ranks, shares.files);
-    let used = leads_taken.weight + commits_taken.weight + listing.weight();
+    let files_room = listing.weight().min(shares.files);
+    let used = leads_taken.weight + commits_taken.weight + files_room;
     let diffs = Diffs::choose(change, &ranks, room.saturating_sub(used));
+    listing.choose(change, &ranks, &diffs, files_room);
 
     let mut notes = Vec::new();
     let commits_left_out = commits_taken.left_out + change.commits_omitted;
     let mut told = |count: usize, what: &str| {
         if count > 0 {
-            notes.push(format!("{count} {what}: the model's window has no room for them in the first message"));
+            notes.push(format!("{count} {what}: there was no room in the first message"));
         }
     };
     told(commits_taken.left_out, "commits were not shown to the model");
     told(commits_taken.shortened, "commit messages were shown to the model without their bodies");
     told(leads_taken.left_out, "leads were not shown to the model");
-    told(listing.unlisted(), "changed files were counted, not named, in the list of files");
+    told(listing.unlisted(), "changed files were counted by folder, not named to the model");
 
     LaidOut {
         shown: diffs.shown(change),
         left_out: diffs.left_out(change, &listing),
-        leads_left_out: leads.iter().skip(leads_taken.shown).map(|lead| lead.id.clone()).collect(),
+        leads_left_out: by_severity.iter().skip(leads_taken.shown).map(|lead| lead.id.clone()).collect(),
         notes,
         vars: ChangeVars {
             change: notes::names(change),

@@ -42,8 +42,8 @@ impl Strike {
             Self::Unfinished => prompts.nudge(),
             Self::Empty => prompts.empty_answer(),
             Self::Leaked(_) => prompts.leaked_markup(),
-            // The results of the calls say what was wrong with them.
-            Self::OutputLimit | Self::Malformed => prompts.output_limit(),
+            Self::OutputLimit => prompts.output_limit(),
+            Self::Malformed => prompts.malformed_calls(),
         }
     }
 

@@ -252,16 +252,13 @@ impl Turns<'_> {
     }
 
     fn keep_answer(&mut self, response: &TurnResponse) {
-        if response.parts.is_empty() {
-            return;
-        }
         // Known from now on, and sent with every later request.
         let size = response.usage.output.unwrap_or_else(|| {
             let text = serde_json::to_string(&response.parts).unwrap_or_default();
             estimate_tokens(&text)
         });
         self.unanswered.size += size;
-        self.request.push(Message::Assistant { parts: response.parts.clone() });
+        self.request.push_answer(response);
     }
 
     fn without_calls(&mut self, response: &TurnResponse, landing: Option<Ended>) -> Result<Next, EngineError> {

@@ -14,7 +14,7 @@ const READING: [&str; 4] = ["read_file_part", "search_in_files", "list_files", "
 fn long() -> TestRepo {
     let repo = TestRepo::new();
     repo.write("README.md", "Long.\n").commit("Begin");
-    let lines: Vec<_> = (0..500).map(|n| format!("value_{n} = {n} * {n}  # of no meaning\n")).collect();
+    let lines: Vec<_> = (0..300).map(|n| format!("value_{n} = {n} * {n}  # a line that has no meaning\n")).collect();
     repo.branch("feature").write("src/long.py", lines.concat()).commit("Add many lines");
     repo
 }
@@ -25,7 +25,7 @@ fn an_end_before_all_was_seen_is_refused_once() {
     assert_eq!(told.review["outcome"], "complete", "{}", told.all());
     let told = Talk::about(&long(), "unseen_for_good", Wire::Chat).ends("", 3, "finished");
     assert_eq!(told.review["outcome"], "incomplete", "{}", told.all());
-    assert_eq!(told.review["coverage"]["files"][0]["state"], "truncated", "{}", told.all());
+    assert_ne!(told.review["coverage"]["files"][0]["state"], "reviewed", "{}", told.all());
     assert!(told.reasons().contains("src/long.py"), "{}", told.reasons());
 }
 
@@ -60,7 +60,7 @@ fn at_a_limit_the_model_is_asked_once_to_finish() {
         assert_eq!(told.titles(), ["A discount is ten times too large"], "what stands is delivered");
         assert!(told.reasons().contains("--max-turns"), "{}", told.reasons());
     }
-    let told = Talk::about(&repo, "tokens_run_out", Wire::Responses).ends("--max-tokens 120000", 3, "token_limit");
+    let told = Talk::about(&repo, "tokens_run_out", Wire::Responses).ends("--max-tokens 100000", 3, "token_limit");
     assert_eq!(told.titles().len(), 1, "{}", told.all());
     assert!(told.reasons().contains("--max-tokens"), "{}", told.reasons());
 }
@@ -84,7 +84,7 @@ fn a_key_that_is_merely_found_is_said_before_anything_is_sent() {
     let told = Told::read(&talk.program.words("--target main --events"));
     assert_eq!(told.code, 0, "{}", told.all());
     let said = told.events.iter().position(|event| {
-        event["text"].as_str().is_some_and(|text| text.contains("ANTHROPIC_API_KEY") && text.contains("Anthropic"))
+        event["text"].as_str().is_some_and(|text| text.contains("ANTHROPIC_API_KEY") && text.contains("anthropic/"))
     });
     let asked = told.events.iter().position(|event| event["event"] == "turn").expect("a turn");
     assert!(said.is_some_and(|said| said < asked), "{}", told.all());

@@ -80,12 +80,17 @@ impl Decoder for Reader {
 }
 
 impl Reader {
-    /// `promptTokenCount` counts cached ones; thoughts are no candidates.
+    /// `promptTokenCount` counts cached ones; thoughts are no candidates. A field that would be zero is left out, as in all of the
+    /// provider's JSON: without cached tokens none were read.
     fn count(&mut self, usage: &Value) {
+        let cached = match (Count::at(usage, "/promptTokenCount"), Count::at(usage, "/cachedContentTokenCount")) {
+            (Count::Said(_), Count::Unsaid) => Count::Said(0),
+            (_, cached) => cached,
+        };
         let counted = Counted {
             input: Count::at(usage, "/promptTokenCount").plus(Count::at(usage, "/toolUsePromptTokenCount")),
             output: Count::at(usage, "/candidatesTokenCount").plus(Count::at(usage, "/thoughtsTokenCount")),
-            cache_read: Count::at(usage, "/cachedContentTokenCount"),
+            cache_read: cached,
             cache_write: Count::Unsaid,
         };
         self.draft.counted = self.draft.counted.later(counted);

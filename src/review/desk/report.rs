@@ -20,6 +20,8 @@ const MOST_REFUSED: usize = 200;
 const MOST_TRIES: u32 = 3;
 /// How much of a title is kept of a report that could not be read.
 const TITLE_KEPT: usize = 120;
+/// What stands for a title that could not be read.
+const UNTITLED: &str = "(a report without a readable title)";
 
 /// A report that could be read.
 #[derive(Debug)]
@@ -93,11 +95,17 @@ impl Desk {
     /// Forgets the refused reports that a claim corrects; their ids.
     fn corrected_by(&mut self, claim: &Claim) -> Vec<String> {
         let turn = self.turn;
-        let (corrected, kept) = std::mem::take(&mut self.refused)
+        let (mut corrected, kept): (Vec<Refused>, Vec<Refused>) = std::mem::take(&mut self.refused)
             .into_iter()
             .partition(|refused| refused.is_meant(&claim.title, Some(&claim.place.path), turn));
         self.refused = kept;
-        corrected.iter().map(|refused: &Refused| format!("W{}", refused.number)).collect()
+        // Nothing tells which report an unreadable one was: the first that stands afterwards is taken for it, and one stands for one.
+        if corrected.is_empty()
+            && let Some(at) = self.refused.iter().position(|refused| refused.title == UNTITLED && refused.knew(turn))
+        {
+            corrected.push(self.refused.remove(at));
+        }
+        corrected.iter().map(|refused| format!("W{}", refused.number)).collect()
     }
 
     fn refuse(&mut self, report: &Report, rejection: &Rejection) -> Answer {
@@ -130,7 +138,7 @@ impl Desk {
         let line = title.split_whitespace().collect::<Vec<_>>().join(" ");
         let title: String = mask(&line).text.chars().take(TITLE_KEPT).collect();
         let leaked = crate::llm::leaked(&title).is_some();
-        let title = if title.is_empty() || leaked { "(a report without a readable title)".to_owned() } else { title };
+        let title = if title.is_empty() || leaked { UNTITLED.to_owned() } else { title };
         let path = RepoPath::parse(path.trim()).ok();
         // The message may quote what the model wrote.
         let fault = masked(fault.clone());
@@ -185,10 +193,15 @@ impl Desk {
 impl Refused {
     /// Whether a report is this one again: the same title, or a similar one in the same file, and not made before the model knew of the refusal.
     fn is_meant(&self, title: &str, path: Option<&RepoPath>, turn: u32) -> bool {
-        let knew = turn == 0 || turn > self.turn;
         let same_file = self.path.as_ref() == path;
         let may_be_there = same_file || self.elsewhere || self.path.is_none();
-        knew && ((normal(&self.title) == normal(title) && may_be_there) || (same_file && similar(&self.title, title)))
+        self.knew(turn)
+            && ((normal(&self.title) == normal(title) && may_be_there) || (same_file && similar(&self.title, title)))
+    }
+
+    /// Whether the model knew of the refusal when it spoke in that turn.
+    fn knew(&self, turn: u32) -> bool {
+        turn == 0 || turn > self.turn
     }
 
     pub(super) fn told(&self) -> String {

@@ -7,7 +7,7 @@ use crate::domain::finding::{Category, Origin, OriginKind};
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::review::{Ended, Engine, Leads, Outcome};
 use crate::domain::run::RunId;
-use crate::review::draft::ModelRun;
+use crate::review::draft::Asked;
 use crate::workspace::memory::Memory;
 use serde_json::json;
 
@@ -96,7 +96,7 @@ fn finish(desk: Desk, ending: &Ending) -> Review {
         run: RunId::random(),
         engine: Engine::Model,
         rules: None,
-        model: Some(ModelRun { provider: "p".to_owned(), model: "m".to_owned(), turns: 3, ..ModelRun::default() }),
+        model: Some(Asked { provider: "p".to_owned(), model: "m".to_owned(), turns: 3, ..Asked::default() }),
         started_at: "2024-01-01T00:00:00Z".to_owned(),
         took_ms: 1,
     };
@@ -271,6 +271,20 @@ fn malformed_reports_are_told_and_counted() {
     let review = finish(desk, &Ending::Done);
     let titles: Vec<&str> = withheld(&review).iter().map(|(title, _)| *title).collect();
     assert_eq!(titles, ["Bad word", "Unknown field", "(a report without a readable title)"]);
+}
+
+#[test]
+fn a_report_that_could_not_be_read_is_corrected_by_the_next_that_stands() {
+    let mut desk = desk();
+    desk.next_turn();
+    desk.call_malformed("report_finding", "{\"title\": ");
+    desk.call_malformed("report_finding", "{\"ti");
+    call(&mut desk, "report_finding", finding("Said beside it", "    flush(buffer);"));
+    desk.next_turn();
+    let told = call(&mut desk, "report_finding", finding("Read at last", "    flush(buffer);"));
+    assert!(told["note"].as_str().is_some_and(|note| note.contains("W1")), "{told}");
+    let review = finish(desk, &Ending::Done);
+    assert_eq!(withheld(&review).len(), 1, "one stands for one");
 }
 
 #[test]

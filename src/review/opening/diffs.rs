@@ -8,7 +8,6 @@ use super::listing::Listing;
 use super::tokens::{Weight, weight};
 use super::{LeftOut, Shown};
 use crate::domain::change::{ChangeSet, FileChange};
-use crate::domain::path::RepoPath;
 use crate::domain::text::reveal;
 use crate::prompt::Data;
 
@@ -76,9 +75,10 @@ fn heads(text: &str) -> impl Iterator<Item = usize> {
     first.into_iter().chain(memchr::memmem::find_iter(text.as_bytes(), b"\n@@ ").map(|at| at + 1))
 }
 
-/// No line of a diff begins with `=`.
-fn heading(path: &RepoPath) -> String {
-    format!("=== {}\n", path.spelled())
+/// No line of a diff begins with `=` or `[`.
+fn heading(file: &FileChange) -> String {
+    let renamed = file.old_path.as_ref().map(|old| format!("[renamed from {}]\n", old.spelled()));
+    format!("=== {}\n{}", file.path.spelled(), renamed.unwrap_or_default())
 }
 
 /// Whether a file has a diff that can be shown.
@@ -109,7 +109,7 @@ impl Diffs {
                 continue;
             }
             let whole = Piece::all(file);
-            let weight = whole.weight(file);
+            let weight = if least(whole.bytes) > room { Weight::MAX } else { whole.weight(file) };
             if weight <= room {
                 room -= weight;
                 *slot = Some(whole);
@@ -123,6 +123,11 @@ impl Diffs {
 
     fn with_files<'s>(&'s self, change: &'s ChangeSet) -> impl Iterator<Item = (&'s FileChange, Option<&'s Piece>)> {
         change.files.iter().zip(self.pieces.iter().map(Option::as_ref))
+    }
+
+    /// Whether the file at a place of the change has its diff, or the beginning of it, in the message.
+    pub(super) fn has(&self, at: usize) -> bool {
+        self.pieces.get(at).is_some_and(Option::is_some)
     }
 
     /// The state of the file at a place of the change: whether its diff is there, and whether all of it is.
@@ -155,9 +160,9 @@ impl Diffs {
     pub(super) fn left_out(&self, change: &ChangeSet, listing: &Listing) -> Vec<LeftOut> {
         let reason = |at: usize| {
             if listing.lists(at) {
-                "its diff does not fit into the model's window beside those of riskier files"
+                "its diff does not fit into the first message beside those of riskier files"
             } else {
-                "neither its diff nor its name fits into the model's window beside riskier files"
+                "neither its diff nor its name fits into the first message beside riskier files"
             }
         };
         let of = |(at, file): (usize, &FileChange)| LeftOut { path: file.path.clone(), reason: reason(at).to_owned() };
@@ -171,7 +176,7 @@ impl Diffs {
             if !text.is_empty() {
                 text.push('\n');
             }
-            text.push_str(&heading(&file.path));
+            text.push_str(&heading(file));
             text.push_str(&file.patch.text[..piece.bytes]);
             if !text.ends_with('\n') {
                 text.push('\n');
@@ -189,11 +194,11 @@ fn part(file: &FileChange, whole: &Piece, room: Weight) -> Option<(Piece, Weight
     let (mut from, mut sum) = (0, around(file));
     // It can be cut where a hunk after the first begins.
     for (hunks, bytes) in heads(text).enumerate().skip(1).take(whole.hunks) {
-        sum += weight(&reveal(&text[from..bytes]));
-        from = bytes;
-        if sum > room {
+        if sum + least(bytes - from) > room {
             break;
         }
+        sum += weight(&reveal(&text[from..bytes]));
+        from = bytes;
         let piece = Piece { bytes, hunks, lines: 0 };
         let with_note = sum + weight(&piece.note(file));
         if with_note <= room {
@@ -203,7 +208,13 @@ fn part(file: &FileChange, whole: &Piece, room: Weight) -> Option<(Piece, Weight
     best
 }
 
+/// What so many bytes weigh at least, so that a diff which is far too large need not be looked at.
+fn least(bytes: usize) -> Weight {
+    // The lightest are characters of four bytes: a token each.
+    u64::try_from(bytes).unwrap_or(u64::MAX).saturating_mul(7) / 4
+}
+
 /// What stands around a patch text.
 fn around(file: &FileChange) -> Weight {
-    weight(&heading(&file.path)) + weight("\n\n")
+    weight(&reveal(&heading(file))) + weight("\n\n")
 }

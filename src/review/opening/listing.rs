@@ -55,8 +55,9 @@ impl Listing {
         listed.sum::<Weight>() + weight(&self.rest) + weight(&self.tail)
     }
 
-    /// Keeps what fits into `room`, in the order of `ranks`; the rest is counted by folder.
-    pub(super) fn choose(&mut self, change: &ChangeSet, ranks: &[usize], room: Weight) {
+    /// Keeps what fits into `room`, in the order of `ranks`, but first what has no diff in the message: the others are named there. What is
+    /// named nowhere is counted by folder.
+    pub(super) fn choose(&mut self, change: &ChangeSet, ranks: &[usize], diffs: &Diffs, room: Weight) {
         if self.weight() <= room {
             return;
         }
@@ -65,15 +66,19 @@ impl Listing {
         }
         // A quarter is for what is counted.
         let mut left = (room - room / 4).saturating_sub(weight(&self.tail));
-        for at in ranks {
-            let Some(line) = self.lines.get_mut(*at) else { continue };
+        let (named, nameless): (Vec<usize>, Vec<usize>) = ranks.iter().partition(|at| diffs.has(**at));
+        for at in nameless.into_iter().chain(named) {
+            let Some(line) = self.lines.get_mut(at) else { continue };
             let Some(rest) = left.checked_sub(line.weight) else { break };
             left = rest;
             line.listed = true;
         }
-        let unlisted = change.files.iter().zip(&self.lines).filter(|(_, line)| !line.listed).map(|(file, _)| file);
-        self.unlisted = unlisted.clone().count();
-        self.rest = folders::counted(unlisted, room / 4);
+        let lines = change.files.iter().zip(&self.lines).enumerate();
+        let uncounted = lines.filter(|(at, (_, line))| !line.listed && !diffs.has(*at)).map(|(_, (file, _))| file);
+        self.unlisted = uncounted.clone().count();
+        if self.unlisted > 0 {
+            self.rest = folders::counted(uncounted, room / 4);
+        }
     }
 
     /// Whether the file at a place of the change is named.
@@ -81,7 +86,7 @@ impl Listing {
         self.lines.get(at).is_some_and(|line| line.listed)
     }
 
-    /// How many files are only counted.
+    /// How many files are named nowhere.
     pub(super) fn unlisted(&self) -> usize {
         self.unlisted
     }

@@ -102,8 +102,8 @@ fn commit(commit: &Commit) -> Entry {
 }
 
 /// The leads in their order.
-pub(super) fn leads(leads: &[LeadVars]) -> Entries {
-    let entry = |lead: &LeadVars| {
+pub(super) fn leads(leads: &[&LeadVars]) -> Entries {
+    let entry = |lead: &&LeadVars| {
         let line = |text: &str| one_line(text, MOST_LINE);
         let place = one_line(&lead.place, 2 * MOST_LINE);
         let head = format!(

@@ -146,7 +146,7 @@ const GUARDS: &[&str] = &[
 ];
 
 /// Removed lines are looked at up to here in a patch text.
-const LOOKED_AT: usize = 10_000;
+const LOOKED_AT: usize = 4_000;
 
 /// The places of all files, the riskiest first. Files without lines to review come last.
 pub(super) fn ranked(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {

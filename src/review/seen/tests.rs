@@ -219,6 +219,18 @@ fn text_of(hunk: &Hunk) -> Vec<Option<(Side, u32)>> {
 
 proptest! {
     #[test]
+    fn part_of_a_hunks_text_shows_the_changed_lines_that_stand_there(
+        runs in proptest::collection::vec((1..4u32, 0..4u32, 1..4u32), 1..4), from in 0..20usize, count in 0..12usize
+    ) {
+        let hunk = hunks(&[runs]).remove(0);
+        let expected: Vec<(Side, u32)> = text_of(&hunk).into_iter().skip(from).take(count).flatten().collect();
+        let parts = within(&hunk, from as u64, (from + count) as u64);
+        let got: Vec<(Side, u32)> =
+            parts.into_iter().flat_map(|(side, lines)| (lines.start()..=lines.end()).map(move |line| (side, line))).collect();
+        prop_assert_eq!(got, expected);
+    }
+
+    #[test]
     fn a_hunk_is_seen_when_every_changed_line_of_it_was(
         shape in proptest::collection::vec(proptest::collection::vec((0..4u32, 0..4u32, 1..4u32), 1..3), 1..4),
         pure_deletion in any::<bool>(),

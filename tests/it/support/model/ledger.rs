@@ -6,7 +6,7 @@
 //! - what the model said came back as it was said: texts, calls, and opaque parts in their places;
 //! - each call has exactly one result, in the order of the calls, right after them.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::answer::Answer;
 use super::asked::{Asked, Block, Turn, list};
@@ -55,12 +55,12 @@ pub struct Entry {
 
 impl Ledger {
     /// Enters a request.
-    pub fn enter(&mut self, asked: &Asked, body: &Value) -> Entry {
+    pub fn enter(&mut self, wire: Wire, asked: &Asked, body: &Value) -> Entry {
         let opening = match asked.turns.first() {
             Some(Turn::User(text)) => text.clone(),
             Some(Turn::Model(_) | Turn::Results(_)) | None => String::new(),
         };
-        let prefix = Prefix::of(body);
+        let prefix = Prefix::of(wire, body);
         let mut faults = answered_once(&asked.turns);
         let known = self.conversations.iter().position(|known| known.opening == opening);
         let Some(conversation) = known else {
@@ -179,7 +179,7 @@ fn answered_once(turns: &[Turn]) -> Vec<String> {
 }
 
 impl Prefix {
-    fn of(body: &Value) -> Self {
+    fn of(wire: Wire, body: &Value) -> Self {
         let field = |names: &[&str]| {
             let mut found = names.iter().find_map(|name| body.get(*name)).cloned().unwrap_or(Value::Null);
             bare(&mut found);
@@ -198,7 +198,13 @@ impl Prefix {
             Some(_) | None => texts(field(&["tools"])),
         };
         let system = field(&["system", "instructions", "systemInstruction"]).to_string();
-        Self { system, tools, messages: texts(field(&["messages", "input", "contents"])) }
+        let messages = field(&["messages", "input", "contents"]);
+        let messages = match wire {
+            Wire::Messages => texts(parts(&messages, "content")),
+            Wire::Gemini => texts(parts(&messages, "parts")),
+            Wire::Responses | Wire::Chat | Wire::Ollama => texts(messages),
+        };
+        Self { system, tools, messages }
     }
 
     fn departs_from(&self, old: &Self) -> Vec<String> {
@@ -216,6 +222,21 @@ impl Prefix {
         }
         faults
     }
+}
+
+/// The parts of all messages, each with its role: neighbours of one role may be written as one message.
+fn parts(messages: &Value, field: &str) -> Value {
+    let messages = messages.as_array().map_or(&[][..], Vec::as_slice);
+    let all = messages.iter().flat_map(|message| {
+        let role = &message["role"];
+        let parts = match &message[field] {
+            Value::Array(parts) => parts.clone(),
+            Value::String(text) => vec![json!({ "type": "text", "text": text })],
+            other => vec![other.clone()],
+        };
+        parts.into_iter().map(move |part| json!([role, part]))
+    });
+    all.collect()
 }
 
 /// Takes cache marks away, and writes a list of one text as the text: a mark needs the list, and rolls on.

@@ -119,7 +119,7 @@ impl State {
                 &format!("it came in the language {}, not {}", wire.word(), only.word()),
             );
         }
-        let entry = self.ledger.enter(&asked, &body);
+        let entry = self.ledger.enter(wire, &asked, &body);
         if self.options.strict {
             let faults = entry.faults.into_iter().chain(self.credentials(wire, raw));
             let faults: Vec<_> = faults.map(|fault| format!("request {number}: {fault}")).collect();

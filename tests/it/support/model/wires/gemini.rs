@@ -87,9 +87,12 @@ fn has_ids(answer: &Answer) -> bool {
     answer.model.contains("gemini-3")
 }
 
-/// A signature comes on the first call.
-fn signature(answer: &Answer) -> Option<&str> {
-    answer.thinking.first().map(|thought| thought.signature.as_str()).filter(|_| !answer.calls.is_empty())
+/// A signature comes on the first call, and with the models that give ids always.
+fn signature(answer: &Answer) -> Option<String> {
+    let thought = answer.thinking.first().map(|thought| thought.signature.clone());
+    thought
+        .or_else(|| has_ids(answer).then(|| format!("signature-of-{}", answer.id)))
+        .filter(|_| !answer.calls.is_empty())
 }
 
 pub(super) fn blocks(answer: &Answer) -> Vec<Block> {
@@ -100,7 +103,7 @@ pub(super) fn blocks(answer: &Answer) -> Vec<Block> {
     if !answer.text.is_empty() {
         blocks.push(Block::Text(answer.text.clone()));
     }
-    blocks.extend(signature(answer).map(|signature| Block::Opaque(signature.to_owned())));
+    blocks.extend(signature(answer).map(Block::Opaque));
     blocks.extend(ledger::call_blocks(answer, has_ids(answer)));
     blocks
 }

@@ -111,9 +111,7 @@ fn end(answer: &Answer, last: &mut Value) {
     last["load_duration"] = json!(1_334_875);
     if let Some(Figures { input, cached, output, .. }) = answer.usage {
         last["prompt_eval_count"] = json!(input);
-        if cached > 0 {
-            last["prompt_eval_cached_count"] = json!(cached);
-        }
+        last["prompt_eval_cached_count"] = json!(cached);
         last["prompt_eval_duration"] = json!(342_546_000);
         last["eval_count"] = json!(output);
         last["eval_duration"] = json!(4_535_599_000_u64);
