@@ -2,8 +2,7 @@
 
 The libraries' types are made to refuse what they do not name:
 
-- the TypedDicts of `anthropic` and `openai` get `extra="forbid"`, each of them, nested ones too; and `Iterable[X]` is read as `list[X]`, for
-  pydantic checks an iterable only when somebody walks it, so that a wrong message in the middle would pass unseen;
+- the TypedDicts of `anthropic` and `openai`: see `strict`;
 - the models of `google-genai` forbid already, but take names in either spelling: only the spelling of the wire counts here. A request is what
   the library makes of its parameters: the body is turned back into them, and what the library then makes must be the body again;
 - the models of `ollama` get `extra="forbid"` too, and its messages and options, which it would also take as any mapping, are read as its models.
@@ -12,15 +11,11 @@ JSON types are not converted into each other (strict). What is free by its natur
 """
 
 import base64
-import collections.abc
 import dataclasses
 import json
-import os
 import re
-import types
 import typing
 
-import anthropic.types
 import anthropic.types.message_create_params
 import google.genai
 import google.genai.models
@@ -30,11 +25,8 @@ import ollama._types
 import openai.types.chat.completion_create_params
 import openai.types.responses.response_create_params
 import pydantic
-import typing_extensions
 
-
-class Refused(Exception):
-    """Why a request is not one that the provider's own library could have sent, or that its server would take."""
+from strict import Refused, need, strictly, typed_dict
 
 
 @dataclasses.dataclass
@@ -47,70 +39,6 @@ class Wire:
     required: list  # keys that a request cannot be without, as paths; `*` is any position
     tools: typing.Callable  # the schemas of the tools
     result: str  # what stands in the JSON of every result of a tool
-
-
-def need(holds, why):
-    if not holds:
-        raise Refused(why)
-
-
-def strictly(adapter, value, **how):
-    """The message names the deepest place: of a union of thirty, that is the member that was meant."""
-    try:
-        return adapter.validate_json(json.dumps(value), strict=True, **how)
-    except pydantic.ValidationError as error:
-        worst = max(error.errors(include_url=False, include_input=False), key=lambda one: len(one["loc"]))
-        raise Refused(f"{'.'.join(map(str, worst['loc']))}: {worst['msg']}") from None
-    except (AttributeError, UserWarning) as error:  # from google-genai's enumerations: no text, or no word that they know
-        raise Refused(str(error)) from None
-
-
-# TypedDicts
-
-def nothing(_):
-    raise ValueError("only callers in Python can give this")
-
-
-# In place of a type that has no form on the wire.
-NOTHING = typing.Annotated[object, pydantic.AfterValidator(nothing)]
-closed = set()
-
-
-def close(hint):
-    """The hint with lists for iterables; every TypedDict in it is made to forbid other keys."""
-    if typing_extensions.is_typeddict(hint):
-        if hint not in closed:
-            closed.add(hint)
-            open_by_design = getattr(hint, "__pydantic_config__", {}).get("extra") == "allow"
-            hint.__pydantic_config__ = pydantic.ConfigDict(extra="allow" if open_by_design else "forbid")
-            hints = typing_extensions.get_type_hints(hint, include_extras=True)
-            hint.__annotations__ = {key: close(one) for key, one in hints.items()}
-        return hint
-    if isinstance(hint, type) and issubclass(hint, pydantic.BaseModel):
-        return NOTHING  # what the server answered may be handed back as it is in Python; its models take any key
-    origin, words = typing_extensions.get_origin(hint), typing_extensions.get_args(hint)
-    if not words or origin is typing.Literal or origin is typing_extensions.Literal:
-        return hint
-    words = tuple(close(word) for word in words)
-    if origin in (typing.IO, os.PathLike):
-        return NOTHING  # a file is for callers in Python; on the wire there is its content
-    if origin is collections.abc.Iterable:
-        return list[words]
-    if origin is typing.Union or origin is types.UnionType:
-        kept = tuple(word for word in words if word is not NOTHING)
-        return typing.Union[kept] if kept else NOTHING
-    if origin is typing.Annotated:
-        return typing.Annotated[(words[0], *hint.__metadata__)]
-    if origin in (typing_extensions.Required, typing_extensions.NotRequired):
-        return origin[words[0]]
-    if issubclass(origin, collections.abc.Sequence) or origin.__name__ == "SequenceNotStr":
-        return list[words]
-    return origin[words]
-
-
-def typed_dict(hint):
-    adapter = pydantic.TypeAdapter(close(hint))
-    return lambda body: strictly(adapter, body)
 
 
 # Anthropic Messages
@@ -183,6 +111,23 @@ def is_object(text):
 
 
 # OpenAI chat completions
+
+def chat_types():
+    check = typed_dict(openai.types.chat.completion_create_params.CompletionCreateParams)
+
+    def known(message):
+        """Without `reasoning_content`: compatible servers send it and want it back; the library does not know it, nor does OpenAI's server send it."""
+        if not isinstance(message, dict) or message.get("role") != "assistant":
+            return message
+        need(isinstance(message.get("reasoning_content", ""), str), "reasoning_content is no text")
+        return {key: value for key, value in message.items() if key != "reasoning_content"}
+
+    def typed(body):
+        messages = body.get("messages")
+        check(body | {"messages": [known(message) for message in messages]} if isinstance(messages, list) else body)
+
+    return typed
+
 
 def chat_rules(body):
     need(any(message["role"] == "user" for message in body["messages"]), "nothing from the user")
@@ -358,7 +303,7 @@ WIRES = {
     "chat": Wire(
         path=r".*/chat/completions",
         headers=set(),
-        types=typed_dict(openai.types.chat.completion_create_params.CompletionCreateParams),
+        types=chat_types(),
         rules=chat_rules,
         free={"parameters"},
         required=["model", "messages", "messages.*.role", "messages.*.tool_call_id", "messages.*.tool_calls.*.id", "messages.*.tool_calls.*.type",
