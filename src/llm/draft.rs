@@ -82,7 +82,7 @@ impl Draft {
     pub(super) fn into_response(self, request: &TurnRequest, name_call: fn(&str, usize) -> String) -> TurnResponse {
         let mut ids = Ids::of(request, name_call);
         let says_something = !self.blocks.is_empty();
-        let parts: Vec<Part> = self.blocks.into_iter().filter_map(|block| part(block, &mut ids)).collect();
+        let mut parts: Vec<Part> = self.blocks.into_iter().filter_map(|block| part(block, &mut ids)).collect();
         let calls = parts.iter().any(|part| matches!(part, Part::Call(_)));
         let stop = match self.stop {
             // Many servers say "stop" after calls, too.
@@ -95,6 +95,12 @@ impl Draft {
             }
             Some(stop @ (Stop::OutputLimit | Stop::Refused | Stop::Other(_))) => stop,
         };
+        // An answer that was cut before the arguments of its last call began says nothing of them, not that there are none.
+        if let (Stop::OutputLimit, Some(Part::Call(call))) = (&stop, parts.last_mut())
+            && matches!(&call.input, ToolInput::Object(input) if input.is_empty())
+        {
+            call.input = ToolInput::Malformed(String::new());
+        }
         TurnResponse { parts, stop, usage: self.counted.believed(says_something) }
     }
 }
@@ -160,5 +166,29 @@ impl Ids {
         }
         self.used.insert(id.clone());
         id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn last_input(stop: Stop, arguments: &str) -> ToolInput {
+        let call = |arguments: &str| {
+            let arguments = Arguments::Text(arguments.to_owned());
+            Block::Call(CallDraft { name: "finish_review".to_owned(), arguments, ..CallDraft::default() })
+        };
+        let draft = Draft { blocks: vec![call(""), call(arguments)], stop: Some(stop), ..Draft::default() };
+        let response = draft.into_response(&TurnRequest::default(), |name, at| format!("{name}_{at}"));
+        let inputs: Vec<ToolInput> = response.calls().map(|call| call.input.clone()).collect();
+        assert_eq!(inputs[0], ToolInput::Object(Map::new()), "what is whole stays");
+        inputs[1].clone()
+    }
+
+    #[test]
+    fn a_call_that_was_cut_before_its_arguments_is_no_call_without_any() {
+        assert_eq!(last_input(Stop::OutputLimit, ""), ToolInput::Malformed(String::new()));
+        assert_eq!(last_input(Stop::Done, ""), ToolInput::Object(Map::new()));
+        assert!(matches!(last_input(Stop::OutputLimit, "{\"id\": \"F1\"}"), ToolInput::Object(_)));
     }
 }
