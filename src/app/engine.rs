@@ -85,13 +85,13 @@ fn with_rules(run: RunId, started: Started, subject: Subject, packs: &Packs, eve
 const MAX_OUTPUT: u32 = 16_000;
 
 fn limits(subject: &Subject, model: &llm::Capabilities) -> Limits {
-    // A small window must hold more than one answer.
-    let quarter = u32::try_from(model.context_window / 4).unwrap_or(u32::MAX);
+    // A small window must hold more than answers.
+    let share = u32::try_from(model.context_window / 6).unwrap_or(u32::MAX);
     Limits {
         turns: subject.settings.max_turns,
         input_tokens: subject.settings.max_tokens,
         window: model.context_window,
-        max_output: model.max_output.min(MAX_OUTPUT).min(quarter),
+        max_output: model.max_output.min(MAX_OUTPUT).min(share),
         time: subject.settings.timeout,
     }
 }

@@ -174,6 +174,14 @@ impl TurnRequest {
             });
             marks.skip(1).for_each(|mark| *mark = false);
         }
+        // Some servers want the roles to take turns.
+        if let (Some(Message::User { text, .. }), Message::User { text: more, .. }) =
+            (self.messages.last_mut(), &message)
+        {
+            text.push_str("\n\n");
+            text.push_str(more);
+            return;
+        }
         self.messages.push(message);
     }
 }

@@ -23,6 +23,22 @@ pub struct Limits {
     pub time: Duration,
 }
 
+impl Limits {
+    /// What of the window is planned for.
+    fn planned(&self) -> u64 {
+        self.window - self.window / SLACK
+    }
+
+    fn landing(&self) -> u64 {
+        LANDING.min(self.window / LANDING_SHARE)
+    }
+
+    /// The largest request that may be more than the last one: its answer and the last turn fit the window after it.
+    pub(super) fn most_request(&self) -> u64 {
+        self.planned().saturating_sub(u64::from(self.max_output) + self.landing())
+    }
+}
+
 /// What a turn may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reserved {
@@ -36,6 +52,8 @@ pub(super) enum Reserved {
 
 /// A last question and the room for what the model reports when asked to finish, in tokens.
 const LANDING: u64 = 6_000;
+/// Of a small window it is no more than this share: one part in so many.
+const LANDING_SHARE: u64 = 8;
 /// Of the window nothing is planned for this share, because sizes are estimates: one part in so many.
 const SLACK: u64 = 20;
 /// No part of the run's time beyond this share is kept for the last turn: one part in so many.
@@ -92,19 +110,20 @@ impl Budget {
     pub(super) fn reserve(&self, estimate: u64, left: Option<Duration>) -> Reserved {
         let size = self.scaled(estimate);
         let answer = u64::from(self.limits.max_output);
-        let window = self.limits.window - self.limits.window / SLACK;
-        if size + answer.min(LANDING) > window {
+        let landing = self.limits.landing();
+        if size.saturating_add(answer.min(landing)) > self.limits.planned() {
             return Reserved::Nothing(Ended::WindowLimit);
         }
-        if self.sent + size > self.limits.input_tokens {
+        let sent = self.sent.saturating_add(size);
+        if sent > self.limits.input_tokens {
             return Reserved::Nothing(Ended::TokenLimit);
         }
         // The turn after this one sends at least all of this again.
-        let next = size + LANDING;
+        let next = size.saturating_add(landing);
         match () {
             () if self.turns + 1 >= self.limits.turns => Reserved::Landing(Ended::TurnLimit),
-            () if self.sent + size + next > self.limits.input_tokens => Reserved::Landing(Ended::TokenLimit),
-            () if next + 2 * answer > window => Reserved::Landing(Ended::WindowLimit),
+            () if sent.saturating_add(next) > self.limits.input_tokens => Reserved::Landing(Ended::TokenLimit),
+            () if size > self.limits.most_request() => Reserved::Landing(Ended::WindowLimit),
             () if left.is_some_and(|left| left < self.last_turn_takes()) => Reserved::Landing(Ended::Deadline),
             () => Reserved::Turn,
         }
@@ -112,18 +131,23 @@ impl Budget {
 
     /// How many tokens of results the request of about `estimate` tokens may still take.
     pub(super) fn room(&self, estimate: u64) -> u64 {
-        let window = self.limits.window - self.limits.window / SLACK;
-        let taken = self.scaled(estimate) + u64::from(self.limits.max_output) + LANDING;
-        window.saturating_sub(taken) * 100 / self.scale.max(1)
+        let room = self.limits.most_request().saturating_sub(self.scaled(estimate));
+        room.saturating_mul(100) / self.scale.max(1)
+    }
+
+    /// The most that the last answer may be, in tokens: a server refuses what does not fit its window beside a request of about `estimate`.
+    pub(super) fn last_answer(&self, estimate: u64) -> u32 {
+        let room = self.limits.planned().saturating_sub(self.scaled(estimate));
+        u32::try_from(room).unwrap_or(u32::MAX).min(self.limits.max_output)
     }
 
     /// Counts a turn: what it was estimated at, what it took.
     pub(super) fn settle(&mut self, estimate: u64, usage: &TurnUsage, took: Duration) {
         self.turns += 1;
         self.longest = self.longest.max(took);
-        self.sent += usage.input.unwrap_or_else(|| self.scaled(estimate));
+        self.sent = self.sent.saturating_add(usage.input.unwrap_or_else(|| self.scaled(estimate)));
         if let Some(input) = usage.input {
-            self.scale = (input * 100 / estimate.max(1)).clamp(40, 400);
+            self.scale = (input.saturating_mul(100) / estimate.max(1)).clamp(40, 400);
         }
         let add = |sum: &mut Option<u64>, turn: Option<u64>| *sum = sum.zip(turn).map(|(a, b)| a.saturating_add(b));
         add(&mut self.usage.input, usage.input);
@@ -204,11 +228,31 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_the_window_is_not_sent() {
-        let budget = Budget::new(LIMITS);
-        assert_eq!(budget.reserve(46_000, None), Reserved::Landing(Ended::WindowLimit));
+        let budget = Budget::new(Limits { input_tokens: 200_000, ..LIMITS });
+        assert_eq!(budget.reserve(48_000, None), Reserved::Landing(Ended::WindowLimit));
         assert_eq!(budget.reserve(55_000, None), Reserved::Nothing(Ended::WindowLimit));
         assert_eq!(budget.room(46_000), 1_000);
         assert_eq!(budget.room(60_000), 0);
+        assert_eq!((budget.last_answer(46_000), budget.last_answer(54_000)), (4_000, 3_000));
+    }
+
+    #[test]
+    fn results_that_fill_the_room_leave_a_turn() {
+        for window in [8_000, 32_000, 200_000] {
+            let budget = Budget::new(Limits { window, max_output: 1_000, input_tokens: u64::MAX, ..LIMITS });
+            let full = 1_000 + budget.room(1_000);
+            assert_eq!(budget.reserve(full, None), Reserved::Turn, "{window}");
+            assert_eq!(budget.reserve(full + 1, None), Reserved::Landing(Ended::WindowLimit), "{window}");
+        }
+    }
+
+    #[test]
+    fn figures_that_nobody_can_have_sent_end_the_run_and_no_more() {
+        let mut budget = Budget::new(LIMITS);
+        budget.settle(10, &usage(Some(u64::MAX)), Duration::ZERO);
+        budget.settle(10, &usage(Some(u64::MAX)), Duration::ZERO);
+        assert_eq!(budget.reserve(10, None), Reserved::Nothing(Ended::TokenLimit));
+        assert_eq!(budget.usage().input_tokens, Some(u64::MAX));
     }
 
     #[test]

@@ -23,8 +23,9 @@ use crate::sys::cancel::Cancel;
 use crate::tools::{TOOLS, ToolBox};
 use crate::workspace::Workspace;
 
-/// The opening takes no more of the window than this: one part in so many. The rest is for what the model reads.
-const OPENING_OF_WINDOW: u64 = 2;
+/// The opening takes no more than this, in percent, of what the first request may hold beside the tools. The rest is for what the model
+/// reads.
+const OPENING_OF_WINDOW: u64 = 66;
 /// Nor more of what may be sent in all turns, because every turn sends it again: one part in so many.
 const OPENING_OF_TOKENS: u64 = 8;
 
@@ -104,7 +105,9 @@ fn prepare(run: &ModelRun) -> Result<(Desk, Opening, RulesReport), EngineError> 
     report.notes.iter().for_each(|note| desk.note(note.clone()));
     let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
     let of_tokens = (run.limits.input_tokens / OPENING_OF_TOKENS).max(LEAST_OPENING);
-    let room = of_tokens.min(run.limits.window / OPENING_OF_WINDOW);
+    let most = run.limits.most_request().saturating_sub(size_of(&definitions()));
+    let of_window = (most / 100 * OPENING_OF_WINDOW).max(LEAST_OPENING).min(most);
+    let room = of_tokens.min(of_window);
     let opening = opening::open(&run.prompts, &run.change, &leads, run.instructions.as_deref(), room)?;
     desk.keep_back_leads(opening.leads_left_out.iter().cloned());
     opening.notes.iter().for_each(|note| desk.note(note.clone()));
@@ -121,11 +124,14 @@ fn definitions() -> Vec<ToolDefinition> {
     reading.chain(Desk::definitions()).collect()
 }
 
+/// What tools take, in tokens.
+fn size_of(tools: &[ToolDefinition]) -> u64 {
+    tools.iter().map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.schema.to_string())).sum()
+}
+
 fn turns(run: &ModelRun, desk: Arc<Mutex<Desk>>, opening: Opening, journal: Option<Box<dyn JournalSink>>) -> Turns<'_> {
     let tools = definitions();
-    let schemas: u64 =
-        tools.iter().map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.schema.to_string())).sum();
-    let size = schemas + estimate_tokens(&opening.system) + estimate_tokens(&opening.message);
+    let size = size_of(&tools) + estimate_tokens(&opening.system) + estimate_tokens(&opening.message);
     let capabilities = run.provider.capabilities();
     let mut journal = Journal::new(journal);
     journal.record(
@@ -159,12 +165,7 @@ fn turns(run: &ModelRun, desk: Arc<Mutex<Desk>>, opening: Opening, journal: Opti
         cancel: &run.cancel,
         events: run.events.as_ref(),
         request,
-        unanswered: Unanswered {
-            opening: shown.into_iter().map(|shown| (shown.path, shown.hunks)).collect(),
-            results: Vec::new(),
-            user: vec![message],
-            size,
-        },
+        unanswered: Unanswered { opening: shown, results: Vec::new(), user: vec![message], size },
         tally: Tally::default(),
         strikes: Strikes::default(),
     }

@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 
 use super::draft::{Draft, Ending, Made};
 use super::engine_tools::{ENGINE_TOOLS, Refusal, Surroundings};
+use super::opening::Shown;
 use super::seen::Seen;
 use crate::domain::change::{ChangeSet, Omission};
 use crate::domain::finding::Severity;
-use crate::domain::path::RepoPath;
 use crate::domain::review::{Review, Section};
 use crate::llm::ToolDefinition;
 use crate::sys::cancel::{Cancel, Stopped};
@@ -148,9 +148,9 @@ impl Desk {
         self.gate.open();
     }
 
-    /// The first so many hunks of a file were whole in a message that the model answered.
-    pub fn shown(&mut self, path: &RepoPath, hunks: usize) {
-        self.seen.shown(path, hunks);
+    /// So much of a file's diff was in a message that the model answered.
+    pub fn shown(&mut self, shown: &Shown) {
+        self.seen.shown(shown);
     }
 
     /// The model answered a message with results that showed these places. To be called before the calls of that answer are carried out: a

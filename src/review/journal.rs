@@ -376,6 +376,19 @@ mod tests {
     }
 
     #[test]
+    fn numbers_come_back_as_they_were() {
+        // Numbers of all sizes, as models and providers may write them.
+        let mut bits = 0x9e37_79b9_7f4a_7c15_u64;
+        for _ in 0..2_000 {
+            bits = bits.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            let number = f64::from_bits(bits);
+            let value = serde_json::json!({ "number": number });
+            let again: serde_json::Value = serde_json::from_str(&value.to_string()).unwrap();
+            assert_eq!(again, value);
+        }
+    }
+
+    #[test]
     fn a_request_that_was_tampered_with_is_not_proven() {
         let (bytes, _) = conversation();
         let text = String::from_utf8(bytes).unwrap().replacen("the change", "another one", 1);

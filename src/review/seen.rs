@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::opening::Shown;
 use crate::domain::change::{ChangeSet, FileChange, Hunk, Omission, Span};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
@@ -51,16 +52,16 @@ impl Seen {
         Self { change, files, old_names, new_names }
     }
 
-    /// The first so many hunks of a file were shown as its patch text has them.
-    pub(super) fn shown(&mut self, path: &RepoPath, hunks: usize) {
-        let Some(at) = self.new_names.get(path).copied() else { return };
+    /// The beginning of a file's patch text was shown: hunks, and lines of the one that follows them.
+    pub(super) fn shown(&mut self, shown: &Shown) {
+        let Some(at) = self.new_names.get(&shown.path).copied() else { return };
         let (file, seen) = (&self.change.files[at], &mut self.files[at]);
-        for hunk in file.hunks.iter().take(hunks) {
-            for (side, lines) in owed(hunk) {
-                seen.on(side).add(lines);
-            }
+        let whole = file.hunks.iter().take(shown.hunks).flat_map(owed);
+        let begun = file.hunks.get(shown.hunks).map(|hunk| within(hunk, 0, shown.lines as u64));
+        for (side, lines) in whole.chain(begun.into_iter().flatten()) {
+            seen.on(side).add(lines);
         }
-        seen.shortened |= hunks > 0 && file.patch.cut.is_some_and(|cut| cut.shortened_lines > 0);
+        seen.shortened |= shown.hunks + shown.lines > 0 && file.patch.cut.is_some_and(|cut| cut.shortened_lines > 0);
     }
 
     /// A tool showed lines.

@@ -2,7 +2,7 @@
 
 use super::draft::Ending;
 use crate::domain::review::Ended;
-use crate::domain::text::strip_line;
+use crate::domain::text::{mask, strip_line};
 use crate::llm::{Stop, TurnResponse, leaked};
 use crate::prompt::{PromptError, Prompts};
 
@@ -74,7 +74,7 @@ impl Strike {
 
     /// How the run ends when the model refuses; there is no second try.
     pub(super) fn refusal(text: &str) -> Ending {
-        let said: String = strip_line(text).chars().take(200).collect();
+        let said: String = strip_line(&mask(text).text).chars().take(200).collect();
         let said = if said.trim().is_empty() { String::new() } else { format!(": {said}") };
         Ending::Short { ended: Ended::Refused, why: format!("the model refused{said}") }
     }

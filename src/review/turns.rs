@@ -13,12 +13,11 @@ use super::calls::{Called, Hands, Panicked, execute};
 use super::desk::{Desk, Effect};
 use super::draft::Ending;
 use super::journal::{Journal, Record, digest};
-use super::opening::estimate_tokens;
+use super::opening::{Shown, estimate_tokens};
 use super::strikes::{Strike, Strikes};
 use crate::domain::event::{Event, EventSink};
-use crate::domain::path::RepoPath;
 use crate::domain::review::Ended;
-use crate::domain::text::strip_line;
+use crate::domain::text::{mask, strip_line};
 use crate::llm::{Message, Provider, Stop, ToolCall, ToolInput, ToolResult, TurnFault, TurnRequest, TurnResponse};
 use crate::prompt::{LastTurnVars, PromptError, Prompts};
 use crate::sys::cancel::Cancel;
@@ -62,8 +61,8 @@ pub(super) struct Turns<'a> {
 /// What was sent and is not answered yet.
 #[derive(Debug, Default)]
 pub(super) struct Unanswered {
-    /// Of the opening: files and how many of their hunks.
-    pub(super) opening: Vec<(RepoPath, usize)>,
+    /// What the opening showed.
+    pub(super) opening: Vec<Shown>,
     /// What tools showed.
     pub(super) results: Vec<Reference>,
     /// What this program said since the last request.
@@ -116,7 +115,15 @@ impl Turns<'_> {
         let (ended, why) = (ending.ended(), ending.reason());
         self.journal.record(None, Record::End { ended, why });
         self.journal.sync();
+        self.tell_journal_fault();
         Ok(ending)
+    }
+
+    fn tell_journal_fault(&mut self) {
+        if let Some(fault) = self.journal.fault() {
+            self.desk().note(fault.clone());
+            self.events.emit(Event::Notice { text: fault });
+        }
     }
 
     fn limit_hit(&mut self, limit: Ended) -> String {
@@ -129,6 +136,7 @@ impl Turns<'_> {
     fn prepare_landing(&mut self, limit: Ended) -> Result<(), EngineError> {
         let words = self.limit_hit(limit);
         self.request.tools = Desk::definitions();
+        self.request.max_output = self.budget.last_answer(self.unanswered.size);
         let text = self.prompts.last_turn(&LastTurnVars { reason: words })?;
         self.desk().last_turn();
         self.say(text);
@@ -167,10 +175,7 @@ impl Turns<'_> {
         self.tell_spent(turn);
         let next = self.take(turn, response, landing).await;
         self.journal.sync();
-        if let Some(fault) = self.journal.fault() {
-            self.desk().note(fault.clone());
-            self.events.emit(Event::Notice { text: fault });
-        }
+        self.tell_journal_fault();
         next
     }
 
@@ -212,6 +217,10 @@ impl Turns<'_> {
 
     /// Takes an answer: makes its calls, or says what was wrong with it.
     async fn take(&mut self, turn: u32, response: TurnResponse, landing: Option<Ended>) -> Result<Next, EngineError> {
+        // A provider that refuses takes back what came before, calls too.
+        if response.stop == Stop::Refused {
+            return Ok(Next::End(Strike::refusal(&response.text())));
+        }
         let calls: Vec<ToolCall> = response.calls().cloned().collect();
         if calls.is_empty() {
             return self.without_calls(&response, landing);
@@ -259,9 +268,6 @@ impl Turns<'_> {
     }
 
     fn without_calls(&mut self, response: &TurnResponse, landing: Option<Ended>) -> Result<Next, EngineError> {
-        if response.stop == Stop::Refused {
-            return Ok(Next::End(Strike::refusal(&response.text())));
-        }
         if let Some(limit) = landing {
             return Ok(Next::End(short(limit, budget::words(limit, &self.budget.limits()))));
         }
@@ -280,8 +286,8 @@ impl Turns<'_> {
         let opening = std::mem::take(&mut self.unanswered.opening);
         let results = std::mem::take(&mut self.unanswered.results);
         let mut desk = self.desk();
-        for (path, hunks) in &opening {
-            desk.shown(path, *hunks);
+        for shown in &opening {
+            desk.shown(shown);
         }
         desk.saw(&results);
     }
@@ -313,7 +319,7 @@ impl Turns<'_> {
         let mut room = self.budget.room(self.unanswered.size);
         for (at, (call, called)) in calls.iter().zip(called).enumerate() {
             let size = estimate_tokens(&called.text);
-            if size > room && !called.shown.is_empty() {
+            if size > room && !called.is_error && !Desk::is_own(&call.name) {
                 called.without_room();
             }
             let size = estimate_tokens(&called.text);
@@ -337,5 +343,5 @@ impl Turns<'_> {
 fn about(call: &ToolCall) -> String {
     let ToolInput::Object(input) = &call.input else { return String::new() };
     let named = ["file_path", "pattern", "title", "directory", "id"].iter().find_map(|key| input.get(*key));
-    strip_line(named.and_then(Value::as_str).unwrap_or_default()).chars().take(120).collect()
+    strip_line(&mask(named.and_then(Value::as_str).unwrap_or_default()).text).chars().take(120).collect()
 }

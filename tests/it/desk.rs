@@ -13,7 +13,7 @@ use review_runner::domain::place::Side;
 use review_runner::domain::review::{CoverageState, Engine, Outcome, Review, Usage};
 use review_runner::domain::run::RunId;
 use review_runner::git;
-use review_runner::review::{Asked, Desk, Ending, Made};
+use review_runner::review::{Asked, Desk, Ending, Made, Shown};
 use review_runner::rules::{self, Packs, RulesInput};
 use review_runner::sys::cancel::Cancel;
 use review_runner::sys::repo::{Repo, RepoPool};
@@ -128,7 +128,7 @@ fn path(spelled: &str) -> RepoPath {
 fn a_review_with_an_exact_a_moved_an_invented_and_a_far_finding() {
     let world = world();
     let mut desk = world.desk();
-    desk.shown(&path("src/lib.rs"), 1);
+    desk.shown(&Shown { path: path("src/lib.rs"), hunks: 1, lines: 0 });
     let exact = report(
         &mut desk,
         "Panics on a missing file",
@@ -150,6 +150,7 @@ fn a_review_with_an_exact_a_moved_an_invented_and_a_far_finding() {
     call(&mut desk, "write_section", json!({ "title": "Tests", "body": "There are none." }));
     let refused = call(&mut desk, "finish_review", json!({ "summary": "Two defects." }));
     assert_eq!(refused["reports"].as_array().map(Vec::len), Some(2), "{refused}");
+    desk.next_turn();
     assert_eq!(call(&mut desk, "finish_review", json!({ "summary": "Two defects." }))["seen"], "all of the change");
 
     let review = finish(desk);
@@ -275,7 +276,7 @@ fn what_the_rules_proved_does_not_vanish() {
     let mut desk = world.desk();
     desk.add_leads(&report.claims, &Cancel::never());
     assert_eq!(desk.leads().len(), 1);
-    desk.shown(&path("src/level.rs"), 1);
+    desk.shown(&Shown { path: path("src/level.rs"), hunks: 1, lines: 0 });
     let told = call(&mut desk, "finish_review", json!({ "summary": "All is well." }));
     assert_eq!(told["leads"], json!(["L1"]));
     call(&mut desk, "finish_review", json!({ "summary": "All is well." }));
@@ -321,7 +322,7 @@ fn reading_the_diff_as_told_sees_the_whole_change() {
     repo.write("there.rs", new.join("\n")).write("Cargo.lock", "# made\n").write("bin", b"\0\x01").commit("change");
     let world = world_of(repo, Limits { lines: 20, ..Limits::default() });
     let mut desk = world.desk();
-    desk.shown(&path("b.rs"), 1);
+    desk.shown(&Shown { path: path("b.rs"), hunks: 1, lines: 0 });
     assert!(read_what_is_missing(&world, &mut desk) > 10);
     assert_eq!(call(&mut desk, "finish_review", json!({ "summary": "Done." }))["seen"], "all of the change");
     let review = finish(desk);

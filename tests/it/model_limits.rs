@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::model::{Session, Wire};
 use crate::support::session::{Talk, Told, file, shop};
@@ -27,6 +27,26 @@ fn an_end_before_all_was_seen_is_refused_once() {
     assert_eq!(told.review["outcome"], "incomplete", "{}", told.all());
     assert_ne!(told.review["coverage"]["files"][0]["state"], "reviewed", "{}", told.all());
     assert!(told.reasons().contains("src/long.py"), "{}", told.reasons());
+}
+
+#[test]
+fn reading_on_where_the_first_message_stops_is_enough() {
+    let repo = long();
+    let read_on = |talk: &Talk| {
+        let body: Value = serde_json::from_slice(&talk.server.raw()[0].body).expect("JSON");
+        let text = body["messages"][0]["content"][0]["text"].as_str().expect("a text").to_owned();
+        let (_, call) = text.split_once("read on with read_diff ").expect("a call");
+        serde_json::from_str::<Value>(call.split_once(']').expect("its end").0).expect("an input")
+    };
+    let end = json!({ "say": { "calls": [{ "name": "finish_review", "input": { "summary": "All is well." } }] }, "reuse": true });
+    let first = Talk::scripted(&repo, Session::parse("looked_at", &end.to_string()), Wire::Messages);
+    assert_eq!(first.run("").code, 3);
+    let input = read_on(&first);
+    assert!(input["skip_lines"].as_u64().is_some_and(|lines| lines > 0), "{input}");
+    let read = json!({ "when": { "turn": 0 }, "say": { "calls": [{ "name": "read_diff", "input": input }] } });
+    let session = Session::parse("read_on", &format!("{read}\n{end}"));
+    let told = Talk::scripted(&repo, session, Wire::Messages).ends("", 0, "finished");
+    assert_eq!(told.review["provenance"]["turns"], 2, "the end was accepted at once: {}", told.all());
 }
 
 #[test]

@@ -4,10 +4,12 @@ use super::*;
 use crate::domain::change::{ChangeRun, FileChange, FileMode, FileStatus, Hunk, PatchText, Span};
 use crate::domain::claim::{Claim, ClaimedPlace};
 use crate::domain::finding::{Category, Origin, OriginKind};
+use crate::domain::path::RepoPath;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::review::{Ended, Engine, Leads, Outcome};
 use crate::domain::run::RunId;
 use crate::review::draft::Asked;
+use crate::review::opening::Shown;
 use crate::workspace::memory::Memory;
 use serde_json::json;
 
@@ -104,7 +106,7 @@ fn finish(desk: Desk, ending: &Ending) -> Review {
 }
 
 fn see_all(desk: &mut Desk) {
-    desk.shown(&path("src/a.rs"), 2);
+    desk.shown(&Shown { path: path("src/a.rs"), hunks: 2, lines: 0 });
 }
 
 fn lead(title: &str, quote: &str) -> Claim {
@@ -249,6 +251,22 @@ fn a_repeated_finding_is_merged_and_another_defect_of_the_line_is_not() {
     let review = finish(desk, &Ending::Done);
     assert_eq!(review.findings.len(), 2);
     assert_eq!(review.findings[0].body, "A longer account of what goes wrong.");
+}
+
+#[test]
+fn what_may_be_another_defect_of_the_line_is_not_lost_when_it_is_merged() {
+    let mut desk = desk();
+    let mut first = finding("Unchecked result of write_all(buffer)", "    write_all(buffer);");
+    first["body"] = "Nobody looks at what it returns, and so on and so forth.".into();
+    call(&mut desk, "report_finding", first);
+    let mut other = finding("Unchecked length of buffer", "    write_all(buffer);");
+    other["body"] = "It may be empty.".into();
+    assert_eq!(call(&mut desk, "report_finding", other.clone())["status"], "merged");
+    call(&mut desk, "report_finding", other);
+    let review = finish(desk, &Ending::Done);
+    let body = &review.findings[0].body;
+    assert!(body.starts_with("Nobody looks"), "{body}");
+    assert_eq!(body.matches("Unchecked length of buffer\n\nIt may be empty.").count(), 1, "{body}");
 }
 
 #[test]

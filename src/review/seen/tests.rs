@@ -96,7 +96,7 @@ fn pair(state: &str, reason: &str) -> (String, String) {
 fn what_was_never_shown_is_skipped_and_parts_are_named() {
     let shape = vec![vec![(0, 1, 1)]; 7];
     let mut seen = Seen::new(change(vec![file("a", hunks(&shape)), file("b", hunks(&shape[..1]))]));
-    seen.shown(&path("a"), 2);
+    seen.shown(&Shown { path: path("a"), hunks: 2, lines: 0 });
     assert_eq!(
         told(&seen),
         [pair("truncated", "hunks 3–7 of 7 were not seen whole"), pair("skipped", "never shown to the model")]
@@ -122,6 +122,15 @@ fn a_hunk_that_was_shown_in_part_is_not_seen_until_all_parts_were() {
     seen.saw(&diff("a", 0, 6, None));
     assert_eq!(seen.unseen().count(), 1, "one removed line is missing");
     seen.saw(&diff("a", 0, 5, Some(6)));
+    assert_eq!(told(&seen), [pair("reviewed", "")]);
+}
+
+#[test]
+fn what_the_first_message_began_is_seen_when_the_rest_was_read_on() {
+    let mut seen = Seen::new(change(vec![file("a", hunks(&[vec![(0, 1, 1)], vec![(0, 4, 2)]]))]));
+    seen.shown(&Shown { path: path("a"), hunks: 1, lines: 5 });
+    assert_eq!(told(&seen), [pair("truncated", "hunk 2 of 2 was not seen whole")]);
+    seen.saw(&diff("a", 1, 5, None));
     assert_eq!(told(&seen), [pair("reviewed", "")]);
 }
 
@@ -164,7 +173,7 @@ fn lines_that_were_cut_are_told_but_are_no_hole() {
     let mut long = file("a", hunks(&[vec![(0, 0, 1)]]));
     long.patch.cut = Some(PatchCut { first_unseen_hunk: 1, lines: 0, shortened_lines: 1 });
     let mut seen = Seen::new(change(vec![long]));
-    seen.shown(&path("a"), 1);
+    seen.shown(&Shown { path: path("a"), hunks: 1, lines: 0 });
     assert_eq!(told(&seen), [pair("truncated", "over-long lines were shown cut")]);
     assert!(seen.coverage().1.is_empty());
 }
@@ -175,7 +184,7 @@ fn ten_thousand_files_are_looked_at_once_each() {
     let files: Vec<_> = (0..10_000).map(|at| file(&format!("f{at}"), hunks(&shape))).collect();
     let mut seen = Seen::new(change(files));
     for at in 0..10_000 {
-        seen.shown(&path(&format!("f{at}")), 2);
+        seen.shown(&Shown { path: path(&format!("f{at}")), hunks: 2, lines: 0 });
         seen.saw(&diff(&format!("f{at}"), 2, 0, None));
     }
     assert_eq!(seen.unseen().count(), 0);
@@ -246,7 +255,7 @@ proptest! {
         for step in steps {
             match step {
                 Step::Shown(count) => {
-                    seen.shown(&path("a"), count);
+                    seen.shown(&Shown { path: path("a"), hunks: count, lines: 0 });
                     known.extend(made.iter().take(count).flat_map(|hunk| text_of(hunk).into_iter().flatten()));
                 }
                 Step::Read(side, first, last) => {

@@ -107,7 +107,11 @@ impl Talk {
 
     /// The same, its requests kept under a name of their own: sessions that several tests use need one each.
     pub fn named(repo: &TestRepo, session: &str, name: &str, wire: Wire) -> Self {
-        let session = Session { name: name.to_owned(), ..Session::load(&file(session)) };
+        Self::scripted(repo, Session { name: name.to_owned(), ..Session::load(&file(session)) }, wire)
+    }
+
+    /// By a session that is no file.
+    pub fn scripted(repo: &TestRepo, session: Session, wire: Wire) -> Self {
         let record = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("requests"));
         let server = Server::start(session, Options { wire: Some(wire), record, ..Options::default() });
         let mut program = Program::in_folder(repo.root());
@@ -120,6 +124,12 @@ impl Talk {
     /// With another model.
     pub fn with_model(mut self, model: &str) -> Self {
         model.clone_into(&mut self.model);
+        self
+    }
+
+    /// With a settings file of the user.
+    pub fn with_settings(mut self, text: &str) -> Self {
+        self.program = self.program.with_settings(text);
         self
     }
 

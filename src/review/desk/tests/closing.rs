@@ -7,7 +7,7 @@ fn the_end_is_refused_once_while_something_is_open() {
     let mut desk = desk();
     desk.add_leads(&[lead("One", "    write_all(buffer);")], &Cancel::never());
     report(&mut desk, "Invented", "    no_such_call_anywhere();");
-    desk.shown(&path("src/a.rs"), 1);
+    desk.shown(&Shown { path: path("src/a.rs"), hunks: 1, lines: 0 });
     let farewell = json!({ "summary": "All is well." });
     let told = call(&mut desk, "finish_review", farewell.clone());
     assert_eq!(told["status"], "not_accepted");
@@ -18,6 +18,7 @@ fn the_end_is_refused_once_while_something_is_open() {
     assert_eq!(told["leads"], json!(["L1"]));
     assert!(told["reports"][0].as_str().unwrap().starts_with("W1 (Invented): "), "{told}");
     assert!(!desk.is_finished());
+    desk.next_turn();
     let (told, given) = answer(&mut desk, "finish_review", farewell, 0);
     assert_eq!((&told["status"], &given.effect), (&json!("accepted"), &Effect::Finished));
     assert!(desk.is_finished());
@@ -37,6 +38,22 @@ fn the_end_waits_for_results_that_were_not_seen_but_not_for_ever() {
     assert_eq!(answer(&mut desk, "finish_review", farewell, 2).0["seen"], "all of the change");
     let review = finish(desk, &Ending::Done);
     assert_eq!((review.outcome, review.summary.as_str()), (Outcome::Complete, "All is well.\n\nBoth hunks were read."));
+}
+
+#[test]
+fn the_end_waits_for_a_report_that_was_refused_beside_it() {
+    let mut desk = desk();
+    see_all(&mut desk);
+    let farewell = json!({ "summary": "One defect." });
+    report(&mut desk, "Invented", "    no_such_call_anywhere();");
+    assert_eq!(call(&mut desk, "finish_review", json!({}))["status"], "not_accepted", "it was told once");
+    report(&mut desk, "Result is dropped", "    write_all(buffers);");
+    let told = call(&mut desk, "finish_review", farewell.clone());
+    assert!(told["reason"].as_str().is_some_and(|reason| reason.contains("correct or withdraw")), "{told}");
+    report(&mut desk, "Result is dropped", "    write_all(buffer);");
+    assert_eq!(call(&mut desk, "finish_review", farewell)["status"], "accepted");
+    let review = finish(desk, &Ending::Done);
+    assert_eq!((review.findings.len(), withheld(&review).len()), (1, 1));
 }
 
 #[test]
