@@ -2,8 +2,10 @@
 
 use std::net::TcpListener;
 
+use serde_json::json;
+
 use crate::support::Program;
-use crate::support::model::Wire;
+use crate::support::model::{Session, Wire};
 use crate::support::session::{Talk, Told, shop};
 
 const ALL: &[Wire] = &Wire::ALL;
@@ -165,6 +167,34 @@ fn a_refusal_is_an_end_of_its_own() {
     Case::new("refusal", wires, 4, "refused").hold();
     Case::new("filter", wires, 4, "refused").hold();
     Case::new("found_then_refusal", wires, 3, "refused").found(1).hold();
+}
+
+#[test]
+fn a_refusal_takes_back_the_calls_before_it() {
+    let repo = shop();
+    let session = r#"{"say": {"calls": [{"name": "finish_review", "input": {"summary": "Fine."}}], "stop": "filter"}}"#;
+    let session = Session::parse("refusal_with_end", session);
+    for wire in [Wire::Messages, Wire::Responses, Wire::Chat, Wire::Gemini] {
+        Talk::scripted(&repo, session.clone(), wire).ends("", 4, "refused");
+    }
+}
+
+#[test]
+fn no_report_is_lost_because_it_stands_behind_many_calls() {
+    let repo = shop();
+    let mut calls = vec![json!({ "name": "list_files", "input": {} }); 70];
+    let report = json!({ "title": "A discount is ten times too large", "body": "5 percent take half of the amount.",
+        "severity": "high", "category": "logic", "file_path": "src/cart.py", "quote": "    rate = percent / 10" });
+    calls.push(json!({ "name": "report_finding", "input": report }));
+    let end = json!([{ "name": "finish_review", "input": { "summary": "One defect." } }]);
+    let steps = [
+        json!({ "when": { "turn": 0 }, "say": { "calls": calls } }),
+        json!({ "when": { "turn": 1 }, "say": { "calls": end } }),
+    ];
+    let session = Session::parse("many_calls", &steps.map(|step| step.to_string()).join("\n"));
+    let told = Talk::scripted(&repo, session, Wire::Chat).ends("", 0, "finished");
+    assert_eq!(told.titles().len(), 1, "{}", told.all());
+    assert_eq!(told.review["coverage"]["tool_errors"], 6, "{}", told.all());
 }
 
 #[test]
