@@ -28,7 +28,7 @@ pub(in crate::review) struct Farewell {
 pub(super) struct Gate {
     /// Whether the model was told what is open.
     told: bool,
-    /// How often it finished beside calls that read.
+    /// How often it finished beside calls whose answers it must see.
     waits: u8,
     finished: bool,
 }
@@ -64,6 +64,13 @@ impl Desk {
         {
             self.gate.told = true;
             return Ok(answer);
+        }
+        // What is refused beside the end would otherwise be lost before the model heard of it.
+        if self.gate.waits < MOST_WAITS && self.refused.iter().any(|refused| !refused.knew(self.turn)) {
+            self.gate.waits += 1;
+            let reason =
+                "a report of this turn was not accepted: correct or withdraw it, then call finish_review alone";
+            return Ok(Fields::status("not_accepted").with("reason", reason).answer());
         }
         let Farewell { summary, no_findings_reason, mut notes, faults } = farewell;
         if !faults.is_empty() {

@@ -11,6 +11,8 @@ use crate::workspace::Workspace;
 
 /// More anchors of a finding say nothing more.
 const MOST_ANCHORS: usize = 20;
+/// The body of one that others were put into does not grow beyond this, in bytes.
+const MOST_BODY: usize = 64 << 10;
 /// So many lines of code are shown back.
 const LINES_SHOWN: usize = 12;
 /// So many characters of each.
@@ -153,15 +155,19 @@ fn repeats(known: &Finding, new: &Finding) -> bool {
     same_place && (similar(&known.title, &new.title) || (same_kind && related(&known.title, &new.title)))
 }
 
-/// Puts a repeated finding into the one that is known; nothing that only one of them has is lost.
+/// Puts a repeated finding into the one that is known. Of two wordings the longer body stays; where it may be another defect, both do.
 fn merge(known: &mut Finding, new: Finding) {
+    let wording = similar(&known.title, &new.title);
+    if !wording && known.body.len() + new.body.len() <= MOST_BODY && !known.body.contains(&new.body) {
+        let (title, body) = (&new.title, &new.body);
+        known.body.push_str(&format!("\n\n{title}\n\n{body}"));
+    } else if new.body.len() > known.body.len() {
+        known.body.clone_from(&new.body);
+    }
     if new.severity < known.severity {
         known.severity = new.severity;
         known.title.clone_from(&new.title);
         known.category = new.category;
-    }
-    if new.body.len() > known.body.len() {
-        known.body = new.body;
     }
     known.confidence = known.confidence.max(new.confidence);
     known.suggestion = known.suggestion.take().or(new.suggestion);

@@ -200,7 +200,7 @@ impl Refused {
     }
 
     /// Whether the model knew of the refusal when it spoke in that turn.
-    fn knew(&self, turn: u32) -> bool {
+    pub(super) fn knew(&self, turn: u32) -> bool {
         turn == 0 || turn > self.turn
     }
 
