@@ -241,7 +241,8 @@ impl Draft {
             }
         }
         if let Some(more) = missing.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
-            reasons.push(format!("{more} more files were not reviewed"));
+            let were = if more == 1 { "file was" } else { "files were" };
+            reasons.push(format!("{more} more {were} not reviewed"));
         }
         let untold = |omission: &&Omission| omission.path.as_ref().is_none_or(|path| !missing.contains(path));
         let mut holes = self.omissions.iter().filter(|omission| omission.unseen).filter(untold);

@@ -3,6 +3,7 @@
 use super::Desk;
 use super::answer::{Answer, Effect, Fields, masked};
 use super::finding::told;
+use crate::domain::change::Omission;
 use crate::domain::claim::Claim;
 use crate::domain::path::RepoPath;
 use crate::domain::text::mask;
@@ -44,6 +45,8 @@ pub(super) struct Refused {
     reason: String,
     /// Whether the answer asked for another file.
     elsewhere: bool,
+    /// Whether nobody knows what it said.
+    unread: bool,
     /// The turn of its last refusal.
     turn: u32,
     tries: u32,
@@ -118,7 +121,8 @@ impl Desk {
             | Rejection::NotDistinctive { .. } => false,
         };
         let claim = &report.claim;
-        let (id, tries) = self.keep_refused(&claim.title, Some(&claim.place.path), rejection.brief(), elsewhere);
+        let (id, tries) =
+            self.keep_refused(&claim.title, Some(&claim.place.path), rejection.brief(), (elsewhere, false));
         let fields = Fields::status("not_accepted").with("id", id.as_str());
         let fields = if tries >= MOST_TRIES {
             let reason = format!("{}; this is refusal number {tries} of this report", rejection.brief());
@@ -143,7 +147,7 @@ impl Desk {
         // The message may quote what the model wrote.
         let fault = masked(fault.clone());
         let reason = format!("the report could not be read: {}", fault.message.lines().next().unwrap_or_default());
-        let (id, _) = self.keep_refused(&title, path.as_ref(), reason.clone(), true);
+        let (id, _) = self.keep_refused(&title, path.as_ref(), reason.clone(), (true, true));
         let error = fault.to_json().get("error").cloned();
         let note = format!("It is withheld unless you report it again with the same title, or withdraw_finding {id}.");
         let fields = Fields::status("not_accepted").with("id", id).with_some("error", error).with("note", note);
@@ -151,12 +155,19 @@ impl Desk {
     }
 
     /// Keeps a refused report, or counts a further refusal of one that is known: its id, and how often it was refused.
-    fn keep_refused(&mut self, title: &str, path: Option<&RepoPath>, reason: String, elsewhere: bool) -> (String, u32) {
+    fn keep_refused(
+        &mut self,
+        title: &str,
+        path: Option<&RepoPath>,
+        reason: String,
+        (elsewhere, unread): (bool, bool),
+    ) -> (String, u32) {
         let turn = self.turn;
         if let Some(known) = self.refused.iter_mut().find(|refused| refused.is_meant(title, path, turn)) {
             known.tries += 1;
             known.reason = reason;
             known.elsewhere = elsewhere;
+            known.unread = unread;
             known.turn = turn;
             known.path = path.cloned().or(known.path.take());
             return (format!("W{}", known.number), known.tries);
@@ -164,13 +175,20 @@ impl Desk {
         self.refusals += 1;
         let number = self.refusals;
         let (title, path) = (title.to_owned(), path.cloned());
-        self.refused.push(Refused { number, title, path, reason, elsewhere, turn, tries: 1 });
+        self.refused.push(Refused { number, title, path, reason, elsewhere, unread, turn, tries: 1 });
         (format!("W{number}"), 1)
     }
 
     /// Hands what never stood to the draft.
     pub(super) fn withhold_refused(&mut self) {
         let refused = std::mem::take(&mut self.refused);
+        // What did not stand was judged; what was never read, or never taken, is lost.
+        let unread = refused.iter().filter(|refused| refused.unread).count();
+        let lost = [(unread, "could not be read"), (self.beyond as usize, "came after the most that are taken")];
+        for (count, why) in lost.into_iter().filter(|(count, _)| *count > 0) {
+            let reason = format!("reports of the model that {why}: {count}");
+            self.draft.omit(vec![Omission { path: None, reason, unseen: true }]);
+        }
         let more = refused.len().saturating_sub(MOST_REFUSED);
         for refused in refused.into_iter().take(MOST_REFUSED) {
             self.draft.withhold(refused.title, refused.reason);

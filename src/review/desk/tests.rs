@@ -289,6 +289,7 @@ fn malformed_reports_are_told_and_counted() {
     let review = finish(desk, &Ending::Done);
     let titles: Vec<&str> = withheld(&review).iter().map(|(title, _)| *title).collect();
     assert_eq!(titles, ["Bad word", "Unknown field", "(a report without a readable title)"]);
+    assert_eq!(review.reasons[1..], ["reports of the model that could not be read: 3"], "nobody knows what they said");
 }
 
 #[test]
