@@ -30,7 +30,7 @@ pub(super) struct ByModel {
 pub(super) async fn engine(
     run: RunId,
     started: Started,
-    subject: Subject,
+    mut subject: Subject,
     by_model: Option<ByModel>,
     around: &Surroundings,
     events: Arc<dyn EventSink>,
@@ -42,9 +42,20 @@ pub(super) async fn engine(
     };
     let prompts = templates::load(subject.settings.prompts.as_deref())?;
     let provider = llm::connect(chosen.row, &chosen.model, &chosen.access)?;
-    let tools = ToolBox::new(subject.tool_context());
-    let journal = journal(run, around, events.as_ref());
     let limits = limits(&subject, provider.capabilities());
+    let mut context = subject.tool_context();
+    context.limits.bytes = context.limits.bytes.min(bytes_of_a_result(limits.window));
+    let tools = ToolBox::new(context);
+    let journal = match Store::at(&around.state).append(run, JOURNAL) {
+        Ok(file) => Some(Box::new(file) as Box<dyn JournalSink>),
+        Err(error) => {
+            // A run that cannot keep a journal goes on without one, and says so.
+            let text = format!("this run has no journal: {error}");
+            subject.notes.push(text.clone());
+            events.emit(Event::Notice { text });
+            None
+        }
+    };
     let review = review::by_model(ModelRun {
         run,
         tools,
@@ -96,13 +107,7 @@ fn limits(subject: &Subject, model: &llm::Capabilities) -> Limits {
     }
 }
 
-/// A run that cannot keep a journal goes on without one, and says so.
-fn journal(run: RunId, around: &Surroundings, events: &dyn EventSink) -> Option<Box<dyn JournalSink>> {
-    match Store::at(&around.state).append(run, JOURNAL) {
-        Ok(file) => Some(Box::new(file)),
-        Err(error) => {
-            events.emit(Event::Notice { text: format!("this run has no journal: {error}") });
-            None
-        }
-    }
+/// What one result of a tool may show, so that a small window holds a few: a dozenth of it, at four bytes a token.
+fn bytes_of_a_result(window: u64) -> usize {
+    usize::try_from(window / 3).unwrap_or(usize::MAX)
 }

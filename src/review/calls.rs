@@ -18,6 +18,9 @@ const AT_ONCE: usize = 4;
 /// A reading call that stands behind so many others is not made. What is reported there counts: it must not get lost.
 const MOST_CALLS: usize = 64;
 
+/// With room for fewer tokens there is nothing to read.
+const WORTH_READING: u64 = 300;
+
 /// What the calls are made with.
 pub(super) struct Hands<'a> {
     /// The reading tools.
@@ -61,9 +64,14 @@ impl Called {
         Self { well_formed: false, ..Self::refused("malformed_input", &message) }
     }
 
-    /// The same call when its result no longer fits the conversation: the model hears that it has not seen it.
-    pub(super) fn without_room(&mut self) {
-        let message = "not shown: the conversation is nearly full. Report what you have and call finish_review.";
+    /// The same call when its result of so many tokens no longer fits the conversation, where there is room for so many: the model hears
+    /// that it has not seen it.
+    pub(super) fn without_room(&mut self, size: u64, room: u64) {
+        let message = if room < WORTH_READING {
+            "not shown: the conversation is nearly full. Report what you have and call finish_review.".to_owned()
+        } else {
+            format!("not shown: it takes about {size} tokens, and there is room for {room}. Ask for a smaller part.")
+        };
         self.text = json!({ "error": "no_room", "message": message }).to_string();
         self.is_error = true;
         self.shown.clear();

@@ -235,7 +235,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<JournalEntry>, JournalError> {
 /// A conversation that grows entry by entry.
 #[derive(Debug, Clone)]
 pub struct Rebuilt {
-    /// The last request, whole; what came after it is in its messages already.
+    /// The last request, whole, and what was answered to it. Results follow with the next request: after a kill they may not all be there.
     pub request: TurnRequest,
     /// Whether the hash of every request was that of the rebuilt one.
     pub proven: bool,

@@ -320,7 +320,7 @@ impl Turns<'_> {
         for (at, (call, called)) in calls.iter().zip(called).enumerate() {
             let size = estimate_tokens(&called.text);
             if size > room && !called.is_error && !Desk::is_own(&call.name) {
-                called.without_room();
+                called.without_room(size, room);
             }
             let size = estimate_tokens(&called.text);
             room = room.saturating_sub(size);

@@ -54,6 +54,25 @@ fn an_ordinary_change_is_reviewed_with_an_ordinary_local_window() {
 }
 
 #[test]
+fn a_large_file_can_be_read_in_parts_in_a_small_window() {
+    let repo = shop();
+    let line = |line| format!("value_{line} = {line}  # a line that has no meaning\n");
+    repo.write("src/large.py", (0..4_000).map(line).collect::<String>()).commit("Add a large file");
+    repo.git(&["branch", "-f", "main", "HEAD"]);
+    repo.write("src/stock.py", "def reserve():\n    return 1\n").commit("Simplify");
+    let read = json!({ "calls": [{ "name": "read_file_part", "input": { "file_path": "src/large.py" } }] });
+    let end = json!({ "calls": [{ "name": "finish_review", "input": { "summary": "All is well." } }] });
+    let shown = json!([{ "name": "read_file_part", "contains": ["value_9 = 9"], "is_error": false }]);
+    let steps = [
+        json!({ "when": { "turn": 0 }, "say": read }),
+        json!({ "when": { "turn": 1, "last_results": shown }, "say": end }),
+    ];
+    let session = Session::parse("large_file", &steps.map(|step| step.to_string()).join("\n"));
+    let settings = "[ollama]\ncontext_window = 32000\n";
+    Talk::scripted(&repo, session, Wire::Ollama).with_settings(settings).ends("", 0, "finished");
+}
+
+#[test]
 fn what_does_not_fit_a_small_window_is_named() {
     for window in [8_000, 16_000] {
         let (code, told) = told(&ten_files(), window, "");
