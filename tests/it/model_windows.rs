@@ -58,7 +58,7 @@ fn a_large_file_can_be_read_in_parts_in_a_small_window() {
     let repo = shop();
     let line = |line| format!("value_{line} = {line}  # a line that has no meaning\n");
     repo.write("src/large.py", (0..4_000).map(line).collect::<String>()).commit("Add a large file");
-    repo.git(&["branch", "-f", "main", "HEAD"]);
+    repo.git(["branch", "-f", "main", "HEAD"]);
     repo.write("src/stock.py", "def reserve():\n    return 1\n").commit("Simplify");
     let read = json!({ "calls": [{ "name": "read_file_part", "input": { "file_path": "src/large.py" } }] });
     let end = json!({ "calls": [{ "name": "finish_review", "input": { "summary": "All is well." } }] });

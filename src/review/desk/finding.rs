@@ -157,16 +157,17 @@ fn repeats(known: &Finding, new: &Finding) -> bool {
 
 /// Puts a repeated finding into the one that is known. Of two wordings the longer body stays; where it may be another defect, both do.
 fn merge(known: &mut Finding, new: Finding) {
-    let wording = similar(&known.title, &new.title);
-    if !wording && known.body.len() + new.body.len() <= MOST_BODY && !known.body.contains(&new.body) {
-        let (title, body) = (&new.title, &new.body);
-        known.body.push_str(&format!("\n\n{title}\n\n{body}"));
+    let worse = new.severity < known.severity;
+    let both = !similar(&known.title, &new.title) && known.body.len() + new.body.len() <= MOST_BODY;
+    if both && !known.body.contains(&new.body) {
+        let (first, second) = if worse { (&new, &*known) } else { (&*known, &new) };
+        known.body = format!("{}\n\n{}\n\n{}", first.body, second.title, second.body);
     } else if new.body.len() > known.body.len() {
-        known.body.clone_from(&new.body);
+        known.body = new.body;
     }
-    if new.severity < known.severity {
+    if worse {
         known.severity = new.severity;
-        known.title.clone_from(&new.title);
+        known.title = new.title;
         known.category = new.category;
     }
     known.confidence = known.confidence.max(new.confidence);

@@ -267,6 +267,14 @@ fn what_may_be_another_defect_of_the_line_is_not_lost_when_it_is_merged() {
     let body = &review.findings[0].body;
     assert!(body.starts_with("Nobody looks"), "{body}");
     assert_eq!(body.matches("Unchecked length of buffer\n\nIt may be empty.").count(), 1, "{body}");
+    let mut desk = self::desk();
+    report(&mut desk, "Unchecked result of write_all(buffer)", "    write_all(buffer);");
+    let mut worse = finding("Unchecked length of buffer", "    write_all(buffer);");
+    (worse["severity"], worse["body"]) = ("critical".into(), "It may be empty.".into());
+    assert_eq!(call(&mut desk, "report_finding", worse)["status"], "merged");
+    let found = &finish(desk, &Ending::Done).findings[0];
+    assert_eq!(found.title, "Unchecked length of buffer");
+    assert_eq!(found.body, "It may be empty.\n\nUnchecked result of write_all(buffer)\n\nBecause.");
 }
 
 #[test]
