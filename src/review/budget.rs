@@ -34,8 +34,10 @@ pub(super) enum Reserved {
     Nothing(Ended),
 }
 
-/// A last question and the room for what the model reports when asked to finish, in tokens.
+/// A last question and the room for what the model reports when asked to finish, in tokens; less where the window is small.
 const LANDING: u64 = 6_000;
+/// Of a small window this share is kept for it: one part in so many.
+const LANDING_SHARE: u64 = 10;
 /// Of the window nothing is planned for this share, because sizes are estimates: one part in so many.
 const SLACK: u64 = 20;
 /// No part of the run's time beyond this share is kept for the last turn: one part in so many.
@@ -93,18 +95,18 @@ impl Budget {
         let size = self.scaled(estimate);
         let answer = u64::from(self.limits.max_output);
         let window = self.limits.window - self.limits.window / SLACK;
-        if size + answer.min(LANDING) > window {
+        if size + answer.min(self.landing()) > window {
             return Reserved::Nothing(Ended::WindowLimit);
         }
         if self.sent + size > self.limits.input_tokens {
             return Reserved::Nothing(Ended::TokenLimit);
         }
         // The turn after this one sends at least all of this again.
-        let next = size + LANDING;
+        let next = size + self.landing();
         match () {
             () if self.turns + 1 >= self.limits.turns => Reserved::Landing(Ended::TurnLimit),
             () if self.sent + size + next > self.limits.input_tokens => Reserved::Landing(Ended::TokenLimit),
-            () if next + 2 * answer > window => Reserved::Landing(Ended::WindowLimit),
+            () if next + answer > window => Reserved::Landing(Ended::WindowLimit),
             () if left.is_some_and(|left| left < self.last_turn_takes()) => Reserved::Landing(Ended::Deadline),
             () => Reserved::Turn,
         }
@@ -113,7 +115,7 @@ impl Budget {
     /// How many tokens of results the request of about `estimate` tokens may still take.
     pub(super) fn room(&self, estimate: u64) -> u64 {
         let window = self.limits.window - self.limits.window / SLACK;
-        let taken = self.scaled(estimate) + u64::from(self.limits.max_output) + LANDING;
+        let taken = self.scaled(estimate) + u64::from(self.limits.max_output) + self.landing();
         window.saturating_sub(taken) * 100 / self.scale.max(1)
     }
 
@@ -144,6 +146,10 @@ impl Budget {
             cache_write_tokens: self.usage.cache_write,
             cost_usd: None,
         }
+    }
+
+    fn landing(&self) -> u64 {
+        LANDING.min(self.limits.window / LANDING_SHARE)
     }
 
     fn scaled(&self, estimate: u64) -> u64 {
@@ -205,7 +211,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_the_window_is_not_sent() {
         let budget = Budget::new(LIMITS);
-        assert_eq!(budget.reserve(46_000, None), Reserved::Landing(Ended::WindowLimit));
+        assert_eq!(budget.reserve(48_000, None), Reserved::Landing(Ended::WindowLimit));
         assert_eq!(budget.reserve(55_000, None), Reserved::Nothing(Ended::WindowLimit));
         assert_eq!(budget.room(46_000), 1_000);
         assert_eq!(budget.room(60_000), 0);

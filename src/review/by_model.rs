@@ -23,8 +23,11 @@ use crate::sys::cancel::Cancel;
 use crate::tools::{TOOLS, ToolBox};
 use crate::workspace::Workspace;
 
-/// The opening takes no more of the window than this: one part in so many. The rest is for what the model reads.
-const OPENING_OF_WINDOW: u64 = 2;
+/// A change that fits whole into this share of the window, in percent, is shown whole: what is left out must be fetched, and takes the same
+/// room then.
+const WHOLE_OF_WINDOW: u64 = 80;
+/// Otherwise the opening takes this share, in percent; the rest is for what the model reads.
+const PART_OF_WINDOW: u64 = 50;
 /// Nor more of what may be sent in all turns, because every turn sends it again: one part in so many.
 const OPENING_OF_TOKENS: u64 = 8;
 
@@ -103,12 +106,18 @@ fn prepare(run: &ModelRun) -> Result<(Desk, Opening, RulesReport), EngineError> 
     desk.add_leads(&std::mem::take(&mut report.claims), &run.cancel);
     report.notes.iter().for_each(|note| desk.note(note.clone()));
     let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
-    let of_tokens = (run.limits.input_tokens / OPENING_OF_TOKENS).max(LEAST_OPENING);
-    let room = of_tokens.min(run.limits.window / OPENING_OF_WINDOW);
-    let opening = opening::open(&run.prompts, &run.change, &leads, run.instructions.as_deref(), room)?;
+    let opening = open(run, &leads)?;
     desk.keep_back_leads(opening.leads_left_out.iter().cloned());
     opening.notes.iter().for_each(|note| desk.note(note.clone()));
     Ok((desk, opening, report))
+}
+
+fn open(run: &ModelRun, leads: &[LeadVars]) -> Result<Opening, EngineError> {
+    let of_tokens = (run.limits.input_tokens / OPENING_OF_TOKENS).max(LEAST_OPENING);
+    let room = |percent: u64| of_tokens.min(run.limits.window * percent / 100);
+    let open = |room| opening::open(&run.prompts, &run.change, leads, run.instructions.as_deref(), room);
+    let whole = open(room(WHOLE_OF_WINDOW))?;
+    Ok(if whole.left_out.is_empty() && whole.leads_left_out.is_empty() { whole } else { open(room(PART_OF_WINDOW))? })
 }
 
 /// The reading tools and the engine's own, in an order that never changes.
