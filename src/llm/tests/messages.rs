@@ -238,3 +238,30 @@ fn usage_that_cannot_be_is_unknown() {
     let (answer, _) = ask("anthropic", Reply::events(&frames), &question());
     assert_eq!(answer.unwrap().usage, TurnUsage::default());
 }
+
+#[test]
+fn thinking_of_a_changed_conversation_is_dropped_where_the_server_refuses_it() {
+    let refusal = r#"{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation."}}"#;
+    let server = Server::new(vec![Reply::status(400, "", refusal), Reply::events(&whole())]);
+    wait(provider("anthropic", "a-model", &server.address).as_ref(), &question(), QUIET).0.unwrap();
+    let (first, second) = (server.seen(), server.seen());
+    assert!(first.body.get("thinking").is_none() && !first.head.contains("anthropic-beta"));
+    assert_eq!(second.body["thinking"]["block_binding"]["prefix_mismatch_behavior"], "drop_block");
+    assert!(second.head.contains("anthropic-beta: thinking-binding-controls-2026-08-01"), "{}", second.head);
+}
+
+#[test]
+fn thinking_whose_text_is_left_out_goes_back_too() {
+    let mut frames = vec![
+        start(),
+        begin(0, json!({ "type": "thinking", "thinking": "", "signature": "" })),
+        delta(0, json!({ "type": "signature_delta", "signature": "c2ln" })),
+        end(0),
+        begin(1, json!({ "type": "text", "text": "Hm." })),
+        end(1),
+    ];
+    frames.extend(last("end_turn"));
+    let (answer, _) = ask("anthropic", Reply::events(&frames), &question());
+    let sent = sent_back("anthropic", "a-model", &answer.unwrap());
+    assert_eq!(sent["messages"][1]["content"][0], json!({ "type": "thinking", "thinking": "", "signature": "c2ln" }));
+}

@@ -23,7 +23,7 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     // The library must see which generation it is, but no ending that it takes for an effort. The name is not in the body, and the address
     // that it stands in is ours.
     let name = format!("{}-.", setup.model.replace("::", "-"));
-    Said::Library(Box::new(ForLibrary { kind: AdapterKind::Gemini, name, chat, options }))
+    Said::Library(Box::new(ForLibrary { kind: AdapterKind::Gemini, name, chat, options, headers: &[] }))
 }
 
 fn messages(messages: &[Message]) -> Vec<ChatMessage> {

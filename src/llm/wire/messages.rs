@@ -21,6 +21,9 @@ use crate::llm::usage::{Count, Counted};
 /// Cache marks after the one at the end of the system text; four are allowed in all.
 const MARKS: usize = 3;
 
+/// What lets a request say what becomes of thinking that was bound to another conversation.
+const BINDING: (&str, &str) = ("anthropic-beta", "thinking-binding-controls-2026-08-01");
+
 /// Says a request.
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     let system = ChatMessage::system(request.system.clone());
@@ -30,8 +33,20 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
         options = options.with_tool_choice(LibraryChoice::Required);
     }
-    let options = options.with_extra_body(json!({ "model": setup.model, "messages": messages(&request.messages) }));
-    Said::Library(Box::new(ForLibrary { kind: AdapterKind::Anthropic, name: "model".to_owned(), chat, options }))
+    let mut body = json!({ "model": setup.model, "messages": messages(&request.messages) });
+    let mut headers: &[_] = &[];
+    if !setup.given.has(Optional::BoundThinking) {
+        body["thinking"] = json!({ "type": "adaptive", "block_binding": { "prefix_mismatch_behavior": "drop_block" } });
+        headers = &[BINDING];
+    }
+    let options = options.with_extra_body(body);
+    Said::Library(Box::new(ForLibrary {
+        kind: AdapterKind::Anthropic,
+        name: "model".to_owned(),
+        chat,
+        options,
+        headers,
+    }))
 }
 
 /// The conversation, with the last marks only: the earlier ones are still found by the server without being named.
