@@ -24,15 +24,13 @@ pub(super) struct Chosen {
     pub(super) model: String,
     /// What it is reached with.
     pub(super) access: Access,
-    /// Why it was chosen.
-    pub(super) why: Why,
     /// What the person should know before anything is sent; one line each.
     pub(super) notices: Vec<String>,
 }
 
 /// Why a model was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Why {
+enum Why {
     /// Somebody named it.
     Named,
     /// Its key was found, and nobody said anything.
@@ -215,7 +213,7 @@ fn chosen(
         );
         notices.insert(0, line);
     }
-    Ok(Chosen { row, model: model.to_owned(), access, why, notices })
+    Ok(Chosen { row, model: model.to_owned(), access, notices })
 }
 
 /// Says that an address is reached without encryption, unless it is on this machine.

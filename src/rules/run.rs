@@ -319,7 +319,6 @@ impl Words {
 mod tests {
     use super::super::fixtures::MadeUp;
     use super::*;
-    use crate::domain::change::Generated;
     use crate::domain::event::Silent;
     use crate::domain::finding::Severity;
 

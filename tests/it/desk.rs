@@ -13,7 +13,7 @@ use review_runner::domain::place::Side;
 use review_runner::domain::review::{CoverageState, Engine, Outcome, Review, Usage};
 use review_runner::domain::run::RunId;
 use review_runner::git;
-use review_runner::review::{Desk, Ending, Made, ModelRun};
+use review_runner::review::{Asked, Desk, Ending, Made};
 use review_runner::rules::{self, Packs, RulesInput};
 use review_runner::sys::cancel::Cancel;
 use review_runner::sys::repo::{Repo, RepoPool};
@@ -99,7 +99,7 @@ fn report(desk: &mut Desk, title: &str, quote: &str, more: Value) -> Value {
 }
 
 fn finish(desk: Desk) -> Review {
-    let model = ModelRun {
+    let model = Asked {
         provider: "anthropic".to_owned(),
         model: "m".to_owned(),
         prompts: Some("hash".to_owned()),

@@ -7,7 +7,7 @@ use crate::domain::finding::{Category, Origin, OriginKind};
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::review::{Ended, Engine, Leads, Outcome};
 use crate::domain::run::RunId;
-use crate::review::draft::ModelRun;
+use crate::review::draft::Asked;
 use crate::workspace::memory::Memory;
 use serde_json::json;
 
@@ -96,7 +96,7 @@ fn finish(desk: Desk, ending: &Ending) -> Review {
         run: RunId::random(),
         engine: Engine::Model,
         rules: None,
-        model: Some(ModelRun { provider: "p".to_owned(), model: "m".to_owned(), turns: 3, ..ModelRun::default() }),
+        model: Some(Asked { provider: "p".to_owned(), model: "m".to_owned(), turns: 3, ..Asked::default() }),
         started_at: "2024-01-01T00:00:00Z".to_owned(),
         took_ms: 1,
     };

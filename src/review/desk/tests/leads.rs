@@ -72,7 +72,7 @@ fn a_nit_on_the_lines_of_a_lead_does_not_hide_it() {
 fn leads_that_were_not_given_are_not_counted_but_delivered() {
     let mut desk = desk();
     desk.add_leads(&[lead("One", "    write_all(buffer);"), lead("Two", "    flush(buffer);")], &Cancel::never());
-    desk.give_leads(1);
+    desk.keep_back_leads(["L2".to_owned()]);
     let review = finish(desk, &Ending::Done);
     assert_eq!(review.coverage.leads, Leads { given: 1, unanswered: 1, ..Leads::default() });
     assert_eq!(review.findings.len(), 2);
