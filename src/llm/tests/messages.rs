@@ -157,8 +157,13 @@ fn errors_of_tools_are_said_to_be_errors() {
     request.messages.push(Message::User { text: "Go on.".to_owned(), mark: false });
     let (_, seen) = ask("anthropic", Reply::events(&whole()), &request);
     assert_eq!(
-        seen.body["messages"][2]["content"],
-        json!([{ "type": "tool_result", "tool_use_id": "toolu_1", "content": "no", "is_error": true }, { "type": "text", "text": "Go on." }])
+        seen.body["messages"].as_array().unwrap()[2..],
+        [
+            json!({ "role": "user", "content": [
+                { "type": "tool_result", "tool_use_id": "toolu_1", "content": "no", "is_error": true },
+            ] }),
+            json!({ "role": "user", "content": [{ "type": "text", "text": "Go on." }] }),
+        ]
     );
 }
 

@@ -77,21 +77,12 @@ fn messages(messages: &[Message]) -> Vec<Value> {
                 last["cache_control"] = json!({ "type": "ephemeral" });
             }
         }
-        push(&mut said, role, content);
+        // What comes later never changes an earlier message: two of one role in a row are for the interface to join.
+        if !content.is_empty() {
+            said.push(json!({ "role": role, "content": content }));
+        }
     }
     said
-}
-
-/// Roles take turns: what the same one says twice becomes one message.
-fn push(said: &mut Vec<Value>, role: &str, content: Vec<Value>) {
-    if content.is_empty() {
-        return;
-    }
-    let same = said.last_mut().filter(|last| text(last, "role") == role);
-    match same.and_then(|last| last["content"].as_array_mut()) {
-        Some(blocks) => blocks.extend(content),
-        None => said.push(json!({ "role": role, "content": content })),
-    }
 }
 
 fn assistant(part: &Part) -> Option<Value> {
