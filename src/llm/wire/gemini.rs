@@ -82,10 +82,16 @@ impl Decoder for Reader {
 impl Reader {
     /// `promptTokenCount` counts cached ones; thoughts are no candidates.
     fn count(&mut self, usage: &Value) {
+        let input = Count::at(usage, "/promptTokenCount").plus(Count::at(usage, "/toolUsePromptTokenCount"));
+        // Google's JSON leaves out numbers that are zero.
+        let cache_read = match Count::at(usage, "/cachedContentTokenCount") {
+            Count::Unsaid if input != Count::Unsaid => Count::Said(0),
+            said => said,
+        };
         let counted = Counted {
-            input: Count::at(usage, "/promptTokenCount").plus(Count::at(usage, "/toolUsePromptTokenCount")),
+            input,
             output: Count::at(usage, "/candidatesTokenCount").plus(Count::at(usage, "/thoughtsTokenCount")),
-            cache_read: Count::at(usage, "/cachedContentTokenCount"),
+            cache_read,
             cache_write: Count::Unsaid,
         };
         self.draft.counted = self.draft.counted.later(counted);
