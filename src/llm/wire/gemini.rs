@@ -20,10 +20,15 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
         options = options.with_tool_choice(LibraryChoice::Required);
     }
-    // The library must see which generation it is, but no ending that it takes for an effort. The name is not in the body, and the address
-    // that it stands in is ours.
-    let name = format!("{}-.", setup.model.replace("::", "-"));
-    Said::Library(Box::new(ForLibrary { kind: AdapterKind::Gemini, name, chat, options, headers: &[] }))
+    // The library does not see which generation it is: for some it would invent a signature where the model gave none. The name is not in the
+    // body, and the address that it stands in is ours.
+    Said::Library(Box::new(ForLibrary {
+        kind: AdapterKind::Gemini,
+        name: "model".to_owned(),
+        chat,
+        options,
+        headers: &[],
+    }))
 }
 
 fn messages(messages: &[Message]) -> Vec<ChatMessage> {
