@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_the_window_is_not_sent() {
-        let budget = Budget::new(LIMITS);
+        let budget = Budget::new(Limits { input_tokens: 1_000_000, ..LIMITS });
         assert_eq!(budget.reserve(48_000, None), Reserved::Landing(Ended::WindowLimit));
         assert_eq!(budget.reserve(55_000, None), Reserved::Nothing(Ended::WindowLimit));
         assert_eq!(budget.room(46_000), 1_000);

@@ -61,6 +61,12 @@ fn at_a_limit_the_model_is_asked_once_to_finish() {
         let told = Talk::about(&repo, "two_turns_at_most", wire).ends("--max-turns 2", 3, "turn_limit");
         assert_eq!(told.titles(), ["A discount is ten times too large"], "what stands is delivered");
         assert!(told.reasons().contains("--max-turns"), "{}", told.reasons());
+        let coverage = &told.review["coverage"];
+        assert_eq!(
+            (&coverage["tool_calls"], &coverage["tool_errors"]),
+            (&4.into(), &1.into()),
+            "nothing is read any more"
+        );
     }
     let told = Talk::about(&repo, "tokens_run_out", Wire::Responses).ends("--max-tokens 100000", 3, "token_limit");
     assert_eq!(told.titles().len(), 1, "{}", told.all());
