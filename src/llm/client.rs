@@ -88,10 +88,11 @@ impl Client {
         quiet: Duration,
         watch: &dyn Watch,
     ) -> Result<(), Failed> {
-        let ForLibrary { kind, name, chat, options } = said;
+        let ForLibrary { kind, name, chat, options, headers } = said;
         let query = if self.wire == Wire::Gemini { "?alt=sse" } else { "" };
-        let headers: Vec<(String, String)> =
-            self.headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let own = self.headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        let more = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let headers: Vec<(String, String)> = own.chain(more).collect();
         let target = ServiceTarget {
             endpoint: Endpoint::from_owned(self.endpoint.reveal()),
             // Address and headers as they are: the library would read the model's name into the one and send an empty key in the other.

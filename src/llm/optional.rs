@@ -18,11 +18,24 @@ pub(super) enum Optional {
     ForcedCall = 8,
     /// Names the limit of the answer as chat completions used to. The newer name is taken where the older one is refused.
     OldLimitName = 16,
+    /// Leaves it to the server what becomes of thinking whose conversation has changed. Where it refuses, it is told to drop it.
+    BoundThinking = 32,
+}
+
+impl Optional {
+    /// Whether it is a field more than others send, so that a server may not know it at all.
+    const fn is_extra(self) -> bool {
+        match self {
+            Self::Usage | Self::CacheKey | Self::Reasoning => true,
+            Self::ForcedCall | Self::OldLimitName | Self::BoundThinking => false,
+        }
+    }
 }
 
 /// Every one, with what a refusal says of it.
 const REFUSALS: &[(Optional, &[Wire], &[&str])] = &[
     (Optional::OldLimitName, &[Wire::Chat], &["max_completion_tokens"]),
+    (Optional::BoundThinking, &[Wire::Messages], &["bound to a different conversation", "prefix_mismatch_behavior"]),
     (Optional::Usage, &[Wire::Chat], &["stream_options", "include_usage"]),
     (Optional::CacheKey, &[Wire::Responses], &["prompt_cache_key"]),
     (Optional::Reasoning, &[Wire::Responses], &["encrypted", "'include'", "\"include\"", "include["]),
@@ -76,11 +89,9 @@ impl Refused {
             wires.contains(&wire) && sent(*optional) && words.iter().any(|word| body.contains(word))
         });
         let unnamed = || {
-            let first = REFUSALS.iter().find(|(optional, wires, _)| {
-                wires.contains(&wire)
-                    && sent(*optional)
-                    && !matches!(optional, Optional::OldLimitName | Optional::ForcedCall)
-            });
+            let first = REFUSALS
+                .iter()
+                .find(|(optional, wires, _)| wires.contains(&wire) && sent(*optional) && optional.is_extra());
             first.filter(|_| STRANGERS.iter().any(|word| body.contains(word)))
         };
         let Some((optional, _, _)) = named.or_else(unnamed) else { return false };

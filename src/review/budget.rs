@@ -50,10 +50,10 @@ pub(super) enum Reserved {
     Nothing(Ended),
 }
 
-/// A last question and the room for what the model reports when asked to finish, in tokens.
+/// A last question and the room for what the model reports when asked to finish, in tokens; less where the window is small.
 const LANDING: u64 = 6_000;
-/// Of a small window it is no more than this share: one part in so many.
-const LANDING_SHARE: u64 = 8;
+/// Of a small window this share is kept for it: one part in so many.
+const LANDING_SHARE: u64 = 10;
 /// Of the window nothing is planned for this share, because sizes are estimates: one part in so many.
 const SLACK: u64 = 20;
 /// No part of the run's time beyond this share is kept for the last turn: one part in so many.

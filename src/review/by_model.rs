@@ -23,9 +23,11 @@ use crate::sys::cancel::Cancel;
 use crate::tools::{TOOLS, ToolBox};
 use crate::workspace::Workspace;
 
-/// The opening takes no more than this, in percent, of what the first request may hold beside the tools. The rest is for what the model
-/// reads.
-const OPENING_OF_WINDOW: u64 = 66;
+/// A change that fits whole into this share of what the first request may hold beside the tools, in percent, is shown whole: what is left out must be fetched, and takes the same
+/// room then.
+const WHOLE_OF_WINDOW: u64 = 80;
+/// Otherwise the opening takes this share, in percent; the rest is for what the model reads.
+const PART_OF_WINDOW: u64 = 50;
 /// Nor more of what may be sent in all turns, because every turn sends it again: one part in so many.
 const OPENING_OF_TOKENS: u64 = 8;
 
@@ -104,14 +106,19 @@ fn prepare(run: &ModelRun) -> Result<(Desk, Opening, RulesReport), EngineError> 
     desk.add_leads(&std::mem::take(&mut report.claims), &run.cancel);
     report.notes.iter().for_each(|note| desk.note(note.clone()));
     let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
-    let of_tokens = (run.limits.input_tokens / OPENING_OF_TOKENS).max(LEAST_OPENING);
-    let most = run.limits.most_request().saturating_sub(size_of(&definitions()));
-    let of_window = (most / 100 * OPENING_OF_WINDOW).max(LEAST_OPENING).min(most);
-    let room = of_tokens.min(of_window);
-    let opening = opening::open(&run.prompts, &run.change, &leads, run.instructions.as_deref(), room)?;
+    let opening = open(run, &leads)?;
     desk.keep_back_leads(opening.leads_left_out.iter().cloned());
     opening.notes.iter().for_each(|note| desk.note(note.clone()));
     Ok((desk, opening, report))
+}
+
+fn open(run: &ModelRun, leads: &[LeadVars]) -> Result<Opening, EngineError> {
+    let of_tokens = (run.limits.input_tokens / OPENING_OF_TOKENS).max(LEAST_OPENING);
+    let most = run.limits.most_request().saturating_sub(size_of(&definitions()));
+    let room = |percent: u64| of_tokens.min((most / 100 * percent).max(LEAST_OPENING).min(most));
+    let open = |room| opening::open(&run.prompts, &run.change, leads, run.instructions.as_deref(), room);
+    let whole = open(room(WHOLE_OF_WINDOW))?;
+    Ok(if whole.left_out.is_empty() && whole.leads_left_out.is_empty() { whole } else { open(room(PART_OF_WINDOW))? })
 }
 
 /// The reading tools and the engine's own, in an order that never changes.

@@ -132,10 +132,10 @@ impl Turns<'_> {
         words
     }
 
-    /// From here on only the engine's own tools are offered, and the model is told why.
+    /// From here on only the engine's own tools work, and the model is told so. All stay on offer: another list would spoil what the provider
+    /// has cached, and some bind a model's thinking to it.
     fn prepare_landing(&mut self, limit: Ended) -> Result<(), EngineError> {
         let words = self.limit_hit(limit);
-        self.request.tools = Desk::definitions();
         self.request.max_output = self.budget.last_answer(self.unanswered.size);
         let text = self.prompts.last_turn(&LastTurnVars { reason: words })?;
         self.desk().last_turn();
@@ -154,7 +154,7 @@ impl Turns<'_> {
     async fn turn(&mut self, landing: Option<Ended>) -> Result<Next, EngineError> {
         let (turn, most) = (self.budget.turns() + 1, self.budget.limits().turns);
         self.journal.turn(turn);
-        self.record_request(landing.is_some());
+        self.record_request();
         self.events.emit(Event::Turn { turn, most });
         let started = Instant::now();
         let asked =
@@ -189,11 +189,11 @@ impl Turns<'_> {
         });
     }
 
-    fn record_request(&mut self, landing: bool) {
+    fn record_request(&mut self) {
         let first = self.budget.turns() == 0;
         let record = Record::Request {
             system: first.then(|| self.request.system.clone()),
-            tools: (first || landing).then(|| self.request.tools.clone()),
+            tools: first.then(|| self.request.tools.clone()),
             user: std::mem::take(&mut self.unanswered.user),
             max_output: self.request.max_output,
             digest: digest(&self.request),

@@ -117,24 +117,31 @@ fn nobody_at_the_address_ends_with_4() {
     // A port that was just given back answers nobody.
     let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
     let repo = shop();
-    for wire in Wire::ALL {
+    let run = |wire: Wire| {
         let (key, base, path) = wire.variables();
         let mut program = Program::in_folder(repo.root()).with(base, &format!("http://{address}{path}"));
         if let Some(key) = key {
             program = program.with(key, "any");
         }
-        let line = format!("--target main --format json --model {}/scripted --timeout 2s", wire.provider());
+        // Time for a second attempt, never for a third.
+        let line = format!("--target main --format json --model {}/scripted --timeout 1400ms", wire.provider());
         let ran = program.words(&line).ended(4);
         assert_eq!(ran.json()["ended"], "provider_fault");
         let reasons = ran.json()["reasons"].to_string();
         assert!(reasons.contains(&address.to_string()), "the address is named: {reasons}");
-    }
+    };
+    std::thread::scope(|scope| {
+        for wire in Wire::ALL {
+            let run = &run;
+            scope.spawn(move || run(wire));
+        }
+    });
 }
 
 #[test]
 fn silence_ends_with_the_deadline() {
     Case::new("hang", ALL, 3, "deadline").with_words("--timeout 1s").because("time limit").hold_silent();
-    Case::new("found_then_stall", ALL, 3, "deadline").with_words("--timeout 2s").because("time limit").found(1).hold();
+    Case::new("found_then_stall", ALL, 3, "deadline").with_words("--timeout 4s").because("time limit").found(1).hold();
 }
 
 impl Case {

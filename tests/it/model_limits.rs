@@ -10,12 +10,13 @@ use crate::support::{Program, Ran, TestRepo};
 
 const READING: [&str; 4] = ["read_file_part", "search_in_files", "list_files", "read_diff"];
 
-/// A change whose diff is longer than the first message shows.
+/// A change of two files; the diff of one is longer than the first message shows.
 fn long() -> TestRepo {
     let repo = TestRepo::new();
     repo.write("README.md", "Long.\n").commit("Begin");
     let lines: Vec<_> = (0..300).map(|n| format!("value_{n} = {n} * {n}  # a line that has no meaning\n")).collect();
-    repo.branch("feature").write("src/long.py", lines.concat()).commit("Add many lines");
+    repo.branch("feature").write("src/a.py", "answer = 42\n").write("src/long.py", lines.concat());
+    repo.commit("Add many lines");
     repo
 }
 
@@ -25,7 +26,8 @@ fn an_end_before_all_was_seen_is_refused_once() {
     assert_eq!(told.review["outcome"], "complete", "{}", told.all());
     let told = Talk::about(&long(), "unseen_for_good", Wire::Chat).ends("", 3, "finished");
     assert_eq!(told.review["outcome"], "incomplete", "{}", told.all());
-    assert_ne!(told.review["coverage"]["files"][0]["state"], "reviewed", "{}", told.all());
+    let states: Vec<_> = (0..2).map(|n| told.review["coverage"]["files"][n]["state"] == "reviewed").collect();
+    assert_eq!(states, [true, false], "{}", told.all());
     assert!(told.reasons().contains("src/long.py"), "{}", told.reasons());
 }
 
@@ -79,6 +81,12 @@ fn at_a_limit_the_model_is_asked_once_to_finish() {
         let told = Talk::about(&repo, "two_turns_at_most", wire).ends("--max-turns 2", 3, "turn_limit");
         assert_eq!(told.titles(), ["A discount is ten times too large"], "what stands is delivered");
         assert!(told.reasons().contains("--max-turns"), "{}", told.reasons());
+        let coverage = &told.review["coverage"];
+        assert_eq!(
+            (&coverage["tool_calls"], &coverage["tool_errors"]),
+            (&4.into(), &1.into()),
+            "nothing is read any more"
+        );
     }
     let told = Talk::about(&repo, "tokens_run_out", Wire::Responses).ends("--max-tokens 100000", 3, "token_limit");
     assert_eq!(told.titles().len(), 1, "{}", told.all());
@@ -161,7 +169,7 @@ mod stopped {
     }
 
     #[test]
-    fn a_killed_run_loses_no_turn_that_was_answered() {
+    fn a_run_that_is_killed_at_any_moment_leaves_whole_lines() {
         // Killed while it talks, without waiting for a certain moment.
         let repo = shop();
         for wait in [0, 3, 9, 20, 45] {

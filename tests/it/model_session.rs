@@ -89,6 +89,17 @@ fn calls_keep_their_ids_where_the_model_gives_some() {
 }
 
 #[test]
+fn reasoning_that_a_server_shows_goes_back_to_it() {
+    let repo = shop();
+    let talk = Talk::unkept(&repo, "six_turns", Wire::Chat).with_model("some-reasoner");
+    assert_eq!(talk.run("").code, 0);
+    let raw = talk.server.raw().remove(1);
+    let body: Value = serde_json::from_slice(&raw.body).expect("JSON");
+    assert_eq!(body["messages"][2]["reasoning_content"], "The guard is gone — who calls discount()?", "{body:#}");
+    talk.server.finish();
+}
+
+#[test]
 fn the_conversation_is_marked_for_the_cache_where_marks_exist() {
     let repo = shop();
     let talk = Talk::named(&repo, "six_turns", "six_turns_marks", Wire::Messages);

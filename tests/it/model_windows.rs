@@ -24,8 +24,7 @@ fn told(repo: &TestRepo, window: u32, more: &str) -> (i32, Told) {
     let end = json!({ "calls": [{ "name": "finish_review", "input": { "summary": "All is well." } }] });
     let read = json!({ "calls": [{ "name": "read_file_part", "input": { "file_path": "README.md" } }] });
     let steps = [
-        json!({ "reuse": true, "when": { "turn": 0, "tools_include": ["read_file_part"] }, "say": read }),
-        json!({ "reuse": true, "when": { "turn": 0, "tools_exclude": ["read_file_part"] }, "say": end }),
+        json!({ "reuse": true, "when": { "turn": 0 }, "say": read }),
         json!({ "reuse": true, "when": { "turn": 1 }, "say": end }),
         json!({ "reuse": true, "when": { "turn": 2 }, "say": end }),
     ];

@@ -133,3 +133,11 @@ fn a_blocked_prompt_is_a_refusal() {
         ask("gemini", Reply::events(&[json!({ "promptFeedback": { "blockReason": "SAFETY" } })]), &question());
     assert_eq!(answer.unwrap().stop, Stop::Refused);
 }
+
+#[test]
+fn a_cache_that_is_not_mentioned_gave_nothing() {
+    let mut end = last("STOP");
+    end["usageMetadata"].as_object_mut().unwrap().remove("cachedContentTokenCount");
+    let (answer, _) = ask("gemini", Reply::events(&[chunk(json!([{ "text": "Hm." }])), end]), &question());
+    assert_eq!(answer.unwrap().usage, usage(100, 42, Some(0), None));
+}

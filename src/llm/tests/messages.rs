@@ -157,8 +157,13 @@ fn errors_of_tools_are_said_to_be_errors() {
     request.messages.push(Message::User { text: "Go on.".to_owned(), mark: false });
     let (_, seen) = ask("anthropic", Reply::events(&whole()), &request);
     assert_eq!(
-        seen.body["messages"][2]["content"],
-        json!([{ "type": "tool_result", "tool_use_id": "toolu_1", "content": "no", "is_error": true }, { "type": "text", "text": "Go on." }])
+        seen.body["messages"].as_array().unwrap()[2..],
+        [
+            json!({ "role": "user", "content": [
+                { "type": "tool_result", "tool_use_id": "toolu_1", "content": "no", "is_error": true },
+            ] }),
+            json!({ "role": "user", "content": [{ "type": "text", "text": "Go on." }] }),
+        ]
     );
 }
 
@@ -237,4 +242,31 @@ fn usage_that_cannot_be_is_unknown() {
     frames.push(json!({ "type": "message_stop" }));
     let (answer, _) = ask("anthropic", Reply::events(&frames), &question());
     assert_eq!(answer.unwrap().usage, TurnUsage::default());
+}
+
+#[test]
+fn thinking_of_a_changed_conversation_is_dropped_where_the_server_refuses_it() {
+    let refusal = r#"{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation."}}"#;
+    let server = Server::new(vec![Reply::status(400, "", refusal), Reply::events(&whole())]);
+    wait(provider("anthropic", "a-model", &server.address).as_ref(), &question(), QUIET).0.unwrap();
+    let (first, second) = (server.seen(), server.seen());
+    assert!(first.body.get("thinking").is_none() && !first.head.contains("anthropic-beta"));
+    assert_eq!(second.body["thinking"]["block_binding"]["prefix_mismatch_behavior"], "drop_block");
+    assert!(second.head.contains("anthropic-beta: thinking-binding-controls-2026-08-01"), "{}", second.head);
+}
+
+#[test]
+fn thinking_whose_text_is_left_out_goes_back_too() {
+    let mut frames = vec![
+        start(),
+        begin(0, json!({ "type": "thinking", "thinking": "", "signature": "" })),
+        delta(0, json!({ "type": "signature_delta", "signature": "c2ln" })),
+        end(0),
+        begin(1, json!({ "type": "text", "text": "Hm." })),
+        end(1),
+    ];
+    frames.extend(last("end_turn"));
+    let (answer, _) = ask("anthropic", Reply::events(&frames), &question());
+    let sent = sent_back("anthropic", "a-model", &answer.unwrap());
+    assert_eq!(sent["messages"][1]["content"][0], json!({ "type": "thinking", "thinking": "", "signature": "c2ln" }));
 }

@@ -31,7 +31,13 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
         body["stream_options"] = json!({ "include_usage": true });
     }
     let options = options.with_extra_body(body);
-    Said::Library(Box::new(ForLibrary { kind: AdapterKind::OpenAI, name: "model".to_owned(), chat, options }))
+    Said::Library(Box::new(ForLibrary {
+        kind: AdapterKind::OpenAI,
+        name: "model".to_owned(),
+        chat,
+        options,
+        headers: &[],
+    }))
 }
 
 fn messages(messages: &[Message]) -> Vec<ChatMessage> {

@@ -20,10 +20,15 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
         options = options.with_tool_choice(LibraryChoice::Required);
     }
-    // The library must see which generation it is, but no ending that it takes for an effort. The name is not in the body, and the address
-    // that it stands in is ours.
-    let name = format!("{}-.", setup.model.replace("::", "-"));
-    Said::Library(Box::new(ForLibrary { kind: AdapterKind::Gemini, name, chat, options }))
+    // The library does not see which generation it is: for some it would invent a signature where the model gave none. The name is not in the
+    // body, and the address that it stands in is ours.
+    Said::Library(Box::new(ForLibrary {
+        kind: AdapterKind::Gemini,
+        name: "model".to_owned(),
+        chat,
+        options,
+        headers: &[],
+    }))
 }
 
 fn messages(messages: &[Message]) -> Vec<ChatMessage> {
@@ -83,14 +88,16 @@ impl Reader {
     /// `promptTokenCount` counts cached ones; thoughts are no candidates. A field that would be zero is left out, as in all of the
     /// provider's JSON: without cached tokens none were read.
     fn count(&mut self, usage: &Value) {
-        let cached = match (Count::at(usage, "/promptTokenCount"), Count::at(usage, "/cachedContentTokenCount")) {
-            (Count::Said(_), Count::Unsaid) => Count::Said(0),
-            (_, cached) => cached,
+        let input = Count::at(usage, "/promptTokenCount").plus(Count::at(usage, "/toolUsePromptTokenCount"));
+        // Google's JSON leaves out numbers that are zero.
+        let cache_read = match Count::at(usage, "/cachedContentTokenCount") {
+            Count::Unsaid if input != Count::Unsaid => Count::Said(0),
+            said => said,
         };
         let counted = Counted {
-            input: Count::at(usage, "/promptTokenCount").plus(Count::at(usage, "/toolUsePromptTokenCount")),
+            input,
             output: Count::at(usage, "/candidatesTokenCount").plus(Count::at(usage, "/thoughtsTokenCount")),
-            cache_read: cached,
+            cache_read,
             cache_write: Count::Unsaid,
         };
         self.draft.counted = self.draft.counted.later(counted);

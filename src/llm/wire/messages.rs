@@ -21,6 +21,9 @@ use crate::llm::usage::{Count, Counted};
 /// Cache marks after the one at the end of the system text; four are allowed in all.
 const MARKS: usize = 3;
 
+/// What lets a request say what becomes of thinking that was bound to another conversation.
+const BINDING: (&str, &str) = ("anthropic-beta", "thinking-binding-controls-2026-08-01");
+
 /// Says a request.
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     let system = ChatMessage::system(request.system.clone());
@@ -30,8 +33,20 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
         options = options.with_tool_choice(LibraryChoice::Required);
     }
-    let options = options.with_extra_body(json!({ "model": setup.model, "messages": messages(&request.messages) }));
-    Said::Library(Box::new(ForLibrary { kind: AdapterKind::Anthropic, name: "model".to_owned(), chat, options }))
+    let mut body = json!({ "model": setup.model, "messages": messages(&request.messages) });
+    let mut headers: &[_] = &[];
+    if !setup.given.has(Optional::BoundThinking) {
+        body["thinking"] = json!({ "type": "adaptive", "block_binding": { "prefix_mismatch_behavior": "drop_block" } });
+        headers = &[BINDING];
+    }
+    let options = options.with_extra_body(body);
+    Said::Library(Box::new(ForLibrary {
+        kind: AdapterKind::Anthropic,
+        name: "model".to_owned(),
+        chat,
+        options,
+        headers,
+    }))
 }
 
 /// The conversation, with the last marks only: the earlier ones are still found by the server without being named.
@@ -62,21 +77,12 @@ fn messages(messages: &[Message]) -> Vec<Value> {
                 last["cache_control"] = json!({ "type": "ephemeral" });
             }
         }
-        push(&mut said, role, content);
+        // What comes later never changes an earlier message: two of one role in a row are for the interface to join.
+        if !content.is_empty() {
+            said.push(json!({ "role": role, "content": content }));
+        }
     }
     said
-}
-
-/// Roles take turns: what the same one says twice becomes one message.
-fn push(said: &mut Vec<Value>, role: &str, content: Vec<Value>) {
-    if content.is_empty() {
-        return;
-    }
-    let same = said.last_mut().filter(|last| text(last, "role") == role);
-    match same.and_then(|last| last["content"].as_array_mut()) {
-        Some(blocks) => blocks.extend(content),
-        None => said.push(json!({ "role": role, "content": content })),
-    }
 }
 
 fn assistant(part: &Part) -> Option<Value> {

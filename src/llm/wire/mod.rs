@@ -50,6 +50,8 @@ pub(super) struct ForLibrary {
     pub(super) chat: ChatRequest,
     /// All else.
     pub(super) options: ChatOptions,
+    /// Headers for this request alone.
+    pub(super) headers: &'static [(&'static str, &'static str)],
 }
 
 /// Says a request.

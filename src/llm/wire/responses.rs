@@ -38,7 +38,13 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
         body["include"] = json!(["reasoning.encrypted_content"]);
     }
     let options = options.with_extra_body(body);
-    Said::Library(Box::new(ForLibrary { kind: AdapterKind::OpenAIResp, name: "model".to_owned(), chat, options }))
+    Said::Library(Box::new(ForLibrary {
+        kind: AdapterKind::OpenAIResp,
+        name: "model".to_owned(),
+        chat,
+        options,
+        headers: &[],
+    }))
 }
 
 /// The same for all turns of a conversation: they begin alike, and the key sends them to the machine that remembers.

@@ -107,12 +107,21 @@ impl Talk {
 
     /// The same, its requests kept under a name of their own: sessions that several tests use need one each.
     pub fn named(repo: &TestRepo, session: &str, name: &str, wire: Wire) -> Self {
-        Self::scripted(repo, Session { name: name.to_owned(), ..Session::load(&file(session)) }, wire)
+        let session = Session { name: name.to_owned(), ..Session::load(&file(session)) };
+        Self::scripted(repo, session, wire)
     }
 
     /// By a session that is no file.
     pub fn scripted(repo: &TestRepo, session: Session, wire: Wire) -> Self {
-        let record = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("requests"));
+        Self::start(repo, session, wire, Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("requests")))
+    }
+
+    /// The same, its requests kept nowhere: they hold what only some servers understand.
+    pub fn unkept(repo: &TestRepo, session: &str, wire: Wire) -> Self {
+        Self::start(repo, Session::load(&file(session)), wire, None)
+    }
+
+    fn start(repo: &TestRepo, session: Session, wire: Wire, record: Option<PathBuf>) -> Self {
         let server = Server::start(session, Options { wire: Some(wire), record, ..Options::default() });
         let mut program = Program::in_folder(repo.root());
         for (name, value) in server.environment(wire) {

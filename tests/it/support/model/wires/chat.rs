@@ -1,5 +1,7 @@
 //! `OpenAI`'s chat completions: <https://platform.openai.com/docs/api-reference/chat>, streaming:
 //! <https://platform.openai.com/docs/api-reference/chat-streaming>.
+//!
+//! Reasoning is shown only by models whose name holds `reasoner`, as servers of open models do.
 
 use serde_json::{Value, json};
 
@@ -68,8 +70,8 @@ pub(super) fn streamed(answer: &Answer, with_usage: bool) -> Vec<Vec<u8>> {
         chunk(json!([{ "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish }]))
     };
     let mut chunks = vec![choice(json!({ "role": "assistant", "content": "", "refusal": null }), Value::Null)];
-    // Servers of open models show reasoning so; it does not go back.
-    let thoughts = answer.thinking.iter().filter(|thought| !thought.redacted);
+    let shown = answer.model.contains("reasoner");
+    let thoughts = answer.thinking.iter().filter(|thought| shown && !thought.redacted);
     let reasoning = thoughts.flat_map(|thought| deltas(&thought.text, answer.delta));
     chunks.extend(reasoning.map(|part| choice(json!({ "reasoning_content": part }), Value::Null)));
     let field = if answer.stop == StopWord::Refusal { "refusal" } else { "content" };
