@@ -68,9 +68,10 @@ def messages_rules(body):
             need(re.fullmatch(r"[a-zA-Z0-9_-]+", name) and name not in seen, f"{name!r} cannot be the id of a call, or is one already")
             seen.add(name)
     need(not waiting, f"calls {waiting} are never answered")
-    # Two of the user's in a row are joined by the interface; a second one of the assistant's would be put into its mouth.
     for one, next_one in zip(body["messages"], body["messages"][1:]):
-        need(one["role"] == "user" or next_one["role"] == "user", "the assistant speaks twice in a row")
+        # The provider joins user messages that follow each other; results must come first in what it makes of them.
+        words = isinstance(next_one["content"], str) or all(part["type"] == "text" for part in next_one["content"])
+        need(one["role"] != next_one["role"] or (one["role"] == "user" and words), "two messages of one role in a row")
 
 
 def marks(value):

@@ -40,11 +40,11 @@ fn endless(head: &'static str) -> (String, std::thread::JoinHandle<bool>) {
     let served = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a client");
         stream.set_read_timeout(Some(Duration::from_millis(200))).expect("a timeout");
-        let _ = stream.read(&mut [0; 1 << 16]);
-        let began = std::time::Instant::now();
+        let _ = stream.read(&mut [0; 1 << 12]);
+        let (began, piece) = (std::time::Instant::now(), vec![b'a'; 1 << 16]);
         let mut sent = stream.write_all(head.as_bytes());
-        while sent.is_ok() && began.elapsed() < Duration::from_secs(60) {
-            sent = stream.write_all(&[b'a'; 1 << 16]);
+        while sent.is_ok() && began.elapsed() < Duration::from_mins(1) {
+            sent = stream.write_all(&piece);
         }
         sent.is_err()
     });
