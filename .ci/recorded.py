@@ -142,6 +142,7 @@ def disordered(name, body):
     if name == "messages":
         mark = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
         yield "five marks", {**body, "system": [mark] * 5}
+        yield "the assistant twice in a row", {**body, key: [*turns, *[{"role": "assistant", "content": "x"}] * 2]}
     if name in ("messages", "chat", "ollama", "responses", "gemini"):
         text = json.loads(json.dumps(body))
         first = text[key][0] if name != "chat" else next(one for one in text[key] if one["role"] == "user")

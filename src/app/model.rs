@@ -231,6 +231,8 @@ fn in_clear(row: &ProviderRow, access: &Access) -> Option<String> {
 
 /// The scheme, where it is one of the web's, and the host without credentials and port; read as leniently as clients read an address.
 fn scheme_and_host(address: &str) -> (Option<&'static str>, &str) {
+    // Quotes that a file of variables left there are taken off before the address is used, too.
+    let address = address.trim().trim_matches(['"', '\'']).trim();
     let after = |scheme: &str| {
         let (start, rest) = address.split_at_checked(scheme.len())?;
         Some(rest.strip_prefix(':')?.trim_start_matches(['/', '\\'])).filter(|_| start.eq_ignore_ascii_case(scheme))

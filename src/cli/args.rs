@@ -174,9 +174,8 @@ fn model_help() -> String {
         help.push_str(&format!("  {name:28} {}\n", provider.reached_by));
     }
     help.push_str(
-        "\nA PROVIDER alone takes the model that stands here. Without --model, the\n\
-         first provider whose key is found reviews, and says so before anything is\n\
-         sent; where there is no key, the built-in rules review.",
+        "\nA PROVIDER alone takes the model that stands here. Without --model, the first provider whose key is found reviews, and says so \
+         before anything is sent; where there is no key, the built-in rules review.",
     );
     help
 }
@@ -220,6 +219,15 @@ mod tests {
         assert_eq!(parse_range("a...b"), Ok(("a".into(), "b".into(), true)));
         assert_eq!(parse_range("a.."), Ok(("a".into(), "HEAD".into(), false)));
         assert!(parse_range("a").is_err());
+    }
+
+    #[test]
+    fn every_provider_has_one_line_of_help_in_80_columns() {
+        let help = model_help();
+        let lines: Vec<&str> = help.lines().filter(|line| line.starts_with("  ")).collect();
+        assert_eq!(lines.len(), providers().count(), "and nothing else is broken by hand");
+        // clap puts ten blanks before each.
+        assert!(lines.iter().all(|line| line.len() <= 70), "{help}");
     }
 
     #[test]

@@ -56,7 +56,8 @@ fn made(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Res
     };
     let cancel = Cancel::never();
 
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    // Two, so that one that a server keeps busy without end does not hold up the clock.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let work = app::review(job, around, Arc::clone(&sink), cancel.clone());
     let ended = runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work));
     // A thread that waits for a pipe for ever must not keep the process.

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use genai::chat::ChatOptions;
+use genai::chat::{ChatOptions, ChatRequest};
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Headers, ModelIden, ServiceTarget};
 use serde_json::Value;
+use tokio::sync::mpsc::{Receiver, channel};
 
 use super::fault::TurnFault;
 use super::frames::Frames;
@@ -108,23 +109,21 @@ impl Client {
             raw_frame_sink: Some(frames.clone()),
             ..options
         };
-        let started = self.library.exec_chat_stream(target, chat, Some(&options)).await;
-        let mut stream = match started {
-            Ok(started) => started.stream,
-            Err(error) => {
-                let failed = self.blame.library(error, false, quiet);
-                return Err(
-                    failed.unwrap_or_else(|| Failed::Fault(self.blame.unreadable("the request cannot be written")))
-                );
-            }
-        };
-        while let Some(event) = stream.next().await {
+        let mut stream = beside(self.library.clone(), target, chat, options);
+        while let Some(event) = stream.recv().await {
             frames.tell(watch);
             if frames.settled() {
                 break;
             }
-            let Err(error) = event else { continue };
-            let Some(failed) = self.blame.library(error, frames.began(), quiet) else { continue };
+            let failed = match event {
+                Ok(()) => continue,
+                Err(Broken::Stream(error)) => self.blame.library(error, frames.began(), quiet),
+                Err(Broken::Start(error)) => {
+                    let unwritten = || Failed::Fault(self.blame.unreadable("the request cannot be written"));
+                    Some(self.blame.library(error, false, quiet).unwrap_or_else(unwritten))
+                }
+            };
+            let Some(failed) = failed else { continue };
             // Some servers hang up without a good-bye after they have said all.
             return if frames.ended() { Ok(()) } else { Err(failed) };
         }
@@ -173,4 +172,40 @@ impl Client {
         frames.take(&String::from_utf8_lossy(&line));
         Ok(())
     }
+}
+
+/// What the client library says while it reads a stream.
+type Heard = Result<(), Broken>;
+
+/// Where an error of the library's is from.
+enum Broken {
+    /// The request.
+    Start(genai::Error),
+    /// The answer.
+    Stream(genai::Error),
+}
+
+/// Reads the stream in a task of its own: the library goes on for as long as bytes come and no event ends, and whoever polls it hears
+/// neither a deadline nor an interrupt meanwhile. Dropping the receiver abandons the task.
+fn beside(library: genai::Client, target: ServiceTarget, chat: ChatRequest, options: ChatOptions) -> Receiver<Heard> {
+    let (tell, heard) = channel(1);
+    tokio::spawn(async move {
+        let reading = async {
+            let mut stream = match library.exec_chat_stream(target, chat, Some(&options)).await {
+                Ok(started) => started.stream,
+                Err(error) => return drop(tell.send(Err(Broken::Start(error))).await),
+            };
+            while let Some(event) = stream.next().await {
+                let event = event.map(|_| ()).map_err(Broken::Stream);
+                if tell.send(event).await.is_err() {
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            () = reading => {}
+            () = tell.closed() => {}
+        }
+    });
+    heard
 }

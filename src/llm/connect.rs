@@ -1,5 +1,7 @@
 //! From a row of the table to a provider that can be asked. Main function: [`connect`].
 
+use std::fmt;
+
 use super::address::{base, endpoint};
 use super::client::Client;
 use super::optional::Refused;
@@ -13,7 +15,7 @@ use crate::sys::http::Http;
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
 /// What a provider is reached with.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Access {
     /// The key, where there is one.
     pub key: Option<Secret>,
@@ -21,6 +23,14 @@ pub struct Access {
     pub base_url: Option<String>,
     /// Tokens of a request and its answer together, where the user knows better than the table.
     pub context_window: Option<u64>,
+}
+
+/// Without the address: a password may stand in it.
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { key, base_url: _, context_window } = self;
+        f.debug_struct("Access").field("key", key).field("context_window", context_window).finish_non_exhaustive()
+    }
 }
 
 /// Why a provider cannot be used at all. Nothing was sent yet.

@@ -124,7 +124,7 @@ pub const PROVIDERS: &[ProviderRow] = &[
     },
     ProviderRow {
         name: "openai-chat",
-        title: "the OpenAI-compatible server",
+        title: "a compatible server",
         wire: Wire::Chat,
         key_variables: &["OPENAI_API_KEY"],
         base_variables: &["OPENAI_BASE_URL"],

@@ -193,6 +193,8 @@ fn builder(server: &Address) -> ClientBuilder {
         .user_agent(concat!("review/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT)
         .tcp_keepalive(Duration::from_secs(30))
+        // A stream of events gains little, and a small answer could become one that no memory holds.
+        .no_gzip()
         .redirect(Policy::custom(within_one_server));
     if server.is_this_machine() { builder.no_proxy() } else { builder }
 }

@@ -1,5 +1,7 @@
 //! What a model must have seen, what it may spend, and what is left of a run that is stopped.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -29,6 +31,37 @@ fn an_end_before_all_was_seen_is_refused_once() {
     let states: Vec<_> = (0..2).map(|n| told.review["coverage"]["files"][n]["state"] == "reviewed").collect();
     assert_eq!(states, [true, false], "{}", told.all());
     assert!(told.reasons().contains("src/long.py"), "{}", told.reasons());
+}
+
+/// A server whose answer has a beginning and no end. Also gives whether it was let go of.
+fn endless(head: &'static str) -> (String, std::thread::JoinHandle<bool>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("an address"));
+    let served = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client");
+        stream.set_read_timeout(Some(Duration::from_millis(200))).expect("a timeout");
+        let _ = stream.read(&mut [0; 1 << 12]);
+        let (began, piece) = (std::time::Instant::now(), vec![b'a'; 1 << 16]);
+        let mut sent = stream.write_all(head.as_bytes());
+        while sent.is_ok() && began.elapsed() < Duration::from_mins(1) {
+            sent = stream.write_all(&piece);
+        }
+        sent.is_err()
+    });
+    (address, served)
+}
+
+#[test]
+fn a_server_that_never_ends_a_line_does_not_outlive_the_deadline() {
+    let repo = shop();
+    for head in ["HTTP/1.1 200 OK\r\n\r\ndata: ", "HTTP/1.1 500 Oh\r\n\r\n"] {
+        let (address, served) = endless(head);
+        let program =
+            Program::in_folder(repo.root()).with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", &address);
+        let ran = program.words("--target main --model anthropic/x --timeout 2s --format json").ended(3);
+        assert!(ran.text().contains("time limit"), "{}", ran.text());
+        assert!(served.join().expect("a server"), "the server gave up first");
+    }
 }
 
 #[test]

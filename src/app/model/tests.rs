@@ -169,6 +169,8 @@ fn a_broken_key_is_refused_and_not_shown() {
     let set = [("ANTHROPIC_API_KEY", "topsecret")];
     let shown = format!("{:?} {:?}", model("", &set), ProviderEnvironment::of(|_| Some("topsecret".to_owned())));
     assert!(shown.contains("ANTHROPIC_API_KEY") && !shown.contains("topsecret"), "{shown}");
+    let proxied = model("", &[("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_BASE_URL", "https://ada:topsecret@x.example")]);
+    assert!(!format!("{proxied:?}").contains("topsecret"), "{proxied:?}");
 }
 
 #[test]
@@ -195,6 +197,11 @@ fn what_goes_over_the_wire_in_clear_is_said() {
         ["the key and the code go to 10.0.0.7 without encryption (http://)"]
     );
     assert_eq!(by_variable("http:/\\10.0.0.7/").len(), 1, "as a browser reads it");
+    assert_eq!(
+        model("model = 'openai-chat/x'", &[("OPENAI_BASE_URL", "\"http://10.0.0.7/v1\"")]).notices,
+        ["the code goes to 10.0.0.7 without encryption (http://)"],
+        "quotes are no part of it"
+    );
     for here in [":11434", "127.0.0.1", "localhost:1", "https://gpu.example"] {
         assert_eq!(by_variable(here), [""; 0], "{here}");
     }

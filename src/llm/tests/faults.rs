@@ -167,6 +167,14 @@ fn a_redirect_to_another_host_gets_neither_key_nor_question() {
 }
 
 #[test]
+fn no_answer_may_come_compressed() {
+    for name in ALL {
+        let (_, seen) = ask(name, begun(name), &question());
+        assert!(!seen.head.contains("accept-encoding"), "{name}: {}", seen.head);
+    }
+}
+
+#[test]
 fn a_silent_server_is_given_up() {
     for name in ALL {
         let server = Server::new(vec![begun(name).hanging()]);
