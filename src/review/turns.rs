@@ -13,10 +13,9 @@ use super::calls::{Called, Hands, Panicked, execute};
 use super::desk::{Desk, Effect};
 use super::draft::Ending;
 use super::journal::{Journal, Record, digest};
-use super::opening::estimate_tokens;
+use super::opening::{Shown, estimate_tokens};
 use super::strikes::{Strike, Strikes};
 use crate::domain::event::{Event, EventSink};
-use crate::domain::path::RepoPath;
 use crate::domain::review::Ended;
 use crate::domain::text::strip_line;
 use crate::llm::{Message, Provider, Stop, ToolCall, ToolInput, ToolResult, TurnFault, TurnRequest, TurnResponse};
@@ -62,8 +61,8 @@ pub(super) struct Turns<'a> {
 /// What was sent and is not answered yet.
 #[derive(Debug, Default)]
 pub(super) struct Unanswered {
-    /// Of the opening: files and how many of their hunks.
-    pub(super) opening: Vec<(RepoPath, usize)>,
+    /// Of the opening: files and how much of their diffs.
+    pub(super) opening: Vec<Shown>,
     /// What tools showed.
     pub(super) results: Vec<Reference>,
     /// What this program said since the last request.
@@ -113,10 +112,15 @@ impl Turns<'_> {
                 Next::End(ending) => break ending,
             }
         };
+        Ok(self.end(ending))
+    }
+
+    /// Writes down how it ended.
+    pub(super) fn end(&mut self, ending: Ending) -> Ending {
         let (ended, why) = (ending.ended(), ending.reason());
         self.journal.record(None, Record::End { ended, why });
         self.journal.sync();
-        Ok(ending)
+        ending
     }
 
     fn limit_hit(&mut self, limit: Ended) -> String {
@@ -280,8 +284,9 @@ impl Turns<'_> {
         let opening = std::mem::take(&mut self.unanswered.opening);
         let results = std::mem::take(&mut self.unanswered.results);
         let mut desk = self.desk();
-        for (path, hunks) in &opening {
+        for Shown { path, hunks, lines } in &opening {
             desk.shown(path, *hunks);
+            desk.shown_part(path, *hunks, *lines);
         }
         desk.saw(&results);
     }

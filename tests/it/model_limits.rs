@@ -32,6 +32,31 @@ fn an_end_before_all_was_seen_is_refused_once() {
 }
 
 #[test]
+fn what_a_message_cut_is_seen_when_the_call_that_it_names_was_made() {
+    let told = Talk::about(&long(), "cut_then_read_on", Wire::Messages).ends("", 0, "finished");
+    assert_eq!((&told.review["outcome"], &told.review["provenance"]["turns"]), (&"complete".into(), &2.into()));
+}
+
+#[test]
+fn a_change_without_lines_to_review_costs_nothing() {
+    let repo = TestRepo::new();
+    repo.write("package-lock.json", "{}\n").write("a.py", "def add(a, b):\n    return a + b\n").commit("Begin");
+    repo.branch("feature").write("package-lock.json", "{\"a\": 1}\n").git(["mv", "a.py", "b.py"]);
+    repo.commit("Lock, and move a file");
+    for head in ["main", "feature"] {
+        let talk = Talk::named(&repo, "never_asked", &format!("never_asked_{head}"), Wire::Messages);
+        let told = talk.ends(&format!("--head {head}"), 0, "finished");
+        assert_eq!(told.review["outcome"], "complete", "{}", told.all());
+        let made = &told.review["provenance"];
+        assert_eq!((&made["turns"], &made["usage"]["input_tokens"]), (&0.into(), &0.into()), "{}", told.all());
+        assert!(told.review["coverage"]["notes"][0].as_str().is_some_and(|note| note.contains("was not asked")));
+    }
+    let talk = Talk::named(&repo, "never_asked", "never_asked_shown", Wire::Messages);
+    let shown = talk.program.words("--target main --model anthropic/scripted").ended(0);
+    assert!(shown.text().contains("not sent to anthropic/scripted"), "{}", shown.text());
+}
+
+#[test]
 fn leads_are_confirmed_refuted_or_left_open() {
     let repo = TestRepo::new();
     repo.write("README.md", "Leads.\n").commit("Begin");
