@@ -6,7 +6,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TurnFault {
     /// The server answered with an error status.
-    #[error("{provider} answered {status}: {message}")]
+    #[error("{provider} answered {status}: {message}{}", hint(*status))]
     Status {
         /// The provider's word.
         provider: &'static str,
@@ -49,6 +49,15 @@ pub enum TurnFault {
         /// What went wrong.
         message: String,
     },
+}
+
+/// What the person can look at, where the status tells that it is up to them.
+fn hint(status: u16) -> &'static str {
+    match status {
+        401 | 403 => " (is the key right, and may it use this model?)",
+        404 => " (are the model's name and the address right?)",
+        _ => "",
+    }
 }
 
 impl TurnFault {
