@@ -165,7 +165,8 @@ impl Budget {
 pub(super) fn words(ended: Ended, limits: &Limits) -> String {
     match ended {
         Ended::TurnLimit => {
-            format!("the limit of {} turns was reached (raise it with --max-turns)", limits.turns)
+            let turns = if limits.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", limits.turns) };
+            format!("the limit of {turns} was reached (raise it with --max-turns)")
         }
         Ended::TokenLimit => {
             format!("the limit of {} input tokens was reached (raise it with --max-tokens)", limits.input_tokens)
