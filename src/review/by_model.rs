@@ -170,7 +170,12 @@ fn turns(run: &ModelRun, desk: Arc<Mutex<Desk>>, opening: Opening, journal: Opti
         cancel: &run.cancel,
         events: run.events.as_ref(),
         request,
-        unanswered: Unanswered { opening: shown, results: Vec::new(), user: vec![message], size },
+        unanswered: Unanswered {
+            opening: shown.into_iter().map(|shown| (shown.path, shown.hunks)).collect(),
+            results: Vec::new(),
+            user: vec![message],
+            size,
+        },
         tally: Tally::default(),
         strikes: Strikes::default(),
     }

@@ -153,11 +153,6 @@ impl Desk {
         self.seen.shown(path, hunks);
     }
 
-    /// Likewise the first so many lines of one hunk, counted from 0: its call that reads on leaves them out.
-    pub fn shown_part(&mut self, path: &RepoPath, hunk: usize, lines: usize) {
-        self.seen.shown_part(path, hunk, lines);
-    }
-
     /// The model answered a message with results that showed these places. To be called before the calls of that answer are carried out: a
     /// `finish_review` among them asks what was seen.
     pub fn saw(&mut self, references: &[Reference]) {

@@ -63,17 +63,6 @@ impl Seen {
         seen.shortened |= hunks > 0 && file.patch.cut.is_some_and(|cut| cut.shortened_lines > 0);
     }
 
-    /// The first so many lines of one hunk were shown as its patch text has them.
-    pub(super) fn shown_part(&mut self, path: &RepoPath, hunk: usize, lines: usize) {
-        let Some(at) = self.new_names.get(path).copied() else { return };
-        let (file, seen) = (&self.change.files[at], &mut self.files[at]);
-        let Some(hunk) = file.hunks.get(hunk).filter(|_| lines > 0) else { return };
-        for (side, lines) in within(hunk, 0, lines as u64) {
-            seen.on(side).add(lines);
-        }
-        seen.shortened |= file.patch.cut.is_some_and(|cut| cut.shortened_lines > 0);
-    }
-
     /// A tool showed lines.
     pub(super) fn saw(&mut self, reference: &Reference) {
         let names = match reference.side {

@@ -13,9 +13,10 @@ use super::calls::{Called, Hands, Panicked, execute};
 use super::desk::{Desk, Effect};
 use super::draft::Ending;
 use super::journal::{Journal, Record, digest};
-use super::opening::{Shown, estimate_tokens};
+use super::opening::estimate_tokens;
 use super::strikes::{Strike, Strikes};
 use crate::domain::event::{Event, EventSink};
+use crate::domain::path::RepoPath;
 use crate::domain::review::Ended;
 use crate::domain::text::strip_line;
 use crate::llm::{Message, Provider, Stop, ToolCall, ToolInput, ToolResult, TurnFault, TurnRequest, TurnResponse};
@@ -61,8 +62,8 @@ pub(super) struct Turns<'a> {
 /// What was sent and is not answered yet.
 #[derive(Debug, Default)]
 pub(super) struct Unanswered {
-    /// Of the opening: files and how much of their diffs.
-    pub(super) opening: Vec<Shown>,
+    /// Of the opening: files and how many of their hunks.
+    pub(super) opening: Vec<(RepoPath, usize)>,
     /// What tools showed.
     pub(super) results: Vec<Reference>,
     /// What this program said since the last request.
@@ -284,9 +285,8 @@ impl Turns<'_> {
         let opening = std::mem::take(&mut self.unanswered.opening);
         let results = std::mem::take(&mut self.unanswered.results);
         let mut desk = self.desk();
-        for Shown { path, hunks, lines } in &opening {
+        for (path, hunks) in &opening {
             desk.shown(path, *hunks);
-            desk.shown_part(path, *hunks, *lines);
         }
         desk.saw(&results);
     }

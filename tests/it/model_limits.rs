@@ -32,12 +32,6 @@ fn an_end_before_all_was_seen_is_refused_once() {
 }
 
 #[test]
-fn what_a_message_cut_is_seen_when_the_call_that_it_names_was_made() {
-    let told = Talk::about(&long(), "cut_then_read_on", Wire::Messages).ends("", 0, "finished");
-    assert_eq!((&told.review["outcome"], &told.review["provenance"]["turns"]), (&"complete".into(), &2.into()));
-}
-
-#[test]
 fn a_change_without_lines_to_review_costs_nothing() {
     let repo = TestRepo::new();
     repo.write("package-lock.json", "{}\n").write("a.py", "def add(a, b):\n    return a + b\n").commit("Begin");

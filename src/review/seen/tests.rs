@@ -126,16 +126,6 @@ fn a_hunk_that_was_shown_in_part_is_not_seen_until_all_parts_were() {
 }
 
 #[test]
-fn a_hunk_that_a_message_cuts_is_seen_with_what_reads_on() {
-    let mut seen = Seen::new(change(vec![file("a", hunks(&[vec![(0, 1, 1)], vec![(0, 4, 2)]]))]));
-    seen.shown(&path("a"), 1);
-    seen.shown_part(&path("a"), 1, 5);
-    assert_eq!(told(&seen), [pair("truncated", "hunk 2 of 2 was not seen whole")]);
-    seen.saw(&diff("a", 1, 5, None));
-    assert_eq!(told(&seen), [pair("reviewed", "")]);
-}
-
-#[test]
 fn reading_the_new_side_is_not_enough_where_lines_were_removed() {
     let mut seen = Seen::new(change(vec![file("a", hunks(&[vec![(0, 2, 2)]]))]));
     seen.saw(&read("a", Side::New, 1, 400));
