@@ -78,3 +78,19 @@ impl TurnFault {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_says_what_to_look_at_and_a_busy_server_does_not() {
+        let said = |status| {
+            let message = "no".to_owned();
+            TurnFault::Status { provider: "p", status, message, retry_after: None }.to_string()
+        };
+        assert_eq!(said(401), "p answered 401: no (is the key right, and may it use this model?)");
+        assert!(said(404).contains("the model's name"));
+        assert_eq!(said(529), "p answered 529: no");
+    }
+}

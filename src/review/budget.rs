@@ -188,6 +188,12 @@ mod tests {
     }
 
     #[test]
+    fn one_turn_is_no_turns() {
+        let said = |turns| words(Ended::TurnLimit, &Limits { turns, ..LIMITS });
+        assert!(said(1).contains("of 1 turn was") && said(2).contains("of 2 turns was"));
+    }
+
+    #[test]
     fn the_last_turn_is_for_finishing() {
         let mut budget = Budget::new(LIMITS);
         for _ in 0..2 {
