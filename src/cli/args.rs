@@ -91,7 +91,7 @@ pub(super) struct ShapeArgs {
     /// Take the project's settings from the target tip, or from the disk
     #[arg(long, value_name = "WHERE", value_parser = ["target", "worktree"], default_value = "target")]
     settings: String,
-    /// Stop after this long, keeping what was found (90s, 20m)
+    /// Stop after this long, keeping what was found (90s, 5m) [default: 20m]
     #[arg(long, value_name = "TIME")]
     timeout: Option<String>,
 }

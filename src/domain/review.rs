@@ -281,6 +281,17 @@ pub struct Usage {
     pub cost_usd: Option<f64>,
 }
 
+impl Usage {
+    /// What a model takes that is not asked.
+    pub const NOTHING: Self = Self {
+        input_tokens: Some(0),
+        output_tokens: Some(0),
+        cache_read_tokens: Some(0),
+        cache_write_tokens: Some(0),
+        cost_usd: Some(0.0),
+    };
+}
+
 impl Review {
     /// Sorts the findings into the order that every surface shows: worst first, then path, then line, then id.
     pub fn sort_findings(&mut self) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TurnFault {
     /// The server answered with an error status.
-    #[error("{provider} answered {status}: {message}")]
+    #[error("{provider} answered {status}: {message}{}", hint(*status))]
     Status {
         /// The provider's word.
         provider: &'static str,
@@ -51,6 +51,15 @@ pub enum TurnFault {
     },
 }
 
+/// What the person can look at, where the status tells that it is up to them.
+fn hint(status: u16) -> &'static str {
+    match status {
+        401 | 403 => " (is the key right, and may it use this model?)",
+        404 => " (are the model's name and the address right?)",
+        _ => "",
+    }
+}
+
 impl TurnFault {
     /// Whether the same request may succeed later.
     pub fn is_transient(&self) -> bool {
@@ -67,5 +76,21 @@ impl TurnFault {
             Self::Status { retry_after, .. } => *retry_after,
             Self::Unreachable { .. } | Self::BrokenOff { .. } | Self::Silent { .. } | Self::Unreadable { .. } => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_says_what_to_look_at_and_a_busy_server_does_not() {
+        let said = |status| {
+            let message = "no".to_owned();
+            TurnFault::Status { provider: "p", status, message, retry_after: None }.to_string()
+        };
+        assert_eq!(said(401), "p answered 401: no (is the key right, and may it use this model?)");
+        assert!(said(404).contains("the model's name"));
+        assert_eq!(said(529), "p answered 529: no");
     }
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Anchor, Severity};
 use crate::domain::place::{LineRange, Side};
-use crate::domain::review::{CoverageState, Engine, Outcome, Provenance, Review};
+use crate::domain::review::{CoverageState, Ended, Engine, Outcome, Provenance, Review};
 
 /// How many rows one part of the receipt may take.
 const ROWS: usize = 10;
@@ -76,6 +76,14 @@ pub(super) fn verdict(review: &Review) -> String {
     }
 }
 
+/// What is wrong with an incomplete review. One that was stopped may well have seen all of the change.
+pub(super) fn incomplete(review: &Review) -> &'static str {
+    match review.ended {
+        Ended::Finished => "some of the change was not looked at",
+        _ => "the review did not come to its end",
+    }
+}
+
 fn looked_at(review: &Review) -> usize {
     review.coverage.files.iter().filter(|file| file.state != CoverageState::Skipped).count()
 }
@@ -83,6 +91,7 @@ fn looked_at(review: &Review) -> usize {
 /// Who reviewed, and what it took: `reviewed by the built-in rules (no model), 0.8 s`.
 pub(super) fn reviewer(review: &Review) -> String {
     let verb = match review.outcome {
+        Outcome::Complete if review.provenance.engine == Engine::Model && review.provenance.turns == 0 => "not sent to",
         Outcome::Complete | Outcome::Incomplete => "reviewed by",
         Outcome::Failed => "tried with",
     };
@@ -103,10 +112,10 @@ fn engine(provenance: &Provenance) -> String {
         parts.push(counted(provenance.turns as usize, "turn"));
     }
     let usage = provenance.usage;
-    if let (Some(input), Some(output)) = (usage.input_tokens, usage.output_tokens) {
+    if let (1.., Some(input), Some(output)) = (provenance.turns, usage.input_tokens, usage.output_tokens) {
         parts.push(format!("{} tokens in, {} out", thousands(input), thousands(output)));
     }
-    if let Some(cost) = usage.cost_usd {
+    if let (1.., Some(cost)) = (provenance.turns, usage.cost_usd) {
         parts.push(format!("${cost:.2}"));
     }
     parts.join(", ")

@@ -50,7 +50,9 @@ fn head(out: &mut String, review: &Review) {
     let _ = write!(out, "{repository}: {names} ({size}), {}.\n\n", inline(&digest::reviewer(review)));
     match review.outcome {
         Outcome::Complete => {}
-        Outcome::Incomplete => out.push_str("> ⚠️ **Incomplete**: some of the change was not looked at.\n"),
+        Outcome::Incomplete => {
+            let _ = writeln!(out, "> ⚠️ **Incomplete**: {}.", digest::incomplete(review));
+        }
         Outcome::Failed => out.push_str("> ⛔ **Failed**: nothing was reviewed.\n"),
     }
     if review.outcome != Outcome::Complete {

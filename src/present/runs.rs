@@ -54,7 +54,7 @@ fn whole(record: &RunRecord) -> [String; 6] {
         .filter_map(|severity| record.findings.get(severity).map(|count| format!("{count} {severity}")))
         .collect();
     let findings = match (record.outcome, total) {
-        (Outcome::Failed, _) => "-".to_owned(),
+        (Outcome::Failed, 0) => "-".to_owned(),
         (_, 0) => "none".to_owned(),
         _ => format!("{total} ({})", parts.join(", ")),
     };

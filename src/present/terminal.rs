@@ -57,13 +57,13 @@ fn outcome_style(outcome: Outcome) -> Style {
 
 fn outcome(page: &mut Page<'_>, review: &Review) {
     let text = match review.outcome {
-        Outcome::Complete => "",
-        Outcome::Incomplete => "Incomplete: some of the change was not looked at.",
-        Outcome::Failed => "Failed: nothing was reviewed.",
+        Outcome::Complete => String::new(),
+        Outcome::Incomplete => format!("Incomplete: {}.", digest::incomplete(review)),
+        Outcome::Failed => "Failed: nothing was reviewed.".to_owned(),
     };
     if !text.is_empty() {
         page.blank();
-        page.wrapped("", "", text, outcome_style(review.outcome).bold());
+        page.wrapped("", "", &text, outcome_style(review.outcome).bold());
         for reason in &review.reasons {
             page.wrapped("  - ", "    ", reason, Style::new());
         }

@@ -183,7 +183,8 @@ impl Budget {
 pub(super) fn words(ended: Ended, limits: &Limits) -> String {
     match ended {
         Ended::TurnLimit => {
-            format!("the limit of {} turns was reached (raise it with --max-turns)", limits.turns)
+            let turns = if limits.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", limits.turns) };
+            format!("the limit of {turns} was reached (raise it with --max-turns)")
         }
         Ended::TokenLimit => {
             format!("the limit of {} input tokens was reached (raise it with --max-tokens)", limits.input_tokens)
@@ -202,6 +203,12 @@ mod tests {
 
     fn usage(input: Option<u64>) -> TurnUsage {
         TurnUsage { input, output: Some(10), cache_read: Some(0), cache_write: None }
+    }
+
+    #[test]
+    fn one_turn_is_no_turns() {
+        let said = |turns| words(Ended::TurnLimit, &Limits { turns, ..LIMITS });
+        assert!(said(1).contains("of 1 turn was") && said(2).contains("of 2 turns was"));
     }
 
     #[test]

@@ -10,11 +10,11 @@ use super::journal::{Journal, JournalSink, Record};
 use super::opening::{self, Opening, estimate_tokens};
 use super::strikes::Strikes;
 use super::turns::{EngineError, Tally, Turns, Unanswered};
-use crate::domain::change::ChangeSet;
+use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::event::EventSink;
 use crate::domain::finding::Severity;
 use crate::domain::place::Side;
-use crate::domain::review::{Engine, Review};
+use crate::domain::review::{Engine, Review, Usage};
 use crate::domain::run::RunId;
 use crate::llm::{Message, Provider, ToolChoice, ToolDefinition, TurnRequest};
 use crate::prompt::{LeadVars, Prompts};
@@ -81,7 +81,9 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
     let desk = Arc::new(Mutex::new(desk));
     let mut turns = turns(&run, Arc::clone(&desk), opening, journal);
     let ending = match report.stopped {
-        Some(stopped) => Ending::Stopped(stopped),
+        Some(stopped) => turns.end(Ending::Stopped(stopped)),
+        // No finding could touch a changed line, so asking would only cost.
+        None if !run.change.files.iter().any(FileChange::reviewable) => turns.end(Ending::Done),
         None => turns.run().await?,
     };
     let (tally, budget) = (std::mem::take(&mut turns.tally), turns.budget);
@@ -184,6 +186,10 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, budget
         let times = tally.broken_off;
         desk.note(format!("{times} answer(s) of the provider broke off; what they cost is not known and not counted."));
     }
+    let unasked = *ending == Ending::Done && budget.turns() == 0;
+    if unasked {
+        desk.note("No changed file has lines to review, so the model was not asked and nothing was sent.".to_owned());
+    }
     let capabilities = run.provider.capabilities();
     desk.finish(
         ending,
@@ -197,7 +203,7 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, budget
                 model: capabilities.model.clone(),
                 prompts: Some(run.prompts.hash().to_owned()),
                 turns: budget.turns(),
-                usage: budget.usage(),
+                usage: if unasked { Usage::NOTHING } else { budget.usage() },
                 tool_calls: tally.calls,
                 tool_errors: tally.errors,
                 limits_hit: tally.limits.clone(),

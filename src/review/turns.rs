@@ -112,11 +112,16 @@ impl Turns<'_> {
                 Next::End(ending) => break ending,
             }
         };
+        Ok(self.end(ending))
+    }
+
+    /// Writes down how it ended.
+    pub(super) fn end(&mut self, ending: Ending) -> Ending {
         let (ended, why) = (ending.ended(), ending.reason());
         self.journal.record(None, Record::End { ended, why });
         self.journal.sync();
         self.tell_journal_fault();
-        Ok(ending)
+        ending
     }
 
     fn tell_journal_fault(&mut self) {

@@ -11,6 +11,9 @@ use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
 use crate::workspace::WorkspaceError;
 
+/// What stands between the fault of an input and the names of its fields.
+pub(crate) const FIELDS: &str = ". The fields are: ";
+
 /// A side, with a schema that every provider understands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -77,7 +80,7 @@ pub(crate) fn parse<T: DeserializeOwned + JsonSchema>(input: Value) -> Result<T,
         // A missing or an unknown field is named by the error itself.
         let field =
             if field == "." || error.contains(&format!("`{field}`")) { String::new() } else { format!("`{field}`: ") };
-        ToolFault::new(ErrorKind::InvalidInput, format!("invalid input: {field}{error}. The fields are: {names}"))
+        ToolFault::new(ErrorKind::InvalidInput, format!("invalid input: {field}{error}{FIELDS}{names}"))
     })
 }
 

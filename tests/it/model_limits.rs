@@ -127,6 +127,25 @@ fn at_a_limit_the_model_is_asked_once_to_finish() {
 }
 
 #[test]
+fn a_change_without_lines_to_review_costs_nothing() {
+    let repo = TestRepo::new();
+    repo.write("package-lock.json", "{}\n").write("a.py", "def add(a, b):\n    return a + b\n").commit("Begin");
+    repo.branch("feature").write("package-lock.json", "{\"a\": 1}\n").git(["mv", "a.py", "b.py"]);
+    repo.commit("Lock, and move a file");
+    for head in ["main", "feature"] {
+        let talk = Talk::named(&repo, "never_asked", &format!("never_asked_{head}"), Wire::Messages);
+        let told = talk.ends(&format!("--head {head}"), 0, "finished");
+        assert_eq!(told.review["outcome"], "complete", "{}", told.all());
+        let made = &told.review["provenance"];
+        assert_eq!((&made["turns"], &made["usage"]["input_tokens"]), (&0.into(), &0.into()), "{}", told.all());
+        assert!(told.review["coverage"]["notes"][0].as_str().is_some_and(|note| note.contains("was not asked")));
+    }
+    let talk = Talk::named(&repo, "never_asked", "never_asked_shown", Wire::Messages);
+    let shown = talk.program.words("--target main --model anthropic/scripted").ended(0);
+    assert!(shown.text().contains("not sent to anthropic/scripted"), "{}", shown.text());
+}
+
+#[test]
 fn a_model_without_a_key_is_an_error_and_no_quiet_review() {
     let repo = shop();
     for wire in [Wire::Messages, Wire::Responses, Wire::Gemini] {

@@ -11,7 +11,7 @@ use crate::evidence::{self, Anchored, Rejection};
 use crate::review::alike::{normal, similar};
 use crate::review::draft::proven;
 use crate::sys::cancel::{Cancel, Stopped};
-use crate::tools::ToolFault;
+use crate::tools::{ToolFault, input};
 
 /// More findings of one run are not taken: nobody reads them.
 const MOST_FINDINGS: usize = 200;
@@ -146,7 +146,10 @@ impl Desk {
         let path = RepoPath::parse(path.trim()).ok();
         // The message may quote what the model wrote.
         let fault = masked(fault.clone());
-        let reason = format!("the report could not be read: {}", fault.message.lines().next().unwrap_or_default());
+        // What the fields are called is for the model alone.
+        let said = fault.message.lines().next().unwrap_or_default();
+        let said = said.split_once(input::FIELDS).map_or(said, |(said, _)| said);
+        let reason = format!("the report could not be read: {said}");
         let (id, _) = self.keep_refused(&title, path.as_ref(), reason.clone(), (true, true));
         let error = fault.to_json().get("error").cloned();
         let note = format!("It is withheld unless you report it again with the same title, or withdraw_finding {id}.");

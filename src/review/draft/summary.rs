@@ -20,10 +20,16 @@ pub(super) fn plain_summary(review: &Review) -> String {
     }
     let reviewed = review.coverage.files.iter().filter(|file| file.state != CoverageState::Skipped).count();
     let files = format!("{reviewed} changed file{}", if reviewed == 1 { "" } else { "s" });
+    if count == 0 && reviewed == 0 {
+        return "Nothing to report: there was nothing to look at.".to_owned();
+    }
     if count == 0 {
         return format!("Nothing to report in {files}.");
     }
     let by_severity: Vec<String> =
         review.by_severity().iter().map(|(severity, count)| format!("{count} {severity}")).collect();
-    format!("{count} finding{} in {files}: {}.", if count == 1 { "" } else { "s" }, by_severity.join(", "))
+    let findings = format!("{count} finding{}", if count == 1 { "" } else { "s" });
+    // What the rules found stands, whatever became of the model.
+    let whence = if reviewed == 0 { "from the rules alone".to_owned() } else { format!("in {files}") };
+    format!("{findings} {whence}: {}.", by_severity.join(", "))
 }
