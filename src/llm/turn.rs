@@ -198,7 +198,28 @@ impl TurnRequest {
     }
 }
 
+/// No provider takes a longer name of a tool back, in characters.
+const LONGEST_NAME: usize = 64;
+
 impl TurnResponse {
+    /// The same with names of tools that every provider takes back. A model can make up a name that none of them would: sent back as it
+    /// is, it would end the conversation with an error.
+    #[must_use]
+    pub fn with_plain_names(mut self) -> Self {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        for part in &mut self.parts {
+            let Part::Call(call) = part else { continue };
+            if call.name.is_empty() || call.name.len() > LONGEST_NAME || !call.name.chars().all(plain) {
+                let name = call.name.chars().take(LONGEST_NAME).map(|c| if plain(c) { c } else { '_' });
+                call.name = name.collect();
+                if call.name.is_empty() {
+                    "unnamed".clone_into(&mut call.name);
+                }
+            }
+        }
+        self
+    }
+
     /// The calls, in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
@@ -214,5 +235,29 @@ impl TurnResponse {
             Part::Call(_) | Part::Opaque { .. } => None,
         });
         texts.collect::<Vec<_>>().join("")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn called(name: &str) -> String {
+        let call = ToolCall {
+            id: "1".to_owned(),
+            name: name.to_owned(),
+            input: ToolInput::Object(Map::new()),
+            signatures: Vec::new(),
+        };
+        let response = TurnResponse { parts: vec![Part::Call(call)], stop: Stop::Calls, usage: TurnUsage::default() };
+        response.with_plain_names().calls().next().unwrap().name.clone()
+    }
+
+    #[test]
+    fn names_go_back_as_every_provider_takes_them() {
+        assert_eq!(called("read_file_part"), "read_file_part");
+        assert_eq!(called("functions.read file\u{e9}"), "functions_read_file_");
+        assert_eq!(called(""), "unnamed");
+        assert_eq!(called(&"a".repeat(99)).len(), 64);
     }
 }

@@ -167,7 +167,7 @@ impl Turns<'_> {
         let (answer, failed) = ask(&asked).await;
         self.record_failed(&failed);
         let response = match answer {
-            Ok(response) => response,
+            Ok(response) => response.with_plain_names(),
             Err(NoAnswer::Stopped(stopped)) => return Ok(Next::End(Ending::Stopped(stopped))),
             Err(NoAnswer::Fault(fault)) => {
                 return Ok(Next::End(short(Ended::ProviderFault, fault.to_string())));

@@ -108,7 +108,9 @@ impl Address {
     /// Whether the host is this machine.
     pub fn is_this_machine(&self) -> bool {
         let host = self.host();
-        host == "localhost" || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+        let name = host.trim_end_matches('.');
+        let by_name = name == "localhost" || name.ends_with(".localhost");
+        by_name || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
     }
 
     /// Whether it is encrypted.
@@ -305,7 +307,9 @@ mod tests {
 
     #[test]
     fn this_machine_is_known_by_its_names() {
-        for text in ["http://localhost:1", "http://127.0.0.1", "http://127.9.9.9", "http://[::1]:80"] {
+        for text in
+            ["http://localhost:1", "http://a.localhost./", "http://127.0.0.1", "http://127.9.9.9", "http://[::1]:80"]
+        {
             assert!(Address::parse(text).unwrap().is_this_machine(), "{text}");
         }
         assert!(!Address::parse("http://192.168.0.1").unwrap().is_this_machine());
