@@ -189,6 +189,35 @@ pub struct Omission {
     pub unseen: bool,
 }
 
+/// What stands in the text of a diff where the rest of an over-long line was left out.
+pub const LINE_SHORTENED: &str = " … [line shortened";
+
+/// The lines of a diff's text that were shortened: the hunk, counted from 0 at the text's first header, and the line within it, from 0.
+///
+/// `begun` is where the text begins when that is not a header: so many lines of its first hunk stand before it. A line of the code that ends
+/// like a shortened one is taken for one: that asks for one reading too many, never for one too few.
+pub fn shortened_lines(text: &str, begun: usize) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let (mut hunk, mut line) = (None, begun);
+    for row in text.lines() {
+        match row.as_bytes().first() {
+            Some(b'@') => {
+                // The header of a hunk that is continued is repeated; its lines are counted on.
+                line = if hunk.is_none() { begun } else { 0 };
+                hunk = Some(hunk.map_or(0, |hunk| hunk + 1));
+            }
+            Some(b'+' | b'-' | b' ') => {
+                if row.ends_with(']') && row.contains(LINE_SHORTENED) {
+                    found.push((hunk.unwrap_or(0), line));
+                }
+                line += 1;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
 impl Span {
     /// The lines as a range; `None` when there are none.
     pub fn range(self) -> Option<LineRange> {

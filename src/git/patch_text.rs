@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::domain::change::{Hunk, PatchCut, PatchText, Span};
+use crate::domain::change::{Hunk, LINE_SHORTENED, PatchCut, PatchText, Span};
 use crate::domain::text::mask;
 use crate::sys::charset;
 
@@ -294,8 +294,8 @@ fn one_hunk(sink: &mut Sink, old: &mut Side<'_>, new: &mut Side<'_>, hunk: &Hunk
         let cut = line.char_indices().nth(MAX_LINE).map(|(byte, _)| byte);
         let note = match (cut, block.original.get(&index)) {
             (None, None) => String::new(),
-            (_, Some(count)) => format!(" … [line shortened: it has {count} characters]"),
-            (Some(_), None) => " … [line shortened]".to_owned(),
+            (_, Some(count)) => format!("{LINE_SHORTENED}: it has {count} characters]"),
+            (Some(_), None) => format!("{LINE_SHORTENED}]"),
         };
         sink.line(&head, prefix, &line[..cut.unwrap_or(line.len())], &note, open == Some(number))?;
         sink.out.shortened += u32::from(!note.is_empty());

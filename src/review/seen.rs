@@ -1,14 +1,14 @@
 //! Which changed lines a model has seen, and so which hunks and files. Main type: [`Seen`].
 //!
 //! Only changed lines count: a hunk is seen when every line that it adds and every line that it removes was shown, by whatever message
-//! or tool. What a message shows is told in whole hunks, what a tool shows in references; both end up as lines of a side.
+//! or tool, to its end: what is hidden behind the end of an over-long line was not seen. What a message shows is told in whole hunks, what a tool shows in references; both end up as lines of a side.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::opening::Shown;
-use crate::domain::change::{ChangeSet, FileChange, Hunk, Omission, Span};
+use crate::domain::change::{ChangeSet, FileChange, Hunk, Omission, Span, shortened_lines};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::domain::review::{CoverageState, FileCoverage};
@@ -28,8 +28,8 @@ pub(super) struct Seen {
 struct SeenFile {
     old: Lines,
     new: Lines,
-    /// Whether a line of it was shown cut.
-    shortened: bool,
+    /// Changed lines that were shown, but not to their end.
+    cut: BTreeSet<(Side, u32)>,
 }
 
 /// Hunks of a file of which a changed line was never seen.
@@ -39,6 +39,8 @@ pub(super) struct Unseen<'a> {
     pub(super) file: &'a FileChange,
     /// The hunks, from 0, as runs of neighbours in order.
     pub(super) hunks: Vec<Range<usize>>,
+    /// The changed lines in them that were shown, but not to their end.
+    pub(super) cut: Vec<(Side, u32)>,
     /// Whether any changed line of the file was seen.
     pub(super) partly: bool,
 }
@@ -56,12 +58,17 @@ impl Seen {
     pub(super) fn shown(&mut self, shown: &Shown) {
         let Some(at) = self.new_names.get(&shown.path).copied() else { return };
         let (file, seen) = (&self.change.files[at], &mut self.files[at]);
-        let whole = file.hunks.iter().take(shown.hunks).flat_map(owed);
-        let begun = file.hunks.get(shown.hunks).map(|hunk| within(hunk, 0, shown.lines as u64));
-        for (side, lines) in whole.chain(begun.into_iter().flatten()) {
-            seen.on(side).add(lines);
+        let shortened = file.patch.cut.is_some_and(|cut| cut.shortened_lines > 0);
+        let cut = if shortened { shortened_lines(&file.patch.text, 0) } else { Vec::new() };
+        let mut next = cut.iter().peekable();
+        for (number, hunk) in file.hunks.iter().enumerate().take(shown.hunks + 1) {
+            let to = if number < shown.hunks { u64::MAX } else { shown.lines as u64 };
+            let mut cut = Vec::new();
+            while let Some((_, line)) = next.next_if(|(hunk, _)| *hunk <= number) {
+                cut.push(*line as u64);
+            }
+            seen.saw_part(hunk, 0, to, &cut);
         }
-        seen.shortened |= shown.hunks + shown.lines > 0 && file.patch.cut.is_some_and(|cut| cut.shortened_lines > 0);
     }
 
     /// A tool showed lines.
@@ -72,19 +79,21 @@ impl Seen {
         };
         let Some(at) = names.get(&reference.path).copied() else { return };
         let (file, seen) = (&self.change.files[at], &mut self.files[at]);
-        seen.shortened |= reference.shortened;
         match reference.hunk {
             Some(part) => {
                 let Some(hunk) = file.hunks.get(part.hunk) else { return };
-                let to = part.to.map_or(u64::MAX, |to| to as u64);
-                for (side, lines) in within(hunk, part.from as u64, to) {
-                    seen.on(side).add(lines);
-                }
+                let cut: Vec<u64> = reference.cut.iter().map(|line| u64::from(*line)).collect();
+                seen.saw_part(hunk, part.from as u64, part.to.map_or(u64::MAX, |to| to as u64), &cut);
             }
             None => {
-                if let Some(lines) = reference.lines {
-                    seen.on(reference.side).add(lines);
+                let Some(lines) = reference.lines else { return };
+                let mut from = lines.start();
+                for cut in &reference.cut {
+                    seen.cut.insert((reference.side, *cut));
+                    seen.on(reference.side).add_between(from, cut.saturating_sub(1));
+                    from = cut.saturating_add(1);
                 }
+                seen.on(reference.side).add_between(from, lines.end());
             }
         }
     }
@@ -118,6 +127,41 @@ impl Seen {
 }
 
 impl SeenFile {
+    /// The lines `from..to` of a hunk's text were shown, some of them cut.
+    fn saw_part(&mut self, hunk: &Hunk, from: u64, to: u64, cut: &[u64]) {
+        // A hunk without changed lines is seen whole or not at all; there is nothing to cut in it.
+        let cut = if hunk.runs.is_empty() { &[] } else { cut };
+        let mut next = from;
+        for line in cut.iter().copied().filter(|line| (from..to).contains(line)) {
+            self.add_within(hunk, next, line);
+            self.cut.extend(within(hunk, line, line + 1).into_iter().map(|(side, lines)| (side, lines.start())));
+            next = line + 1;
+        }
+        self.add_within(hunk, next, to);
+    }
+
+    fn add_within(&mut self, hunk: &Hunk, from: u64, to: u64) {
+        for (side, lines) in within(hunk, from, to) {
+            self.on(side).add(lines);
+        }
+    }
+
+    /// The changed lines of a file that were shown cut and never whole.
+    fn cut_lines<'a>(&'a self, file: &'a FileChange) -> impl Iterator<Item = (Side, u32)> + 'a {
+        let owes = |side: Side, line: u32| {
+            file.hunks.iter().flat_map(owed).any(|(on, lines)| on == side && lines.contains(line))
+        };
+        let unseen = self.cut.iter().copied().filter(|(side, line)| !self.side(*side).hold(LineRange::line(*line)));
+        unseen.filter(move |(side, line)| owes(*side, *line))
+    }
+
+    fn side(&self, side: Side) -> &Lines {
+        match side {
+            Side::Old => &self.old,
+            Side::New => &self.new,
+        }
+    }
+
     fn on(&mut self, side: Side) -> &mut Lines {
         match side {
             Side::Old => &mut self.old,
@@ -131,9 +175,10 @@ impl SeenFile {
         for (at, hunk) in file.hunks.iter().enumerate() {
             let mut whole = true;
             for (side, lines) in owed(hunk) {
-                let seen = if side == Side::Old { &self.old } else { &self.new };
+                let seen = self.side(side);
                 whole &= seen.hold(lines);
-                partly |= seen.touch(lines);
+                partly |=
+                    seen.touch(lines) || self.cut.range((side, lines.start())..=(side, lines.end())).next().is_some();
             }
             if whole {
                 continue;
@@ -143,22 +188,25 @@ impl SeenFile {
                 None => hunks.push(at..at + 1),
             }
         }
-        Unseen { file, hunks, partly }
+        let cut = if hunks.is_empty() { Vec::new() } else { self.cut_lines(file).collect() };
+        Unseen { file, hunks, cut, partly }
     }
 
     fn state(&self, file: &FileChange) -> (CoverageState, Option<String>) {
         let unseen = self.missing(file);
         let total = file.hunks.len();
         if unseen.hunks.is_empty() {
-            if self.shortened {
-                return (CoverageState::Truncated, Some("over-long lines were shown cut".to_owned()));
-            }
             return (CoverageState::Reviewed, None);
         }
         if !unseen.partly {
             return (CoverageState::Skipped, Some("never shown to the model".to_owned()));
         }
-        let reason = format!("{} of {total} {} not seen whole", numbers(&unseen.hunks), were(&unseen.hunks));
+        let mut reason = format!("{} of {total} {} not seen whole", numbers(&unseen.hunks), were(&unseen.hunks));
+        match unseen.cut.len() {
+            0 => {}
+            1 => reason.push_str("; 1 over-long line was shown cut"),
+            count => reason.push_str(&format!("; {count} over-long lines were shown cut")),
+        }
         (CoverageState::Truncated, Some(reason))
     }
 }
@@ -227,6 +275,13 @@ fn before(span: Span) -> u64 {
 struct Lines(Vec<LineRange>);
 
 impl Lines {
+    /// Adds the lines `start..=end`, where there are any.
+    fn add_between(&mut self, start: u32, end: u32) {
+        if let (true, Ok(lines)) = (start <= end, LineRange::new(start, end)) {
+            self.add(lines);
+        }
+    }
+
     fn add(&mut self, lines: LineRange) {
         // The ranges that overlap or touch the new one are replaced by one that covers all of them.
         let first = self.0.partition_point(|range| range.end() < lines.start().saturating_sub(1));

@@ -32,8 +32,8 @@ pub struct Reference {
     pub lines: Option<LineRange>,
     /// Set where it was a hunk of the diff: then `lines` says where the hunk stands, and this how much of it was shown.
     pub hunk: Option<HunkPart>,
-    /// Whether over-long lines may be shown cut.
-    pub shortened: bool,
+    /// Over-long lines of it that were not shown whole: their numbers, or in a hunk their places in its text, from 0.
+    pub cut: Vec<u32>,
 }
 
 /// Lines of a hunk's text that a model was shown, from 0, the hunk's header not counted.

@@ -11,7 +11,7 @@ use super::fit::{Room, json_length};
 use super::input;
 use super::outcome::{Cut, HunkPart, NextCall, Reference, Reply};
 use super::toolbox::ToolContext;
-use crate::domain::change::{ChangeSet, FileChange, FileMode};
+use crate::domain::change::{ChangeSet, FileChange, FileMode, shortened_lines};
 use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
 use crate::workspace::{TreeEntry, near};
@@ -108,11 +108,15 @@ fn show(reply: &mut Reply, file: &FileChange, from: DiffPlace, part: DiffPart) {
     if part.text.is_empty() {
         reply.note("No line of the file changed: only its name, its mode or its kind did.");
     }
+    let cut = if part.shortened_lines > 0 { shortened_lines(&part.text, from.line) } else { Vec::new() };
     reply.set("content", part.text);
     reply.set("start", from.hunk);
     reply.set("total_hunks", total);
     if part.shortened_lines > 0 {
-        reply.note(format!("{} over-long lines are shown cut.", part.shortened_lines));
+        let count = part.shortened_lines;
+        reply.note(format!(
+            "{count} over-long lines are shown cut; read_file_part shows one whole when it is asked for alone."
+        ));
     }
     if let Some(next) = part.next {
         let mut rest = json!({ "file_path": file.path.spelled(), "start": next.hunk });
@@ -136,7 +140,11 @@ fn show(reply: &mut Reply, file: &FileChange, from: DiffPlace, part: DiffPart) {
             side,
             lines: span.range(),
             hunk: Some(shown),
-            shortened: part.shortened_lines > 0,
+            cut: cut
+                .iter()
+                .filter(|(hunk, _)| from.hunk + hunk == at)
+                .filter_map(|(_, line)| u32::try_from(*line).ok())
+                .collect(),
         });
     }
 }

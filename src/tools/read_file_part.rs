@@ -17,13 +17,16 @@ use crate::workspace::{WorkspaceError, near};
 
 const NAME: &str = "read_file_part";
 
-/// Longer lines are cut, in characters.
+/// Longer lines are cut, in characters, where several are shown.
 const LINE_LIMIT: usize = 500;
+/// A character takes up to so many bytes in JSON: the line of a text takes about one, a control character six.
+const JSON_GROWTH: usize = 2;
 
 pub(super) const SPEC: super::ToolSpec = ToolSpec {
     name: NAME,
     description: "Reads lines of a file of the reviewed tree. Lines count from 1 and both ends are included; without a range the whole file is \
-        read. Each line of `content` is its number, a tab and its text. One answer shows up to 500 lines; when more follow, `next` is the call that goes on.",
+        read. Each line of `content` is its number, a tab and its text. One answer shows up to 500 lines; when more follow, `next` is the call that goes on. \
+        Lines over 500 characters are cut, unless one is asked for alone.",
     schema: input::schema::<Input>,
     call,
 };
@@ -69,7 +72,7 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
             reply.set("end_line", 0);
             reply.set("total_lines", 0);
             reply.note("The file is empty.");
-            reply.references.push(Reference { path, side, lines: None, hunk: None, shortened: false });
+            reply.references.push(Reference { path, side, lines: None, hunk: None, cut: Vec::new() });
         }
     }
     Ok(reply)
@@ -108,15 +111,17 @@ fn show(context: &ToolContext, reply: &mut Reply, (path, side): (&RepoPath, Side
     let mut room = Room::new(context.limits.lines, context.limits.bytes, &path.spelled());
     let mut numbered = String::new();
     let mut last = range.start();
-    let mut shortened = 0;
+    let mut cut_lines = Vec::new();
+    // A single line is shown as far as there is room: else nothing would show the end of an over-long one.
+    let limit = if range.count() == 1 { room.bytes() / JSON_GROWTH } else { LINE_LIMIT };
     for (number, line) in text.lines(range) {
         let before = numbered.len();
-        let cut = push_numbered(&mut numbered, number, line, LINE_LIMIT);
+        let cut = push_numbered(&mut numbered, number, line, limit);
         if !room.take(1, json_length(&numbered[before..])) && number > range.start() {
             numbered.truncate(before);
             break;
         }
-        shortened += u32::from(cut);
+        cut_lines.extend(cut.then_some(number));
         last = number;
     }
     reply.set("content", numbered);
@@ -130,9 +135,11 @@ fn show(context: &ToolContext, reply: &mut Reply, (path, side): (&RepoPath, Side
     if shown.is_some_and(|shown| text.is_masked(shown)) {
         reply.note("Secrets in these lines are masked.");
     }
-    if shortened > 0 {
+    if !cut_lines.is_empty() {
+        let count = cut_lines.len();
+        let alone = if range.count() == 1 { "" } else { " one of them alone is shown whole, and" };
         reply.note(format!(
-            "{shortened} lines are longer than {LINE_LIMIT} characters and shown cut; search_in_files finds text anywhere in them."
+            "{count} lines are longer than {limit} characters and shown cut;{alone} search_in_files finds text anywhere in them."
         ));
     }
     if last < range.end() {
@@ -147,7 +154,7 @@ fn show(context: &ToolContext, reply: &mut Reply, (path, side): (&RepoPath, Side
         );
         reply.cut = Some(Cut { what, next: Some(NextCall { tool: NAME, input: rest }) });
     }
-    reply.references.push(Reference { path: path.clone(), side, lines: shown, hunk: None, shortened: shortened > 0 });
+    reply.references.push(Reference { path: path.clone(), side, lines: shown, hunk: None, cut: cut_lines });
 }
 
 /// Names files like one that is not on the side that was asked for, first the place where the change moved it.

@@ -89,14 +89,14 @@ fn show(context: &ToolContext, reply: &mut Reply, input: &Input, hits: &Hits, mo
     let mut matches = Vec::new();
     let all = hits.files.iter().flat_map(|file| file.lines.iter().map(move |line| (file, *line)));
     for (file, line) in all.skip(skip).take(most) {
-        let (shown, lines, shortened) = one(file, line, around);
+        let (shown, lines, cut) = one(file, line, around);
         let size = shown.to_string().len() + 1;
         if !room.take(lines.count() as usize, size) && !matches.is_empty() {
             break;
         }
         matches.push(shown);
         let path = file.path.clone();
-        reply.references.push(Reference { path, side: Side::New, lines: Some(lines), hunk: None, shortened });
+        reply.references.push(Reference { path, side: Side::New, lines: Some(lines), hunk: None, cut });
     }
     let shown = matches.len();
     let truncated = hits.lines > skip + shown;
@@ -126,15 +126,15 @@ fn show(context: &ToolContext, reply: &mut Reply, input: &Input, hits: &Hits, mo
     }
 }
 
-/// One match, the lines it shows, and whether any of them is cut.
-fn one(file: &FileHits, line: u32, around: u32) -> (Value, LineRange, bool) {
+/// One match, the lines it shows, and those of them that are cut.
+fn one(file: &FileHits, line: u32, around: u32) -> (Value, LineRange, Vec<u32>) {
     let first = line.saturating_sub(around).max(1);
     let last = line.saturating_add(around).min(file.text.line_count());
     let lines = LineRange::new(first, last).unwrap_or(LineRange::line(line));
     let mut surroundings = String::new();
-    let mut shortened = false;
+    let mut cut_lines = Vec::new();
     for (number, text) in file.text.lines(lines) {
-        shortened |= push_numbered(&mut surroundings, number, text, LINE_LIMIT);
+        cut_lines.extend(push_numbered(&mut surroundings, number, text, LINE_LIMIT).then_some(number));
     }
     let (content, cut) = cut_line(file.text.line(line).unwrap_or_default(), LINE_LIMIT);
     let content = if cut { format!("{content}{LINE_CUT}") } else { content.to_owned() };
@@ -144,7 +144,7 @@ fn one(file: &FileHits, line: u32, around: u32) -> (Value, LineRange, bool) {
         "line_content": content,
         "match_context": surroundings,
     });
-    (shown, lines, shortened)
+    (shown, lines, cut_lines)
 }
 
 fn remarks(reply: &mut Reply, input: &Input, pattern: &Pattern, hits: &Hits) {

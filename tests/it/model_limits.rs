@@ -33,6 +33,22 @@ fn an_end_before_all_was_seen_is_refused_once() {
     assert!(told.reasons().contains("src/long.py"), "{}", told.reasons());
 }
 
+#[test]
+fn what_is_hidden_behind_the_end_of_a_long_line_must_be_read() {
+    let repo = TestRepo::new();
+    repo.write("src/a.py", "def greet():\n    return 'hello'\n");
+    repo.commit("Greet");
+    repo.branch("feature");
+    let padding = "x".repeat(700);
+    repo.write("src/a.py", &format!("def greet():\n    return 'hello'  # {padding}; os.system(hidden)\n"));
+    repo.commit("Greet longer");
+    let told = Talk::about(&repo, "long_line_then_read", Wire::Messages).ends("", 0, "finished");
+    assert_eq!(told.review["outcome"], "complete", "{}", told.all());
+    let told = Talk::about(&repo, "long_line_for_good", Wire::Gemini).ends("", 3, "finished");
+    assert_eq!(told.review["outcome"], "incomplete", "{}", told.all());
+    assert!(told.reasons().contains("1 over-long line was shown cut"), "{}", told.reasons());
+}
+
 /// A server whose answer has a beginning and no end. Also gives whether it was let go of.
 fn endless(head: &'static str) -> (String, std::thread::JoinHandle<bool>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::Desk;
 use super::answer::{Answer, Effect, Fields};
 use super::report::Refused;
+use crate::domain::place::Side;
 use crate::sys::cancel::{Cancel, Stopped};
 
 /// So many unseen hunks, leads or reports are named, each.
@@ -101,6 +102,14 @@ impl Desk {
         for unseen in self.seen.unseen() {
             files += 1;
             hunks += unseen.hunks.iter().map(std::ops::Range::len).sum::<usize>();
+            for (side, line) in unseen.cut.iter().take(NAMED.saturating_sub(calls.len())) {
+                let mut input =
+                    json!({ "file_path": unseen.file.path_at(*side).spelled(), "start_line": line, "end_line": line });
+                if *side == Side::Old {
+                    input["side"] = "old".into();
+                }
+                calls.push(json!({ "line": "was shown cut", "tool": "read_file_part", "input": input }));
+            }
             for run in unseen.hunks.iter().take(NAMED.saturating_sub(calls.len())) {
                 calls.push(json!({
                     "hunks": if run.len() == 1 { run.start.to_string() } else { format!("{}-{}", run.start, run.end - 1) },

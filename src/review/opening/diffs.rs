@@ -58,7 +58,8 @@ impl Piece {
             note.push_str(&format!("[cut: {seen} are above; read on with read_diff {input}]\n"));
         }
         if let Some(cut) = file.patch.cut.filter(|cut| cut.shortened_lines > 0) {
-            note.push_str(&format!("[over-long lines that are shortened: {}]\n", cut.shortened_lines));
+            let count = cut.shortened_lines;
+            note.push_str(&format!("[over-long lines that are shortened: {count}; read_file_part shows one whole when asked for it alone]\n"));
         }
         note
     }

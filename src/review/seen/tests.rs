@@ -75,12 +75,12 @@ fn hunks(shape: &[Vec<(u32, u32, u32)>]) -> Vec<Hunk> {
 
 fn read(name: &str, side: Side, first: u32, last: u32) -> Reference {
     let lines = LineRange::new(first, last).ok();
-    Reference { path: path(name), side, lines, hunk: None, shortened: false }
+    Reference { path: path(name), side, lines, hunk: None, cut: Vec::new() }
 }
 
 fn diff(name: &str, hunk: usize, from: usize, to: Option<usize>) -> Reference {
     let hunk = Some(HunkPart { hunk, from, to });
-    Reference { path: path(name), side: Side::New, lines: LineRange::new(1, 9).ok(), hunk, shortened: false }
+    Reference { path: path(name), side: Side::New, lines: LineRange::new(1, 9).ok(), hunk, cut: Vec::new() }
 }
 
 fn told(seen: &Seen) -> Vec<(String, String)> {
@@ -169,13 +169,36 @@ fn files_without_lines_say_why_and_moves_are_seen() {
 }
 
 #[test]
-fn lines_that_were_cut_are_told_but_are_no_hole() {
-    let mut long = file("a", hunks(&[vec![(0, 0, 1)]]));
+fn what_is_hidden_behind_the_end_of_a_long_line_was_not_seen() {
+    let mut long = file("a", hunks(&[vec![(0, 1, 3)]]));
+    let text = "@@ -11,7 +11,9 @@\n a\n b\n c\n-old\n+one\n+two … [line shortened: it has 900 characters]\n+three\n";
+    long.patch.text = text.into();
     long.patch.cut = Some(PatchCut { first_unseen_hunk: 1, lines: 0, shortened_lines: 1 });
     let mut seen = Seen::new(change(vec![long]));
     seen.shown(&Shown { path: path("a"), hunks: 1, lines: 0 });
-    assert_eq!(told(&seen), [pair("truncated", "over-long lines were shown cut")]);
-    assert!(seen.coverage().1.is_empty());
+    let reason = "hunk 1 of 1 was not seen whole; 1 over-long line was shown cut";
+    assert_eq!(told(&seen), [pair("truncated", reason)]);
+    assert_eq!(seen.coverage().1.len(), 1);
+    assert_eq!(seen.unseen().next().unwrap().cut, [(Side::New, 15)]);
+
+    // Shown cut once more, by another tool and as a part of the hunk: still not its end.
+    seen.saw(&Reference { cut: vec![15], ..read("a", Side::New, 14, 16) });
+    seen.saw(&Reference { cut: vec![5], ..diff("a", 0, 4, None) });
+    assert_eq!(told(&seen), [pair("truncated", reason)]);
+    seen.saw(&read("a", Side::New, 15, 15));
+    assert_eq!(told(&seen), [pair("reviewed", "")]);
+    assert!(seen.unseen().next().is_none());
+}
+
+#[test]
+fn a_long_line_of_the_context_is_nobodys_debt() {
+    let mut long = file("a", hunks(&[vec![(0, 0, 1)]]));
+    let text = "@@ -11,6 +11,7 @@\n a … [line shortened: it has 900 characters]\n b\n c\n+new\n";
+    long.patch.text = text.into();
+    long.patch.cut = Some(PatchCut { first_unseen_hunk: 1, lines: 0, shortened_lines: 1 });
+    let mut seen = Seen::new(change(vec![long]));
+    seen.shown(&Shown { path: path("a"), hunks: 1, lines: 0 });
+    assert_eq!(told(&seen), [pair("reviewed", "")]);
 }
 
 #[test]
