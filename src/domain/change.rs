@@ -226,6 +226,26 @@ impl Span {
 }
 
 impl FileChange {
+    /// A plain file that was modified, nothing of its change known yet.
+    pub fn modified(path: RepoPath) -> Self {
+        Self {
+            path,
+            old_path: None,
+            status: FileStatus::Modified,
+            old_mode: Some(FileMode::File),
+            new_mode: Some(FileMode::File),
+            old_blob: None,
+            new_blob: None,
+            additions: 0,
+            deletions: 0,
+            binary: false,
+            language: None,
+            generated: None,
+            hunks: Vec::new(),
+            patch: PatchText::default(),
+        }
+    }
+
     /// The path on the given side.
     pub fn path_at(&self, side: Side) -> &RepoPath {
         match side {
@@ -282,20 +302,8 @@ mod tests {
 
     fn file(runs: Vec<ChangeRun>) -> FileChange {
         FileChange {
-            path: RepoPath::parse("a").unwrap(),
-            old_path: None,
-            status: FileStatus::Modified,
-            old_mode: Some(FileMode::File),
-            new_mode: Some(FileMode::File),
-            old_blob: None,
-            new_blob: None,
-            additions: 0,
-            deletions: 0,
-            binary: false,
-            language: None,
-            generated: None,
             hunks: vec![Hunk { runs, ..Hunk::default() }],
-            patch: PatchText::default(),
+            ..FileChange::modified(RepoPath::parse("a").unwrap())
         }
     }
 

@@ -79,6 +79,9 @@ pub(super) fn verdict(review: &Review) -> String {
 /// What is wrong with an incomplete review. One that was stopped may well have seen all of the change.
 pub(super) fn incomplete(review: &Review) -> &'static str {
     match review.ended {
+        Ended::Finished if review.coverage.files.iter().all(|file| file.state == CoverageState::Reviewed) => {
+            "some of the review was lost"
+        }
         Ended::Finished => "some of the change was not looked at",
         _ => "the review did not come to its end",
     }

@@ -109,6 +109,7 @@ fn prepare(run: &ModelRun) -> Result<(Desk, Opening, RulesReport), EngineError> 
     report.notes.iter().for_each(|note| desk.note(note.clone()));
     let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
     let opening = open(run, &leads)?;
+    opening.left_out.iter().for_each(|left_out| desk.left_out(left_out));
     desk.keep_back_leads(opening.leads_left_out.iter().cloned());
     opening.notes.iter().for_each(|note| desk.note(note.clone()));
     Ok((desk, opening, report))
@@ -184,7 +185,9 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, budget
     run.notes.iter().for_each(|note| desk.note(note.clone()));
     if tally.broken_off > 0 {
         let times = tally.broken_off;
-        desk.note(format!("{times} answer(s) of the provider broke off; what they cost is not known and not counted."));
+        desk.note(format!(
+            "{times} answer(s) of the provider did not come to an end; what they cost is not known and not counted."
+        ));
     }
     let unasked = *ending == Ending::Done && budget.turns() == 0;
     if unasked {

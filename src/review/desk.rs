@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::draft::{Draft, Ending, Made};
 use super::engine_tools::{ENGINE_TOOLS, Refusal, Surroundings};
-use super::opening::Shown;
+use super::opening::{LeftOut, Shown};
 use super::seen::Seen;
 use crate::domain::change::{ChangeSet, Omission};
 use crate::domain::finding::Severity;
@@ -146,6 +146,11 @@ impl Desk {
     /// Says that the model cannot read any more: it may finish whatever is open.
     pub fn last_turn(&mut self) {
         self.gate.open();
+    }
+
+    /// The first message does not show a file's diff.
+    pub fn left_out(&mut self, left_out: &LeftOut) {
+        self.seen.left_out(left_out);
     }
 
     /// So much of a file's diff was in a message that the model answered.

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::opening::Shown;
+use super::opening::{LeftOut, Shown};
 use crate::domain::change::{ChangeSet, FileChange, Hunk, Omission, Span, shortened_lines};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
@@ -30,6 +30,8 @@ struct SeenFile {
     new: Lines,
     /// Changed lines that were shown, but not to their end.
     cut: BTreeSet<(Side, u32)>,
+    /// Why the first message did not show it.
+    left_out: Option<String>,
 }
 
 /// Hunks of a file of which a changed line was never seen.
@@ -52,6 +54,13 @@ impl Seen {
         let (old_names, new_names) = (names(Side::Old).collect(), names(Side::New).collect());
         let files = change.files.iter().map(|_| SeenFile::default()).collect();
         Self { change, files, old_names, new_names }
+    }
+
+    /// The first message did not show a file's diff, for this reason.
+    pub(super) fn left_out(&mut self, left_out: &LeftOut) {
+        if let Some(at) = self.new_names.get(&left_out.path) {
+            self.files[*at].left_out = Some(left_out.reason.clone());
+        }
     }
 
     /// The beginning of a file's patch text was shown: hunks, and lines of the one that follows them.
@@ -199,7 +208,8 @@ impl SeenFile {
             return (CoverageState::Reviewed, None);
         }
         if !unseen.partly {
-            return (CoverageState::Skipped, Some("never shown to the model".to_owned()));
+            let why = self.left_out.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+            return (CoverageState::Skipped, Some(format!("never shown to the model{why}")));
         }
         let mut reason = format!("{} of {total} {} not seen whole", numbers(&unseen.hunks), were(&unseen.hunks));
         match unseen.cut.len() {

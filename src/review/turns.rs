@@ -168,7 +168,10 @@ impl Turns<'_> {
         self.record_failed(&failed);
         let response = match answer {
             Ok(response) => response.with_plain_names(),
-            Err(NoAnswer::Stopped(stopped)) => return Ok(Next::End(Ending::Stopped(stopped))),
+            Err(NoAnswer::Stopped(stopped)) => {
+                self.tally.broken_off += 1;
+                return Ok(Next::End(Ending::Stopped(stopped)));
+            }
             Err(NoAnswer::Fault(fault)) => {
                 return Ok(Next::End(short(Ended::ProviderFault, fault.to_string())));
             }
@@ -240,10 +243,10 @@ impl Turns<'_> {
         }
         let hands = Hands { tools: self.tools, desk: &self.desk, landing: landing.is_some(), cancel: self.cancel };
         let mut called = execute(&calls, &hands).await?;
-        self.count(&calls, &called);
         let finished = called.iter().any(|called| matches!(called.effect, Effect::Finished));
         let malformed = called.iter().all(|called| !called.well_formed);
         self.answer(&calls, &mut called);
+        self.count(&calls, &called);
         match landing {
             Some(limit) => return Ok(Next::End(short(limit, budget::words(limit, &self.budget.limits())))),
             None if finished => return Ok(Next::End(Ending::Done)),

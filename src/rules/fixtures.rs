@@ -108,19 +108,13 @@ fn file_change(path: RepoPath, old: Option<&str>, new: Option<&str>) -> FileChan
     };
     FileChange {
         language: language(&path),
-        path,
-        old_path: None,
         status,
         old_mode: old.map(|_| FileMode::File),
         new_mode: new.map(|_| FileMode::File),
-        old_blob: None,
-        new_blob: None,
         additions: runs.iter().map(|run| run.new.count).sum(),
         deletions: runs.iter().map(|run| run.old.count).sum(),
-        binary: false,
-        generated: None,
         hunks: vec![Hunk { runs, ..Hunk::default() }],
-        patch: PatchText::default(),
+        ..FileChange::modified(path)
     }
 }
 

@@ -148,7 +148,7 @@ pub(super) fn is_prose(extension: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::change::{ChangeRun, FileMode, FileStatus, Hunk, PatchText};
+    use crate::domain::change::{ChangeRun, Hunk};
 
     fn path(text: &str) -> RepoPath {
         RepoPath::parse(text).unwrap()
@@ -172,20 +172,10 @@ mod tests {
             new: Span { start: new.0, count: new.1 },
         };
         let file = FileChange {
-            path: path("a"),
-            old_path: None,
-            status: FileStatus::Modified,
-            old_mode: Some(FileMode::File),
-            new_mode: Some(FileMode::File),
-            old_blob: None,
-            new_blob: None,
             additions: 2,
             deletions: 1,
-            binary: false,
-            language: None,
-            generated: None,
             hunks: vec![Hunk { runs: vec![run((5, 1), (4, 0)), run((8, 0), (9, 2))], ..Hunk::default() }],
-            patch: PatchText::default(),
+            ..FileChange::modified(path("a"))
         };
         let touched = Touched::of(&file, Side::New);
         assert_eq!(touched.first_in(LineRange::new(1, 20).unwrap()), Some((9, true)));

@@ -40,7 +40,7 @@ fn what_is_hidden_behind_the_end_of_a_long_line_must_be_read() {
     repo.commit("Greet");
     repo.branch("feature");
     let padding = "x".repeat(700);
-    repo.write("src/a.py", &format!("def greet():\n    return 'hello'  # {padding}; os.system(hidden)\n"));
+    repo.write("src/a.py", format!("def greet():\n    return 'hello'  # {padding}; os.system(hidden)\n"));
     repo.commit("Greet longer");
     let told = Talk::about(&repo, "long_line_then_read", Wire::Messages).ends("", 0, "finished");
     assert_eq!(told.review["outcome"], "complete", "{}", told.all());

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use review_runner::domain::change::{ChangeSet, FileChange, FileMode, FileStatus, Hunk, PatchText, Span};
+use review_runner::domain::change::{ChangeSet, FileChange, FileStatus, Hunk, Span};
 use review_runner::domain::filter::PathFilter;
 use review_runner::domain::path::RepoPath;
 use review_runner::domain::place::{Side, WorkspaceAt};
@@ -397,20 +397,10 @@ impl DiffSource for Made {
 
 fn changed(name: &str, old: Option<&str>, hunks: usize) -> FileChange {
     FileChange {
-        path: path(name),
         old_path: old.map(path),
         status: if old.is_some() { FileStatus::Renamed } else { FileStatus::Modified },
-        old_mode: Some(FileMode::File),
-        new_mode: Some(FileMode::File),
-        old_blob: None,
-        new_blob: None,
-        additions: 0,
-        deletions: 0,
-        binary: false,
-        language: None,
-        generated: None,
         hunks: vec![Hunk { new: Span { start: 1, count: 1 }, ..Hunk::default() }; hunks],
-        patch: PatchText::default(),
+        ..FileChange::modified(path(name))
     }
 }
 

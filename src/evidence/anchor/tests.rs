@@ -1,7 +1,7 @@
 //! Claims against a small change in memory.
 
 use super::*;
-use crate::domain::change::{ChangeRun, FileMode, Hunk, PatchText, Span};
+use crate::domain::change::{ChangeRun, Hunk, Span};
 use crate::domain::finding::{Category, Origin, Severity};
 use crate::domain::place::WorkspaceAt;
 use crate::sys::cancel::{Cancel, Stopped};
@@ -17,22 +17,7 @@ fn path(path: &str) -> RepoPath {
 }
 
 fn file(name: &str, status: FileStatus, runs: Vec<ChangeRun>) -> FileChange {
-    FileChange {
-        path: path(name),
-        old_path: None,
-        status,
-        old_mode: Some(FileMode::File),
-        new_mode: Some(FileMode::File),
-        old_blob: None,
-        new_blob: None,
-        additions: 0,
-        deletions: 0,
-        binary: false,
-        language: None,
-        generated: None,
-        hunks: vec![Hunk { runs, ..Hunk::default() }],
-        patch: PatchText::default(),
-    }
+    FileChange { status, hunks: vec![Hunk { runs, ..Hunk::default() }], ..FileChange::modified(path(name)) }
 }
 
 fn run(old: (u32, u32), new: (u32, u32)) -> ChangeRun {

@@ -1,7 +1,7 @@
 //! What a model may do to a review, on a small change in memory.
 
 use super::*;
-use crate::domain::change::{ChangeRun, FileChange, FileMode, FileStatus, Hunk, PatchText, Span};
+use crate::domain::change::{ChangeRun, FileChange, Hunk, Span};
 use crate::domain::claim::{Claim, ClaimedPlace};
 use crate::domain::finding::{Category, Origin, OriginKind};
 use crate::domain::path::RepoPath;
@@ -35,20 +35,10 @@ fn desk() -> Desk {
         runs: vec![run],
     };
     let file = FileChange {
-        path: path("src/a.rs"),
-        old_path: None,
-        status: FileStatus::Modified,
-        old_mode: Some(FileMode::File),
-        new_mode: Some(FileMode::File),
-        old_blob: None,
-        new_blob: None,
         additions: 2,
         deletions: 1,
-        binary: false,
-        language: None,
-        generated: None,
         hunks: vec![hunk(1, 1, run((3, 1), (2, 0))), hunk(7, 6, run((8, 0), (8, 2)))],
-        patch: PatchText::default(),
+        ..FileChange::modified(path("src/a.rs"))
     };
     let change = ChangeSet {
         repository: "r".to_owned(),

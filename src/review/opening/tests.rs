@@ -49,19 +49,10 @@ fn hunks(path: &str, count: u32, lines: u32) -> FileChange {
     }
     FileChange {
         language: crate::domain::language::of(&path),
-        path,
-        old_path: None,
-        status: FileStatus::Modified,
-        old_mode: Some(FileMode::File),
-        new_mode: Some(FileMode::File),
-        old_blob: None,
-        new_blob: None,
         additions: count * lines,
-        deletions: 0,
-        binary: false,
-        generated: None,
         hunks,
         patch: PatchText { text: text.into(), cut: None },
+        ..FileChange::modified(path)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::change::{ChangeRun, FileMode, FileStatus, Generated, PatchCut, PatchText};
+use crate::domain::change::{ChangeRun, Generated, PatchCut};
 use crate::domain::place::WorkspaceAt;
 use crate::tools::HunkPart;
 
@@ -14,22 +14,7 @@ fn path(path: &str) -> RepoPath {
 }
 
 fn file(name: &str, hunks: Vec<Hunk>) -> FileChange {
-    FileChange {
-        path: path(name),
-        old_path: None,
-        status: FileStatus::Modified,
-        old_mode: Some(FileMode::File),
-        new_mode: Some(FileMode::File),
-        old_blob: None,
-        new_blob: None,
-        additions: 0,
-        deletions: 0,
-        binary: false,
-        language: None,
-        generated: None,
-        hunks,
-        patch: PatchText::default(),
-    }
+    FileChange { hunks, ..FileChange::modified(path(name)) }
 }
 
 fn change(files: Vec<FileChange>) -> Arc<ChangeSet> {
