@@ -23,9 +23,8 @@ use crate::sys::cancel::Cancel;
 use crate::tools::{TOOLS, ToolBox};
 use crate::workspace::Workspace;
 
-/// A change that fits into this share of what the first request may hold beside the tools, in percent, is shown whole: what is left out must
-/// be fetched, and takes the same
-/// room then, and a turn.
+/// A change that fits into this share of what the first request may hold beside the tools, in percent, is shown whole: what is left out
+/// must be fetched, and takes the same room then, and a turn.
 const WHOLE_OF_WINDOW: u64 = 95;
 /// Otherwise the opening takes this share, in percent; the rest is for what the model reads.
 const PART_OF_WINDOW: u64 = 50;
