@@ -189,6 +189,27 @@ pub struct Omission {
     pub unseen: bool,
 }
 
+impl ChangeSet {
+    /// A change of which nothing is known but its files, as of a patch without a repository.
+    pub fn of(files: Vec<FileChange>) -> Self {
+        let unnamed = || "(patch)".to_owned();
+        Self {
+            repository: unnamed(),
+            target: unnamed(),
+            head_name: unnamed(),
+            base: None,
+            head: None,
+            merge_base: None,
+            old_at: WorkspaceAt::PatchOnly,
+            new_at: WorkspaceAt::PatchOnly,
+            commits: Vec::new(),
+            commits_omitted: 0,
+            files,
+            omissions: Vec::new(),
+        }
+    }
+}
+
 /// What stands in the text of a diff where the rest of an over-long line was left out.
 pub const LINE_SHORTENED: &str = " … [line shortened";
 

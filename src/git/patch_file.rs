@@ -7,7 +7,7 @@ use crate::domain::change::{ChangeRun, ChangeSet, FileChange, FileMode, FileStat
 use crate::domain::known::KnownFile;
 use crate::domain::language;
 use crate::domain::path::RepoPath;
-use crate::domain::place::{Side as Which, WorkspaceAt};
+use crate::domain::place::Side as Which;
 use crate::domain::text::mask;
 use crate::sys::cancel::Cancel;
 use crate::sys::charset;
@@ -70,20 +70,7 @@ pub fn from_patch(
     }
     files.sort_by(|a, b| (a.generated.is_some(), &a.path).cmp(&(b.generated.is_some(), &b.path)));
     known.sort_by(|a, b| a.path.cmp(&b.path));
-    let change = ChangeSet {
-        repository: "(patch)".to_owned(),
-        target: "(patch)".to_owned(),
-        head_name: name.to_owned(),
-        base: None,
-        head: None,
-        merge_base: None,
-        old_at: WorkspaceAt::PatchOnly,
-        new_at: WorkspaceAt::PatchOnly,
-        commits: Vec::new(),
-        commits_omitted: 0,
-        files,
-        omissions,
-    };
+    let change = ChangeSet { head_name: name.to_owned(), omissions, ..ChangeSet::of(files) };
     Ok(PatchChange { change, files: known })
 }
 

@@ -64,6 +64,8 @@ impl TurnFault {
     /// Whether the same request may succeed later.
     pub fn is_transient(&self) -> bool {
         match self {
+            // An account without money left is told with the status of one that asks too fast; only the words differ.
+            Self::Status { status: 429, message, .. } if message.contains("billing") => false,
             Self::Status { status, .. } => matches!(status, 408 | 409 | 425 | 429 | 500..=599),
             Self::Unreachable { .. } | Self::BrokenOff { .. } | Self::Silent { .. } => true,
             Self::Unreadable { .. } => false,
@@ -92,5 +94,20 @@ mod tests {
         assert_eq!(said(401), "p answered 401: no (is the key right, and may it use this model?)");
         assert!(said(404).contains("the model's name"));
         assert_eq!(said(529), "p answered 529: no");
+    }
+
+    #[test]
+    fn an_empty_account_is_not_asked_again() {
+        let told = |status, message: &str| TurnFault::Status {
+            provider: "p",
+            status,
+            message: message.to_owned(),
+            retry_after: None,
+        };
+        assert!(told(429, "Rate limit reached").is_transient() && told(529, "Overloaded").is_transient());
+        assert!(
+            !told(429, "You exceeded your current quota, please check your plan and billing details.").is_transient()
+        );
+        assert!(!told(400, "Bad request").is_transient() && !told(401, "No key").is_transient());
     }
 }

@@ -409,15 +409,9 @@ fn tools_with_change(files: Vec<FileChange>, diff: Made) -> ToolBox {
         repository: "r".into(),
         target: "main".into(),
         head_name: "HEAD".into(),
-        base: None,
-        head: None,
-        merge_base: None,
         old_at: WorkspaceAt::Empty,
         new_at: WorkspaceAt::Empty,
-        commits: Vec::new(),
-        commits_omitted: 0,
-        files,
-        omissions: Vec::new(),
+        ..ChangeSet::of(files)
     };
     let (mut old, mut new) = (Memory::default(), Memory::default());
     old.insert(path("before.rs"), "old\n");

@@ -54,16 +54,10 @@ fn world() -> World {
     let change = ChangeSet {
         repository: "r".to_owned(),
         target: "main".to_owned(),
-        base: None,
         head_name: "HEAD".to_owned(),
-        head: None,
-        merge_base: None,
         old_at: WorkspaceAt::Empty,
         new_at: WorkspaceAt::Empty,
-        commits: Vec::new(),
-        commits_omitted: 0,
-        files,
-        omissions: Vec::new(),
+        ..ChangeSet::of(files)
     };
     World { change, new, old }
 }

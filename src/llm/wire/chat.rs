@@ -4,20 +4,20 @@
 //! under one of two names. What is sent is the least that all of them take.
 
 use genai::adapter::AdapterKind;
-use genai::chat::{ChatMessage, ChatOptions, ChatRequest, ContentPart, ToolChoice as LibraryChoice, ToolResponse};
+use genai::chat::{ChatOptions, ChatRequest, ContentPart, ToolChoice as LibraryChoice};
 use serde_json::{Value, json};
 
-use super::parts::{assistant, custom, functions, list, said, text};
+use super::parts::{conversation, custom, functions, list, said, text};
 use super::{ForLibrary, Said, Setup};
 use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
 use crate::llm::frames::{Decoder, Trouble};
 use crate::llm::optional::Optional;
-use crate::llm::turn::{Message, Stop, ToolChoice, TurnRequest};
+use crate::llm::turn::{Stop, ToolChoice, TurnRequest};
 use crate::llm::usage::{Count, Counted};
 
 /// Says a request.
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
-    let chat = ChatRequest::new(messages(&request.messages)).with_system(request.system.clone());
+    let chat = ChatRequest::new(conversation(&request.messages)).with_system(request.system.clone());
     let mut options = ChatOptions::default();
     if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
         options = options.with_tool_choice(LibraryChoice::Required);
@@ -38,19 +38,6 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
         options,
         headers: &[],
     }))
-}
-
-fn messages(messages: &[Message]) -> Vec<ChatMessage> {
-    let say = |message: &Message| match message {
-        Message::User { text, .. } => Some(ChatMessage::user(text.clone())),
-        Message::Assistant { parts } => assistant(parts),
-        Message::Results { results, .. } => {
-            let response =
-                |result: &crate::llm::turn::ToolResult| ToolResponse::new(result.id.clone(), result.text.clone());
-            Some(ChatMessage::from(results.iter().map(response).collect::<Vec<_>>()))
-        }
-    };
-    messages.iter().filter_map(say).collect()
 }
 
 /// Reads the chunks.

@@ -1,20 +1,20 @@
 //! Google's `generateContent` (`POST /v1beta/models/{model}:streamGenerateContent`), the Gemini API.
 
 use genai::adapter::AdapterKind;
-use genai::chat::{ChatMessage, ChatOptions, ChatRequest, ContentPart, ToolChoice as LibraryChoice, ToolResponse};
+use genai::chat::{ChatOptions, ChatRequest, ContentPart, ToolChoice as LibraryChoice};
 use serde_json::Value;
 
-use super::parts::{assistant, list, said, text, tools, with_tools};
+use super::parts::{conversation, list, said, text, tools, with_tools};
 use super::{ForLibrary, Said, Setup};
 use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
 use crate::llm::frames::{Decoder, Trouble};
 use crate::llm::optional::Optional;
-use crate::llm::turn::{Message, Stop, ToolChoice, ToolResult, TurnRequest};
+use crate::llm::turn::{Stop, ToolChoice, TurnRequest};
 use crate::llm::usage::{Count, Counted};
 
 /// Says a request.
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
-    let chat = ChatRequest::new(messages(&request.messages)).with_system(request.system.clone());
+    let chat = ChatRequest::new(conversation(&request.messages)).with_system(request.system.clone());
     let chat = with_tools(chat, tools(request, None));
     let mut options = ChatOptions::default().with_max_tokens(request.max_output);
     if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
@@ -29,20 +29,6 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
         options,
         headers: &[],
     }))
-}
-
-fn messages(messages: &[Message]) -> Vec<ChatMessage> {
-    let say = |message: &Message| match message {
-        Message::User { text, .. } => Some(ChatMessage::user(text.clone())),
-        Message::Assistant { parts } => assistant(parts),
-        Message::Results { results, .. } => {
-            let response = |result: &ToolResult| {
-                ToolResponse::new(result.id.clone(), result.text.clone()).with_fn_name(result.name.clone())
-            };
-            Some(ChatMessage::from(results.iter().map(response).collect::<Vec<_>>()))
-        }
-    };
-    messages.iter().filter_map(say).collect()
 }
 
 /// Reads the chunks.

@@ -1,10 +1,25 @@
 //! What the wire formats share: tools, inputs, opaque parts, errors in the middle of a stream.
 
-use genai::chat::{ChatMessage, ChatRequest, ContentPart, CustomPart, MessageContent, Tool};
+use genai::chat::{ChatMessage, ChatRequest, ContentPart, CustomPart, MessageContent, Tool, ToolResponse};
 use serde_json::{Map, Value, json};
 
 use crate::llm::frames::Trouble;
-use crate::llm::turn::{Part, ToolCall, ToolDefinition, ToolInput, TurnRequest};
+use crate::llm::turn::{Message, Part, ToolCall, ToolDefinition, ToolInput, ToolResult, TurnRequest};
+
+/// The conversation for the client library. Every result carries its tool's name, because one of the formats matches by it.
+pub(super) fn conversation(messages: &[Message]) -> Vec<ChatMessage> {
+    let say = |message: &Message| match message {
+        Message::User { text, .. } => Some(ChatMessage::user(text.clone())),
+        Message::Assistant { parts } => assistant(parts),
+        Message::Results { results, .. } => {
+            let response = |result: &ToolResult| {
+                ToolResponse::new(result.id.clone(), result.text.clone()).with_fn_name(result.name.clone())
+            };
+            Some(ChatMessage::from(results.iter().map(response).collect::<Vec<_>>()))
+        }
+    };
+    messages.iter().filter_map(say).collect()
+}
 
 /// The tools for the client library. `strict` is said only where the format has a default that is not wanted.
 pub(super) fn tools(request: &TurnRequest, strict: Option<bool>) -> Vec<Tool> {

@@ -44,15 +44,9 @@ fn desk() -> Desk {
         repository: "r".to_owned(),
         target: "main".to_owned(),
         head_name: "HEAD".to_owned(),
-        base: None,
-        head: None,
-        merge_base: None,
         old_at: WorkspaceAt::Empty,
         new_at: WorkspaceAt::Empty,
-        commits: Vec::new(),
-        commits_omitted: 0,
-        files: vec![file],
-        omissions: Vec::new(),
+        ..ChangeSet::of(vec![file])
     };
     let (mut old, mut new) = (Memory::default(), Memory::default());
     old.insert(path("src/a.rs"), OLD);

@@ -10,7 +10,6 @@ use crate::domain::change::{
 };
 use crate::domain::finding::{Category, Severity};
 use crate::domain::id::{CommitId, ObjectId};
-use crate::domain::place::WorkspaceAt;
 
 const WHOLE: u64 = 1_000_000;
 
@@ -23,12 +22,7 @@ pub(super) fn change(files: Vec<FileChange>) -> ChangeSet {
         base: commit(1),
         head: commit(2),
         merge_base: commit(3),
-        old_at: WorkspaceAt::PatchOnly,
-        new_at: WorkspaceAt::PatchOnly,
-        commits: Vec::new(),
-        commits_omitted: 0,
-        files,
-        omissions: Vec::new(),
+        ..ChangeSet::of(files)
     }
 }
 

@@ -22,15 +22,9 @@ fn change(files: Vec<FileChange>) -> Arc<ChangeSet> {
         repository: "r".to_owned(),
         target: "main".to_owned(),
         head_name: "HEAD".to_owned(),
-        base: None,
-        head: None,
-        merge_base: None,
         old_at: WorkspaceAt::Empty,
         new_at: WorkspaceAt::Empty,
-        commits: Vec::new(),
-        commits_omitted: 0,
-        files,
-        omissions: Vec::new(),
+        ..ChangeSet::of(files)
     })
 }
 
