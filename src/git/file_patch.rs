@@ -13,7 +13,7 @@ use super::{GitError, compare};
 
 pub use super::patch_text::Position;
 
-/// Part of a file's diff, secrets masked, lines over 500 characters shortened.
+/// Part of a file's diff, secrets masked, lines over 2 000 characters shortened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePatch {
     /// Hunk headers and lines.

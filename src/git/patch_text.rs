@@ -13,8 +13,8 @@ use crate::sys::charset;
 use super::compare::{before, line_count};
 use super::known_lines::KnownLines;
 
-/// Longer lines are shortened to as many characters.
-pub(super) const MAX_LINE: usize = 500;
+/// Longer lines are shortened to as many characters. A paragraph of prose fits: what is shortened must be read once more.
+pub(super) const MAX_LINE: usize = 2_000;
 /// A secret that begins within [`MAX_LINE`] ends within as many bytes, so the rest of a line need not be searched.
 const SEARCHED: usize = 8192;
 

@@ -39,7 +39,7 @@ fn what_is_hidden_behind_the_end_of_a_long_line_must_be_read() {
     repo.write("src/a.py", "def greet():\n    return 'hello'\n");
     repo.commit("Greet");
     repo.branch("feature");
-    let padding = "x".repeat(700);
+    let padding = "x".repeat(2_100);
     repo.write("src/a.py", format!("def greet():\n    return 'hello'  # {padding}; os.system(hidden)\n"));
     repo.commit("Greet longer");
     let told = Talk::about(&repo, "long_line_then_read", Wire::Messages).ends("", 0, "finished");

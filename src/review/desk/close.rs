@@ -10,6 +10,8 @@ use crate::sys::cancel::{Cancel, Stopped};
 
 /// So many unseen hunks, leads or reports are named, each.
 const NAMED: usize = 20;
+/// Of one side of a file no more lines that were shown cut are listed.
+const MOST_CUT: usize = 60;
 /// A model that reads and finishes in one turn again and again is let go.
 const MOST_WAITS: u8 = 3;
 
@@ -102,13 +104,17 @@ impl Desk {
         for unseen in self.seen.unseen() {
             files += 1;
             hunks += unseen.hunks.iter().map(std::ops::Range::len).sum::<usize>();
-            for (side, line) in unseen.cut.iter().take(NAMED.saturating_sub(calls.len())) {
+            for side in [Side::Old, Side::New] {
+                let on_side = unseen.cut.iter().filter(|(on, _)| *on == side).map(|(_, line)| *line);
+                let lines: Vec<u32> = on_side.take(MOST_CUT).collect();
+                let Some(first) = lines.first().filter(|_| calls.len() < NAMED) else { continue };
                 let mut input =
-                    json!({ "file_path": unseen.file.path_at(*side).spelled(), "start_line": line, "end_line": line });
-                if *side == Side::Old {
+                    json!({ "file_path": unseen.file.path_at(side).spelled(), "start_line": first, "end_line": first });
+                if side == Side::Old {
                     input["side"] = "old".into();
                 }
-                calls.push(json!({ "line": "was shown cut", "tool": "read_file_part", "input": input }));
+                let how = "these lines were shown cut: one call for each, side by side";
+                calls.push(json!({ "lines": lines, "how": how, "tool": "read_file_part", "input": input }));
             }
             for run in unseen.hunks.iter().take(NAMED.saturating_sub(calls.len())) {
                 calls.push(json!({
