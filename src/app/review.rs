@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::task::JoinHandle;
-
 use super::deliver::{self, Delivered, Output};
 use super::engine::{ByModel, engine};
 use super::error::AppError;
@@ -15,6 +13,7 @@ use crate::config::Flags;
 use crate::domain::event::{Event, EventSink, Stage};
 use crate::domain::request::ReviewRequest;
 use crate::domain::run::RunId;
+use crate::review::unless_stopped;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::clock;
 
@@ -49,6 +48,7 @@ pub async fn review(
     }
     let scope = request.scope.clone();
     let patch = unless_stopped(&cancel, tokio::task::spawn_blocking(move || subject::read_patch(&scope))).await?;
+    let patch = patch.map_err(|_| AppError::Broken)??;
     let (subject, instructions) = {
         let (around, events, cancel) = (around.clone(), Arc::clone(&events), cancel.clone());
         stage(Stage::Collect, &events.clone(), move || {
@@ -70,17 +70,6 @@ pub async fn review(
 
     stage(Stage::Deliver, &events, move || Ok(deliver::deliver(review, settings, root, &outputs, &around, &cancel)))
         .await
-}
-
-/// Waits for work that cannot hear an interrupt, and leaves it behind when one comes.
-async fn unless_stopped<T>(cancel: &Cancel, work: JoinHandle<Result<T, AppError>>) -> Result<T, AppError> {
-    tokio::pin!(work);
-    loop {
-        tokio::select! {
-            done = &mut work => return done.map_err(|_| AppError::Broken)?,
-            () = tokio::time::sleep(Duration::from_millis(20)) => cancel.check()?,
-        }
-    }
 }
 
 /// Runs a stage away from the async threads, and says that it began.

@@ -34,9 +34,17 @@ impl ObjectId {
     }
 }
 
+/// Bytes as hexadecimal digits, as hashes are written.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut digits, byte| {
+        digits.push_str(&format!("{byte:02x}"));
+        digits
+    })
+}
+
 impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex(&self.0))
     }
 }
 

@@ -4,11 +4,11 @@
 //! after lines moved, a file was renamed or a title was worded otherwise.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
 use crate::domain::finding::{Finding, FindingId, Fingerprint};
+use crate::domain::id::hex;
 use crate::domain::place::LineRange;
 use crate::domain::text::{FileText, is_telling};
 
@@ -32,11 +32,7 @@ pub fn fingerprint(snippet: &str, symbol: Option<&str>, context: [&str; 2], name
         hash.update(u64::try_from(folded.len()).unwrap_or(u64::MAX).to_le_bytes());
         hash.update(folded.as_bytes());
     }
-    let mut hex = String::with_capacity(FINGERPRINT_DIGITS);
-    for byte in hash.finalize().iter().take(FINGERPRINT_DIGITS / 2) {
-        let _ = write!(hex, "{byte:02x}");
-    }
-    Fingerprint(hex)
+    Fingerprint(hex(&hash.finalize()[..FINGERPRINT_DIGITS / 2]))
 }
 
 fn fold(text: &str) -> String {

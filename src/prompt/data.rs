@@ -3,10 +3,10 @@
 //! A message has one mark, made from all data in it, so that equal messages are equal to the byte; a mark never occurs in what it fences.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::domain::id::hex;
 use crate::domain::text::reveal;
 
 /// Text of the repository, or of whoever wrote the change, as a model may see it: what hides in it is spelled out.
@@ -51,10 +51,7 @@ impl Mark {
         }
         // A text may hold the digits of its own hash, by chance or by very much work; then the next ones are taken.
         loop {
-            let digits = hash.clone().finalize().iter().take(6).fold(String::new(), |mut digits, byte| {
-                let _ = write!(digits, "{byte:02x}");
-                digits
-            });
+            let digits = hex(&hash.clone().finalize()[..6]);
             if data.iter().all(|Data(text)| memchr::memmem::find(text.as_bytes(), digits.as_bytes()).is_none()) {
                 return Self(digits);
             }

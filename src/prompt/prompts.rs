@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use super::error::PromptError;
 use super::vars::{ChangeVars, LastTurnVars, SystemVars, nothing};
 use super::{TEMPLATES, Template};
+use crate::domain::id::hex;
 
 /// All templates, compiled and tried. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -51,11 +52,7 @@ impl Prompts {
             let added = environment.add_template_owned(template.name, text.clone());
             added.map_err(|error| broken(template.name, text, &error))?;
         }
-        let hash = hash.finalize().iter().fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        });
-        let prompts = Self(Arc::new(Compiled { environment, hash }));
+        let prompts = Self(Arc::new(Compiled { environment, hash: hex(&hash.finalize()) }));
         changed.into_iter().filter_map(|at| TEMPLATES.get(at)).try_for_each(|template| prompts.try_out(template))?;
         Ok(prompts)
     }

@@ -103,7 +103,7 @@ fn within(own: Option<Duration>, fault: &TurnFault, left: Option<Duration>) -> O
 }
 
 /// Waits for something that cannot hear an interrupt, and abandons it when one comes.
-pub(super) async fn unless_stopped<T>(cancel: &Cancel, work: impl Future<Output = T>) -> Result<T, Stopped> {
+pub async fn unless_stopped<T>(cancel: &Cancel, work: impl Future<Output = T>) -> Result<T, Stopped> {
     tokio::pin!(work);
     loop {
         tokio::select! {

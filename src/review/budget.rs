@@ -69,18 +69,10 @@ pub(super) struct Budget {
     /// Tokens sent so far, estimated where the provider did not say.
     sent: u64,
     longest: Duration,
-    usage: Sums,
+    /// Sums of what is known; `None` as soon as one turn's figure is not.
+    usage: TurnUsage,
     /// What the provider counted for what was estimated last, in percent.
     scale: u64,
-}
-
-/// Sums of what is known; `None` as soon as one turn's figure is not.
-#[derive(Debug, Clone, Copy)]
-struct Sums {
-    input: Option<u64>,
-    output: Option<u64>,
-    cache_read: Option<u64>,
-    cache_write: Option<u64>,
 }
 
 impl Budget {
@@ -91,7 +83,7 @@ impl Budget {
             turns: 0,
             sent: 0,
             longest: Duration::ZERO,
-            usage: Sums { input: zero, output: zero, cache_read: zero, cache_write: zero },
+            usage: TurnUsage { input: zero, output: zero, cache_read: zero, cache_write: zero },
             scale: 100,
         }
     }

@@ -18,8 +18,8 @@ use crate::domain::review::{Engine, Review, Usage};
 use crate::domain::run::RunId;
 use crate::llm::{Message, Provider, ToolChoice, ToolDefinition, TurnRequest};
 use crate::prompt::{LeadVars, Prompts};
-use crate::rules::{self, Packs, RulesInput, RulesReport};
-use crate::sys::cancel::Cancel;
+use crate::rules::{self, Packs, RulesInput};
+use crate::sys::cancel::{Cancel, Stopped};
 use crate::tools::{TOOLS, ToolBox};
 use crate::workspace::Workspace;
 
@@ -76,27 +76,33 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
     let journal = run.journal.take();
     let run = Arc::new(run);
     let prepared = Arc::clone(&run);
-    let (desk, opening, report) =
-        tokio::task::spawn_blocking(move || prepare(&prepared)).await.map_err(|_| EngineError::Broken)??;
-    let desk = Arc::new(Mutex::new(desk));
-    let mut turns = turns(&run, Arc::clone(&desk), opening, journal);
-    let ending = match report.stopped {
+    let prepared = tokio::task::spawn_blocking(move || prepare(&prepared)).await.map_err(|_| EngineError::Broken)??;
+    let stopped = prepared.stopped;
+    let mut turns = turns(&run, prepared, journal);
+    let ending = match stopped {
         Some(stopped) => turns.end(Ending::Stopped(stopped)),
         // No finding could touch a changed line, so asking would only cost.
         None if !run.change.files.iter().any(FileChange::reviewable) => turns.end(Ending::Done),
         None => turns.run().await?,
     };
-    let (tally, budget) = (std::mem::take(&mut turns.tally), turns.budget);
-    let desk = std::mem::replace(
-        &mut *desk.lock().unwrap_or_else(PoisonError::into_inner),
-        Desk::new(Arc::clone(&run.change), Arc::clone(&run.new), Arc::clone(&run.old)),
-    );
+    let Turns { tally, budget, desk, .. } = turns;
+    // Every call at the desk was waited for, so nobody else holds it.
+    let desk = Arc::into_inner(desk).ok_or(EngineError::Broken)?.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(finish(&run, desk, &ending, &tally, &budget))
 }
 
+/// What is there before the model is asked.
+struct Prepared {
+    desk: Desk,
+    tools: Vec<ToolDefinition>,
+    opening: Opening,
+    /// Set when the rules were stopped.
+    stopped: Option<Stopped>,
+}
+
 /// Everything before the model is asked: what the rules say, and the first message.
-fn prepare(run: &ModelRun) -> Result<(Desk, Opening, RulesReport), EngineError> {
-    let mut report = rules::run(&RulesInput {
+fn prepare(run: &ModelRun) -> Result<Prepared, EngineError> {
+    let report = rules::run(&RulesInput {
         change: &run.change,
         new: run.new.as_ref(),
         old: run.old.as_ref(),
@@ -105,19 +111,20 @@ fn prepare(run: &ModelRun) -> Result<(Desk, Opening, RulesReport), EngineError> 
         events: run.events.as_ref(),
     });
     let mut desk = Desk::new(Arc::clone(&run.change), Arc::clone(&run.new), Arc::clone(&run.old));
-    desk.add_leads(&std::mem::take(&mut report.claims), &run.cancel);
+    desk.add_leads(&report.claims, &run.cancel);
     report.notes.iter().for_each(|note| desk.note(note.clone()));
     let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
-    let opening = open(run, &leads)?;
+    let tools = definitions();
+    let opening = open(run, &tools, &leads)?;
     opening.left_out.iter().for_each(|left_out| desk.left_out(left_out));
     desk.keep_back_leads(opening.leads_left_out.iter().cloned());
     opening.notes.iter().for_each(|note| desk.note(note.clone()));
-    Ok((desk, opening, report))
+    Ok(Prepared { desk, tools, opening, stopped: report.stopped })
 }
 
-fn open(run: &ModelRun, leads: &[LeadVars]) -> Result<Opening, EngineError> {
+fn open(run: &ModelRun, tools: &[ToolDefinition], leads: &[LeadVars]) -> Result<Opening, EngineError> {
     let of_tokens = (run.limits.input_tokens / OPENING_OF_TOKENS).max(LEAST_OPENING);
-    let most = run.limits.most_request().saturating_sub(size_of(&definitions()));
+    let most = run.limits.most_request().saturating_sub(size_of(tools));
     let room = |percent: u64| of_tokens.min((most / 100 * percent).max(LEAST_OPENING).min(most));
     let open = |room| opening::open(&run.prompts, &run.change, leads, run.instructions.as_deref(), room);
     let whole = open(room(WHOLE_OF_WINDOW))?;
@@ -139,8 +146,8 @@ fn size_of(tools: &[ToolDefinition]) -> u64 {
     tools.iter().map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.schema.to_string())).sum()
 }
 
-fn turns(run: &ModelRun, desk: Arc<Mutex<Desk>>, opening: Opening, journal: Option<Box<dyn JournalSink>>) -> Turns<'_> {
-    let tools = definitions();
+fn turns(run: &ModelRun, prepared: Prepared, journal: Option<Box<dyn JournalSink>>) -> Turns<'_> {
+    let Prepared { desk, tools, opening, .. } = prepared;
     let size = size_of(&tools) + estimate_tokens(&opening.system) + estimate_tokens(&opening.message);
     let capabilities = run.provider.capabilities();
     let mut journal = Journal::new(journal);
@@ -169,7 +176,7 @@ fn turns(run: &ModelRun, desk: Arc<Mutex<Desk>>, opening: Opening, journal: Opti
         provider: run.provider.as_ref(),
         prompts: &run.prompts,
         tools: &run.tools,
-        desk,
+        desk: Arc::new(Mutex::new(desk)),
         budget: Budget::new(run.limits),
         journal,
         cancel: &run.cancel,

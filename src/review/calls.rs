@@ -7,7 +7,7 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
 use super::desk::{Answer, Desk, Effect};
-use super::engine_tools::FINISH;
+use super::engine_tools::{ENGINE_TOOLS, FINISH};
 use crate::domain::text::reveal;
 use crate::llm::{ToolCall, ToolInput};
 use crate::sys::cancel::Cancel;
@@ -152,8 +152,8 @@ fn at_once(at: usize, call: &ToolCall, hands: &Hands<'_>) -> Option<Called> {
         return Some(Called::refused("too_many_calls", &message));
     }
     if !known {
-        let reading = TOOLS.iter().map(|tool| tool.name.to_owned());
-        let names: Vec<String> = reading.chain(Desk::definitions().into_iter().map(|tool| tool.name)).collect();
+        let own = ENGINE_TOOLS.iter().map(|tool| tool.name);
+        let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).chain(own).collect();
         let message = format!("there is no tool {:?}; there are: {}", call.name, names.join(", "));
         return Some(Called::refused("unknown_tool", &message));
     }

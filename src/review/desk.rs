@@ -177,12 +177,14 @@ impl Desk {
     }
 
     /// How many findings stand so far.
-    pub fn standing(&self) -> usize {
+    #[cfg(test)]
+    fn standing(&self) -> usize {
         self.findings.len()
     }
 
     /// Whether `finish_review` was accepted.
-    pub fn is_finished(&self) -> bool {
+    #[cfg(test)]
+    fn is_finished(&self) -> bool {
         self.gate.is_finished()
     }
 

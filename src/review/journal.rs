@@ -4,11 +4,10 @@
 //! of it), so that [`Rebuilt`] gives every request again. Each entry is keyed by (unit, turn, call). Where it is written is the sink's
 //! business.
 
-use std::fmt::Write as _;
-
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::domain::id::hex;
 use crate::domain::review::Ended;
 use crate::llm::{Message, ToolDefinition, ToolResult, TurnRequest, TurnResponse};
 use crate::sys::clock;
@@ -189,10 +188,7 @@ pub(super) fn digest(request: &TurnRequest) -> String {
     }
     let mut hashed = Hashed(Sha256::new());
     let _ = serde_json::to_writer(&mut hashed, request);
-    hashed.0.finalize().iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hex(&hashed.0.finalize())
 }
 
 /// Why a journal cannot be read.

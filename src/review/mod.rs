@@ -20,6 +20,7 @@ mod seen;
 mod strikes;
 mod turns;
 
+pub use attempts::unless_stopped;
 pub use budget::Limits;
 pub use by_model::{ModelRun, by_model};
 pub use by_rules::{RulesRun, by_rules};

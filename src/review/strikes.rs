@@ -89,7 +89,7 @@ pub(super) struct Strikes {
 
 impl Strikes {
     /// Whether the model may be told: once in a row, and not for ever. Telling counts.
-    pub(super) fn may_be_told(&mut self, _: Strike) -> bool {
+    pub(super) fn may_be_told(&mut self) -> bool {
         if self.in_a_row > 0 || self.told >= MOST_TOLD {
             return false;
         }

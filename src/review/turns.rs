@@ -258,7 +258,7 @@ impl Turns<'_> {
             (false, _) => None,
         };
         match strike {
-            Some(strike) if !self.strikes.may_be_told(strike) => return Ok(Next::End(strike.ending())),
+            Some(strike) if !self.strikes.may_be_told() => return Ok(Next::End(strike.ending())),
             Some(strike) => self.say(strike.told(self.prompts)?),
             None => self.strikes.forgive(),
         }
@@ -280,7 +280,7 @@ impl Turns<'_> {
             return Ok(Next::End(short(limit, budget::words(limit, &self.budget.limits()))));
         }
         let strike = Strike::of(response);
-        if !self.strikes.may_be_told(strike) {
+        if !self.strikes.may_be_told() {
             return Ok(Next::End(strike.ending()));
         }
         self.keep_answer(response);

@@ -1,7 +1,6 @@
 //! Rules as data: packs of YAML documents and the words of every rule. Main types: [`Packs`], [`RuleInfo`].
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::OnceLock;
 
 use serde::Deserialize;
@@ -9,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::checks::CHECKS;
 use crate::domain::finding::{Category, Severity};
+use crate::domain::id::hex;
 use crate::syntax::{Grammar, RuleSet, RuleSource, SyntaxError, documents};
 
 /// A pack as it is compiled in.
@@ -144,11 +144,7 @@ impl Packs {
                 hasher.update(part);
             }
         }
-        let mut hash = String::with_capacity(64);
-        for byte in hasher.finalize() {
-            let _ = write!(hash, "{byte:02x}");
-        }
-        Ok(Self { list: packs, hash, off: Vec::new() })
+        Ok(Self { list: packs, hash: hex(&hasher.finalize()), off: Vec::new() })
     }
 
     /// The same rules but for those that `off` names: rules (`rust/a-rule`) or whole packs (`rust`).

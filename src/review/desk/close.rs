@@ -43,6 +43,7 @@ impl Gate {
         self.waits = MOST_WAITS;
     }
 
+    #[cfg(test)]
     pub(super) fn is_finished(&self) -> bool {
         self.finished
     }
