@@ -30,6 +30,7 @@
 //! | 2 | [`git`] | collection: range, diff, renames, attributes, patches |
 //! | 2 | [`workspace`] | the reviewed tree |
 //! | 2 | [`syntax`] | grammars; the only place that names tree-sitter and ast-grep |
+//! | 2 | [`document`] | presented Markdown: sections, references |
 //! | 2 | [`present`] | one pure file per output |
 //! | 2 | [`store`] | kept runs |
 //! | 2 | [`prompt`] | the words for the model: templates with typed variables |
@@ -39,7 +40,8 @@
 //! | 4 | [`tools`] | what a model may call |
 //! | 5 | [`review`] | the engine, and the one place that decides what `complete` means |
 //! | 6 | [`app`] | wiring |
-//! | 7 | [`cli`] | people |
+//! | 7 | [`mcp`] | other agents, over MCP |
+//! | 8 | [`cli`] | people; it also starts the servers |
 //!
 //! # Where do I add …
 //!
@@ -54,6 +56,9 @@
 //! | setting | a row in `config`, its default in `config/defaults.toml` | — |
 //! | prompt | `prompts/<name>.md` | `TEMPLATES` in `prompt/mod.rs`, a method of `Prompts`, a row in `docs/prompts.md` |
 //! | provider of models | a row in `llm/table.rs` | its three settings in `KEYS` in `config/keys.rs` |
+//! | tool of the MCP server | `mcp/tools/<name>.rs` | `tools()` in `mcp/tools/mod.rs`; a tool that only reads is a row of `TOOLS` and is served by itself |
+//! | resource of the MCP server | `mcp/resources/<name>.rs` | `FAMILIES` in `mcp/resources/mod.rs` |
+//! | prompt of the MCP server | `mcp/prompts/<name>.rs` | `PROMPTS` in `mcp/prompts/mod.rs` |
 //! | event | a variant in `domain/event.rs` | its row in `docs/events.md` |
 //! | subcommand | `cli/<name>.rs` | a variant and an arm in `cli/mod.rs` |
 //!
@@ -66,10 +71,12 @@
 pub mod app;
 pub mod cli;
 pub mod config;
+pub mod document;
 pub mod domain;
 pub mod evidence;
 pub mod git;
 pub mod llm;
+pub mod mcp;
 pub mod present;
 pub mod prompt;
 pub mod review;

@@ -1,6 +1,7 @@
 //! Everything that can end a command, with its exit code. Main type: [`AppError`].
 
 use super::instructions::InstructionsError;
+use super::service::RootsError;
 use crate::config::ConfigError;
 use crate::git::GitError;
 use crate::llm::ConnectError;
@@ -118,6 +119,9 @@ pub enum AppError {
     /// The user's prompts, or this program, cannot put the question to the model.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// A folder may not be looked in, or is not there.
+    #[error(transparent)]
+    Roots(#[from] RootsError),
     /// A tool's input is not JSON.
     #[error("the tool's input is not JSON: {0}; write it like '{{\"file_path\": \"src/main.rs\"}}'")]
     ToolInput(serde_json::Error),
@@ -165,6 +169,7 @@ impl AppError {
             | Self::Instructions(_)
             | Self::NotText { .. }
             | Self::Engine(EngineError::Prompt(_))
+            | Self::Roots(_)
             | Self::ToolInput(_) => 2,
         }
     }

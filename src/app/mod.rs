@@ -11,6 +11,7 @@ mod instructions;
 mod model;
 mod review;
 mod runs;
+mod service;
 mod subject;
 mod templates;
 
@@ -22,6 +23,7 @@ pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};
 pub use review::{Job, interruptible, review};
 pub use runs::{list, prune, show};
+pub use service::{Changed, Changes, Connection, Roots, RootsError, Service, ServiceOptions};
 pub use subject::Surroundings;
 
 pub use crate::sys::cancel::Cancel;

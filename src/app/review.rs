@@ -20,6 +20,8 @@ use crate::sys::clock;
 /// One review to be made.
 #[derive(Debug, Clone)]
 pub struct Job {
+    /// What the run will be called.
+    pub run: RunId,
     /// The question.
     pub request: ReviewRequest,
     /// What the command line says about settings.
@@ -37,10 +39,9 @@ pub async fn review(
     events: Arc<dyn EventSink>,
     cancel: Cancel,
 ) -> Result<Delivered, AppError> {
-    let run = RunId::random();
     let started = (clock::now(), Instant::now());
 
-    let Job { request, flags, outputs } = job;
+    let Job { run, request, flags, outputs } = job;
     // The repository has no say in which model reviews, so what is wrong with it is told before anything is collected.
     let chosen = model::choose(&subject::resolve(None, &flags, &around)?, &around.providers)?;
     for text in chosen.iter().flat_map(|chosen| &chosen.notices) {

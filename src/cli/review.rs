@@ -10,6 +10,7 @@ use crate::app::{self, AppError, Cancel, Delivered, Job, Surroundings};
 use crate::config::Colour;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::request::ReviewRequest;
+use crate::domain::run::RunId;
 use crate::present::events::{End, Events, FanOut};
 use crate::present::progress::{Mode, Progress};
 use crate::present::{Links, RenderOptions, presenter};
@@ -47,7 +48,7 @@ fn made(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Res
         settings_from_worktree: args.shape.settings_from_worktree(),
         scope: args.scope.scope(),
     };
-    let job = Job { request, flags, outputs: args.output };
+    let job = Job { run: RunId::random(), request, flags, outputs: args.output };
     let around = Surroundings::of_this_process()?;
     let progress = Arc::new(Progress::start(Mode::choose(args.quiet, console.stderr_is_terminal)));
     let sink: Arc<dyn EventSink> = match events {

@@ -13,6 +13,7 @@ pub mod known;
 pub mod language;
 pub mod path;
 pub mod place;
+pub mod presented;
 pub mod request;
 pub mod review;
 pub mod run;

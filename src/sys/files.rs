@@ -39,6 +39,11 @@ pub fn open(path: &Path) -> Result<fs::File, FileError> {
     fs::File::open(path).map_err(fault("read", path))
 }
 
+/// The path of what is there, absolute and with no link in it.
+pub fn real_path(path: &Path) -> Result<PathBuf, FileError> {
+    path.canonicalize().map_err(fault("find", path))
+}
+
 /// Reads a file that may not exist.
 pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     match fs::read(path) {

@@ -13,17 +13,18 @@ use syn::visit::{self, Visit};
 const LAYERS: &[&[&str]] = &[
     &["domain"],
     &["sys"],
-    &["config", "git", "workspace", "syntax", "present", "store", "prompt", "llm"],
+    &["config", "git", "workspace", "syntax", "document", "present", "store", "prompt", "llm"],
     &["evidence", "rules"],
     &["tools"],
     &["review"],
     &["app"],
+    &["mcp"],
     &["cli"],
 ];
 
 /// From below, the rim sees only these (and `app`).
-const RIM: &[&str] = &["cli"];
-const SEEN_FROM_RIM: &[&str] = &["app", "config", "domain", "present", "tools"];
+const RIM: &[&str] = &["cli", "mcp"];
+const SEEN_FROM_RIM: &[&str] = &["app", "config", "domain", "mcp", "present", "tools"];
 
 /// Big dependencies and the folders (or files) that may name them.
 const BEHIND: &[(&str, &[&str])] = &[
@@ -40,8 +41,12 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("encoding_rs", &["sys/charset.rs"]),
     ("jiff", &["sys/clock.rs", "config"]),
     ("indicatif", &["present"]),
-    ("schemars", &["domain", "present", "tools", "review/engine_tools"]),
-    ("tokio", &["llm", "review", "app", "cli", "main.rs"]),
+    ("schemars", &["domain", "present", "tools", "review/engine_tools", "mcp/tools"]),
+    ("tokio", &["llm", "review", "app", "mcp", "cli", "main.rs"]),
+    ("rmcp", &["mcp/protocol"]),
+    ("axum", &["mcp/protocol"]),
+    ("pulldown_cmark", &["document"]),
+    ("toml_edit", &["app/clients"]),
     ("genai", &["llm"]),
     ("reqwest", &["sys/http.rs"]),
     ("rustls", &["sys/http.rs"]),

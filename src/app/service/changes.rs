@@ -1,0 +1,41 @@
+//! Saying that something changed, to whoever listens. Main type: [`Changes`].
+
+use tokio::sync::broadcast;
+
+use crate::domain::presented::DocumentId;
+use crate::domain::run::RunId;
+
+/// So many changes wait for a listener that is slow; then the oldest are lost to it, and it is told how many.
+const WAITING: usize = 256;
+
+/// Something that changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changed {
+    /// A review: it went on, ended, or a finding of it was dismissed.
+    Review(RunId),
+    /// A presented document.
+    Document(DocumentId),
+    /// What there is: a review or a document is new.
+    List,
+}
+
+/// The bus of a service. Nobody waits for a listener.
+#[derive(Debug, Clone)]
+pub struct Changes(broadcast::Sender<Changed>);
+
+impl Changes {
+    pub(super) fn new() -> Self {
+        Self(broadcast::Sender::new(WAITING))
+    }
+
+    /// Says it.
+    pub fn say(&self, changed: Changed) {
+        // An error says that nobody listens.
+        let _ = self.0.send(changed);
+    }
+
+    /// Listens from now on.
+    pub fn listen(&self) -> broadcast::Receiver<Changed> {
+        self.0.subscribe()
+    }
+}

@@ -1,0 +1,72 @@
+//! What a server holds while it runs: the folders it may look in, open trees, reviews in the background, presented documents.
+//!
+//! Main type: [`Service`]. Protocols (MCP, editors) belong in the rooms above; each of them asks here, and nothing here knows of any.
+
+mod changes;
+mod roots;
+
+use std::path::PathBuf;
+
+pub use changes::{Changed, Changes};
+pub use roots::{Roots, RootsError};
+
+use super::error::AppError;
+use super::subject::Surroundings;
+use crate::config::Flags;
+
+/// How a service is set up.
+#[derive(Debug, Clone)]
+pub struct ServiceOptions {
+    /// The folder that stands for the repository where none is named.
+    pub directory: PathBuf,
+    /// Further folders below which repositories may be read.
+    pub roots: Vec<PathBuf>,
+    /// What the command line says about settings.
+    pub flags: Flags,
+    /// Whether clients may change what is kept (dismiss findings).
+    pub allow_write: bool,
+}
+
+/// One server's state; shared by all of its connections.
+pub struct Service {
+    /// What the process was started with.
+    pub(super) around: Surroundings,
+    /// How it was set up.
+    pub(super) options: ServiceOptions,
+    roots: Roots,
+    changes: Changes,
+}
+
+impl Service {
+    /// A service; the folders are looked up now, so that a wrong one is told before anything is served.
+    pub fn open(options: ServiceOptions, around: Surroundings) -> Result<Self, AppError> {
+        let roots = Roots::new(&options.directory, &options.roots)?;
+        Ok(Self { around, options, roots, changes: Changes::new() })
+    }
+
+    /// The folders it may look in.
+    pub fn roots(&self) -> &Roots {
+        &self.roots
+    }
+
+    /// Where it says that something changed.
+    pub fn changes(&self) -> &Changes {
+        &self.changes
+    }
+
+    /// Whether clients may change what is kept.
+    pub fn may_write(&self) -> bool {
+        self.options.allow_write
+    }
+}
+
+/// Who asks: clients of one connection share what they present.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Connection {
+    /// The one client of a process (stdio).
+    Process,
+    /// A session of a protocol that has them, by its id.
+    Session(String),
+    /// A request that stands alone: whoever asks about the same repository shares.
+    Stateless,
+}

@@ -1,0 +1,141 @@
+//! What an assistant presents: Markdown that it writes part by part, with references to files. Main types: [`PresentReview`], [`Presented`].
+//!
+//! How Markdown is edited and read belongs in `document`; whether a reference is true, in `evidence`.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use super::path::RepoPath;
+use super::place::LineRange;
+
+/// The id of a presented document: a random UUID.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct DocumentId(uuid::Uuid);
+
+/// Text that is not the id of a document.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not the id of a presented document: {0:?} (a UUID such as present_review returns as reviewId)")]
+pub struct InvalidDocumentId(pub String);
+
+impl DocumentId {
+    /// A new random id.
+    pub fn random() -> Self {
+        Self(uuid::Uuid::new_v4())
+    }
+}
+
+impl fmt::Display for DocumentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.hyphenated().fmt(f)
+    }
+}
+
+impl FromStr for DocumentId {
+    type Err = InvalidDocumentId;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        uuid::Uuid::try_parse(text).map(Self).map_err(|_| InvalidDocumentId(text.to_owned()))
+    }
+}
+
+/// How content meets what the document says already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PresentMode {
+    /// It becomes the document.
+    Replace,
+    /// It follows the document, after a blank line.
+    Append,
+    /// It takes the place of the first section with this heading.
+    UpdateSection {
+        /// The heading's plain text; case does not matter.
+        section: String,
+    },
+}
+
+/// Something to be presented.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PresentReview {
+    /// Markdown.
+    pub content: String,
+    /// Where it goes.
+    pub mode: PresentMode,
+    /// The folder that relative references start from; the document's, or the server's, where `None`.
+    pub base: Option<PathBuf>,
+    /// The document; the connection's own where `None`.
+    pub document: Option<DocumentId>,
+}
+
+/// A document as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Presented {
+    /// Its id.
+    pub id: DocumentId,
+    /// The Markdown, as it was written.
+    pub markdown: String,
+    /// The folder that relative references start from.
+    pub base: PathBuf,
+    /// The references in it, in order, checked.
+    pub references: Vec<CheckedRef>,
+}
+
+/// Where a reference points to, whatever form it was written in.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FileRef {
+    /// The path as it was written, decoded; relative to the document's base.
+    pub path: String,
+    /// The lines.
+    pub lines: Option<LineRange>,
+    /// Columns from 1: of the first line, and of the last one.
+    pub columns: (Option<u32>, Option<u32>),
+    /// A regular expression to find the place with (within `lines`, where both are given).
+    pub pattern: Option<String>,
+}
+
+/// The form in which a reference was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RefForm {
+    /// `[text](path)`, `[text](path#L42)`, `[text](path#L42-L50)`, `[text](path?pattern)`.
+    Link,
+    /// `` [`path:42`][] ``, as rustdoc has it.
+    Rustdoc,
+    /// `path:42` or `path:42-50` in plain text or in a code span.
+    Plain,
+    /// `[text](dialectic:path?line=…&regex=…)`.
+    Dialectic,
+}
+
+/// A reference and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckedRef {
+    /// Where it stands in the document's Markdown, in bytes.
+    pub at: std::ops::Range<usize>,
+    /// Its form.
+    pub form: RefForm,
+    /// What is shown of it: the link's text (Markdown), or the reference itself.
+    pub text: String,
+    /// Where it points to.
+    pub to: FileRef,
+    /// The place, or what is wrong.
+    pub found: Result<RefPlace, BrokenRef>,
+}
+
+/// A place that a reference was found to point to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefPlace {
+    /// The file, from the root of the tree.
+    pub path: RepoPath,
+    /// The lines; where a pattern was given, those it matches.
+    pub lines: Option<LineRange>,
+    /// The first of these lines, as far as it fits a preview; masked.
+    pub preview: Option<String>,
+}
+
+/// Why a reference points nowhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokenRef {
+    /// What is wrong, one line.
+    pub why: String,
+    /// What may have been meant: references that would stand, in the form of `path`, `path:42`.
+    pub near: Vec<String>,
+}

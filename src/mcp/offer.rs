@@ -1,0 +1,62 @@
+//! Which tools a server offers (`--tools`). Main type: [`Offer`].
+
+use super::tool::Tool;
+use super::tools::tools;
+
+/// The tools that a server offers, and what they may do.
+#[derive(Clone)]
+pub struct Offer {
+    names: Vec<&'static str>,
+    /// Whether clients may change what is kept.
+    pub allow_write: bool,
+}
+
+/// A name that no tool has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "there is no tool {name:?} to offer; --tools takes default, all and {known}, each with - before it to leave it out"
+)]
+pub struct UnknownTool {
+    /// What was given.
+    pub name: String,
+    /// What there is.
+    pub known: String,
+}
+
+impl Offer {
+    /// The tools that are named, in the order of the table. `default` and `all` stand for several, `-name` leaves one out of those before it;
+    /// no name at all is `default`, and so is a list that only leaves out.
+    pub fn new(words: &[String], allow_write: bool) -> Result<Self, UnknownTool> {
+        let all = tools();
+        let mut chosen: Vec<&'static str> = Vec::new();
+        if words.iter().all(|word| word.starts_with('-')) {
+            chosen.extend(all.iter().filter(|tool| tool.by_default).map(|tool| tool.name));
+        }
+        for word in words {
+            let (leave_out, name) = word.strip_prefix('-').map_or((false, word.as_str()), |name| (true, name));
+            let named: Vec<&'static str> = match name {
+                "all" => all.iter().map(|tool| tool.name).collect(),
+                "default" => all.iter().filter(|tool| tool.by_default).map(|tool| tool.name).collect(),
+                name => {
+                    let tool = all.iter().find(|tool| tool.name == name).ok_or_else(|| UnknownTool {
+                        name: name.to_owned(),
+                        known: all.iter().map(|tool| tool.name).collect::<Vec<_>>().join(", "),
+                    })?;
+                    vec![tool.name]
+                }
+            };
+            if leave_out {
+                chosen.retain(|name| !named.contains(name));
+            } else {
+                chosen.extend(named);
+            }
+        }
+        let names = all.iter().map(|tool| tool.name).filter(|name| chosen.contains(name)).collect();
+        Ok(Self { names, allow_write })
+    }
+
+    /// What is listed.
+    pub(super) fn tools(&self) -> Vec<Tool> {
+        tools().into_iter().filter(|tool| self.names.contains(&tool.name)).collect()
+    }
+}

@@ -1,0 +1,35 @@
+//! The prompts of the server: one file each, and the table [`PROMPTS`]. Main type: [`Prompt`].
+
+use std::collections::BTreeMap;
+
+use crate::app::Service;
+
+/// Words with which a person sets an assistant to work.
+pub(super) struct Prompt {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// Its name for people.
+    pub(super) title: &'static str,
+    /// What it is for.
+    pub(super) description: &'static str,
+    /// What it asks of the person.
+    pub(super) arguments: &'static [Argument],
+    /// The message; it may take its time: it is called away from the async threads.
+    pub(super) get: fn(&Service, &BTreeMap<String, String>) -> Result<String, String>,
+    /// Values for an argument that begin with what was typed.
+    pub(super) complete: fn(&Service, argument: &str, typed: &str) -> Vec<String>,
+}
+
+/// An argument of a prompt.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Argument {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// What it is.
+    pub(super) description: &'static str,
+    /// Whether it must be given.
+    pub(super) required: bool,
+}
+
+/// Every prompt.
+pub(super) const PROMPTS: &[Prompt] = &[];
