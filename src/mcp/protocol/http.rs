@@ -3,7 +3,7 @@
 //! Who may come in is decided before the SDK sees a request: the token, then the names by which the server is called (`Host`) and the page
 //! that calls it (`Origin`), so that no web page can reach a server on its reader's machine by a name of its own (DNS rebinding).
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::Router;

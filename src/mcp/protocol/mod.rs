@@ -63,6 +63,9 @@ pub enum ServeError {
         /// Why not.
         source: std::io::Error,
     },
+    /// The client and this server could not agree on how to speak.
+    #[error("the client could not be served: {0}")]
+    Handshake(String),
     /// The listener failed.
     #[error("the server stopped: {0}")]
     Io(#[from] std::io::Error),
@@ -77,10 +80,7 @@ pub(super) async fn serve(
     say: impl Fn(String),
 ) -> Result<(), ServeError> {
     match door {
-        Door::Stdio => {
-            stdio::serve(Handler::new(service, Arc::new(offer), Some(Connection::Process)), stop).await;
-            Ok(())
-        }
+        Door::Stdio => stdio::serve(Handler::new(service, Arc::new(offer), Some(Connection::Process)), stop).await,
         Door::Http(door) => http::serve(service, Arc::new(offer), &door, stop, say).await,
     }
 }

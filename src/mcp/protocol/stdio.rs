@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
-use rmcp::service::{QuitReason, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
+use rmcp::service::{QuitReason, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::{RoleServer, ServiceExt as _};
 use serde_json::Value;
@@ -14,18 +14,23 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use super::MAX_MESSAGE;
 use super::handler::Handler;
+use super::{MAX_MESSAGE, ServeError};
 
 /// So many messages are read ahead of the one that is being handed on.
 const AHEAD: usize = 64;
 
 /// Serves the one client behind standard input and output until it closes them.
-pub(super) async fn serve(handler: Handler, stop: CancellationToken) {
+pub(super) async fn serve(handler: Handler, stop: CancellationToken) -> Result<(), ServeError> {
     let lines = Lines::start(tokio::io::stdin(), tokio::io::stdout());
-    // A client that goes before it said anything is no fault.
-    if let Ok(running) = handler.serve_with_ct(lines, stop).await {
-        let _: Result<QuitReason, _> = running.waiting().await;
+    match handler.serve_with_ct(lines, stop).await {
+        Ok(running) => {
+            let _: Result<QuitReason, _> = running.waiting().await;
+            Ok(())
+        }
+        // A client that goes before it said anything is no fault, nor is an interrupt.
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
+        Err(error) => Err(ServeError::Handshake(error.to_string())),
     }
 }
 
@@ -73,6 +78,7 @@ where
     W: AsyncWrite + Unpin,
 {
     let mut line = Vec::new();
+    let mut begun = false;
     loop {
         let message = match next_line(&mut reader, &mut line).await {
             Line::End => return,
@@ -87,7 +93,10 @@ where
         // A long line must not be kept once it has been read.
         line.shrink_to(64 << 10);
         match message {
+            // The SDK hangs up on a client that begins with anything but a request; such a message asks for nothing.
+            Ok(message) if !begun && !matches!(message, ClientJsonRpcMessage::Request(_)) => {}
             Ok(message) => {
+                begun = begun || is_a_beginning(&message);
                 if sender.send(message).await.is_err() {
                     return;
                 }
@@ -99,6 +108,12 @@ where
             }
         }
     }
+}
+
+/// Whether a request settles how the two will speak: asking what there is, or whether anybody is there, does not.
+fn is_a_beginning(message: &ClientJsonRpcMessage) -> bool {
+    let ClientJsonRpcMessage::Request(request) = message else { return false };
+    !matches!(request.request, ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_))
 }
 
 enum Line {
@@ -155,4 +170,81 @@ async fn write<W: AsyncWrite + Unpin>(writer: &Mutex<W>, message: &ServerJsonRpc
     let mut writer = writer.lock().await;
     writer.write_all(&line).await?;
     writer.flush().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use tokio::io::{AsyncBufReadExt as _, DuplexStream, duplex};
+
+    /// A transport, the client's end of its input, and the lines it writes.
+    fn connected() -> (Lines<DuplexStream>, DuplexStream, tokio::io::Lines<BufReader<DuplexStream>>) {
+        let (client, reader) = duplex(1 << 16);
+        let (writer, answers) = duplex(1 << 16);
+        (Lines::start(reader, writer), client, BufReader::new(answers).lines())
+    }
+
+    fn ping(id: u32) -> Vec<u8> {
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n").into_bytes()
+    }
+
+    async fn answer(answers: &mut tokio::io::Lines<BufReader<DuplexStream>>) -> Value {
+        serde_json::from_str(&answers.next_line().await.unwrap().unwrap()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_read_is_answered_and_what_follows_is_handed_on() {
+        let (mut lines, mut client, mut answers) = connected();
+        for (bad, code, id) in [
+            (&b"{\"jsonrpc\"\n"[..], -32700, Value::Null),
+            (b"\xff\xfe\n", -32700, Value::Null),
+            (b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]\n", -32600, Value::Null),
+            (b"{\"id\":3,\"method\":\"ping\"}\n", -32600, json!(3)),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"nothing\":1}\n", -32600, json!("x")),
+            (b"7\n", -32600, Value::Null),
+        ] {
+            client.write_all(bad).await.unwrap();
+            let answer = answer(&mut answers).await;
+            let shown = String::from_utf8_lossy(bad);
+            assert_eq!(answer["error"]["code"], code, "{shown} {answer}");
+            assert_eq!(answer["id"], id, "{shown} {answer}");
+        }
+        client.write_all(b"\r\n \n").await.unwrap();
+        client.write_all(&ping(9)).await.unwrap();
+        assert!(
+            matches!(lines.receive().await, Some(ClientJsonRpcMessage::Request(request)) if request.id == RequestId::Number(9))
+        );
+        drop(client);
+        assert!(lines.receive().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_line_without_end_is_not_kept() {
+        let (mut lines, mut client, mut answers) = connected();
+        let writing = tokio::spawn(async move {
+            let block = vec![b'x'; 1 << 16];
+            for _ in 0..=(MAX_MESSAGE >> 16) {
+                client.write_all(&block).await.unwrap();
+            }
+            client.write_all(b"\n").await.unwrap();
+            client.write_all(&ping(1)).await.unwrap();
+            client
+        });
+        let answer = answer(&mut answers).await;
+        assert!(answer["error"]["message"].as_str().unwrap().contains("longer than 8 MiB"), "{answer}");
+        assert!(lines.receive().await.is_some());
+        writing.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_asks_for_nothing_is_passed_over_before_the_beginning() {
+        let (mut lines, mut client, _answers) = connected();
+        let notice = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n";
+        client.write_all(notice).await.unwrap();
+        client.write_all(&ping(1)).await.unwrap();
+        client.write_all(notice).await.unwrap();
+        assert!(matches!(lines.receive().await, Some(ClientJsonRpcMessage::Request(_))));
+        assert!(matches!(lines.receive().await, Some(ClientJsonRpcMessage::Notification(_))));
+    }
 }
