@@ -9,6 +9,7 @@ mod error;
 mod inspect;
 mod instructions;
 mod model;
+mod presented;
 mod review;
 mod runs;
 mod service;
@@ -21,9 +22,12 @@ pub use error::AppError;
 pub use inspect::{ToolCall, call_tool, settings};
 pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};
+pub use presented::{Dialect, find_document, read_content, show_document, written};
 pub use review::{Job, interruptible, review};
 pub use runs::{list, prune, show};
-pub use service::{Changed, Changes, Connection, Roots, RootsError, Service, ServiceOptions};
+pub use service::{
+    Changed, Changes, Connection, PresentFault, Roots, RootsError, Service, ServiceOptions, Shown, folder_of_uri,
+};
 pub use subject::Surroundings;
 
 pub use crate::sys::cancel::Cancel;

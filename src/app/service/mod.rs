@@ -4,15 +4,18 @@
 
 mod changes;
 mod roots;
+mod shelf;
 
 use std::path::PathBuf;
 
 pub use changes::{Changed, Changes};
 pub use roots::{Roots, RootsError};
+pub use shelf::{PresentFault, Shown, folder_of_uri};
 
 use super::error::AppError;
 use super::subject::Surroundings;
 use crate::config::Flags;
+use shelf::Shelf;
 
 /// How a service is set up.
 #[derive(Debug, Clone)]
@@ -35,13 +38,15 @@ pub struct Service {
     pub(super) options: ServiceOptions,
     roots: Roots,
     changes: Changes,
+    shelf: Shelf,
 }
 
 impl Service {
     /// A service; the folders are looked up now, so that a wrong one is told before anything is served.
     pub fn open(options: ServiceOptions, around: Surroundings) -> Result<Self, AppError> {
         let roots = Roots::new(&options.directory, &options.roots)?;
-        Ok(Self { around, options, roots, changes: Changes::new() })
+        let shelf = Shelf::new(&around.state);
+        Ok(Self { around, options, roots, changes: Changes::new(), shelf })
     }
 
     /// The folders it may look in.

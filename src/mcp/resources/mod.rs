@@ -1,5 +1,9 @@
 //! The resources of the server: one file for each family of URIs, and the table [`FAMILIES`]. Main types: [`Family`], [`Contents`].
 
+mod presented;
+
+pub(super) use presented::uri as presented_uri;
+
 use crate::app::{Changed, Service};
 
 /// Resources whose URIs begin alike.
@@ -65,4 +69,4 @@ pub(super) enum ReadFault {
 }
 
 /// Every family.
-pub(super) const FAMILIES: &[Family] = &[];
+pub(super) const FAMILIES: &[Family] = &[presented::FAMILY];
