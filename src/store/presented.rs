@@ -168,7 +168,8 @@ impl Documents {
     /// By the time of the last writing: each one replaces files of the folder, and so changes the folder.
     fn newest_first(&self) -> Result<Vec<(DocumentId, files::Folder)>, DocumentFault> {
         let folders = files::folders(&self.folder)?.into_iter();
-        let mut found: Vec<(DocumentId, _)> = folders.filter_map(|folder| Some((folder.name.parse().ok()?, folder))).collect();
+        let mut found: Vec<(DocumentId, _)> =
+            folders.filter_map(|folder| Some((folder.name.parse().ok()?, folder))).collect();
         found.sort_by(|(a, of_a), (b, of_b)| of_b.modified.cmp(&of_a.modified).then_with(|| a.cmp(b)));
         Ok(found)
     }

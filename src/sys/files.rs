@@ -47,11 +47,16 @@ pub fn real_path(path: &Path) -> Result<PathBuf, FileError> {
     path.canonicalize().map_err(fault("find", path))
 }
 
+/// Whether nothing can be at a path, also because what should be a folder above it is none.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 /// Reads a file that may not exist.
 pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if is_missing(&error) => Ok(None),
         Err(error) => Err(fault("read", path)(error)),
     }
 }
@@ -80,7 +85,7 @@ pub struct Folder {
 pub fn folders(path: &Path) -> Result<Vec<Folder>, FileError> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if is_missing(&error) => return Ok(Vec::new()),
         Err(error) => return Err(fault("list", path)(error)),
     };
     let mut found = Vec::new();

@@ -14,10 +14,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub use base::folder_of_uri;
 
 use super::{Changed, Connection, RootsError, Service};
+use crate::app::subject;
 use crate::document;
-use crate::domain::presented::{
-    CheckedRef, DocumentId, DocumentRecord, PresentReview, Presented, WhichDocument,
-};
+use crate::domain::presented::{CheckedRef, DocumentId, DocumentRecord, PresentReview, Presented, WhichDocument};
 use crate::store::{DocumentFault, Documents, KeptDocument, Store};
 use crate::sys::clock;
 
@@ -99,9 +98,16 @@ pub(super) struct Shelf {
 #[derive(Default)]
 struct Held {
     /// The oldest first.
-    own: Vec<(Owner, DocumentId)>,
+    own: Vec<Own>,
     /// The documents that the disk did not take, with the time of the last change; the oldest first.
     unkept: Vec<(String, Presented)>,
+}
+
+struct Own {
+    owner: Owner,
+    id: DocumentId,
+    /// Whether anything was presented there.
+    begun: bool,
 }
 
 /// Who has a document of their own.
@@ -132,7 +138,7 @@ impl Shelf {
     /// The document that is meant.
     fn which(&self, which: WhichDocument, owner: Owner) -> DocumentId {
         let mut held = self.held();
-        let own = held.own.iter().find(|(other, _)| *other == owner).map(|(_, id)| *id);
+        let own = held.own.iter().find(|own| own.owner == owner).map(|own| own.id);
         match (which, own) {
             (WhichDocument::Known(id), _) | (WhichDocument::Own, Some(id)) => id,
             (WhichDocument::New, Some(_)) => DocumentId::random(),
@@ -142,10 +148,16 @@ impl Shelf {
                 if held.own.len() >= CONNECTIONS {
                     held.own.remove(0);
                 }
-                held.own.push((owner, id));
+                held.own.push(Own { owner, id, begun: false });
                 id
             }
         }
+    }
+
+    /// Remembers that a connection's own document is there; whether that was known already.
+    fn begin(&self, id: DocumentId) -> bool {
+        let mut held = self.held();
+        held.own.iter_mut().find(|own| own.id == id).is_some_and(|own| std::mem::replace(&mut own.begun, true))
     }
 
     fn read(&self, id: DocumentId) -> Result<Option<KeptDocument>, DocumentFault> {
@@ -210,13 +222,16 @@ impl Service {
         let of_keeping = self.shelf.keep(&presented);
         drop((held, turn));
 
+        let was_there = self.shelf.begin(id);
+        let of_itself = (is_new && was_there)
+            .then(|| "What was presented here before is kept no more: this begins the document anew.".to_owned());
         let of_others = if is_new { self.make_room() } else { None };
         self.changes.say(Changed::Document(id));
         if is_new {
             self.changes.say(Changed::List);
         }
         let notes: Vec<String> =
-            [edited.note.map(|note| sentence(&note)), of_base, of_references, of_keeping, of_others]
+            [edited.note.map(|note| sentence(&note)), of_base, of_itself, of_references, of_keeping, of_others]
                 .into_iter()
                 .flatten()
                 .collect();
@@ -257,9 +272,12 @@ impl Service {
         if self.roots.cover(base) { Ok(()) } else { Err(PresentFault::Elsewhere(id)) }
     }
 
-    /// Lets the oldest documents go.
+    /// Lets the oldest documents go: those that are older than the settings keep runs, and those that are too many.
     fn make_room(&self) -> Option<String> {
         // That they could not be removed changes nothing for the new one.
+        if let Ok(resolved) = subject::resolve(None, &self.options.flags, &self.around) {
+            let _ = self.shelf.documents.prune(resolved.settings.keep_runs);
+        }
         let removed = self.shelf.documents.keep_newest(MOST).unwrap_or_default();
         let count = removed.len();
         (count > 0).then(|| {

@@ -93,7 +93,9 @@ impl Ground {
             return found.into_iter().map(|one| unresolved(one, &why)).collect();
         };
         if self.narrow {
-            checked.iter_mut().for_each(|reference| self.confine(reference));
+            for reference in &mut checked {
+                self.confine(reference);
+            }
         }
         checked
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use super::*;
 use crate::app::{ProviderEnvironment, ServiceOptions, Surroundings};
 use crate::config::Flags;
+use crate::domain::presented::PresentMode;
 
 /// A server's folder, and a state folder beside it.
 struct Place {
@@ -233,6 +234,18 @@ fn a_document_that_the_disk_does_not_take_is_held_and_said() {
     std::fs::remove_file(place.path("state")).unwrap();
     assert_eq!(service.present(&Connection::Process, append("c")).unwrap().note, None, "the disk takes it now");
     assert_eq!(place.serve("work").document(on.id).unwrap().markdown, "a\n\nb\n\nc");
+}
+
+#[test]
+fn a_document_that_was_removed_meanwhile_begins_anew_and_says_so() {
+    let place = Place::new();
+    let service = place.serve("work");
+    let first = service.present(&Connection::Process, append("a")).unwrap().presented;
+    std::fs::remove_dir_all(place.path("state")).unwrap();
+    let shown = service.present(&Connection::Process, append("b")).unwrap();
+    assert_eq!((shown.presented.id, shown.presented.markdown.as_str()), (first.id, "b"));
+    let note = shown.note.unwrap();
+    assert!(note.starts_with("What was presented here before is kept no more"), "{note}");
 }
 
 #[test]
