@@ -22,7 +22,7 @@ pub use error::AppError;
 pub use inspect::{ToolCall, call_tool, settings};
 pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};
-pub use presented::{Dialect, find_document, read_content, show_document, written};
+pub use presented::{Dialect, checkout, find_document, read_content, show_document, written};
 pub use review::{Job, interruptible, review};
 pub use runs::{list, prune, show};
 pub use service::{

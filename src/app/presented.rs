@@ -10,6 +10,7 @@ use crate::document;
 use crate::domain::presented::{DocumentId, Presented};
 use crate::store::{KeptDocument, Store};
 use crate::sys::files;
+use crate::sys::repo::Repo;
 
 pub use crate::document::Dialect;
 
@@ -47,6 +48,12 @@ fn kept(around: &Surroundings, name: &str) -> Result<KeptDocument, PresentFault>
     let store = Store::at(&around.state);
     let id = store.documents().find(name)?;
     store.documents().read(id)?.ok_or(PresentFault::Unknown(id))
+}
+
+/// The folder that is checked out around a base: what links to files on the disk start from.
+pub fn checkout(base: &Path) -> Option<PathBuf> {
+    let repo = Repo::open(base).ok()?;
+    files::real_path(repo.workdir()?).ok()
 }
 
 /// The Markdown of a document, with its references in the form that a surface understands.

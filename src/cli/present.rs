@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::console::Console;
-use super::review::render_options;
 use crate::app::{self, AppError, Connection, Dialect, Overrides, Service, ServiceOptions, Surroundings};
 use crate::config::Colour;
 use crate::domain::presented::{PresentMode, PresentReview, Presented, WhichDocument};
@@ -72,7 +71,7 @@ enum Format {
     Markdown,
     /// Links such as [`src/a.rs:42`][]
     Rustdoc,
-    /// Links to the files of this machine
+    /// Links to the files on the disk, where they are on the disk
     Files,
     /// No links, but src/a.rs:42
     Plain,
@@ -120,15 +119,21 @@ fn present(args: &PresentArgs, file: PathBuf, around: Surroundings, console: &Co
 }
 
 fn output(args: &PresentArgs, presented: &Presented, console: &Console) -> Vec<u8> {
-    let dialect = match (&args.permalink, args.format) {
-        (Some(url), _) => Dialect::Forge { blob: format!("{}/", url.trim_end_matches('/')) },
-        (None, Format::Markdown) => Dialect::Fragment,
-        (None, Format::Rustdoc) => Dialect::Rustdoc,
-        (None, Format::Files) => Dialect::File { base: presented.base.clone() },
-        (None, Format::Plain) => Dialect::Plain,
-        (None, Format::Terminal) => Dialect::Plain,
+    let root = app::checkout(&presented.base);
+    let dialect = match (&args.permalink, args.format, root) {
+        (Some(url), _, _) => Dialect::Forge { blob: format!("{}/", url.trim_end_matches('/')) },
+        (None, Format::Files, Some(base)) => Dialect::File { base },
+        (None, Format::Markdown | Format::Files, _) => Dialect::Fragment,
+        (None, Format::Rustdoc, _) => Dialect::Rustdoc,
+        (None, Format::Terminal, Some(root)) if console.links(Colour::Auto) => Dialect::Osc8 { root },
+        (None, Format::Terminal | Format::Plain, _) => Dialect::Plain,
     };
-    let mut text = strip_block(&app::written(presented, &dialect));
+    let mut text = app::written(presented, &dialect);
+    // Text for people is harmless already; Markdown stays as it was written, unless a terminal would obey it.
+    let for_people = matches!(dialect, Dialect::Osc8 { .. } | Dialect::Plain);
+    if !for_people && console.stdout_is_terminal {
+        text = strip_block(&text);
+    }
     if !text.ends_with('\n') {
         text.push('\n');
     }

@@ -20,10 +20,11 @@ use crate::app::{PresentFault, Shown};
 use crate::domain::presented::{BrokenRef, CheckedRef};
 
 /// What assistants are told. Each word of it is paid for in every session.
-const DESCRIPTION: &str = "Shows the user your code review (Markdown). Structure: summary, then findings (most serious first; say what \
-    breaks and why), then suggestions. Link code where it matters, relative to baseUri: [name](src/a.rs), [a.rs:42](src/a.rs#L42), \
-    [a.rs:42-50](src/a.rs#L42-L50), [fn](src/a.rs?fn main) (regex), or src/a.rs:42. Links are checked; fix those reported \
-    broken.\nmode: replace for a new review, append to add or answer, update-section to redo one section, named by its heading.";
+const DESCRIPTION: &str = "Shows the user a code review that you wrote, as Markdown.\nStructure: summary; findings, most serious first (what \
+    breaks, why, where); suggestions.\nLink the places that matter, with paths from baseUri: [name](src/a.rs), [a.rs:42](src/a.rs#L42), \
+    [a.rs:42-50](src/a.rs#L42-L50), [main](src/a.rs?fn main) (regex), [`src/a.rs:42`][] or src/a.rs:42. They are checked: correct those \
+    reported as broken.\nmode: replace for a new review; append to add or to answer; update-section to redo one section, e.g. \
+    {\"mode\": \"update-section\", \"section\": \"Suggestions\", \"content\": \"...\"}.";
 
 /// So many broken references are told in the text; the fields have more.
 const IN_TEXT: usize = 20;

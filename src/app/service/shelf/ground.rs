@@ -118,7 +118,7 @@ impl Ground {
 
 /// A reference that was not looked up.
 fn unresolved(found: Found, why: &str) -> CheckedRef {
-    let Found { at, form, text, to } = found;
+    let Found { at, form, text, to, .. } = found;
     let (to, why) = match to {
         Ok(to) => (to, why.to_owned()),
         Err(fault) => (FileRef { path: text.clone(), lines: None, columns: (None, None), pattern: None }, fault),
