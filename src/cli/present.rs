@@ -11,6 +11,9 @@ use crate::config::Colour;
 use crate::domain::presented::{PresentMode, PresentReview, Presented, WhichDocument};
 use crate::domain::text::{strip_block, strip_line};
 
+/// So many references that point nowhere are told.
+const TOLD: usize = 50;
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -85,10 +88,13 @@ pub(super) fn run(args: PresentArgs, console: &Console) -> Result<ExitCode, AppE
     };
     console.data(&output(&args, &presented, console))?;
     let broken = presented.broken().count();
-    for (reference, fault) in presented.broken() {
+    for (reference, fault) in presented.broken().take(TOLD) {
         let near = if fault.near.is_empty() { String::new() } else { format!(" (near: {})", fault.near.join(", ")) };
         let written = presented.markdown.get(reference.at.clone()).unwrap_or(&reference.text);
         console.say(&strip_line(&format!("review: {written}: {}{near}", fault.why)));
+    }
+    if broken > TOLD {
+        console.say(&format!("review: and {} more references point nowhere", broken - TOLD));
     }
     Ok(if args.check && broken > 0 { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
