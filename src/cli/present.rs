@@ -1,6 +1,6 @@
 //! `review present`: presenting Markdown by hand, through the same shelf as assistants do.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -48,7 +48,7 @@ pub(super) struct PresentArgs {
     /// How to write it
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
-    /// Write Markdown whose references lead below this address, such as https://github.com/me/it/blob/COMMIT
+    /// Write Markdown whose references lead below this address of a forge
     #[arg(long, value_name = "URL", conflicts_with = "format")]
     permalink: Option<String>,
     /// Exit with 2 when a reference points nowhere
@@ -84,7 +84,7 @@ pub(super) fn run(args: PresentArgs, console: &Console) -> Result<ExitCode, AppE
     let around = Surroundings::of_this_process()?;
     let presented = match (&args.show, &args.file) {
         (Some(name), _) => app::show_document(&around, name)?,
-        (None, file) => present(&args, file.clone().unwrap_or_else(|| "-".into()), around, console)?,
+        (None, file) => present(&args, file.as_deref().unwrap_or(Path::new("-")), around, console)?,
     };
     console.data(&output(&args, &presented, console))?;
     let broken = presented.broken().count();
@@ -99,9 +99,9 @@ pub(super) fn run(args: PresentArgs, console: &Console) -> Result<ExitCode, AppE
     Ok(if args.check && broken > 0 { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
-fn present(args: &PresentArgs, file: PathBuf, around: Surroundings, console: &Console) -> Result<Presented, AppError> {
+fn present(args: &PresentArgs, file: &Path, around: Surroundings, console: &Console) -> Result<Presented, AppError> {
     let into = args.into.as_deref().map(|name| app::find_document(&around, name)).transpose()?;
-    let content = app::read_content(&file)?;
+    let content = app::read_content(file)?;
     let mode = match (args.mode, &args.section) {
         (Mode::UpdateSection, section) => PresentMode::UpdateSection { section: section.clone().unwrap_or_default() },
         (Mode::Append, _) => PresentMode::Append,

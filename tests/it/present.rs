@@ -61,14 +61,10 @@ fn references_are_looked_up_on_the_disk() {
     assert_eq!(found(&shown), ["src/main.rs:2", "src/main.rs:3", "src/lib.rs:1"]);
     let preview = |shown: &Shown| shown.presented.references[1].found.clone().expect("a place").preview;
     assert_eq!(preview(&shown).as_deref(), Some("fn main() {}"));
-    let below = present(
-        &service,
-        &Connection::Process,
-        Some(Path::new("src")),
-        "[main](main.rs#L1) [up](../docs/guide.md) [no](src/main.rs)",
-    );
-    assert_eq!(found(&below)[..2], ["src/main.rs:1", "docs/guide.md"]);
-    assert!(found(&below)[2].starts_with("! "), "{:?}", found(&below));
+    let text = "[main](main.rs#L1) [up](../docs/guide.md) [from the root](src/lib.rs#L1) [no](nowhere.rs)";
+    let below = present(&service, &Connection::Process, Some(Path::new("src")), text);
+    assert_eq!(found(&below)[..3], ["src/main.rs:1", "docs/guide.md", "src/lib.rs:1"]);
+    assert!(found(&below)[3].starts_with("! "), "{:?}", found(&below));
 }
 
 #[test]

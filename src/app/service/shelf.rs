@@ -15,7 +15,6 @@ pub use base::folder_of_uri;
 
 use super::{Changed, Connection, RootsError, Service};
 use crate::app::subject;
-use crate::document;
 use crate::domain::presented::{CheckedRef, DocumentId, DocumentRecord, PresentReview, Presented, WhichDocument};
 use crate::store::{DocumentFault, Documents, KeptDocument, Store};
 use crate::sys::clock;
@@ -197,25 +196,26 @@ impl Service {
     /// Presents Markdown in a document, checks the references in it, and keeps it. Reads files and waits for other writers: call it away
     /// from the async threads.
     pub fn present(&self, connection: &Connection, ask: PresentReview) -> Result<Shown, PresentFault> {
-        if ask.content.trim().is_empty() {
+        let PresentReview { content, mode, base, document } = ask;
+        if content.trim().is_empty() {
             return Err(PresentFault::Blank);
         }
-        within_limit(ask.content.len())?;
-        let given = ask.base.as_deref().map(|base| self.base(base)).transpose()?;
-        let id = self.shelf.which(ask.document, self.owner(connection, given.as_deref()));
+        within_limit(content.len())?;
+        let given = base.as_deref().map(|base| self.base(base)).transpose()?;
+        let id = self.shelf.which(document, self.owner(connection, given.as_deref()));
 
         let turn = self.shelf.turn(id);
         let held = self.shelf.documents.hold(id)?;
         let current = self.shelf.read(id)?;
         if let Some(current) = &current {
             self.may_see(id, &current.base)?;
-        } else if matches!(ask.document, WhichDocument::Known(_)) {
+        } else if matches!(document, WhichDocument::Known(_)) {
             return Err(PresentFault::Unknown(id));
         }
-        let (base, of_base) = self.base_of(current.as_ref(), given, &ask.mode)?;
+        let (base, of_base) = self.base_of(current.as_ref(), given, &mode)?;
         let is_new = current.is_none();
         let before = current.map(|current| current.markdown).unwrap_or_default();
-        let edited = document::edit(&before, &ask.content, &ask.mode);
+        let edited = crate::document::edit(&before, &content, &mode);
         within_limit(edited.markdown.len())?;
         let (references, of_references) = self.checked(&base, &edited.markdown);
         let presented = Presented { id, markdown: edited.markdown, base, references };

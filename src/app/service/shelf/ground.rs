@@ -17,7 +17,7 @@ use crate::sys::repo::{Repo, RepoError, RepoPool};
 use crate::workspace::{self, Workspace};
 
 /// So many references of a document are looked up.
-const MOST: usize = 10_000;
+const MOST: usize = 2_000;
 /// Looking them up may not take longer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -26,6 +26,8 @@ struct Ground {
     tree: Arc<dyn Workspace>,
     /// The base, from the root of the tree; empty at the root.
     prefix: Vec<u8>,
+    /// The folder that is checked out.
+    root: Option<PathBuf>,
     /// Whether the server may look at no more of the repository than the base.
     narrow: bool,
 }
@@ -79,13 +81,15 @@ impl Service {
         let below = root.as_deref().and_then(|root| base.strip_prefix(root).ok()).unwrap_or(Path::new(""));
         let parts: Vec<&[u8]> = below.components().map(|part| part.as_os_str().as_encoded_bytes()).collect();
         let narrow = !self.roots().cover(root.as_deref().unwrap_or(base));
-        Ok(Ground { tree, prefix: parts.join(&b'/'), narrow })
+        let prefix = parts.join(&b'/');
+        Ok(Ground { tree, prefix, root, narrow })
     }
 }
 
 impl Ground {
     fn check(&self, found: Vec<Found>, markdown: &str) -> Vec<CheckedRef> {
-        let checked = references::check(found, &self.prefix, &*self.tree, &Cancel::after(PATIENCE));
+        let base = references::Base { folder: &self.prefix, root: self.root.as_deref() };
+        let checked = references::check(found, base, &*self.tree, &Cancel::after(PATIENCE));
         let Ok(mut checked) = checked else {
             let why = format!("it was not looked up: all of them together took longer than {} s", PATIENCE.as_secs());
             let mut found = document::references(markdown);
