@@ -80,13 +80,13 @@ enum Format {
     Plain,
 }
 
-pub(super) fn run(args: PresentArgs, console: &Console) -> Result<ExitCode, AppError> {
+pub(super) fn run(args: &PresentArgs, console: &Console) -> Result<ExitCode, AppError> {
     let around = Surroundings::of_this_process()?;
     let presented = match (&args.show, &args.file) {
         (Some(name), _) => app::show_document(&around, name)?,
-        (None, file) => present(&args, file.as_deref().unwrap_or(Path::new("-")), around, console)?,
+        (None, file) => present(args, file.as_deref().unwrap_or(Path::new("-")), around, console)?,
     };
-    console.data(&output(&args, &presented, console))?;
+    console.data(&output(args, &presented, console))?;
     let broken = presented.broken().count();
     for (reference, fault) in presented.broken().take(TOLD) {
         let near = if fault.near.is_empty() { String::new() } else { format!(" (near: {})", fault.near.join(", ")) };
