@@ -1,3 +1,5 @@
+//! Tests of the store of presented documents.
+
 use super::*;
 use crate::domain::path::RepoPath;
 use crate::domain::place::LineRange;

@@ -1,3 +1,5 @@
+//! Tests of the shelf, on folders without a repository.
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! Tests of the resources of presented documents.
+
 use super::*;
 use crate::app::{Connection, Overrides, ProviderEnvironment, ServiceOptions, Surroundings};
 use crate::domain::presented::{PresentMode, PresentReview, WhichDocument};

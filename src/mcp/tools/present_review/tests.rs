@@ -1,3 +1,5 @@
+//! Tests of `present_review`: what it answers, and what it costs.
+
 use std::ops::Range;
 
 use super::*;
