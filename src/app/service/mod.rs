@@ -5,16 +5,19 @@
 mod changes;
 mod ledger;
 mod roots;
+mod shelf;
 
 use std::path::PathBuf;
 
 pub use changes::{Changed, Changes};
 pub use ledger::Ledger;
 pub use roots::{Roots, RootsError};
+pub use shelf::{PresentFault, Shown, folder_of_uri};
 
 use super::error::AppError;
 use super::subject::Surroundings;
 use crate::config::Flags;
+use shelf::Shelf;
 
 /// How a service is set up.
 #[derive(Debug, Clone)]
@@ -40,6 +43,7 @@ pub struct Service {
     roots: Roots,
     changes: Changes,
     ledger: Ledger,
+    shelf: Shelf,
 }
 
 impl Service {
@@ -47,7 +51,8 @@ impl Service {
     pub fn open(options: ServiceOptions, around: Surroundings) -> Result<Self, AppError> {
         let roots = Roots::new(&options.directory, &options.roots)?;
         let ledger = Ledger::open(options.log.as_deref()).map_err(AppError::Input)?;
-        Ok(Self { around, options, roots, changes: Changes::new(), ledger })
+        let shelf = Shelf::new(&around.state);
+        Ok(Self { around, options, roots, changes: Changes::new(), ledger, shelf })
     }
 
     /// The folders it may look in.

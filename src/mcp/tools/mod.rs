@@ -1,8 +1,10 @@
 //! The tools of the server: one file each, and the table [`tools`].
 
+mod present_review;
+
 use super::tool::Tool;
 
 /// Every tool there is, in the order in which they are listed.
 pub(super) fn tools() -> Vec<Tool> {
-    Vec::new()
+    vec![present_review::TOOL, present_review::ALIAS]
 }
