@@ -9,11 +9,13 @@ mod error;
 mod inspect;
 mod instructions;
 mod model;
+mod recent;
 mod review;
 mod runs;
 mod service;
 mod subject;
 mod templates;
+mod view;
 
 pub use crate::config::Flags as Overrides;
 pub use deliver::{Delivered, Output};

@@ -3,12 +3,15 @@
 //! Main type: [`Service`]. Protocols (MCP, editors) belong in the rooms above; each of them asks here, and nothing here knows of any.
 
 mod changes;
+mod readers;
 mod roots;
 
 use std::path::PathBuf;
 
 pub use changes::{Changed, Changes};
 pub use roots::{Roots, RootsError};
+
+use readers::Readers;
 
 use super::error::AppError;
 use super::subject::Surroundings;
@@ -34,6 +37,7 @@ pub struct Service {
     /// How it was set up.
     pub(super) options: ServiceOptions,
     roots: Roots,
+    readers: Readers,
     changes: Changes,
 }
 
@@ -41,7 +45,7 @@ impl Service {
     /// A service; the folders are looked up now, so that a wrong one is told before anything is served.
     pub fn open(options: ServiceOptions, around: Surroundings) -> Result<Self, AppError> {
         let roots = Roots::new(&options.directory, &options.roots)?;
-        Ok(Self { around, options, roots, changes: Changes::new() })
+        Ok(Self { around, options, roots, readers: Readers::default(), changes: Changes::new() })
     }
 
     /// The folders it may look in.
