@@ -28,6 +28,7 @@ pub(super) fn rows() -> impl Iterator<Item = Tool> {
         input,
         output,
         hints: Hints::ReadsOnly,
+        alias_of: None,
         by_default: true,
         call,
     })
