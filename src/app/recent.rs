@@ -13,7 +13,13 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(super) struct Recent<K, V> {
     most: usize,
     /// The last one is the one asked for last.
-    slots: Mutex<VecDeque<(K, Arc<Slot<V>>, Instant)>>,
+    kept: Mutex<VecDeque<Kept<K, V>>>,
+}
+
+struct Kept<K, V> {
+    key: K,
+    slot: Arc<Slot<V>>,
+    asked: Instant,
 }
 
 struct Slot<V> {
@@ -30,7 +36,7 @@ enum State<V> {
 impl<K: PartialEq, V: Clone> Recent<K, V> {
     /// Keeps at most `most`.
     pub(super) fn new(most: usize) -> Self {
-        Self { most: most.max(1), slots: Mutex::default() }
+        Self { most: most.max(1), kept: Mutex::default() }
     }
 
     /// What is kept for `key`, or what `make` makes. A failure is not kept: the next one tries again.
@@ -62,22 +68,22 @@ impl<K: PartialEq, V: Clone> Recent<K, V> {
 
     /// Forgets what was not asked for during `time`; whether anything is left.
     pub(super) fn let_go(&self, time: Duration) -> bool {
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        slots.retain(|(_, _, asked)| asked.elapsed() < time);
-        !slots.is_empty()
+        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|kept| kept.asked.elapsed() < time);
+        !all.is_empty()
     }
 
     fn slot(&self, key: K) -> Arc<Slot<V>> {
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = slots.iter().position(|(known, _, _)| *known == key).and_then(|at| slots.remove(at));
+        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.iter().position(|kept| kept.key == key).and_then(|at| all.remove(at));
         let slot = match known {
-            Some((_, slot, _)) => slot,
+            Some(known) => known.slot,
             None => Arc::new(Slot { state: Mutex::new(State::Empty), changed: Condvar::new() }),
         };
-        if slots.len() >= self.most {
-            slots.pop_front();
+        if all.len() >= self.most {
+            all.pop_front();
         }
-        slots.push_back((key, Arc::clone(&slot), Instant::now()));
+        all.push_back(Kept { key, slot: Arc::clone(&slot), asked: Instant::now() });
         slot
     }
 }

@@ -42,7 +42,6 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// Regular expression.
     pattern: String,
     /// Glob: `*.rs` at any depth, `src/**/*.rs` from the root, or a folder.
     #[serde(default, deserialize_with = "input::text")]
@@ -66,7 +65,7 @@ struct Input {
 #[derive(Debug, Serialize, JsonSchema)]
 struct Answer<'a> {
     /// The lines that match, in path order.
-    matches: Vec<Match<'a>>,
+    matches: Vec<Found<'a>>,
     /// Whether there are more.
     truncated: bool,
     /// How many there are in all; `null` where the search ended before it knew.
@@ -75,7 +74,7 @@ struct Answer<'a> {
 
 /// A line that matches.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Match<'a> {
+struct Found<'a> {
     /// The file, from the repository root.
     file_path: Cow<'a, str>,
     /// The line, from 1.
@@ -155,7 +154,7 @@ fn show(context: &ToolContext, input: &Input, hits: &Hits, most: usize) -> Reply
 }
 
 /// One match, the lines it shows, and those of them that are cut.
-fn one(file: &FileHits, line: u32, around: u32) -> (Match<'_>, LineRange, Vec<u32>) {
+fn one(file: &FileHits, line: u32, around: u32) -> (Found<'_>, LineRange, Vec<u32>) {
     let first = line.saturating_sub(around).max(1);
     let last = line.saturating_add(around).min(file.text.line_count());
     let lines = LineRange::new(first, last).unwrap_or(LineRange::line(line));
@@ -165,7 +164,7 @@ fn one(file: &FileHits, line: u32, around: u32) -> (Match<'_>, LineRange, Vec<u3
         cut_lines.extend(push_numbered(&mut surroundings, number, text, LINE_LIMIT).then_some(number));
     }
     let (content, cut) = cut_line(file.text.line(line).unwrap_or_default(), LINE_LIMIT);
-    let shown = Match {
+    let shown = Found {
         file_path: file.path.spelled(),
         line_number: line,
         line_content: if cut { format!("{content}{LINE_CUT}").into() } else { content.into() },

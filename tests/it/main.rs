@@ -34,6 +34,7 @@ mod model_trust;
 mod model_windows;
 mod opening;
 mod reading;
+mod reading_for_clients;
 mod tool_command;
 mod tools;
 mod trust;

@@ -159,7 +159,11 @@ impl Service {
         let reader = self.readers.reader(&folder, &self.roots)?;
         // A handle knows the index as it was when it first looked.
         let fresh = match scope {
-            Scope::Staged | Scope::Uncommitted => Some(RepoPool::new(Repo::open(&folder)?)),
+            Scope::Staged | Scope::Uncommitted => {
+                let repo = Repo::open(&folder)?;
+                self.roots.allow(&repo)?;
+                Some(RepoPool::new(repo))
+            }
             Scope::Branch { .. } | Scope::Commit(_) | Scope::Range { .. } | Scope::Patch(_) => None,
         };
         let view = View {
@@ -225,12 +229,16 @@ fn fault(error: &AppError, cancel: &Cancel) -> ToolFault {
             "there is no change here: no branch was found to compare with; name both ends in `at`, as in main...HEAD or HEAD~1..HEAD"
                 .to_owned(),
         ),
+        AppError::Git(GitError::Bare { what }) => {
+            (ErrorKind::InvalidInput, format!("the repository is bare: it has no {what}; name commits in `at`"))
+        }
+        AppError::Git(GitError::Unrelated { target, head }) => {
+            let message = format!("{target} and {head} have no common history; `at` can be {target}..{head}");
+            (ErrorKind::InvalidInput, message)
+        }
         AppError::Git(GitError::Repo(
             RepoError::UnknownRevision(..) | RepoError::NotACommit(_) | RepoError::Ambiguous(_),
-        ))
-        | AppError::Git(GitError::Bare { .. } | GitError::Unrelated { .. }) => {
-            (ErrorKind::InvalidInput, format!("`at`: {error}"))
-        }
+        )) => (ErrorKind::InvalidInput, format!("`at`: {error}")),
         AppError::Input(_) => (ErrorKind::DiskFailure, error.to_string()),
         error => (ErrorKind::GitFailure, error.to_string()),
     };

@@ -43,7 +43,7 @@ fn input(name: &str, _: &Offer) -> Value {
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         let text = |description: &str| json!({ "type": "string", "description": description });
         properties.insert(REPO.to_owned(), text("Repository folder, if not the server's."));
-        properties.insert(AT.to_owned(), text("Revision, A..B, A...B, staged or uncommitted. Default: HEAD."));
+        properties.insert(AT.to_owned(), text("Revision (default HEAD), A..B, A...B, staged, uncommitted."));
     }
     schema
 }
@@ -98,10 +98,9 @@ fn text(input: &mut Map<String, Value>, name: &str) -> Result<Option<String>, To
 }
 
 fn answer(outcome: &ToolOutcome, repo: Option<String>, at: Option<String>) -> Answer {
-    let fields = match serde_json::from_str(&outcome.text) {
-        Ok(Value::Object(fields)) => fields,
-        // A tool answers with an object; whatever else it were, it is shown.
-        _ => return Answer { text: Some(outcome.text.clone()), is_error: outcome.is_error, ..Answer::default() },
+    // A tool answers with an object; whatever else it were, it is shown.
+    let Ok(Value::Object(fields)) = serde_json::from_str(&outcome.text) else {
+        return Answer { text: Some(outcome.text.clone()), is_error: outcome.is_error, ..Answer::default() };
     };
     if outcome.is_error {
         return Answer::error_of(&Value::Object(told(fields)));
@@ -124,4 +123,60 @@ fn told(mut fault: Map<String, Value>) -> Map<String, Value> {
         message.push_str(&format!(", {REPO}, {AT}"));
     }
     fault
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(text: &Value, error: Option<ErrorKind>) -> ToolOutcome {
+        ToolOutcome { text: text.to_string(), is_error: error.is_some(), error, references: Vec::new(), cut: None }
+    }
+
+    fn offer() -> Offer {
+        Offer::new(&[], false).unwrap()
+    }
+
+    #[test]
+    fn every_reading_tool_takes_a_repository_and_a_revision() {
+        for tool in rows() {
+            let schema = (tool.input)(tool.name, &offer());
+            let names: Vec<_> = schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+            assert!(names.ends_with(&["repo", "at"]), "{}: {names:?}", tool.name);
+            assert_eq!(schema["additionalProperties"], false);
+        }
+    }
+
+    #[test]
+    fn an_answer_begins_by_saying_that_it_is_data_and_fits_its_schema() {
+        let fields = json!({ "file_path": "a", "content": "     1\tx\n", "start_line": 1, "end_line": 1, "total_lines": 9,
+            "note": "n", "next": { "tool": "read_file_part", "input": { "file_path": "a", "start_line": 2 } } });
+        let answer = answer(&outcome(&fields, None), Some("sub".to_owned()), Some("v1".to_owned()));
+        assert!(!answer.is_error);
+        let structured = answer.structured.unwrap();
+        assert_eq!(structured.as_object().unwrap().keys().next().map(String::as_str), Some("untrusted"));
+        let next = json!({ "file_path": "a", "start_line": 2, "repo": "sub", "at": "v1" });
+        assert_eq!(structured["next"]["input"], next, "the next call looks at the same place");
+        let schema = output("read_file_part");
+        jsonschema::draft202012::new(&schema).unwrap().validate(&structured).unwrap();
+        assert_eq!(schema["required"][0], "untrusted");
+        assert_eq!(schema["properties"].as_object().unwrap().keys().next().map(String::as_str), Some("untrusted"));
+    }
+
+    #[test]
+    fn an_unknown_argument_is_told_with_all_there_are() {
+        let message = format!("invalid input: unknown field `x`{FIELDS}file_path");
+        let fault = json!({ "error": { "kind": "invalid_input", "message": message } });
+        let answer = answer(&outcome(&fault, Some(ErrorKind::InvalidInput)), None, None);
+        assert!(answer.is_error && answer.structured.is_none());
+        assert!(answer.text.unwrap().contains("The fields are: file_path, repo, at"));
+    }
+
+    #[test]
+    fn a_place_that_is_no_text_is_refused() {
+        let mut input = Map::from_iter([(REPO.to_owned(), json!(" ")), (AT.to_owned(), json!(7))]);
+        assert_eq!(text(&mut input, REPO).unwrap(), None);
+        assert_eq!(text(&mut input, AT).unwrap_err().kind, ErrorKind::InvalidInput);
+        assert!(input.is_empty(), "what is left is the tool's");
+    }
 }
