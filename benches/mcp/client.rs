@@ -104,7 +104,7 @@ impl Client {
 
     /// Closes its input, and waits until it is gone.
     pub(crate) fn end(self) -> Result<Total, String> {
-        let Self { mut child, asks, .. } = self;
+        let Self { child, asks, .. } = self;
         drop(asks);
         let used = child.wait4().map_err(text)?;
         if !used.status.success() {
@@ -112,6 +112,6 @@ impl Client {
         }
         let (user, system) = (used.rusage.utime, used.rusage.stime);
         #[expect(clippy::cast_precision_loss, reason = "a size in MiB needs three digits")]
-        Ok(Total { cpu: user + system, peak_mib: used.rusage.maxrss as f64 / (1 << 20) as f64 })
+        Ok(Total { cpu: user + system, peak_mib: used.rusage.maxrss as f64 / f64::from(1 << 20) })
     }
 }

@@ -312,10 +312,12 @@ fn a_linked_worktree_is_read_where_it_stands_and_a_bare_repository_too() {
     let linked = repo.root().join("linked");
     git(&["worktree", "add", "-q", "--detach", &linked.display().to_string()]);
     assert_eq!(name_in(&service, "linked").expect("a page"), "     1\tother\n");
-    // Copied by hand, the other end does not know it.
+    // The `.git` file of a worktree that stands elsewhere: the other end names that place, not this one.
+    let away = repo.beside("away");
+    git(&["worktree", "add", "-q", "--detach", &away.display().to_string()]);
     std::fs::create_dir(repo.root().join("copy")).expect("a folder");
-    std::fs::copy(linked.join(".git"), repo.root().join("copy/.git")).expect("a copy");
-    assert_eq!(name_in(&quiet(&repo), "copy").expect_err("outside").0, "refused_path");
+    std::fs::copy(away.join(".git"), repo.root().join("copy/.git")).expect("a copy");
+    assert_eq!(name_in(&service, "copy").expect_err("outside").0, "refused_path");
     let bare = repo.root().join("bare.git").display().to_string();
     git(&["clone", "-q", "--bare", ".", &bare]);
     assert_eq!(name_in(&service, "bare.git").expect("a page"), "     1\tother\n");
