@@ -22,7 +22,7 @@ use crate::domain::request::Scope;
 use crate::git::{self, Ends, GitError, Range};
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::RepoPool;
-use crate::tools::{ErrorKind, Limits, TOOLS, ToolBox, ToolContext, ToolOutcome};
+use crate::tools::{ErrorKind, Limits, Looks, TOOLS, ToolBox, ToolContext, ToolOutcome};
 use crate::workspace::{self, Workspace};
 
 /// Trees hold what was read of them, up to their own cap.
@@ -104,7 +104,8 @@ impl View<'_> {
         let ends = git::ends(&*self.pool.take()?, scope)?;
         let policy = self.policy(ends.settings_at, cancel)?;
         let cancel = &cancel.within(policy.settings.timeout);
-        if TOOLS.iter().any(|tool| tool.name == name && (tool.of_change)(&input)) {
+        let looks = TOOLS.iter().find(|tool| tool.name == name).map_or(Looks::AtTree, |tool| (tool.looks)(&input));
+        if looks == Looks::AtChange {
             let context = self.of_change(scope, cancel)?;
             return Ok(ToolBox::new(context).call(name, input));
         }
@@ -112,10 +113,9 @@ impl View<'_> {
         let context =
             ToolContext { change: None, new, old: None, diff: None, cancel: cancel.clone(), limits: Limits::default() };
         let outcome = ToolBox::new(context).call(name, input.clone());
-        if outcome.error != Some(ErrorKind::FileNotFound) {
+        if looks != Looks::AtTreeFirst || outcome.error != Some(ErrorKind::FileNotFound) {
             return Ok(outcome);
         }
-        // The change knows where a file went that is not there.
         match self.of_change(scope, cancel) {
             Ok(context) => Ok(ToolBox::new(context).call(name, input)),
             Err(_) => Ok(outcome),

@@ -13,7 +13,7 @@ use super::fit::{Room, json_length};
 use super::input;
 use super::outcome::{Cut, NextCall, Reply};
 use super::toolbox::ToolContext;
-use super::{ToolSpec, answer};
+use super::{Looks, ToolSpec, answer};
 use crate::domain::change::FileMode;
 use crate::domain::filter::PathFilter;
 use crate::domain::path::{RepoPath, spell};
@@ -28,7 +28,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
         call that goes on.",
     schema: input::schema::<Input>,
     answer: answer::schema::<Answer>,
-    of_change: |_| false,
+    looks: |_| Looks::AtTree,
     call,
 };
 

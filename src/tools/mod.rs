@@ -36,10 +36,21 @@ pub struct ToolSpec {
     pub schema: fn() -> serde_json::Value,
     /// The JSON Schema of what it answers when it does not fail.
     pub answer: fn() -> serde_json::Value,
-    /// Whether a call with this input asks about the change; all others look at one tree alone.
-    pub of_change: fn(&serde_json::Value) -> bool,
+    /// What a call with this input looks at.
+    pub looks: fn(&serde_json::Value) -> Looks,
     /// Runs it.
     pub call: fn(&ToolContext, serde_json::Value) -> Result<Reply, ToolFault>,
+}
+
+/// What a call looks at, so that nothing is collected that it does not need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Looks {
+    /// The tree after the change, and nothing else.
+    AtTree,
+    /// Likewise; and where a file is not there, the change tells where it went.
+    AtTreeFirst,
+    /// The change and both of its sides.
+    AtChange,
 }
 
 /// All tools that only read.

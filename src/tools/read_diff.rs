@@ -12,7 +12,7 @@ use super::fit::{Room, json_length};
 use super::input;
 use super::outcome::{Cut, HunkPart, NextCall, Reference, Reply};
 use super::toolbox::ToolContext;
-use super::{ToolSpec, answer};
+use super::{Looks, ToolSpec, answer};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, shortened_lines};
 use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
@@ -26,7 +26,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     description: "Reads the diff of a changed file. Up to 500 lines an answer; `next` is the call that goes on.",
     schema: input::schema::<Input>,
     answer: answer::schema::<Answer>,
-    of_change: |_| true,
+    looks: |_| Looks::AtChange,
     call,
 };
 

@@ -11,7 +11,7 @@ use super::fit::{Room, json_length, push_numbered};
 use super::input::{self, WhichSide};
 use super::outcome::{Cut, NextCall, Reference, Reply};
 use super::toolbox::ToolContext;
-use super::{ToolSpec, answer};
+use super::{Looks, ToolSpec, answer};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::domain::text::FileText;
@@ -31,7 +31,10 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
         file is read. Up to 500 lines an answer; `next` is the call that goes on. Lines over 500 characters are cut, unless one is asked for alone.",
     schema: input::schema::<Input>,
     answer: answer::schema::<Answer>,
-    of_change: |input| input::parse::<Input>(input.clone()).is_ok_and(|input| input.side == WhichSide::Old),
+    looks: |input| match input::parse::<Input>(input.clone()) {
+        Ok(Input { side: WhichSide::Old, .. }) => Looks::AtChange,
+        _ => Looks::AtTreeFirst,
+    },
     call,
 };
 

@@ -11,7 +11,7 @@ use super::fit::{LINE_CUT, Room, cut_line, push_numbered};
 use super::input;
 use super::outcome::{Cut, NextCall, Reference, Reply};
 use super::toolbox::ToolContext;
-use super::{ToolSpec, answer};
+use super::{Looks, ToolSpec, answer};
 use crate::domain::filter::PathFilter;
 use crate::domain::place::{LineRange, Side};
 use crate::workspace::{FileHits, Hits, Pattern, Query};
@@ -34,7 +34,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
         goes on.",
     schema: input::schema::<Input>,
     answer: answer::schema::<Answer>,
-    of_change: |_| false,
+    looks: |_| Looks::AtTree,
     call,
 };
 

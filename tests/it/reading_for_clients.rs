@@ -143,6 +143,11 @@ fn what_is_asked_wrongly_is_told_in_a_clients_words() {
         call(&service, "read_diff", None, json!({ "file_path": "src/a.rs" })).expect_err("an error");
     assert_eq!(kind_of, "invalid_input");
     assert!(message.contains("main...HEAD") && !message.contains("--"), "{message}");
+    repo.git(["checkout", "-q", "--orphan", "apart"]);
+    repo.commit("apart");
+    assert!(content(&service, None, "src/gone.rs").contains("gone"), "no change is collected to read a file");
+    let (_, message) = call(&service, "read_diff", None, json!({ "file_path": "src/a.rs" })).expect_err("an error");
+    assert!(message.contains("main..apart"), "{message}");
     let none = TestRepo::new();
     let (_, message) = call(&quiet(&none), "list_files", None, json!({})).expect_err("an error");
     assert!(message.contains("no commit yet") && !message.contains("--"), "{message}");
