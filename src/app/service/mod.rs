@@ -3,11 +3,15 @@
 //! Main type: [`Service`]. Protocols (MCP, editors) belong in the rooms above; each of them asks here, and nothing here knows of any.
 
 mod changes;
+mod reviews;
 mod roots;
 
 use std::path::PathBuf;
 
 pub use changes::{Changed, Changes};
+pub use reviews::{
+    AT_ONCE, DismissFault, EndedRun, FindFault, Listing, ReviewState, RunningReview, Snapshot, StartFault, StartReview, Started,
+};
 pub use roots::{Roots, RootsError};
 
 use super::error::AppError;
@@ -35,13 +39,14 @@ pub struct Service {
     pub(super) options: ServiceOptions,
     roots: Roots,
     changes: Changes,
+    reviews: reviews::Reviews,
 }
 
 impl Service {
     /// A service; the folders are looked up now, so that a wrong one is told before anything is served.
     pub fn open(options: ServiceOptions, around: Surroundings) -> Result<Self, AppError> {
         let roots = Roots::new(&options.directory, &options.roots)?;
-        Ok(Self { around, options, roots, changes: Changes::new() })
+        Ok(Self { around, options, roots, changes: Changes::new(), reviews: reviews::Reviews::default() })
     }
 
     /// The folders it may look in.
