@@ -23,10 +23,11 @@ pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};
 pub use review::{Job, interruptible, review};
 pub use runs::{FindingsAsk, dismiss, findings, latest_of, list, prune, show};
-pub use service::{Changed, Changes, Connection, Roots, RootsError, Service, ServiceOptions};
 pub use service::{
-    AT_ONCE, DismissFault, EndedRun, FindFault, Listing, ReviewState, RunningReview, Snapshot, StartFault, StartReview, Started,
+    AT_ONCE, DismissFault, EndedRun, FindFault, Listing, ReviewState, RunningReview, Snapshot, StartFault, StartReview,
+    Started,
 };
+pub use service::{Changed, Changes, Connection, Roots, RootsError, Service, ServiceOptions};
 pub use subject::Surroundings;
 
 pub use crate::sys::cancel::Cancel;

@@ -63,7 +63,8 @@ pub fn findings<'r>(review: &'r Review, ask: &FindingsAsk) -> Result<Vec<&'r Fin
         let bad = ask.floor.is_none_or(|floor| finding.severity <= floor);
         let here = glob.as_ref().is_none_or(|glob| {
             finding.anchors.iter().any(|anchor| {
-                glob.allows(&anchor.path) || path.is_some_and(|path| anchor.path.spelled() == path.trim_start_matches("./"))
+                glob.allows(&anchor.path)
+                    || path.is_some_and(|path| anchor.path.spelled() == path.trim_start_matches("./"))
             })
         });
         bad && here

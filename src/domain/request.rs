@@ -54,9 +54,7 @@ impl Scope {
         let target = target.map(str::trim).filter(|target| !target.is_empty());
         let at = at.map(str::trim).filter(|at| !at.is_empty());
         let alone = |scope: Self| match (target, at) {
-            (Some(target), Some(at)) => {
-                Err(InvalidScope::TargetTwice { at: at.to_owned(), target: target.to_owned() })
-            }
+            (Some(target), Some(at)) => Err(InvalidScope::TargetTwice { at: at.to_owned(), target: target.to_owned() }),
             _ => Ok(scope),
         };
         if let Some(target) = target {
@@ -133,7 +131,9 @@ mod tests {
         ] {
             assert_eq!(Scope::named(target, at), Ok(scope), "{target:?} {at:?}");
         }
-        for (target, at) in [("main", "a..b"), ("main", "staged"), ("a..b", "x"), ("--output=x", "x"), ("x", "-x"), ("x", "a..b..c")] {
+        for (target, at) in
+            [("main", "a..b"), ("main", "staged"), ("a..b", "x"), ("--output=x", "x"), ("x", "-x"), ("x", "a..b..c")]
+        {
             assert!(Scope::named(Some(target), Some(at)).is_err(), "{target} {at}");
         }
         assert!(Scope::named(None, Some("a..b..c")).is_err());

@@ -7,6 +7,8 @@
 //! Every text that leaves here went through [`clean`]: whoever wrote the repository cannot write to the terminal of whoever reads.
 
 mod clean;
+#[cfg(test)]
+mod fixture;
 mod offer;
 mod prompts;
 mod protocol;

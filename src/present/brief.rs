@@ -14,8 +14,9 @@ const FINDINGS: usize = 8;
 const REASONS: usize = 3;
 /// Rows of the receipt that are named, beside the first one.
 const ROWS: usize = 3;
-/// Characters of a line.
-const LINE: usize = 240;
+/// Characters of a line, and of a title in one: what stands behind it is needed to read on.
+const LINE: usize = 400;
+const TITLE: usize = 120;
 
 /// The outcome, what was reviewed, the worst findings with their places, and what was not looked at; at most 18 lines.
 pub fn brief(review: &Review) -> String {
@@ -36,7 +37,10 @@ pub fn brief(review: &Review) -> String {
     }
     let unresolved: Vec<&Finding> = review.unresolved().collect();
     for finding in unresolved.iter().take(FINDINGS) {
-        lines.push(format!("- {}: {} ({}; id {})", finding.severity, finding.title, place(finding), finding.id));
+        let note = finding.anchors.first().map(digest::place_note).filter(|note| !note.is_empty());
+        let note = note.map_or_else(String::new, |note| format!(", {note}"));
+        let title = shortened(&strip_line(&finding.title), TITLE);
+        lines.push(format!("- {}: {title} ({}{note}; id {})", finding.severity, place(finding), finding.id));
     }
     if unresolved.len() > FINDINGS {
         lines.push(format!("- and {} more", unresolved.len() - FINDINGS));
@@ -49,7 +53,7 @@ pub fn brief(review: &Review) -> String {
     if rows.len() > ROWS {
         lines.push(format!("and {} more remarks on what was not looked at or not shown", rows.len() - ROWS));
     }
-    lines.iter().map(|line| shortened(&strip_line(line))).collect::<Vec<_>>().join("\n")
+    lines.iter().map(|line| shortened(&strip_line(line), LINE)).collect::<Vec<_>>().join("\n")
 }
 
 /// Where a finding is: `src/a.rs:12-14`.
@@ -74,8 +78,9 @@ pub fn suggested(finding: &Finding) -> Option<String> {
     Some(rows.iter().map(|row| format!("{}{}", row.mark.sign(), row.text)).collect::<Vec<_>>().join("\n"))
 }
 
-fn shortened(line: &str) -> String {
-    match line.char_indices().nth(LINE) {
+/// At most so many characters.
+fn shortened(line: &str, most: usize) -> String {
+    match line.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
     }

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 
 pub use changes::{Changed, Changes};
 pub use reviews::{
-    AT_ONCE, DismissFault, EndedRun, FindFault, Listing, ReviewState, RunningReview, Snapshot, StartFault, StartReview, Started,
+    AT_ONCE, DismissFault, EndedRun, FindFault, Listing, ReviewState, RunningReview, Snapshot, StartFault, StartReview,
+    Started,
 };
 pub use roots::{Roots, RootsError};
 

@@ -21,7 +21,8 @@ pub(super) fn escaped(value: &str) -> String {
 }
 
 fn unescaped(value: &str) -> String {
-    let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16)).and_then(|d| u8::try_from(d).ok());
+    let digit =
+        |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16)).and_then(|d| u8::try_from(d).ok());
     let bytes = value.as_bytes();
     let (mut out, mut at) = (Vec::with_capacity(bytes.len()), 0);
     while let Some(byte) = bytes.get(at) {

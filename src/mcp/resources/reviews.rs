@@ -41,7 +41,12 @@ pub(super) const FAMILY: Family = Family {
             description: "A review, whole (review/1); while it runs, how far it is (review-run/1)",
             mime: JSON,
         },
-        Template { uri: AS_MARKDOWN, name: "review-markdown", description: "A review for people to read", mime: MARKDOWN },
+        Template {
+            uri: AS_MARKDOWN,
+            name: "review-markdown",
+            description: "A review for people to read",
+            mime: MARKDOWN,
+        },
         Template {
             uri: FINDING,
             name: "review-finding",
@@ -203,7 +208,10 @@ fn rendered(review: &Review, format: &str, mime: &'static str) -> Result<Content
 
 fn one(service: &Service, id: RunId, wanted: &str) -> Result<Contents, ReadFault> {
     let Told::Review(review) = told(service, id)? else {
-        return Err(ReadFault::NotFound(format!("the review {id} has no findings to read yet: {} says how it stands", uri(id))));
+        return Err(ReadFault::NotFound(format!(
+            "the review {id} has no findings to read yet: {} says how it stands",
+            uri(id)
+        )));
     };
     let Some(finding) = review.findings.iter().find(|finding| finding.id == FindingId(wanted.to_owned())) else {
         let known: Vec<String> = review.findings.iter().take(LISTED).map(|one| one.id.to_string()).collect();
@@ -255,7 +263,9 @@ fn changed(service: &Service, changed: Changed) -> Vec<String> {
     let Ok(Told::Review(review)) = told(service, id) else { return uris };
     uris.extend(review.findings.iter().map(|finding| format!("{}/findings/{}", uri(id), finding.id)));
     let listing = service.list_reviews().ok().and_then(|list| list.into_iter().find(|listing| listing.id() == id));
-    if let Some(folder) = listing.as_ref().and_then(Listing::folder).and_then(|folder| folder.to_str().map(str::to_owned)) {
+    if let Some(folder) =
+        listing.as_ref().and_then(Listing::folder).and_then(|folder| folder.to_str().map(str::to_owned))
+    {
         let is_latest = |repo: Option<&str>| service.latest_review(repo).is_ok_and(|latest| latest == id);
         if is_latest(None) {
             uris.push(format!("{SCHEME}latest"));

@@ -30,7 +30,8 @@ pub(super) fn tool() -> Tool {
     Tool {
         name: NAME,
         title: "Findings of a review",
-        description: "Lists the findings of a kept review, worst first, or shows one whole: text, quotes, suggested change.".into(),
+        description: "Lists the findings of a review, worst first, or shows one whole: text, quotes, suggested change."
+            .into(),
         input,
         output: |_| output(),
         hints: Hints::Keeps,
@@ -43,15 +44,15 @@ pub(super) fn tool() -> Tool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// The review. Default: the repository's latest.
+    /// Review. Default: the latest.
     #[serde(default, deserialize_with = "input::text")]
     #[schemars(with = "String")]
     id: Option<String>,
-    /// Repository folder. Default: the server's.
+    /// Repository folder.
     #[serde(default, deserialize_with = "input::text")]
     #[schemars(with = "String")]
     repo: Option<String>,
-    /// Show this one, by its id.
+    /// Show this one.
     #[serde(default, deserialize_with = "input::text")]
     #[schemars(with = "String")]
     finding: Option<String>,
@@ -117,8 +118,7 @@ fn output() -> Value {
         "required": ["id", "severity", "category", "title", "path", "status"]
     });
     let mut finding = document::finding_schema();
-    finding["properties"]["diff"] =
-        json!({ "type": "string", "description": "The suggested change as the lines of a diff; it was applied in memory and stood." });
+    finding["properties"]["diff"] = json!({ "type": "string", "description": "The suggested change as the lines of a diff; it was applied in memory and stood." });
     json!({
         "type": "object",
         "properties": {
@@ -152,7 +152,9 @@ fn looked_up(service: &Service, input: &Input) -> Result<Answer, Answer> {
     match service.snapshot(id).map(|snapshot| snapshot.state) {
         Some(ReviewState::Running(running)) => {
             let found = running.total();
-            let text = format!("the review {id} is still running ({found} found so far): wait for it with the tool review and its id");
+            let text = format!(
+                "the review {id} is still running ({found} found so far): wait for it with the tool review and its id"
+            );
             return Err(Answer::error(text));
         }
         Some(ReviewState::Failed { message, .. }) => {
@@ -200,7 +202,7 @@ fn one(review: &Review, wanted: &FindingId, note: Option<&str>) -> Result<Answer
     let Some(finding) = review.findings.iter().find(|finding| finding.id == *wanted) else {
         let known: Vec<String> = review.findings.iter().take(MOST as usize).map(|one| one.id.to_string()).collect();
         let known = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
-        return Err(Answer::error(format!("the review {} has no finding {wanted:?}: {known}", review.id)));
+        return Err(Answer::error(format!("the review {} has no finding {:?}: {known}", review.id, wanted.0)));
     };
     let uri = uri_of(review.id, wanted);
     let mut fields = fields(review, uri.clone());

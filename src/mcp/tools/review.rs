@@ -158,7 +158,8 @@ pub(super) fn links(id: RunId) -> Vec<Link> {
 
 /// Runs `work` away from the async threads.
 pub(super) async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Answer> {
-    let failed = |_| Answer::error("a part of the server failed unexpectedly; this is a defect of review, please report it");
+    let failed =
+        |_| Answer::error("a part of the server failed unexpectedly; this is a defect of review, please report it");
     tokio::task::spawn_blocking(work).await.map_err(failed)
 }
 
@@ -192,8 +193,7 @@ async fn start(input: Input, service: &Arc<Service>) -> Result<(RunId, bool), An
     if input.cancel {
         return Err(Answer::error("cancel needs the id of the review that is to be stopped"));
     }
-    let start =
-        StartReview { repo: input.repo, target: input.target, at: input.at, rules_only: input.rules_only };
+    let start = StartReview { repo: input.repo, target: input.target, at: input.at, rules_only: input.rules_only };
     let service = Arc::clone(service);
     match aside(move || service.start_review(&start)).await? {
         Ok(started) => Ok((started.id, !started.joined)),
@@ -251,7 +251,11 @@ fn goes_on(id: RunId, running: &RunningReview) -> Answer {
     let mut text = running.warnings.clone();
     text.push(format!("The review {id} is running: {}.", running.line()));
     text.push(format!("Call {NAME} with this id to wait for it, with cancel to stop it."));
-    answered(&output, text, vec![Link { uri: uri(id), name: "the running review".to_owned(), mime: "application/json" }])
+    answered(
+        &output,
+        text,
+        vec![Link { uri: uri(id), name: "the running review".to_owned(), mime: "application/json" }],
+    )
 }
 
 fn failed(id: RunId, message: String, exit_code: u8) -> Answer {

@@ -156,7 +156,8 @@ impl Service {
     pub fn latest_review(&self, repo: Option<&str>) -> Result<RunId, FindFault> {
         let (folder, _) = self.repository(repo)?;
         let unkept = self.reviews.all().into_iter().map(|run| run.snapshot()).filter(|snapshot| {
-            matches!(&snapshot.state, ReviewState::Ended(ended) if ended.not_kept.is_some()) && snapshot.folder == folder
+            matches!(&snapshot.state, ReviewState::Ended(ended) if ended.not_kept.is_some())
+                && snapshot.folder == folder
         });
         let unkept = unkept.map(|snapshot| (snapshot.started_at, snapshot.id));
         let kept = runs::latest_of(&self.around, &folder)?.map(|record| (record.started_at, record.id));

@@ -189,8 +189,8 @@ impl Service {
         let request = ReviewRequest { directory: folder, scope, settings_from_worktree: false };
         let job = Job { run: run.id, request, flags, outputs: Vec::new() };
         let id = run.id;
-        runtime.spawn(Arc::clone(self).carry(job, run));
         self.changes().say(Changed::List);
+        runtime.spawn(Arc::clone(self).carry(job, run));
         Ok(Started { id, joined: false })
     }
 
@@ -218,7 +218,12 @@ impl Service {
     }
 
     /// Waits until a review ends, or for so long, and says meanwhile how far it is. `None` where this process does not know it.
-    pub async fn wait_review(&self, id: RunId, limit: Duration, say: impl Fn(String) + Send + Sync) -> Option<Snapshot> {
+    pub async fn wait_review(
+        &self,
+        id: RunId,
+        limit: Duration,
+        say: impl Fn(String) + Send + Sync,
+    ) -> Option<Snapshot> {
         let run = self.reviews.run(id)?;
         let (mut news, mut end) = (run.watch(), run.watch());
         let listen = async {
