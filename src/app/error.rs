@@ -49,6 +49,12 @@ pub enum AppError {
         /// What is wrong with it.
         why: String,
     },
+    /// A server was asked about a folder that is in no repository.
+    #[error("{folder} is not inside a git repository: name the folder of one as repo")]
+    NotARepository {
+        /// The folder.
+        folder: String,
+    },
     /// A review has no such finding.
     #[error(
         "the review {id} has no finding {finding:?}{}",
@@ -192,6 +198,7 @@ impl AppError {
             | Self::Store(_)
             | Self::Input(_)
             | Self::Damaged { .. }
+            | Self::NotARepository { .. }
             | Self::NoFinding { .. }
             | Self::DismissedAlready { .. }
             | Self::Reason { .. }
