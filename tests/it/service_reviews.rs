@@ -140,6 +140,8 @@ async fn one_that_is_stopped_keeps_what_was_found() {
     let service = Setup::scripted(&server).serve(repo.root());
     let id = begin(&service, &main_to_head());
     found_one(&service, id).await;
+    // The model is asked again, and hangs.
+    tokio::task::block_in_place(|| server.wait_for(2));
     assert!(service.stop_review(id));
     let snapshot = ended(&service, id).await;
     assert!(
@@ -159,6 +161,8 @@ async fn a_server_that_ends_keeps_what_was_found() {
     let service = setup.serve(repo.root());
     let id = begin(&service, &main_to_head());
     found_one(&service, id).await;
+    // The model is asked again, and hangs.
+    tokio::task::block_in_place(|| server.wait_for(2));
     service.shut_down(LONG).await;
     assert!(matches!(service.start_review(&main_to_head()), Err(StartFault::ShuttingDown)));
     drop(service);
