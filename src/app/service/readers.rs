@@ -155,7 +155,7 @@ impl Service {
         cancel: &Cancel,
     ) -> Result<ToolOutcome, AppError> {
         let folder = self.roots.folder(repo.map(Path::new))?;
-        let scope = Scope::at(at);
+        let scope = Scope::named(None, at)?;
         let reader = self.readers.reader(&folder, &self.roots)?;
         // A handle knows the index as it was when it first looked.
         let fresh = match scope {

@@ -1,7 +1,9 @@
 //! The tools of the server: one file each, and the table [`tools`].
 
+mod findings;
 mod present_review;
 mod reading;
+mod review;
 
 use super::tool::Tool;
 
@@ -9,7 +11,7 @@ use super::tool::Tool;
 pub(super) fn tools() -> Vec<Tool> {
     let mut tools = vec![present_review::TOOL];
     tools.extend(reading::rows());
-    tools.push(present_review::ALIAS);
+    tools.extend([review::tool(), findings::tool(), present_review::ALIAS]);
     tools
 }
 
