@@ -23,7 +23,7 @@ pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};
 pub use review::{Job, interruptible, review};
 pub use runs::{list, prune, show};
-pub use service::{Changed, Changes, Connection, Roots, RootsError, Service, ServiceOptions};
+pub use service::{BriefingError, Changed, Changes, Connection, Roots, RootsError, Service, ServiceOptions};
 pub use subject::Surroundings;
 
 pub use crate::sys::cancel::Cancel;

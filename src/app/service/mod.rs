@@ -2,11 +2,14 @@
 //!
 //! Main type: [`Service`]. Protocols (MCP, editors) belong in the rooms above; each of them asks here, and nothing here knows of any.
 
+mod briefing;
 mod changes;
+mod places;
 mod roots;
 
 use std::path::PathBuf;
 
+pub use briefing::BriefingError;
 pub use changes::{Changed, Changes};
 pub use roots::{Roots, RootsError};
 

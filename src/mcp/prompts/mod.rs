@@ -1,5 +1,8 @@
 //! The prompts of the server: one file each, and the table [`PROMPTS`]. Main type: [`Prompt`].
 
+mod explain_finding;
+mod review;
+
 use std::collections::BTreeMap;
 
 use crate::app::Service;
@@ -32,4 +35,9 @@ pub(super) struct Argument {
 }
 
 /// Every prompt.
-pub(super) const PROMPTS: &[Prompt] = &[];
+pub(super) const PROMPTS: &[Prompt] = &[review::PROMPT, explain_finding::PROMPT];
+
+/// A value that was given, and is not blank.
+fn given<'v>(values: &'v BTreeMap<String, String>, name: &str) -> Option<&'v str> {
+    values.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+}
