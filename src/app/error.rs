@@ -1,5 +1,6 @@
 //! Everything that can end a command, with its exit code. Main type: [`AppError`].
 
+use super::clients::ClientError;
 use super::instructions::InstructionsError;
 use super::service::RootsError;
 use crate::config::ConfigError;
@@ -122,6 +123,9 @@ pub enum AppError {
     /// A folder may not be looked in, or is not there.
     #[error(transparent)]
     Roots(#[from] RootsError),
+    /// A client cannot be told how to start the server.
+    #[error(transparent)]
+    Client(#[from] ClientError),
     /// A tool's input is not JSON.
     #[error("the tool's input is not JSON: {0}; write it like '{{\"file_path\": \"src/main.rs\"}}'")]
     ToolInput(serde_json::Error),
@@ -151,7 +155,7 @@ impl AppError {
             | Self::Workspace(WorkspaceError::Stopped(_))
             | Self::Engine(EngineError::Broken)
             | Self::Broken => 3,
-            Self::Output(_) => 5,
+            Self::Output(_) | Self::Client(ClientError::File(_)) => 5,
             Self::Git(_)
             | Self::Repo(_)
             | Self::Config(_)
@@ -170,6 +174,7 @@ impl AppError {
             | Self::NotText { .. }
             | Self::Engine(EngineError::Prompt(_))
             | Self::Roots(_)
+            | Self::Client(_)
             | Self::ToolInput(_) => 2,
         }
     }

@@ -11,6 +11,7 @@ use clap::{Parser, Subcommand};
 mod args;
 mod completions;
 mod console;
+mod mcp_install;
 mod report;
 mod review;
 mod runs;

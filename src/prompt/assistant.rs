@@ -50,7 +50,8 @@ impl AssistantVars {
 
     pub(super) fn samples() -> Vec<Value> {
         let plain = Self { at: "0123...4567".to_owned(), ..Self::default() };
-        let full = Self { focus: "The *clock*, {{ x }}".to_owned(), instructions: "Mind <b>".to_owned(), ..plain.clone() };
+        let full =
+            Self { focus: "The *clock*, {{ x }}".to_owned(), instructions: "Mind <b>".to_owned(), ..plain.clone() };
         let shapes = ChangeVars::shapes();
         shapes.iter().flat_map(|change| [&plain, &full].map(|vars| vars.value(change))).collect()
     }

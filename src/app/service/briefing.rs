@@ -137,12 +137,7 @@ impl Service {
     }
 
     /// The message with which an assistant explains and judges a finding of a kept review: of `run`, or of the latest one.
-    pub fn brief_finding(
-        &self,
-        run: Option<&str>,
-        finding: &str,
-        cancel: &Cancel,
-    ) -> Result<String, BriefingError> {
+    pub fn brief_finding(&self, run: Option<&str>, finding: &str, cancel: &Cancel) -> Result<String, BriefingError> {
         let review = runs::show(&self.around, self.run_name(run))?;
         let found = find(&review.findings, finding.trim()).ok_or_else(|| BriefingError::NoFinding {
             run: review.id.to_string(),

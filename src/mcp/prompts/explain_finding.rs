@@ -11,7 +11,11 @@ pub(super) const PROMPT: Prompt = Prompt {
     description: "Explain one finding of a review, judge it against the code, and propose the fix",
     arguments: &[
         Argument { name: "finding", description: "The id of the finding, or the beginning of it", required: true },
-        Argument { name: "id", description: "The id of the review; the latest one where it is left out", required: false },
+        Argument {
+            name: "id",
+            description: "The id of the review; the latest one where it is left out",
+            required: false,
+        },
     ],
     get,
     complete,
