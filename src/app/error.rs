@@ -126,6 +126,9 @@ pub enum AppError {
     /// A client cannot be told how to start the server.
     #[error(transparent)]
     Client(#[from] ClientError),
+    /// A server could not be started as it was asked to, or had to stop.
+    #[error("{0}")]
+    Serve(String),
     /// A tool's input is not JSON.
     #[error("the tool's input is not JSON: {0}; write it like '{{\"file_path\": \"src/main.rs\"}}'")]
     ToolInput(serde_json::Error),
@@ -175,6 +178,7 @@ impl AppError {
             | Self::Engine(EngineError::Prompt(_))
             | Self::Roots(_)
             | Self::Client(_)
+            | Self::Serve(_)
             | Self::ToolInput(_) => 2,
         }
     }

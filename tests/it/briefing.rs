@@ -19,6 +19,7 @@ fn service(repo: &TestRepo, program: &Program, settings: &str) -> Service {
         roots: Vec::new(),
         flags: Overrides::default(),
         allow_write: false,
+        log: None,
     };
     Service::open(options, around).expect("a service")
 }
@@ -47,7 +48,7 @@ fn an_assistant_is_told_the_change_and_how_to_review_it() {
     let message = service.brief_review(Some("main"), Some("the *total*"), &Cancel::never()).expect("a message");
     insta::assert_snapshot!("review", message);
     let (base, head) = (repo.git(["rev-parse", "main"]), repo.git(["rev-parse", "HEAD"]));
-    assert!(message.contains(&format!("\"at\": \"{}..{}\"", base.trim(), head.trim())));
+    assert!(message.contains(&format!("\"at\": \"{}...{}\"", base.trim(), head.trim())));
     assert_eq!(message, service.brief_review(Some("main"), Some("the *total*"), &Cancel::never()).expect("a message"));
 }
 
@@ -161,7 +162,7 @@ fn a_finding_is_explained_with_the_code_around_it() {
     elsewhere.write("x", "y\n").commit("Another repository");
     let other = self::service(&elsewhere, &program, "");
     let message = other.brief_finding(None, &id, &Cancel::never()).expect("a message");
-    assert!(message.contains("not in the repository of this server") && message.contains("seen=[]"), "{message}");
+    assert!(message.contains("not in the repository of this server") && message.contains("kept=[]"), "{message}");
     assert!(!message.contains("\"at\":"));
 }
 

@@ -114,7 +114,7 @@ mod tests {
                     Err(error) => shown.push_str(&format!("{error}\n\n")),
                     Ok(setup) => {
                         let (path, text) = setup.file.unwrap_or_default();
-                        shown.push_str(&format!("{}\n{text}", path.display()));
+                        shown.push_str(&format!("{}\n{text}", path.display().to_string().replace('\\', "/")));
                         shown.push_str(&format!("$ {}\n", setup.command.unwrap_or_default()));
                         shown.push_str(&format!("{}\n\n", setup.notes.join("\n")));
                     }

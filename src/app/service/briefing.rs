@@ -214,13 +214,17 @@ fn at(change: &ChangeSet, scope: &Scope) -> String {
     match scope {
         Scope::Staged => "staged".to_owned(),
         Scope::Uncommitted => "uncommitted".to_owned(),
-        Scope::Branch { .. } | Scope::Commit(_) | Scope::Range { .. } | Scope::Patch(_) => {
+        Scope::Branch { .. } | Scope::Range { from_merge_base: true, .. } => match (change.base, change.head) {
+            (Some(base), Some(head)) => format!("{base}...{head}"),
+            _ => change.head_name.clone(),
+        },
+        Scope::Commit(_) | Scope::Range { .. } | Scope::Patch(_) => {
             range_of(change).unwrap_or_else(|| change.head_name.clone())
         }
     }
 }
 
-/// The commits of a change as a range; none where it has no head.
+/// The commits of a kept change as a range; none where it has no head.
 fn range_of(change: &ChangeSet) -> Option<String> {
     let head = change.head?;
     Some(match (change.base, change.merge_base) {
