@@ -27,7 +27,9 @@ enum Action {
 }
 
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
 Examples:
   review mcp                              serve the client that starts this program
   review mcp -C ~/work/app --root ~/work  … and let it read other repositories there
@@ -35,7 +37,8 @@ Examples:
   review mcp --tools default,-review      without the tool that starts reviews
 
 Clients start it themselves once they are told of it: review mcp install. Standard output carries the
-protocol and nothing else.")]
+protocol and nothing else."
+)]
 pub(super) struct McpArgs {
     #[command(subcommand)]
     action: Option<Action>,
