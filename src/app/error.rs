@@ -50,6 +50,31 @@ pub enum AppError {
         /// What is wrong with it.
         why: String,
     },
+    /// A review has no such finding.
+    #[error(
+        "the review {id} has no finding {finding:?}{}",
+        if known.is_empty() { "; it has none at all".to_owned() } else { format!("; it has {}", some(known)) }
+    )]
+    NoFinding {
+        /// The run.
+        id: String,
+        /// What was asked for.
+        finding: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// It needs to be dismissed no more.
+    #[error("the finding {finding} was dismissed already; the notes of the review say why")]
+    DismissedAlready {
+        /// The finding.
+        finding: String,
+    },
+    /// Nobody could tell later why.
+    #[error("a finding is dismissed for a reason of 1 to {most} characters: say why it is not one")]
+    Reason {
+        /// The most characters.
+        most: usize,
+    },
     /// The settings name an output format that there is not.
     #[error("{origin}: format cannot be {name:?}; it takes {known}")]
     Format {
@@ -140,6 +165,13 @@ pub enum AppError {
     Broken,
 }
 
+/// The first names of a list, and how many more there are.
+fn some(known: &[String]) -> String {
+    const NAMED: usize = 20;
+    let named = known.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if known.len() > NAMED { format!("{named} and {} more", known.len() - NAMED) } else { named }
+}
+
 impl From<PromptError> for AppError {
     fn from(error: PromptError) -> Self {
         Self::Engine(error.into())
@@ -167,6 +199,9 @@ impl AppError {
             | Self::Store(_)
             | Self::Input(_)
             | Self::Damaged { .. }
+            | Self::NoFinding { .. }
+            | Self::DismissedAlready { .. }
+            | Self::Reason { .. }
             | Self::Format { .. }
             | Self::UnknownProvider { .. }
             | Self::NoModelName { .. }

@@ -23,7 +23,11 @@ pub use inspect::{ToolCall, call_tool, settings};
 pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};
 pub use review::{Job, interrupted, interruptible, review};
-pub use runs::{list, prune, show};
+pub use runs::{FindingsAsk, dismiss, findings, latest_of, list, prune, show};
+pub use service::{
+    AT_ONCE, DismissFault, EndedRun, FindFault, Listing, ReviewState, RunningReview, Snapshot, StartFault, StartReview,
+    Started,
+};
 pub use service::{BriefingError, Changed, Changes, Connection, Ledger, Roots, RootsError, Service, ServiceOptions};
 pub use subject::{Surroundings, secret_file};
 

@@ -9,6 +9,7 @@ use super::Place;
 use super::console::Console;
 use crate::app::AppError;
 use crate::app::clients::{self, CLIENTS, Client, Folders, For, Setup, Wanted, Written};
+use crate::domain::text::strip_line;
 
 #[derive(Debug, Args)]
 pub(super) struct InstallArgs {
@@ -57,17 +58,17 @@ pub(super) fn run(args: InstallArgs, console: &Console) -> Result<ExitCode, AppE
     if args.write {
         let (written, path) = clients::write(&setup, client.title, args.force)?;
         let path = path.display();
-        console.say(&match written {
+        console.say(&strip_line(&match written {
             Written::Created => format!("review: wrote {path}"),
             Written::Added => format!("review: added {:?} to {path}", wanted.name),
             Written::Replaced => format!("review: replaced {:?} in {path}", wanted.name),
             Written::Same => format!("review: {path} has it already"),
-        });
+        }));
     } else {
         print(&setup, client, console)?;
     }
     for note in &setup.notes {
-        console.say(&format!("review: {note}"));
+        console.say(&strip_line(&format!("review: {note}")));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -79,7 +80,7 @@ fn print(setup: &Setup, client: &Client, console: &Console) -> Result<(), AppErr
         (Some((path, text)), command) => {
             console.say(&format!(
                 "review: {title} reads {}; put this there, or have it put there with --write:",
-                path.display()
+                strip_line(&path.display().to_string())
             ));
             console.data(text.as_bytes())?;
             if let Some(command) = command {

@@ -14,6 +14,8 @@ use tokio_util::sync::CancellationToken;
 use crate::app::{self, Service};
 
 mod clean;
+#[cfg(test)]
+mod fixture;
 mod offer;
 mod prompts;
 mod protocol;

@@ -30,6 +30,8 @@ pub struct FindingVars {
     pub finding: Data,
     /// The places it rests on, with the code around them.
     pub code: Data,
+    /// The repository that tools are to be asked about, as JSON; empty where it is the server's own.
+    pub repo: String,
     /// What tools are to be asked with, so that they show what was reviewed; empty where nothing would.
     pub at: String,
     /// What there is to know about `code`, whole sentences; empty where nothing.
@@ -68,6 +70,7 @@ impl FindingVars {
             ("category", self.category.word().into()),
             ("finding", fence("finding", &self.finding)),
             ("code", fence("code", &self.code)),
+            ("repo", self.repo.as_str().into()),
             ("at", self.at.as_str().into()),
             ("note", self.note.as_str().into()),
         ])
@@ -80,10 +83,12 @@ impl FindingVars {
             category: Category::Logic,
             finding: Data::new("A title\n\nWhat goes wrong.".to_owned()),
             code: Data::new("=== src/a.rs:1\n> 1 | a".to_owned()),
+            repo: "\"/work/shop\"".to_owned(),
             at: "0123..4567".to_owned(),
             note: "Something is to be known.".to_owned(),
         };
-        let bare = Self { code: Data::default(), at: String::new(), note: String::new(), ..full.clone() };
+        let none = String::new;
+        let bare = Self { code: Data::default(), repo: none(), at: none(), note: none(), ..full.clone() };
         [full, bare].iter().map(Self::value).collect()
     }
 }

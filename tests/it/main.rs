@@ -35,6 +35,7 @@ mod model_trust;
 mod model_windows;
 mod opening;
 mod reading;
+mod service_reviews;
 mod tool_command;
 mod tools;
 mod trust;

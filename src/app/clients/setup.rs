@@ -70,14 +70,12 @@ pub enum ClientError {
     #[error("{0:?} cannot be the name of the server: letters, digits, - and _ are needed")]
     Name(String),
     /// The file is not what it should be.
-    #[error("{path} is left as it is: {why}; put this there yourself:\n{entry}")]
+    #[error("{path} is left as it is: {why}; the same command without --write shows what belongs there")]
     Unreadable {
         /// The file.
         path: String,
         /// What is wrong.
         why: String,
-        /// What belongs there.
-        entry: String,
     },
     /// There is another server of this name.
     #[error("{path} has another server {name:?}; give this one another --name, or replace that one with --force")]

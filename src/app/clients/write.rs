@@ -51,7 +51,7 @@ pub fn write(setup: &Setup, client: &'static str, force: bool) -> Result<(Writte
             return Ok((Written::Created, path.clone()));
         }
     };
-    let unreadable = |why: String| ClientError::Unreadable { path: shown(path), why, entry: alone.clone() };
+    let unreadable = |why: String| ClientError::Unreadable { path: shown(path), why };
     let before = String::from_utf8(before).map_err(|_| unreadable("it is not UTF-8 text".to_owned()))?;
     let edited = match setup.shape {
         Shape::Json { servers, .. } => json::set(&before, servers, &setup.name, &setup.entry, force)
@@ -162,7 +162,7 @@ mod tests {
         std::fs::write(root.path().join(".mcp.json"), "{ oh").unwrap();
         let made = setup(&wanted("claude-code", For::Project, root.path()), None).unwrap();
         let error = write(&made, "Claude Code", true).unwrap_err().to_string();
-        assert!(error.contains("not JSON") && error.contains("\"command\": \"review\""), "{error}");
+        assert!(error.contains("not JSON") && error.contains("without --write"), "{error}");
         assert_eq!(std::fs::read_to_string(root.path().join(".mcp.json")).unwrap(), "{ oh");
     }
 

@@ -3,21 +3,25 @@
 //! Main methods: [`Service::brief_review`], [`Service::brief_finding`]. The words are templates of `prompt`; how a change is laid out is the
 //! engine's own (`review::brief`), so that both see a change alike.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use super::Service;
+use serde_json::json;
+
 use super::places::{Places, places};
+use super::{FindFault, ReviewState, Service};
 use crate::app::error::AppError;
 use crate::app::{instructions, runs, subject, templates};
 use crate::domain::change::ChangeSet;
 use crate::domain::event::Silent;
 use crate::domain::finding::Finding;
-use crate::domain::request::{ReviewRequest, Scope};
+use crate::domain::request::{InvalidScope, ReviewRequest, Scope};
+use crate::domain::run::RunId;
 use crate::git::{self, GitError};
 use crate::prompt::{AssistantVars, Data, FindingVars, PromptError};
 use crate::review;
 use crate::sys::cancel::Cancel;
-use crate::sys::repo::{Repo, RepoError};
+use crate::sys::repo::Repo;
 
 /// What a message about a change may take beside the person's own words, in tokens.
 const ROOM: u64 = 12_000;
@@ -56,6 +60,15 @@ pub enum BriefingError {
         /// What would be reviewed.
         head: String,
     },
+    /// What is to be reviewed is named in no way that there is.
+    #[error(transparent)]
+    Scope(#[from] InvalidScope),
+    /// No such review.
+    #[error(transparent)]
+    Review(#[from] FindFault),
+    /// The review has not ended.
+    #[error("the review {0} is still running; its findings can be explained when it has ended")]
+    Running(RunId),
     /// The focus is too long.
     #[error("the focus has more than {} KiB; say in a few sentences what to look at", MOST_FOCUS >> 10)]
     Focus,
@@ -113,7 +126,7 @@ impl Service {
         }
         let request = ReviewRequest {
             directory: self.roots().start().to_owned(),
-            scope: scope(target),
+            scope: scope(target)?,
             settings_from_worktree: false,
         };
         let cancel = cancel.within(TIME);
@@ -136,29 +149,55 @@ impl Service {
         Ok(review::brief(&prompts, change, &vars, room)?)
     }
 
-    /// The message with which an assistant explains and judges a finding of a kept review: of `run`, or of the latest one.
+    /// The message with which an assistant explains and judges a finding of a review that ended: of `run`, or of the repository's latest.
     pub fn brief_finding(&self, run: Option<&str>, finding: &str, cancel: &Cancel) -> Result<String, BriefingError> {
-        let review = runs::show(&self.around, self.run_name(run))?;
+        let id = self.find_review(run, None)?;
+        if self.snapshot(id).is_some_and(|snapshot| matches!(snapshot.state, ReviewState::Running(_))) {
+            return Err(BriefingError::Running(id));
+        }
+        let review = self.review(id)?;
         let found = find(&review.findings, finding.trim()).ok_or_else(|| BriefingError::NoFinding {
             run: review.id.to_string(),
             wanted: finding.to_owned(),
             known: known(&review.findings),
         })?;
         let settings = subject::resolve(None, &self.options.flags, &self.around)?.settings;
-        let repo = Repo::open(self.roots().start());
-        instructions::prompts_may_be_used(&settings, repo.as_ref().ok())?;
+        let folder = self.folder_of(id)?;
+        let repo = Repo::open(&folder).ok();
+        instructions::prompts_may_be_used(&settings, repo.as_ref())?;
         let prompts = templates::load(settings.prompts.as_deref())?;
-        let Places { code, note, readable } = places(self, &review.change, &found.anchors, &cancel.within(TIME))?;
+        let cancel = cancel.within(TIME);
+        let Places { code, note, readable } = places(self, repo, &review.change, &found.anchors, &cancel)?;
+        let at = if readable { range_of(&review.change).unwrap_or_default() } else { String::new() };
+        let own = folder == self.folder_of_start();
         let vars = FindingVars {
             id: found.id.to_string(),
             severity: found.severity,
             category: found.category,
             finding: words(found),
             code,
-            at: if readable { range_of(&review.change).unwrap_or_default() } else { String::new() },
+            repo: if own { String::new() } else { json!(folder.display().to_string()).to_string() },
+            at,
             note,
         };
         Ok(prompts.explain_finding(&vars)?)
+    }
+
+    /// The folder of the repository that a review is of; the server's where that was not kept.
+    fn folder_of(&self, id: RunId) -> Result<PathBuf, AppError> {
+        let here = self.snapshot(id).map(|snapshot| snapshot.folder);
+        let kept = || runs::record(&self.around, id).ok().and_then(|record| record.folder);
+        match here.or_else(kept) {
+            Some(folder) => Ok(self.roots().folder(Some(&folder))?),
+            None => Ok(self.folder_of_start()),
+        }
+    }
+
+    /// The folder of the server's own repository.
+    fn folder_of_start(&self) -> PathBuf {
+        let start = self.roots().start();
+        let whole = Repo::open(start).ok().and_then(|repo| subject::folder_of(&repo));
+        whole.unwrap_or_else(|| start.to_owned())
     }
 
     /// Branches of the server's repository that begin with what was typed, and the words that stand beside them; none where that fails.
@@ -172,40 +211,28 @@ impl Service {
         values
     }
 
-    /// Kept runs whose ids begin with what was typed, newest first; none where that fails.
+    /// Reviews whose ids begin with what was typed, newest first; none where that fails.
     pub fn runs_like(&self, typed: &str) -> Vec<String> {
-        let ids = runs::list(&self.around).unwrap_or_default().into_iter().map(|run| run.id().to_string());
+        let ids = self.list_reviews().unwrap_or_default().into_iter().map(|review| review.id().to_string());
         ids.filter(|id| id.starts_with(typed)).take(MOST_VALUES).collect()
     }
 
-    /// Findings of a run (of the latest one) whose ids begin with what was typed, worst first; none where that fails.
+    /// Findings of a review (of the repository's latest) whose ids begin with what was typed, worst first; none where that fails.
     pub fn findings_like(&self, run: Option<&str>, typed: &str) -> Vec<String> {
-        let Ok(review) = runs::show(&self.around, self.run_name(run)) else { return Vec::new() };
-        let ids = review.findings.into_iter().map(|finding| finding.id.0);
-        ids.filter(|id| id.starts_with(typed)).take(MOST_VALUES).collect()
-    }
-
-    /// What the store calls a run: `last` where none is named.
-    #[expect(clippy::unused_self, reason = "the latest run of this server's repository is not told apart yet")]
-    fn run_name<'r>(&self, run: Option<&'r str>) -> &'r str {
-        run.map(str::trim).filter(|name| !name.is_empty() && *name != "latest").unwrap_or("last")
+        let found = self.find_review(run, None).ok().and_then(|id| self.review(id).ok());
+        let findings = found.iter().flat_map(|review| &review.findings).map(|finding| finding.id.0.clone());
+        findings.filter(|id| id.starts_with(typed)).take(MOST_VALUES).collect()
     }
 }
 
 /// What a target may be beside a revision.
 const WORDS: &[&str] = &["staged", "uncommitted"];
 
-fn scope(target: Option<&str>) -> Scope {
-    let target = target.map(str::trim).filter(|target| !target.is_empty());
-    match target {
-        Some("staged") => Scope::Staged,
-        Some("uncommitted") => Scope::Uncommitted,
-        Some(target) => match (target.split_once("..."), target.split_once("..")) {
-            (Some((from, to)), _) => Scope::Range { from: from.into(), to: to.into(), from_merge_base: true },
-            (None, Some((from, to))) => Scope::Range { from: from.into(), to: to.into(), from_merge_base: false },
-            (None, None) => Scope::Branch { target: Some(target.to_owned()), head: None },
-        },
-        None => Scope::Branch { target: None, head: None },
+/// What is reviewed: one word may say what it is compared with, or both ends.
+fn scope(target: Option<&str>) -> Result<Scope, InvalidScope> {
+    match target.map(str::trim) {
+        Some(both) if WORDS.contains(&both) || both.contains("..") => Scope::named(None, Some(both)),
+        target => Scope::named(target, None),
     }
 }
 
@@ -274,10 +301,4 @@ fn words(finding: &Finding) -> Data {
         text.push_str(&format!("\nsuggested instead of {path}:{start}-{end}:\n{}\n", suggestion.replacement));
     }
     Data::new(text)
-}
-
-impl From<RepoError> for BriefingError {
-    fn from(error: RepoError) -> Self {
-        Self::App(error.into())
-    }
 }

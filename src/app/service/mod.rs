@@ -6,6 +6,7 @@ mod briefing;
 mod changes;
 mod ledger;
 mod places;
+mod reviews;
 mod roots;
 
 use std::path::PathBuf;
@@ -13,6 +14,10 @@ use std::path::PathBuf;
 pub use briefing::BriefingError;
 pub use changes::{Changed, Changes};
 pub use ledger::Ledger;
+pub use reviews::{
+    AT_ONCE, DismissFault, EndedRun, FindFault, Listing, ReviewState, RunningReview, Snapshot, StartFault, StartReview,
+    Started,
+};
 pub use roots::{Roots, RootsError};
 
 use super::error::AppError;
@@ -43,6 +48,7 @@ pub struct Service {
     roots: Roots,
     changes: Changes,
     ledger: Ledger,
+    reviews: reviews::Reviews,
 }
 
 impl Service {
@@ -50,7 +56,7 @@ impl Service {
     pub fn open(options: ServiceOptions, around: Surroundings) -> Result<Self, AppError> {
         let roots = Roots::new(&options.directory, &options.roots)?;
         let ledger = Ledger::open(options.log.as_deref()).map_err(AppError::Input)?;
-        Ok(Self { around, options, roots, changes: Changes::new(), ledger })
+        Ok(Self { around, options, roots, changes: Changes::new(), ledger, reviews: reviews::Reviews::default() })
     }
 
     /// The folders it may look in.

@@ -33,19 +33,20 @@ pub(super) struct Places {
     pub(super) readable: bool,
 }
 
-/// Reads them, as far as the repository that the server stands in has what was reviewed; else the quotes of the anchors are all there is.
+/// Reads them, as far as the repository has what was reviewed; else the quotes of the anchors are all there is.
 pub(super) fn places(
     service: &Service,
+    repo: Option<Repo>,
     change: &ChangeSet,
     anchors: &[Anchor],
     cancel: &Cancel,
 ) -> Result<Places, AppError> {
-    let trees = trees(service, change)?;
+    let trees = trees(service, repo, change)?;
     let readable = trees.is_some();
     let mut notes = Vec::new();
     if !readable {
         notes.push(if change.head.is_some() {
-            "The code around the lines cannot be shown: the commits that were reviewed are not in the repository of this server."
+            "The code around the lines cannot be shown: the commits that were reviewed are not in the repository (any more)."
         } else {
             "What was reviewed was never committed, so only the quoted lines are shown; the files may have changed since."
         });
@@ -74,9 +75,8 @@ pub(super) fn places(
 type Trees = (Arc<dyn Workspace>, Arc<dyn Workspace>);
 
 /// The old and the new tree; none where the repository has not got the commits.
-fn trees(service: &Service, change: &ChangeSet) -> Result<Option<Trees>, AppError> {
-    let Some(head) = change.head else { return Ok(None) };
-    let Ok(repo) = Repo::open(service.roots().start()) else { return Ok(None) };
+fn trees(service: &Service, repo: Option<Repo>, change: &ChangeSet) -> Result<Option<Trees>, AppError> {
+    let (Some(head), Some(repo)) = (change.head, repo) else { return Ok(None) };
     let wanted = [Some(head), change.merge_base, change.base];
     if wanted.into_iter().flatten().any(|commit| repo.tree_of(commit).is_err()) {
         return Ok(None);

@@ -1,5 +1,7 @@
 //! The resources of the server: one file for each family of URIs, and the table [`FAMILIES`]. Main types: [`Family`], [`Contents`].
 
+mod query;
+mod reviews;
 mod status;
 
 use crate::app::{Changed, Service};
@@ -67,4 +69,4 @@ pub(super) enum ReadFault {
 }
 
 /// Every family.
-pub(super) const FAMILIES: &[Family] = &[status::FAMILY];
+pub(super) const FAMILIES: &[Family] = &[status::FAMILY, reviews::FAMILY];
