@@ -28,7 +28,7 @@ const ROOM: u64 = 12_000;
 /// A longer focus is refused, in bytes: it is a remark, not a document.
 const MOST_FOCUS: usize = 8 << 10;
 /// Collecting a change for a message takes at most so long.
-const TIME: Duration = Duration::from_secs(60);
+const TIME: Duration = Duration::from_mins(1);
 /// So many values are proposed for what is being typed.
 const MOST_VALUES: usize = 100;
 /// Proposing them takes at most so long.
