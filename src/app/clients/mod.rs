@@ -193,3 +193,19 @@ impl Client {
         if self.project.is_some() { For::Project } else { For::User }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_client_and_its_project_file_are_documented() {
+        let page = include_str!("../../../docs/mcp.md");
+        for client in CLIENTS {
+            let row = page.lines().find(|line| line.starts_with(&format!("| `{}` |", client.name)));
+            let row = row.unwrap_or_else(|| panic!("{} is not documented", client.name));
+            assert_eq!(client.project.is_some(), !row.contains("| — |"), "{}", client.name);
+            assert!(client.project.is_none_or(|file| row.contains(&format!("`{file}`"))), "{}", client.name);
+        }
+    }
+}

@@ -41,3 +41,30 @@ pub(super) const PROMPTS: &[Prompt] = &[review::PROMPT, explain_finding::PROMPT]
 fn given<'v>(values: &'v BTreeMap<String, String>, name: &str) -> Option<&'v str> {
     values.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_prompt_and_its_arguments_are_documented() {
+        let page = include_str!("../../../docs/mcp.md");
+        for prompt in PROMPTS {
+            let row = page
+                .lines()
+                .find(|line| line.starts_with(&format!("| `{}` |", prompt.name)) && line.contains("is given"));
+            let row = row.unwrap_or_else(|| panic!("{} is not documented", prompt.name));
+            for argument in prompt.arguments {
+                let name =
+                    if argument.required { format!("`{}`", argument.name) } else { format!("`{}?`", argument.name) };
+                assert!(row.contains(&name), "{name} of {}", prompt.name);
+            }
+        }
+    }
+
+    #[test]
+    fn an_argument_that_is_blank_was_not_given() {
+        let values: BTreeMap<String, String> = [("a", "  "), ("b", " x ")].map(|(a, b)| (a.into(), b.into())).into();
+        assert_eq!((given(&values, "a"), given(&values, "b"), given(&values, "c")), (None, Some("x"), None));
+    }
+}
