@@ -8,6 +8,7 @@ mod ledger;
 mod places;
 mod reviews;
 mod roots;
+mod shelf;
 
 use std::path::PathBuf;
 
@@ -19,10 +20,12 @@ pub use reviews::{
     Started,
 };
 pub use roots::{Roots, RootsError};
+pub use shelf::{PresentFault, Shown, folder_of_uri};
 
 use super::error::AppError;
 use super::subject::Surroundings;
 use crate::config::Flags;
+use shelf::Shelf;
 
 /// How a service is set up.
 #[derive(Debug, Clone)]
@@ -49,6 +52,7 @@ pub struct Service {
     changes: Changes,
     ledger: Ledger,
     reviews: reviews::Reviews,
+    shelf: Shelf,
 }
 
 impl Service {
@@ -56,7 +60,9 @@ impl Service {
     pub fn open(options: ServiceOptions, around: Surroundings) -> Result<Self, AppError> {
         let roots = Roots::new(&options.directory, &options.roots)?;
         let ledger = Ledger::open(options.log.as_deref()).map_err(AppError::Input)?;
-        Ok(Self { around, options, roots, changes: Changes::new(), ledger, reviews: reviews::Reviews::default() })
+        let shelf = Shelf::new(&around.state);
+        let reviews = reviews::Reviews::default();
+        Ok(Self { around, options, roots, changes: Changes::new(), ledger, reviews, shelf })
     }
 
     /// The folders it may look in.
