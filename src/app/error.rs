@@ -122,6 +122,9 @@ pub enum AppError {
     /// A folder may not be looked in, or is not there.
     #[error(transparent)]
     Roots(#[from] RootsError),
+    /// A server could not be started as it was asked to, or had to stop.
+    #[error("{0}")]
+    Serve(String),
     /// A tool's input is not JSON.
     #[error("the tool's input is not JSON: {0}; write it like '{{\"file_path\": \"src/main.rs\"}}'")]
     ToolInput(serde_json::Error),
@@ -170,6 +173,7 @@ impl AppError {
             | Self::NotText { .. }
             | Self::Engine(EngineError::Prompt(_))
             | Self::Roots(_)
+            | Self::Serve(_)
             | Self::ToolInput(_) => 2,
         }
     }

@@ -21,9 +21,9 @@ pub use error::AppError;
 pub use inspect::{ToolCall, call_tool, settings};
 pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};
-pub use review::{Job, interruptible, review};
+pub use review::{Job, interrupted, interruptible, review};
 pub use runs::{list, prune, show};
-pub use service::{Changed, Changes, Connection, Roots, RootsError, Service, ServiceOptions};
-pub use subject::Surroundings;
+pub use service::{Changed, Changes, Connection, Ledger, Roots, RootsError, Service, ServiceOptions};
+pub use subject::{Surroundings, secret_file};
 
 pub use crate::sys::cancel::Cancel;

@@ -11,6 +11,7 @@ use clap::{Parser, Subcommand};
 mod args;
 mod completions;
 mod console;
+mod mcp;
 mod report;
 mod review;
 mod runs;
@@ -57,6 +58,8 @@ enum Command {
     Prune(runs::PruneArgs),
     /// Call one of the tools a model would have, and print exactly what it would see
     Tool(tool::ToolArgs),
+    /// Serve AI assistants over MCP
+    Mcp(mcp::McpArgs),
     /// Show every setting, its value and where that came from
     Config(settings::ConfigArgs),
     /// Print a completion script for a shell
@@ -84,6 +87,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Show(args)) => runs::show(&args, &console),
         Some(Command::Prune(args)) => runs::prune(&args, &console),
         Some(Command::Tool(args)) => tool::run(args, &console),
+        Some(Command::Mcp(args)) => mcp::run(args, &console),
         Some(Command::Config(args)) => settings::run(&args, &console),
         Some(Command::Completions(args)) => completions::run(&args, &console),
     };

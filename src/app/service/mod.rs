@@ -3,11 +3,13 @@
 //! Main type: [`Service`]. Protocols (MCP, editors) belong in the rooms above; each of them asks here, and nothing here knows of any.
 
 mod changes;
+mod ledger;
 mod roots;
 
 use std::path::PathBuf;
 
 pub use changes::{Changed, Changes};
+pub use ledger::Ledger;
 pub use roots::{Roots, RootsError};
 
 use super::error::AppError;
@@ -25,6 +27,8 @@ pub struct ServiceOptions {
     pub flags: Flags,
     /// Whether clients may change what is kept (dismiss findings).
     pub allow_write: bool,
+    /// A file to write a line to for each call.
+    pub log: Option<PathBuf>,
 }
 
 /// One server's state; shared by all of its connections.
@@ -35,13 +39,15 @@ pub struct Service {
     pub(super) options: ServiceOptions,
     roots: Roots,
     changes: Changes,
+    ledger: Ledger,
 }
 
 impl Service {
     /// A service; the folders are looked up now, so that a wrong one is told before anything is served.
     pub fn open(options: ServiceOptions, around: Surroundings) -> Result<Self, AppError> {
         let roots = Roots::new(&options.directory, &options.roots)?;
-        Ok(Self { around, options, roots, changes: Changes::new() })
+        let ledger = Ledger::open(options.log.as_deref()).map_err(AppError::Input)?;
+        Ok(Self { around, options, roots, changes: Changes::new(), ledger })
     }
 
     /// The folders it may look in.
@@ -52,6 +58,11 @@ impl Service {
     /// Where it says that something changed.
     pub fn changes(&self) -> &Changes {
         &self.changes
+    }
+
+    /// What it was asked so far.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
 
     /// Whether clients may change what is kept.

@@ -1,5 +1,7 @@
 //! The resources of the server: one file for each family of URIs, and the table [`FAMILIES`]. Main types: [`Family`], [`Contents`].
 
+mod status;
+
 use crate::app::{Changed, Service};
 
 /// Resources whose URIs begin alike.
@@ -65,4 +67,4 @@ pub(super) enum ReadFault {
 }
 
 /// Every family.
-pub(super) const FAMILIES: &[Family] = &[];
+pub(super) const FAMILIES: &[Family] = &[status::FAMILY];
