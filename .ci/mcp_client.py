@@ -1,7 +1,8 @@
 """Drives the MCP server with the official Python client, over stdio and HTTP, in the stateless era and in the one with a handshake.
 
-usage: mcp_client.py PATH-TO-REVIEW RECORD
+usage: mcp_client.py PATH-TO-REVIEW RECORD [PART ...]
 
+The parts are `handshakes`, `broken`, `strangers` and `sessions`; all of them when none is named.
 Each of the four sessions lists and calls everything there is, follows a review that runs, cancels one, subscribes, completes, and calls fifty
 times at once. Then come clients that nobody would want: messages that are broken, huge or sent to the wrong host. The client holds every answer
 of a tool against the tool's output schema; what was said is kept in RECORD for `mcp_schema.py`.
@@ -317,6 +318,17 @@ BROKEN = [
 ]
 
 
+def with_meta(data, meta):
+    """A message that is well but for what it asks, as a client of the newer era would send it."""
+    try:
+        message = json.loads(data)
+    except (ValueError, RecursionError):
+        return data
+    if meta and isinstance(message, dict) and isinstance(message.get("id"), int | str) and isinstance(message.get("params", {}), dict):
+        return json.dumps(message | {"params": message.get("params", {}) | meta}).encode()
+    return data
+
+
 def shortly(data):
     return f"{data[:120]!r}{' …' if len(data) > 120 else ''} ({len(data)} bytes)"
 
@@ -332,7 +344,7 @@ def broken(stage):
         else:
             raw.initialize(version)
         for data, identity, code in BROKEN:
-            raw.send(data)
+            raw.send(with_meta(data, meta))
             answer, between = raw.ask("tools/list", dict(meta))
             check(answer and "result" in answer, f"{version}: after {shortly(data)} came {str(answer)[:300]}")
             # An answer may come after that of the request behind it.
@@ -449,10 +461,11 @@ def main():
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
         stage = Stage(folder, str(pathlib.Path(sys.argv[1]).resolve()), sys.argv[2])
-        handshakes(stage)
-        broken(stage)
-        strangers(stage)
-        asyncio.run(sessions(stage))
+        parts = {"handshakes": handshakes, "broken": broken, "strangers": strangers, "sessions": lambda stage: asyncio.run(sessions(stage))}
+        for part in sys.argv[3:] or parts:
+            started = time.monotonic()
+            parts[part](stage)
+            print(f"{part}: well, {time.monotonic() - started:.1f} s", flush=True)
         for line in stage.record.read_text().splitlines():
             row = json.loads(line)
             check(row["from"] != "end" or row["code"] == 0, f"{row['connection']} ended with {row.get('code')}")

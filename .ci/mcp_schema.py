@@ -121,7 +121,7 @@ def heard(record):
             continue
         try:
             message = json.loads(row["text"])
-        except ValueError:
+        except (ValueError, RecursionError):
             if sender == "server":
                 sys.exit(f"line {number} ({name}): the server said what is no JSON: {row['text'][:200]!r}")
             continue

@@ -8,6 +8,7 @@ import http.server
 import json
 import os
 import pathlib
+import queue
 import re
 import select
 import signal
@@ -179,7 +180,7 @@ class Stage:
         self.model = Model()
         self.lock = threading.Lock()
         self.record.parent.mkdir(parents=True, exist_ok=True)
-        self.record.unlink(missing_ok=True)
+        self.record.write_text("")
 
     def keep(self, connection, sender, text, version=None):
         row = {"connection": connection, "from": sender, "text": text} | ({"version": version} if version else {})
@@ -244,20 +245,20 @@ class Raw:
         self.process = subprocess.Popen(
             stage.tee(name, *words), env=stage.environment(), cwd=stage.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
         )
-        self.rest, self.numbers = b"", iter(range(1, 1_000_000))
+        self.rest, self.numbers, self.lines = b"", iter(range(1, 1_000_000)), queue.SimpleQueue()
+        threading.Thread(target=self.write, daemon=True).start()
 
     def send(self, data):
-        """Writes from a thread: a server that answers while it is written to must not hold both sides."""
-        data = data if isinstance(data, bytes) else json.dumps(data).encode()
-        # Whole, because a pipe without a buffer may take a part only.
-        writer = threading.Thread(target=self._write, args=(data + b"\n",), daemon=True)
-        writer.start()
+        """Writes in time; a server that answers while it is written to must not hold both sides."""
+        self.lines.put((data if isinstance(data, bytes) else json.dumps(data).encode()) + b"\n")
 
-    def _write(self, data):
-        left = memoryview(data)
+    def write(self):
         with contextlib.suppress(OSError):
-            while left:
-                left = left[self.process.stdin.write(left) :]
+            while (data := self.lines.get()) is not None:
+                left = memoryview(data)
+                while left:
+                    left = left[self.process.stdin.write(left) :]
+            self.process.stdin.close()
 
     def message(self, limit=LIMIT):
         """The next message, or None when none comes in time."""
@@ -294,7 +295,7 @@ class Raw:
         return answer
 
     def close(self):
-        self.process.stdin.close()
+        self.lines.put(None)
         try:
             return self.process.wait(LIMIT)
         finally:
