@@ -98,8 +98,7 @@ fn hosts(address: IpAddr, named: &[String]) -> Vec<String> {
 
 /// The pages that may call it: those that this machine serves, and those of the names that were allowed.
 fn origins(address: SocketAddr, named: &[String]) -> Vec<String> {
-    let host =
-        |name: &str| if name.contains(':') && !name.starts_with('[') { format!("[{name}]") } else { name.to_owned() };
+    let host = |name: &str| if name.parse::<Ipv6Addr>().is_ok() { format!("[{name}]") } else { name.to_owned() };
     let mut origins = Vec::new();
     for name in hosts(address.ip(), named) {
         // A name that came with a port is a page on that port.
