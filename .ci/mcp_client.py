@@ -472,4 +472,5 @@ def main():
     print(f"{mcp_stage.passed} passed, 0 failed")
 
 
-main()
+if __name__ == "__main__":
+    main()
