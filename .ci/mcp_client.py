@@ -52,6 +52,18 @@ def texts(result):
     return "\n".join(block.text for block in result.content if block.type == "text")
 
 
+def strings(value):
+    """Every text in a JSON value, names of fields included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, field in value.items():
+            yield from (name, *strings(field))
+    elif isinstance(value, list):
+        for part in value:
+            yield from strings(part)
+
+
 async def until(holds, what, limit=LIMIT):
     """Waits for something that happens elsewhere."""
     end = time.monotonic() + limit
@@ -76,8 +88,12 @@ class Session:
     async def call(self, name, **given):
         result = await self.client.call_tool(name, given)
         self.check(not result.is_error, f"{name} {given}: {texts(result)}")
-        self.check(not CONTROLS.search(result.model_dump_json(exclude_none=True).encode().decode("unicode_escape")), f"{name} lets controls pass")
+        self.harmless(result, f"{name} {given}")
         return result
+
+    def harmless(self, result, what):
+        bad = [text for text in strings(result.model_dump(mode="json", exclude_none=True)) if CONTROLS.search(text)]
+        self.check(not bad, f"{what} lets controls pass: {bad}")
 
     async def review_of(self, identity):
         """The kept or running review, as its resource tells it."""
@@ -164,7 +180,9 @@ class Session:
 
     async def resources(self, answers):
         for resource in (await self.client.list_resources()).resources:
-            for content in (await self.client.read_resource(str(resource.uri))).contents:
+            read = await self.client.read_resource(str(resource.uri))
+            self.harmless(read, str(resource.uri))
+            for content in read.contents:
                 self.check(content.text and content.mime_type == resource.mime_type, f"{resource}: {content}")
         shown = answers["present-review"].structured_content
         document = await self.client.read_resource(f"review://presented/{shown['reviewId']}")
