@@ -9,11 +9,14 @@ mod error;
 mod inspect;
 mod instructions;
 mod model;
+mod presented;
+mod recent;
 mod review;
 mod runs;
 mod service;
 mod subject;
 mod templates;
+mod view;
 
 pub use crate::config::Flags as Overrides;
 pub use deliver::{Delivered, Output};
@@ -21,9 +24,14 @@ pub use error::AppError;
 pub use inspect::{ToolCall, call_tool, settings};
 pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};
+pub use presented::{Dialect, checkout, find_document, read_content, show_document, written};
 pub use review::{Job, interrupted, interruptible, review};
-pub use runs::{list, prune, show};
-pub use service::{Changed, Changes, Connection, Ledger, Roots, RootsError, Service, ServiceOptions};
+pub use runs::{FindingsAsk, dismiss, findings, latest_of, list, prune, show};
+pub use service::{
+    AT_ONCE, Changed, Changes, Connection, DismissFault, EndedRun, FindFault, Ledger, Listing, PresentFault,
+    ReviewState, Roots, RootsError, RunningReview, Service, ServiceOptions, Shown, Snapshot, StartFault, StartReview,
+    Started, folder_of_uri,
+};
 pub use subject::{Surroundings, secret_file};
 
 pub use crate::sys::cancel::Cancel;

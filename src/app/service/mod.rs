@@ -4,17 +4,29 @@
 
 mod changes;
 mod ledger;
+mod readers;
+mod reviews;
 mod roots;
+mod shelf;
 
 use std::path::PathBuf;
 
 pub use changes::{Changed, Changes};
 pub use ledger::Ledger;
+pub use reviews::{
+    AT_ONCE, DismissFault, EndedRun, FindFault, Listing, ReviewState, RunningReview, Snapshot, StartFault, StartReview,
+    Started,
+};
 pub use roots::{Roots, RootsError};
+pub use shelf::{PresentFault, Shown, folder_of_uri};
+
+use readers::Readers;
+use reviews::Reviews;
 
 use super::error::AppError;
 use super::subject::Surroundings;
 use crate::config::Flags;
+use shelf::Shelf;
 
 /// How a service is set up.
 #[derive(Debug, Clone)]
@@ -38,8 +50,11 @@ pub struct Service {
     /// How it was set up.
     pub(super) options: ServiceOptions,
     roots: Roots,
+    readers: Readers,
     changes: Changes,
     ledger: Ledger,
+    shelf: Shelf,
+    reviews: Reviews,
 }
 
 impl Service {
@@ -47,7 +62,9 @@ impl Service {
     pub fn open(options: ServiceOptions, around: Surroundings) -> Result<Self, AppError> {
         let roots = Roots::new(&options.directory, &options.roots)?;
         let ledger = Ledger::open(options.log.as_deref()).map_err(AppError::Input)?;
-        Ok(Self { around, options, roots, changes: Changes::new(), ledger })
+        let shelf = Shelf::new(&around.state);
+        let (readers, reviews) = (Readers::default(), Reviews::default());
+        Ok(Self { around, options, roots, readers, changes: Changes::new(), ledger, shelf, reviews })
     }
 
     /// The folders it may look in.

@@ -7,6 +7,8 @@ pub mod mcp;
 pub mod model;
 mod program;
 mod repo;
+pub mod schema;
+pub mod service;
 pub mod session;
 
 pub use program::{Program, Ran};
