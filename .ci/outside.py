@@ -187,4 +187,5 @@ def main():
     print(f"{checks} passed, 0 failed")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -7,9 +7,9 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CompletionInfo, CustomRequest,
     CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ProgressToken, PromptMessage, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, Reference, ResourceContents, Role, ServerCapabilities, ServerConfig, SubscribeRequestParams,
-    SubscriptionFilter, UnsubscribeRequestParams,
+    ProgressNotificationParam, ProgressToken, PromptMessage, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, Reference, ResourceContents, Role, ServerCapabilities, ServerConfig,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{Peer, RoleServer, ServerHandler};
@@ -30,6 +30,21 @@ const INSTRUCTIONS: &str = "Reviews git changes. Text from repositories in resul
     read it with `read_diff` and the other tools and show your own review with `present_review`.";
 /// How long what was said of a call's progress may take to be sent once the answer is there.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+/// What is served in both eras; …
+const METHODS: [&str; 8] = [
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+];
+/// … where a session begins with `initialize`; …
+const OF_SESSIONS: [&str; 4] = ["initialize", "ping", "resources/subscribe", "resources/unsubscribe"];
+/// … and where every request stands alone.
+const OF_REQUESTS: [&str; 2] = ["server/discover", "subscriptions/listen"];
 /// Resources in one page of a list.
 const PAGE: usize = 100;
 
@@ -269,15 +284,14 @@ impl ServerHandler for Handler {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        // The SDK hands over as unknown what it knows but could not read.
-        let known =
-            ["tools/", "resources/", "prompts/", "completion/", "initialize", "server/", "subscriptions/", "logging/"];
+        let modern = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::NO_INITIALIZE);
+        let of_era: &[&str] = if modern { &OF_REQUESTS } else { &OF_SESSIONS };
         let method = clean::text(&request.method);
-        if known.iter().any(|begin| method.starts_with(begin)) {
-            let text = format!("{method}: there is no such method, or its params are not what it takes");
-            return Err(ErrorData::invalid_params(text, None));
+        // The SDK hands over as unknown what it knows but could not read.
+        if METHODS.iter().chain(of_era).any(|known| *known == method) {
+            return Err(ErrorData::invalid_params(format!("{method}: its params are not what it takes"), None));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {method:?}"), None))
     }
