@@ -34,6 +34,7 @@ mod model_trust;
 mod model_windows;
 mod opening;
 mod reading;
+mod references;
 mod tool_command;
 mod tools;
 mod trust;
