@@ -16,7 +16,8 @@ pub(super) struct Candidate {
 pub(super) fn candidates(written: &str, base: &Base<'_>) -> Result<Vec<Candidate>, String> {
     if is_absolute(written) {
         let inside = base.root.and_then(|root| below(written, &root.to_string_lossy()));
-        let path = inside.ok_or_else(|| PathError::Absolute.to_string())?;
+        let path =
+            inside.ok_or("absolute paths outside of the repository are refused; give one relative to baseUri")?;
         let path = join(b"", path).map_err(|error| error.to_string())?;
         return Ok(vec![Candidate { path, as_written: false }]);
     }
