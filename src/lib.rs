@@ -35,7 +35,7 @@
 //! | 2 | [`store`] | kept runs and presented documents |
 //! | 2 | [`prompt`] | the words for the model: templates with typed variables |
 //! | 2 | [`llm`] | models: one turn at a time, whoever serves them |
-//! | 3 | [`evidence`] | claims checked against text |
+//! | 3 | [`evidence`] | claims and references checked against text |
 //! | 3 | [`rules`] | the reviewer that needs no model |
 //! | 4 | [`tools`] | what a model may call |
 //! | 5 | [`review`] | the engine, and the one place that decides what `complete` means |

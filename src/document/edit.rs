@@ -20,31 +20,34 @@ pub struct Edited {
 pub fn edit(current: &str, content: &str, mode: &PresentMode) -> Edited {
     match mode {
         PresentMode::Replace => Edited { markdown: content.to_owned(), note: None },
-        PresentMode::Append => Edited { markdown: append(current, content), note: None },
+        PresentMode::Append => append(current, content),
         PresentMode::UpdateSection { section } => update(current, content, section),
     }
 }
 
-fn append(current: &str, content: &str) -> String {
+fn append(current: &str, content: &str) -> Edited {
     let kept = current.trim_end_matches(NEWLINES);
     let added = content.trim_start_matches(NEWLINES);
     if kept.is_empty() {
-        return added.to_owned();
+        return Edited { markdown: added.to_owned(), note: None };
     }
     if added.is_empty() {
-        return current.to_owned();
+        return Edited { markdown: current.to_owned(), note: None };
     }
     let eol = line_ending(current);
     let mut out = String::with_capacity(kept.len() + added.len() + 16);
     out.push_str(kept);
-    if let Some(end) = closing(kept) {
+    let closed = closing(kept);
+    if let Some(end) = &closed {
         out.push_str(eol);
-        out.push_str(&end);
+        out.push_str(end);
     }
     out.push_str(eol);
     out.push_str(eol);
     out.push_str(added);
-    out
+    let note =
+        closed.map(|end| format!("the document ended inside a block that was never closed: {end} was put behind it"));
+    Edited { markdown: out, note }
 }
 
 fn update(current: &str, content: &str, section: &str) -> Edited {
@@ -98,12 +101,17 @@ fn update(current: &str, content: &str, section: &str) -> Edited {
 fn add(current: &str, content: &str, brings_heading: bool, section: &str) -> Edited {
     let name = section.split_whitespace().collect::<Vec<_>>().join(" ");
     let eol = line_ending(current);
-    let markdown = if brings_heading {
+    let Edited { markdown, note } = if brings_heading {
         append(current, content)
     } else {
         append(current, &format!("## {}{eol}{eol}{content}", heading_text(&name)))
     };
-    Edited { markdown, note: Some(format!("there is no section {name:?}: it was added at the end")) }
+    let mut said = format!("there is no section {name:?}: it was added at the end");
+    if let Some(note) = note {
+        said.push_str("; ");
+        said.push_str(&note);
+    }
+    Edited { markdown, note: Some(said) }
 }
 
 /// The section's name as Markdown that is found again under that name.

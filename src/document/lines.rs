@@ -5,13 +5,16 @@ use crate::domain::place::LineRange;
 /// Columns of the first and of the last line, as `FileRef` has them.
 pub(super) type Columns = (Option<u32>, Option<u32>);
 
+/// Lines with their columns, or why they cannot be.
+pub(super) type Lines = Result<(LineRange, Columns), String>;
+
 /// Lines that were read from the beginning of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Span {
     /// So many bytes were lines.
     pub(super) length: usize,
     /// What they say, or why they say nothing.
-    pub(super) lines: Result<(LineRange, Columns), String>,
+    pub(super) lines: Lines,
 }
 
 /// Reads `N`, `N:C`, `N-M`, `N:C-M:D`; a long dash is taken as a short one.
@@ -20,12 +23,12 @@ pub(super) fn behind_colon(text: &str) -> Option<Span> {
 }
 
 /// The same where nothing may follow.
-pub(super) fn whole(text: &str) -> Option<Result<(LineRange, Columns), String>> {
+pub(super) fn whole(text: &str) -> Option<Lines> {
     behind_colon(text).filter(|span| span.length == text.len()).map(|span| span.lines)
 }
 
 /// Reads all of a fragment without its `#`: `L42`, `L42-L50`, `L42-50`, `L42C5-L50C1`. Any other is a place of another kind.
-pub(super) fn fragment(text: &str) -> Option<Result<(LineRange, Columns), String>> {
+pub(super) fn fragment(text: &str) -> Option<Lines> {
     read(text, "Ll", &['C', 'c', ',', ':']).filter(|span| span.length == text.len()).map(|span| span.lines)
 }
 
@@ -66,7 +69,7 @@ fn column(rest: &mut &str, marks: &[char]) -> Option<u32> {
     Some(column)
 }
 
-fn lines(start: u32, end: u32, columns: Columns) -> Result<(LineRange, Columns), String> {
+fn lines(start: u32, end: u32, columns: Columns) -> Lines {
     if [Some(start), Some(end), columns.0, columns.1].contains(&Some(u32::MAX)) {
         return Err("the line number is too large".to_owned());
     }

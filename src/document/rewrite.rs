@@ -116,11 +116,10 @@ fn unlinked(reference: &CheckedRef, written: &str, begins_line: bool) -> String 
 
 /// Whether only marks of blocks stand before it in its line.
 fn begins_line(before: &str) -> bool {
-    let line = before.rfind(['\n', '\r']).map_or(before, |end| &before[end + 1..]);
-    line.trim_start_matches(|c: char| {
-        c.is_whitespace() || c.is_ascii_digit() || matches!(c, '>' | '-' | '+' | '*' | '.' | ')')
-    })
-    .is_empty()
+    // Looks back over the marks only: a line may be as long as the document.
+    let is_mark = |c: char| c.is_ascii_digit() || matches!(c, ' ' | '\t' | '>' | '-' | '+' | '*' | '.' | ')');
+    let text = before.trim_end_matches(is_mark);
+    text.is_empty() || text.ends_with(['\n', '\r'])
 }
 
 /// The text of a link, as Markdown.

@@ -1,9 +1,8 @@
 //! What a destination says: a file reference, or nothing of ours. Main type: [`Target`].
 
 use super::encode::decode;
-use super::lines::{self, Columns};
+use super::lines::{self, Lines};
 use super::markdown::unescape;
-use crate::domain::place::LineRange;
 use crate::domain::presented::{FileRef, RefForm};
 
 /// A destination that points to a file.
@@ -46,9 +45,29 @@ const NAMES: &[&str] = &[
     "WORKSPACE",
 ];
 
-/// Names of hosts end like this; a name of a file without a folder that does is taken for a host.
-const HOSTS: &[&str] =
-    &["com", "net", "org", "io", "dev", "local", "internal", "edu", "gov", "localdomain", "localhost", "lan"];
+/// Names of hosts end like this; a path whose first part does is taken for a host, or for an image in a registry.
+const HOSTS: &[&str] = &[
+    "com",
+    "net",
+    "org",
+    "io",
+    "dev",
+    "local",
+    "internal",
+    "edu",
+    "gov",
+    "localdomain",
+    "localhost",
+    "lan",
+    "example",
+    "invalid",
+    "ai",
+    "co",
+    "uk",
+    "eu",
+    "cloud",
+    "xyz",
+];
 
 /// No path is longer (`PATH_MAX` of Linux).
 const LONGEST: usize = 4096;
@@ -75,7 +94,7 @@ pub(super) fn destination(written: &str, spelling: Spelling) -> Option<Target> {
 const ABSOLUTE: &str = "absolute paths are refused; give a path relative to baseUri";
 
 /// A path with its lines behind a colon, as in plain text; `None` where there are no lines.
-pub(super) fn plain(path: &str, lines: Result<(LineRange, Columns), String>) -> Result<FileRef, String> {
+pub(super) fn plain(path: &str, lines: Lines) -> Result<FileRef, String> {
     let path = checked(unescape(path))?;
     let (range, columns) = lines?;
     Ok(FileRef { path, lines: Some(range), columns, pattern: None })
@@ -98,17 +117,20 @@ pub(super) fn is_path_like(path: &str) -> bool {
         return false;
     }
     let in_folder = name.len() < path.len();
+    let first = path.split('/').next().and_then(|first| first.rsplit_once('.'));
+    if first.is_some_and(|(host, top)| !host.is_empty() && HOSTS.contains(&top)) {
+        return false;
+    }
     let extension = name.rfind('.').map(|dot| &name[dot + 1..]);
     let has_extension = extension.is_some_and(|extension| {
         (1..=12).contains(&extension.len())
             && extension.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+'))
             && extension.bytes().any(|byte| byte.is_ascii_alphabetic())
-            && (in_folder || !HOSTS.contains(&extension))
     });
     has_extension || (in_folder && extension.is_none_or(|extension| !extension.is_empty())) || NAMES.contains(&name)
 }
 
-fn split_lines(text: &str) -> Option<(&str, Result<(LineRange, Columns), String>)> {
+fn split_lines(text: &str) -> Option<(&str, Lines)> {
     // Lines may hold colons themselves, so the first colon that lines follow to the end counts.
     text.match_indices(':').take(8).find_map(|(colon, _)| Some((&text[..colon], lines::whole(&text[colon + 1..])?)))
 }

@@ -128,6 +128,8 @@ impl<'c> Checker<'c> {
         };
         let text = match file {
             File::Text(text) => text,
+            // What lies behind a link has no text either, but is no part of the tree.
+            File::NoText(what) if !self.is_listed(&path)? => return Ok(Err(broken(what))),
             File::NoText(_) if to.lines.is_none() && to.pattern.is_none() => {
                 return Ok(Ok(RefPlace { path, lines: None, preview: None }));
             }
@@ -260,16 +262,7 @@ impl<'c> Checker<'c> {
         if let Some(known) = self.near.get(wanted) {
             return Ok(known.clone());
         }
-        let entries = match &self.entries {
-            Some(entries) => Arc::clone(entries),
-            None => match self.tree.files(self.cancel) {
-                Ok(entries) => entries,
-                Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
-                // Without a list there are no names to tell; that the reference is broken is told all the same.
-                Err(_) => Arc::new([]),
-            },
-        };
-        self.entries = Some(Arc::clone(&entries));
+        let entries = self.entries()?;
         let names = if self.compared < MOST_COMPARED {
             self.compared += entries.len();
             near(wanted, entries.iter())
@@ -278,6 +271,29 @@ impl<'c> Checker<'c> {
         };
         self.near.insert(wanted.clone(), names.clone());
         Ok(names)
+    }
+
+    /// The files of the tree; none where they cannot be listed: then there are no names to tell, but what is broken is told all the same.
+    fn entries(&mut self) -> Result<Arc<[TreeEntry]>, Stopped> {
+        if let Some(entries) = &self.entries {
+            return Ok(Arc::clone(entries));
+        }
+        let entries = match self.tree.files(self.cancel) {
+            Ok(entries) => entries,
+            Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
+            Err(_) => Arc::new([]),
+        };
+        self.entries = Some(Arc::clone(&entries));
+        Ok(entries)
+    }
+
+    /// Whether the path is a file of the tree, or a folder of files.
+    fn is_listed(&mut self, path: &RepoPath) -> Result<bool, Stopped> {
+        let entries = self.entries()?;
+        let is_file = entries.binary_search_by(|entry| entry.path.cmp(path)).is_ok();
+        let folder = [path.as_bytes(), b"/"].concat();
+        let inside = entries.partition_point(|entry| entry.path.as_bytes() < folder.as_slice());
+        Ok(is_file || entries.get(inside).is_some_and(|entry| entry.path.as_bytes().starts_with(&folder)))
     }
 
     /// The path as it is written from the base.

@@ -41,6 +41,7 @@ mod present;
 mod reading;
 mod reading_for_clients;
 mod service_reviews;
+mod references;
 mod tool_command;
 mod tools;
 mod trust;

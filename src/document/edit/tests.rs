@@ -39,6 +39,15 @@ fn appended_content_follows_one_blank_line() {
 }
 
 #[test]
+fn what_closes_a_block_is_said() {
+    let note = |old: &str| edit(old, "x", &PresentMode::Append).note;
+    assert_eq!(note("plain"), None);
+    assert!(note("```\nx").unwrap().contains("```"));
+    let edited = update("```\nx", "B", "y");
+    assert!(edited.note.is_some_and(|note| note.contains("no section") && note.contains("```")));
+}
+
+#[test]
 fn what_is_appended_does_not_fall_into_an_open_fence() {
     assert_eq!(append("```\nx", "## B"), "```\nx\n```\n\n## B");
     assert_eq!(append("<!-- x\n", "## B"), "<!-- x\n-->\n\n## B");
@@ -109,8 +118,11 @@ fn content_that_leaves_a_fence_open_swallows_no_other_section() {
 
 #[test]
 fn a_large_document_is_edited_in_one_go() {
-    let big: String =
-        (0..20_000).map(|n| format!("## Section {n}\n\n> [x](y?z w) `a` **b\n\n```\n# no\n```\n\n")).collect();
+    let section = "\n\n> [x](y?z w) `a` **b\n\n```\n# no\n```\n\n";
+    let mut big = String::new();
+    for number in 0..20_000 {
+        big.push_str(&format!("## Section {number}{section}"));
+    }
     let edited = update(&big, "section 19999", "new");
     assert_eq!(edited.note, None);
     assert!(edited.markdown.ends_with("## Section 19999\n\nnew\n\n"));
@@ -181,8 +193,14 @@ proptest! {
     #[test]
     fn nothing_panics_and_what_was_added_is_found(doc in "[#=\\-`~<>!\\[\\]()*_ \\t\r\na-bÄ\u{feff}&;\\\\|:.1]{0,60}", name in "[a-b#*_`&; \\\\<>\\[\\]ÄΣß!=-]{0,12}", content in "[#a \n`<>-]{0,20}") {
         let edited = update(&doc, &name, &content);
-        if edited.note.is_none() {
-            prop_assert!(!names(&name).is_empty());
+        let outline = Outline::of(&doc);
+        let found = names(&name).into_iter().find_map(|name| outline.section(&name, doc.len()));
+        if let Some((heading, end)) = found {
+            prop_assert!(edited.markdown.starts_with(&doc[..heading.at.start]));
+            prop_assert!(edited.markdown.ends_with(&doc[end..]));
+        } else {
+            prop_assert!(edited.note.is_some_and(|note| note.starts_with("there is no section")));
+            prop_assert!(edited.markdown.starts_with(doc.trim_end_matches(['\n', '\r'])));
         }
         append(&doc, &content);
     }

@@ -117,6 +117,15 @@ fn text_without_its_link_begins_no_block() {
 }
 
 #[test]
+fn one_long_line_takes_linear_time() {
+    let line = "[x](gone.rs) [y](a.rs?b c) ".repeat(10_000);
+    let references = checked(&line);
+    for dialect in [Dialect::Fragment, Dialect::Rustdoc, Dialect::Plain] {
+        assert!(rewrite(&line, &references, &dialect).starts_with('x'));
+    }
+}
+
+#[test]
 fn references_of_another_text_do_no_harm() {
     let mut references = checked("[é](a.rs) and [x](b.rs)");
     references.reverse();

@@ -1,6 +1,7 @@
 //! Destinations one by one.
 
 use super::*;
+use crate::domain::place::LineRange;
 
 fn read(written: &str) -> Option<Result<FileRef, String>> {
     destination(written, Spelling::Written).map(|target| target.to)
@@ -95,8 +96,22 @@ fn paths_look_like_paths() {
     for path in ["src/a", "a.rs", ".env", "Makefile", "a/b.c-d", "./x", "a.tar.gz", "..d/x"] {
         assert!(is_path_like(path), "{path}");
     }
-    for other in ["std", "12", "1.5", "a.", "example.com", "16/9", "src/", "a/..", "127.0.0.1", "v1.2", "http://x", "/"]
-    {
+    for other in [
+        "std",
+        "12",
+        "1.5",
+        "a.",
+        "example.com",
+        "16/9",
+        "src/",
+        "a/..",
+        "127.0.0.1",
+        "v1.2",
+        "ghcr.io/org/app",
+        "db.example",
+        "http://x",
+        "/",
+    ] {
         assert!(!is_path_like(other), "{other}");
     }
     assert!(exactly_plain("std::fmt:4").is_none());

@@ -67,7 +67,7 @@ fn broken_references_say_why_and_what_may_have_been_meant() {
         ("[x](../../src/auth.ts#L2)", "the path leaves the reviewed tree (`..`)", vec!["src/auth.ts:2"]),
         (
             "[x](/elsewhere/src/auth.ts)",
-            "absolute paths are refused; give a path relative to the repository root",
+            "absolute paths outside of the repository are refused; give one relative to baseUri",
             vec!["src/auth.ts"],
         ),
         ("[x](.git/config)", "git's own folder is not part of the reviewed tree", vec![]),
