@@ -4,6 +4,7 @@ use super::clients::ClientError;
 use super::instructions::InstructionsError;
 use super::service::{PresentFault, RootsError};
 use crate::config::ConfigError;
+use crate::domain::request::InvalidScope;
 use crate::git::GitError;
 use crate::llm::ConnectError;
 use crate::prompt::PromptError;
@@ -49,6 +50,12 @@ pub enum AppError {
         id: String,
         /// What is wrong with it.
         why: String,
+    },
+    /// A server was asked about a folder that is in no repository.
+    #[error("{folder} is not inside a git repository: name the folder of one as repo")]
+    NotARepository {
+        /// The folder.
+        folder: String,
     },
     /// A review has no such finding.
     #[error(
@@ -157,6 +164,9 @@ pub enum AppError {
     /// Something could not be presented.
     #[error(transparent)]
     Present(#[from] PresentFault),
+    /// A change was named in a way that makes no sense.
+    #[error(transparent)]
+    Scope(#[from] InvalidScope),
     /// A tool's input is not JSON.
     #[error("the tool's input is not JSON: {0}; write it like '{{\"file_path\": \"src/main.rs\"}}'")]
     ToolInput(serde_json::Error),
@@ -202,6 +212,7 @@ impl AppError {
             | Self::Store(_)
             | Self::Input(_)
             | Self::Damaged { .. }
+            | Self::NotARepository { .. }
             | Self::NoFinding { .. }
             | Self::DismissedAlready { .. }
             | Self::Reason { .. }
@@ -216,6 +227,7 @@ impl AppError {
             | Self::Engine(EngineError::Prompt(_))
             | Self::Roots(_)
             | Self::Client(_)
+            | Self::Scope(_)
             | Self::Serve(_)
             | Self::Present(_)
             | Self::ToolInput(_) => 2,

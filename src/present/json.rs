@@ -64,6 +64,11 @@ pub(super) fn escape_invisible(json: String) -> String {
     out
 }
 
+/// Any value on one line, with whatever cannot be seen in it written as `\uXXXX`.
+pub fn text(value: &serde_json::Value) -> String {
+    escape_invisible(value.to_string())
+}
+
 /// One finding as the document has it.
 pub fn finding(finding: &Finding) -> serde_json::Value {
     serde_json::to_value(write::finding(finding)).unwrap_or_default()

@@ -9,7 +9,7 @@ use review_runner::app::{
     AT_ONCE, Changed, FindFault, Listing, Overrides, ProviderEnvironment, ReviewState, Service, ServiceOptions,
     Snapshot, StartFault, StartReview, Surroundings,
 };
-use review_runner::domain::finding::FindingStatus;
+use review_runner::domain::finding::{FindingId, FindingStatus};
 use review_runner::domain::review::{Ended, Outcome};
 use review_runner::domain::run::RunId;
 
@@ -23,14 +23,14 @@ const LONG: Duration = Duration::from_mins(1);
 struct Setup {
     state: tempfile::TempDir,
     environment: Vec<(String, String)>,
-    model: &'static str,
+    model: Option<&'static str>,
     allow_write: bool,
 }
 
 impl Setup {
     fn new(model: &'static str) -> Self {
         let state = tempfile::tempdir().expect("a folder");
-        Self { state, environment: Vec::new(), model, allow_write: false }
+        Self { state, environment: Vec::new(), model: Some(model), allow_write: false }
     }
 
     /// With a model that says what a session has.
@@ -59,7 +59,7 @@ impl Setup {
             providers: ProviderEnvironment::default(),
             state: self.state.path().to_owned(),
         };
-        let flags = Overrides { model: Some(self.model.to_owned()), ..Overrides::default() };
+        let flags = Overrides { model: self.model.map(str::to_owned), ..Overrides::default() };
         let directory = folder.to_owned();
         let options = ServiceOptions { directory, roots: Vec::new(), flags, allow_write: self.allow_write, log: None };
         Arc::new(Service::open(options, around).expect("a service"))
@@ -140,6 +140,8 @@ async fn one_that_is_stopped_keeps_what_was_found() {
     let service = Setup::scripted(&server).serve(repo.root());
     let id = begin(&service, &main_to_head());
     found_one(&service, id).await;
+    // The model is asked again, and hangs.
+    tokio::task::block_in_place(|| server.wait_for(2));
     assert!(service.stop_review(id));
     let snapshot = ended(&service, id).await;
     assert!(
@@ -159,6 +161,8 @@ async fn a_server_that_ends_keeps_what_was_found() {
     let service = setup.serve(repo.root());
     let id = begin(&service, &main_to_head());
     found_one(&service, id).await;
+    // The model is asked again, and hangs.
+    tokio::task::block_in_place(|| server.wait_for(2));
     service.shut_down(LONG).await;
     assert!(matches!(service.start_review(&main_to_head()), Err(StartFault::ShuttingDown)));
     drop(service);
@@ -287,4 +291,74 @@ async fn a_dismissed_finding_is_dismissed_in_everything_that_is_kept() {
         "{list:?}"
     );
     assert_eq!(service.review(id).expect("it is kept").findings[0].status, FindingStatus::Dismissed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_receives_the_code_is_named_where_nobody_asked_for_a_model() {
+    let (repo, server) = (shop(), server("well", "service_found_key"));
+    let mut setup = Setup::scripted(&server);
+    setup.model = None;
+    let service = setup.serve(repo.root());
+    let id = begin(&service, &main_to_head());
+    let snapshot = ended(&service, id).await;
+    let ReviewState::Ended(run) = &snapshot.state else { panic!("{snapshot:?}") };
+    assert!(run.warnings.iter().any(|line| line.contains("receives its code")), "{:?}", run.warnings);
+    server.finish();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_review_that_cannot_be_kept_can_still_be_read() {
+    let repo = shop();
+    let mut setup = Setup::new("none");
+    setup.allow_write = true;
+    std::fs::write(setup.state.path().join("runs"), "a file where a folder should be").expect("a file");
+    let service = setup.serve(repo.root());
+    let id = begin(&service, &main_to_head());
+    let snapshot = ended(&service, id).await;
+    let ReviewState::Ended(run) = &snapshot.state else { panic!("{snapshot:?}") };
+    assert!(run.not_kept.is_some());
+    assert_eq!(service.review(id).expect("it is here").id, id);
+    assert_eq!(service.find_review(None, None).expect("it is here"), id);
+    let fault = service.dismiss(id, &FindingId("0".to_owned()), "because").expect_err("there is nothing to write to");
+    assert!(!fault.to_string().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_last_that_ended_are_remembered() {
+    let repo = shop();
+    let service = Setup::new("anthropic/without-a-key").serve(repo.root());
+    let mut ids = Vec::new();
+    for _ in 0..40 {
+        let id = begin(&service, &main_to_head());
+        assert!(matches!(ended(&service, id).await.state, ReviewState::Failed { .. }));
+        ids.push(id);
+    }
+    // The last one is counted a moment after it ended.
+    let forgotten = |service: &Service| ids.iter().take_while(|id| service.snapshot(**id).is_none()).count();
+    let wait = async {
+        while forgotten(&service) < 8 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(LONG, wait).await.expect("the oldest are forgotten");
+    assert_eq!(forgotten(&service), 8);
+    assert!(ids[8..].iter().all(|id| service.snapshot(*id).is_some()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_over_several_repositories_asks_which_one() {
+    let folder = TestRepo::folder_only();
+    folder.git(["init", "-q", "-b", "main", "one"]);
+    let service = Setup::new("none").serve(folder.root());
+    let fault = service.start_review(&StartReview::default()).expect_err("there is none");
+    assert!(fault.to_string().contains("name the folder of one as repo"), "{fault}");
+    let fault = service.find_review(None, None).expect_err("there is none");
+    assert!(fault.to_string().contains("name the folder of one as repo"), "{fault}");
+    folder.write("one/a.py", "def add(item, items=[]):\n    return items\n");
+    let start =
+        StartReview { repo: Some("one".to_owned()), at: Some("uncommitted".to_owned()), ..StartReview::default() };
+    let id = begin(&service, &start);
+    ended(&service, id).await;
+    assert_eq!(service.find_review(None, Some("one")).expect("it is found"), id);
+    assert_eq!(service.list_reviews().expect("a list").len(), 1);
 }

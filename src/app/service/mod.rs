@@ -6,6 +6,7 @@ mod briefing;
 mod changes;
 mod ledger;
 mod places;
+mod readers;
 mod reviews;
 mod roots;
 mod shelf;
@@ -21,6 +22,9 @@ pub use reviews::{
 };
 pub use roots::{Roots, RootsError};
 pub use shelf::{PresentFault, Shown, folder_of_uri};
+
+use readers::Readers;
+use reviews::Reviews;
 
 use super::error::AppError;
 use super::subject::Surroundings;
@@ -49,10 +53,11 @@ pub struct Service {
     /// How it was set up.
     pub(super) options: ServiceOptions,
     roots: Roots,
+    readers: Readers,
     changes: Changes,
     ledger: Ledger,
-    reviews: reviews::Reviews,
     shelf: Shelf,
+    reviews: Reviews,
 }
 
 impl Service {
@@ -61,8 +66,8 @@ impl Service {
         let roots = Roots::new(&options.directory, &options.roots)?;
         let ledger = Ledger::open(options.log.as_deref()).map_err(AppError::Input)?;
         let shelf = Shelf::new(&around.state);
-        let reviews = reviews::Reviews::default();
-        Ok(Self { around, options, roots, changes: Changes::new(), ledger, reviews, shelf })
+        let (readers, reviews) = (Readers::default(), Reviews::default());
+        Ok(Self { around, options, roots, readers, changes: Changes::new(), ledger, shelf, reviews })
     }
 
     /// The folders it may look in.

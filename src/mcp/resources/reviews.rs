@@ -1,4 +1,8 @@
 //! Reviews as resources: `review://{id}`, as Markdown, its findings one by one, and the latest of a repository.
+//!
+//! What holds no review yet, or never will, is told as `review-run/1`: `id`, `state` (`running`, `failed`, `interrupted`), `started_at`; while it
+//! runs `stage`, `done` and `of`, `turn` and `turns_at_most`, `input_tokens`, `total` and `bySeverity` of the findings so far, `doing` (one line)
+//! and `warnings`; of one that ended with nothing `message` and `exit_code`. What is not known is null.
 
 use std::collections::BTreeSet;
 
@@ -178,7 +182,7 @@ fn goes_on(id: RunId, started_at: &str, running: &RunningReview) -> Value {
 fn whole(service: &Service, id: RunId) -> Result<Contents, ReadFault> {
     match told(service, id)? {
         Told::Review(review) => rendered(&review, "json", JSON),
-        Told::Run(run) => Ok(Contents { mime: JSON, text: run.to_string() }),
+        Told::Run(run) => Ok(Contents { mime: JSON, text: document::text(&run) }),
     }
 }
 
@@ -223,7 +227,7 @@ fn one(service: &Service, id: RunId, wanted: &str) -> Result<Contents, ReadFault
     if let Some(diff) = suggested(finding) {
         value["diff"] = diff.into();
     }
-    Ok(Contents { mime: JSON, text: value.to_string() })
+    Ok(Contents { mime: JSON, text: document::text(&value) })
 }
 
 fn complete(service: &Service, template: &str, variable: &str, typed: &str) -> Vec<String> {

@@ -7,17 +7,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-use super::review::{UNTRUSTED, aside, links, uri};
-use crate::app::{self, FindingsAsk, ReviewState, Service};
+use super::review::{aside, links, uri};
+use crate::app::{self, AppError, DismissFault, FindFault, FindingsAsk, ReviewState, Service};
+use crate::domain::filter::FilterError;
 use crate::domain::finding::{Finding, FindingId, Severity};
 use crate::domain::place::Side;
 use crate::domain::review::Review;
 use crate::domain::run::RunId;
 use crate::domain::text::strip_line;
 use crate::mcp::offer::Offer;
+use crate::mcp::tool::UNTRUSTED;
 use crate::mcp::tool::{Answer, Call, Hints, Link, Tool};
 use crate::present::{json as document, suggested};
-use crate::tools::input;
+use crate::tools::{ToolFault, input};
 
 const NAME: &str = "findings";
 /// So many findings are listed where nothing else is said.
@@ -35,8 +37,8 @@ pub(super) fn tool() -> Tool {
         input,
         output: |_| output(),
         hints: Hints::Keeps,
-        by_default: true,
         alias_of: None,
+        by_default: true,
         call,
     }
 }
@@ -137,46 +139,62 @@ fn output() -> Value {
     })
 }
 
-fn call(call: Call) -> BoxFuture<'static, Answer> {
-    Box::pin(async move { answer(call).await.unwrap_or_else(|answer| answer) })
+/// Why nothing is shown.
+#[derive(Debug, thiserror::Error)]
+enum Fault {
+    #[error(transparent)]
+    Input(#[from] ToolFault),
+    #[error(transparent)]
+    Find(#[from] FindFault),
+    #[error(transparent)]
+    App(#[from] AppError),
+    #[error(transparent)]
+    Dismiss(#[from] DismissFault),
+    #[error("path: {0}")]
+    Path(#[from] FilterError),
+    #[error("the review {id} is still running ({found} found so far): wait for it with the tool review and its id")]
+    Running { id: RunId, found: u32 },
+    #[error("the review {id} ended before anything was reviewed: {message}")]
+    NothingReviewed { id: RunId, message: String },
+    #[error("dismiss needs the id of a finding, in the field finding")]
+    DismissWhat,
+    #[error("the review {id} has no finding {given:?}: {}", if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) })]
+    NoFinding { id: RunId, given: String, known: Vec<String> },
+    #[error("severity cannot be {given:?}; it takes {}", Severity::ALL.iter().map(|one| one.word()).collect::<Vec<_>>().join(", "))]
+    Severity { given: String },
 }
 
-async fn answer(call: Call) -> Result<Answer, Answer> {
-    let input: Input = input::parse(Value::Object(call.input)).map_err(|fault| Answer::error_of(&fault.to_json()))?;
+fn call(call: Call) -> BoxFuture<'static, Answer> {
+    Box::pin(async move {
+        match answer(call).await {
+            Ok(answer) => answer,
+            Err(Fault::Input(fault)) => Answer::error_of(&fault.to_json()),
+            Err(fault) => Answer::error(fault.to_string()),
+        }
+    })
+}
+
+async fn answer(call: Call) -> Result<Answer, Fault> {
+    let input: Input = input::parse(Value::Object(call.input))?;
     let service = Arc::clone(&call.service);
     aside(move || looked_up(&service, &input)).await?
 }
 
-fn looked_up(service: &Service, input: &Input) -> Result<Answer, Answer> {
-    let fault = |error: &dyn std::fmt::Display| Answer::error(error.to_string());
-    let id = service.find_review(input.id.as_deref(), input.repo.as_deref()).map_err(|error| fault(&error))?;
+fn looked_up(service: &Service, input: &Input) -> Result<Answer, Fault> {
+    let id = service.find_review(input.id.as_deref(), input.repo.as_deref())?;
     match service.snapshot(id).map(|snapshot| snapshot.state) {
-        Some(ReviewState::Running(running)) => {
-            let found = running.total();
-            let text = format!(
-                "the review {id} is still running ({found} found so far): wait for it with the tool review and its id"
-            );
-            return Err(Answer::error(text));
-        }
-        Some(ReviewState::Failed { message, .. }) => {
-            return Err(Answer::error(format!("the review {id} ended before anything was reviewed: {message}")));
-        }
+        Some(ReviewState::Running(running)) => return Err(Fault::Running { id, found: running.total() }),
+        Some(ReviewState::Failed { message, .. }) => return Err(Fault::NothingReviewed { id, message }),
         Some(ReviewState::Ended(_)) | None => {}
     }
-    let wanted = input.finding.clone().map(FindingId);
-    match (&input.dismiss, wanted) {
-        (Some(_), None) => Err(Answer::error("dismiss needs the id of a finding, in the field finding")),
+    match (&input.dismiss, input.finding.clone().map(FindingId)) {
+        (Some(_), None) => Err(Fault::DismissWhat),
         (Some(reason), Some(finding)) => {
-            let review = service.dismiss(id, &finding, reason).map_err(|error| fault(&error))?;
+            let review = service.dismiss(id, &finding, reason)?;
             one(&review, &finding, Some("It is dismissed; the notes of the review say why."))
         }
-        (None, wanted) => {
-            let review = service.review(id).map_err(|error| fault(&error))?;
-            match wanted {
-                Some(finding) => one(&review, &finding, None),
-                None => several(&review, input),
-            }
-        }
+        (None, Some(finding)) => one(&*service.review(id)?, &finding, None),
+        (None, None) => several(&*service.review(id)?, input),
     }
 }
 
@@ -199,11 +217,10 @@ fn uri_of(id: RunId, finding: &FindingId) -> String {
     format!("{}/findings/{finding}", uri(id))
 }
 
-fn one(review: &Review, wanted: &FindingId, note: Option<&str>) -> Result<Answer, Answer> {
+fn one(review: &Review, wanted: &FindingId, note: Option<&str>) -> Result<Answer, Fault> {
     let Some(finding) = review.findings.iter().find(|finding| finding.id == *wanted) else {
-        let known: Vec<String> = review.findings.iter().take(MOST as usize).map(|one| one.id.to_string()).collect();
-        let known = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
-        return Err(Answer::error(format!("the review {} has no finding {:?}: {known}", review.id, wanted.0)));
+        let known = review.findings.iter().take(MOST as usize).map(|one| one.id.to_string()).collect();
+        return Err(Fault::NoFinding { id: review.id, given: wanted.0.clone(), known });
     };
     let uri = uri_of(review.id, wanted);
     let mut fields = fields(review, uri.clone());
@@ -219,15 +236,11 @@ fn one(review: &Review, wanted: &FindingId, note: Option<&str>) -> Result<Answer
     Ok(Answer { links: vec![link], ..finished(fields) })
 }
 
-fn several(review: &Review, input: &Input) -> Result<Answer, Answer> {
-    let floor = input.severity.as_deref().map(|word| {
-        Severity::from_word(word.trim()).ok_or_else(|| {
-            let known: Vec<&str> = Severity::ALL.iter().map(|severity| severity.word()).collect();
-            Answer::error(format!("severity cannot be {word:?}; it takes {}", known.join(", ")))
-        })
-    });
-    let ask = FindingsAsk { floor: floor.transpose()?, path: input.path.clone() };
-    let found = app::findings(review, &ask).map_err(|error| Answer::error(error.to_string()))?;
+fn several(review: &Review, input: &Input) -> Result<Answer, Fault> {
+    let severity =
+        |word: &str| Severity::from_word(word.trim()).ok_or_else(|| Fault::Severity { given: word.to_owned() });
+    let floor = input.severity.as_deref().map(severity).transpose()?;
+    let found = app::findings(review, &FindingsAsk { floor, path: input.path.clone() })?;
     let skip = input.skip.unwrap_or(0) as usize;
     let limit = input.limit.unwrap_or(LIMIT).clamp(1, MOST) as usize;
     let shown: Vec<Value> = found.iter().skip(skip).take(limit).map(|finding| line(finding)).collect();

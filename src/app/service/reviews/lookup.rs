@@ -156,12 +156,15 @@ impl Service {
     pub fn latest_review(&self, repo: Option<&str>) -> Result<RunId, FindFault> {
         let (folder, _) = self.repository(repo)?;
         let unkept = self.reviews.all().into_iter().map(|run| run.snapshot()).filter(|snapshot| {
-            matches!(&snapshot.state, ReviewState::Ended(ended) if ended.not_kept.is_some())
-                && snapshot.folder == folder
+            let nowhere_else = matches!(&snapshot.state, ReviewState::Ended(ended) if ended.not_kept.is_some());
+            nowhere_else && snapshot.folder == folder
         });
-        let unkept = unkept.map(|snapshot| (snapshot.started_at, snapshot.id));
-        let kept = runs::latest_of(&self.around, &folder)?.map(|record| (record.started_at, record.id));
-        let newest = unkept.chain(kept).max_by(|a, b| a.0.cmp(&b.0));
+        let unkept: Vec<_> = unkept.map(|snapshot| (snapshot.started_at, snapshot.id)).collect();
+        let kept = runs::latest_of(&self.around, &folder);
+        // A store that fails has kept nothing new.
+        let kept = if unkept.is_empty() { kept? } else { kept.unwrap_or_default() };
+        let kept = kept.map(|record| (record.started_at, record.id));
+        let newest = unkept.into_iter().chain(kept).max_by(|a, b| a.0.cmp(&b.0));
         newest.map(|(_, id)| id).ok_or(FindFault::NoneOf(folder))
     }
 

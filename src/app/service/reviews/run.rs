@@ -248,3 +248,63 @@ impl RunningReview {
         self.findings.values().sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(events: &[Event]) -> RunningReview {
+        let mut running = RunningReview::new();
+        for event in events {
+            running.take(event);
+        }
+        running
+    }
+
+    fn finding(severity: Severity) -> Event {
+        Event::Finding { id: "F1".to_owned(), title: "t".to_owned(), severity, path: "a.py".to_owned(), line: Some(1) }
+    }
+
+    #[test]
+    fn a_line_says_what_it_is_at() {
+        let collect = Event::Stage { stage: Stage::Collect };
+        let progress = Event::Progress { stage: Stage::Review, done: 3, total: 10 };
+        let turn = Event::Turn { turn: 2, most: 40 };
+        for (events, line) in [
+            (vec![], "starting · 0 s"),
+            (vec![collect.clone()], "collecting the change · 0 s"),
+            (vec![progress.clone(), finding(Severity::High)], "reviewing: 3 of 10 · 1 finding · 0 s"),
+            (vec![progress, turn, finding(Severity::Nit)], "turn 2/40 · waiting for the model · 1 finding · 0 s"),
+        ] {
+            assert_eq!(after(&events).line(), line);
+        }
+    }
+
+    #[test]
+    fn what_was_said_is_counted_and_bounded() {
+        let warning = Event::Warning { text: "the code goes\nsomewhere\x1b[31m".to_owned() };
+        let mut events = vec![warning; REMARKS + 5];
+        events.extend([finding(Severity::High), finding(Severity::High), finding(Severity::Low)]);
+        let running = after(&events);
+        assert_eq!((running.warnings.len(), running.warnings[0].as_str()), (REMARKS, "the code goes somewhere"));
+        assert_eq!((running.total(), running.findings.get(&Severity::High)), (3, Some(&2)));
+    }
+
+    #[test]
+    fn only_the_same_commits_of_the_same_folder_are_the_same_question() {
+        let commit = |digit: char| CommitId(digit.to_string().repeat(40).parse().unwrap());
+        let question = |head, rules_only| Question {
+            folder: PathBuf::from("/a"),
+            commits: Some((Some(commit('1')), Some(commit('1')), commit(head))),
+            rules_only,
+        };
+        let run = Run::new(1, question('2', false));
+        assert!(run.is_joined_by(&question('2', false)));
+        assert!(!run.is_joined_by(&question('3', false)) && !run.is_joined_by(&question('2', true)));
+        assert!(!run.is_joined_by(&Question { folder: PathBuf::from("/b"), ..question('2', false) }));
+        let uncommitted = Question { commits: None, ..question('2', false) };
+        assert!(!Run::new(2, uncommitted.clone()).is_joined_by(&uncommitted));
+        run.cancel.interrupt();
+        assert!(!run.is_joined_by(&question('2', false)), "one that was told to stop answers nobody new");
+    }
+}

@@ -116,9 +116,8 @@ async fn what_is_kept_is_told_whatever_it_was() {
         let answer = fixture.answer(&tool(), json!({ "id": id.to_string() })).await;
         let told = fields(&answer);
         assert_eq!((told["id"].as_str(), answer.is_error), (Some(&*id.to_string()), state == "failed"), "{answer:?}");
-        if !matches!(state, "complete") || told["state"] == "complete" {
-            assert!(told["state"] == state || told["state"] == "interrupted", "{answer:?}");
-        }
+        assert_eq!(told["state"], state, "{answer:?}");
+        assert_eq!(told["reasons"].as_array().unwrap().is_empty(), state == "complete", "{answer:?}");
         assert!(text(&answer).lines().count() <= 20, "{}", text(&answer));
     }
 }
