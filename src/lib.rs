@@ -59,6 +59,7 @@
 //! | tool of the MCP server | `mcp/tools/<name>.rs` | `tools()` in `mcp/tools/mod.rs`; a tool that only reads is a row of `TOOLS` and is served by itself |
 //! | resource of the MCP server | `mcp/resources/<name>.rs` | `FAMILIES` in `mcp/resources/mod.rs` |
 //! | prompt of the MCP server | `mcp/prompts/<name>.rs` | `PROMPTS` in `mcp/prompts/mod.rs` |
+//! | client that `review mcp install` knows | a row of `CLIENTS` in `app/clients/mod.rs` | its row in `docs/mcp.md` |
 //! | event | a variant in `domain/event.rs` | its row in `docs/events.md` |
 //! | subcommand | `cli/<name>.rs` | a variant and an arm in `cli/mod.rs` |
 //!

@@ -1,5 +1,6 @@
 //! Everything that can end a command, with its exit code. Main type: [`AppError`].
 
+use super::clients::ClientError;
 use super::instructions::InstructionsError;
 use super::service::{PresentFault, RootsError};
 use crate::config::ConfigError;
@@ -154,6 +155,9 @@ pub enum AppError {
     /// A folder may not be looked in, or is not there.
     #[error(transparent)]
     Roots(#[from] RootsError),
+    /// A client cannot be told how to start the server.
+    #[error(transparent)]
+    Client(#[from] ClientError),
     /// A server could not be started as it was asked to, or had to stop.
     #[error("{0}")]
     Serve(String),
@@ -199,7 +203,7 @@ impl AppError {
             | Self::Workspace(WorkspaceError::Stopped(_))
             | Self::Engine(EngineError::Broken)
             | Self::Broken => 3,
-            Self::Output(_) => 5,
+            Self::Output(_) | Self::Client(ClientError::File(_)) => 5,
             Self::Git(_)
             | Self::Repo(_)
             | Self::Config(_)
@@ -222,6 +226,7 @@ impl AppError {
             | Self::NotText { .. }
             | Self::Engine(EngineError::Prompt(_))
             | Self::Roots(_)
+            | Self::Client(_)
             | Self::Scope(_)
             | Self::Serve(_)
             | Self::Present(_)

@@ -129,6 +129,12 @@ fn read(settings: &Settings, reviewed: Option<Reviewed<'_>>) -> Result<Option<In
     Ok((!text.trim().is_empty()).then_some(Instructions { text, from }))
 }
 
+/// Refuses prompts inside the repository that the server stands in; `None` where it stands in none.
+pub(super) fn prompts_may_be_used(settings: &Settings, repo: Option<&Repo>) -> Result<(), AppError> {
+    let reviewed = repo.map(|repo| Reviewed { repo, settings_at: None, from_worktree: false });
+    prompts_are_outside(settings, reviewed)
+}
+
 fn prompts_are_outside(settings: &Settings, reviewed: Option<Reviewed<'_>>) -> Result<(), AppError> {
     let (Some(folder), Some(reviewed)) = (&settings.prompts, reviewed) else { return Ok(()) };
     let is_inside = reviewed.repo.workdir().is_some_and(|root| inside(folder, root).is_some());

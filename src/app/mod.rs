@@ -2,6 +2,7 @@
 //!
 //! Start at [`review()`]: collect, open the trees, run the engine, keep, deliver. What people type belongs in `cli`; what any part does, in the part.
 
+pub mod clients;
 mod deliver;
 mod diffs;
 mod engine;
@@ -28,9 +29,9 @@ pub use presented::{Dialect, checkout, find_document, read_content, show_documen
 pub use review::{Job, interrupted, interruptible, review};
 pub use runs::{FindingsAsk, dismiss, findings, latest_of, list, prune, show};
 pub use service::{
-    AT_ONCE, Changed, Changes, Connection, DismissFault, EndedRun, FindFault, Ledger, Listing, PresentFault,
-    ReviewState, Roots, RootsError, RunningReview, Service, ServiceOptions, Shown, Snapshot, StartFault, StartReview,
-    Started, folder_of_uri,
+    AT_ONCE, BriefingError, Changed, Changes, Connection, DismissFault, EndedRun, FindFault, Ledger, Listing,
+    PresentFault, ReviewState, Roots, RootsError, RunningReview, Service, ServiceOptions, Shown, Snapshot, StartFault,
+    StartReview, Started, folder_of_uri,
 };
 pub use subject::{Surroundings, secret_file};
 

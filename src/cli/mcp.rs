@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use super::Place;
 use super::console::Console;
+use super::mcp_install::{self, InstallArgs};
 use crate::app::{AppError, Overrides, Service, ServiceOptions, Surroundings};
 use crate::domain::secret::Secret;
 use crate::mcp::{self, Door, HttpDoor, Offer};
@@ -19,17 +20,28 @@ const GRACE: Duration = Duration::from_secs(5);
 /// The variable that holds the token.
 const TOKEN: &str = "REVIEW_MCP_TOKEN";
 
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Tell a client (an editor, an assistant) how to start the server
+    Install(InstallArgs),
+}
+
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
 Examples:
   review mcp                              serve the client that starts this program
   review mcp -C ~/work/app --root ~/work  … and let it read other repositories there
   review mcp --http 127.0.0.1:8080        serve at http://127.0.0.1:8080/mcp
   review mcp --tools default,-review      without the tool that starts reviews
 
-Clients start it themselves once they are told of it. Standard output carries the
-protocol and nothing else.")]
+Clients start it themselves once they are told of it: review mcp install. Standard output carries the
+protocol and nothing else."
+)]
 pub(super) struct McpArgs {
+    #[command(subcommand)]
+    action: Option<Action>,
     #[command(flatten)]
     place: Place,
     /// Also look in repositories below this folder; repeatable
@@ -62,6 +74,9 @@ pub(super) struct McpArgs {
 }
 
 pub(super) fn run(args: McpArgs, console: &Console) -> Result<ExitCode, AppError> {
+    if let Some(Action::Install(install)) = args.action {
+        return mcp_install::run(install, console);
+    }
     let door = door(&args)?;
     let offer = Offer::new(&args.tools, args.allow_write).map_err(|error| AppError::Serve(error.to_string()))?;
     let flags =

@@ -12,6 +12,7 @@ mod args;
 mod completions;
 mod console;
 mod mcp;
+mod mcp_install;
 mod present;
 mod report;
 mod review;

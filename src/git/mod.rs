@@ -10,6 +10,7 @@
 //! Reading files for other reasons belongs in `workspace`; what the change means belongs above.
 
 mod attributes;
+mod branches;
 mod collect;
 mod commits;
 mod compare;
@@ -29,6 +30,7 @@ mod similarity;
 mod target;
 mod tree_diff;
 
+pub use branches::branches;
 pub use collect::{CollectOptions, collect};
 pub use file_patch::{FilePatch, Position, file_patch};
 pub use patch_file::{PatchChange, from_patch};

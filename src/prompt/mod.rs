@@ -4,11 +4,13 @@
 //!
 //! To add a template: a file in `prompts/`, a line in the table, and a method of [`Prompts`] with its variables.
 
+mod assistant;
 mod data;
 mod error;
 mod prompts;
 mod vars;
 
+pub use assistant::{AssistantVars, FindingVars};
 pub use data::{Data, Mark};
 pub use error::PromptError;
 pub use prompts::Prompts;
@@ -47,4 +49,10 @@ const TEMPLATES: &[Template] = &[
     template!("empty_answer.md", [], vars::no_samples),
     template!("output_limit.md", [], vars::no_samples),
     template!("malformed_calls.md", [], vars::no_samples),
+    template!(
+        "assistant_review.md",
+        ["change", "commits", "files", "diffs", "focus", "instructions", "at"],
+        AssistantVars::samples
+    ),
+    template!("explain_finding.md", ["finding", "code"], FindingVars::samples),
 ];

@@ -7,6 +7,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, Value};
 use sha2::{Digest as _, Sha256};
 
+use super::assistant::{AssistantVars, FindingVars};
 use super::error::PromptError;
 use super::vars::{ChangeVars, LastTurnVars, SystemVars, nothing};
 use super::{TEMPLATES, Template};
@@ -110,6 +111,16 @@ impl Prompts {
     /// To a model none of whose calls could be read.
     pub fn malformed_calls(&self) -> Result<String, PromptError> {
         self.plain("malformed_calls.md")
+    }
+
+    /// To a person's assistant: the change, for it to review with our tools.
+    pub fn assistant_review(&self, change: &ChangeVars, vars: &AssistantVars) -> Result<String, PromptError> {
+        self.render("assistant_review.md", &vars.value(change))
+    }
+
+    /// To a person's assistant: one finding, for it to explain and to judge.
+    pub fn explain_finding(&self, vars: &FindingVars) -> Result<String, PromptError> {
+        self.render("explain_finding.md", &vars.value())
     }
 
     fn plain(&self, name: &'static str) -> Result<String, PromptError> {

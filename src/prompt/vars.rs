@@ -76,9 +76,14 @@ pub struct LastTurnVars {
 impl ChangeVars {
     /// As the template sees them: every piece of data in its fence, or empty.
     pub(super) fn value(&self) -> Value {
+        Value::from_pairs(self.pairs())
+    }
+
+    /// Names and values, the leads last.
+    pub(super) fn pairs(&self) -> [(&'static str, Value); 15] {
         let mark = Mark::of(&[&self.change, &self.commits, &self.files, &self.diffs, &self.leads]);
         let fence = |what: &str, data: &Data| Value::from(mark.fence(what, data));
-        Value::from_pairs([
+        [
             ("mark", Value::from(mark.digits())),
             ("change", fence("change", &self.change)),
             ("commits", fence("commits", &self.commits)),
@@ -94,10 +99,15 @@ impl ChangeVars {
             ("leads", fence("leads", &self.leads)),
             ("leads_shown", self.leads_shown.into()),
             ("leads_left_out", self.leads_left_out.into()),
-        ])
+        ]
     }
 
     pub(super) fn samples() -> Vec<Value> {
+        Self::shapes().iter().map(Self::value).collect()
+    }
+
+    /// A change that is shown whole, one that is not, and one without anything to show.
+    pub(super) fn shapes() -> [Self; 3] {
         let data = |text: &str| Data::new(text.to_owned());
         let whole = Self {
             change: data("target: main"),
@@ -121,7 +131,7 @@ impl ChangeVars {
             ..whole.clone()
         };
         let empty = Self { change: data("target: main"), ..Self::default() };
-        [whole, short, empty].iter().map(Self::value).collect()
+        [whole, short, empty]
     }
 }
 

@@ -27,5 +27,5 @@ pub use by_rules::{RulesRun, by_rules};
 pub use desk::{Answer, Desk, Effect, Lead};
 pub use draft::{Asked, Draft, Ending, Made};
 pub use journal::{JournalEntry, JournalError, JournalSink, NAME as JOURNAL, Rebuilt, Record, read as read_journal};
-pub use opening::{LeftOut, Opening, Shown, estimate_tokens, open};
+pub use opening::{LeftOut, Opening, Shown, brief, estimate_tokens, open};
 pub use turns::EngineError;

@@ -1,4 +1,5 @@
-//! The first message to a model, and what of the change it shows. Main function: [`open`].
+//! The first message to a model, and what of the change it shows. Main functions: [`open`], and [`brief`] for a
+//! person's own assistant.
 //!
 //! It depends on nothing but its arguments, so that equal changes give equal bytes and a provider's cache can hold them. What does not fit
 //! is left out by [`risk`], named in the message wherever its name fits, and returned for the receipt. The words are in `prompts/`; what
@@ -13,7 +14,7 @@ mod tokens;
 
 use crate::domain::change::ChangeSet;
 use crate::domain::path::RepoPath;
-use crate::prompt::{ChangeVars, Data, LeadVars, PromptError, Prompts, SystemVars};
+use crate::prompt::{AssistantVars, ChangeVars, Data, LeadVars, PromptError, Prompts, SystemVars};
 
 use diffs::Diffs;
 use listing::Listing;
@@ -71,18 +72,34 @@ pub fn open(
 ) -> Result<Opening, PromptError> {
     let instructions = instructions.unwrap_or_default().trim().to_owned();
     let system = prompts.system(&SystemVars { instructions })?;
-    let bare = prompts.change(&bare(change))?;
-    let needed = estimate_tokens(&system) + estimate_tokens(&bare);
+    let (laid_out, message) = fit(change, leads, room, estimate_tokens(&system), |vars| prompts.change(vars))?;
+    let LaidOut { shown, left_out, leads_left_out, notes, .. } = laid_out;
+    Ok(Opening { system, message, shown, left_out, leads_left_out, notes })
+}
+
+/// Writes the message with which a person's own assistant reviews `change`. It takes at most `room` tokens.
+///
+/// What does not fit is left out and named as in [`open`]; nothing of it is returned, because no receipt is written here.
+pub fn brief(prompts: &Prompts, change: &ChangeSet, vars: &AssistantVars, room: u64) -> Result<String, PromptError> {
+    fit(change, &[], room, 0, |change| prompts.assistant_review(change, vars)).map(|(_, message)| message)
+}
+
+/// Lays the change out so that the message and the `beside` tokens sent with it take at most `room`.
+fn fit(
+    change: &ChangeSet,
+    leads: &[LeadVars],
+    room: u64,
+    beside: u64,
+    render: impl Fn(&ChangeVars) -> Result<String, PromptError>,
+) -> Result<(LaidOut, String), PromptError> {
+    let needed = beside + estimate_tokens(&render(&bare(change))?);
     let mut left = tokens::of_tokens(room).saturating_sub(tokens::of_tokens(needed));
     for _ in 0..ATTEMPTS {
         let laid_out = lay_out(change, leads, left);
-        let message = prompts.change(&laid_out.vars)?;
-        let taken = estimate_tokens(&system) + estimate_tokens(&message);
+        let message = render(&laid_out.vars)?;
+        let taken = beside + estimate_tokens(&message);
         match taken.checked_sub(room) {
-            None | Some(0) => {
-                let LaidOut { shown, left_out, leads_left_out, notes, .. } = laid_out;
-                return Ok(Opening { system, message, shown, left_out, leads_left_out, notes });
-            }
+            None | Some(0) => return Ok((laid_out, message)),
             Some(_) if left == 0 => break,
             Some(excess) => left = left.saturating_sub(tokens::of_tokens(excess)),
         }

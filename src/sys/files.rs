@@ -42,6 +42,15 @@ pub fn open(path: &Path) -> Result<fs::File, FileError> {
     fs::File::open(path).map_err(fault("read", path))
 }
 
+/// The same for a file that may not exist.
+pub fn open_optional(path: &Path) -> Result<Option<fs::File>, FileError> {
+    match fs::File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(fault("read", path)(error)),
+    }
+}
+
 /// The path of what is there, absolute and with no link in it.
 pub fn real_path(path: &Path) -> Result<PathBuf, FileError> {
     path.canonicalize().map_err(fault("find", path))
@@ -206,6 +215,24 @@ pub fn write_output(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     write(path, bytes, 0o644)
 }
 
+/// Writes a file of another program, likewise whole or not at all: links lead where they lead, who may read it stays as it is, and
+/// folders that are missing are made.
+pub fn rewrite(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let Some(kept) = fs::metadata(path).ok().filter(fs::Metadata::is_file) else {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder).map_err(fault("create folder", folder))?;
+        }
+        return write(path, bytes, 0o644);
+    };
+    let path = &real_path(path)?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".review-").tempfile_in(folder).map_err(fault("write", path))?;
+    let written = file.write_all(bytes).and_then(|()| file.as_file().set_permissions(kept.permissions()));
+    written.and_then(|()| file.as_file().sync_data()).map_err(fault("write", path))?;
+    file.persist(path).map_err(|error| fault("write", path)(error.error))?;
+    Ok(())
+}
+
 fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FileError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // A device or a pipe (`/dev/stdout`, `/dev/null`) cannot be replaced by a rename.
@@ -232,6 +259,22 @@ mod tests {
         let error = read_within(io::repeat(b'a'), Path::new("-"), 1 << 20).unwrap_err();
         assert!(error.to_string().contains("more than 1 MiB"), "{error}");
         assert_eq!(read_within(&b"ab"[..], Path::new("-"), 2).unwrap(), b"ab");
+    }
+
+    #[test]
+    fn a_rewritten_file_keeps_its_readers_and_its_link() {
+        let root = tempfile::tempdir().unwrap();
+        let (real, link) = (root.path().join("real.json"), root.path().join("deep/link.json"));
+        rewrite(&real, b"1").unwrap();
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::create_dir(root.path().join("deep")).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        rewrite(&link, b"2").unwrap();
+        assert_eq!(fs::read(&real).unwrap(), b"2");
+        assert!(link.symlink_metadata().unwrap().is_symlink());
+        assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o600);
+        rewrite(&root.path().join("new/folder/f"), b"3").unwrap();
+        assert_eq!(fs::read(root.path().join("new/folder/f")).unwrap(), b"3");
     }
 
     #[test]

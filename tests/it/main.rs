@@ -12,6 +12,7 @@ mod support;
 // One line per feature.
 mod anchors;
 mod architecture;
+mod briefing;
 mod cli_events;
 mod cli_exit;
 mod cli_json;

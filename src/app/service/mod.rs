@@ -2,8 +2,10 @@
 //!
 //! Main type: [`Service`]. Protocols (MCP, editors) belong in the rooms above; each of them asks here, and nothing here knows of any.
 
+mod briefing;
 mod changes;
 mod ledger;
+mod places;
 mod readers;
 mod reviews;
 mod roots;
@@ -11,6 +13,7 @@ mod shelf;
 
 use std::path::PathBuf;
 
+pub use briefing::BriefingError;
 pub use changes::{Changed, Changes};
 pub use ledger::Ledger;
 pub use reviews::{

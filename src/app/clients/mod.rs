@@ -1,0 +1,211 @@
+//! The programs that people use assistants in, and how each is told to start the server. Main types: [`Client`], [`Setup`]; the table
+//! [`CLIENTS`].
+//!
+//! What is put there is made in `setup`; how a file is changed without touching the rest of it, in `json` and `toml`; how it is written,
+//! in `write`. To add a client: one row.
+
+mod folders;
+mod json;
+mod setup;
+mod toml;
+mod write;
+
+pub use folders::Folders;
+pub use setup::{ClientError, Setup, Wanted, project, setup, this_program};
+pub use write::{Written, write};
+
+/// A program that starts MCP servers.
+#[derive(Debug, Clone, Copy)]
+pub struct Client {
+    /// Its word on the command line.
+    pub name: &'static str,
+    /// What people call it.
+    pub title: &'static str,
+    shape: Shape,
+    /// The file for all of a user's projects.
+    user: File,
+    /// The file of a project, from its root.
+    project: Option<&'static str>,
+    /// What stands for the folder that is opened, in a project's file.
+    folder: Option<&'static str>,
+    /// Whether it starts servers in the folder of the project.
+    starts_in_project: bool,
+    /// Its own command, up to the name.
+    command: Option<Command>,
+    /// What the person has to do afterwards.
+    then: &'static str,
+}
+
+/// For whom a server is set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum For {
+    /// Everybody who works on one project: the file is in it.
+    Project,
+    /// One person, in all of their projects.
+    User,
+}
+
+/// How a client's file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// JSON, perhaps with comments: the field with all servers, and whether each says that it is `stdio`.
+    Json { servers: &'static str, says_type: bool },
+    /// TOML: the table with all servers.
+    Toml { servers: &'static str },
+}
+
+/// Where a user's file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum File {
+    /// Below the home folder.
+    Home(&'static str),
+    /// Below the folder where desktop programs keep their settings.
+    App(&'static str),
+    /// Below `~/.config`, or that folder on Windows.
+    Config(&'static str),
+    /// Below the folder of Codex.
+    Codex(&'static str),
+    /// The client writes it all the time itself; only its own command may change it.
+    Its,
+}
+
+/// The client's own command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Command {
+    /// These words for each scope, the name, then perhaps `--`, then the server's command line.
+    Words { user: &'static [&'static str], project: Option<&'static [&'static str]>, dashes: bool },
+    /// The words, then the server as JSON with its name in it; for a user only.
+    Json(&'static [&'static str]),
+}
+
+/// Every client. The files, fields and variables are those of each client's own documentation.
+pub const CLIENTS: &[Client] = &[
+    // https://code.claude.com/docs/en/mcp
+    Client {
+        name: "claude-code",
+        title: "Claude Code",
+        shape: Shape::Json { servers: "mcpServers", says_type: true },
+        user: File::Its,
+        project: Some(".mcp.json"),
+        folder: None,
+        starts_in_project: true,
+        command: Some(Command::Words {
+            user: &["claude", "mcp", "add", "--scope", "user"],
+            project: Some(&["claude", "mcp", "add", "--scope", "project"]),
+            dashes: true,
+        }),
+        then: "start Claude Code anew in the project and allow the server when it asks; /mcp shows it",
+    },
+    // https://modelcontextprotocol.io/docs/develop/connect-local-servers
+    Client {
+        name: "claude-desktop",
+        title: "Claude Desktop",
+        shape: Shape::Json { servers: "mcpServers", says_type: false },
+        user: File::App("Claude/claude_desktop_config.json"),
+        project: None,
+        folder: None,
+        starts_in_project: false,
+        command: None,
+        then: "quit Claude Desktop and start it anew",
+    },
+    // https://cursor.com/docs/context/mcp
+    Client {
+        name: "cursor",
+        title: "Cursor",
+        shape: Shape::Json { servers: "mcpServers", says_type: true },
+        user: File::Home(".cursor/mcp.json"),
+        project: Some(".cursor/mcp.json"),
+        folder: Some("${workspaceFolder}"),
+        starts_in_project: false,
+        command: None,
+        then: "switch the server on in the settings of Cursor, under MCP",
+    },
+    // https://code.visualstudio.com/docs/copilot/reference/mcp-configuration
+    Client {
+        name: "vscode",
+        title: "Visual Studio Code",
+        shape: Shape::Json { servers: "servers", says_type: true },
+        user: File::App("Code/User/mcp.json"),
+        project: Some(".vscode/mcp.json"),
+        folder: Some("${workspaceFolder}"),
+        starts_in_project: false,
+        command: Some(Command::Json(&["code", "--add-mcp"])),
+        then: "run `MCP: List Servers` from the command palette and start the server",
+    },
+    // https://developers.openai.com/codex/mcp
+    Client {
+        name: "codex",
+        title: "Codex",
+        shape: Shape::Toml { servers: "mcp_servers" },
+        user: File::Codex("config.toml"),
+        project: Some(".codex/config.toml"),
+        folder: None,
+        starts_in_project: true,
+        command: Some(Command::Words { user: &["codex", "mcp", "add"], project: None, dashes: true }),
+        then: "start Codex anew in the project; it reads a project's own file only where the project is trusted; /mcp shows the server",
+    },
+    // https://geminicli.com/docs/tools/mcp-server/
+    Client {
+        name: "gemini-cli",
+        title: "Gemini CLI",
+        shape: Shape::Json { servers: "mcpServers", says_type: false },
+        user: File::Home(".gemini/settings.json"),
+        project: Some(".gemini/settings.json"),
+        folder: None,
+        starts_in_project: true,
+        command: None,
+        then: "start Gemini CLI anew in the project; /mcp shows the server",
+    },
+    // https://docs.windsurf.com/windsurf/cascade/mcp
+    Client {
+        name: "windsurf",
+        title: "Windsurf",
+        shape: Shape::Json { servers: "mcpServers", says_type: false },
+        user: File::Home(".codeium/windsurf/mcp_config.json"),
+        project: None,
+        folder: None,
+        starts_in_project: false,
+        command: None,
+        then: "press refresh in the MCP panel of Cascade",
+    },
+    // https://zed.dev/docs/ai/mcp
+    Client {
+        name: "zed",
+        title: "Zed",
+        shape: Shape::Json { servers: "context_servers", says_type: false },
+        user: File::Config("zed/settings.json"),
+        project: Some(".zed/settings.json"),
+        folder: None,
+        starts_in_project: true,
+        command: None,
+        then: "the settings of Zed show the server under AI, MCP Servers",
+    },
+];
+
+impl Client {
+    /// The client with this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        CLIENTS.iter().find(|client| client.name == name)
+    }
+
+    /// For whom a server is set up where nobody says: the project, where it has a file.
+    pub fn usual(&self) -> For {
+        if self.project.is_some() { For::Project } else { For::User }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_client_and_its_project_file_are_documented() {
+        let page = include_str!("../../../docs/mcp.md");
+        for client in CLIENTS {
+            let row = page.lines().find(|line| line.starts_with(&format!("| `{}` |", client.name)));
+            let row = row.unwrap_or_else(|| panic!("{} is not documented", client.name));
+            assert_eq!(client.project.is_some(), !row.contains("| — |"), "{}", client.name);
+            assert!(client.project.is_none_or(|file| row.contains(&format!("`{file}`"))), "{}", client.name);
+        }
+    }
+}

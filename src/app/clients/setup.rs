@@ -1,0 +1,240 @@
+//! What a client has to be told, and where. Main function: [`setup`].
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::{Client, Command, File, Folders, For, Shape, json as json_file, toml as toml_file};
+use crate::sys::files::{self, FileError};
+use crate::sys::repo::Repo;
+
+/// What somebody wants set up.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The client.
+    pub client: &'static Client,
+    /// For whom.
+    pub scope: For,
+    /// What the server is called in the client.
+    pub name: String,
+    /// What starts this program.
+    pub program: String,
+    /// The root of the project; absolute.
+    pub project: PathBuf,
+    /// Flags of the server.
+    pub flags: Vec<String>,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setup {
+    /// The file, and what its whole contents would be if there were nothing else in it. `None` where the client alone may write it.
+    pub file: Option<(PathBuf, String)>,
+    /// The client's own command that does the same.
+    pub command: Option<String>,
+    /// What has to be known: whole sentences without a full stop.
+    pub notes: Vec<String>,
+    pub(super) shape: Shape,
+    pub(super) name: String,
+    pub(super) entry: Value,
+    /// The folder that a project's file may not lead out of.
+    pub(super) within: Option<PathBuf>,
+}
+
+/// Why a client cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// It has no file for that.
+    #[error("{client} has no settings of a project; use --scope user")]
+    NoProjectFile {
+        /// What people call it.
+        client: &'static str,
+    },
+    /// It is for its own command to write.
+    #[error(
+        "{client} keeps these settings in a file that it writes itself while it runs; have it done by its own command: {command}"
+    )]
+    ItsOwn {
+        /// What people call it.
+        client: &'static str,
+        /// The command.
+        command: String,
+    },
+    /// There is no home folder.
+    #[error("there is no home folder to find the settings of {client} in: set HOME")]
+    NoHome {
+        /// What people call it.
+        client: &'static str,
+    },
+    /// A name that not every client takes.
+    #[error("{0:?} cannot be the name of the server: letters, digits, - and _ are needed")]
+    Name(String),
+    /// The file is not what it should be.
+    #[error("{path} is left as it is: {why}; the same command without --write shows what belongs there")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// There is another server of this name.
+    #[error("{path} has another server {name:?}; give this one another --name, or replace that one with --force")]
+    Taken {
+        /// The file.
+        path: String,
+        /// The name.
+        name: String,
+    },
+    /// The file of a project is a link out of it.
+    #[error(
+        "{path} is, or lies behind, a link that leads out of the project; write to {real} yourself if that is what you want"
+    )]
+    LeadsOut {
+        /// The file.
+        path: String,
+        /// Where it leads.
+        real: String,
+    },
+    /// The disk said no.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// The root of the project that a folder is in: of its repository, where there is one.
+pub fn project(folder: &Path) -> Result<PathBuf, ClientError> {
+    let folder = files::real_path(folder)?;
+    let root = Repo::open(&folder).ok().and_then(|repo| files::real_path(repo.workdir()?).ok());
+    Ok(root.unwrap_or(folder))
+}
+
+/// What starts this program. A desktop program does not search where a shell does, so it is told the path; what is shared in a project
+/// stands where everybody installed it.
+pub fn this_program(scope: For) -> String {
+    let path = std::env::current_exe().ok().filter(|_| scope == For::User);
+    path.map_or_else(|| "review".to_owned(), |path| path.display().to_string())
+}
+
+/// Says what to do. Nothing is read or written.
+pub fn setup(wanted: &Wanted, folders: Option<&Folders>) -> Result<Setup, ClientError> {
+    let Wanted { client, scope, name, .. } = wanted;
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if name.is_empty() || !name.chars().all(plain) {
+        return Err(ClientError::Name(name.clone()));
+    }
+    let path = match scope {
+        For::Project => {
+            let file = client.project.ok_or(ClientError::NoProjectFile { client: client.title })?;
+            Some(wanted.project.join(file))
+        }
+        For::User => user_file(client, folders)?,
+    };
+    let arguments = arguments(wanted);
+    let entry = entry(client.shape, &wanted.program, &arguments);
+    let alone = match client.shape {
+        Shape::Json { servers, .. } => json_file::alone(servers, name, &entry),
+        Shape::Toml { servers } => toml_file::alone(servers, name, &entry),
+    };
+    Ok(Setup {
+        file: path.map(|path| (path, alone)),
+        command: client.command.and_then(|command| own_command(command, wanted, &arguments)),
+        notes: notes(wanted),
+        shape: client.shape,
+        name: name.clone(),
+        entry,
+        within: (*scope == For::Project).then(|| wanted.project.clone()),
+    })
+}
+
+fn user_file(client: &Client, folders: Option<&Folders>) -> Result<Option<PathBuf>, ClientError> {
+    let folders = folders.ok_or(ClientError::NoHome { client: client.title });
+    Ok(Some(match client.user {
+        File::Its => return Ok(None),
+        File::Home(file) => folders?.home.join(file),
+        File::App(file) => folders?.app.join(file),
+        File::Config(file) => folders?.config.join(file),
+        File::Codex(file) => folders?.codex.join(file),
+    }))
+}
+
+/// The server's command line without the program.
+fn arguments(wanted: &Wanted) -> Vec<String> {
+    let mut all = vec!["mcp".to_owned()];
+    let own_folder = wanted.flags.iter().any(|flag| flag == "-C" || flag.starts_with("--directory"));
+    if !own_folder && let Some(folder) = folder(wanted) {
+        all.extend(["-C".to_owned(), folder]);
+    }
+    all.extend(wanted.flags.iter().cloned());
+    all
+}
+
+/// The folder that the server is told; none where it is started in the right one.
+fn folder(wanted: &Wanted) -> Option<String> {
+    match (wanted.scope, wanted.client.folder) {
+        // In a user's file the variable stays as it is written: it belongs to the project that has the file.
+        (For::Project, Some(variable)) => Some(variable.to_owned()),
+        (For::Project, None) => None,
+        (For::User, _) if wanted.client.starts_in_project => None,
+        (For::User, _) => Some(wanted.project.display().to_string()),
+    }
+}
+
+fn notes(wanted: &Wanted) -> Vec<String> {
+    let mut notes = Vec::new();
+    if wanted.scope == For::User && !wanted.client.starts_in_project {
+        let (title, folder) = (wanted.client.title, wanted.project.display());
+        let better = if wanted.client.project.is_some() { "; --scope project follows the project" } else { "" };
+        notes.push(format!(
+            "{title} starts servers in no project, so this one looks at {folder}; `-- --root DIR` allows it more{better}"
+        ));
+    }
+    notes.push(wanted.client.then.to_owned());
+    notes
+}
+
+fn entry(shape: Shape, program: &str, arguments: &[String]) -> Value {
+    let mut fields = Map::new();
+    if let Shape::Json { says_type: true, .. } = shape {
+        fields.insert("type".to_owned(), json!("stdio"));
+    }
+    fields.insert("command".to_owned(), json!(program));
+    fields.insert("args".to_owned(), json!(arguments));
+    Value::Object(fields)
+}
+
+fn own_command(command: Command, wanted: &Wanted, arguments: &[String]) -> Option<String> {
+    let (words, rest): (&[&str], Vec<String>) = match (command, wanted.scope) {
+        (Command::Words { user, dashes, .. }, For::User) => (user, tail(wanted, arguments, dashes)),
+        (Command::Words { project, dashes, .. }, For::Project) => (project?, tail(wanted, arguments, dashes)),
+        (Command::Json(words), For::User) => {
+            let server = json!({ "name": wanted.name, "command": wanted.program, "args": arguments });
+            (words, vec![server.to_string()])
+        }
+        (Command::Json(_), For::Project) => return None,
+    };
+    let words = words.iter().map(|word| (*word).to_owned()).chain(rest);
+    Some(words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" "))
+}
+
+fn tail(wanted: &Wanted, arguments: &[String], dashes: bool) -> Vec<String> {
+    let mut tail = vec![wanted.name.clone()];
+    if dashes {
+        tail.push("--".to_owned());
+    }
+    tail.push(wanted.program.clone());
+    tail.extend(arguments.iter().cloned());
+    tail
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// A path for a message.
+pub(super) fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

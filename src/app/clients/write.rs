@@ -1,0 +1,197 @@
+//! Writing a client's file. Main function: [`write`].
+
+use std::path::{Path, PathBuf};
+
+use super::setup::{ClientError, Setup, shown};
+use super::{Shape, json, toml};
+use crate::sys::files;
+
+/// A larger file of settings is not touched, in bytes.
+const MOST: u64 = 16 << 20;
+
+/// What became of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Edited {
+    /// It has the entry now.
+    Added(String),
+    /// It has the entry in the place of another one.
+    Replaced(String),
+    /// It had the entry already.
+    Same,
+    /// It has another entry of this name.
+    Taken,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// The file is new.
+    Created,
+    /// The entry was added to what was there.
+    Added,
+    /// The entry took the place of another.
+    Replaced,
+    /// Nothing: it was there already.
+    Same,
+}
+
+/// Puts the entry into the client's file, whole or not at all; the rest of the file stays as it is. Says what was done and where.
+pub fn write(setup: &Setup, client: &'static str, force: bool) -> Result<(Written, PathBuf), ClientError> {
+    let Some((path, alone)) = &setup.file else {
+        let command = setup.command.clone().unwrap_or_default();
+        return Err(ClientError::ItsOwn { client, command });
+    };
+    if let Some(project) = &setup.within {
+        stays_inside(path, project)?;
+    }
+    let before = match files::open_optional(path)? {
+        Some(file) => files::read_within(file, path, MOST)?,
+        None => {
+            files::rewrite(path, alone.as_bytes())?;
+            return Ok((Written::Created, path.clone()));
+        }
+    };
+    let unreadable = |why: String| ClientError::Unreadable { path: shown(path), why };
+    let before = String::from_utf8(before).map_err(|_| unreadable("it is not UTF-8 text".to_owned()))?;
+    let edited = match setup.shape {
+        Shape::Json { servers, .. } => json::set(&before, servers, &setup.name, &setup.entry, force)
+            .map_err(|fault| unreadable(fault.to_string()))?,
+        Shape::Toml { servers } => toml::set(&before, servers, &setup.name, &setup.entry, force)
+            .map_err(|fault| unreadable(fault.to_string()))?,
+    };
+    let (done, after) = match edited {
+        Edited::Same => return Ok((Written::Same, path.clone())),
+        Edited::Taken => return Err(ClientError::Taken { path: shown(path), name: setup.name.clone() }),
+        Edited::Added(after) => (Written::Added, after),
+        Edited::Replaced(after) => (Written::Replaced, after),
+    };
+    files::rewrite(path, after.as_bytes())?;
+    Ok((done, path.clone()))
+}
+
+/// A repository may hold links; what is set up for a project must not change a file elsewhere.
+fn stays_inside(path: &Path, project: &Path) -> Result<(), ClientError> {
+    let root = files::real_path(project)?;
+    // The nearest part that is there already: what is not there yet leads nowhere.
+    let there = path.ancestors().find(|part| part.symlink_metadata().is_ok()).unwrap_or(project);
+    let real = files::real_path(there)?;
+    if real.starts_with(&root) {
+        return Ok(());
+    }
+    Err(ClientError::LeadsOut { path: shown(path), real: shown(&real) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{CLIENTS, Client, Folders, For, Wanted, setup};
+    use super::*;
+
+    fn wanted(name: &str, scope: For, project: &Path) -> Wanted {
+        Wanted {
+            client: Client::named(name).unwrap(),
+            scope,
+            name: "review".into(),
+            program: "review".into(),
+            project: project.to_owned(),
+            flags: Vec::new(),
+        }
+    }
+
+    fn folders(home: &Path) -> Folders {
+        let join = |name| home.join(name);
+        Folders { home: home.to_owned(), app: join("app"), config: join(".config"), codex: join(".codex") }
+    }
+
+    #[test]
+    fn every_client_is_told_the_same_in_its_own_words() {
+        let home = Path::new("/home/ada");
+        let mut shown = String::new();
+        for client in CLIENTS {
+            for (word, scope) in [("user", For::User), ("project", For::Project)] {
+                let wanted = wanted(client.name, scope, Path::new("/home/ada/shop"));
+                shown.push_str(&format!("== {} for {word}\n", client.title));
+                match setup(&wanted, Some(&folders(home))) {
+                    Err(error) => shown.push_str(&format!("{error}\n\n")),
+                    Ok(setup) => {
+                        let (path, text) = setup.file.unwrap_or_default();
+                        shown.push_str(&format!("{}\n{text}", path.display().to_string().replace('\\', "/")));
+                        shown.push_str(&format!("$ {}\n", setup.command.unwrap_or_default()));
+                        shown.push_str(&format!("{}\n\n", setup.notes.join("\n")));
+                    }
+                }
+            }
+        }
+        insta::assert_snapshot!(shown);
+    }
+
+    #[test]
+    fn a_file_is_made_then_left_alone_and_another_entry_is_not_taken_away() {
+        let root = tempfile::tempdir().unwrap();
+        for client in CLIENTS.iter().filter(|client| client.name != "claude-code") {
+            let mut wanted = wanted(client.name, For::User, root.path());
+            let made = setup(&wanted, Some(&folders(root.path()))).unwrap();
+            let path = made.file.clone().unwrap().0;
+            assert_eq!(write(&made, client.title, false).unwrap(), (Written::Created, path.clone()));
+            assert_eq!(write(&made, client.title, false).unwrap().0, Written::Same, "{}", client.name);
+            let first = std::fs::read_to_string(&path).unwrap();
+            assert_eq!(first, made.file.unwrap().1);
+
+            wanted.flags = vec!["--allow-write".into()];
+            let other = setup(&wanted, Some(&folders(root.path()))).unwrap();
+            assert!(matches!(write(&other, client.title, false), Err(ClientError::Taken { .. })));
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), first);
+            assert_eq!(write(&other, client.title, true).unwrap().0, Written::Replaced);
+            wanted.name = "second".into();
+            let second = setup(&wanted, Some(&folders(root.path()))).unwrap();
+            assert_eq!(write(&second, client.title, false).unwrap().0, Written::Added);
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert!(text.contains("--allow-write") && text.contains("second") && text.contains("review"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_client_writes_itself_is_left_to_its_command() {
+        let made = setup(&wanted("claude-code", For::User, Path::new("/p")), None).unwrap();
+        let error = write(&made, "Claude Code", true).unwrap_err().to_string();
+        assert!(error.ends_with("claude mcp add --scope user review -- review mcp"), "{error}");
+    }
+
+    #[test]
+    fn a_broken_file_is_left_as_it_is_and_what_belongs_there_is_told() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join(".mcp.json"), "{ oh").unwrap();
+        let made = setup(&wanted("claude-code", For::Project, root.path()), None).unwrap();
+        let error = write(&made, "Claude Code", true).unwrap_err().to_string();
+        assert!(error.contains("not JSON") && error.contains("without --write"), "{error}");
+        assert_eq!(std::fs::read_to_string(root.path().join(".mcp.json")).unwrap(), "{ oh");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_link_of_a_project_leads_out_of_it() {
+        let root = tempfile::tempdir().unwrap();
+        let project = root.path().join("project");
+        std::fs::create_dir(&project).unwrap();
+        std::fs::create_dir(root.path().join("mine")).unwrap();
+        std::os::unix::fs::symlink("../mine", project.join(".vscode")).unwrap();
+        std::fs::write(root.path().join("mine.json"), "{}").unwrap();
+        std::os::unix::fs::symlink("../mine.json", project.join(".mcp.json")).unwrap();
+        for client in ["vscode", "claude-code"] {
+            let made = setup(&wanted(client, For::Project, &project), None).unwrap();
+            assert!(matches!(write(&made, client, true), Err(ClientError::LeadsOut { .. })), "{client}");
+        }
+        assert_eq!(std::fs::read_dir(root.path().join("mine")).unwrap().count(), 0);
+        assert_eq!(std::fs::read_to_string(root.path().join("mine.json")).unwrap(), "{}");
+    }
+
+    #[test]
+    fn flags_and_odd_words_reach_the_server_as_they_are() {
+        let mut wanted = wanted("codex", For::User, Path::new("/p"));
+        wanted.flags = vec!["-C".into(), "/it's here".into(), "--root".into(), "/b".into()];
+        let made = setup(&wanted, Some(&folders(Path::new("/h")))).unwrap();
+        let command = r"codex mcp add review -- review mcp -C '/it'\''s here' --root /b";
+        assert_eq!(made.command.as_deref(), Some(command));
+        wanted.name = "a b".into();
+        assert!(matches!(setup(&wanted, None), Err(ClientError::Name(_))));
+    }
+}

@@ -1,0 +1,132 @@
+//! The code around the places of a finding, read from what was reviewed. Main function: [`places`].
+
+use std::sync::Arc;
+
+use super::Service;
+use crate::app::error::AppError;
+use crate::app::subject;
+use crate::domain::change::ChangeSet;
+use crate::domain::finding::Anchor;
+use crate::domain::place::{LineRange, Side, WorkspaceAt};
+use crate::domain::text::FileText;
+use crate::prompt::Data;
+use crate::sys::cancel::Cancel;
+use crate::sys::repo::{Repo, RepoPool};
+use crate::workspace::{self, Workspace};
+
+/// Lines shown before and after those of a place.
+const AROUND: u32 = 12;
+/// So many lines of one place are shown, those around it included.
+const MOST_LINES: u32 = 80;
+/// So many places are shown.
+const MOST_PLACES: usize = 8;
+/// Longer lines are cut, in characters.
+const MOST_LINE: usize = 400;
+
+/// What there is to see of a finding's places.
+pub(super) struct Places {
+    /// Each place with its lines; empty where the finding has none.
+    pub(super) code: Data,
+    /// What is missing in `code` and why, whole sentences.
+    pub(super) note: String,
+    /// Whether the commits that were reviewed are in the server's repository.
+    pub(super) readable: bool,
+}
+
+/// Reads them, as far as the repository has what was reviewed; else the quotes of the anchors are all there is.
+pub(super) fn places(
+    service: &Service,
+    repo: Option<Repo>,
+    change: &ChangeSet,
+    anchors: &[Anchor],
+    cancel: &Cancel,
+) -> Result<Places, AppError> {
+    let trees = trees(service, repo, change)?;
+    let readable = trees.is_some();
+    let mut notes = Vec::new();
+    if !readable {
+        notes.push(if change.head.is_some() {
+            "The code around the lines cannot be shown: the commits that were reviewed are not in the repository (any more)."
+        } else {
+            "What was reviewed was never committed, so only the quoted lines are shown; the files may have changed since."
+        });
+    }
+    if anchors.len() > MOST_PLACES {
+        notes.push("The finding has more places than are shown.");
+    }
+    let mut text = String::new();
+    for anchor in anchors.iter().take(MOST_PLACES) {
+        cancel.check()?;
+        let tree = trees.as_ref().map(|(old, new)| if anchor.side == Side::Old { old } else { new });
+        let file = tree.and_then(|tree| tree.read(&anchor.path).ok());
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&heading(anchor));
+        match (anchor.lines, file) {
+            (Some(lines), Some(file)) => around(&mut text, &file, lines),
+            (Some(lines), None) => quoted(&mut text, anchor, lines),
+            (None, _) => {}
+        }
+    }
+    Ok(Places { code: Data::new(text), note: notes.join(" "), readable })
+}
+
+type Trees = (Arc<dyn Workspace>, Arc<dyn Workspace>);
+
+/// The old and the new tree; none where the repository has not got the commits.
+fn trees(service: &Service, repo: Option<Repo>, change: &ChangeSet) -> Result<Option<Trees>, AppError> {
+    let (Some(head), Some(repo)) = (change.head, repo) else { return Ok(None) };
+    let wanted = [Some(head), change.merge_base, change.base];
+    if wanted.into_iter().flatten().any(|commit| repo.tree_of(commit).is_err()) {
+        return Ok(None);
+    }
+    // What the settings leave out is read by nobody, here neither.
+    let project = subject::project_settings(&repo, change.base, false)?;
+    let settings = subject::resolve(project, &service.options.flags, &service.around)?.settings;
+    let filter = subject::filter(&settings)?;
+    let pool = RepoPool::new(repo);
+    let old_at = change.merge_base.map_or(WorkspaceAt::Empty, WorkspaceAt::Revision);
+    let old = workspace::open(Some(&pool), old_at, Side::Old, &[], filter.clone())?;
+    let new = workspace::open(Some(&pool), WorkspaceAt::Revision(head), Side::New, &[], filter)?;
+    Ok(Some((old, new)))
+}
+
+/// No line of code begins with `=`: each has its number first.
+fn heading(anchor: &Anchor) -> String {
+    let lines = match anchor.lines {
+        Some(lines) if lines.count() == 1 => format!(":{}", lines.start()),
+        Some(lines) => format!(":{}-{}", lines.start(), lines.end()),
+        None => String::new(),
+    };
+    let side = match anchor.side {
+        Side::Old => " (before the change: read it with side \"old\")",
+        Side::New => "",
+    };
+    format!("=== {}{lines}{side}\n", anchor.path)
+}
+
+fn around(text: &mut String, file: &FileText, lines: LineRange) {
+    let first = lines.start().saturating_sub(AROUND).max(1);
+    let last = lines.end().saturating_add(AROUND).min(first.saturating_add(MOST_LINES - 1));
+    let Ok(shown) = LineRange::new(first, last) else { return };
+    for (number, line) in file.lines(shown) {
+        push(text, lines.contains(number), number, line);
+    }
+    if last < lines.end() {
+        text.push_str(&format!("[lines {} to {} are quoted too]\n", last + 1, lines.end()));
+    }
+}
+
+fn quoted(text: &mut String, anchor: &Anchor, lines: LineRange) {
+    for (number, line) in (lines.start()..).zip(anchor.quote.split('\n')).take(MOST_LINES as usize) {
+        push(text, true, number, line);
+    }
+}
+
+fn push(text: &mut String, quoted: bool, number: u32, line: &str) {
+    let mark = if quoted { '>' } else { ' ' };
+    let cut = line.char_indices().nth(MOST_LINE).map(|(at, _)| at);
+    let (line, more) = (&line[..cut.unwrap_or(line.len())], if cut.is_some() { "…" } else { "" });
+    text.push_str(&format!("{mark} {number:>5} | {line}{more}\n"));
+}

@@ -1,0 +1,96 @@
+//! `review mcp install`: tells a client how to start the server, or how a person tells it.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use super::Place;
+use super::console::Console;
+use crate::app::AppError;
+use crate::app::clients::{self, CLIENTS, Client, Folders, For, Setup, Wanted, Written};
+use crate::domain::text::strip_line;
+
+#[derive(Debug, Args)]
+pub(super) struct InstallArgs {
+    #[command(flatten)]
+    place: Place,
+    /// The program that will start the server
+    #[arg(long, value_name = "CLIENT", value_parser = PossibleValuesParser::new(CLIENTS.iter().map(|client| client.name)))]
+    client: String,
+    /// Set it up in this project, or for yourself [default: project, where the client has such a file]
+    #[arg(long, value_name = "FOR", value_parser = ["project", "user"])]
+    scope: Option<String>,
+    /// Write it into the client's file instead of printing it; the rest of the file stays as it is
+    #[arg(long)]
+    write: bool,
+    /// Replace another server of the same name
+    #[arg(long, requires = "write")]
+    force: bool,
+    /// What the client calls the server
+    #[arg(long, value_name = "NAME", default_value = "review")]
+    name: String,
+    /// What starts this program [default: its path for a user, `review` for a project]
+    #[arg(long, value_name = "PROGRAM")]
+    command: Option<String>,
+    /// Flags for `review mcp`, after --
+    #[arg(last = true, value_name = "FLAGS")]
+    flags: Vec<String>,
+}
+
+pub(super) fn run(args: InstallArgs, console: &Console) -> Result<ExitCode, AppError> {
+    // The words were checked against the table by the parser.
+    let Some(client) = Client::named(&args.client) else { return Ok(ExitCode::from(2)) };
+    let scope = match args.scope.as_deref() {
+        Some("project") => For::Project,
+        Some(_) => For::User,
+        None => client.usual(),
+    };
+    let wanted = Wanted {
+        client,
+        scope,
+        name: args.name,
+        program: args.command.unwrap_or_else(|| clients::this_program(scope)),
+        project: clients::project(&args.place.directory)?,
+        flags: args.flags,
+    };
+    let setup = clients::setup(&wanted, Folders::of_this_process().as_ref())?;
+    if args.write {
+        let (written, path) = clients::write(&setup, client.title, args.force)?;
+        let path = path.display();
+        console.say(&strip_line(&match written {
+            Written::Created => format!("review: wrote {path}"),
+            Written::Added => format!("review: added {:?} to {path}", wanted.name),
+            Written::Replaced => format!("review: replaced {:?} in {path}", wanted.name),
+            Written::Same => format!("review: {path} has it already"),
+        }));
+    } else {
+        print(&setup, client, console)?;
+    }
+    for note in &setup.notes {
+        console.say(&strip_line(&format!("review: {note}")));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What can be copied goes to standard output, what explains it to standard error.
+fn print(setup: &Setup, client: &Client, console: &Console) -> Result<(), AppError> {
+    let title = client.title;
+    match (&setup.file, &setup.command) {
+        (Some((path, text)), command) => {
+            console.say(&format!(
+                "review: {title} reads {}; put this there, or have it put there with --write:",
+                strip_line(&path.display().to_string())
+            ));
+            console.data(text.as_bytes())?;
+            if let Some(command) = command {
+                console.say(&format!("review: or let {title} do it: {command}"));
+            }
+        }
+        (None, command) => {
+            console.say(&format!("review: {title} does it itself; run this:"));
+            console.data(format!("{}\n", command.as_deref().unwrap_or_default()).as_bytes())?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! The prompt `review`: an assistant reviews a change itself, with the tools of this server.
+
+use std::collections::BTreeMap;
+
+use super::{Argument, Prompt, given};
+use crate::app::{Cancel, Service};
+
+pub(super) const PROMPT: Prompt = Prompt {
+    name: "review",
+    title: "Review a change",
+    description: "Review what this branch changes: read the code around it, check each claim, present the review",
+    arguments: &[
+        Argument {
+            name: "target",
+            description: "What to compare with: a branch or commit (found where it is left out), A..B, staged or uncommitted",
+            required: false,
+        },
+        Argument { name: "focus", description: "What to look at most", required: false },
+    ],
+    get,
+    complete,
+};
+
+fn get(service: &Service, values: &BTreeMap<String, String>) -> Result<String, String> {
+    let (target, focus) = (given(values, "target"), given(values, "focus"));
+    service.brief_review(target, focus, &Cancel::never()).map_err(|error| error.to_string())
+}
+
+fn complete(service: &Service, argument: &str, typed: &str) -> Vec<String> {
+    match argument {
+        "target" => service.targets_like(typed),
+        _ => Vec::new(),
+    }
+}
