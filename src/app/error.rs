@@ -226,8 +226,8 @@ impl AppError {
             | Self::NotText { .. }
             | Self::Engine(EngineError::Prompt(_))
             | Self::Roots(_)
-            | Self::Client(_)
             | Self::Scope(_)
+            | Self::Client(_)
             | Self::Serve(_)
             | Self::Present(_)
             | Self::ToolInput(_) => 2,
