@@ -178,6 +178,19 @@ fn broken_messages_do_not_keep_the_next_one_from_its_answer() {
     }
 }
 
+/// Every text in a JSON value, names of fields included.
+fn texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => found.push(text),
+        Value::Array(parts) => parts.iter().for_each(|part| texts(part, found)),
+        Value::Object(fields) => fields.iter().for_each(|(name, field)| {
+            found.push(name);
+            texts(field, found);
+        }),
+        _ => {}
+    }
+}
+
 #[test]
 fn controls_of_the_repository_reach_no_client() {
     let repo = shop();
@@ -190,17 +203,6 @@ fn controls_of_the_repository_reach_no_client() {
         client.call("present_review", json!({ "content": "# \u{1b}[31mred\n" })),
         client.result("prompts/get", json!({ "name": "review", "arguments": { "target": "main" } })),
     ];
-    fn texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
-        match value {
-            Value::String(text) => found.push(text),
-            Value::Array(parts) => parts.iter().for_each(|part| texts(part, found)),
-            Value::Object(fields) => fields.iter().for_each(|(name, field)| {
-                found.push(name);
-                texts(field, found);
-            }),
-            _ => {}
-        }
-    }
     for result in &asked {
         let mut found = Vec::new();
         texts(result, &mut found);

@@ -180,14 +180,17 @@ impl Client {
     /// What a tool answers, failures that a caller can act on included.
     #[track_caller]
     pub fn call(&mut self, tool: &str, input: Value) -> Value {
-        self.result("tools/call", json!({ "name": tool, "arguments": input }))
+        let mut params = json!({ "name": tool });
+        params["arguments"] = input;
+        self.result("tools/call", params)
     }
 
     /// The fields of a tool's answer; it must not have failed.
     #[track_caller]
     pub fn tool(&mut self, tool: &str, input: Value) -> Value {
-        let mut result = self.call(tool, input.clone());
-        assert_ne!(result["isError"], true, "{tool} {input}: {result}");
+        let given = input.to_string();
+        let mut result = self.call(tool, input);
+        assert_ne!(result["isError"], true, "{tool} {given}: {result}");
         result["structuredContent"].take()
     }
 
