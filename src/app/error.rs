@@ -125,6 +125,9 @@ pub enum AppError {
     /// Something could not be presented.
     #[error(transparent)]
     Present(#[from] PresentFault),
+    /// A server could not be started as it was asked to, or had to stop.
+    #[error("{0}")]
+    Serve(String),
     /// A tool's input is not JSON.
     #[error("the tool's input is not JSON: {0}; write it like '{{\"file_path\": \"src/main.rs\"}}'")]
     ToolInput(serde_json::Error),
@@ -174,6 +177,7 @@ impl AppError {
             | Self::Engine(EngineError::Prompt(_))
             | Self::Roots(_)
             | Self::Present(_)
+            | Self::Serve(_)
             | Self::ToolInput(_) => 2,
         }
     }

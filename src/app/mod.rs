@@ -23,11 +23,12 @@ pub use inspect::{ToolCall, call_tool, settings};
 pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};
 pub use presented::{Dialect, checkout, find_document, read_content, show_document, written};
-pub use review::{Job, interruptible, review};
+pub use review::{Job, interrupted, interruptible, review};
 pub use runs::{list, prune, show};
 pub use service::{
-    Changed, Changes, Connection, PresentFault, Roots, RootsError, Service, ServiceOptions, Shown, folder_of_uri,
+    Changed, Changes, Connection, Ledger, PresentFault, Roots, RootsError, Service, ServiceOptions, Shown,
+    folder_of_uri,
 };
-pub use subject::Surroundings;
+pub use subject::{Surroundings, secret_file};
 
 pub use crate::sys::cancel::Cancel;

@@ -40,7 +40,8 @@ pub fn show_document(around: &Surroundings, name: &str) -> Result<Presented, App
     if let Some(references) = references {
         return Ok(Presented { id, markdown, base, references });
     }
-    let options = ServiceOptions { directory: base, roots: Vec::new(), flags: Flags::default(), allow_write: false };
+    let options =
+        ServiceOptions { directory: base, roots: Vec::new(), flags: Flags::default(), allow_write: false, log: None };
     Ok(Service::open(options, around.clone())?.document(id)?)
 }
 

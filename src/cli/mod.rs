@@ -11,6 +11,7 @@ use clap::{Parser, Subcommand};
 mod args;
 mod completions;
 mod console;
+mod mcp;
 mod present;
 mod report;
 mod review;
@@ -60,6 +61,8 @@ enum Command {
     Present(present::PresentArgs),
     /// Call one of the tools a model would have, and print exactly what it would see
     Tool(tool::ToolArgs),
+    /// Serve AI assistants over MCP
+    Mcp(mcp::McpArgs),
     /// Show every setting, its value and where that came from
     Config(settings::ConfigArgs),
     /// Print a completion script for a shell
@@ -88,6 +91,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Prune(args)) => runs::prune(&args, &console),
         Some(Command::Present(args)) => present::run(&args, &console),
         Some(Command::Tool(args)) => tool::run(args, &console),
+        Some(Command::Mcp(args)) => mcp::run(args, &console),
         Some(Command::Config(args)) => settings::run(&args, &console),
         Some(Command::Completions(args)) => completions::run(&args, &console),
     };

@@ -110,8 +110,13 @@ fn present(args: &PresentArgs, file: &Path, around: Surroundings, console: &Cons
     // A person may look wherever they can: the folders that are named are allowed.
     let kept = into.iter().map(|(_, base)| base.clone()).filter(|base| base.is_dir());
     let roots = args.base.iter().cloned().chain(kept).collect();
-    let options =
-        ServiceOptions { directory: PathBuf::from("."), roots, flags: Overrides::default(), allow_write: true };
+    let options = ServiceOptions {
+        directory: PathBuf::from("."),
+        roots,
+        flags: Overrides::default(),
+        allow_write: true,
+        log: None,
+    };
     let service = Service::open(options, around)?;
     let document = into.map_or(WhichDocument::New, |(id, _)| WhichDocument::Known(id));
     let ask = PresentReview { content, mode, base: args.base.clone(), document };

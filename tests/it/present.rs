@@ -24,6 +24,7 @@ fn serve(directory: &Path, roots: &[&Path], state: &Path) -> Service {
         roots: roots.iter().map(|root| (*root).to_owned()).collect(),
         flags: Overrides::default(),
         allow_write: false,
+        log: None,
     };
     let (user_settings, environment, providers) = (None, Vec::new(), ProviderEnvironment::default());
     let state = state.to_owned();

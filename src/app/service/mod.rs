@@ -3,12 +3,14 @@
 //! Main type: [`Service`]. Protocols (MCP, editors) belong in the rooms above; each of them asks here, and nothing here knows of any.
 
 mod changes;
+mod ledger;
 mod roots;
 mod shelf;
 
 use std::path::PathBuf;
 
 pub use changes::{Changed, Changes};
+pub use ledger::Ledger;
 pub use roots::{Roots, RootsError};
 pub use shelf::{PresentFault, Shown, folder_of_uri};
 
@@ -28,6 +30,8 @@ pub struct ServiceOptions {
     pub flags: Flags,
     /// Whether clients may change what is kept (dismiss findings).
     pub allow_write: bool,
+    /// A file to write a line to for each call.
+    pub log: Option<PathBuf>,
 }
 
 /// One server's state; shared by all of its connections.
@@ -38,6 +42,7 @@ pub struct Service {
     pub(super) options: ServiceOptions,
     roots: Roots,
     changes: Changes,
+    ledger: Ledger,
     shelf: Shelf,
 }
 
@@ -45,8 +50,9 @@ impl Service {
     /// A service; the folders are looked up now, so that a wrong one is told before anything is served.
     pub fn open(options: ServiceOptions, around: Surroundings) -> Result<Self, AppError> {
         let roots = Roots::new(&options.directory, &options.roots)?;
+        let ledger = Ledger::open(options.log.as_deref()).map_err(AppError::Input)?;
         let shelf = Shelf::new(&around.state);
-        Ok(Self { around, options, roots, changes: Changes::new(), shelf })
+        Ok(Self { around, options, roots, changes: Changes::new(), ledger, shelf })
     }
 
     /// The folders it may look in.
@@ -57,6 +63,11 @@ impl Service {
     /// Where it says that something changed.
     pub fn changes(&self) -> &Changes {
         &self.changes
+    }
+
+    /// What it was asked so far.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
 
     /// Whether clients may change what is kept.

@@ -1,6 +1,7 @@
 //! The resources of the server: one file for each family of URIs, and the table [`FAMILIES`]. Main types: [`Family`], [`Contents`].
 
 mod presented;
+mod status;
 
 pub(super) use presented::uri as presented_uri;
 
@@ -69,4 +70,4 @@ pub(super) enum ReadFault {
 }
 
 /// Every family.
-pub(super) const FAMILIES: &[Family] = &[presented::FAMILY];
+pub(super) const FAMILIES: &[Family] = &[presented::FAMILY, status::FAMILY];

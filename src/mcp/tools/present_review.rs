@@ -39,6 +39,7 @@ pub(super) const TOOL: Tool = Tool {
     input,
     output,
     hints: Hints::Keeps,
+    alias_of: None,
     by_default: true,
     call,
 };
@@ -48,6 +49,7 @@ pub(super) const ALIAS: Tool = Tool {
     name: "present-review",
     title: "Present a review (older name)",
     description: Cow::Borrowed("present_review by its older name."),
+    alias_of: Some("present_review"),
     by_default: false,
     ..TOOL
 };

@@ -29,7 +29,7 @@ impl Place {
     fn serve(&self, directory: &str) -> Service {
         let flags = Flags::default();
         let directory = self.path(directory);
-        let options = ServiceOptions { directory, roots: Vec::new(), flags, allow_write: false };
+        let options = ServiceOptions { directory, roots: Vec::new(), flags, allow_write: false, log: None };
         let (user_settings, environment, providers) = (None, Vec::new(), ProviderEnvironment::default());
         let around = Surroundings { user_settings, environment, providers, state: self.path("state") };
         Service::open(options, around).unwrap()

@@ -10,6 +10,7 @@ fn service(folder: &std::path::Path) -> Service {
         roots: Vec::new(),
         flags: Overrides::default(),
         allow_write: false,
+        log: None,
     };
     let (user_settings, environment, providers) = (None, Vec::new(), ProviderEnvironment::default());
     Service::open(options, Surroundings { user_settings, environment, providers, state: folder.join("state") }).unwrap()
