@@ -47,7 +47,7 @@ pub enum PresentFault {
     Blank,
     /// The document would be too long.
     #[error(
-        "the document would have {size} bytes, more than the {LONGEST} that are kept; begin another one with reviewId \"new\""
+        "the document would have {size} bytes, more than the {LONGEST} that are kept; split it over several documents (reviewId \"new\")"
     )]
     TooLong {
         /// How long it would be, in bytes.
