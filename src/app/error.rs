@@ -122,12 +122,12 @@ pub enum AppError {
     /// A folder may not be looked in, or is not there.
     #[error(transparent)]
     Roots(#[from] RootsError),
-    /// Something could not be presented.
-    #[error(transparent)]
-    Present(#[from] PresentFault),
     /// A server could not be started as it was asked to, or had to stop.
     #[error("{0}")]
     Serve(String),
+    /// Something could not be presented.
+    #[error(transparent)]
+    Present(#[from] PresentFault),
     /// A tool's input is not JSON.
     #[error("the tool's input is not JSON: {0}; write it like '{{\"file_path\": \"src/main.rs\"}}'")]
     ToolInput(serde_json::Error),
@@ -176,8 +176,8 @@ impl AppError {
             | Self::NotText { .. }
             | Self::Engine(EngineError::Prompt(_))
             | Self::Roots(_)
-            | Self::Present(_)
             | Self::Serve(_)
+            | Self::Present(_)
             | Self::ToolInput(_) => 2,
         }
     }

@@ -10,11 +10,13 @@ mod inspect;
 mod instructions;
 mod model;
 mod presented;
+mod recent;
 mod review;
 mod runs;
 mod service;
 mod subject;
 mod templates;
+mod view;
 
 pub use crate::config::Flags as Overrides;
 pub use deliver::{Delivered, Output};

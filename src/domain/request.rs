@@ -31,6 +31,29 @@ pub enum Scope {
     Patch(PatchSource),
 }
 
+impl Scope {
+    /// What is meant by one name: nothing is `HEAD`; `A..B` and `A...B` are ranges; `staged` and `uncommitted` are themselves; all else is a
+    /// revision. (A branch called `staged` is `heads/staged`.)
+    pub fn at(name: Option<&str>) -> Self {
+        let name = name.map(str::trim).filter(|name| !name.is_empty());
+        let range = |from: &str, to: &str, from_merge_base| Self::Range {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            from_merge_base,
+        };
+        match name {
+            None => Self::Branch { target: None, head: None },
+            Some("staged") => Self::Staged,
+            Some("uncommitted") => Self::Uncommitted,
+            Some(name) => match (name.split_once("..."), name.split_once("..")) {
+                (Some((from, to)), _) => range(from, to, true),
+                (None, Some((from, to))) => range(from, to, false),
+                (None, None) => Self::Branch { target: None, head: Some(name.to_owned()) },
+            },
+        }
+    }
+}
+
 /// Where a patch comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatchSource {
@@ -49,4 +72,32 @@ pub struct ReviewRequest {
     pub scope: Scope,
     /// Whether the project's settings are read from the disk rather than from the target tip.
     pub settings_from_worktree: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_name_says_which_change_is_meant() {
+        let range = |from: &str, to: &str, from_merge_base| Scope::Range {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            from_merge_base,
+        };
+        let head = |head: Option<&str>| Scope::Branch { target: None, head: head.map(str::to_owned) };
+        for (name, meant) in [
+            (None, head(None)),
+            (Some(" "), head(None)),
+            (Some("v1.0"), head(Some("v1.0"))),
+            (Some("a..b"), range("a", "b", false)),
+            (Some("a...b"), range("a", "b", true)),
+            (Some("main.."), range("main", "", false)),
+            (Some("staged"), Scope::Staged),
+            (Some("uncommitted"), Scope::Uncommitted),
+            (Some("heads/staged"), head(Some("heads/staged"))),
+        ] {
+            assert_eq!(Scope::at(name), meant, "{name:?}");
+        }
+    }
 }

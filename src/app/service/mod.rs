@@ -4,6 +4,7 @@
 
 mod changes;
 mod ledger;
+mod readers;
 mod roots;
 mod shelf;
 
@@ -13,6 +14,8 @@ pub use changes::{Changed, Changes};
 pub use ledger::Ledger;
 pub use roots::{Roots, RootsError};
 pub use shelf::{PresentFault, Shown, folder_of_uri};
+
+use readers::Readers;
 
 use super::error::AppError;
 use super::subject::Surroundings;
@@ -41,6 +44,7 @@ pub struct Service {
     /// How it was set up.
     pub(super) options: ServiceOptions,
     roots: Roots,
+    readers: Readers,
     changes: Changes,
     ledger: Ledger,
     shelf: Shelf,
@@ -52,7 +56,7 @@ impl Service {
         let roots = Roots::new(&options.directory, &options.roots)?;
         let ledger = Ledger::open(options.log.as_deref()).map_err(AppError::Input)?;
         let shelf = Shelf::new(&around.state);
-        Ok(Self { around, options, roots, changes: Changes::new(), ledger, shelf })
+        Ok(Self { around, options, roots, readers: Readers::default(), changes: Changes::new(), ledger, shelf })
     }
 
     /// The folders it may look in.
