@@ -4,7 +4,7 @@ use super::markdown::is_escaped;
 use super::target::{Spelling, Target, destination, is_path_like};
 
 /// No destination is longer; it bounds the search for its end.
-const LONGEST: usize = 2000;
+const LONGEST: usize = 600;
 
 /// A destination that was found: how many bytes it and its closing parenthesis take, what was written, what it says.
 pub(super) struct Loose<'s> {
@@ -27,6 +27,8 @@ pub(super) fn link(source: &str, open: usize, close: usize, limit: usize) -> Opt
         stop -= 1;
     }
     let line = source.get(start..stop)?.split(['\n', '\r']).next()?;
+    // Most of what is no link ends here, and quickly.
+    memchr::memchr(b')', line.as_bytes())?;
     let length = balanced(line).or_else(|| first(line))?;
     let written = line[..length].trim();
     let target = destination(written, Spelling::Loose)?;

@@ -17,9 +17,8 @@ pub(super) fn words(source: &str, run: Range<usize>, mut each: impl FnMut(Word))
         let start = run.start + at;
         at += token.len();
         // The path of an address is not one of ours.
-        if token.contains(':') && !token.contains("://") {
-            in_token(source, start..start + token.trim_end().len(), &mut each);
-        }
+        let length = token.find("://").unwrap_or_else(|| token.trim_end().len());
+        in_token(source, start..start + length, &mut each);
     }
 }
 

@@ -40,6 +40,13 @@ fn render(review: &Review, options: &RenderOptions) -> Vec<u8> {
     page.finish()
 }
 
+/// Markdown alone, laid out as the texts of a review are; it has no links.
+pub(super) fn prose(markdown: &str, options: &RenderOptions) -> String {
+    let mut page = Page::new(options);
+    page.prose(0, markdown);
+    String::from_utf8_lossy(&page.finish()).into_owned()
+}
+
 fn head(page: &mut Page<'_>, review: &Review) {
     let change = &review.change;
     page.wrapped("", "  ", &format!("{}  {}", change.repository, digest::names(change)), BOLD);

@@ -214,7 +214,8 @@ proptest! {
 
     #[test]
     fn what_is_fenced_is_never_found(inner in pieces()) {
-        let fenced = format!("`````\n{}\n`````\n", inner.replace('\r', ""));
+        let fence = crate::domain::text::fence(&inner);
+        let fenced = format!("{fence}\n{}\n{fence}\n", inner.replace('\r', ""));
         prop_assert_eq!(references(&fenced), []);
     }
 }
