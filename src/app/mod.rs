@@ -29,7 +29,6 @@ pub use review::{Job, interrupted, interruptible, review};
 pub use runs::{list, prune, show};
 pub use service::{
     Changed, Changes, Connection, Ledger, PresentFault, Roots, RootsError, Service, ServiceOptions, Shown,
-    folder_of_uri,
 };
 pub use subject::{Surroundings, secret_file};
 

@@ -11,8 +11,8 @@ use crate::app::{self, AppError, Connection, Dialect, Overrides, Service, Servic
 use crate::config::Colour;
 use crate::domain::presented::{PresentMode, PresentReview, Presented, WhichDocument};
 use crate::domain::text::{strip_block, strip_line};
-use crate::present::presented::terminal;
 use crate::present::Links;
+use crate::present::presented::terminal;
 
 /// So many references that point nowhere are told.
 const TOLD: usize = 50;
@@ -110,19 +110,16 @@ fn present(args: &PresentArgs, file: &Path, around: Surroundings, console: &Cons
         (Mode::Append, _) => PresentMode::Append,
         (Mode::Replace, _) => PresentMode::Replace,
     };
-    // A person may look wherever they can: the folders that are named are allowed.
-    let kept = into.iter().map(|(_, base)| base.clone()).filter(|base| base.is_dir());
-    let roots = args.base.iter().cloned().chain(kept).collect();
-    let options = ServiceOptions {
-        directory: PathBuf::from("."),
-        roots,
-        flags: Overrides::default(),
-        allow_write: true,
-        log: None,
-    };
+    // A person may look wherever they can: the folders that are named are allowed, with the repositories around them.
+    let kept = into.as_ref().map(|(_, base)| base.clone()).filter(|base| base.is_dir());
+    let directory = args.base.clone().or_else(|| kept.clone()).unwrap_or_else(|| ".".into());
+    let roots = kept.into_iter().collect();
+    let options = ServiceOptions { directory, roots, flags: Overrides::default(), allow_write: true, log: None };
     let service = Service::open(options, around)?;
     let document = into.map_or(WhichDocument::New, |(id, _)| WhichDocument::Known(id));
-    let ask = PresentReview { content, mode, base: args.base.clone(), document };
+    // The server's folder is the base that was named.
+    let base = args.base.as_ref().map(|_| PathBuf::from("."));
+    let ask = PresentReview { content, mode, base, document };
     let shown = service.present(&Connection::Process, ask)?;
     let id = shown.presented.id;
     console.say(&format!("review: kept; print it again with: review present --show {id}"));

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 pub use changes::{Changed, Changes};
 pub use ledger::Ledger;
 pub use roots::{Roots, RootsError};
-pub use shelf::{PresentFault, Shown, folder_of_uri};
+pub use shelf::{PresentFault, Shown};
 
 use readers::Readers;
 
