@@ -201,6 +201,22 @@ fn a_document_is_written_part_by_part() {
 }
 
 #[test]
+fn a_base_may_be_anywhere_for_a_person() {
+    let repo = project();
+    let elsewhere = TestRepo::folder_only();
+    elsewhere.write("review.md", "[main](main.rs#L2) and [lib](src/lib.rs)\n");
+    let program = Program::in_folder(elsewhere.root());
+    let base = repo.root().join("src");
+    let words = |more: &[&str]| {
+        [&["present", "review.md", "--check"], more].concat().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    program.run(words(&["--base", &base.to_string_lossy()])).ended(0);
+    // The document remembers where it starts.
+    program.run(words(&["--into", "last", "--mode", "append"])).ended(0);
+    program.run(words(&[])).ended(2);
+}
+
+#[test]
 fn broken_references_are_told_with_what_is_near() {
     let repo = project();
     let program = program(&repo);

@@ -198,7 +198,9 @@ fn two_servers_can_write_to_one_document() {
             })
         })
         .collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
     let markdown = place.serve("work").document(id).unwrap().markdown;
     assert_eq!(markdown.split("\n\n").collect::<BTreeSet<_>>().len(), 21, "{markdown}");
 }

@@ -100,7 +100,7 @@ mod tests {
     }
 
     fn ask(input: &Value) -> PresentReview {
-        asked(input).map(|asked| asked.ask).unwrap_or_else(|fault| panic!("{fault}"))
+        asked(input).map_or_else(|fault| panic!("{fault}"), |asked| asked.ask)
     }
 
     #[test]
