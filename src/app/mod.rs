@@ -31,7 +31,7 @@ pub use runs::{FindingsAsk, dismiss, findings, latest_of, list, prune, show};
 pub use service::{
     AT_ONCE, BriefingError, Changed, Changes, Connection, DismissFault, EndedRun, FindFault, Ledger, Listing,
     PresentFault, ReviewState, Roots, RootsError, RunningReview, Service, ServiceOptions, Shown, Snapshot, StartFault,
-    StartReview, Started, folder_of_uri,
+    StartReview, Started,
 };
 pub use subject::{Surroundings, secret_file};
 

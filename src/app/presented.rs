@@ -19,13 +19,14 @@ const LONGEST: u64 = 8 << 20;
 
 /// The text of a file, or of standard input where it is `-`.
 pub fn read_content(file: &Path) -> Result<String, AppError> {
-    let bytes = if file.as_os_str() == "-" {
-        files::read_within(std::io::stdin().lock(), Path::new("standard input"), LONGEST)
+    let (name, bytes) = if file.as_os_str() == "-" {
+        let name = Path::new("standard input");
+        (name, files::read_within(std::io::stdin().lock(), name, LONGEST))
     } else {
-        files::open(file).and_then(|open| files::read_within(open, file, LONGEST))
+        (file, files::open(file).and_then(|open| files::read_within(open, file, LONGEST)))
     };
     let bytes = bytes.map_err(AppError::Input)?;
-    String::from_utf8(bytes).map_err(|_| AppError::NotText { path: file.display().to_string() })
+    String::from_utf8(bytes).map_err(|_| AppError::NotText { path: name.display().to_string() })
 }
 
 /// The id and the base of a kept document, by its id, the beginning of its id, or `last`.

@@ -6,10 +6,13 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::console::Console;
+use super::review::render_options;
 use crate::app::{self, AppError, Connection, Dialect, Overrides, Service, ServiceOptions, Surroundings};
 use crate::config::Colour;
 use crate::domain::presented::{PresentMode, PresentReview, Presented, WhichDocument};
 use crate::domain::text::{strip_block, strip_line};
+use crate::present::Links;
+use crate::present::presented::terminal;
 
 /// So many references that point nowhere are told.
 const TOLD: usize = 50;
@@ -76,7 +79,7 @@ enum Format {
     Rustdoc,
     /// Links to the files on the disk, where they are on the disk
     Files,
-    /// No links, but src/a.rs:42
+    /// As it was written, with src/a.rs:42 for links
     Plain,
 }
 
@@ -107,19 +110,16 @@ fn present(args: &PresentArgs, file: &Path, around: Surroundings, console: &Cons
         (Mode::Append, _) => PresentMode::Append,
         (Mode::Replace, _) => PresentMode::Replace,
     };
-    // A person may look wherever they can: the folders that are named are allowed.
-    let kept = into.iter().map(|(_, base)| base.clone()).filter(|base| base.is_dir());
-    let roots = args.base.iter().cloned().chain(kept).collect();
-    let options = ServiceOptions {
-        directory: PathBuf::from("."),
-        roots,
-        flags: Overrides::default(),
-        allow_write: true,
-        log: None,
-    };
+    // A person may look wherever they can: the folders that are named are allowed, with the repositories around them.
+    let kept = into.as_ref().map(|(_, base)| base.clone()).filter(|base| base.is_dir());
+    let directory = args.base.clone().or_else(|| kept.clone()).unwrap_or_else(|| ".".into());
+    let roots = kept.into_iter().collect();
+    let options = ServiceOptions { directory, roots, flags: Overrides::default(), allow_write: true, log: None };
     let service = Service::open(options, around)?;
     let document = into.map_or(WhichDocument::New, |(id, _)| WhichDocument::Known(id));
-    let ask = PresentReview { content, mode, base: args.base.clone(), document };
+    // The server's folder is the base that was named.
+    let base = args.base.as_ref().map(|_| PathBuf::from("."));
+    let ask = PresentReview { content, mode, base, document };
     let shown = service.present(&Connection::Process, ask)?;
     let id = shown.presented.id;
     console.say(&format!("review: kept; print it again with: review present --show {id}"));
@@ -131,18 +131,24 @@ fn present(args: &PresentArgs, file: &Path, around: Surroundings, console: &Cons
 
 fn output(args: &PresentArgs, presented: &Presented, console: &Console) -> Vec<u8> {
     let root = app::checkout(&presented.base);
+    if args.format == Format::Terminal && args.permalink.is_none() {
+        let options = render_options(console, Colour::Auto, root);
+        let dialect = match &options.links {
+            Links::Osc8 { root } => Dialect::Osc8 { root: root.clone() },
+            Links::None => Dialect::Plain,
+        };
+        return terminal(&app::written(presented, &dialect), &options);
+    }
     let dialect = match (&args.permalink, args.format, root) {
         (Some(url), _, _) => Dialect::Forge { blob: format!("{}/", url.trim_end_matches('/')) },
         (None, Format::Files, Some(base)) => Dialect::File { base },
         (None, Format::Markdown | Format::Files, _) => Dialect::Fragment,
         (None, Format::Rustdoc, _) => Dialect::Rustdoc,
-        (None, Format::Terminal, Some(root)) if console.links(Colour::Auto) => Dialect::Osc8 { root },
-        (None, Format::Terminal | Format::Plain, _) => Dialect::Plain,
+        (None, Format::Plain | Format::Terminal, _) => Dialect::Plain,
     };
     let mut text = app::written(presented, &dialect);
-    // Text for people is harmless already; Markdown stays as it was written, unless a terminal would obey it.
-    let for_people = matches!(dialect, Dialect::Osc8 { .. } | Dialect::Plain);
-    if !for_people && console.stdout_is_terminal {
+    // Markdown stays as it was written, unless a terminal would obey it.
+    if console.stdout_is_terminal {
         text = strip_block(&text);
     }
     if !text.ends_with('\n') {

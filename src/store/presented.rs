@@ -17,7 +17,7 @@ const RECORD: &str = "document.json";
 const LOCK: &str = "lock";
 
 /// How long a writer waits for another one.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The kept documents.
 #[derive(Debug, Clone)]

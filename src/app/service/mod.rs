@@ -21,7 +21,7 @@ pub use reviews::{
     Started,
 };
 pub use roots::{Roots, RootsError};
-pub use shelf::{PresentFault, Shown, folder_of_uri};
+pub use shelf::{PresentFault, Shown};
 
 use readers::Readers;
 use reviews::Reviews;

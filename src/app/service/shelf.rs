@@ -11,8 +11,6 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub use base::folder_of_uri;
-
 use super::{Changed, Connection, RootsError, Service};
 use crate::app::subject;
 use crate::domain::presented::{CheckedRef, DocumentId, DocumentRecord, PresentReview, Presented, WhichDocument};
@@ -47,7 +45,7 @@ pub enum PresentFault {
     Blank,
     /// The document would be too long.
     #[error(
-        "the document would have {size} bytes, more than the {LONGEST} that are kept; begin another one with reviewId \"new\""
+        "the document would have {size} bytes, more than the {LONGEST} that are kept; split it over several documents (reviewId \"new\")"
     )]
     TooLong {
         /// How long it would be, in bytes.
@@ -59,9 +57,6 @@ pub enum PresentFault {
     /// The base is a file.
     #[error("{} is not a folder; a base is the folder that relative references start from", .0.display())]
     NotAFolder(PathBuf),
-    /// The base is a URI of something else.
-    #[error("{0:?} is no folder of this machine; give a file:// URI or a path")]
-    Uri(String),
     /// The base lies outside of the document's.
     #[error(
         "{} is outside of {}, where this document's references start; present it anew with mode \"replace\", or begin another one with \

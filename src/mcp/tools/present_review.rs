@@ -109,8 +109,7 @@ fn call(call: Call) -> BoxFuture<'static, Answer> {
         };
         let (service, connection) = (call.service, call.connection);
         let shown = tokio::task::spawn_blocking(move || {
-            let ask = asked.ask?;
-            service.present(&connection, ask).map(|shown| (shown, asked.ignored))
+            service.present(&connection, asked.ask).map(|shown| (shown, asked.ignored))
         });
         match shown.await {
             Ok(Ok((shown, ignored))) => presented(&shown, &ignored),

@@ -28,8 +28,6 @@ struct Ground {
     prefix: Vec<u8>,
     /// The folder that is checked out.
     root: Option<PathBuf>,
-    /// Whether the server may look at no more of the repository than the base.
-    narrow: bool,
 }
 
 /// What stands for all who ask about the same repository: its folder; the folder itself where there is none.
@@ -64,6 +62,7 @@ impl Service {
     /// The disk where there is one, else what is committed. The settings of the project say what may be read, as they do for a review.
     fn ground(&self, base: &Path) -> Result<Ground, AppError> {
         let repo = Repo::open(base)?;
+        self.roots().allow(&repo)?;
         let head = match repo.commit("HEAD") {
             Ok(commit) => Some(commit),
             Err(RepoError::Unborn) => None,
@@ -80,9 +79,8 @@ impl Service {
         let tree = workspace::open(Some(&RepoPool::new(repo)), at, Side::New, &[], subject::filter(&settings)?)?;
         let below = root.as_deref().and_then(|root| base.strip_prefix(root).ok()).unwrap_or(Path::new(""));
         let parts: Vec<&[u8]> = below.components().map(|part| part.as_os_str().as_encoded_bytes()).collect();
-        let narrow = !self.roots().cover(root.as_deref().unwrap_or(base));
         let prefix = parts.join(&b'/');
-        Ok(Ground { tree, prefix, root, narrow })
+        Ok(Ground { tree, prefix, root })
     }
 }
 
@@ -90,33 +88,12 @@ impl Ground {
     fn check(&self, found: Vec<Found>, markdown: &str) -> Vec<CheckedRef> {
         let base = references::Base { folder: &self.prefix, root: self.root.as_deref() };
         let checked = references::check(found, base, &*self.tree, &Cancel::after(PATIENCE));
-        let Ok(mut checked) = checked else {
+        checked.unwrap_or_else(|_| {
             let why = format!("it was not looked up: all of them together took longer than {} s", PATIENCE.as_secs());
             let mut found = document::references(markdown);
             found.truncate(MOST);
-            return found.into_iter().map(|one| unresolved(one, &why)).collect();
-        };
-        if self.narrow {
-            for reference in &mut checked {
-                self.confine(reference);
-            }
-        }
-        checked
-    }
-
-    /// Tells nothing of what lies outside of the base.
-    fn confine(&self, reference: &mut CheckedRef) {
-        let inside = |path: &[u8]| {
-            path.strip_prefix(&*self.prefix).is_some_and(|rest| self.prefix.is_empty() || rest.starts_with(b"/"))
-        };
-        match &mut reference.found {
-            Ok(place) if inside(place.path.as_bytes()) => {}
-            Ok(_) => {
-                let why = "it leads out of the folders this server may look in".to_owned();
-                reference.found = Err(BrokenRef { why, near: Vec::new() });
-            }
-            Err(broken) => broken.near.clear(),
-        }
+            found.into_iter().map(|one| unresolved(one, &why)).collect()
+        })
     }
 }
 

@@ -141,6 +141,10 @@ fn a_base_is_a_folder_below_those_of_the_server() {
     assert!(matches!(fault(Path::new("../other")), PresentFault::Base(RootsError::Outside { .. })));
     assert!(matches!(fault(Path::new("nowhere")), PresentFault::Base(RootsError::Missing(_))));
     assert!(matches!(fault(Path::new("file")), PresentFault::NotAFolder(_)));
+    assert!(matches!(fault(Path::new("https://forge.example/o/r")), PresentFault::Base(RootsError::Address(_))));
+    let uri = format!("file://{}", place.path("work/sub").display());
+    let shown = service.present(&Connection::Process, from(Path::new(&uri), replace("a"))).unwrap();
+    assert_eq!(shown.presented.base, place.path("work/sub"));
     let shown = service.present(&Connection::Process, from(Path::new("sub"), replace("a"))).unwrap();
     assert_eq!(shown.presented.base, place.path("work/sub"), "a relative base starts where the server does");
 }
@@ -194,7 +198,9 @@ fn two_servers_can_write_to_one_document() {
             })
         })
         .collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
     let markdown = place.serve("work").document(id).unwrap().markdown;
     assert_eq!(markdown.split("\n\n").collect::<BTreeSet<_>>().len(), 21, "{markdown}");
 }

@@ -1,8 +1,9 @@
 //! The arguments of `present_review`, checked in the order and told in the words that its clients know. Main function: [`read`].
 
+use std::path::PathBuf;
+
 use serde_json::{Map, Value};
 
-use crate::app::{PresentFault, folder_of_uri};
 use crate::domain::presented::{PresentMode, PresentReview, WhichDocument};
 
 const CONTENT: &str = "Content parameter is required";
@@ -12,8 +13,8 @@ const KNOWN: [&str; 5] = ["content", "mode", "section", "baseUri", "reviewId"];
 
 /// What is asked, as far as the arguments alone can tell.
 pub(super) struct Asked {
-    /// The question; a failure where the base is no folder at all, which is no fault of the arguments' shape.
-    pub(super) ask: Result<PresentReview, PresentFault>,
+    /// The question.
+    pub(super) ask: PresentReview,
     /// Arguments that mean nothing here.
     pub(super) ignored: Vec<String>,
 }
@@ -29,12 +30,7 @@ pub(super) fn read(input: &Map<String, Value>) -> Result<Asked, String> {
         Some(word) if word.eq_ignore_ascii_case("new") => WhichDocument::New,
         Some(id) => WhichDocument::Known(id.parse().map_err(|fault| format!("Invalid reviewId: {fault}, or \"new\""))?),
     };
-    let ask = base.map(folder_of_uri).transpose().map(|base| PresentReview {
-        content: content.to_owned(),
-        mode,
-        base,
-        document,
-    });
+    let ask = PresentReview { content: content.to_owned(), mode, base: base.map(PathBuf::from), document };
     let ignored = input.keys().filter(|name| !KNOWN.contains(&name.as_str())).cloned().collect();
     Ok(Asked { ask, ignored })
 }
@@ -104,10 +100,7 @@ mod tests {
     }
 
     fn ask(input: &Value) -> PresentReview {
-        asked(input)
-            .map_err(|fault| panic!("{fault}"))
-            .and_then(|asked| asked.ask.map_err(|fault| fault.to_string()))
-            .unwrap()
+        asked(input).map_or_else(|fault| panic!("{fault}"), |asked| asked.ask)
     }
 
     #[test]
@@ -184,18 +177,12 @@ mod tests {
         }));
         assert_eq!((ask.content.as_str(), ask.document), ("# A", WhichDocument::New));
         assert_eq!(ask.mode, PresentMode::UpdateSection { section: "Next Steps".to_owned() });
-        assert_eq!(ask.base.as_deref(), Some(std::path::Path::new("/srv/x")));
+        assert_eq!(ask.base.as_deref(), Some(std::path::Path::new("file:///srv/x")));
     }
 
     #[test]
     fn what_means_nothing_here_is_ignored_by_name() {
         let asked = asked(&json!({ "content": "a", "base_uri": "/", "title": 1 })).ok().unwrap();
         assert_eq!(asked.ignored, ["base_uri", "title"]);
-    }
-
-    #[test]
-    fn a_base_that_is_no_folder_is_a_failure_not_a_wrong_argument() {
-        let asked = asked(&json!({ "content": "a", "baseUri": "https://example.invalid/" })).ok().unwrap();
-        assert!(matches!(asked.ask, Err(PresentFault::Uri(_))));
     }
 }

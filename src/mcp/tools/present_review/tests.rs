@@ -88,8 +88,8 @@ fn a_long_reference_is_cut() {
 
 #[test]
 fn a_failure_is_an_error_on_both_sides() {
-    let answer = failed(&PresentFault::Uri("https://x".to_owned()));
-    let why = "\"https://x\" is no folder of this machine; give a file:// URI or a path";
+    let answer = failed(&PresentFault::NotAFolder("/srv/file".into()));
+    let why = "/srv/file is not a folder; a base is the folder that relative references start from";
     assert_eq!(answer.text, Some(format!("Failed to display review: {why}")));
     assert_eq!(answer.structured, Some(json!({ "success": false, "message": why })));
     assert!(answer.is_error);
