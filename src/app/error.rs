@@ -1,7 +1,7 @@
 //! Everything that can end a command, with its exit code. Main type: [`AppError`].
 
 use super::instructions::InstructionsError;
-use super::service::RootsError;
+use super::service::{PresentFault, RootsError};
 use crate::config::ConfigError;
 use crate::git::GitError;
 use crate::llm::ConnectError;
@@ -153,6 +153,12 @@ pub enum AppError {
     /// A folder may not be looked in, or is not there.
     #[error(transparent)]
     Roots(#[from] RootsError),
+    /// A server could not be started as it was asked to, or had to stop.
+    #[error("{0}")]
+    Serve(String),
+    /// Something could not be presented.
+    #[error(transparent)]
+    Present(#[from] PresentFault),
     /// A tool's input is not JSON.
     #[error("the tool's input is not JSON: {0}; write it like '{{\"file_path\": \"src/main.rs\"}}'")]
     ToolInput(serde_json::Error),
@@ -212,6 +218,8 @@ impl AppError {
             | Self::NotText { .. }
             | Self::Engine(EngineError::Prompt(_))
             | Self::Roots(_)
+            | Self::Serve(_)
+            | Self::Present(_)
             | Self::ToolInput(_) => 2,
         }
     }

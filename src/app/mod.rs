@@ -9,6 +9,7 @@ mod error;
 mod inspect;
 mod instructions;
 mod model;
+mod presented;
 mod review;
 mod runs;
 mod service;
@@ -21,13 +22,17 @@ pub use error::AppError;
 pub use inspect::{ToolCall, call_tool, settings};
 pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};
-pub use review::{Job, interruptible, review};
+pub use presented::{Dialect, checkout, find_document, read_content, show_document, written};
+pub use review::{Job, interrupted, interruptible, review};
 pub use runs::{FindingsAsk, dismiss, findings, latest_of, list, prune, show};
 pub use service::{
     AT_ONCE, DismissFault, EndedRun, FindFault, Listing, ReviewState, RunningReview, Snapshot, StartFault, StartReview,
     Started,
 };
-pub use service::{Changed, Changes, Connection, Roots, RootsError, Service, ServiceOptions};
-pub use subject::Surroundings;
+pub use service::{
+    Changed, Changes, Connection, Ledger, PresentFault, Roots, RootsError, Service, ServiceOptions, Shown,
+    folder_of_uri,
+};
+pub use subject::{Surroundings, secret_file};
 
 pub use crate::sys::cancel::Cancel;

@@ -96,19 +96,19 @@ pub async fn interruptible<T>(
     tokio::pin!(work);
     tokio::select! {
         ended = &mut work => return ended,
-        () = interrupt() => cancel.interrupt(),
+        () = interrupted() => cancel.interrupt(),
     }
     let text = "stopping; what was found is being kept (interrupt once more to stop at once)".to_owned();
     events.emit(Event::Notice { text });
     tokio::select! {
         ended = work => ended,
-        () = interrupt() => Err(AppError::Stopped(Stopped::Interrupted)),
+        () = interrupted() => Err(AppError::Stopped(Stopped::Interrupted)),
         () = tokio::time::sleep(grace) => Err(AppError::Stopped(Stopped::Interrupted)),
     }
 }
 
 /// Waits for Ctrl-C, or for the signal with which runners and service managers ask a process to end.
-async fn interrupt() {
+pub async fn interrupted() {
     #[cfg(unix)]
     if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
         tokio::select! {

@@ -15,6 +15,7 @@ use crate::domain::filter::PathFilter;
 use crate::domain::id::CommitId;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::request::{PatchSource, ReviewRequest, Scope};
+use crate::domain::secret::Secret;
 use crate::git::{self, CollectOptions, Range};
 use crate::present::{PRESENTERS, presenter};
 use crate::store::Store;
@@ -98,6 +99,17 @@ impl Subject {
             limits: Limits::default(),
         }
     }
+}
+
+/// A larger file holds no secret that a header could carry, in bytes.
+const MAX_SECRET: u64 = 64 << 10;
+
+/// The secret in a file, without the white space around it.
+pub fn secret_file(path: &Path) -> Result<Secret, AppError> {
+    let bytes =
+        files::open(path).and_then(|file| files::read_within(file, path, MAX_SECRET)).map_err(AppError::Input)?;
+    let text = String::from_utf8(bytes).map_err(|_| AppError::NotText { path: path.display().to_string() })?;
+    Ok(Secret::new(text).trimmed())
 }
 
 /// Finds the change and opens its trees.

@@ -11,6 +11,8 @@ use clap::{Parser, Subcommand};
 mod args;
 mod completions;
 mod console;
+mod mcp;
+mod present;
 mod report;
 mod review;
 mod runs;
@@ -55,8 +57,12 @@ enum Command {
     Show(runs::ShowArgs),
     /// Remove kept reviews that are older than the settings allow
     Prune(runs::PruneArgs),
+    /// Present Markdown with its file references checked, as an assistant does over MCP
+    Present(present::PresentArgs),
     /// Call one of the tools a model would have, and print exactly what it would see
     Tool(tool::ToolArgs),
+    /// Serve AI assistants over MCP
+    Mcp(mcp::McpArgs),
     /// Show every setting, its value and where that came from
     Config(settings::ConfigArgs),
     /// Print a completion script for a shell
@@ -83,7 +89,9 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::List(args)) => runs::list(&args, &console),
         Some(Command::Show(args)) => runs::show(&args, &console),
         Some(Command::Prune(args)) => runs::prune(&args, &console),
+        Some(Command::Present(args)) => present::run(&args, &console),
         Some(Command::Tool(args)) => tool::run(args, &console),
+        Some(Command::Mcp(args)) => mcp::run(args, &console),
         Some(Command::Config(args)) => settings::run(&args, &console),
         Some(Command::Completions(args)) => completions::run(&args, &console),
     };

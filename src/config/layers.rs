@@ -24,6 +24,8 @@ const MAX_ENTRIES: usize = 1_000;
 
 /// What the variables that count begin with.
 pub(super) const PREFIX: &str = "REVIEW_";
+/// Variables of ours that are no settings: secrets of one command, which reads them itself.
+const NO_SETTINGS: &[&str] = &["REVIEW_MCP_TOKEN"];
 
 /// Everything that settings are resolved from. `Debug` shows no value of a variable: it may be a key.
 #[derive(Clone, Default)]
@@ -182,7 +184,8 @@ fn read(document: &Document, origin: impl Fn(u32) -> Origin, said: &mut Vec<Said
 
 /// Takes the variables that name a setting and are not empty; returns the others of ours.
 fn read_environment(environment: &[(String, String)], said: &mut Vec<Said>) -> Vec<String> {
-    let mut ours: Vec<&(String, String)> = environment.iter().filter(|(name, _)| name.starts_with(PREFIX)).collect();
+    let is_ours = |name: &str| name.starts_with(PREFIX) && !NO_SETTINGS.contains(&name);
+    let mut ours: Vec<&(String, String)> = environment.iter().filter(|(name, _)| is_ours(name)).collect();
     ours.sort();
     let mut ignored = Vec::new();
     for (variable, value) in ours {

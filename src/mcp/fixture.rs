@@ -49,7 +49,7 @@ impl Fixture {
             state: state.clone(),
         };
         let flags = Overrides { model: Some(model.to_owned()), ..Overrides::default() };
-        let options = ServiceOptions { directory: folder.clone(), roots: Vec::new(), flags, allow_write };
+        let options = ServiceOptions { directory: folder.clone(), roots: Vec::new(), flags, allow_write, log: None };
         let service = Arc::new(Service::open(options, around).unwrap());
         Self { service, folder, state, _silent: silent, _root: root }
     }
@@ -86,6 +86,7 @@ impl Fixture {
             name: tool.name.to_owned(),
             input,
             service: Arc::clone(&self.service),
+            offer: Arc::new(Offer::new(&[], self.service.may_write()).unwrap()),
             connection: Connection::Process,
             progress: Progress(None),
             cancelled,

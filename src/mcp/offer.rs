@@ -55,6 +55,13 @@ impl Offer {
         Ok(Self { names, allow_write })
     }
 
+    /// The tool that a client calls: one that is listed, or another name of one.
+    pub(super) fn find(&self, name: &str) -> Option<Tool> {
+        let tool = tools().into_iter().find(|tool| tool.name == name)?;
+        let listed = |name: &str| self.names.contains(&name);
+        (listed(tool.name) || tool.alias_of.is_some_and(listed)).then_some(tool)
+    }
+
     /// What is listed.
     pub(super) fn tools(&self) -> Vec<Tool> {
         tools().into_iter().filter(|tool| self.names.contains(&tool.name)).collect()

@@ -25,6 +25,8 @@ pub(super) struct Tool {
     pub(super) output: fn(name: &str) -> Value,
     /// What a client may assume before it calls.
     pub(super) hints: Hints,
+    /// The tool that this is another name of: whoever may call that one may call this one.
+    pub(super) alias_of: Option<&'static str>,
     /// Whether it is offered where `--tools` says nothing.
     pub(super) by_default: bool,
     /// Runs it. What a caller can act on is an [`Answer`] too.
@@ -50,6 +52,8 @@ pub(super) struct Call {
     pub(super) input: Map<String, Value>,
     /// The server's state.
     pub(super) service: Arc<Service>,
+    /// What the server offers.
+    pub(super) offer: Arc<Offer>,
     /// Who calls.
     pub(super) connection: Connection,
     /// Where to say how far it is; does nothing where the client did not ask.

@@ -61,7 +61,7 @@ impl Setup {
         };
         let flags = Overrides { model: self.model.map(str::to_owned), ..Overrides::default() };
         let directory = folder.to_owned();
-        let options = ServiceOptions { directory, roots: Vec::new(), flags, allow_write: self.allow_write };
+        let options = ServiceOptions { directory, roots: Vec::new(), flags, allow_write: self.allow_write, log: None };
         Arc::new(Service::open(options, around).expect("a service"))
     }
 }

@@ -3,21 +3,26 @@
 //! Main type: [`Service`]. Protocols (MCP, editors) belong in the rooms above; each of them asks here, and nothing here knows of any.
 
 mod changes;
+mod ledger;
 mod reviews;
 mod roots;
+mod shelf;
 
 use std::path::PathBuf;
 
 pub use changes::{Changed, Changes};
+pub use ledger::Ledger;
 pub use reviews::{
     AT_ONCE, DismissFault, EndedRun, FindFault, Listing, ReviewState, RunningReview, Snapshot, StartFault, StartReview,
     Started,
 };
 pub use roots::{Roots, RootsError};
+pub use shelf::{PresentFault, Shown, folder_of_uri};
 
 use super::error::AppError;
 use super::subject::Surroundings;
 use crate::config::Flags;
+use shelf::Shelf;
 
 /// How a service is set up.
 #[derive(Debug, Clone)]
@@ -30,6 +35,8 @@ pub struct ServiceOptions {
     pub flags: Flags,
     /// Whether clients may change what is kept (dismiss findings).
     pub allow_write: bool,
+    /// A file to write a line to for each call.
+    pub log: Option<PathBuf>,
 }
 
 /// One server's state; shared by all of its connections.
@@ -40,6 +47,8 @@ pub struct Service {
     pub(super) options: ServiceOptions,
     roots: Roots,
     changes: Changes,
+    ledger: Ledger,
+    shelf: Shelf,
     reviews: reviews::Reviews,
 }
 
@@ -47,7 +56,17 @@ impl Service {
     /// A service; the folders are looked up now, so that a wrong one is told before anything is served.
     pub fn open(options: ServiceOptions, around: Surroundings) -> Result<Self, AppError> {
         let roots = Roots::new(&options.directory, &options.roots)?;
-        Ok(Self { around, options, roots, changes: Changes::new(), reviews: reviews::Reviews::default() })
+        let ledger = Ledger::open(options.log.as_deref()).map_err(AppError::Input)?;
+        let shelf = Shelf::new(&around.state);
+        Ok(Self {
+            around,
+            options,
+            roots,
+            changes: Changes::new(),
+            ledger,
+            shelf,
+            reviews: reviews::Reviews::default(),
+        })
     }
 
     /// The folders it may look in.
@@ -58,6 +77,11 @@ impl Service {
     /// Where it says that something changed.
     pub fn changes(&self) -> &Changes {
         &self.changes
+    }
+
+    /// What it was asked so far.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
 
     /// Whether clients may change what is kept.

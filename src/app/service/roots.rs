@@ -51,11 +51,16 @@ impl Roots {
         &self.start
     }
 
+    /// Whether a real path lies below one of the folders, by its words alone: it may be gone.
+    pub fn cover(&self, path: &Path) -> bool {
+        self.allowed.iter().any(|root| path.starts_with(root))
+    }
+
     /// The folder that is meant by `named` (absolute, or from the start), with all links in it followed; the start where none is.
     pub fn folder(&self, named: Option<&Path>) -> Result<PathBuf, RootsError> {
         let Some(named) = named else { return Ok(self.start.clone()) };
         let found = files::real_path(&self.start.join(named))?;
-        if self.allowed.iter().any(|root| found.starts_with(root)) {
+        if self.cover(&found) {
             return Ok(found);
         }
         let allowed: Vec<String> = self.allowed.iter().map(|root| root.display().to_string()).collect();

@@ -356,6 +356,7 @@ fn an_empty_variable_or_key_says_nothing() {
 fn variables_that_mean_nothing_are_listed_without_their_values() {
     let environment = environment(&[
         ("REVIEW_TOKEN", "secret"),
+        ("REVIEW_MCP_TOKEN", "secret"),
         ("REVIEW_FORMAT", ""),
         ("HOME", "/root"),
         ("REVIEW_EXLUDE", "x"),

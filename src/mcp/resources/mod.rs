@@ -1,7 +1,11 @@
 //! The resources of the server: one file for each family of URIs, and the table [`FAMILIES`]. Main types: [`Family`], [`Contents`].
 
+mod presented;
 mod query;
 mod reviews;
+mod status;
+
+pub(super) use presented::uri as presented_uri;
 
 use crate::app::{Changed, Service};
 
@@ -68,4 +72,4 @@ pub(super) enum ReadFault {
 }
 
 /// Every family.
-pub(super) const FAMILIES: &[Family] = &[reviews::FAMILY];
+pub(super) const FAMILIES: &[Family] = &[presented::FAMILY, status::FAMILY, reviews::FAMILY];

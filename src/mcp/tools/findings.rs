@@ -36,6 +36,7 @@ pub(super) fn tool() -> Tool {
         input,
         output: |_| output(),
         hints: Hints::Keeps,
+        alias_of: None,
         by_default: true,
         call,
     }

@@ -40,6 +40,7 @@ pub(super) fn tool() -> Tool {
         input: |_, _| input::schema::<Input>(),
         output: |_| output_schema::<Output>(),
         hints: Hints::Sends,
+        alias_of: None,
         by_default: true,
         call,
     }

@@ -1,0 +1,97 @@
+//! `review mcp`: serving other agents.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::Place;
+use super::console::Console;
+use crate::app::{AppError, Overrides, Service, ServiceOptions, Surroundings};
+use crate::domain::secret::Secret;
+use crate::mcp::{self, Door, HttpDoor, Offer};
+
+/// How long reviews that still run may take to be kept when the server ends.
+const GRACE: Duration = Duration::from_secs(5);
+/// The variable that holds the token.
+const TOKEN: &str = "REVIEW_MCP_TOKEN";
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  review mcp                              serve the client that starts this program
+  review mcp -C ~/work/app --root ~/work  … and let it read other repositories there
+  review mcp --http 127.0.0.1:8080        serve at http://127.0.0.1:8080/mcp
+  review mcp --tools default,-review      without the tool that starts reviews
+
+Clients start it themselves once they are told of it. Standard output carries the
+protocol and nothing else.")]
+pub(super) struct McpArgs {
+    #[command(flatten)]
+    place: Place,
+    /// Also look in repositories below this folder; repeatable
+    #[arg(long, value_name = "DIR")]
+    root: Vec<PathBuf>,
+    /// Offer these tools: names, default, all; -NAME leaves one out
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
+    tools: Vec<String>,
+    /// Let clients change what is kept (dismiss findings)
+    #[arg(long)]
+    allow_write: bool,
+    /// Serve over HTTP at this address instead of standard input and output
+    #[arg(long, value_name = "ADDRESS:PORT", help_heading = "HTTP")]
+    http: Option<SocketAddr>,
+    /// Let in clients that show the token in this file (or in REVIEW_MCP_TOKEN)
+    #[arg(long, value_name = "FILE", requires = "http", help_heading = "HTTP")]
+    token_file: Option<PathBuf>,
+    /// A name by which clients may call the server; repeatable
+    #[arg(long, value_name = "HOST", requires = "http", help_heading = "HTTP")]
+    host: Vec<String>,
+    /// Reviews that clients ask for are made by this model
+    #[arg(long, value_name = "MODEL", conflicts_with = "no_model", help_heading = "Who reviews")]
+    model: Option<String>,
+    /// Reviews that clients ask for are made by the built-in rules
+    #[arg(long, help_heading = "Who reviews")]
+    no_model: bool,
+    /// Write a line to this file for each call: what, how long, how it went
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+}
+
+pub(super) fn run(args: McpArgs, console: &Console) -> Result<ExitCode, AppError> {
+    let door = door(&args)?;
+    let offer = Offer::new(&args.tools, args.allow_write).map_err(|error| AppError::Serve(error.to_string()))?;
+    let flags =
+        Overrides { model: if args.no_model { Some("none".to_owned()) } else { args.model }, ..Overrides::default() };
+    let options = ServiceOptions {
+        directory: args.place.directory,
+        roots: args.root,
+        flags,
+        allow_write: args.allow_write,
+        log: args.log,
+    };
+    let service = Arc::new(Service::open(options, Surroundings::of_this_process()?)?);
+    let say = |line: String| console.say(&format!("review: {line}"));
+    // Work that blocks is bounded, so that a client that asks for everything at once waits in line.
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).max_blocking_threads(32).enable_all().build()?;
+    let ended = runtime.block_on(mcp::serve(service, offer, door, GRACE, say));
+    // A thread that waits for standard input for ever must not keep the process.
+    runtime.shutdown_background();
+    ended.map_err(|error| AppError::Serve(error.to_string()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn door(args: &McpArgs) -> Result<Door, AppError> {
+    let Some(address) = args.http else { return Ok(Door::Stdio) };
+    let token = match &args.token_file {
+        Some(path) => Some(crate::app::secret_file(path)?),
+        None => {
+            std::env::var(TOKEN).ok().filter(|token| !token.trim().is_empty()).map(|token| Secret::new(token.trim()))
+        }
+    };
+    Ok(Door::Http(HttpDoor { address, token, hosts: args.host.clone() }))
+}

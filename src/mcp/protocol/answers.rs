@@ -1,0 +1,94 @@
+//! From the plain types of the tables to the SDK's. Every text is cleaned here, on its way out.
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    Annotations, CallToolResult, ContentBlock, JsonObject, MetaObject, PromptArgument, ProtocolVersion, Resource,
+    ResourceTemplate, Tool as WireTool, ToolAnnotations,
+};
+use serde_json::{Value, json};
+
+use crate::mcp::clean;
+use crate::mcp::offer::Offer;
+use crate::mcp::prompts::Prompt;
+use crate::mcp::resources::{Listed, Template};
+use crate::mcp::tool::{Answer, Hints, Tool};
+
+/// Whether a peer knows structured answers and links to resources: they came with 2025-06-18.
+pub(super) fn knows_structure(version: Option<&ProtocolVersion>) -> bool {
+    version.is_none_or(|version| version.as_str() >= ProtocolVersion::V_2025_06_18.as_str())
+}
+
+pub(super) fn tool(tool: &Tool, offer: &Offer, structure: bool) -> WireTool {
+    let hints = match tool.hints {
+        Hints::ReadsOnly => (true, false),
+        Hints::Keeps => (false, false),
+        Hints::Sends => (false, true),
+    };
+    let (read_only, open_world) = hints;
+    let mut annotations = ToolAnnotations::with_title(tool.title).read_only(read_only).open_world(open_world);
+    if !read_only {
+        annotations = annotations.destructive(false).idempotent(false);
+    }
+    let wire = WireTool::new(tool.name, tool.description.clone(), object((tool.input)(tool.name, offer)))
+        .with_annotations(annotations);
+    if structure { wire.with_title(tool.title).with_raw_output_schema(object((tool.output)(tool.name))) } else { wire }
+}
+
+/// The rows are JSON Schemas of objects; a test holds them to it.
+fn object(schema: Value) -> Arc<JsonObject> {
+    Arc::new(match schema {
+        Value::Object(fields) => fields,
+        _ => JsonObject::new(),
+    })
+}
+
+pub(super) fn result(answer: Answer, structure: bool) -> CallToolResult {
+    let Answer { structured, text, links, is_error } = answer;
+    let structured = structured.map(clean::value);
+    let text = match (text, &structured) {
+        (Some(text), _) => clean::text(&text),
+        (None, Some(fields)) => fields.to_string(),
+        (None, None) => String::new(),
+    };
+    let mut content = vec![ContentBlock::text(text)];
+    if structure {
+        let links = links.into_iter().map(|link| Resource::new(link.uri, link.name).with_mime_type(link.mime));
+        content.extend(links.map(ContentBlock::resource_link));
+    }
+    let mut result = if is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
+    result.structured_content = structured.filter(|_| structure);
+    result
+}
+
+pub(super) fn listed(listed: Listed) -> Resource {
+    let resource = Resource::new(listed.uri, clean::text(&listed.name))
+        .with_description(clean::text(&listed.description))
+        .with_mime_type(listed.mime);
+    let annotations =
+        listed.changed.and_then(|at| serde_json::from_value::<Annotations>(json!({ "lastModified": at })).ok());
+    match annotations {
+        Some(annotations) => resource.with_annotations(annotations),
+        None => resource,
+    }
+}
+
+pub(super) fn template(template: &Template) -> ResourceTemplate {
+    ResourceTemplate::new(template.uri, template.name)
+        .with_description(template.description)
+        .with_mime_type(template.mime)
+}
+
+pub(super) fn prompt(prompt: &Prompt) -> rmcp::model::Prompt {
+    let arguments = prompt.arguments.iter().map(|argument| {
+        PromptArgument::new(argument.name).with_description(argument.description).with_required(argument.required)
+    });
+    rmcp::model::Prompt::new(prompt.name, Some(prompt.description), Some(arguments.collect())).with_title(prompt.title)
+}
+
+/// Marks what was written by the authors of the repository, for clients that show where text comes from.
+pub(super) fn untrusted() -> MetaObject {
+    let mut meta = MetaObject::new();
+    meta.insert("review/untrusted".to_owned(), Value::Bool(true));
+    meta
+}

@@ -1,0 +1,156 @@
+//! The HTTP door: streamable HTTP at `/mcp`. Main function: [`serve`].
+//!
+//! Who may come in is decided before the SDK sees a request: the token, then the names by which the server is called (`Host`) and the page
+//! that calls it (`Origin`), so that no web page can reach a server on its reader's machine by a name of its own (DNS rebinding).
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use sha2::{Digest as _, Sha256};
+use tokio_util::sync::CancellationToken;
+
+use super::handler::Handler;
+use super::{HttpDoor, MAX_MESSAGE, ServeError};
+use crate::app::Service;
+use crate::domain::secret::Secret;
+use crate::mcp::offer::Offer;
+
+/// A shorter token could be guessed.
+const SHORTEST_TOKEN: usize = 16;
+/// The names of this machine that no other machine can take.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+/// Listens, says where, and serves until `stop`.
+pub(super) async fn serve(
+    service: Arc<Service>,
+    offer: Arc<Offer>,
+    door: &HttpDoor,
+    stop: CancellationToken,
+    say: impl Fn(String),
+) -> Result<(), ServeError> {
+    let gate = gate(door)?;
+    let failed = |source| ServeError::Listen { address: door.address, source };
+    let listener = tokio::net::TcpListener::bind(door.address).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let config = StreamableHttpServerConfig::default()
+        .with_allowed_hosts(hosts(address.ip(), &door.hosts))
+        .with_allowed_origins(origins(address, &door.hosts))
+        .with_max_request_body_bytes(MAX_MESSAGE)
+        .with_cancellation_token(stop.clone());
+    let handler = move || Ok(Handler::new(Arc::clone(&service), Arc::clone(&offer), None));
+    let service = StreamableHttpService::new(handler, Arc::new(LocalSessionManager::default()), config);
+    let routes = Router::new().nest_service("/mcp", service).layer(middleware::from_fn_with_state(gate, admit));
+    say(format!("serving MCP at http://{address}/mcp"));
+    axum::serve(listener, routes).with_graceful_shutdown(stop.cancelled_owned()).await?;
+    Ok(())
+}
+
+/// What a request must show; nothing on a loopback address without a token.
+#[derive(Clone)]
+struct Gate(Option<Arc<[u8; 32]>>);
+
+fn gate(door: &HttpDoor) -> Result<Gate, ServeError> {
+    match &door.token {
+        None if door.address.ip().is_loopback() => Ok(Gate(None)),
+        None => Err(ServeError::Open(door.address)),
+        Some(token) if is_fit(token) => Ok(Gate(Some(Arc::new(digest(token.reveal().as_bytes()))))),
+        Some(_) => Err(ServeError::Token),
+    }
+}
+
+fn is_fit(token: &Secret) -> bool {
+    token.reveal().len() >= SHORTEST_TOKEN && token.is_plain() && !token.reveal().contains(' ')
+}
+
+/// Tokens are compared by their hashes, so that the time it takes tells nothing of how much of one was right.
+fn digest(token: &[u8]) -> [u8; 32] {
+    Sha256::digest(token).into()
+}
+
+async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+    if gate.0.as_deref().is_none_or(|wanted| bearer(request.headers()).is_some_and(|token| digest(token) == *wanted)) {
+        return next.run(request).await;
+    }
+    // RFC 6750, §3.
+    let headers = [(header::WWW_AUTHENTICATE, "Bearer realm=\"review\"")];
+    (StatusCode::UNAUTHORIZED, headers, "this server needs its token: Authorization: Bearer TOKEN\n").into_response()
+}
+
+/// The token of a request (RFC 6750, §2.1; the scheme's name in any case).
+fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    let value = headers.get(header::AUTHORIZATION)?.as_bytes();
+    let (scheme, token) = value.split_at_checked("bearer ".len())?;
+    scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
+}
+
+/// The names by which clients may call the server.
+fn hosts(address: IpAddr, named: &[String]) -> Vec<String> {
+    let own = (!address.is_unspecified()).then(|| address.to_string());
+    LOOPBACK.into_iter().map(str::to_owned).chain(own).chain(named.iter().cloned()).collect()
+}
+
+/// The pages that may call it: those that this machine serves, and those of the names that were allowed.
+fn origins(address: SocketAddr, named: &[String]) -> Vec<String> {
+    let host = |name: &str| if name.parse::<Ipv6Addr>().is_ok() { format!("[{name}]") } else { name.to_owned() };
+    let mut origins = Vec::new();
+    for name in hosts(address.ip(), named) {
+        // A name that came with a port is a page on that port.
+        let bare = name.parse::<IpAddr>().is_ok() || !name.contains(':');
+        let port = if bare { ":*" } else { "" };
+        origins.extend(["http", "https"].map(|scheme| format!("{scheme}://{}{port}", host(&name))));
+    }
+    origins
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn door(address: &str, token: Option<&str>) -> HttpDoor {
+        HttpDoor { address: address.parse().unwrap(), token: token.map(Secret::new), hosts: Vec::new() }
+    }
+
+    #[test]
+    fn what_others_can_reach_needs_a_token_that_cannot_be_guessed() {
+        assert!(gate(&door("127.0.0.1:0", None)).is_ok());
+        assert!(gate(&door("[::1]:0", None)).is_ok());
+        for open in ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"] {
+            assert!(matches!(gate(&door(open, None)), Err(ServeError::Open(_))), "{open}");
+            assert!(gate(&door(open, Some("0123456789abcdef"))).is_ok());
+        }
+        for unfit in ["", "short", "0123456789 abcdef", "0123456789abcdef\n", "0123456789abcdefä"] {
+            assert!(matches!(gate(&door("127.0.0.1:0", Some(unfit))), Err(ServeError::Token)), "{unfit:?}");
+        }
+    }
+
+    #[test]
+    fn the_scheme_of_a_token_is_read_in_any_case() {
+        let of = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::AUTHORIZATION, value.parse().unwrap());
+            bearer(&headers).map(<[u8]>::to_vec)
+        };
+        assert_eq!(of("Bearer abc"), Some(b"abc".to_vec()));
+        assert_eq!(of("bEARER  abc"), Some(b"abc".to_vec()));
+        assert_eq!(of("Basic abc"), None);
+        assert_eq!(of("Bearer"), None);
+        assert_eq!(bearer(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn the_names_of_a_server_are_its_own_and_those_that_were_given() {
+        let any = IpAddr::from([0, 0, 0, 0]);
+        assert_eq!(hosts(any, &["build.example".to_owned()]), ["localhost", "127.0.0.1", "::1", "build.example"]);
+        let origins = origins("127.0.0.1:8000".parse().unwrap(), &["build.example:8443".to_owned()]);
+        assert!(origins.contains(&"http://localhost:*".to_owned()), "{origins:?}");
+        assert!(origins.contains(&"http://[::1]:*".to_owned()), "{origins:?}");
+        assert!(origins.contains(&"https://build.example:8443".to_owned()), "{origins:?}");
+    }
+}

@@ -1,0 +1,250 @@
+//! Standard input and output as a transport: one JSON message a line. Main type: [`Lines`].
+//!
+//! The SDK's own transport passes over what it cannot read, and whoever sent it waits for ever. This one answers: with the id of the request
+//! where it has one.
+
+use std::sync::Arc;
+
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
+use rmcp::service::{QuitReason, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use rmcp::{RoleServer, ServiceExt as _};
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::sync::{Mutex, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::handler::Handler;
+use super::{MAX_MESSAGE, ServeError};
+
+/// So many messages are read ahead of the one that is being handed on.
+const AHEAD: usize = 64;
+
+/// Serves the one client behind standard input and output until it closes them.
+pub(super) async fn serve(handler: Handler, stop: CancellationToken) -> Result<(), ServeError> {
+    let lines = Lines::start(tokio::io::stdin(), tokio::io::stdout());
+    match handler.serve_with_ct(lines, stop).await {
+        Ok(running) => {
+            let _: Result<QuitReason, _> = running.waiting().await;
+            Ok(())
+        }
+        // A client that goes before it said anything is no fault, nor is an interrupt.
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
+        Err(error) => Err(ServeError::Handshake(error.to_string())),
+    }
+}
+
+/// A transport over two streams of bytes.
+pub(super) struct Lines<W> {
+    messages: mpsc::Receiver<ClientJsonRpcMessage>,
+    writer: Arc<Mutex<W>>,
+}
+
+impl<W: AsyncWrite + Send + Unpin + 'static> Lines<W> {
+    /// Reads from now on.
+    pub(super) fn start(reader: impl AsyncRead + Send + Unpin + 'static, writer: W) -> Self {
+        let (sender, messages) = mpsc::channel(AHEAD);
+        let writer = Arc::new(Mutex::new(writer));
+        tokio::spawn(read(BufReader::new(reader), sender, Arc::clone(&writer)));
+        Self { messages, writer }
+    }
+}
+
+impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for Lines<W> {
+    type Error = std::io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let writer = Arc::clone(&self.writer);
+        async move { write(&writer, &item).await }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        self.messages.recv().await
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.messages.close();
+        self.writer.lock().await.flush().await
+    }
+}
+
+/// Hands on what can be read, and answers what cannot, until the stream ends.
+async fn read<R, W>(mut reader: BufReader<R>, sender: mpsc::Sender<ClientJsonRpcMessage>, writer: Arc<Mutex<W>>)
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let mut line = Vec::new();
+    let mut begun = false;
+    loop {
+        let message = match next_line(&mut reader, &mut line).await {
+            Line::End => return,
+            Line::TooLong => {
+                let text = format!("the message is longer than {} MiB", MAX_MESSAGE >> 20);
+                Err((ErrorData::new(ErrorCode::INVALID_REQUEST, text, None), None))
+            }
+            Line::Whole if line.trim_ascii().is_empty() => continue,
+            Line::Whole => parse(&line),
+        };
+        line.clear();
+        // A long line must not be kept once it has been read.
+        line.shrink_to(64 << 10);
+        match message {
+            // The SDK hangs up on a client that begins with anything but a request; such a message asks for nothing.
+            Ok(message) if !begun && !matches!(message, ClientJsonRpcMessage::Request(_)) => {}
+            Ok(message) => {
+                begun = begun || is_a_beginning(&message);
+                if sender.send(message).await.is_err() {
+                    return;
+                }
+            }
+            Err((error, id)) => {
+                if write(&writer, &ServerJsonRpcMessage::error(error, id)).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Whether a request settles how the two will speak: asking what there is, or whether anybody is there, does not.
+fn is_a_beginning(message: &ClientJsonRpcMessage) -> bool {
+    let ClientJsonRpcMessage::Request(request) = message else { return false };
+    !matches!(request.request, ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_))
+}
+
+enum Line {
+    Whole,
+    TooLong,
+    End,
+}
+
+/// Reads a line into `line`; the rest of one that is too long is passed over. What follows the last line end is no message.
+async fn next_line<R: AsyncRead + Unpin>(reader: &mut BufReader<R>, line: &mut Vec<u8>) -> Line {
+    let mut too_long = false;
+    loop {
+        let Ok(available) = reader.fill_buf().await else { return Line::End };
+        if available.is_empty() {
+            return Line::End;
+        }
+        let end = memchr::memchr(b'\n', available);
+        let taken = end.map_or(available.len(), |end| end + 1);
+        too_long = too_long || line.len() + taken > MAX_MESSAGE;
+        if too_long {
+            line.clear();
+        } else {
+            line.extend_from_slice(&available[..taken]);
+        }
+        reader.consume(taken);
+        match (end, too_long) {
+            (Some(_), true) => return Line::TooLong,
+            (Some(_), false) => return Line::Whole,
+            (None, _) => {}
+        }
+    }
+}
+
+/// A message, or what is wrong with it and the id of the request that it would have been.
+fn parse(line: &[u8]) -> Result<ClientJsonRpcMessage, (ErrorData, Option<RequestId>)> {
+    let value: Value = serde_json::from_slice(line)
+        .map_err(|error| (ErrorData::new(ErrorCode::PARSE_ERROR, format!("this is not JSON: {error}"), None), None))?;
+    let id = value.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
+    let fault = |text: String| (ErrorData::new(ErrorCode::INVALID_REQUEST, text, None), id.clone());
+    if value.is_array() {
+        return Err(fault("a batch is not served: send each message on a line of its own".to_owned()));
+    }
+    if value.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return Err(fault("this is no JSON-RPC message: \"jsonrpc\" must be \"2.0\"".to_owned()));
+    }
+    serde_json::from_value(value).map_err(|error| {
+        fault(format!("this is no message of the protocol ({error}): a request has method, id and params"))
+    })
+}
+
+async fn write<W: AsyncWrite + Unpin>(writer: &Mutex<W>, message: &ServerJsonRpcMessage) -> Result<(), std::io::Error> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    let mut writer = writer.lock().await;
+    writer.write_all(&line).await?;
+    writer.flush().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use tokio::io::{AsyncBufReadExt as _, DuplexStream, duplex};
+
+    /// A transport, the client's end of its input, and the lines it writes.
+    fn connected() -> (Lines<DuplexStream>, DuplexStream, tokio::io::Lines<BufReader<DuplexStream>>) {
+        let (client, reader) = duplex(1 << 16);
+        let (writer, answers) = duplex(1 << 16);
+        (Lines::start(reader, writer), client, BufReader::new(answers).lines())
+    }
+
+    fn ping(id: u32) -> Vec<u8> {
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n").into_bytes()
+    }
+
+    async fn answer(answers: &mut tokio::io::Lines<BufReader<DuplexStream>>) -> Value {
+        serde_json::from_str(&answers.next_line().await.unwrap().unwrap()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_read_is_answered_and_what_follows_is_handed_on() {
+        let (mut lines, mut client, mut answers) = connected();
+        for (bad, code, id) in [
+            (&b"{\"jsonrpc\"\n"[..], -32700, Value::Null),
+            (b"\xff\xfe\n", -32700, Value::Null),
+            (b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]\n", -32600, Value::Null),
+            (b"{\"id\":3,\"method\":\"ping\"}\n", -32600, json!(3)),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"nothing\":1}\n", -32600, json!("x")),
+            (b"7\n", -32600, Value::Null),
+        ] {
+            client.write_all(bad).await.unwrap();
+            let answer = answer(&mut answers).await;
+            let shown = String::from_utf8_lossy(bad);
+            assert_eq!(answer["error"]["code"], code, "{shown} {answer}");
+            assert_eq!(answer["id"], id, "{shown} {answer}");
+        }
+        client.write_all(b"\r\n \n").await.unwrap();
+        client.write_all(&ping(9)).await.unwrap();
+        assert!(
+            matches!(lines.receive().await, Some(ClientJsonRpcMessage::Request(request)) if request.id == RequestId::Number(9))
+        );
+        drop(client);
+        assert!(lines.receive().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_line_without_end_is_not_kept() {
+        let (mut lines, mut client, mut answers) = connected();
+        let writing = tokio::spawn(async move {
+            let block = vec![b'x'; 1 << 16];
+            for _ in 0..=(MAX_MESSAGE >> 16) {
+                client.write_all(&block).await.unwrap();
+            }
+            client.write_all(b"\n").await.unwrap();
+            client.write_all(&ping(1)).await.unwrap();
+            client
+        });
+        let answer = answer(&mut answers).await;
+        assert!(answer["error"]["message"].as_str().unwrap().contains("longer than 8 MiB"), "{answer}");
+        assert!(lines.receive().await.is_some());
+        writing.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_asks_for_nothing_is_passed_over_before_the_beginning() {
+        let (mut lines, mut client, _answers) = connected();
+        let notice = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n";
+        client.write_all(notice).await.unwrap();
+        client.write_all(&ping(1)).await.unwrap();
+        client.write_all(notice).await.unwrap();
+        assert!(matches!(lines.receive().await, Some(ClientJsonRpcMessage::Request(_))));
+        assert!(matches!(lines.receive().await, Some(ClientJsonRpcMessage::Notification(_))));
+    }
+}
