@@ -48,6 +48,6 @@ pub async fn serve(
             tokio::time::timeout(grace, serving).await.unwrap_or(Ok(()))
         }
     };
-    // shut_down
+    service.shut_down(grace).await;
     ended
 }
