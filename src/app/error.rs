@@ -3,6 +3,7 @@
 use super::instructions::InstructionsError;
 use super::service::{PresentFault, RootsError};
 use crate::config::ConfigError;
+use crate::domain::request::InvalidScope;
 use crate::git::GitError;
 use crate::llm::ConnectError;
 use crate::prompt::PromptError;
@@ -159,6 +160,9 @@ pub enum AppError {
     /// Something could not be presented.
     #[error(transparent)]
     Present(#[from] PresentFault),
+    /// A change was named in a way that makes no sense.
+    #[error(transparent)]
+    Scope(#[from] InvalidScope),
     /// A tool's input is not JSON.
     #[error("the tool's input is not JSON: {0}; write it like '{{\"file_path\": \"src/main.rs\"}}'")]
     ToolInput(serde_json::Error),
@@ -218,6 +222,7 @@ impl AppError {
             | Self::NotText { .. }
             | Self::Engine(EngineError::Prompt(_))
             | Self::Roots(_)
+            | Self::Scope(_)
             | Self::Serve(_)
             | Self::Present(_)
             | Self::ToolInput(_) => 2,

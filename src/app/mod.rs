@@ -10,11 +10,13 @@ mod inspect;
 mod instructions;
 mod model;
 mod presented;
+mod recent;
 mod review;
 mod runs;
 mod service;
 mod subject;
 mod templates;
+mod view;
 
 pub use crate::config::Flags as Overrides;
 pub use deliver::{Delivered, Output};
@@ -26,12 +28,9 @@ pub use presented::{Dialect, checkout, find_document, read_content, show_documen
 pub use review::{Job, interrupted, interruptible, review};
 pub use runs::{FindingsAsk, dismiss, findings, latest_of, list, prune, show};
 pub use service::{
-    AT_ONCE, DismissFault, EndedRun, FindFault, Listing, ReviewState, RunningReview, Snapshot, StartFault, StartReview,
-    Started,
-};
-pub use service::{
-    Changed, Changes, Connection, Ledger, PresentFault, Roots, RootsError, Service, ServiceOptions, Shown,
-    folder_of_uri,
+    AT_ONCE, Changed, Changes, Connection, DismissFault, EndedRun, FindFault, Ledger, Listing, PresentFault,
+    ReviewState, Roots, RootsError, RunningReview, Service, ServiceOptions, Shown, Snapshot, StartFault, StartReview,
+    Started, folder_of_uri,
 };
 pub use subject::{Surroundings, secret_file};
 

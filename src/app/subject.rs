@@ -203,7 +203,8 @@ fn collect_patch(
     Ok(Subject { change, new, old, settings, settings_at: None, cancel, repository, root, diffs, notes })
 }
 
-fn options(settings: &Settings) -> Result<CollectOptions, AppError> {
+/// What bounds a collection under these settings.
+pub(super) fn options(settings: &Settings) -> Result<CollectOptions, AppError> {
     Ok(CollectOptions {
         filter: filter(settings)?,
         max_commits: settings.max_commits as usize,

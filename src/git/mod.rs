@@ -33,7 +33,7 @@ pub use collect::{CollectOptions, collect};
 pub use file_patch::{FilePatch, Position, file_patch};
 pub use patch_file::{PatchChange, from_patch};
 pub use patch_parse::PatchError;
-pub use range::{Range, resolve};
+pub use range::{Ends, Range, ends, resolve};
 
 use crate::domain::filter::FilterError;
 use crate::sys::cancel::Stopped;

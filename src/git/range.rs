@@ -59,6 +59,48 @@ pub fn resolve(repo: &Repo, scope: &Scope) -> Result<Range, GitError> {
     }
 }
 
+/// What of a [`Range`] is known without looking for where two histories meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ends {
+    /// Where new contents are read from.
+    pub new_at: WorkspaceAt,
+    /// As in [`Range`].
+    pub settings_at: Option<CommitId>,
+}
+
+/// The new side of a scope, and where the project's settings come from; for those who look at no change.
+///
+/// Where a branch has nothing to be compared with, it is its own authority: there is no other.
+pub fn ends(repo: &Repo, scope: &Scope) -> Result<Ends, GitError> {
+    Ok(match scope {
+        Scope::Branch { target, head } => {
+            let head_spec = head.as_deref().unwrap_or("HEAD");
+            let head = repo.commit(head_spec)?;
+            let base = match target {
+                Some(target) => repo.commit(target)?,
+                None => match target::default_target(repo, &target::name_of_head(repo, head_spec)) {
+                    Ok(found) => repo.commit(&found.name)?,
+                    Err(GitError::NoTarget { .. } | GitError::TargetIsHead { .. }) => head,
+                    Err(error) => return Err(error),
+                },
+            };
+            Ends { new_at: WorkspaceAt::Revision(head), settings_at: Some(base) }
+        }
+        Scope::Range { from, to, .. } => {
+            let (base, head) = (repo.commit(or_head(from))?, repo.commit(or_head(to))?);
+            Ends { new_at: WorkspaceAt::Revision(head), settings_at: Some(base) }
+        }
+        Scope::Commit(_) | Scope::Staged | Scope::Uncommitted | Scope::Patch(_) => {
+            let Range { new_at, settings_at, .. } = resolve(repo, scope)?;
+            Ends { new_at, settings_at }
+        }
+    })
+}
+
+fn or_head(name: &str) -> &str {
+    if name.is_empty() { "HEAD" } else { name }
+}
+
 fn branch(repo: &Repo, target: Option<&str>, head: Option<&str>) -> Result<Range, GitError> {
     let head_spec = head.unwrap_or("HEAD");
     let head_id = repo.commit(head_spec)?;
@@ -170,8 +212,7 @@ fn commit(repo: &Repo, name: &str) -> Result<Range, GitError> {
 }
 
 fn range(repo: &Repo, from: &str, to: &str, from_merge_base: bool) -> Result<Range, GitError> {
-    let or_head = |name: &str| if name.is_empty() { "HEAD".to_owned() } else { name.to_owned() };
-    let (from, to) = (or_head(from), or_head(to));
+    let (from, to) = (or_head(from).to_owned(), or_head(to).to_owned());
     let (base, head) = (repo.commit(&from)?, repo.commit(&to)?);
     let mut notices = Vec::new();
     let old = if from_merge_base { merge_base(repo, (&from, base), (&to, head), &mut notices)? } else { base };

@@ -86,7 +86,6 @@ impl Fixture {
             name: tool.name.to_owned(),
             input,
             service: Arc::clone(&self.service),
-            offer: Arc::new(Offer::new(&[], self.service.may_write()).unwrap()),
             connection: Connection::Process,
             progress: Progress(None),
             cancelled,

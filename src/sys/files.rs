@@ -52,6 +52,24 @@ fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
+/// What tells a file or folder from another one that stands at the same path later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    place: (u64, u64),
+    born: Option<SystemTime>,
+}
+
+/// The identity of what is at `path`, links followed.
+pub fn identity(path: &Path) -> Result<Identity, FileError> {
+    let about = fs::metadata(path).map_err(fault("find", path))?;
+    #[cfg(unix)]
+    let place = (std::os::unix::fs::MetadataExt::dev(&about), std::os::unix::fs::MetadataExt::ino(&about));
+    #[cfg(not(unix))]
+    let place = (0, 0);
+    // A number is given to a new file soon after the old one is gone; where the system knows it, the time of birth differs.
+    Ok(Identity { place, born: about.created().ok() })
+}
+
 /// Reads a file that may not exist.
 pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     match fs::read(path) {

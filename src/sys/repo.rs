@@ -97,6 +97,12 @@ impl Repo {
         found.map(Self::of).map_err(|error| open_error(&error, start))
     }
 
+    /// The git folder of the repository that `start` is in, found without opening it.
+    pub fn find(start: &Path) -> Result<PathBuf, RepoError> {
+        libgit2_once();
+        git2::Repository::discover_path(start, &[] as &[&Path]).map_err(|error| open_error(&error, start))
+    }
+
     /// Opens the same repository once more, for another thread.
     pub fn reopen(&self) -> Result<Self, RepoError> {
         // Through the worktree's own git folder, so that a linked worktree keeps its index and head.
@@ -123,6 +129,11 @@ impl Repo {
     /// The folder where git keeps this worktree's index and head.
     pub fn git_dir(&self) -> &Path {
         self.git.path()
+    }
+
+    /// The folder where git keeps what all worktrees of the repository share.
+    pub fn common_dir(&self) -> &Path {
+        self.git.commondir()
     }
 
     /// What people call it: the name of its folder.
@@ -295,6 +306,9 @@ pub fn raw_id(id: ObjectId) -> git2::Oid {
     git2::Oid::from_bytes(id.as_bytes()).unwrap_or(git2::Oid::ZERO_SHA1)
 }
 
+/// So many idle handles are kept for the next ones; each has files open.
+const IDLE: usize = 16;
+
 /// Handles of one repository for many threads: take one, use it, and it goes back when dropped.
 #[derive(Clone)]
 pub struct RepoPool {
@@ -348,7 +362,10 @@ impl DerefMut for Lent<'_> {
 impl Drop for Lent<'_> {
     fn drop(&mut self) {
         if let Some(repo) = self.repo.take() {
-            self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner).push(repo);
+            let mut idle = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            if idle.len() < IDLE {
+                idle.push(repo);
+            }
         }
     }
 }

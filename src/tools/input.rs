@@ -2,8 +2,8 @@
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
-use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error as _};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::fault::{ErrorKind, ToolFault};
@@ -15,7 +15,7 @@ use crate::workspace::WorkspaceError;
 pub(crate) const FIELDS: &str = ". The fields are: ";
 
 /// A side, with a schema that every provider understands.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum WhichSide {
     Old,
@@ -86,11 +86,19 @@ pub(crate) fn parse<T: DeserializeOwned + JsonSchema>(input: Value) -> Result<T,
 
 /// The schema of an input: self-contained, and without the marks that only some providers accept.
 pub(crate) fn schema<T: JsonSchema>() -> Value {
-    let mut settings = SchemaSettings::draft2020_12();
+    schema_by::<T>(SchemaSettings::draft2020_12())
+}
+
+/// Likewise, as it is read or as it is written.
+pub(super) fn schema_by<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
     settings.meta_schema = None;
     settings.inline_subschemas = true;
     let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<T>().to_value();
     plain(&mut schema);
+    // The tool's own description says what the whole is.
+    if let Value::Object(fields) = &mut schema {
+        fields.shift_remove("description");
+    }
     schema
 }
 
@@ -104,6 +112,10 @@ fn plain(schema: &mut Value) {
     }
     if fields.get("default").is_some_and(Value::is_null) {
         fields.shift_remove("default");
+    }
+    // Numbers that count something are not negative; a reader of the schema pays for each word.
+    if fields.get("minimum").is_some_and(|minimum| *minimum == 0) {
+        fields.shift_remove("minimum");
     }
     if let Some(Value::Object(properties)) = fields.get_mut("properties") {
         properties.values_mut().for_each(plain);

@@ -1,18 +1,19 @@
 //! `list_files`: the paths of the reviewed tree.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::ToolSpec;
 use super::fault::{ErrorKind, ToolFault};
 use super::fit::{Room, json_length};
 use super::input;
 use super::outcome::{Cut, NextCall, Reply};
 use super::toolbox::ToolContext;
+use super::{Looks, ToolSpec, answer};
 use crate::domain::change::FileMode;
 use crate::domain::filter::PathFilter;
 use crate::domain::path::{RepoPath, spell};
@@ -22,9 +23,12 @@ const NAME: &str = "list_files";
 
 pub(super) const SPEC: ToolSpec = ToolSpec {
     name: NAME,
-    description: "Lists the files of the reviewed tree (after the change) under a folder, at any depth, sorted, as paths relative to the repository root. \
-        One answer shows up to 500 paths; when there are more, `next` is the call that goes on.",
+    title: "List files",
+    description: "Lists all files below a folder, after the change, as sorted paths from the repository root. Up to 500 paths an answer; `next` is the \
+        call that goes on.",
     schema: input::schema::<Input>,
+    answer: answer::schema::<Answer>,
+    looks: |_| Looks::AtTree,
     call,
 };
 
@@ -32,24 +36,37 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// Folder, relative to the repository root. Default: ".", the root.
+    /// Default: the root.
     #[serde(default, deserialize_with = "input::text")]
     #[schemars(with = "String")]
     directory: Option<String>,
-    /// Only paths that match this glob: `*.rs` at any depth, `src/**/*.rs` from the root or from the folder.
+    /// Glob: `*.rs` at any depth, `src/**/*.rs` from the root or the folder.
     #[serde(default, deserialize_with = "input::text")]
     #[schemars(with = "String")]
     pattern: Option<String>,
-    /// How many paths to leave out from the beginning. Default: 0.
+    /// How many paths to leave out first.
     #[serde(default, deserialize_with = "input::number")]
     #[schemars(with = "u32")]
     skip: Option<u32>,
 }
 
+/// What was listed.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Answer<'a> {
+    /// The folder; `.` is the root.
+    directory: Cow<'a, str>,
+    /// The paths, from the repository root, sorted by their bytes; odd ones in git's C quoting.
+    files: Vec<String>,
+    /// How many there are in all.
+    total: usize,
+    /// Whether more follow those that are shown.
+    truncated: bool,
+}
+
 /// What a listing met.
 #[derive(Default)]
 struct Listing {
-    files: Vec<Value>,
+    files: Vec<String>,
     /// How many match.
     total: usize,
     /// Whether there was anything under the folder.
@@ -70,12 +87,9 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
     let skip = input.skip.unwrap_or(0) as usize;
     let (shown, total) = (listing.files.len(), listing.total);
     let spelled = folder.as_ref().map_or_else(|| ".".into(), |folder| folder.spelled());
-    let mut reply = Reply::default();
-    reply.set("directory", spelled.clone());
-    reply.set("files", listing.files);
-    reply.set("total", total);
-    reply.set("truncated", skip + shown < total);
-    if skip + shown < total {
+    let truncated = skip + shown < total;
+    let mut reply = Reply::of(&Answer { directory: spelled.clone(), files: listing.files, total, truncated });
+    if truncated {
         let mut next = json!({ "directory": spelled });
         if let Some(pattern) = &input.pattern {
             next["pattern"] = pattern.clone().into();
@@ -130,7 +144,7 @@ fn list(
         if listing.total > skip && !listing.full {
             let spelled = spell(path);
             if room.take(1, json_length(&spelled) + 3) || listing.files.is_empty() {
-                listing.files.push(spelled.into());
+                listing.files.push(spelled.into_owned());
             } else {
                 listing.full = true;
             }

@@ -5,6 +5,7 @@
 //!
 //! To add a tool: one file with its input, its schema and its `call`, and one line in the table.
 
+mod answer;
 mod diff_source;
 mod fault;
 mod fit;
@@ -18,6 +19,7 @@ mod toolbox;
 
 pub use diff_source::{DiffError, DiffPart, DiffPlace, DiffSource};
 pub use fault::{ErrorKind, ToolFault};
+pub(crate) use input::FIELDS;
 pub use outcome::{Cut, HunkPart, NextCall, Reference, Reply, ToolOutcome};
 pub use toolbox::{Limits, ToolBox, ToolContext};
 
@@ -26,12 +28,29 @@ pub use toolbox::{Limits, ToolBox, ToolContext};
 pub struct ToolSpec {
     /// Its name.
     pub name: &'static str,
-    /// What it does, when to use it, and what it answers.
+    /// Its name for people.
+    pub title: &'static str,
+    /// What it does, when to use it, and what it answers. Clients pay for each word of it on every turn: what the schemas say is not said again.
     pub description: &'static str,
     /// The JSON Schema of its input.
     pub schema: fn() -> serde_json::Value,
+    /// The JSON Schema of what it answers when it does not fail.
+    pub answer: fn() -> serde_json::Value,
+    /// What a call with this input looks at.
+    pub looks: fn(&serde_json::Value) -> Looks,
     /// Runs it.
     pub call: fn(&ToolContext, serde_json::Value) -> Result<Reply, ToolFault>,
+}
+
+/// What a call looks at, so that nothing is collected that it does not need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Looks {
+    /// The tree after the change, and nothing else.
+    AtTree,
+    /// Likewise; and where a file is not there, the change tells where it went.
+    AtTreeFirst,
+    /// The change and both of its sides.
+    AtChange,
 }
 
 /// All tools that only read.
@@ -45,6 +64,27 @@ mod tests {
     fn schemas_are_what_models_were_told() {
         for tool in TOOLS {
             insta::assert_json_snapshot!(tool.name, (tool.schema)());
+        }
+    }
+
+    #[test]
+    fn answers_are_described() {
+        for tool in TOOLS {
+            insta::assert_json_snapshot!(format!("{}_answer", tool.name), (tool.answer)());
+        }
+    }
+
+    #[test]
+    fn every_field_of_an_answer_says_what_it_is() {
+        fn hold(tool: &str, schema: &serde_json::Value) {
+            for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+                assert!(field["description"].is_string(), "{tool}: {name}");
+                hold(tool, field);
+                hold(tool, &field["items"]);
+            }
+        }
+        for tool in TOOLS {
+            hold(tool.name, &(tool.answer)());
         }
     }
 }

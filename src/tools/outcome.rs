@@ -1,6 +1,10 @@
 //! What a tool answers. Main types: [`ToolOutcome`], [`Reply`].
 
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::answer::{self, Whole};
 
 use super::fault::{ErrorKind, ToolFault};
 use crate::domain::path::RepoPath;
@@ -57,11 +61,12 @@ pub struct Cut {
 }
 
 /// A call to make.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct NextCall {
     /// The tool.
     pub tool: &'static str,
     /// Its whole input.
+    #[schemars(with = "Map<String, Value>")]
     pub input: Value,
 }
 
@@ -79,9 +84,9 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Adds a field.
-    pub(super) fn set(&mut self, name: &str, value: impl Into<Value>) {
-        self.fields.insert(name.to_owned(), value.into());
+    /// A reply with these fields.
+    pub(super) fn of(own: &impl Serialize) -> Self {
+        Self { fields: answer::fields(own), ..Self::default() }
     }
 
     /// Adds a remark.
@@ -92,17 +97,15 @@ impl Reply {
 
 impl From<Reply> for ToolOutcome {
     fn from(reply: Reply) -> Self {
-        let Reply { mut fields, mut notes, references, cut } = reply;
+        let Reply { fields, mut notes, references, cut } = reply;
         if let Some(cut) = &cut {
             notes.insert(0, cut.what.clone());
         }
-        if !notes.is_empty() {
-            fields.insert("note".to_owned(), notes.join(" ").into());
-        }
-        if let Some(next) = cut.as_ref().and_then(|cut| cut.next.as_ref()) {
-            fields.insert("next".to_owned(), json!({ "tool": next.tool, "input": next.input }));
-        }
-        Self { text: Value::Object(fields).to_string(), is_error: false, error: None, references, cut }
+        let note = (!notes.is_empty()).then(|| notes.join(" "));
+        let next = cut.as_ref().and_then(|cut| cut.next.clone());
+        // Nothing but maps with odd keys cannot be written, and there are none.
+        let text = serde_json::to_string(&Whole { own: fields, note, next }).unwrap_or_default();
+        Self { text, is_error: false, error: None, references, cut }
     }
 }
 

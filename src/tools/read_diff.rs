@@ -1,16 +1,18 @@
 //! `read_diff`: the diff of a changed file, hunk by hunk.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::ToolSpec;
 use super::diff_source::{DiffPart, DiffPlace, DiffSource};
 use super::fault::{ErrorKind, ToolFault};
 use super::fit::{Room, json_length};
 use super::input;
 use super::outcome::{Cut, HunkPart, NextCall, Reference, Reply};
 use super::toolbox::ToolContext;
+use super::{Looks, ToolSpec, answer};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, shortened_lines};
 use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
@@ -20,9 +22,11 @@ const NAME: &str = "read_diff";
 
 pub(super) const SPEC: ToolSpec = ToolSpec {
     name: NAME,
-    description: "Reads the diff of a changed file from a hunk on: use it where the diff you were given is cut. Hunks count from 0. \
-        One answer shows up to 500 lines; when more follow, `next` is the call that goes on.",
+    title: "Read the diff of a file",
+    description: "Reads the diff of a changed file. Up to 500 lines an answer; `next` is the call that goes on.",
     schema: input::schema::<Input>,
+    answer: answer::schema::<Answer>,
+    looks: |_| Looks::AtChange,
     call,
 };
 
@@ -30,16 +34,33 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// Path of the changed file, relative to the repository root.
+    /// From the repository root.
     file_path: String,
-    /// First hunk to show, counted from 0. Default: 0.
+    /// First hunk, from 0.
     #[serde(default, deserialize_with = "input::number")]
     #[schemars(with = "u32")]
     start: Option<u32>,
-    /// How many lines of that hunk to leave out, for hunks that are longer than one answer. Default: 0.
+    /// How many lines of that hunk to leave out first.
     #[serde(default, deserialize_with = "input::number")]
     #[schemars(with = "u32")]
     skip_lines: Option<u32>,
+}
+
+/// What was read.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Answer<'a> {
+    /// The file, from the repository root.
+    file_path: Cow<'a, str>,
+    /// What it was called before the change, where that differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    old_path: Option<Cow<'a, str>>,
+    /// Hunk headers and lines as a unified diff has them; secrets masked.
+    content: String,
+    /// The first hunk that is shown, from 0.
+    start: usize,
+    /// How many hunks there are.
+    total_hunks: usize,
 }
 
 fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
@@ -53,11 +74,6 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
     if file.binary {
         return Err(ToolFault::new(ErrorKind::NotText, format!("{path} is a binary file: it has no line diff")));
     }
-    let mut reply = Reply::default();
-    reply.set("file_path", file.path.spelled());
-    if let Some(old) = &file.old_path {
-        reply.set("old_path", old.spelled());
-    }
     if start > 0 && start >= total {
         let message = format!("hunk {start} does not exist: {path} has {total} hunks, counted from 0");
         return Err(ToolFault::range(message, "total_hunks", total as u64));
@@ -68,8 +84,7 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
         let message = format!("skip_lines {} is beyond the end of the diff", from.line);
         return Err(ToolFault::new(ErrorKind::InvalidRange, message));
     }
-    show(&mut reply, file, from, part);
-    Ok(reply)
+    Ok(show(file, from, part))
 }
 
 /// A part that fits into an answer once it is written as JSON.
@@ -103,15 +118,20 @@ fn changed<'c>(change: &'c ChangeSet, path: &RepoPath) -> Result<&'c FileChange,
     })
 }
 
-fn show(reply: &mut Reply, file: &FileChange, from: DiffPlace, part: DiffPart) {
+fn show(file: &FileChange, from: DiffPlace, part: DiffPart) -> Reply {
     let total = file.hunks.len();
-    if part.text.is_empty() {
+    let nothing = part.text.is_empty();
+    let cut = if part.shortened_lines > 0 { shortened_lines(&part.text, from.line) } else { Vec::new() };
+    let mut reply = Reply::of(&Answer {
+        file_path: file.path.spelled(),
+        old_path: file.old_path.as_ref().map(RepoPath::spelled),
+        content: part.text,
+        start: from.hunk,
+        total_hunks: total,
+    });
+    if nothing {
         reply.note("No line of the file changed: only its name, its mode or its kind did.");
     }
-    let cut = if part.shortened_lines > 0 { shortened_lines(&part.text, from.line) } else { Vec::new() };
-    reply.set("content", part.text);
-    reply.set("start", from.hunk);
-    reply.set("total_hunks", total);
     if part.shortened_lines > 0 {
         let count = part.shortened_lines;
         reply.note(format!(
@@ -147,4 +167,5 @@ fn show(reply: &mut Reply, file: &FileChange, from: DiffPlace, part: DiffPart) {
                 .collect(),
         });
     }
+    reply
 }

@@ -1,15 +1,17 @@
 //! `read_file_part`: lines of a file, numbered.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::ToolSpec;
 use super::fault::{ErrorKind, ToolFault};
 use super::fit::{Room, json_length, push_numbered};
 use super::input::{self, WhichSide};
 use super::outcome::{Cut, NextCall, Reference, Reply};
 use super::toolbox::ToolContext;
+use super::{Looks, ToolSpec, answer};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::domain::text::FileText;
@@ -22,12 +24,17 @@ const LINE_LIMIT: usize = 500;
 /// A character takes up to so many bytes in JSON: the line of a text takes about one, a control character six.
 const JSON_GROWTH: usize = 2;
 
-pub(super) const SPEC: super::ToolSpec = ToolSpec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: NAME,
-    description: "Reads lines of a file of the reviewed tree. Lines count from 1 and both ends are included; without a range the whole file is \
-        read. Each line of `content` is its number, a tab and its text. One answer shows up to 500 lines; when more follow, `next` is the call that goes on. \
-        Lines over 500 characters are cut, unless one is asked for alone.",
+    title: "Read lines of a file",
+    description: "Reads lines of a file, each shown as its number, a tab and its text. Lines count from 1, both ends included; without a range the whole \
+        file is read. Up to 500 lines an answer; `next` is the call that goes on. Lines over 500 characters are cut, unless one is asked for alone.",
     schema: input::schema::<Input>,
+    answer: answer::schema::<Answer>,
+    looks: |input| match input::parse::<Input>(input.clone()) {
+        Ok(Input { side: WhichSide::Old, .. }) => Looks::AtChange,
+        _ => Looks::AtTreeFirst,
+    },
     call,
 };
 
@@ -35,23 +42,44 @@ pub(super) const SPEC: super::ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// Path of the file, relative to the repository root.
+    /// From the repository root.
     file_path: String,
-    /// First line, counted from 1. Default: 1.
     #[serde(default, deserialize_with = "input::number")]
-    #[schemars(with = "u32", range(min = 1))]
+    #[schemars(with = "u32")]
     start_line: Option<u32>,
-    /// Last line, included. Default: the end of the file.
     #[serde(default, deserialize_with = "input::number")]
-    #[schemars(with = "u32", range(min = 1))]
+    #[schemars(with = "u32")]
     end_line: Option<u32>,
-    /// How many lines to read, instead of `end_line`.
+    /// Instead of `end_line`.
     #[serde(default, deserialize_with = "input::number")]
-    #[schemars(with = "u32", range(min = 1))]
+    #[schemars(with = "u32")]
     num_lines: Option<u32>,
-    /// The file before the change (`old`) or after it (`new`, the default).
+    /// `old`: before the change. Default: `new`.
     #[serde(default, deserialize_with = "input::side")]
     side: WhichSide,
+}
+
+/// What was read.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Answer<'a> {
+    /// The file, from the repository root.
+    file_path: Cow<'a, str>,
+    /// Set to `old` where that side was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "WhichSide")]
+    side: Option<WhichSide>,
+    /// The lines, each its number, six wide, a tab and its text; secrets masked.
+    content: String,
+    /// The first line that is shown; 0 where the file is empty.
+    start_line: u32,
+    /// The last line that is shown; 0 where the file is empty.
+    end_line: u32,
+    /// How many lines the file has.
+    total_lines: u32,
+    /// What the file is encoded in, where that is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    charset: Option<&'a str>,
 }
 
 fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
@@ -59,23 +87,24 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
     let path = input::file_path(&input.file_path)?;
     let side = Side::from(input.side);
     let text = context.tree(side)?.read(&path).map_err(|error| elsewhere(context, side, &path, error))?;
-    let mut reply = Reply::default();
-    reply.set("file_path", path.spelled());
-    if side == Side::Old {
-        reply.set("side", "old");
-    }
+    let empty = Answer {
+        file_path: path.spelled(),
+        side: Some(input.side).filter(|side| *side == WhichSide::Old),
+        content: String::new(),
+        start_line: 0,
+        end_line: 0,
+        total_lines: 0,
+        charset: None,
+    };
     match range(&input, &text)? {
-        Some(range) => show(context, &mut reply, (&path, side), &text, range),
+        Some(range) => Ok(show(context, empty, (&path, side), &text, range)),
         None => {
-            reply.set("content", "");
-            reply.set("start_line", 0);
-            reply.set("end_line", 0);
-            reply.set("total_lines", 0);
+            let mut reply = Reply::of(&empty);
             reply.note("The file is empty.");
-            reply.references.push(Reference { path, side, lines: None, hunk: None, cut: Vec::new() });
+            reply.references.push(Reference { path: path.clone(), side, lines: None, hunk: None, cut: Vec::new() });
+            Ok(reply)
         }
     }
-    Ok(reply)
 }
 
 /// The lines to show, as far as they exist; `None` for an empty file.
@@ -106,7 +135,13 @@ fn range(input: &Input, text: &FileText) -> Result<Option<LineRange>, ToolFault>
     Ok(LineRange::new(start, asked.end().min(total)).ok())
 }
 
-fn show(context: &ToolContext, reply: &mut Reply, (path, side): (&RepoPath, Side), text: &FileText, range: LineRange) {
+fn show<'a>(
+    context: &ToolContext,
+    empty: Answer<'a>,
+    (path, side): (&RepoPath, Side),
+    text: &'a FileText,
+    range: LineRange,
+) -> Reply {
     let total = text.line_count();
     let mut room = Room::new(context.limits.lines, context.limits.bytes, &path.spelled());
     let mut numbered = String::new();
@@ -124,13 +159,14 @@ fn show(context: &ToolContext, reply: &mut Reply, (path, side): (&RepoPath, Side
         cut_lines.extend(cut.then_some(number));
         last = number;
     }
-    reply.set("content", numbered);
-    reply.set("start_line", range.start());
-    reply.set("end_line", last);
-    reply.set("total_lines", total);
-    if text.charset() != "UTF-8" {
-        reply.set("charset", text.charset());
-    }
+    let mut reply = Reply::of(&Answer {
+        content: numbered,
+        start_line: range.start(),
+        end_line: last,
+        total_lines: total,
+        charset: Some(text.charset()).filter(|charset| *charset != "UTF-8"),
+        ..empty
+    });
     let shown = LineRange::new(range.start(), last).ok();
     if shown.is_some_and(|shown| text.is_masked(shown)) {
         reply.note("Secrets in these lines are masked.");
@@ -155,6 +191,7 @@ fn show(context: &ToolContext, reply: &mut Reply, (path, side): (&RepoPath, Side
         reply.cut = Some(Cut { what, next: Some(NextCall { tool: NAME, input: rest }) });
     }
     reply.references.push(Reference { path: path.clone(), side, lines: shown, hunk: None, cut: cut_lines });
+    reply
 }
 
 /// Names files like one that is not on the side that was asked for, first the place where the change moved it.

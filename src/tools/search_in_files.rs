@@ -1,15 +1,17 @@
 //! `search_in_files`: lines that match, with the lines around them.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::ToolSpec;
 use super::fault::{ErrorKind, ToolFault};
 use super::fit::{LINE_CUT, Room, cut_line, push_numbered};
 use super::input;
 use super::outcome::{Cut, NextCall, Reference, Reply};
 use super::toolbox::ToolContext;
+use super::{Looks, ToolSpec, answer};
 use crate::domain::filter::PathFilter;
 use crate::domain::place::{LineRange, Side};
 use crate::workspace::{FileHits, Hits, Pattern, Query};
@@ -26,10 +28,13 @@ const LONGEST_PATTERN: usize = 4096;
 
 pub(super) const SPEC: ToolSpec = ToolSpec {
     name: NAME,
-    description: "Searches all text files of the reviewed tree (after the change) for a regular expression, line by line: Rust syntax, case matters \
-        unless it begins with (?i), no look-around and no back-references. What is not a regular expression is searched as plain text, and the answer says so. \
-        Matches come in path order with the lines around them; when there are more, `next` is the call that goes on.",
+    title: "Search in files",
+    description: "Searches all text files, after the change, line by line for a regular expression: Rust syntax, no look-around, no back-references; case \
+        matters unless it begins with (?i). What is no regular expression is searched as plain text. Matches come in path order; `next` is the call that \
+        goes on.",
     schema: input::schema::<Input>,
+    answer: answer::schema::<Answer>,
+    looks: |_| Looks::AtTree,
     call,
 };
 
@@ -37,24 +42,47 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// Regular expression.
     pattern: String,
-    /// Only files that match this glob: `*.rs` at any depth, `src/**/*.rs` from the root, or a folder.
+    /// Glob: `*.rs` at any depth, `src/**/*.rs` from the root, or a folder.
     #[serde(default, deserialize_with = "input::text")]
     #[schemars(with = "String")]
     file_pattern: Option<String>,
-    /// How many lines to show before and after each match. Default: 2, at most 20.
+    /// Around each match. Default: 2.
     #[serde(default, deserialize_with = "input::number")]
     #[schemars(with = "u32", range(max = 20))]
     context_lines: Option<u32>,
-    /// How many matches to show. Default: 50, at most 500.
+    /// Default: 50.
     #[serde(default, deserialize_with = "input::number")]
-    #[schemars(with = "u32", range(min = 1, max = 500))]
+    #[schemars(with = "u32", range(max = 500))]
     max_results: Option<u32>,
-    /// How many matches to leave out from the beginning. Default: 0.
+    /// How many matches to leave out first.
     #[serde(default, deserialize_with = "input::number")]
     #[schemars(with = "u32")]
     skip: Option<u32>,
+}
+
+/// What was found.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Answer<'a> {
+    /// The lines that match, in path order.
+    matches: Vec<Found<'a>>,
+    /// Whether there are more.
+    truncated: bool,
+    /// How many there are in all; `null` where the search ended before it knew.
+    total: Option<usize>,
+}
+
+/// A line that matches.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Found<'a> {
+    /// The file, from the repository root.
+    file_path: Cow<'a, str>,
+    /// The line, from 1.
+    line_number: u32,
+    /// Its text; secrets masked.
+    line_content: Cow<'a, str>,
+    /// It and the lines around it, each its number, six wide, a tab and its text.
+    match_context: String,
 }
 
 fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
@@ -75,34 +103,32 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
     let wanted = skip as usize + most as usize + 1;
     let hits =
         context.new.search(&Query { pattern: &pattern, files: files.as_ref(), most: wanted }, &context.cancel)?;
-    let mut reply = Reply::default();
-    show(context, &mut reply, &input, &hits, most as usize);
+    let mut reply = show(context, &input, &hits, most as usize);
     remarks(&mut reply, &input, &pattern, &hits);
     Ok(reply)
 }
 
-fn show(context: &ToolContext, reply: &mut Reply, input: &Input, hits: &Hits, most: usize) {
+fn show(context: &ToolContext, input: &Input, hits: &Hits, most: usize) -> Reply {
     let around = input.context_lines.unwrap_or(2).min(MOST_CONTEXT);
     let skip = input.skip.unwrap_or(0) as usize;
     let repeated = format!("{}{}", input.pattern, input.file_pattern.as_deref().unwrap_or_default());
     let mut room = Room::new(context.limits.lines, context.limits.bytes, &repeated);
-    let mut matches = Vec::new();
+    let (mut matches, mut references) = (Vec::new(), Vec::new());
     let all = hits.files.iter().flat_map(|file| file.lines.iter().map(move |line| (file, *line)));
     for (file, line) in all.skip(skip).take(most) {
         let (shown, lines, cut) = one(file, line, around);
-        let size = shown.to_string().len() + 1;
+        let size = serde_json::to_string(&shown).map_or(0, |text| text.len()) + 1;
         if !room.take(lines.count() as usize, size) && !matches.is_empty() {
             break;
         }
         matches.push(shown);
         let path = file.path.clone();
-        reply.references.push(Reference { path, side: Side::New, lines: Some(lines), hunk: None, cut });
+        references.push(Reference { path, side: Side::New, lines: Some(lines), hunk: None, cut });
     }
     let shown = matches.len();
     let truncated = hits.lines > skip + shown;
-    reply.set("matches", matches);
-    reply.set("truncated", truncated);
-    reply.set("total", if hits.exhausted { json!(hits.lines) } else { Value::Null });
+    let mut reply = Reply::of(&Answer { matches, truncated, total: hits.exhausted.then_some(hits.lines) });
+    reply.references = references;
     if truncated {
         let mut next = json!({ "pattern": input.pattern });
         if let Some(glob) = &input.file_pattern {
@@ -124,10 +150,11 @@ fn show(context: &ToolContext, reply: &mut Reply, input: &Input, hits: &Hits, mo
     } else if shown == 0 && skip > 0 {
         reply.note(format!("There are only {} matches.", hits.lines));
     }
+    reply
 }
 
 /// One match, the lines it shows, and those of them that are cut.
-fn one(file: &FileHits, line: u32, around: u32) -> (Value, LineRange, Vec<u32>) {
+fn one(file: &FileHits, line: u32, around: u32) -> (Found<'_>, LineRange, Vec<u32>) {
     let first = line.saturating_sub(around).max(1);
     let last = line.saturating_add(around).min(file.text.line_count());
     let lines = LineRange::new(first, last).unwrap_or(LineRange::line(line));
@@ -137,13 +164,12 @@ fn one(file: &FileHits, line: u32, around: u32) -> (Value, LineRange, Vec<u32>) 
         cut_lines.extend(push_numbered(&mut surroundings, number, text, LINE_LIMIT).then_some(number));
     }
     let (content, cut) = cut_line(file.text.line(line).unwrap_or_default(), LINE_LIMIT);
-    let content = if cut { format!("{content}{LINE_CUT}") } else { content.to_owned() };
-    let shown = json!({
-        "file_path": file.path.spelled(),
-        "line_number": line,
-        "line_content": content,
-        "match_context": surroundings,
-    });
+    let shown = Found {
+        file_path: file.path.spelled(),
+        line_number: line,
+        line_content: if cut { format!("{content}{LINE_CUT}").into() } else { content.into() },
+        match_context: surroundings,
+    };
     (shown, lines, cut_lines)
 }
 

@@ -35,6 +35,7 @@ mod model_windows;
 mod opening;
 mod present;
 mod reading;
+mod reading_for_clients;
 mod service_reviews;
 mod tool_command;
 mod tools;

@@ -12,12 +12,13 @@ use review_runner::domain::place::{Side, WorkspaceAt};
 use review_runner::sys::cancel::Cancel;
 use review_runner::sys::repo::{Repo, RepoPool};
 use review_runner::tools::{
-    DiffError, DiffPart, DiffPlace, DiffSource, ErrorKind, Limits, ToolBox, ToolContext, ToolOutcome,
+    DiffError, DiffPart, DiffPlace, DiffSource, ErrorKind, Limits, TOOLS, ToolBox, ToolContext, ToolOutcome,
 };
 use review_runner::workspace::{self, Workspace, memory::Memory};
 use serde_json::{Value, json};
 
 use crate::support::TestRepo;
+use crate::support::schema::assert_conforms;
 
 fn path(spelled: &str) -> RepoPath {
     RepoPath::parse(spelled).expect("a path")
@@ -53,7 +54,10 @@ fn ok(tools: &ToolBox, name: &str, input: Value) -> Value {
     let outcome = tools.call(name, input);
     assert!(!outcome.is_error, "{}", outcome.text);
     assert!(outcome.text.len() <= 64 << 10, "{} bytes", outcome.text.len());
-    answer(&outcome)
+    let tool = TOOLS.iter().find(|tool| tool.name == name).expect("a tool");
+    let answer = answer(&outcome);
+    assert_conforms(&(tool.answer)(), &answer);
+    answer
 }
 
 fn fault(tools: &ToolBox, name: &str, input: Value) -> (String, Value) {

@@ -4,6 +4,7 @@
 
 mod changes;
 mod ledger;
+mod readers;
 mod reviews;
 mod roots;
 mod shelf;
@@ -18,6 +19,9 @@ pub use reviews::{
 };
 pub use roots::{Roots, RootsError};
 pub use shelf::{PresentFault, Shown, folder_of_uri};
+
+use readers::Readers;
+use reviews::Reviews;
 
 use super::error::AppError;
 use super::subject::Surroundings;
@@ -46,10 +50,11 @@ pub struct Service {
     /// How it was set up.
     pub(super) options: ServiceOptions,
     roots: Roots,
+    readers: Readers,
     changes: Changes,
     ledger: Ledger,
     shelf: Shelf,
-    reviews: reviews::Reviews,
+    reviews: Reviews,
 }
 
 impl Service {
@@ -58,15 +63,8 @@ impl Service {
         let roots = Roots::new(&options.directory, &options.roots)?;
         let ledger = Ledger::open(options.log.as_deref()).map_err(AppError::Input)?;
         let shelf = Shelf::new(&around.state);
-        Ok(Self {
-            around,
-            options,
-            roots,
-            changes: Changes::new(),
-            ledger,
-            shelf,
-            reviews: reviews::Reviews::default(),
-        })
+        let (readers, reviews) = (Readers::default(), Reviews::default());
+        Ok(Self { around, options, roots, readers, changes: Changes::new(), ledger, shelf, reviews })
     }
 
     /// The folders it may look in.

@@ -12,6 +12,8 @@ use crate::sys::repo::Repo;
 pub struct Roots {
     start: PathBuf,
     allowed: Vec<PathBuf>,
+    /// The git folders of the repositories that stand at these folders, wherever git keeps them: whoever named the folder meant them.
+    meant: Vec<PathBuf>,
 }
 
 /// Why a folder is not looked in.
@@ -30,6 +32,9 @@ pub enum RootsError {
         /// What is allowed.
         allowed: String,
     },
+    /// It is no name of a folder of this machine.
+    #[error("{0:?} does not name a folder of this machine; write a path, or a URI such as file:///home/me/project")]
+    Address(String),
 }
 
 impl Roots {
@@ -37,13 +42,19 @@ impl Roots {
     pub fn new(start: &Path, more: &[PathBuf]) -> Result<Self, RootsError> {
         let start = files::real_path(start)?;
         // Whoever starts a server in a folder of a repository means the repository.
-        let whole =
-            Repo::open(&start).ok().and_then(|repo| repo.workdir().and_then(|path| files::real_path(path).ok()));
+        let whole = Repo::open(&start).ok();
+        let whole = whole.and_then(|repo| files::real_path(repo.workdir().unwrap_or_else(|| repo.git_dir())).ok());
         let mut allowed = vec![whole.unwrap_or_else(|| start.clone())];
         for path in more {
             allowed.push(files::real_path(path)?);
         }
-        Ok(Self { start, allowed })
+        let at_root = |root: &PathBuf| {
+            let repo = Repo::open(root).ok()?;
+            let top = files::real_path(repo.workdir().unwrap_or_else(|| repo.git_dir())).ok()?;
+            (top == *root).then(|| files::real_path(repo.git_dir()).ok()).flatten()
+        };
+        let meant = allowed.iter().filter_map(at_root).collect();
+        Ok(Self { start, allowed, meant })
     }
 
     /// The folder that stands for the repository where none is named.
@@ -56,14 +67,136 @@ impl Roots {
         self.allowed.iter().any(|root| path.starts_with(root))
     }
 
-    /// The folder that is meant by `named` (absolute, or from the start), with all links in it followed; the start where none is.
+    /// The folder that is meant by `named` (absolute, from the start, or a `file://` URI), with all links in it followed; the start where none is.
     pub fn folder(&self, named: Option<&Path>) -> Result<PathBuf, RootsError> {
-        let Some(named) = named else { return Ok(self.start.clone()) };
+        let Some(named) = named.filter(|named| !named.as_os_str().is_empty()) else { return Ok(self.start.clone()) };
+        let named = match named.to_str().filter(|text| text.contains("://")) {
+            Some(uri) => &from_uri(uri).ok_or_else(|| RootsError::Address(uri.to_owned()))?,
+            None => named,
+        };
         let found = files::real_path(&self.start.join(named))?;
-        if self.cover(&found) {
-            return Ok(found);
+        if self.cover(&found) { Ok(found) } else { Err(self.outside(&found)) }
+    }
+
+    /// Whether a repository that was found for an allowed folder may be read: it stands in one, and so does what git keeps of it.
+    ///
+    /// A folder below a root can lie in a repository that begins above it, and a `.git` file can name any folder of the machine. Git keeps
+    /// a linked worktree elsewhere by design; then that place names the worktree in turn.
+    pub(super) fn allow(&self, repo: &Repo) -> Result<(), RootsError> {
+        let git_dir = files::real_path(repo.git_dir())?;
+        if self.meant.contains(&git_dir) {
+            return Ok(());
         }
+        let top = files::real_path(repo.workdir().unwrap_or_else(|| repo.git_dir()))?;
+        if !self.cover(&top) {
+            return Err(self.outside(&top));
+        }
+        let shared = files::real_path(repo.common_dir())?;
+        if (self.cover(&git_dir) && self.cover(&shared)) || names(&git_dir, &top.join(".git")) {
+            return Ok(());
+        }
+        Err(self.outside(&shared))
+    }
+
+    fn outside(&self, path: &Path) -> RootsError {
         let allowed: Vec<String> = self.allowed.iter().map(|root| root.display().to_string()).collect();
-        Err(RootsError::Outside { path: found.display().to_string(), allowed: allowed.join(", ") })
+        RootsError::Outside { path: path.display().to_string(), allowed: allowed.join(", ") }
+    }
+}
+
+/// Whether the git folder of a linked worktree names the worktree whose `.git` file is `link` (its file `gitdir`, see gitrepository-layout).
+fn names(git_dir: &Path, link: &Path) -> bool {
+    let Ok(Some(bytes)) = files::read_optional(&git_dir.join("gitdir")) else { return false };
+    let Ok(text) = String::from_utf8(bytes) else { return false };
+    // A path that is not absolute starts from the git folder.
+    let named = files::real_path(&git_dir.join(text.trim_end_matches(['\n', '\r'])));
+    matches!((named, files::real_path(link)), (Ok(named), Ok(link)) if named == link)
+}
+
+/// The path of a `file://` URI of this machine (RFC 8089); `None` for every other one.
+fn from_uri(uri: &str) -> Option<PathBuf> {
+    let (scheme, rest) = uri.split_once("://")?;
+    let path = rest.strip_prefix("localhost").unwrap_or(rest);
+    if !scheme.eq_ignore_ascii_case("file") || !path.starts_with('/') || path.contains(['?', '#']) {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut parts = path.split('%');
+    bytes.extend(parts.next()?.as_bytes());
+    for part in parts {
+        let digits = part.get(..2).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend(&part.as_bytes()[2..]);
+    }
+    // On Windows a drive stands behind the slash.
+    let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
+    Some(PathBuf::from(if cfg!(windows) { text.trim_start_matches('/').to_owned() } else { text }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    /// A folder with `project` in it, whose real path is what is returned.
+    fn place() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(base.join("project/docs")).unwrap();
+        fs::create_dir_all(base.join("elsewhere/secret")).unwrap();
+        (folder, base)
+    }
+
+    fn refused(roots: &Roots, named: &str) -> String {
+        roots.folder(Some(Path::new(named))).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_folder_is_named_in_several_ways() {
+        let (_folder, base) = place();
+        fs::create_dir(base.join("project/a b")).unwrap();
+        let roots = Roots::new(&base.join("project"), &[]).unwrap();
+        let whole = base.join("project");
+        let uri = |path: &str| format!("file://{}{path}", whole.display());
+        for (named, found) in [
+            (String::new(), whole.clone()),
+            (".".to_owned(), whole.clone()),
+            ("docs".to_owned(), whole.join("docs")),
+            ("docs/../docs/.".to_owned(), whole.join("docs")),
+            (whole.join("docs").display().to_string(), whole.join("docs")),
+            (uri("/docs"), whole.join("docs")),
+            (uri("/a%20b/"), whole.join("a b")),
+            (format!("FILE://localhost{}", whole.display()), whole.clone()),
+        ] {
+            assert_eq!(roots.folder(Some(Path::new(&named))).unwrap(), found, "{named}");
+        }
+        assert_eq!(roots.folder(None).unwrap(), whole);
+    }
+
+    #[test]
+    fn what_lies_elsewhere_is_refused_however_it_is_named() {
+        let (_folder, base) = place();
+        symlink(base.join("elsewhere"), base.join("project/link")).unwrap();
+        symlink("../../elsewhere/secret", base.join("project/docs/up")).unwrap();
+        let roots = Roots::new(&base.join("project"), &[]).unwrap();
+        let absolute = base.join("elsewhere").display().to_string();
+        for named in ["..", "../elsewhere", "link", "link/secret", "docs/up", "docs/../../elsewhere", &absolute, "/"] {
+            assert!(refused(&roots, named).contains("--root"), "{named}");
+        }
+        for named in
+            [format!("file://{absolute}"), format!("file://{}/%2e%2e/elsewhere", base.join("project").display())]
+        {
+            assert!(refused(&roots, &named).contains("--root"), "{named}");
+        }
+        for named in ["https://host/project", "file://host/project", "file:///a%zz", "file:///a%00", "git+ssh://x/y"] {
+            assert!(refused(&roots, named).contains("does not name a folder"), "{named}");
+        }
+        assert!(refused(&roots, "nowhere").contains("cannot find"));
+        let wider = Roots::new(&base.join("project"), &[base.join("elsewhere")]).unwrap();
+        assert_eq!(wider.folder(Some(Path::new("link/secret"))).unwrap(), base.join("elsewhere/secret"));
+        // A name that only begins alike is another folder.
+        fs::create_dir(base.join("project2")).unwrap();
+        assert!(refused(&roots, "../project2").contains("--root"));
     }
 }

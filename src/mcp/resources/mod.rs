@@ -72,4 +72,4 @@ pub(super) enum ReadFault {
 }
 
 /// Every family.
-pub(super) const FAMILIES: &[Family] = &[presented::FAMILY, status::FAMILY, reviews::FAMILY];
+pub(super) const FAMILIES: &[Family] = &[reviews::FAMILY, presented::FAMILY, status::FAMILY];

@@ -2,11 +2,55 @@
 
 mod findings;
 mod present_review;
+mod reading;
 mod review;
 
 use super::tool::Tool;
 
 /// Every tool there is, in the order in which they are listed.
 pub(super) fn tools() -> Vec<Tool> {
-    vec![present_review::TOOL, present_review::ALIAS, review::tool(), findings::tool()]
+    let mut tools = vec![present_review::TOOL];
+    tools.extend(reading::rows());
+    tools.extend([review::tool(), findings::tool(), present_review::ALIAS]);
+    tools
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mcp::Offer;
+
+    /// What a client pays for each request: names, descriptions and input schemas of what is offered by default, in tokens of `o200k_base`.
+    const MOST: usize = 1500;
+    /// So much of it for the tools that only read; the others need the rest.
+    const MOST_READING: usize = 760;
+
+    fn cost(tool: &Tool, offer: &Offer) -> usize {
+        let schema = (tool.input)(tool.name, offer).to_string();
+        let count = |text: &str| tiktoken_rs::o200k_base_singleton().count_ordinary(text);
+        count(tool.name) + count(&tool.description) + count(&schema)
+    }
+
+    #[test]
+    fn the_default_tools_cost_little() {
+        let offer = Offer::new(&[], false).unwrap();
+        let costs: Vec<_> = offer.tools().iter().map(|tool| (tool.name, cost(tool, &offer))).collect();
+        let sum = |costs: &mut dyn Iterator<Item = &(&str, usize)>| costs.map(|(_, cost)| cost).sum::<usize>();
+        assert!(sum(&mut costs.iter()) <= MOST, "{} tokens in all: {costs:?}", sum(&mut costs.iter()));
+        let reads = |name: &str| crate::tools::TOOLS.iter().any(|tool| tool.name == name);
+        let reading = sum(&mut costs.iter().filter(|(name, _)| reads(name)));
+        assert!(reading <= MOST_READING, "{reading} tokens for reading: {costs:?}");
+    }
+
+    #[test]
+    fn every_schema_is_one_and_is_about_an_object() {
+        let offer = Offer::new(&["all".to_owned()], true).unwrap();
+        for tool in offer.tools() {
+            for schema in [(tool.input)(tool.name, &offer), (tool.output)(tool.name)] {
+                jsonschema::draft202012::meta::validate(&schema)
+                    .unwrap_or_else(|error| panic!("{}: {error}", tool.name));
+                assert_eq!(schema["type"], "object", "{}: {schema}", tool.name);
+            }
+        }
+    }
 }

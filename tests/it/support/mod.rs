@@ -6,6 +6,8 @@ pub mod change;
 pub mod model;
 mod program;
 mod repo;
+pub mod schema;
+pub mod service;
 pub mod session;
 
 pub use program::{Program, Ran};

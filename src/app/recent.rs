@@ -1,0 +1,185 @@
+//! A few things that were made lately, so that they are not made again. Main type: [`Recent`].
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::sys::cancel::{Cancel, Stopped};
+
+/// How often somebody who waits for another's work looks whether he was stopped.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The things asked for last, at most so many. Two who ask for the same thing make it once; nobody waits for another thing.
+pub(super) struct Recent<K, V> {
+    most: usize,
+    /// The last one is the one asked for last.
+    kept: Mutex<VecDeque<Kept<K, V>>>,
+}
+
+struct Kept<K, V> {
+    key: K,
+    slot: Arc<Slot<V>>,
+    asked: Instant,
+}
+
+struct Slot<V> {
+    state: Mutex<State<V>>,
+    changed: Condvar,
+}
+
+enum State<V> {
+    Empty,
+    Making,
+    Made(V),
+}
+
+impl<K: PartialEq, V: Clone> Recent<K, V> {
+    /// Keeps at most `most`.
+    pub(super) fn new(most: usize) -> Self {
+        Self { most: most.max(1), kept: Mutex::default() }
+    }
+
+    /// What is kept for `key`, or what `make` makes. A failure is not kept: the next one tries again.
+    pub(super) fn get<E: From<Stopped>>(
+        &self,
+        key: K,
+        cancel: &Cancel,
+        make: impl FnOnce() -> Result<V, E>,
+    ) -> Result<V, E> {
+        let slot = self.slot(key);
+        let mut state = slot.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match &*state {
+                State::Made(value) => return Ok(value.clone()),
+                State::Empty => break,
+                State::Making => {
+                    cancel.check()?;
+                    state = slot.changed.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+                }
+            }
+        }
+        *state = State::Making;
+        drop(state);
+        let mut turn = Turn { slot: &slot, made: None };
+        let value = make()?;
+        turn.made = Some(value.clone());
+        Ok(value)
+    }
+
+    /// Forgets what was not asked for during `time`; whether anything is left.
+    pub(super) fn let_go(&self, time: Duration) -> bool {
+        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|kept| kept.asked.elapsed() < time);
+        !all.is_empty()
+    }
+
+    fn slot(&self, key: K) -> Arc<Slot<V>> {
+        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.iter().position(|kept| kept.key == key).and_then(|at| all.remove(at));
+        let slot = match known {
+            Some(known) => known.slot,
+            None => Arc::new(Slot { state: Mutex::new(State::Empty), changed: Condvar::new() }),
+        };
+        if all.len() >= self.most {
+            all.pop_front();
+        }
+        all.push_back(Kept { key, slot: Arc::clone(&slot), asked: Instant::now() });
+        slot
+    }
+}
+
+/// The making of a thing; however it ends, those who wait hear of it.
+struct Turn<'s, V> {
+    slot: &'s Slot<V>,
+    made: Option<V>,
+}
+
+impl<V> Drop for Turn<'_, V> {
+    fn drop(&mut self) {
+        let mut state = self.slot.state.lock().unwrap_or_else(PoisonError::into_inner);
+        *state = self.made.take().map_or(State::Empty, State::Made);
+        drop(state);
+        self.slot.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    fn get(recent: &Recent<u32, u32>, key: u32) -> (u32, bool) {
+        let mut made = false;
+        let make = || {
+            made = true;
+            Ok::<_, Stopped>(key * 10)
+        };
+        let value = recent.get(key, &Cancel::never(), make).unwrap();
+        (value, made)
+    }
+
+    #[test]
+    fn what_was_asked_for_longest_ago_goes_first() {
+        let recent = Recent::new(2);
+        assert_eq!(get(&recent, 1), (10, true));
+        assert_eq!(get(&recent, 2), (20, true));
+        assert_eq!(get(&recent, 1), (10, false));
+        assert_eq!(get(&recent, 3), (30, true));
+        assert_eq!(get(&recent, 1), (10, false));
+        assert_eq!(get(&recent, 2), (20, true));
+        assert!(recent.let_go(Duration::from_hours(1)));
+        assert!(!recent.let_go(Duration::ZERO));
+        assert_eq!(get(&recent, 2), (20, true));
+    }
+
+    #[test]
+    fn many_who_ask_at_once_make_it_once() {
+        let (recent, made, together) = (Recent::new(2), AtomicUsize::new(0), Barrier::new(8));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    together.wait();
+                    let make = || {
+                        made.fetch_add(1, Ordering::SeqCst);
+                        Ok::<_, Stopped>(7)
+                    };
+                    assert_eq!(recent.get(1, &Cancel::never(), make), Ok(7));
+                });
+            }
+        });
+        assert_eq!(made.load(Ordering::SeqCst), 1);
+    }
+
+    #[test]
+    fn a_failure_is_tried_again_by_the_next() {
+        let recent = Recent::<u32, u32>::new(2);
+        assert_eq!(recent.get(1, &Cancel::never(), || Err(Stopped::Interrupted)), Err(Stopped::Interrupted));
+        assert_eq!(get(&recent, 1), (10, true));
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            recent.get(2, &Cancel::never(), || -> Result<u32, Stopped> { std::panic::resume_unwind(Box::new(())) })
+        }));
+        assert!(panicked.is_err());
+        assert_eq!(get(&recent, 2), (20, true));
+    }
+
+    #[test]
+    fn whoever_waits_can_be_stopped() {
+        let (recent, cancel) = (Recent::<u32, u32>::new(2), Cancel::never());
+        let (begun, end) = (Barrier::new(2), Barrier::new(2));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let make = || {
+                    begun.wait();
+                    end.wait();
+                    Ok::<_, Stopped>(1)
+                };
+                assert_eq!(recent.get(1, &Cancel::never(), make), Ok(1));
+            });
+            begun.wait();
+            cancel.interrupt();
+            assert_eq!(recent.get(1, &cancel, || Ok(2)), Err(Stopped::Interrupted));
+            end.wait();
+        });
+    }
+}

@@ -1,0 +1,246 @@
+//! Calling the reading tools for clients: which repository, at which revision, within which bounds. Main method: [`Service::call_tool`].
+//!
+//! What is opened for a call, and what is kept for the next one, belongs in `view`.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use super::roots::RootsError;
+use super::{Roots, Service};
+use crate::app::error::AppError;
+use crate::app::view::{Shelf, View, has_no_target};
+use crate::domain::request::Scope;
+use crate::git::GitError;
+use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::files::{self, Identity};
+use crate::sys::repo::{Repo, RepoError, RepoPool};
+use crate::tools::{ErrorKind, ToolFault, ToolOutcome};
+use crate::workspace::WorkspaceError;
+
+/// A call may take so long; the settings may say less.
+const LONGEST: Duration = Duration::from_mins(1);
+/// So many calls run at once, the others wait: each holds a handle of its repository, and its lines and trees in memory.
+const AT_ONCE: usize = 16;
+/// So many repositories are kept open.
+const MOST_OPEN: usize = 8;
+/// What nobody asked for during this time is let go.
+const IDLE: Duration = Duration::from_mins(5);
+
+/// What clients read from.
+pub(super) struct Readers {
+    /// The one asked for last comes last.
+    open: Mutex<Vec<Arc<Reader>>>,
+    opened: AtomicU64,
+    shelf: Shelf,
+    turns: Arc<Semaphore>,
+    /// Whether somebody sees to it that what is idle is let go.
+    watched: AtomicBool,
+}
+
+/// An open repository.
+struct Reader {
+    git_dir: PathBuf,
+    identity: Identity,
+    number: u64,
+    pool: RepoPool,
+}
+
+impl Default for Readers {
+    fn default() -> Self {
+        Self {
+            open: Mutex::default(),
+            opened: AtomicU64::new(0),
+            shelf: Shelf::default(),
+            turns: Arc::new(Semaphore::new(AT_ONCE)),
+            watched: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Readers {
+    /// The repository that `folder` is in. One that was removed, or replaced by another one, is noticed.
+    fn reader(&self, folder: &Path, roots: &Roots) -> Result<Arc<Reader>, AppError> {
+        let git_dir = Repo::find(folder)?;
+        let identity = files::identity(&git_dir).map_err(AppError::Input)?;
+        let known = |open: &mut Vec<Arc<Reader>>| {
+            let at = open.iter().position(|reader| reader.git_dir == git_dir)?;
+            let reader = open.remove(at);
+            (reader.identity == identity).then(|| {
+                open.push(Arc::clone(&reader));
+                reader
+            })
+        };
+        if let Some(reader) = known(&mut self.open.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(reader);
+        }
+        let repo = Repo::open(folder)?;
+        roots.allow(&repo)?;
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        // Somebody else may have opened it in the meantime.
+        if let Some(reader) = known(&mut open) {
+            return Ok(reader);
+        }
+        if open.len() >= MOST_OPEN {
+            open.remove(0);
+        }
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        let reader = Arc::new(Reader { git_dir, identity, number, pool: RepoPool::new(repo) });
+        open.push(Arc::clone(&reader));
+        Ok(reader)
+    }
+
+    /// Lets go of what was not asked for during `time`; whether anything is left.
+    fn let_go(&self, time: Duration) -> bool {
+        let left = self.shelf.let_go(time);
+        if !left {
+            self.open.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+        left
+    }
+}
+
+impl Service {
+    /// Calls a reading tool, from a thread that may wait.
+    ///
+    /// `repo` names a folder (the server's own where there is none), `at` what to look at: a revision (`HEAD` where there is none), `A..B`,
+    /// `A...B`, `staged` or `uncommitted`. Names are looked up anew each time. Whatever goes wrong comes back as an outcome.
+    pub fn call_tool(
+        &self,
+        name: &str,
+        repo: Option<&str>,
+        at: Option<&str>,
+        input: Value,
+        cancel: &Cancel,
+    ) -> ToolOutcome {
+        match self.look(name, repo, at, input, &cancel.within(LONGEST)) {
+            Ok(outcome) if outcome.error == Some(ErrorKind::Stopped) => stopped(cancel).into(),
+            Ok(outcome) => outcome,
+            Err(error) => fault(&error, cancel).into(),
+        }
+    }
+
+    /// Likewise, away from the async threads, and in turn: so many calls run at once, whoever asks.
+    ///
+    /// Whoever drops this should interrupt `cancel` first; then the work ends soon.
+    pub async fn call_tool_in_turn(
+        self: Arc<Self>,
+        name: String,
+        repo: Option<String>,
+        at: Option<String>,
+        input: Value,
+        cancel: Cancel,
+    ) -> ToolOutcome {
+        let broken = || ToolOutcome::from(ToolFault::new(ErrorKind::Stopped, AppError::Broken.to_string()));
+        let Ok(turn) = Arc::clone(&self.readers.turns).acquire_owned().await else { return broken() };
+        self.watch();
+        let called = tokio::task::spawn_blocking(move || {
+            // Held until the work has ended, even where nobody waits for it any more.
+            let _turn = turn;
+            self.call_tool(&name, repo.as_deref(), at.as_deref(), input, &cancel)
+        });
+        called.await.unwrap_or_else(|_| broken())
+    }
+
+    fn look(
+        &self,
+        name: &str,
+        repo: Option<&str>,
+        at: Option<&str>,
+        input: Value,
+        cancel: &Cancel,
+    ) -> Result<ToolOutcome, AppError> {
+        let folder = self.roots.folder(repo.map(Path::new))?;
+        let scope = Scope::named(None, at)?;
+        let reader = self.readers.reader(&folder, &self.roots)?;
+        // A handle knows the index as it was when it first looked.
+        let fresh = match scope {
+            Scope::Staged | Scope::Uncommitted => {
+                let repo = Repo::open(&folder)?;
+                self.roots.allow(&repo)?;
+                Some(RepoPool::new(repo))
+            }
+            Scope::Branch { .. } | Scope::Commit(_) | Scope::Range { .. } | Scope::Patch(_) => None,
+        };
+        let view = View {
+            repository: reader.number,
+            pool: fresh.as_ref().unwrap_or(&reader.pool),
+            shelf: &self.readers.shelf,
+            around: &self.around,
+            flags: &self.options.flags,
+            settings_from_worktree: false,
+        };
+        view.call(&scope, name, input, cancel)
+    }
+
+    /// Sees to it that what is idle is let go, as long as anything is open.
+    fn watch(self: &Arc<Self>) {
+        if self.readers.watched.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let service = Arc::downgrade(self);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(IDLE).await;
+                let Some(service) = service.upgrade() else { return };
+                if !service.readers.let_go(IDLE) {
+                    service.readers.watched.store(false, Ordering::Release);
+                    return;
+                }
+            }
+        });
+    }
+}
+
+/// Why a call did not end: somebody stopped it, or its time was over.
+fn stopped(cancel: &Cancel) -> ToolFault {
+    let seconds = LONGEST.as_secs();
+    let message = match cancel.check() {
+        Err(Stopped::Interrupted) => "the call was cancelled".to_owned(),
+        Ok(()) | Err(Stopped::DeadlinePassed) => format!(
+            "the call was stopped because it took longer than {seconds} s or than the settings allow; ask for less, say with a narrower pattern or folder"
+        ),
+    };
+    ToolFault::new(ErrorKind::Stopped, message)
+}
+
+/// An error in the words of somebody who calls a tool, not of somebody at a command line.
+fn fault(error: &AppError, cancel: &Cancel) -> ToolFault {
+    let (kind, message) = match error {
+        AppError::Stopped(_)
+        | AppError::Git(GitError::Stopped(_))
+        | AppError::Workspace(WorkspaceError::Stopped(_)) => return stopped(cancel),
+        AppError::Roots(RootsError::Missing(_)) => (ErrorKind::FileNotFound, error.to_string()),
+        AppError::Roots(_) => (ErrorKind::RefusedPath, error.to_string()),
+        AppError::Repo(RepoError::NotARepository(path)) => (
+            ErrorKind::FileNotFound,
+            format!("{} is not inside a git repository; name a folder of one in `repo`", path.display()),
+        ),
+        AppError::Git(GitError::Repo(RepoError::Unborn)) | AppError::Repo(RepoError::Unborn) => (
+            ErrorKind::InvalidInput,
+            "the repository has no commit yet; `at` can be staged or uncommitted".to_owned(),
+        ),
+        error if has_no_target(error) => (
+            ErrorKind::InvalidInput,
+            "there is no change here: no branch was found to compare with; name both ends in `at`, as in main...HEAD or HEAD~1..HEAD"
+                .to_owned(),
+        ),
+        AppError::Git(GitError::Bare { what }) => {
+            (ErrorKind::InvalidInput, format!("the repository is bare: it has no {what}; name commits in `at`"))
+        }
+        AppError::Git(GitError::Unrelated { target, head }) => {
+            let message = format!("{target} and {head} have no common history; `at` can be {target}..{head}");
+            (ErrorKind::InvalidInput, message)
+        }
+        AppError::Git(GitError::Repo(
+            RepoError::UnknownRevision(..) | RepoError::NotACommit(_) | RepoError::Ambiguous(_),
+        )) => (ErrorKind::InvalidInput, format!("`at`: {error}")),
+        AppError::Input(_) => (ErrorKind::DiskFailure, error.to_string()),
+        error => (ErrorKind::GitFailure, error.to_string()),
+    };
+    ToolFault::new(kind, message)
+}

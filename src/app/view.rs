@@ -1,0 +1,190 @@
+//! What the reading tools look at, found with as little work as a call needs. Main type: [`View`].
+//!
+//! Reading, searching and listing look at one tree: no change is collected for them. One way for calls by hand and for servers, which
+//! differ only in how long a [`Shelf`] is kept. Which folders may be looked in belongs in `service`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::diffs::Diffs;
+use super::error::AppError;
+use super::recent::Recent;
+use super::subject::{self, Surroundings};
+use crate::config::{Flags, Settings};
+use crate::domain::change::ChangeSet;
+use crate::domain::event::Silent;
+use crate::domain::filter::PathFilter;
+use crate::domain::id::CommitId;
+use crate::domain::place::{Side, WorkspaceAt};
+use crate::domain::request::Scope;
+use crate::git::{self, Ends, GitError, Range};
+use crate::sys::cancel::Cancel;
+use crate::sys::repo::RepoPool;
+use crate::tools::{ErrorKind, Limits, Looks, TOOLS, ToolBox, ToolContext, ToolOutcome};
+use crate::workspace::{self, Workspace};
+
+/// Trees hold what was read of them, up to their own cap.
+const TREES: usize = 4;
+const CHANGES: usize = 4;
+const POLICIES: usize = 16;
+
+/// What was opened and is worth keeping for the next call: by commits, so that nothing in it grows old. Shared by all repositories; a
+/// repository is a number that is never used twice.
+pub(super) struct Shelf {
+    policies: Recent<(u64, Option<CommitId>), Arc<Policy>>,
+    trees: Recent<(u64, CommitId, Option<CommitId>), Arc<dyn Workspace>>,
+    changes: Recent<ChangeKey, Arc<Change>>,
+}
+
+/// What the settings say about reading.
+struct Policy {
+    settings: Settings,
+    filter: PathFilter,
+}
+
+/// A change between two commits is the same as long as these are.
+#[derive(PartialEq, Eq, Clone)]
+struct ChangeKey {
+    repository: u64,
+    old_at: WorkspaceAt,
+    new_at: WorkspaceAt,
+    settings_at: Option<CommitId>,
+}
+
+/// A collected change with its trees.
+struct Change {
+    set: Arc<ChangeSet>,
+    new: Arc<dyn Workspace>,
+    old: Arc<dyn Workspace>,
+}
+
+impl Default for Shelf {
+    fn default() -> Self {
+        Self { policies: Recent::new(POLICIES), trees: Recent::new(TREES), changes: Recent::new(CHANGES) }
+    }
+}
+
+impl Shelf {
+    /// Lets go of the trees and changes that were not asked for during `time`; whether any are left.
+    pub(super) fn let_go(&self, time: Duration) -> bool {
+        // Changes hold trees.
+        let changes = self.changes.let_go(time);
+        self.trees.let_go(time) || changes
+    }
+}
+
+/// A repository, and how it is looked at.
+pub(super) struct View<'a> {
+    /// Its number on the shelf.
+    pub(super) repository: u64,
+    /// Its handles.
+    pub(super) pool: &'a RepoPool,
+    /// What was opened before.
+    pub(super) shelf: &'a Shelf,
+    /// What the process was started with.
+    pub(super) around: &'a Surroundings,
+    /// What the command line says about settings.
+    pub(super) flags: &'a Flags,
+    /// Whether the project's settings are read from the disk.
+    pub(super) settings_from_worktree: bool,
+}
+
+impl View<'_> {
+    /// Calls a tool at a scope that is no patch. The call inherits the time limit of the settings.
+    pub(super) fn call(
+        &self,
+        scope: &Scope,
+        name: &str,
+        input: Value,
+        cancel: &Cancel,
+    ) -> Result<ToolOutcome, AppError> {
+        cancel.check()?;
+        let ends = git::ends(&*self.pool.take()?, scope)?;
+        let policy = self.policy(ends.settings_at, cancel)?;
+        let cancel = &cancel.within(policy.settings.timeout);
+        let looks = TOOLS.iter().find(|tool| tool.name == name).map_or(Looks::AtTree, |tool| (tool.looks)(&input));
+        if looks == Looks::AtChange {
+            let context = self.of_change(scope, cancel)?;
+            return Ok(ToolBox::new(context).call(name, input));
+        }
+        let new = self.tree(ends, &policy, cancel)?;
+        let context =
+            ToolContext { change: None, new, old: None, diff: None, cancel: cancel.clone(), limits: Limits::default() };
+        let outcome = ToolBox::new(context).call(name, input.clone());
+        if looks != Looks::AtTreeFirst || outcome.error != Some(ErrorKind::FileNotFound) {
+            return Ok(outcome);
+        }
+        match self.of_change(scope, cancel) {
+            Ok(context) => Ok(ToolBox::new(context).call(name, input)),
+            Err(_) => Ok(outcome),
+        }
+    }
+
+    fn policy(&self, at: Option<CommitId>, cancel: &Cancel) -> Result<Arc<Policy>, AppError> {
+        let make = || {
+            let project = subject::project_settings(&*self.pool.take()?, at, self.settings_from_worktree)?;
+            let settings = subject::resolve(project, self.flags, self.around)?.settings;
+            let filter = subject::filter(&settings)?;
+            Ok(Arc::new(Policy { settings, filter }))
+        };
+        // The disk changes.
+        if self.settings_from_worktree { make() } else { self.shelf.policies.get((self.repository, at), cancel, make) }
+    }
+
+    fn open(&self, at: WorkspaceAt, side: Side, policy: &Policy) -> Result<Arc<dyn Workspace>, AppError> {
+        Ok(workspace::open(Some(self.pool), at, side, &[], policy.filter.clone())?)
+    }
+
+    fn tree(&self, ends: Ends, policy: &Policy, cancel: &Cancel) -> Result<Arc<dyn Workspace>, AppError> {
+        let open = || self.open(ends.new_at, Side::New, policy);
+        match ends.new_at {
+            WorkspaceAt::Revision(commit) if !self.settings_from_worktree => {
+                self.shelf.trees.get((self.repository, commit, ends.settings_at), cancel, open)
+            }
+            WorkspaceAt::Revision(_)
+            | WorkspaceAt::Index
+            | WorkspaceAt::Worktree
+            | WorkspaceAt::PatchOnly
+            | WorkspaceAt::Empty => open(),
+        }
+    }
+
+    /// Both sides and what lies between them.
+    fn of_change(&self, scope: &Scope, cancel: &Cancel) -> Result<ToolContext, AppError> {
+        let range = git::resolve(&*self.pool.take()?, scope)?;
+        let policy = self.policy(range.settings_at, cancel)?;
+        let make = || self.collect(&range, &policy, cancel);
+        let settled = |at| matches!(at, WorkspaceAt::Revision(_) | WorkspaceAt::Empty);
+        let change = if settled(range.old_at) && settled(range.new_at) && !self.settings_from_worktree {
+            let Range { old_at, new_at, settings_at, .. } = range;
+            let key = ChangeKey { repository: self.repository, old_at, new_at, settings_at };
+            self.shelf.changes.get(key, cancel, make)?
+        } else {
+            make()?
+        };
+        Ok(ToolContext {
+            change: Some(Arc::clone(&change.set)),
+            new: Arc::clone(&change.new),
+            old: Some(Arc::clone(&change.old)),
+            diff: Some(Diffs::Repository(self.pool.clone()).source(&change.set)),
+            cancel: cancel.clone(),
+            limits: Limits::default(),
+        })
+    }
+
+    fn collect(&self, range: &Range, policy: &Policy, cancel: &Cancel) -> Result<Arc<Change>, AppError> {
+        let options = subject::options(&policy.settings)?;
+        let set = Arc::new(git::collect(&*self.pool.take()?, range, &options, cancel, &Silent)?);
+        let ends = Ends { new_at: range.new_at, settings_at: range.settings_at };
+        let new = self.tree(ends, policy, cancel)?;
+        let old = self.open(range.old_at, Side::Old, policy)?;
+        Ok(Arc::new(Change { set, new, old }))
+    }
+}
+
+/// Whether there is nothing that the scope could be compared with.
+pub(super) fn has_no_target(error: &AppError) -> bool {
+    matches!(error, AppError::Git(GitError::NoTarget { .. } | GitError::TargetIsHead { .. }))
+}

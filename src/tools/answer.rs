@@ -1,0 +1,40 @@
+//! What answers look like, for those who check them. Main type: [`Whole`].
+//!
+//! Each tool writes its answer from a struct, and the schema is made from the same struct, so that the two cannot differ.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::input;
+use super::outcome::NextCall;
+
+/// A tool's own fields, and those that every answer may have.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Whole<T> {
+    #[serde(flatten)]
+    pub(super) own: T,
+    /// Remarks: what is not shown, masked or done differently.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub(super) note: Option<String>,
+    /// The call that goes on where this answer ends; missing at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "NextCall")]
+    pub(super) next: Option<NextCall>,
+}
+
+/// The schema of an answer with these fields of its own, self-contained.
+pub(super) fn schema<T: JsonSchema>() -> Value {
+    input::schema_by::<Whole<T>>(SchemaSettings::draft2020_12().for_serialize())
+}
+
+/// A struct's fields, in order.
+pub(super) fn fields(answer: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(answer) {
+        Ok(Value::Object(fields)) => fields,
+        // Only maps with odd keys cannot be written, and nothing but structs comes here.
+        _ => Map::new(),
+    }
+}
