@@ -16,8 +16,7 @@ use crate::domain::review::Review;
 use crate::domain::run::RunId;
 use crate::domain::text::strip_line;
 use crate::mcp::offer::Offer;
-use crate::mcp::tool::UNTRUSTED;
-use crate::mcp::tool::{Answer, Call, Hints, Link, Tool};
+use crate::mcp::tool::{Answer, Call, Hints, Link, Tool, UNTRUSTED};
 use crate::present::{json as document, suggested};
 use crate::tools::{ToolFault, input};
 
@@ -125,6 +124,7 @@ fn output() -> Value {
     json!({
         "type": "object",
         "properties": {
+            "untrusted": { "type": "string", "const": UNTRUSTED, "description": "What the texts of the other fields are." },
             "id": { "type": "string", "description": "The review." },
             "uri": { "type": "string", "description": "The resource that holds what is shown." },
             "outcome": { "type": "string", "enum": ["complete", "incomplete", "failed"], "description": "Without complete, no finding is no pass." },
@@ -132,10 +132,9 @@ fn output() -> Value {
             "findings": { "type": "array", "items": line },
             "finding": finding,
             "next": { "type": "object", "description": "The call that goes on." },
-            "note": { "type": "string" },
-            "untrusted": { "type": "string" }
+            "note": { "type": "string" }
         },
-        "required": ["id", "uri", "outcome", "untrusted"]
+        "required": ["untrusted", "id", "uri", "outcome"]
     })
 }
 
@@ -198,18 +197,14 @@ fn looked_up(service: &Service, input: &Input) -> Result<Answer, Fault> {
     }
 }
 
-/// The fields that every answer has.
+/// The fields that every answer has; what the others are comes first, so that nobody reads them without having read it.
 fn fields(review: &Review, uri: String) -> Map<String, Value> {
     let mut fields = Map::new();
+    fields.insert("untrusted".to_owned(), UNTRUSTED.into());
     fields.insert("id".to_owned(), review.id.to_string().into());
     fields.insert("uri".to_owned(), uri.into());
     fields.insert("outcome".to_owned(), review.outcome.word().into());
     fields
-}
-
-fn finished(mut fields: Map<String, Value>) -> Answer {
-    fields.insert("untrusted".to_owned(), UNTRUSTED.into());
-    Answer::of(Value::Object(fields))
 }
 
 /// Where a finding is read.
@@ -233,7 +228,7 @@ fn one(review: &Review, wanted: &FindingId, note: Option<&str>) -> Result<Answer
         fields.insert("note".to_owned(), note.into());
     }
     let link = Link { uri, name: format!("finding {wanted}"), mime: "application/json" };
-    Ok(Answer { links: vec![link], ..finished(fields) })
+    Ok(Answer { links: vec![link], ..Answer::of(Value::Object(fields)) })
 }
 
 fn several(review: &Review, input: &Input) -> Result<Answer, Fault> {
@@ -257,7 +252,7 @@ fn several(review: &Review, input: &Input) -> Result<Answer, Fault> {
         }
         fields.insert("next".to_owned(), json!({ "tool": NAME, "input": next }));
     }
-    Ok(Answer { links: links(review.id), ..finished(fields) })
+    Ok(Answer { links: links(review.id), ..Answer::of(Value::Object(fields)) })
 }
 
 /// A finding in a list.

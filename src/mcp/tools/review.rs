@@ -103,6 +103,8 @@ enum State {
 /// A review as the tool answers.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Output {
+    /// What the texts of the other fields are.
+    untrusted: &'static str,
     /// The review.
     id: String,
     /// How it stands. Only `complete` says that all of the change was looked at.
@@ -122,8 +124,6 @@ struct Output {
     /// The call to make next.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<Next>,
-    /// What texts of findings and reasons are.
-    untrusted: &'static str,
 }
 
 /// A call to make.
@@ -256,6 +256,7 @@ fn remarks(ended: EndedRun) -> Vec<String> {
 
 fn goes_on(id: RunId, running: &RunningReview) -> Answer {
     let output = Output {
+        untrusted: UNTRUSTED,
         id: id.to_string(),
         state: State::Running,
         reasons: Vec::new(),
@@ -264,7 +265,6 @@ fn goes_on(id: RunId, running: &RunningReview) -> Answer {
         uri: uri(id),
         engine: None,
         next: Some(next(NAME, id)),
-        untrusted: UNTRUSTED,
     };
     let mut text = running.warnings.clone();
     text.push(format!("The review {id} is running: {}.", running.line()));
@@ -280,6 +280,7 @@ fn failed(id: RunId, message: String, exit_code: u8) -> Answer {
     let state = if exit_code == 130 { State::Interrupted } else { State::Failed };
     let text = format!("The review {id} ended before anything was reviewed: {message}");
     let output = Output {
+        untrusted: UNTRUSTED,
         id: id.to_string(),
         state,
         reasons: vec![message],
@@ -288,7 +289,6 @@ fn failed(id: RunId, message: String, exit_code: u8) -> Answer {
         uri: uri(id),
         engine: None,
         next: None,
-        untrusted: UNTRUSTED,
     };
     Answer { is_error: true, ..answered(&output, &[text], Vec::new()) }
 }
@@ -303,6 +303,7 @@ fn ended(review: &Review, warnings: &[String]) -> Answer {
     let by_severity = review.record(None).findings;
     let total = by_severity.values().sum();
     let output = Output {
+        untrusted: UNTRUSTED,
         id: review.id.to_string(),
         state,
         reasons: review.reasons.clone(),
@@ -311,7 +312,6 @@ fn ended(review: &Review, warnings: &[String]) -> Answer {
         uri: uri(review.id),
         engine: Some(engine(review)),
         next: (total > 0).then(|| next("findings", review.id)),
-        untrusted: UNTRUSTED,
     };
     let mut text = warnings.to_vec();
     text.push(brief(review));

@@ -2,7 +2,6 @@
 //!
 //! A review quotes the code that it is about: whoever may not look into a repository is not told of its reviews either.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
@@ -99,12 +98,10 @@ pub enum DismissFault {
 impl Service {
     /// The reviews of the repositories it may look in, newest first.
     pub fn list_reviews(&self) -> Result<Vec<Listing>, AppError> {
-        let mut allowed: HashMap<PathBuf, bool> = HashMap::new();
         let mut list = Vec::new();
         for run in runs::list(&self.around)? {
             let KeptRun::Whole(record) = run else { continue };
-            let Some(folder) = record.folder.clone() else { continue };
-            if *allowed.entry(folder).or_insert_with_key(|folder| self.roots().folder(Some(folder)).is_ok()) {
+            if self.may_tell(&record) {
                 list.push(Listing::Kept(record));
             }
         }
@@ -148,8 +145,12 @@ impl Service {
 
     /// Whether there is such a review of a repository that it may look in.
     fn knows_review(&self, id: RunId) -> bool {
-        let folder = || runs::record(&self.around, id).ok().and_then(|record| record.folder);
-        self.reviews.run(id).is_some() || folder().is_some_and(|folder| self.roots().folder(Some(&folder)).is_ok())
+        self.reviews.run(id).is_some() || runs::record(&self.around, id).is_ok_and(|record| self.may_tell(&record))
+    }
+
+    /// Whether a run is of a repository that it may look in; the repository may be gone.
+    fn may_tell(&self, record: &RunRecord) -> bool {
+        record.folder.as_deref().is_some_and(|folder| self.roots().cover(folder))
     }
 
     /// The newest review of a repository (of the server's where none is named) that there is something to read of.
