@@ -69,8 +69,14 @@ impl Roots {
             Some(uri) => &from_uri(uri).ok_or_else(|| RootsError::Address(uri.to_owned()))?,
             None => named,
         };
-        let found = files::real_path(&self.start.join(named))?;
-        if self.holds(&found) { Ok(found) } else { Err(self.outside(&found)) }
+        let path = self.start.join(named);
+        match files::real_path(&path) {
+            Ok(found) if self.holds(&found) => Ok(found),
+            Ok(found) => Err(self.outside(&found)),
+            // What is or is not there is told of the allowed folders alone.
+            Err(_) if !self.holds(&nearest(&path)) => Err(self.outside(&path)),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Whether a repository that was found for an allowed folder may be read: it stands in one, and so does what git keeps of it.
@@ -101,6 +107,11 @@ impl Roots {
         let allowed: Vec<String> = self.allowed.iter().map(|root| root.display().to_string()).collect();
         RootsError::Outside { path: path.display().to_string(), allowed: allowed.join(", ") }
     }
+}
+
+/// The real path of the deepest folder on the way to `path` that is there.
+fn nearest(path: &Path) -> PathBuf {
+    path.ancestors().find_map(|above| files::real_path(above).ok()).unwrap_or_else(|| path.to_owned())
 }
 
 /// Whether the git folder of a linked worktree names the worktree whose `.git` file is `link` (its file `gitdir`, see gitrepository-layout).
@@ -191,7 +202,12 @@ mod tests {
         for named in ["https://host/project", "file://host/project", "file:///a%zz", "file:///a%00", "git+ssh://x/y"] {
             assert!(refused(&roots, named).contains("does not name a folder"), "{named}");
         }
-        assert!(refused(&roots, "nowhere").contains("cannot find"));
+        for named in ["nowhere", "docs/nowhere/../../..", "docs/nowhere"] {
+            assert!(refused(&roots, named).contains("cannot find"), "{named}");
+        }
+        for named in ["/nowhere", "../nowhere", "link/nowhere", "../elsewhere/secret/nowhere"] {
+            assert!(refused(&roots, named).contains("--root"), "{named}: whether it is there is not told");
+        }
         let wider = Roots::new(&base.join("project"), &[base.join("elsewhere")]).unwrap();
         assert_eq!(wider.folder(Some(Path::new("link/secret"))).unwrap(), base.join("elsewhere/secret"));
         // A name that only begins alike is another folder.
