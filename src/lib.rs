@@ -32,7 +32,7 @@
 //! | 2 | [`syntax`] | grammars; the only place that names tree-sitter and ast-grep |
 //! | 2 | [`document`] | presented Markdown: sections, references |
 //! | 2 | [`present`] | one pure file per output |
-//! | 2 | [`store`] | kept runs |
+//! | 2 | [`store`] | kept runs and presented documents |
 //! | 2 | [`prompt`] | the words for the model: templates with typed variables |
 //! | 2 | [`llm`] | models: one turn at a time, whoever serves them |
 //! | 3 | [`evidence`] | claims checked against text |

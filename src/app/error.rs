@@ -1,7 +1,7 @@
 //! Everything that can end a command, with its exit code. Main type: [`AppError`].
 
 use super::instructions::InstructionsError;
-use super::service::RootsError;
+use super::service::{PresentFault, RootsError};
 use crate::config::ConfigError;
 use crate::git::GitError;
 use crate::llm::ConnectError;
@@ -125,6 +125,9 @@ pub enum AppError {
     /// A server could not be started as it was asked to, or had to stop.
     #[error("{0}")]
     Serve(String),
+    /// Something could not be presented.
+    #[error(transparent)]
+    Present(#[from] PresentFault),
     /// A tool's input is not JSON.
     #[error("the tool's input is not JSON: {0}; write it like '{{\"file_path\": \"src/main.rs\"}}'")]
     ToolInput(serde_json::Error),
@@ -174,6 +177,7 @@ impl AppError {
             | Self::Engine(EngineError::Prompt(_))
             | Self::Roots(_)
             | Self::Serve(_)
+            | Self::Present(_)
             | Self::ToolInput(_) => 2,
         }
     }

@@ -9,6 +9,7 @@ mod error;
 mod inspect;
 mod instructions;
 mod model;
+mod presented;
 mod recent;
 mod review;
 mod runs;
@@ -23,9 +24,13 @@ pub use error::AppError;
 pub use inspect::{ToolCall, call_tool, settings};
 pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};
+pub use presented::{Dialect, checkout, find_document, read_content, show_document, written};
 pub use review::{Job, interrupted, interruptible, review};
 pub use runs::{list, prune, show};
-pub use service::{Changed, Changes, Connection, Ledger, Roots, RootsError, Service, ServiceOptions};
+pub use service::{
+    Changed, Changes, Connection, Ledger, PresentFault, Roots, RootsError, Service, ServiceOptions, Shown,
+    folder_of_uri,
+};
 pub use subject::{Surroundings, secret_file};
 
 pub use crate::sys::cancel::Cancel;

@@ -11,7 +11,7 @@ pub(super) struct Console {
     /// Columns of the terminal; 80 where there is none.
     pub(super) width: usize,
     pub(super) stderr_is_terminal: bool,
-    stdout_is_terminal: bool,
+    pub(super) stdout_is_terminal: bool,
     no_colour: bool,
     dumb: bool,
     links: bool,

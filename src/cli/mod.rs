@@ -12,6 +12,7 @@ mod args;
 mod completions;
 mod console;
 mod mcp;
+mod present;
 mod report;
 mod review;
 mod runs;
@@ -56,6 +57,8 @@ enum Command {
     Show(runs::ShowArgs),
     /// Remove kept reviews that are older than the settings allow
     Prune(runs::PruneArgs),
+    /// Present Markdown with its file references checked, as an assistant does over MCP
+    Present(present::PresentArgs),
     /// Call one of the tools a model would have, and print exactly what it would see
     Tool(tool::ToolArgs),
     /// Serve AI assistants over MCP
@@ -86,6 +89,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::List(args)) => runs::list(&args, &console),
         Some(Command::Show(args)) => runs::show(&args, &console),
         Some(Command::Prune(args)) => runs::prune(&args, &console),
+        Some(Command::Present(args)) => present::run(&args, &console),
         Some(Command::Tool(args)) => tool::run(args, &console),
         Some(Command::Mcp(args)) => mcp::run(args, &console),
         Some(Command::Config(args)) => settings::run(&args, &console),

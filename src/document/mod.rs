@@ -1,3 +1,20 @@
 //! Presented Markdown: sections edited, references found and rewritten. The only place that names the Markdown parser.
 //!
-//! All of it is pure. Whether a reference points to something belongs in `evidence`; who may present, in `app`.
+//! Main functions: [`edit()`] puts content into a document, [`references()`] finds what points to files, [`rewrite()`] writes those again for
+//! one surface. All of it is pure, takes time linear to the text, and works by splices: bytes that are not meant are never touched.
+//! Whether a reference points to something belongs in `evidence`; who may present, in `app`.
+
+mod edit;
+mod encode;
+mod lines;
+mod loose;
+mod markdown;
+mod plain;
+mod references;
+mod rewrite;
+mod sections;
+mod target;
+
+pub use edit::{Edited, edit};
+pub use references::{Found, references};
+pub use rewrite::{Dialect, rewrite};

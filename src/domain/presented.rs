@@ -62,8 +62,19 @@ pub struct PresentReview {
     pub mode: PresentMode,
     /// The folder that relative references start from; the document's, or the server's, where `None`.
     pub base: Option<PathBuf>,
-    /// The document; the connection's own where `None`.
-    pub document: Option<DocumentId>,
+    /// The document.
+    pub document: WhichDocument,
+}
+
+/// Which document something is presented in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhichDocument {
+    /// The connection's own; it is made where there is none yet.
+    Own,
+    /// One that is made for this.
+    New,
+    /// One that was made before.
+    Known(DocumentId),
 }
 
 /// A document as it stands.
@@ -77,6 +88,55 @@ pub struct Presented {
     pub base: PathBuf,
     /// The references in it, in order, checked.
     pub references: Vec<CheckedRef>,
+}
+
+/// What a list says about a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentRecord {
+    /// Its id.
+    pub id: DocumentId,
+    /// Its title, one line; empty where it has no text.
+    pub title: String,
+    /// The folder that relative references start from.
+    pub base: PathBuf,
+    /// When it was last changed: RFC 3339, UTC.
+    pub changed_at: String,
+    /// Bytes of Markdown.
+    pub bytes: u64,
+    /// How many references to files it has.
+    pub references: usize,
+    /// How many of these point nowhere.
+    pub broken: usize,
+}
+
+/// A longer title is cut, in characters.
+const TITLE: usize = 80;
+
+impl Presented {
+    /// The references that point nowhere.
+    pub fn broken(&self) -> impl Iterator<Item = (&CheckedRef, &BrokenRef)> {
+        self.references.iter().filter_map(|reference| Some((reference, reference.found.as_ref().err()?)))
+    }
+
+    /// What a list says about it.
+    pub fn record(&self, changed_at: &str) -> DocumentRecord {
+        DocumentRecord {
+            id: self.id,
+            title: self.title(),
+            base: self.base.clone(),
+            changed_at: changed_at.to_owned(),
+            bytes: self.markdown.len() as u64,
+            references: self.references.len(),
+            broken: self.broken().count(),
+        }
+    }
+
+    /// The first line with words on it, without the marks of a heading.
+    fn title(&self) -> String {
+        let words = |line: &str| line.trim().trim_matches('#').trim().to_owned();
+        let first = self.markdown.lines().map(words).find(|line| line.chars().any(char::is_alphanumeric));
+        first.unwrap_or_default().chars().take(TITLE).collect()
+    }
 }
 
 /// Where a reference points to, whatever form it was written in.
@@ -138,4 +198,21 @@ pub struct BrokenRef {
     pub why: String,
     /// What may have been meant: references that would stand, in the form of `path`, `path:42`.
     pub near: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_title_is_the_first_line_with_words() {
+        let title = |markdown: &str| {
+            let markdown = markdown.to_owned();
+            Presented { id: DocumentId::random(), markdown, base: PathBuf::new(), references: Vec::new() }.title()
+        };
+        assert_eq!(title("\n---\n\n## A review ##\n\ntext"), "A review");
+        assert_eq!(title("plain\n===="), "plain");
+        assert_eq!(title(" \n"), "");
+        assert_eq!(title(&"\u{e4}".repeat(200)).chars().count(), TITLE);
+    }
 }

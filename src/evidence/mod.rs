@@ -2,13 +2,14 @@
 //!
 //! [`anchor()`] proves a [`Claim`](crate::domain::claim::Claim), [`locate()`] finds a quote in a file, [`fingerprint`] and
 //! [`assign_ids`] name findings, [`prove`] and [`apply`] try suggestions in memory. All of it is pure but for reading the two
-//! trees through [`Workspace`](crate::workspace::Workspace). Whether a claim is *true* belongs in `review`.
+//! trees through [`Workspace`](crate::workspace::Workspace); [`references`] checks what a presented document points to. Whether a claim is *true* belongs in `review`.
 
 mod anchor;
 mod identity;
 mod languages;
 mod locate;
 mod nearest;
+pub mod references;
 mod reindent;
 mod rejection;
 mod suggestion;

@@ -1,8 +1,9 @@
 //! Kept runs: one folder each under `$XDG_STATE_HOME/review/runs/`, named by the run's id. The folders are the store.
 //!
-//! Main type: [`Store`]. What the files of a run hold is their writers' business; only `run.json`, the record that a list shows,
+//! Main type: [`Store`]; [`Documents`] keeps what assistants presented beside them. What the files of a run hold is their writers' business; only `run.json`, the record that a list shows,
 //! is read here (`record`). Folders are 0700, files 0600, writes whole or not at all.
 
+mod presented;
 mod record;
 
 use std::path::{Path, PathBuf};
@@ -14,6 +15,8 @@ use crate::domain::run::{KeptRun, RunId, RunRecord};
 use crate::sys::clock;
 use crate::sys::files::{self, AppendFile, FileError};
 
+pub use presented::{DocumentFault, Documents, KeptDocument};
+
 /// How long runs are kept when nothing else is said: 30 days.
 pub const KEPT_FOR: Duration = Duration::from_hours(30 * 24);
 
@@ -21,6 +24,7 @@ pub const KEPT_FOR: Duration = Duration::from_hours(30 * 24);
 #[derive(Debug, Clone)]
 pub struct Store {
     runs: PathBuf,
+    documents: Documents,
 }
 
 /// Why a run could not be kept, found or read.
@@ -60,6 +64,9 @@ pub enum StoreError {
         /// The file.
         name: String,
     },
+    /// A presented document could not be kept, found or read.
+    #[error(transparent)]
+    Document(#[from] DocumentFault),
 }
 
 fn shown(ids: &[RunId]) -> String {
@@ -71,13 +78,18 @@ fn shown(ids: &[RunId]) -> String {
 impl Store {
     /// The store under `root`; nothing is created until something is kept.
     pub fn at(root: &Path) -> Self {
-        Self { runs: root.join("runs") }
+        Self { runs: root.join("runs"), documents: Documents::at(root) }
     }
 
     /// `$XDG_STATE_HOME/review`, or `~/.local/state/review`, on every system.
     pub fn default_root() -> Result<PathBuf, StoreError> {
         let base = etcetera::base_strategy::Xdg::new().map_err(|_| StoreError::NoHome)?;
         base.state_dir().map(|folder| folder.join("review")).ok_or(StoreError::NoHome)
+    }
+
+    /// The presented documents.
+    pub fn documents(&self) -> &Documents {
+        &self.documents
     }
 
     /// The folder of a run, whether it exists or not.
@@ -143,7 +155,8 @@ impl Store {
         }
     }
 
-    /// Removes the runs to which nothing was written for `age` (see [`KEPT_FOR`]), and says how many.
+    /// Removes the runs to which nothing was written for `age` (see [`KEPT_FOR`]), and says how many. Presented documents of that
+    /// age go with them, uncounted.
     pub fn prune(&self, age: Duration) -> Result<usize, StoreError> {
         let now = SystemTime::now();
         let mut removed = 0;
@@ -154,6 +167,7 @@ impl Store {
                 removed += 1;
             }
         }
+        self.documents.prune(age)?;
         Ok(removed)
     }
 

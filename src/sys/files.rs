@@ -3,7 +3,10 @@
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
+
+/// How long to wait before a file that somebody else holds is tried again.
+const HOLD_AGAIN: Duration = Duration::from_millis(5);
 
 /// A file operation that failed, with the path.
 #[derive(Debug, thiserror::Error)]
@@ -62,11 +65,16 @@ pub fn identity(path: &Path) -> Result<Identity, FileError> {
     Ok(Identity { place, born: about.created().ok() })
 }
 
+/// Whether nothing can be at a path, also because what should be a folder above it is none.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 /// Reads a file that may not exist.
 pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if is_missing(&error) => Ok(None),
         Err(error) => Err(fault("read", path)(error)),
     }
 }
@@ -95,7 +103,7 @@ pub struct Folder {
 pub fn folders(path: &Path) -> Result<Vec<Folder>, FileError> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if is_missing(&error) => return Ok(Vec::new()),
         Err(error) => return Err(fault("list", path)(error)),
     };
     let mut found = Vec::new();
@@ -169,6 +177,30 @@ impl AppendFile {
     }
 }
 
+/// Keeps other processes, and other threads of this one, from holding the same file; given up when dropped.
+#[derive(Debug)]
+pub struct Held(#[expect(dead_code, reason = "the lock lasts as long as the file is open")] fs::File);
+
+/// Waits up to `limit` until nobody else holds the file, and holds it; it is created where there is none (0600).
+///
+/// Where the file system knows no such locks it is held by name only.
+pub fn hold(path: &Path, limit: Duration) -> Result<Held, FileError> {
+    let AppendFile { file, .. } = AppendFile::open(path)?;
+    let began = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Held(file)),
+            Err(fs::TryLockError::WouldBlock) if began.elapsed() < limit => std::thread::sleep(HOLD_AGAIN),
+            Err(fs::TryLockError::WouldBlock) => {
+                let source = io::Error::other("another process has been writing there for too long");
+                return Err(fault("lock", path)(source));
+            }
+            Err(fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(Held(file)),
+            Err(fs::TryLockError::Error(error)) => return Err(fault("lock", path)(error)),
+        }
+    }
+}
+
 /// Writes an output that somebody asked for by name, likewise whole or not at all, with the usual permissions.
 pub fn write_output(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     write(path, bytes, 0o644)
@@ -200,6 +232,17 @@ mod tests {
         let error = read_within(io::repeat(b'a'), Path::new("-"), 1 << 20).unwrap_err();
         assert!(error.to_string().contains("more than 1 MiB"), "{error}");
         assert_eq!(read_within(&b"ab"[..], Path::new("-"), 2).unwrap(), b"ab");
+    }
+
+    #[test]
+    fn a_held_file_is_held_by_one() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("lock");
+        let held = hold(&path, Duration::ZERO).unwrap();
+        let error = hold(&path, Duration::from_millis(12)).unwrap_err();
+        assert!(error.to_string().contains("another process"), "{error}");
+        drop(held);
+        hold(&path, Duration::ZERO).unwrap();
     }
 
     #[test]

@@ -33,6 +33,7 @@ mod model_session;
 mod model_trust;
 mod model_windows;
 mod opening;
+mod present;
 mod reading;
 mod reading_for_clients;
 mod tool_command;

@@ -6,18 +6,21 @@ mod changes;
 mod ledger;
 mod readers;
 mod roots;
+mod shelf;
 
 use std::path::PathBuf;
 
 pub use changes::{Changed, Changes};
 pub use ledger::Ledger;
 pub use roots::{Roots, RootsError};
+pub use shelf::{PresentFault, Shown, folder_of_uri};
 
 use readers::Readers;
 
 use super::error::AppError;
 use super::subject::Surroundings;
 use crate::config::Flags;
+use shelf::Shelf;
 
 /// How a service is set up.
 #[derive(Debug, Clone)]
@@ -44,6 +47,7 @@ pub struct Service {
     readers: Readers,
     changes: Changes,
     ledger: Ledger,
+    shelf: Shelf,
 }
 
 impl Service {
@@ -51,7 +55,9 @@ impl Service {
     pub fn open(options: ServiceOptions, around: Surroundings) -> Result<Self, AppError> {
         let roots = Roots::new(&options.directory, &options.roots)?;
         let ledger = Ledger::open(options.log.as_deref()).map_err(AppError::Input)?;
-        Ok(Self { around, options, roots, readers: Readers::default(), changes: Changes::new(), ledger })
+        let shelf = Shelf::new(&around.state);
+        let readers = Readers::default();
+        Ok(Self { around, options, roots, readers, changes: Changes::new(), ledger, shelf })
     }
 
     /// The folders it may look in.

@@ -32,9 +32,6 @@ pub enum RootsError {
         /// What is allowed.
         allowed: String,
     },
-    /// It is no name of a folder of this machine.
-    #[error("{0:?} does not name a folder of this machine; write a path, or a URI such as file:///home/me/project")]
-    Address(String),
 }
 
 impl Roots {
@@ -62,19 +59,20 @@ impl Roots {
         &self.start
     }
 
-    /// The folder that is meant by `named` (absolute, from the start, or a `file://` URI), with all links in it followed; the start where none is.
+    /// Whether a real path lies below one of the folders, by its words alone: it may be gone.
+    pub fn cover(&self, path: &Path) -> bool {
+        self.allowed.iter().any(|root| path.starts_with(root))
+    }
+
+    /// The folder that is meant by `named` (absolute, or from the start), with all links in it followed; the start where none is.
     pub fn folder(&self, named: Option<&Path>) -> Result<PathBuf, RootsError> {
-        let Some(named) = named.filter(|named| !named.as_os_str().is_empty()) else { return Ok(self.start.clone()) };
-        let named = match named.to_str().filter(|text| text.contains("://")) {
-            Some(uri) => &from_uri(uri).ok_or_else(|| RootsError::Address(uri.to_owned()))?,
-            None => named,
-        };
+        let Some(named) = named else { return Ok(self.start.clone()) };
         let path = self.start.join(named);
         match files::real_path(&path) {
-            Ok(found) if self.holds(&found) => Ok(found),
+            Ok(found) if self.cover(&found) => Ok(found),
             Ok(found) => Err(self.outside(&found)),
             // What is or is not there is told of the allowed folders alone.
-            Err(_) if !self.holds(&nearest(&path)) => Err(self.outside(&path)),
+            Err(_) if !self.cover(&nearest(&path)) => Err(self.outside(&path)),
             Err(error) => Err(error.into()),
         }
     }
@@ -89,18 +87,14 @@ impl Roots {
             return Ok(());
         }
         let top = files::real_path(repo.workdir().unwrap_or_else(|| repo.git_dir()))?;
-        if !self.holds(&top) {
+        if !self.cover(&top) {
             return Err(self.outside(&top));
         }
         let shared = files::real_path(repo.common_dir())?;
-        if (self.holds(&git_dir) && self.holds(&shared)) || names(&git_dir, &top.join(".git")) {
+        if (self.cover(&git_dir) && self.cover(&shared)) || names(&git_dir, &top.join(".git")) {
             return Ok(());
         }
         Err(self.outside(&shared))
-    }
-
-    fn holds(&self, real: &Path) -> bool {
-        self.allowed.iter().any(|root| real.starts_with(root))
     }
 
     fn outside(&self, path: &Path) -> RootsError {
@@ -121,26 +115,6 @@ fn names(git_dir: &Path, link: &Path) -> bool {
     // A path that is not absolute starts from the git folder.
     let named = files::real_path(&git_dir.join(text.trim_end_matches(['\n', '\r'])));
     matches!((named, files::real_path(link)), (Ok(named), Ok(link)) if named == link)
-}
-
-/// The path of a `file://` URI of this machine (RFC 8089); `None` for every other one.
-fn from_uri(uri: &str) -> Option<PathBuf> {
-    let (scheme, rest) = uri.split_once("://")?;
-    let path = rest.strip_prefix("localhost").unwrap_or(rest);
-    if !scheme.eq_ignore_ascii_case("file") || !path.starts_with('/') || path.contains(['?', '#']) {
-        return None;
-    }
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut parts = path.split('%');
-    bytes.extend(parts.next()?.as_bytes());
-    for part in parts {
-        let digits = part.get(..2).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        bytes.extend(&part.as_bytes()[2..]);
-    }
-    // On Windows a drive stands behind the slash.
-    let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
-    Some(PathBuf::from(if cfg!(windows) { text.trim_start_matches('/').to_owned() } else { text }))
 }
 
 #[cfg(test)]
@@ -165,19 +139,14 @@ mod tests {
     #[test]
     fn a_folder_is_named_in_several_ways() {
         let (_folder, base) = place();
-        fs::create_dir(base.join("project/a b")).unwrap();
         let roots = Roots::new(&base.join("project"), &[]).unwrap();
         let whole = base.join("project");
-        let uri = |path: &str| format!("file://{}{path}", whole.display());
         for (named, found) in [
             (String::new(), whole.clone()),
             (".".to_owned(), whole.clone()),
             ("docs".to_owned(), whole.join("docs")),
             ("docs/../docs/.".to_owned(), whole.join("docs")),
             (whole.join("docs").display().to_string(), whole.join("docs")),
-            (uri("/docs"), whole.join("docs")),
-            (uri("/a%20b/"), whole.join("a b")),
-            (format!("FILE://localhost{}", whole.display()), whole.clone()),
         ] {
             assert_eq!(roots.folder(Some(Path::new(&named))).unwrap(), found, "{named}");
         }
@@ -193,14 +162,6 @@ mod tests {
         let absolute = base.join("elsewhere").display().to_string();
         for named in ["..", "../elsewhere", "link", "link/secret", "docs/up", "docs/../../elsewhere", &absolute, "/"] {
             assert!(refused(&roots, named).contains("--root"), "{named}");
-        }
-        for named in
-            [format!("file://{absolute}"), format!("file://{}/%2e%2e/elsewhere", base.join("project").display())]
-        {
-            assert!(refused(&roots, &named).contains("--root"), "{named}");
-        }
-        for named in ["https://host/project", "file://host/project", "file:///a%zz", "file:///a%00", "git+ssh://x/y"] {
-            assert!(refused(&roots, named).contains("does not name a folder"), "{named}");
         }
         for named in ["nowhere", "docs/nowhere/../../..", "docs/nowhere"] {
             assert!(refused(&roots, named).contains("cannot find"), "{named}");

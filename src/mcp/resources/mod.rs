@@ -1,6 +1,9 @@
 //! The resources of the server: one file for each family of URIs, and the table [`FAMILIES`]. Main types: [`Family`], [`Contents`].
 
+mod presented;
 mod status;
+
+pub(super) use presented::uri as presented_uri;
 
 use crate::app::{Changed, Service};
 
@@ -67,4 +70,4 @@ pub(super) enum ReadFault {
 }
 
 /// Every family.
-pub(super) const FAMILIES: &[Family] = &[status::FAMILY];
+pub(super) const FAMILIES: &[Family] = &[presented::FAMILY, status::FAMILY];

@@ -1,12 +1,13 @@
 //! The tools of the server: one file each, and the table [`tools`].
 
+mod present_review;
 mod reading;
 
 use super::tool::Tool;
 
 /// Every tool there is, in the order in which they are listed.
 pub(super) fn tools() -> Vec<Tool> {
-    let mut tools = Vec::new();
+    let mut tools = vec![present_review::TOOL, present_review::ALIAS];
     tools.extend(reading::rows());
     tools
 }

@@ -1,0 +1,307 @@
+//! What assistants present: documents that are written part by part, with their references checked. Main function: [`Service::present`].
+//!
+//! The folders of the store are the shelf: a document is read from there for every change, so that it outlives the server and other
+//! processes may write to it too. In memory are only who has which document, and the documents that the disk did not take.
+//! Where a base may be is decided in `base`, what references are checked against in `ground`.
+
+mod base;
+mod ground;
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub use base::folder_of_uri;
+
+use super::{Changed, Connection, RootsError, Service};
+use crate::app::subject;
+use crate::domain::presented::{CheckedRef, DocumentId, DocumentRecord, PresentReview, Presented, WhichDocument};
+use crate::store::{DocumentFault, Documents, KeptDocument, Store};
+use crate::sys::clock;
+
+/// A longer document is refused, in bytes.
+const LONGEST: usize = 4 << 20;
+/// So many documents are kept; the oldest goes when there are more.
+const MOST: usize = 1_000;
+/// So many connections are remembered; the oldest is forgotten when there are more.
+const CONNECTIONS: usize = 1_000;
+/// So many bytes of Markdown are held for a disk that takes nothing.
+const UNKEPT: usize = 64 << 20;
+/// Changes of one document wait for each other; those of others wait only by chance.
+const STRIPES: usize = 16;
+
+/// A document after something was presented.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// The document.
+    pub presented: Presented,
+    /// What whoever presented should know, in sentences.
+    pub note: Option<String>,
+}
+
+/// Why something is not presented, or a document not shown.
+#[derive(Debug, thiserror::Error)]
+pub enum PresentFault {
+    /// There is nothing in it.
+    #[error("there is nothing to present: the content is blank")]
+    Blank,
+    /// The document would be too long.
+    #[error(
+        "the document would have {size} bytes, more than the {LONGEST} that are kept; begin another one with reviewId \"new\""
+    )]
+    TooLong {
+        /// How long it would be, in bytes.
+        size: usize,
+    },
+    /// The base is not a folder that may be looked in.
+    #[error(transparent)]
+    Base(#[from] RootsError),
+    /// The base is a file.
+    #[error("{} is not a folder; a base is the folder that relative references start from", .0.display())]
+    NotAFolder(PathBuf),
+    /// The base is a URI of something else.
+    #[error("{0:?} is no folder of this machine; give a file:// URI or a path")]
+    Uri(String),
+    /// The base lies outside of the document's.
+    #[error(
+        "{} is outside of {}, where this document's references start; present it anew with mode \"replace\", or begin another one with \
+         reviewId \"new\"",
+        base.display(),
+        root.display()
+    )]
+    LeavesRoot {
+        /// The folder that was given.
+        base: PathBuf,
+        /// The document's.
+        root: PathBuf,
+    },
+    /// There is no such document.
+    #[error("there is no presented document {0} (any more); leave reviewId out, or give \"new\"")]
+    Unknown(DocumentId),
+    /// The document belongs to a place that the server may not look in.
+    #[error("the presented document {0} belongs to a folder outside of those this server may look in")]
+    Elsewhere(DocumentId),
+    /// The document cannot be read, or others write to it for ever.
+    #[error(transparent)]
+    Kept(#[from] DocumentFault),
+}
+
+/// What a service holds of documents.
+pub(super) struct Shelf {
+    documents: Documents,
+    held: Mutex<Held>,
+    stripes: [Mutex<()>; STRIPES],
+    hasher: RandomState,
+}
+
+#[derive(Default)]
+struct Held {
+    /// The oldest first.
+    own: Vec<Own>,
+    /// The documents that the disk did not take, with the time of the last change; the oldest first.
+    unkept: Vec<(String, Presented)>,
+}
+
+struct Own {
+    owner: Owner,
+    id: DocumentId,
+    /// Whether anything was presented there.
+    begun: bool,
+}
+
+/// Who has a document of their own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Owner {
+    Process,
+    Session(String),
+    /// Whoever asks about this repository, or about this folder where there is none.
+    Repository(PathBuf),
+}
+
+impl Shelf {
+    pub(super) fn new(state: &Path) -> Self {
+        let documents = Store::at(state).documents().clone();
+        Self { documents, held: Mutex::default(), stripes: Default::default(), hasher: RandomState::new() }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps other threads from a document until the answer is dropped.
+    fn turn(&self, id: DocumentId) -> MutexGuard<'_, ()> {
+        let stripe = usize::try_from(self.hasher.hash_one(id) % STRIPES as u64).unwrap_or(0);
+        self.stripes[stripe].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The document that is meant.
+    fn which(&self, which: WhichDocument, owner: Owner) -> DocumentId {
+        let mut held = self.held();
+        let own = held.own.iter().find(|own| own.owner == owner).map(|own| own.id);
+        match (which, own) {
+            (WhichDocument::Known(id), _) | (WhichDocument::Own, Some(id)) => id,
+            (WhichDocument::New, Some(_)) => DocumentId::random(),
+            // The first one of a connection is its own, however it came to be.
+            (WhichDocument::New | WhichDocument::Own, None) => {
+                let id = DocumentId::random();
+                if held.own.len() >= CONNECTIONS {
+                    held.own.remove(0);
+                }
+                held.own.push(Own { owner, id, begun: false });
+                id
+            }
+        }
+    }
+
+    /// Remembers that a connection's own document is there; whether that was known already.
+    fn begin(&self, id: DocumentId) -> bool {
+        let mut held = self.held();
+        held.own.iter_mut().find(|own| own.id == id).is_some_and(|own| std::mem::replace(&mut own.begun, true))
+    }
+
+    fn read(&self, id: DocumentId) -> Result<Option<KeptDocument>, DocumentFault> {
+        if let Some((_, presented)) = self.held().unkept.iter().find(|(_, presented)| presented.id == id) {
+            let Presented { id, markdown, base, references } = presented.clone();
+            return Ok(Some(KeptDocument { id, markdown, base, references: Some(references) }));
+        }
+        self.documents.read(id)
+    }
+
+    /// Keeps a document, on the disk where that is possible; says what became of it where not.
+    fn keep(&self, presented: &Presented) -> Option<String> {
+        let kept = self.documents.keep(presented);
+        let mut held = self.held();
+        held.unkept.retain(|(_, other)| other.id != presented.id);
+        let fault = kept.err()?;
+        held.unkept.push((clock::now(), presented.clone()));
+        let size = |unkept: &[(String, Presented)]| unkept.iter().map(|(_, one)| one.markdown.len()).sum::<usize>();
+        while held.unkept.len() > 1 && size(&held.unkept) > UNKEPT {
+            held.unkept.remove(0);
+        }
+        Some(format!("It could not be kept on the disk and is gone when this server ends: {fault}."))
+    }
+
+    fn records(&self) -> Result<Vec<DocumentRecord>, DocumentFault> {
+        let held = self.held();
+        let mut records: Vec<_> = held.unkept.iter().map(|(changed_at, one)| one.record(changed_at)).collect();
+        drop(held);
+        let known: Vec<DocumentId> = records.iter().map(|record| record.id).collect();
+        records.extend(self.documents.records(MOST)?.into_iter().filter(|record| !known.contains(&record.id)));
+        records.sort_by(|a, b| b.changed_at.cmp(&a.changed_at).then_with(|| a.id.cmp(&b.id)));
+        Ok(records)
+    }
+}
+
+impl Service {
+    /// Presents Markdown in a document, checks the references in it, and keeps it. Reads files and waits for other writers: call it away
+    /// from the async threads.
+    pub fn present(&self, connection: &Connection, ask: PresentReview) -> Result<Shown, PresentFault> {
+        let PresentReview { content, mode, base, document } = ask;
+        if content.trim().is_empty() {
+            return Err(PresentFault::Blank);
+        }
+        within_limit(content.len())?;
+        let given = base.as_deref().map(|base| self.base(base)).transpose()?;
+        let id = self.shelf.which(document, self.owner(connection, given.as_deref()));
+
+        let turn = self.shelf.turn(id);
+        let held = self.shelf.documents.hold(id)?;
+        let current = self.shelf.read(id)?;
+        if let Some(current) = &current {
+            self.may_see(id, &current.base)?;
+        } else if matches!(document, WhichDocument::Known(_)) {
+            return Err(PresentFault::Unknown(id));
+        }
+        let (base, of_base) = self.base_of(current.as_ref(), given, &mode)?;
+        let is_new = current.is_none();
+        let before = current.map(|current| current.markdown).unwrap_or_default();
+        let edited = crate::document::edit(&before, &content, &mode);
+        within_limit(edited.markdown.len())?;
+        let (references, of_references) = self.checked(&base, &edited.markdown);
+        let presented = Presented { id, markdown: edited.markdown, base, references };
+        let of_keeping = self.shelf.keep(&presented);
+        drop((held, turn));
+
+        let was_there = self.shelf.begin(id);
+        let of_itself = (is_new && was_there)
+            .then(|| "What was presented here before is kept no more: this begins the document anew.".to_owned());
+        let of_others = if is_new { self.make_room() } else { None };
+        self.changes.say(Changed::Document(id));
+        if is_new {
+            self.changes.say(Changed::List);
+        }
+        let notes: Vec<String> =
+            [edited.note.map(|note| sentence(&note)), of_base, of_itself, of_references, of_keeping, of_others]
+                .into_iter()
+                .flatten()
+                .collect();
+        Ok(Shown { presented, note: (!notes.is_empty()).then(|| notes.join(" ")) })
+    }
+
+    /// A document as it stands.
+    pub fn document(&self, id: DocumentId) -> Result<Presented, PresentFault> {
+        let kept = self.shelf.read(id)?.ok_or(PresentFault::Unknown(id))?;
+        self.may_see(id, &kept.base)?;
+        Ok(self.whole(kept))
+    }
+
+    /// The documents of the folders that the server may look in, newest first.
+    pub fn documents(&self) -> Result<Vec<DocumentRecord>, PresentFault> {
+        let mut records = self.shelf.records()?;
+        records.retain(|record| self.roots.cover(&record.base));
+        Ok(records)
+    }
+
+    /// References that were checked for another text are checked anew.
+    fn whole(&self, kept: KeptDocument) -> Presented {
+        let KeptDocument { id, markdown, base, references } = kept;
+        let references: Vec<CheckedRef> = references.unwrap_or_else(|| self.checked(&base, &markdown).0);
+        Presented { id, markdown, base, references }
+    }
+
+    fn owner(&self, connection: &Connection, base: Option<&Path>) -> Owner {
+        match connection {
+            Connection::Process => Owner::Process,
+            Connection::Session(id) => Owner::Session(id.clone()),
+            Connection::Stateless => Owner::Repository(ground::repository(base.unwrap_or(self.roots.start()))),
+        }
+    }
+
+    /// The store belongs to the user, not to the server: it may hold documents about anything.
+    fn may_see(&self, id: DocumentId, base: &Path) -> Result<(), PresentFault> {
+        if self.roots.cover(base) { Ok(()) } else { Err(PresentFault::Elsewhere(id)) }
+    }
+
+    /// Lets the oldest documents go: those that are older than the settings keep runs, and those that are too many.
+    fn make_room(&self) -> Option<String> {
+        // That they could not be removed changes nothing for the new one.
+        if let Ok(resolved) = subject::resolve(None, &self.options.flags, &self.around) {
+            let _ = self.shelf.documents.prune(resolved.settings.keep_runs);
+        }
+        let removed = self.shelf.documents.keep_newest(MOST).unwrap_or_default();
+        let count = removed.len();
+        (count > 0).then(|| {
+            let which = if count == 1 {
+                "The oldest document was".to_owned()
+            } else {
+                format!("The {count} oldest documents were")
+            };
+            format!("{which} removed: {MOST} are kept.")
+        })
+    }
+}
+
+fn within_limit(size: usize) -> Result<(), PresentFault> {
+    if size <= LONGEST { Ok(()) } else { Err(PresentFault::TooLong { size }) }
+}
+
+/// A note as a sentence: a capital letter before, a full stop behind.
+fn sentence(note: &str) -> String {
+    let mut letters = note.trim().chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    let stop = if note.trim_end().ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{}{stop}", letters.as_str())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! What the references of a document are checked against: the files around its base. Main function: [`Service::checked`].
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Service;
+use crate::app::error::AppError;
+use crate::app::subject;
+use crate::document::{self, Found};
+use crate::domain::place::{Side, WorkspaceAt};
+use crate::domain::presented::{BrokenRef, CheckedRef, FileRef};
+use crate::evidence::references;
+use crate::sys::cancel::Cancel;
+use crate::sys::files;
+use crate::sys::repo::{Repo, RepoError, RepoPool};
+use crate::workspace::{self, Workspace};
+
+/// So many references of a document are looked up.
+const MOST: usize = 2_000;
+/// Looking them up may not take longer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The tree of the repository that holds a base.
+struct Ground {
+    tree: Arc<dyn Workspace>,
+    /// The base, from the root of the tree; empty at the root.
+    prefix: Vec<u8>,
+    /// The folder that is checked out.
+    root: Option<PathBuf>,
+    /// Whether the server may look at no more of the repository than the base.
+    narrow: bool,
+}
+
+/// What stands for all who ask about the same repository: its folder; the folder itself where there is none.
+pub(super) fn repository(folder: &Path) -> PathBuf {
+    let found = Repo::open(folder).ok().map(|repo| repo.workdir().unwrap_or_else(|| repo.git_dir()).to_owned());
+    found.and_then(|path| files::real_path(&path).ok()).unwrap_or_else(|| folder.to_owned())
+}
+
+impl Service {
+    /// The references of a text, each looked up or told why not; and what is to be said of all.
+    pub(super) fn checked(&self, base: &Path, markdown: &str) -> (Vec<CheckedRef>, Option<String>) {
+        let mut found = document::references(markdown);
+        let count = found.len();
+        found.truncate(MOST);
+        let note = (count > MOST).then(|| format!("Only the first {MOST} of {count} file references were looked up."));
+        if found.is_empty() {
+            return (Vec::new(), note);
+        }
+        let looked_up = self.ground(base).map_err(|fault| match fault {
+            AppError::Repo(RepoError::NotARepository(_)) => {
+                format!("{} is in no git repository, so it was not looked up", base.display())
+            }
+            other => format!("it was not looked up: {other}"),
+        });
+        let checked = match looked_up {
+            Err(why) => found.into_iter().map(|one| unresolved(one, &why)).collect(),
+            Ok(ground) => ground.check(found, markdown),
+        };
+        (checked, note)
+    }
+
+    /// The disk where there is one, else what is committed. The settings of the project say what may be read, as they do for a review.
+    fn ground(&self, base: &Path) -> Result<Ground, AppError> {
+        let repo = Repo::open(base)?;
+        let head = match repo.commit("HEAD") {
+            Ok(commit) => Some(commit),
+            Err(RepoError::Unborn) => None,
+            Err(other) => return Err(other.into()),
+        };
+        let root = repo.workdir().map(files::real_path).transpose().map_err(AppError::Input)?;
+        let at = match (&root, head) {
+            (Some(_), _) => WorkspaceAt::Worktree,
+            (None, Some(commit)) => WorkspaceAt::Revision(commit),
+            (None, None) => WorkspaceAt::Empty,
+        };
+        let project = subject::project_settings(&repo, head, false)?;
+        let settings = subject::resolve(project, &self.options.flags, &self.around)?.settings;
+        let tree = workspace::open(Some(&RepoPool::new(repo)), at, Side::New, &[], subject::filter(&settings)?)?;
+        let below = root.as_deref().and_then(|root| base.strip_prefix(root).ok()).unwrap_or(Path::new(""));
+        let parts: Vec<&[u8]> = below.components().map(|part| part.as_os_str().as_encoded_bytes()).collect();
+        let narrow = !self.roots().cover(root.as_deref().unwrap_or(base));
+        let prefix = parts.join(&b'/');
+        Ok(Ground { tree, prefix, root, narrow })
+    }
+}
+
+impl Ground {
+    fn check(&self, found: Vec<Found>, markdown: &str) -> Vec<CheckedRef> {
+        let base = references::Base { folder: &self.prefix, root: self.root.as_deref() };
+        let checked = references::check(found, base, &*self.tree, &Cancel::after(PATIENCE));
+        let Ok(mut checked) = checked else {
+            let why = format!("it was not looked up: all of them together took longer than {} s", PATIENCE.as_secs());
+            let mut found = document::references(markdown);
+            found.truncate(MOST);
+            return found.into_iter().map(|one| unresolved(one, &why)).collect();
+        };
+        if self.narrow {
+            for reference in &mut checked {
+                self.confine(reference);
+            }
+        }
+        checked
+    }
+
+    /// Tells nothing of what lies outside of the base.
+    fn confine(&self, reference: &mut CheckedRef) {
+        let inside = |path: &[u8]| {
+            path.strip_prefix(&*self.prefix).is_some_and(|rest| self.prefix.is_empty() || rest.starts_with(b"/"))
+        };
+        match &mut reference.found {
+            Ok(place) if inside(place.path.as_bytes()) => {}
+            Ok(_) => {
+                let why = "it leads out of the folders this server may look in".to_owned();
+                reference.found = Err(BrokenRef { why, near: Vec::new() });
+            }
+            Err(broken) => broken.near.clear(),
+        }
+    }
+}
+
+/// A reference that was not looked up.
+fn unresolved(found: Found, why: &str) -> CheckedRef {
+    let Found { at, form, text, to, .. } = found;
+    let (to, why) = match to {
+        Ok(to) => (to, why.to_owned()),
+        Err(fault) => (FileRef { path: text.clone(), lines: None, columns: (None, None), pattern: None }, fault),
+    };
+    CheckedRef { at, form, text, to, found: Err(BrokenRef { why, near: Vec::new() }) }
+}

@@ -1,0 +1,176 @@
+//! Putting content into a document. Main function: [`edit()`].
+
+use super::markdown::escape;
+use super::sections::{Outline, closing, fold};
+use crate::domain::presented::PresentMode;
+
+/// A document after an edit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edited {
+    /// What it says now.
+    pub markdown: String,
+    /// What was done differently from what was asked, for whoever asked.
+    pub note: Option<String>,
+}
+
+/// Puts `content` into the document `current`.
+///
+/// Bytes outside the edited part stay as they are; blank lines around it are only ever added. What is joined is kept apart: where a fence or
+/// a comment before the join was never closed, it is closed there, since it would swallow what follows.
+pub fn edit(current: &str, content: &str, mode: &PresentMode) -> Edited {
+    match mode {
+        PresentMode::Replace => Edited { markdown: content.to_owned(), note: None },
+        PresentMode::Append => Edited { markdown: append(current, content), note: None },
+        PresentMode::UpdateSection { section } => update(current, content, section),
+    }
+}
+
+fn append(current: &str, content: &str) -> String {
+    let kept = current.trim_end_matches(NEWLINES);
+    let added = content.trim_start_matches(NEWLINES);
+    if kept.is_empty() {
+        return added.to_owned();
+    }
+    if added.is_empty() {
+        return current.to_owned();
+    }
+    let eol = line_ending(current);
+    let mut out = String::with_capacity(kept.len() + added.len() + 16);
+    out.push_str(kept);
+    if let Some(end) = closing(kept) {
+        out.push_str(eol);
+        out.push_str(&end);
+    }
+    out.push_str(eol);
+    out.push_str(eol);
+    out.push_str(added);
+    out
+}
+
+fn update(current: &str, content: &str, section: &str) -> Edited {
+    let outline = Outline::of(current);
+    let content = without_blank_lines(content);
+    let brought = Outline::of(content).leading().map(|heading| heading.setext);
+    let found = names(section).into_iter().find_map(|name| outline.section(&name, current.len()));
+    let Some((heading, end)) = found else {
+        return add(current, content, brought.is_some(), section);
+    };
+    let eol = line_ending(current);
+    let mut out = String::with_capacity(current.len() + content.len() + 16);
+    out.push_str(&current[..heading.at.start]);
+    match brought {
+        // An underlined heading would take the line above it for its own.
+        Some(true) if !ends_blank(&out) => out.push_str(eol),
+        Some(_) => {}
+        None => {
+            let body = &current[heading.at.end..end];
+            let gap = if body.trim().is_empty() { "" } else { &body[..body.len() - after_blank_lines(body).len()] };
+            let line = current[heading.at.clone()].trim_end_matches(NEWLINES);
+            out.push_str(line);
+            out.push_str(&current[heading.at.start + line.len()..heading.at.end]);
+            if line.len() == heading.at.len() {
+                out.push_str(eol);
+            }
+            out.push_str(if body.trim().is_empty() { eol } else { gap });
+        }
+    }
+    out.push_str(content);
+    // What stands between the section and the next one is not the section's.
+    let old = &current[heading.at.start..end];
+    let rest = &current[heading.at.start + without_trailing_blank_lines(old).len()..];
+    let mut note = None;
+    if end < current.len() {
+        if let Some(mark) = closing(content) {
+            out.push_str(eol);
+            out.push_str(&mark);
+            note = Some(format!("the content ends inside a block that it does not close: {mark} was put behind it"));
+        }
+        let gap = &rest[..rest.len() - (current.len() - end)];
+        for _ in newlines(gap)..2 {
+            out.push_str(eol);
+        }
+    }
+    out.push_str(rest);
+    Edited { markdown: out, note }
+}
+
+/// Adds a section that is not there yet.
+fn add(current: &str, content: &str, brings_heading: bool, section: &str) -> Edited {
+    let name = section.split_whitespace().collect::<Vec<_>>().join(" ");
+    let eol = line_ending(current);
+    let markdown = if brings_heading {
+        append(current, content)
+    } else {
+        append(current, &format!("## {}{eol}{eol}{content}", heading_text(&name)))
+    };
+    Edited { markdown, note: Some(format!("there is no section {name:?}: it was added at the end")) }
+}
+
+/// The section's name as Markdown that is found again under that name.
+fn heading_text(name: &str) -> String {
+    let wanted = names(name);
+    let stands = |text: &str| {
+        let outline = Outline::of(&format!("## {text}\n"));
+        matches!(outline.headings.as_slice(), [heading] if wanted.contains(&heading.text))
+    };
+    if stands(name) {
+        return name.to_owned();
+    }
+    let escaped = escape(name);
+    if stands(&escaped) {
+        return escaped;
+    }
+    name.chars().flat_map(|c| c.is_ascii_punctuation().then_some('\\').into_iter().chain([c])).collect()
+}
+
+/// What a section may be called: the plain text that was asked for; and, since people copy headings, what that shows as Markdown.
+fn names(section: &str) -> Vec<String> {
+    let plain = fold(section);
+    let hashes = plain.bytes().take_while(|byte| *byte == b'#').count();
+    let bare = if hashes <= 6 && plain[hashes..].starts_with(' ') { plain[hashes..].trim() } else { plain.as_str() };
+    let shown = Outline::of(&format!("# {bare}\n")).headings.into_iter().next().map(|heading| heading.text);
+    let mut names = vec![plain.clone()];
+    names.extend([Some(bare.to_owned()), shown].into_iter().flatten().filter(|name| *name != plain));
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+const NEWLINES: [char; 2] = ['\n', '\r'];
+
+/// How the document ends its lines.
+fn line_ending(markdown: &str) -> &'static str {
+    match markdown.find('\n') {
+        Some(at) if markdown[..at].ends_with('\r') => "\r\n",
+        _ => "\n",
+    }
+}
+
+fn newlines(text: &str) -> usize {
+    text.bytes().filter(|byte| *byte == b'\n').count()
+}
+
+/// Whether what follows begins behind a blank line, or at the start.
+fn ends_blank(text: &str) -> bool {
+    let last = text.trim_end_matches([' ', '\t', '\n', '\r']);
+    last.is_empty() || newlines(&text[last.len()..]) >= 2
+}
+
+fn without_blank_lines(text: &str) -> &str {
+    without_trailing_blank_lines(after_blank_lines(text))
+}
+
+/// The text from its first line that is not blank on; the margin of that line stays.
+fn after_blank_lines(text: &str) -> &str {
+    let blank = text.len() - text.trim_start_matches([' ', '\t', '\n', '\r']).len();
+    let start = text[..blank].rfind(NEWLINES).map_or(0, |end| end + 1);
+    &text[start..]
+}
+
+/// The text up to the end of its last line that is not blank, without the ending.
+fn without_trailing_blank_lines(text: &str) -> &str {
+    let last = text.trim_end_matches([' ', '\t', '\n', '\r']).len();
+    &text[..text[last..].find(NEWLINES).map_or(text.len(), |end| last + end)]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! How lines are written behind a path: `42`, `42-50`, `42:7`, `42:7-50:1`, and as a fragment `L42-L50`. Main type: [`Span`].
+
+use crate::domain::place::LineRange;
+
+/// Columns of the first and of the last line, as `FileRef` has them.
+pub(super) type Columns = (Option<u32>, Option<u32>);
+
+/// Lines that were read from the beginning of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Span {
+    /// So many bytes were lines.
+    pub(super) length: usize,
+    /// What they say, or why they say nothing.
+    pub(super) lines: Result<(LineRange, Columns), String>,
+}
+
+/// Reads `N`, `N:C`, `N-M`, `N:C-M:D`; a long dash is taken as a short one.
+pub(super) fn behind_colon(text: &str) -> Option<Span> {
+    read(text, "", &[':'])
+}
+
+/// The same where nothing may follow.
+pub(super) fn whole(text: &str) -> Option<Result<(LineRange, Columns), String>> {
+    behind_colon(text).filter(|span| span.length == text.len()).map(|span| span.lines)
+}
+
+/// Reads all of a fragment without its `#`: `L42`, `L42-L50`, `L42-50`, `L42C5-L50C1`. Any other is a place of another kind.
+pub(super) fn fragment(text: &str) -> Option<Result<(LineRange, Columns), String>> {
+    read(text, "Ll", &['C', 'c', ',', ':']).filter(|span| span.length == text.len()).map(|span| span.lines)
+}
+
+fn read(text: &str, marks: &str, column_marks: &[char]) -> Option<Span> {
+    let mut rest = text;
+    if !marks.is_empty() {
+        rest = rest.strip_prefix(|c| marks.contains(c))?;
+    }
+    let start = number(&mut rest)?;
+    let start_column = column(&mut rest, column_marks);
+    let mut end = None;
+    if let Some(tail) = rest.strip_prefix(['-', '–']) {
+        let mut tail = tail.strip_prefix(|c| marks.contains(c)).unwrap_or(tail);
+        if let Some(last) = number(&mut tail) {
+            end = Some((last, column(&mut tail, column_marks)));
+            rest = tail;
+        }
+    }
+    let (last, end_column) = end.unwrap_or((start, None));
+    Some(Span { length: text.len() - rest.len(), lines: lines(start, last, (start_column, end_column)) })
+}
+
+/// A number that stands next; `u32::MAX` where it is larger.
+fn number(rest: &mut &str) -> Option<u32> {
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, after) = rest.split_at(digits);
+    if digits == 0 {
+        return None;
+    }
+    *rest = after;
+    Some(number.parse().unwrap_or(u32::MAX))
+}
+
+fn column(rest: &mut &str, marks: &[char]) -> Option<u32> {
+    let mut tail = rest.strip_prefix(marks)?;
+    let column = number(&mut tail)?;
+    *rest = tail;
+    Some(column)
+}
+
+fn lines(start: u32, end: u32, columns: Columns) -> Result<(LineRange, Columns), String> {
+    if [Some(start), Some(end), columns.0, columns.1].contains(&Some(u32::MAX)) {
+        return Err("the line number is too large".to_owned());
+    }
+    if [columns.0, columns.1].contains(&Some(0)) {
+        return Err("columns count from 1".to_owned());
+    }
+    LineRange::new(start, end).map(|range| (range, columns)).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<(u32, u32, Columns)> {
+        let (range, columns) = whole(text)?.ok()?;
+        Some((range.start(), range.end(), columns))
+    }
+
+    #[test]
+    fn every_spelling_behind_a_colon_is_read() {
+        assert_eq!(read("42"), Some((42, 42, (None, None))));
+        assert_eq!(read("42:7"), Some((42, 42, (Some(7), None))));
+        assert_eq!(read("42-50"), Some((42, 50, (None, None))));
+        assert_eq!(read("42–50"), Some((42, 50, (None, None))));
+        assert_eq!(read("42:7-50:1"), Some((42, 50, (Some(7), Some(1)))));
+        assert_eq!((read("42x"), read(""), read("-4"), read("L4")), (None, None, None, None));
+    }
+
+    #[test]
+    fn every_fragment_is_read() {
+        for (text, start, end, columns) in [
+            ("L42", 42, 42, (None, None)),
+            ("L42-L50", 42, 50, (None, None)),
+            ("L42-50", 42, 50, (None, None)),
+            ("L42C5", 42, 42, (Some(5), None)),
+            ("l42c5-l50c1", 42, 50, (Some(5), Some(1))),
+        ] {
+            assert_eq!(fragment(text), Some(Ok((LineRange::new(start, end).unwrap(), columns))), "{text}");
+        }
+        for anchor in ["License", "L", "42", "L4x", "L1-", "L42-x"] {
+            assert_eq!(fragment(anchor), None, "{anchor}");
+        }
+    }
+
+    #[test]
+    fn lines_that_cannot_be_say_why() {
+        for text in ["0", "50-42", "99999999999", "4:0"] {
+            assert!(whole(text).unwrap().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Links that `CommonMark` refuses since their destination has spaces or odd parentheses: `[t](path?pattern with spaces)`.
+
+use super::markdown::is_escaped;
+use super::target::{Spelling, Target, destination, is_path_like};
+
+/// No destination is longer; it bounds the search for its end.
+const LONGEST: usize = 2000;
+
+/// A destination that was found: how many bytes it and its closing parenthesis take, what was written, what it says.
+pub(super) struct Loose<'s> {
+    /// Where the link ends.
+    pub(super) end: usize,
+    /// The destination.
+    pub(super) written: &'s str,
+    /// What it says.
+    pub(super) target: Target,
+}
+
+/// The link whose text is between the brackets at `open` and `close`, where `](` stands at `close`. It may not reach beyond `limit`.
+pub(super) fn link(source: &str, open: usize, close: usize, limit: usize) -> Option<Loose<'_>> {
+    if source[..open].ends_with('!') && !is_escaped(source, open - 1) {
+        return None;
+    }
+    let start = close + 2;
+    let mut stop = limit.min(start + LONGEST);
+    while !source.is_char_boundary(stop) {
+        stop -= 1;
+    }
+    let line = source.get(start..stop)?.split(['\n', '\r']).next()?;
+    let length = balanced(line).or_else(|| first(line))?;
+    let written = line[..length].trim();
+    let target = destination(written, Spelling::Loose)?;
+    is_meant(written).then_some(Loose { end: start + length + 1, written, target })
+}
+
+/// The first closing parenthesis that is not opened inside.
+fn balanced(line: &str) -> Option<usize> {
+    let (mut depth, mut escaped) = (0usize, false);
+    for (at, byte) in line.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'(' => depth += 1,
+            b')' if depth == 0 => return Some(at),
+            b')' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The first closing parenthesis at all, unless another link begins before it.
+fn first(line: &str) -> Option<usize> {
+    let end = line.bytes().enumerate().find(|(at, byte)| *byte == b')' && !is_escaped(line, *at))?.0;
+    (!line[..end].contains("](")).then_some(end)
+}
+
+/// Whether a reference was meant, not just words between parentheses.
+fn is_meant(written: &str) -> bool {
+    let rest = written.strip_prefix("dialectic:").or_else(|| written.strip_prefix("file:"));
+    let cut = written.find(['?', '#']);
+    let path = &written[..cut.unwrap_or(written.len())];
+    let spaced = path.contains(char::is_whitespace);
+    rest.is_some() || (is_path_like(path) && (!spaced || cut.is_some() || path.contains('/')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<(&str, String)> {
+        let close = text.find("](").unwrap();
+        let loose = link(text, text.find('[').unwrap(), close, text.len())?;
+        Some((loose.written, text[loose.end..].to_owned()))
+    }
+
+    #[test]
+    fn patterns_may_have_spaces_and_parentheses() {
+        for (text, written, rest) in [
+            ("[t](a.rs?fn load) and (b)", "a.rs?fn load", " and (b)"),
+            ("[t](a.rs?fn load(x: u8)) b", "a.rs?fn load(x: u8)", " b"),
+            ("[t](a.rs?fn load\\(x) b)", "a.rs?fn load\\(x", " b)"),
+            ("[t](a.rs?fn load(x) b", "a.rs?fn load(x", " b"),
+            ("[t](my docs/a b.md#L4)", "my docs/a b.md#L4", ""),
+            ("[t](dialectic:a.rs?regex=a b)", "dialectic:a.rs?regex=a b", ""),
+        ] {
+            assert_eq!(read(text), Some((written, rest.to_owned())), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_between_parentheses_are_no_path() {
+        for text in [
+            "[really](why? because)",
+            "[x](see a.rs)",
+            "![x](a.rs?b c)",
+            "[x](a.rs?b c\nd)",
+            "[x](https://e.example/a b)",
+            "[x](a.rs?f( [y](b.rs)",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! References that nobody marked: `path:42` in a run of plain text, or a code span that is nothing else.
+
+use std::ops::Range;
+
+use super::lines::behind_colon;
+use super::target::{exactly_plain, is_path_like, plain};
+use crate::domain::presented::FileRef;
+
+/// A reference in plain text.
+pub(super) type Word = (Range<usize>, Result<FileRef, String>);
+
+/// The references in `source[run]`, a run of text as it was written, in order.
+pub(super) fn words(source: &str, run: Range<usize>, mut each: impl FnMut(Word)) {
+    let text = &source[run.clone()];
+    let mut at = 0;
+    for token in text.split_inclusive(char::is_whitespace) {
+        let start = run.start + at;
+        at += token.len();
+        // The path of an address is not one of ours.
+        if token.contains(':') && !token.contains("://") {
+            in_token(source, start..start + token.trim_end().len(), &mut each);
+        }
+    }
+}
+
+fn in_token(source: &str, token: Range<usize>, each: &mut impl FnMut(Word)) {
+    // Each colon looks back no further than the one before it, so this is linear.
+    let mut from = token.start;
+    while let Some(found) = memchr::memchr(b':', &source.as_bytes()[from..token.end]) {
+        let colon = from + found;
+        let before = &source[from..colon];
+        let odd = before.char_indices().rev().find(|(_, c)| !is_path_char(*c));
+        let path = &before[odd.map_or(0, |(at, c)| at + c.len_utf8())..];
+        let path = path.trim_start_matches(['-', '+']);
+        let start = colon - path.len();
+        let span = behind_colon(&source[colon + 1..token.end]);
+        let end = span.as_ref().map_or(colon + 1, |span| colon + 1 + span.length);
+        if let Some(span) = span
+            && is_path_like(path)
+            && begins(&source[..start])
+            && ends(&source[end..token.end])
+        {
+            each((start..end, plain(path, span.lines)));
+        }
+        from = end;
+    }
+}
+
+/// Whether a path may begin behind this: not in the middle of a name, an address, or the mark of an image.
+fn begins(before: &str) -> bool {
+    !before.ends_with([':', '!', '@', '#', '&', '%', '?'])
+        && !before.ends_with(|c: char| c.is_alphanumeric() && is_path_char(c))
+}
+
+/// Whether lines may end before this: not in the middle of a number or a name.
+fn ends(after: &str) -> bool {
+    let after = after.trim_start_matches('_');
+    let mut chars = after.chars();
+    match chars.next() {
+        Some(c) if c.is_alphanumeric() && is_path_char(c) => false,
+        Some('-' | '.' | ':' | '/') => !chars.next().is_some_and(|next| next.is_ascii_digit()),
+        _ => true,
+    }
+}
+
+/// Characters of a path in prose. Scripts without spaces are left out: nobody could tell where the path begins.
+fn is_path_char(c: char) -> bool {
+    c.is_ascii_alphanumeric()
+        || matches!(c, '_' | '-' | '.' | '/' | '@' | '+' | '~' | '$' | '\\')
+        || c.is_lowercase()
+        || c.is_uppercase()
+}
+
+/// The reference that a code span is, where it is one.
+pub(super) fn code_span(code: &str) -> Option<Result<FileRef, String>> {
+    let code = code.trim();
+    let (path, _) = code.split_once(':')?;
+    let bracketed = |c: char| path.contains('/') && matches!(c, '[' | ']' | '(' | ')');
+    let clean = path.chars().all(|c| is_path_char(c) || c.is_alphanumeric() || bracketed(c));
+    if clean && is_path_like(path) { exactly_plain(code) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<&str> {
+        let mut found = Vec::new();
+        words(text, 0..text.len(), |(at, to)| {
+            assert!(to.is_ok(), "{text}: {to:?}");
+            found.push(&text[at]);
+        });
+        found
+    }
+
+    #[test]
+    fn paths_with_lines_are_found_wherever_they_stand() {
+        for (text, refs) in [
+            ("see src/a.rs:42.", vec!["src/a.rs:42"]),
+            ("(a.rs:42-50), x/b:7; c.rs:3:9: error", vec!["a.rs:42-50", "x/b:7", "c.rs:3:9"]),
+            ("a.rs:1 b.rs:2:", vec!["a.rs:1", "b.rs:2"]),
+            ("=src/__init__.py:4", vec!["src/__init__.py:4"]),
+            ("Makefile:12, .env:3", vec!["Makefile:12", ".env:3"]),
+            ("「src/a.rs:4」参照", vec!["src/a.rs:4"]),
+            ("在src/a.rs:4处", vec!["src/a.rs:4"]),
+            ("grüße/ä.rs:4", vec!["grüße/ä.rs:4"]),
+        ] {
+            assert_eq!(found(text), refs, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_only_resembles_one_is_left_alone() {
+        for text in [
+            "12:30",
+            "std::fmt",
+            "host:8080",
+            "https://e.example/a.rs:42",
+            "http://h:80/x",
+            "key: 1",
+            "localhost:3000",
+            "127.0.0.1:80",
+            "example.com:443",
+            "a.rs:42x",
+            "v1.2:3",
+            "1/2:3",
+            "a::b.rs:3",
+            "user@example.com:25",
+            "a.rs:",
+            "2024-01-02T10:20:30",
+            "a.b:2024-01-02",
+            "x!a.rs:4",
+            "ratio 4.5:1",
+        ] {
+            assert_eq!(found(text), Vec::<&str>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_code_span_counts_whole_or_not_at_all() {
+        for code in ["src/a.rs:42", "a.rs:4-9", "app/[id]/page.tsx:3", " a.rs:1 "] {
+            assert!(code_span(code).is_some_and(|to| to.is_ok()), "{code}");
+        }
+        for code in ["see a.rs:4", "std::io", "x[1:2]", "a.rs", "12:30", "https://x/a.rs:4", "a.rs:4 b"] {
+            assert!(code_span(code).is_none(), "{code}");
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! The references to files in a document. Main function: [`references()`]; main type: [`Found`].
+//!
+//! The parser says what is text, code, HTML or a link. Two forms it does not know: links whose destination has spaces (`loose`), and paths in
+//! plain text (`plain`). Those are looked for in runs of text as they were written, so that each reference has its bytes.
+
+use std::ops::Range;
+
+use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Parser, Tag, TagEnd};
+
+use super::loose;
+use super::markdown::{is_escaped, options, unescape};
+use super::plain;
+use super::target::{Spelling, Target, destination, exactly_plain};
+use crate::domain::presented::{FileRef, RefForm};
+
+/// A reference as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its bytes in the document.
+    pub at: Range<usize>,
+    /// Its form.
+    pub form: RefForm,
+    /// What is shown of it, as Markdown: the link's text, or the reference itself.
+    pub text: String,
+    /// The destination as it was written.
+    pub written: String,
+    /// Where it points to, or why it cannot point anywhere.
+    pub to: Result<FileRef, String>,
+}
+
+/// The references in a document, in order; they never overlap.
+///
+/// None are found in fenced or indented code, in HTML, in images, and in the text of other links. Addresses with a scheme other than
+/// `dialectic:` and `file:` are none, nor is a `#fragment` alone.
+pub fn references(markdown: &str) -> Vec<Found> {
+    let mut scan = Scan::new(markdown);
+    let known = |link: BrokenLink<'_>| {
+        let marked = link.link_type != LinkType::Shortcut || link.reference.starts_with('`');
+        (marked && rustdoc(&link.reference).is_some())
+            .then(|| (CowStr::from(link.reference.into_string()), CowStr::Borrowed("")))
+    };
+    for (event, at) in Parser::new_with_broken_link_callback(markdown, options(), Some(known)).into_offset_iter() {
+        scan.event(event, at);
+    }
+    scan.end_run();
+    scan.found
+}
+
+/// What stands between brackets as rustdoc has it: `` `path:42` `` or `path:42`.
+fn rustdoc(reference: &str) -> Option<Result<FileRef, String>> {
+    let bare = reference.trim_matches('`');
+    exactly_plain(if bare.len() < reference.len() { bare } else { reference })
+}
+
+struct Scan<'m> {
+    source: &'m str,
+    found: Vec<Found>,
+    /// What begins before this byte belongs to a link that the parser does not know.
+    until: usize,
+    /// The blocks around, innermost last.
+    blocks: Vec<Range<usize>>,
+    /// How deep inside of something that holds no references; 0 is outside.
+    hidden: usize,
+    /// The link around, where there is one; then `hidden` counts its depth.
+    link: Option<Link>,
+    /// Inside of an HTML element in a line of text whose contents are no plain text.
+    element: Option<&'static str>,
+    /// Brackets that wait for their other half.
+    open: Vec<usize>,
+    /// A run of plain text, as it was written, that was not looked through yet.
+    run: Option<Range<usize>>,
+}
+
+struct Link {
+    kind: LinkType,
+    at: Range<usize>,
+    destination: String,
+    /// Where its text ends, as far as was seen.
+    text_end: usize,
+}
+
+impl<'m> Scan<'m> {
+    fn new(source: &'m str) -> Self {
+        Self {
+            source,
+            found: Vec::new(),
+            until: 0,
+            blocks: Vec::new(),
+            hidden: 0,
+            link: None,
+            element: None,
+            open: Vec::new(),
+            run: None,
+        }
+    }
+
+    fn event(&mut self, event: Event<'_>, at: Range<usize>) {
+        if self.hidden > 0 {
+            self.inside(&event, &at);
+            return;
+        }
+        match event {
+            Event::Start(tag) => self.start(tag, at),
+            Event::End(TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough) => {}
+            Event::End(_) => {
+                self.end_block();
+                self.blocks.pop();
+            }
+            Event::Text(_) => self.text(at),
+            Event::Code(code) => {
+                self.end_run();
+                self.code(&code, at);
+            }
+            Event::InlineHtml(html) => {
+                self.end_run();
+                self.html(&html);
+            }
+            _ => self.end_run(),
+        }
+    }
+
+    fn inside(&mut self, event: &Event<'_>, at: &Range<usize>) {
+        match event {
+            Event::Start(_) => self.hidden += 1,
+            Event::End(_) => self.hidden -= 1,
+            _ => {}
+        }
+        if self.hidden > 0 {
+            if let Some(link) = &mut self.link {
+                link.text_end = link.text_end.max(at.end);
+            }
+        } else if let Some(link) = self.link.take() {
+            self.end_link(link);
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>, at: Range<usize>) {
+        match tag {
+            Tag::Emphasis | Tag::Strong | Tag::Strikethrough => return,
+            Tag::Link { link_type, dest_url, .. } => {
+                self.end_run();
+                // A link in it keeps what is around from being one.
+                self.open.clear();
+                self.hidden = 1;
+                let text_end = at.start + 1;
+                self.link = Some(Link { kind: link_type, at, destination: dest_url.into_string(), text_end });
+                return;
+            }
+            Tag::Image { .. } => {
+                self.end_run();
+                self.hidden = 1;
+                return;
+            }
+            _ => {}
+        }
+        self.end_block();
+        if matches!(tag, Tag::CodeBlock(_) | Tag::HtmlBlock | Tag::MetadataBlock(_)) {
+            self.hidden = 1;
+        } else {
+            self.blocks.push(at);
+        }
+    }
+
+    fn end_block(&mut self) {
+        self.end_run();
+        self.open.clear();
+        self.element = None;
+    }
+
+    fn end_link(&mut self, mut link: Link) {
+        if link.at.start < self.until {
+            return;
+        }
+        // The parser leaves the empty label of a link that it does not know itself out of its bytes.
+        if matches!(link.kind, LinkType::CollapsedUnknown) && self.source[link.at.end..].starts_with("[]") {
+            link.at.end += 2;
+            self.until = link.at.end;
+        }
+        let Some((close, target)) = self.target_of(&link) else { return };
+        let text = self.source[link.at.start + 1..close].to_owned();
+        self.found.push(Found { at: link.at, form: target.form, text, written: link.destination, to: target.to });
+    }
+
+    /// Where the link's text ends, and what it points to.
+    fn target_of(&self, link: &Link) -> Option<(usize, Target)> {
+        let rest = self.source.get(link.text_end..link.at.end)?;
+        let close = link.text_end + rest.find([']', '>'])?;
+        let target = match link.kind {
+            LinkType::Inline => {
+                let rest = self.source.get(close + 2..link.at.end.checked_sub(1)?)?.trim();
+                let (written, spelling) = match rest.strip_prefix('<') {
+                    Some(rest) => (&rest[..rest.find('>')?], Spelling::Written),
+                    None => (rest.split([' ', '\t', '\n', '\r']).next()?, Spelling::Written),
+                };
+                destination(written, spelling)?
+            }
+            LinkType::ReferenceUnknown | LinkType::CollapsedUnknown | LinkType::ShortcutUnknown => {
+                Target { form: RefForm::Rustdoc, to: rustdoc(&link.destination)? }
+            }
+            LinkType::Email | LinkType::WikiLink { .. } => return None,
+            LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut | LinkType::Autolink => {
+                destination(&link.destination, Spelling::Unescaped)?
+            }
+        };
+        Some((close, target))
+    }
+
+    fn code(&mut self, code: &str, at: Range<usize>) {
+        let before = &self.source[..at.start];
+        // Written as a link, it would become an image there.
+        if at.start < self.until || self.element.is_some() || before.ends_with('!') {
+            return;
+        }
+        if let Some(to) = plain::code_span(code) {
+            let text = self.source[at.clone()].to_owned();
+            self.found.push(Found { at, form: RefForm::Plain, text, written: code.trim().to_owned(), to });
+        }
+    }
+
+    /// Contents of these are code, or a link already.
+    fn html(&mut self, html: &str) {
+        const ELEMENTS: [&str; 8] = ["a", "code", "pre", "kbd", "samp", "script", "style", "textarea"];
+        let closes = html.starts_with("</");
+        let name = html.trim_start_matches(['<', '/']);
+        let name = &name[..name.bytes().take_while(u8::is_ascii_alphanumeric).count()];
+        let known = ELEMENTS.into_iter().find(|element| element.eq_ignore_ascii_case(name));
+        match known {
+            Some(element) if closes && self.element == Some(element) => self.element = None,
+            Some(element) if !closes && self.element.is_none() && !html.ends_with("/>") => self.element = Some(element),
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, at: Range<usize>) {
+        let at = at.start.max(self.until)..at.end;
+        if at.is_empty() {
+            return;
+        }
+        let joined = self.run.as_ref().filter(|run| is_one_word(self.source, run.end..at.start)).map(|run| run.start);
+        if joined.is_none() {
+            self.end_run();
+        }
+        if self.element.is_none() {
+            self.run = Some(joined.unwrap_or(at.start)..at.end);
+        }
+        for bracket in at.clone().filter(|bracket| matches!(self.source.as_bytes()[*bracket], b'[' | b']')) {
+            if bracket < self.until || is_escaped(self.source, bracket) {
+                continue;
+            }
+            if self.source.as_bytes()[bracket] == b'[' {
+                self.open.push(bracket);
+            } else if let Some(open) = self.open.pop()
+                && self.source[bracket..].starts_with("](")
+            {
+                self.loose(open, bracket);
+            }
+        }
+        // The text may go on behind a link that ended in it.
+        if self.run.is_none() && self.element.is_none() && self.until < at.end {
+            self.run = Some(self.until.max(at.start)..at.end);
+        }
+    }
+
+    fn loose(&mut self, open: usize, close: usize) {
+        let limit = self.blocks.last().map_or(self.source.len(), |block| block.end);
+        let Some(loose) = loose::link(self.source, open, close, limit) else { return };
+        if let Some(run) = self.run.take()
+            && run.start < open
+        {
+            self.run = Some(run.start..open);
+            self.end_run();
+        }
+        while self.found.last().is_some_and(|last| last.at.end > open) {
+            self.found.pop();
+        }
+        self.until = loose.end;
+        self.open.clear();
+        self.found.push(Found {
+            at: open..loose.end,
+            form: loose.target.form,
+            text: self.source[open + 1..close].to_owned(),
+            written: loose.written.to_owned(),
+            to: loose.target.to,
+        });
+    }
+
+    /// Looks through the run of text that ends here.
+    fn end_run(&mut self) {
+        let Some(run) = self.run.take() else { return };
+        let (source, found) = (self.source, &mut self.found);
+        plain::words(source, run, |(at, to)| {
+            let text = source[at.clone()].to_owned();
+            let written = unescape(&text);
+            found.push(Found { at, form: RefForm::Plain, text, written, to });
+        });
+    }
+}
+
+/// Whether two pieces of text with this between them are one word to whoever wrote it: nothing, a backslash, or underscores in the middle
+/// of a path, as in `src/__init__.py`.
+fn is_one_word(source: &str, gap: Range<usize>) -> bool {
+    let Some(between) = source.get(gap.clone()) else { return false };
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '-');
+    between.is_empty()
+        || between == "\\"
+        || (between.bytes().all(|byte| byte == b'_')
+            && source[..gap.start].ends_with(is_name)
+            && source[gap.end..].starts_with(is_name))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! What a destination says: a file reference, or nothing of ours. Main type: [`Target`].
+
+use super::encode::decode;
+use super::lines::{self, Columns};
+use super::markdown::unescape;
+use crate::domain::place::LineRange;
+use crate::domain::presented::{FileRef, RefForm};
+
+/// A destination that points to a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Target {
+    pub(super) form: RefForm,
+    /// Where to, or why it cannot point anywhere.
+    pub(super) to: Result<FileRef, String>,
+}
+
+/// How a destination is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spelling {
+    /// As it stands between the parentheses: backslashes escape, `%20` is a space.
+    Written,
+    /// The same without Markdown's escapes: from a definition, or from `<…>`.
+    Unescaped,
+    /// As it stands in a link that `CommonMark` refuses: whoever writes spaces encodes nothing in a pattern.
+    Loose,
+}
+
+/// Files that have no extension.
+const NAMES: &[&str] = &[
+    "Makefile",
+    "makefile",
+    "Dockerfile",
+    "Containerfile",
+    "Justfile",
+    "justfile",
+    "Rakefile",
+    "Gemfile",
+    "Procfile",
+    "Vagrantfile",
+    "Jenkinsfile",
+    "CODEOWNERS",
+    "LICENSE",
+    "README",
+    "CHANGELOG",
+    "BUILD",
+    "WORKSPACE",
+];
+
+/// Names of hosts end like this; a name of a file without a folder that does is taken for a host.
+const HOSTS: &[&str] =
+    &["com", "net", "org", "io", "dev", "local", "internal", "edu", "gov", "localdomain", "localhost", "lan"];
+
+/// No path is longer (`PATH_MAX` of Linux).
+const LONGEST: usize = 4096;
+
+/// Reads the destination of a link. `None` where it points to no file: another scheme, an anchor alone, nothing.
+pub(super) fn destination(written: &str, spelling: Spelling) -> Option<Target> {
+    let written = written.trim();
+    if written.is_empty() || written.starts_with(['#', '?']) || written.starts_with("//") {
+        return None;
+    }
+    if let Some((scheme, rest)) = scheme(written) {
+        let link = |to| Some(Target { form: RefForm::Link, to });
+        return match scheme.to_ascii_lowercase().as_str() {
+            "dialectic" => Some(Target { form: RefForm::Dialectic, to: dialectic(rest, spelling) }),
+            "file" => link(file_uri(rest)),
+            _ if scheme.len() == 1 && rest.starts_with(['/', '\\']) => link(Err(ABSOLUTE.to_owned())),
+            _ if is_path_like(scheme) => link(with_lines(written, spelling)?),
+            _ => None,
+        };
+    }
+    Some(Target { form: RefForm::Link, to: relative(written, spelling) })
+}
+
+const ABSOLUTE: &str = "absolute paths are refused; give a path relative to baseUri";
+
+/// A path with its lines behind a colon, as in plain text; `None` where there are no lines.
+pub(super) fn plain(path: &str, lines: Result<(LineRange, Columns), String>) -> Result<FileRef, String> {
+    let path = checked(unescape(path))?;
+    let (range, columns) = lines?;
+    Ok(FileRef { path, lines: Some(range), columns, pattern: None })
+}
+
+/// `path:42` where nothing else may stand, as between brackets.
+pub(super) fn exactly_plain(text: &str) -> Option<Result<FileRef, String>> {
+    let (path, lines) = split_lines(text.trim())?;
+    let odd = path.contains("::")
+        || path.contains("://")
+        || path.chars().any(|c| c.is_whitespace() || "<>|*\"'`".contains(c));
+    let named = path.chars().any(char::is_alphabetic) && !path.ends_with([':', '/']);
+    (named && !odd).then(|| plain(path, lines))
+}
+
+/// Whether a text that nobody marked as a path looks like one: a folder, an extension, or a well-known name.
+pub(super) fn is_path_like(path: &str) -> bool {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    if name.is_empty() || name == ".." || name == "." || !path.chars().any(char::is_alphabetic) || path.contains("//") {
+        return false;
+    }
+    let in_folder = name.len() < path.len();
+    let extension = name.rfind('.').map(|dot| &name[dot + 1..]);
+    let has_extension = extension.is_some_and(|extension| {
+        (1..=12).contains(&extension.len())
+            && extension.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+'))
+            && extension.bytes().any(|byte| byte.is_ascii_alphabetic())
+            && (in_folder || !HOSTS.contains(&extension))
+    });
+    has_extension || (in_folder && extension.is_none_or(|extension| !extension.is_empty())) || NAMES.contains(&name)
+}
+
+fn split_lines(text: &str) -> Option<(&str, Result<(LineRange, Columns), String>)> {
+    // Lines may hold colons themselves, so the first colon that lines follow to the end counts.
+    text.match_indices(':').take(8).find_map(|(colon, _)| Some((&text[..colon], lines::whole(&text[colon + 1..])?)))
+}
+
+/// The scheme of a URI (RFC 3986 §3.1) and what follows its colon.
+fn scheme(text: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = text.split_once(':')?;
+    let mut bytes = scheme.bytes();
+    let starts = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic());
+    (starts && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')))
+        .then_some((scheme, rest))
+}
+
+/// `path`, `path#L42`, `path?pattern`, `path?pattern#L42`, `path:42`.
+fn relative(written: &str, spelling: Spelling) -> Result<FileRef, String> {
+    let cut = written.find(['?', '#']);
+    let Some(cut) = cut else {
+        return with_lines(written, spelling).unwrap_or_else(|| whole_file(written, spelling));
+    };
+    let (path, rest) = (&written[..cut], &written[cut + 1..]);
+    let mut to = whole_file(path, spelling)?;
+    let mut fragment = Some(rest);
+    if written.as_bytes()[cut] == b'?' {
+        let hash = rest.rfind('#').filter(|hash| lines::fragment(&rest[hash + 1..]).is_some());
+        fragment = hash.map(|hash| &rest[hash + 1..]);
+        to.pattern = pattern(hash.map_or(rest, |hash| &rest[..hash]), spelling);
+    }
+    if let Some(lines) = fragment.and_then(lines::fragment) {
+        let (range, columns) = lines?;
+        (to.lines, to.columns) = (Some(range), columns);
+    }
+    Ok(to)
+}
+
+fn whole_file(path: &str, spelling: Spelling) -> Result<FileRef, String> {
+    let path = path_of(path, spelling)?;
+    Ok(FileRef { path, lines: None, columns: (None, None), pattern: None })
+}
+
+/// `path:42` as a destination.
+fn with_lines(written: &str, spelling: Spelling) -> Option<Result<FileRef, String>> {
+    let (path, lines) = split_lines(written)?;
+    if path.is_empty() {
+        return None;
+    }
+    Some(path_of(path, spelling).and_then(|path| {
+        let (range, columns) = lines?;
+        Ok(FileRef { path, lines: Some(range), columns, pattern: None })
+    }))
+}
+
+/// What follows `dialectic:`.
+fn dialectic(rest: &str, spelling: Spelling) -> Result<FileRef, String> {
+    let Some((path, query)) = rest.split_once('?') else {
+        return relative(rest, spelling);
+    };
+    let mut to = whole_file(path, spelling)?;
+    // A pattern may hold `&` itself, so lines are looked for at both ends.
+    let (mut line, mut regex) = (None, None);
+    if let Some(first) = query.strip_prefix("line=") {
+        let (spec, more) = first.split_once('&').unwrap_or((first, ""));
+        line = Some(spec);
+        regex = more.strip_prefix("regex=");
+    } else if let Some(first) = query.strip_prefix("regex=") {
+        let cut = first.rfind("&line=").filter(|cut| lines::whole(&first[cut + 6..]).is_some());
+        line = cut.map(|cut| &first[cut + 6..]);
+        regex = Some(cut.map_or(first, |cut| &first[..cut]));
+    }
+    to.pattern = regex.and_then(|regex| pattern(regex, spelling));
+    if let Some(line) = line {
+        let line = decode(line).unwrap_or_default();
+        let (range, columns) =
+            lines::whole(&line).unwrap_or_else(|| Err(format!("line={line:?} is not N, N:C, N-M or N:C-M:D")))?;
+        (to.lines, to.columns) = (Some(range), columns);
+    }
+    Ok(to)
+}
+
+/// What follows `file:` (RFC 8089).
+fn file_uri(rest: &str) -> Result<FileRef, String> {
+    let path = match rest.strip_prefix("//") {
+        Some(rest) => {
+            let (host, _) = rest.split_once('/').ok_or("the file: address has no path")?;
+            if !host.is_empty() && !host.eq_ignore_ascii_case("localhost") {
+                return Err("the file: address names another machine".to_owned());
+            }
+            &rest[host.len()..]
+        }
+        None => rest,
+    };
+    relative(path, Spelling::Written)
+}
+
+/// A pattern as a regular expression; Markdown's escapes are the expression's own here.
+fn pattern(written: &str, spelling: Spelling) -> Option<String> {
+    let pattern = match spelling {
+        Spelling::Loose => written.to_owned(),
+        Spelling::Written | Spelling::Unescaped => decode(written).unwrap_or_else(|| written.to_owned()),
+    };
+    // On a forge it asks for the text of a rendered file.
+    (!pattern.is_empty() && pattern != "plain=1").then_some(pattern)
+}
+
+fn path_of(written: &str, spelling: Spelling) -> Result<String, String> {
+    let unescaped = if spelling == Spelling::Unescaped { written.to_owned() } else { unescape(written) };
+    checked(decode(unescaped.trim()).ok_or("the path is not UTF-8")?)
+}
+
+fn checked(path: String) -> Result<String, String> {
+    if path.is_empty() {
+        return Err("the path is empty".to_owned());
+    }
+    if path.len() > LONGEST {
+        return Err("the path is too long".to_owned());
+    }
+    if path.chars().any(char::is_control) {
+        return Err("the path has control characters".to_owned());
+    }
+    if path.contains('\\') {
+        return Err("the path has backslashes; write / between folders".to_owned());
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests;

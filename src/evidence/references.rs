@@ -1,0 +1,313 @@
+//! References of a presented document checked against a tree. Main function: [`check()`].
+//!
+//! A reference stands when its file exists, has its lines, and its pattern is found; else it is broken, with what may have been meant.
+//! Nothing outside the tree is looked at, whatever a path says. How references are written belongs in `document`.
+
+mod needle;
+mod path;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::document::Found;
+use crate::domain::path::RepoPath;
+use crate::domain::place::LineRange;
+use crate::domain::presented::{BrokenRef, CheckedRef, FileRef, RefPlace};
+use crate::domain::text::{FileText, strip_line};
+use crate::sys::cancel::{Cancel, Stopped};
+use crate::workspace::{TreeEntry, Workspace, WorkspaceError, near};
+use needle::Needle;
+
+/// So many references of a document are checked.
+pub const MOST_REFERENCES: usize = 500;
+
+/// So many bytes of text are looked at for one document.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Names are compared with so many paths of the tree for one document, all broken references together.
+const MOST_COMPARED: usize = 2_000_000;
+
+/// Characters of a preview.
+const PREVIEW: usize = 100;
+
+/// Where the references of a document start from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Base<'b> {
+    /// The folder, from the root of the tree, as git stores it; empty at the root.
+    pub folder: &'b [u8],
+    /// The folder on this machine that the tree lies in. Absolute paths below it are taken as paths of the tree; where it is `None`, none are.
+    pub root: Option<&'b Path>,
+}
+
+impl<'b> From<&'b [u8]> for Base<'b> {
+    fn from(folder: &'b [u8]) -> Self {
+        Self { folder, root: None }
+    }
+}
+
+/// Checks references in order.
+///
+/// A path is looked for from the base, then from the root of the tree. [`CheckedRef::to`] holds it as it was written; where it was absolute, or
+/// stood from the root only, as it has to be written from the base. References after the first [`MOST_REFERENCES`] are returned as broken, with
+/// the reason that they were not checked.
+pub fn check<'b>(
+    found: Vec<Found>,
+    base: impl Into<Base<'b>>,
+    tree: &dyn Workspace,
+    cancel: &Cancel,
+) -> Result<Vec<CheckedRef>, Stopped> {
+    let mut checker = Checker::new(base.into(), tree, cancel);
+    found.into_iter().enumerate().map(|(index, found)| checker.one(index, found)).collect()
+}
+
+/// A file as far as a reference needs it.
+#[derive(Clone)]
+enum File {
+    Text(Arc<FileText>),
+    /// It is there; why it has no lines.
+    NoText(String),
+}
+
+struct Checker<'c> {
+    base: Base<'c>,
+    tree: &'c dyn Workspace,
+    cancel: &'c Cancel,
+    files: HashMap<RepoPath, Result<File, Missing>>,
+    near: HashMap<RepoPath, Vec<RepoPath>>,
+    entries: Option<Arc<[TreeEntry]>>,
+    bytes_left: usize,
+    compared: usize,
+}
+
+/// Why there is no file.
+#[derive(Clone)]
+enum Missing {
+    NotFound,
+    Other(String),
+}
+
+impl<'c> Checker<'c> {
+    fn new(base: Base<'c>, tree: &'c dyn Workspace, cancel: &'c Cancel) -> Self {
+        Self {
+            base,
+            tree,
+            cancel,
+            files: HashMap::new(),
+            near: HashMap::new(),
+            entries: None,
+            bytes_left: MOST_BYTES,
+            compared: 0,
+        }
+    }
+
+    fn one(&mut self, index: usize, found: Found) -> Result<CheckedRef, Stopped> {
+        self.cancel.check()?;
+        let Found { at, form, text, written, to } = found;
+        let (to, found) = match to {
+            Err(why) => {
+                let to = FileRef { path: strip_line(&written), lines: None, columns: (None, None), pattern: None };
+                (to, Err(broken(why)))
+            }
+            Ok(to) if index >= MOST_REFERENCES => {
+                let why = format!("not checked: {MOST_REFERENCES} references of a document are, and this is one more");
+                (to, Err(broken(why)))
+            }
+            Ok(mut to) => {
+                let found = self.place(&mut to)?;
+                (to, found)
+            }
+        };
+        Ok(CheckedRef { at, form, text, to, found })
+    }
+
+    fn place(&mut self, to: &mut FileRef) -> Result<Result<RefPlace, BrokenRef>, Stopped> {
+        let (path, file) = match self.file_of(to)? {
+            Ok(found) => found,
+            Err(broken) => return Ok(Err(broken)),
+        };
+        let text = match file {
+            File::Text(text) => text,
+            File::NoText(_) if to.lines.is_none() && to.pattern.is_none() => {
+                return Ok(Ok(RefPlace { path, lines: None, preview: None }));
+            }
+            File::NoText(what) => return Ok(Err(BrokenRef { why: what, near: vec![self.spelled(&path)] })),
+        };
+        let lines = match self.lines_of(to, &path, &text) {
+            Ok(lines) => lines,
+            Err(broken) => return Ok(Err(broken)),
+        };
+        let preview = lines.and_then(|lines| text.line(lines.start())).and_then(preview);
+        Ok(Ok(RefPlace { path, lines, preview }))
+    }
+
+    /// The file that is meant, from the base or else from the root; corrects `to` where it was not written from the base.
+    fn file_of(&mut self, to: &mut FileRef) -> Result<Result<(RepoPath, File), BrokenRef>, Stopped> {
+        let candidates = match path::candidates(&to.path, &self.base) {
+            Ok(candidates) => candidates,
+            Err(why) => {
+                let near = self.near_outside(to)?;
+                return Ok(Err(BrokenRef { why, near }));
+            }
+        };
+        let mut first: Option<(RepoPath, String)> = None;
+        for candidate in &candidates {
+            let why = match self.file(&candidate.path)? {
+                Ok(file) => {
+                    if !candidate.as_written {
+                        to.path = self.spelled(&candidate.path);
+                    }
+                    return Ok(Ok((candidate.path.clone(), file)));
+                }
+                Err(Missing::NotFound) => format!("there is no file {}", candidate.path),
+                Err(Missing::Other(why)) => why,
+            };
+            first.get_or_insert((candidate.path.clone(), why));
+        }
+        let Some((wanted, why)) = first else { return Ok(Err(broken("the path names no file"))) };
+        let near = self.near(&wanted, to.lines)?;
+        Ok(Err(BrokenRef { why, near }))
+    }
+
+    fn lines_of(&self, to: &FileRef, path: &RepoPath, text: &FileText) -> Result<Option<LineRange>, BrokenRef> {
+        let count = text.line_count();
+        if let Some(lines) = to.lines
+            && lines.end() > count
+        {
+            let why = match (count, lines.count()) {
+                (0, _) => format!("{path} is empty"),
+                (1, _) => format!("{path} has 1 line"),
+                (_, 1) => format!("{path} has {count} lines, so there is no line {}", lines.end()),
+                _ => format!("{path} has {count} lines, so there are no lines {}-{}", lines.start(), lines.end()),
+            };
+            let spelled = self.spelled(path);
+            let kept = LineRange::new(lines.start(), count).ok();
+            return Err(BrokenRef { why, near: vec![kept.map_or(spelled.clone(), |kept| with_lines(&spelled, kept))] });
+        }
+        let Some(pattern) = &to.pattern else { return Ok(to.lines) };
+        let needle = Needle::new(pattern).map_err(broken)?;
+        match needle.find(text, to.lines) {
+            Ok(lines) => Ok(Some(lines)),
+            Err(why) => {
+                let near =
+                    needle.near(text).into_iter().map(|line| with_lines(&self.spelled(path), LineRange::line(line)));
+                Err(BrokenRef { why: format!("{path}: {why}"), near: near.collect() })
+            }
+        }
+    }
+
+    /// Reads a file once.
+    fn file(&mut self, path: &RepoPath) -> Result<Result<File, Missing>, Stopped> {
+        if let Some(file) = self.files.get(path) {
+            return Ok(file.clone());
+        }
+        let file = if self.bytes_left == 0 {
+            Err(Missing::Other(format!("not checked: the files before it have {} MiB already", MOST_BYTES >> 20)))
+        } else {
+            self.read(path)?
+        };
+        self.files.insert(path.clone(), file.clone());
+        Ok(file)
+    }
+
+    fn read(&mut self, path: &RepoPath) -> Result<Result<File, Missing>, Stopped> {
+        self.cancel.check()?;
+        Ok(match self.tree.read(path) {
+            Ok(text) => {
+                self.bytes_left = self.bytes_left.saturating_sub(text.text().len().max(1));
+                Ok(File::Text(text))
+            }
+            Err(error @ (WorkspaceError::NotText { .. } | WorkspaceError::TooLarge { .. })) => {
+                Ok(File::NoText(error.to_string()))
+            }
+            Err(WorkspaceError::NotFound(_)) => Err(Missing::NotFound),
+            Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
+            Err(
+                error @ (WorkspaceError::Excluded(_)
+                | WorkspaceError::Ignored(_)
+                | WorkspaceError::Path(_)
+                | WorkspaceError::Repo(_)
+                | WorkspaceError::Disk { .. }),
+            ) => Err(Missing::Other(error.to_string())),
+        })
+    }
+
+    /// References that would stand, to files whose names are like that of `wanted`.
+    fn near(&mut self, wanted: &RepoPath, lines: Option<LineRange>) -> Result<Vec<String>, Stopped> {
+        let mut told = Vec::new();
+        for path in self.names_near(wanted)? {
+            let mut spelled = self.spelled(&path);
+            if let Some(lines) = lines
+                && let Ok(File::Text(text)) = self.file(&path)?
+                && lines.end() <= text.line_count()
+            {
+                spelled = with_lines(&spelled, lines);
+            }
+            told.push(spelled);
+        }
+        Ok(told)
+    }
+
+    /// The same for a path that is none of the tree, by what it ends with.
+    fn near_outside(&mut self, to: &FileRef) -> Result<Vec<String>, Stopped> {
+        match path::inner(&to.path) {
+            Some(wanted) => self.near(&wanted, to.lines),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn names_near(&mut self, wanted: &RepoPath) -> Result<Vec<RepoPath>, Stopped> {
+        if let Some(known) = self.near.get(wanted) {
+            return Ok(known.clone());
+        }
+        let entries = match &self.entries {
+            Some(entries) => Arc::clone(entries),
+            None => match self.tree.files(self.cancel) {
+                Ok(entries) => entries,
+                Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
+                // Without a list there are no names to tell; that the reference is broken is told all the same.
+                Err(_) => Arc::new([]),
+            },
+        };
+        self.entries = Some(Arc::clone(&entries));
+        let names = if self.compared < MOST_COMPARED {
+            self.compared += entries.len();
+            near(wanted, entries.iter())
+        } else {
+            Vec::new()
+        };
+        self.near.insert(wanted.clone(), names.clone());
+        Ok(names)
+    }
+
+    /// The path as it is written from the base.
+    fn spelled(&self, path: &RepoPath) -> String {
+        path::from_base(path, self.base.folder)
+    }
+}
+
+fn broken(why: impl Into<String>) -> BrokenRef {
+    BrokenRef { why: why.into(), near: Vec::new() }
+}
+
+fn with_lines(path: &str, lines: LineRange) -> String {
+    if lines.count() == 1 {
+        format!("{path}:{}", lines.start())
+    } else {
+        format!("{path}:{}-{}", lines.start(), lines.end())
+    }
+}
+
+/// A line as far as it fits, without its margin; none where it is blank.
+fn preview(line: &str) -> Option<String> {
+    // What is cut away need not be cleaned first, but an escape that is cut in two must not come to life: cleaning is last.
+    let line = line.trim();
+    let head = line.char_indices().nth(PREVIEW * 4).map_or(line, |(end, _)| &line[..end]);
+    let clean = strip_line(head);
+    let cut = clean.char_indices().nth(PREVIEW).map_or(clean.len(), |(end, _)| end);
+    let mark = if cut < clean.len() || head.len() < line.len() { "…" } else { "" };
+    (!clean.is_empty()).then(|| format!("{}{mark}", &clean[..cut]))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! Paths of references as paths of the tree: joined to the base, never leading out of the tree.
+
+use std::borrow::Cow;
+
+use super::Base;
+use crate::domain::path::{PathError, RepoPath};
+
+/// A path of the tree that a reference may mean.
+pub(super) struct Candidate {
+    pub(super) path: RepoPath,
+    /// Whether it is what the reference says, read from the base.
+    pub(super) as_written: bool,
+}
+
+/// What the path may mean, the likeliest first; never none.
+pub(super) fn candidates(written: &str, base: &Base<'_>) -> Result<Vec<Candidate>, String> {
+    if is_absolute(written) {
+        let inside = base.root.and_then(|root| below(written, &root.to_string_lossy()));
+        let path = inside.ok_or_else(|| PathError::Absolute.to_string())?;
+        let path = join(b"", path).map_err(|error| error.to_string())?;
+        return Ok(vec![Candidate { path, as_written: false }]);
+    }
+    let from_base = join(base.folder, written);
+    let from_root = if base.folder.is_empty() { None } else { join(b"", written).ok() };
+    match (from_base, from_root) {
+        (Err(error), None) => Err(error.to_string()),
+        (from_base, from_root) => {
+            let mut paths: Vec<Candidate> =
+                from_base.into_iter().map(|path| Candidate { path, as_written: true }).collect();
+            paths.extend(from_root.map(|path| Candidate { path, as_written: false }));
+            Ok(paths)
+        }
+    }
+}
+
+/// The path without what makes it no path of the tree: leading slashes, drives and `..`.
+pub(super) fn inner(written: &str) -> Option<RepoPath> {
+    let kept: Vec<&str> =
+        written.split('/').filter(|part| !matches!(*part, "" | "." | ".." | "~") && !part.ends_with(':')).collect();
+    RepoPath::from_bytes(kept.join("/").as_bytes()).ok()
+}
+
+/// How `path` is written from the folder.
+pub(super) fn from_base(path: &RepoPath, folder: &[u8]) -> String {
+    if folder.is_empty() {
+        return path.spelled().into_owned();
+    }
+    let from: Vec<&[u8]> = folder.split(|byte| *byte == b'/').collect();
+    let to: Vec<&[u8]> = path.as_bytes().split(|byte| *byte == b'/').collect();
+    let shared = from.iter().zip(&to[..to.len() - 1]).take_while(|(a, b)| a == b).count();
+    let up = from.len() - shared;
+    let down = to[shared..].join(&b'/');
+    let spelled = RepoPath::from_bytes(&down)
+        .map_or_else(|_| String::from_utf8_lossy(&down).into_owned(), |path| Cow::into_owned(path.spelled()));
+    format!("{}{spelled}", "../".repeat(up))
+}
+
+fn is_absolute(path: &str) -> bool {
+    let drive = path.as_bytes();
+    path.starts_with('/') || (drive.len() > 2 && drive[0].is_ascii_alphabetic() && drive[1] == b':' && drive[2] == b'/')
+}
+
+/// What is left of an absolute path behind the root.
+fn below<'p>(path: &'p str, root: &str) -> Option<&'p str> {
+    let root = root.replace('\\', "/");
+    path.strip_prefix(root.trim_end_matches('/'))?.strip_prefix('/')
+}
+
+/// Follows `..` and `.`, but never above the root.
+fn join(folder: &[u8], path: &str) -> Result<RepoPath, PathError> {
+    let mut parts: Vec<&[u8]> = folder.split(|byte| *byte == b'/').filter(|part| !part.is_empty()).collect();
+    for part in path.as_bytes().split(|byte| *byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." => {
+                parts.pop().ok_or(PathError::Leaves)?;
+            }
+            part => parts.push(part),
+        }
+    }
+    RepoPath::from_bytes(&parts.join(&b'/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn paths(written: &str, folder: &str) -> Result<Vec<String>, String> {
+        let base = Base { folder: folder.as_bytes(), root: Some(Path::new("/w/app")) };
+        Ok(candidates(written, &base)?.into_iter().map(|candidate| candidate.path.spelled().into_owned()).collect())
+    }
+
+    fn list(paths: &[&str]) -> Result<Vec<String>, String> {
+        Ok(paths.iter().map(|path| (*path).to_owned()).collect())
+    }
+
+    #[test]
+    fn paths_start_from_the_base_or_the_root() {
+        assert_eq!(paths("./src//a.rs", ""), list(&["src/a.rs"]));
+        assert_eq!(paths("src/a.rs", "web"), list(&["web/src/a.rs", "src/a.rs"]));
+        assert_eq!(paths("../a.rs", "web"), list(&["a.rs"]));
+        assert_eq!(paths("/w/app/src/a.rs", "web"), list(&["src/a.rs"]));
+    }
+
+    #[test]
+    fn no_path_leaves_the_tree() {
+        for (written, folder) in [
+            ("../a", ""),
+            ("../../a", "web"),
+            ("a/../../../b", "web"),
+            ("/etc/passwd", ""),
+            ("/w/apple/a", ""),
+            ("/w/app/../x", ""),
+            (".git/config", ""),
+            ("x/.git/config", "web"),
+            (".", ""),
+            ("c:/x", ""),
+        ] {
+            assert!(paths(written, folder).is_err(), "{written} from {folder:?}: {:?}", paths(written, folder));
+        }
+    }
+
+    #[test]
+    fn a_path_is_written_from_the_base() {
+        let from = |path: &str, folder: &str| from_base(&RepoPath::parse(path).unwrap(), folder.as_bytes());
+        assert_eq!(from("web/src/a.rs", "web"), "src/a.rs");
+        assert_eq!(from("src/a.rs", "web/ui"), "../../src/a.rs");
+        assert_eq!(from("web/a.rs", "web/ui"), "../a.rs");
+        assert_eq!(from("web", "web"), "../web");
+        assert_eq!(from("a.rs", ""), "a.rs");
+        assert_eq!(inner("/etc/../c:/a.rs").unwrap().spelled(), "etc/a.rs");
+    }
+}

@@ -1,0 +1,203 @@
+//! `present_review`: an assistant presents its review as Markdown, part by part; references to files in it are checked.
+//!
+//! Name, parameters and error texts are those of Dialectic's tool of this name, so that prompts written for it work here: what is wrong
+//! with the arguments is told in the words of its documentation first, in those of its code behind (`arguments`). `baseUri` is
+//! required there and optional here, because this server always has a folder that it was started for. [`ALIAS`] is the tool's older
+//! name: it is not listed, but it is answered.
+
+mod arguments;
+
+use std::borrow::Cow;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value, json};
+
+use self::arguments::read;
+use super::super::offer::Offer;
+use super::super::resources::presented_uri;
+use super::super::tool::{Answer, Call, Hints, Link, Tool};
+use crate::app::{PresentFault, Shown};
+use crate::domain::presented::{BrokenRef, CheckedRef};
+
+/// What assistants are told. Each word of it is paid for in every session.
+const DESCRIPTION: &str = "Shows the user a code review that you wrote, as Markdown.\nStructure: summary; findings, most serious first (what \
+    breaks, why, where); suggestions.\nLink the places that matter, with paths from baseUri: [name](src/a.rs), [a.rs:42](src/a.rs#L42), \
+    [a.rs:42-50](src/a.rs#L42-L50), [main](src/a.rs?fn main) (regex), [`src/a.rs:42`][] or src/a.rs:42. They are checked: correct those \
+    reported as broken.\nmode: replace for a new review; append to add or to answer; update-section to redo one section, e.g. \
+    {\"mode\": \"update-section\", \"section\": \"Suggestions\", \"content\": \"...\"}.";
+
+/// So many broken references are told in the text; the fields have more.
+const IN_TEXT: usize = 20;
+/// So many broken references are told at all.
+const IN_FIELDS: usize = 200;
+
+/// The tool.
+pub(super) const TOOL: Tool = Tool {
+    name: "present_review",
+    title: "Present a review",
+    description: Cow::Borrowed(DESCRIPTION),
+    input,
+    output,
+    hints: Hints::Keeps,
+    alias_of: None,
+    by_default: true,
+    call,
+};
+
+/// The tool by the name that it had first: for clients whose prompts still say so.
+pub(super) const ALIAS: Tool = Tool {
+    name: "present-review",
+    title: "Present a review (older name)",
+    description: Cow::Borrowed("present_review by its older name."),
+    alias_of: Some("present_review"),
+    by_default: false,
+    ..TOOL
+};
+
+fn input(_: &str, _: &Offer) -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "content": { "type": "string", "description": "Markdown" },
+            "mode": { "type": "string", "enum": ["replace", "update-section", "append"], "default": "replace" },
+            "section": { "type": "string", "description": "Heading, for update-section" },
+            "baseUri": { "type": "string", "description": "Folder that links start from; default: the repository" },
+            "reviewId": { "type": "string", "description": "As returned, to go on with that review; \"new\" begins another" },
+        },
+        "required": ["content"],
+    })
+}
+
+fn output(_: &str) -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "success": { "type": "boolean" },
+            "message": { "type": "string" },
+            "reviewId": { "type": "string" },
+            "uri": { "type": "string" },
+            "references": {
+                "type": "object",
+                "properties": {
+                    "total": { "type": "integer", "minimum": 0 },
+                    "broken": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "text": { "type": "string" },
+                                "why": { "type": "string" },
+                                "near": { "type": "array", "items": { "type": "string" } },
+                            },
+                            "required": ["text", "why", "near"],
+                        },
+                    },
+                    "more": { "type": "integer", "description": "Broken ones that are not listed" },
+                },
+                "required": ["total", "broken"],
+            },
+        },
+        "required": ["success"],
+    })
+}
+
+fn call(call: Call) -> BoxFuture<'static, Answer> {
+    Box::pin(async move {
+        let asked = match read(&call.input) {
+            Ok(asked) => asked,
+            Err(fault) => return Answer::error(fault),
+        };
+        let (service, connection) = (call.service, call.connection);
+        let shown = tokio::task::spawn_blocking(move || {
+            let ask = asked.ask?;
+            service.present(&connection, ask).map(|shown| (shown, asked.ignored))
+        });
+        match shown.await {
+            Ok(Ok((shown, ignored))) => presented(&shown, &ignored),
+            Ok(Err(fault)) => failed(&fault),
+            Err(_) => Answer::error("Error presenting review: a part of review failed unexpectedly; please report it"),
+        }
+    })
+}
+
+/// A failure that a caller can act on, also for those who look at `success` alone.
+fn failed(fault: &PresentFault) -> Answer {
+    let message = fault.to_string();
+    Answer {
+        text: Some(format!("Failed to display review: {message}")),
+        structured: Some(json!({ "success": false, "message": message })),
+        is_error: true,
+        links: Vec::new(),
+    }
+}
+
+fn presented(shown: &Shown, ignored: &[String]) -> Answer {
+    let presented = &shown.presented;
+    let uri = presented_uri(presented.id);
+    let mut message = format!("read it at {uri} (in a terminal: review present --show {})", presented.id);
+    if let Some(note) = &shown.note {
+        message.push_str(&format!(". {}", note.trim_end_matches('.')));
+    }
+    if !ignored.is_empty() {
+        message.push_str(&format!(". Unknown arguments were ignored: {}", ignored.join(", ")));
+    }
+    let broken: Vec<(&CheckedRef, &BrokenRef)> = presented.broken().collect();
+    let mut text = format!("Review successfully displayed: {message}");
+    if !broken.is_empty() {
+        text.push_str(&format!(
+            "\n{} of {} file references point nowhere; correct them and present again:",
+            broken.len(),
+            presented.references.len()
+        ));
+    }
+    for (reference, fault) in broken.iter().take(IN_TEXT) {
+        let near = if fault.near.is_empty() { String::new() } else { format!(" (near: {})", fault.near.join(", ")) };
+        text.push_str(&format!(
+            "\n- {}: {}{near}",
+            as_written(presented.markdown.get(reference.at.clone()), reference),
+            fault.why
+        ));
+    }
+    if broken.len() > IN_TEXT {
+        text.push_str(&format!("\n- and {} more", broken.len() - IN_TEXT));
+    }
+    let listed: Vec<Value> = broken
+        .iter()
+        .take(IN_FIELDS)
+        .map(|(reference, fault)| {
+            let text = as_written(presented.markdown.get(reference.at.clone()), reference);
+            json!({ "text": text, "why": fault.why, "near": fault.near })
+        })
+        .collect();
+    let mut references = Map::new();
+    references.insert("total".to_owned(), presented.references.len().into());
+    references.insert("broken".to_owned(), listed.into());
+    if broken.len() > IN_FIELDS {
+        references.insert("more".to_owned(), (broken.len() - IN_FIELDS).into());
+    }
+    Answer {
+        structured: Some(json!({
+            "success": true,
+            "message": message,
+            "reviewId": presented.id.to_string(),
+            "uri": uri,
+            "references": references,
+        })),
+        text: Some(text),
+        links: vec![Link { uri, name: "The review".to_owned(), mime: "text/markdown" }],
+        is_error: false,
+    }
+}
+
+/// A reference as it stands in the document, so that whoever wrote it finds it again; cut where it is long.
+fn as_written(written: Option<&str>, reference: &CheckedRef) -> String {
+    const LONGEST: usize = 120;
+    let written = written.unwrap_or(&reference.text).replace('\n', " ");
+    if written.chars().count() <= LONGEST {
+        return written;
+    }
+    written.chars().take(LONGEST).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests;

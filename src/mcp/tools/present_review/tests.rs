@@ -1,0 +1,138 @@
+//! Tests of `present_review`: what it answers, and what it costs.
+
+use std::ops::Range;
+
+use super::*;
+use crate::domain::path::RepoPath;
+use crate::domain::presented::{DocumentId, FileRef, Presented, RefForm, RefPlace};
+
+const ID: &str = "a0000000-0000-4000-8000-000000000001";
+
+fn checked(at: Range<usize>, found: Result<RefPlace, BrokenRef>) -> CheckedRef {
+    let to = FileRef { path: "src/a.rs".to_owned(), lines: None, columns: (None, None), pattern: None };
+    CheckedRef { at, form: RefForm::Link, text: "a".to_owned(), to, found }
+}
+
+fn stands(at: Range<usize>) -> CheckedRef {
+    let path = RepoPath::parse("src/a.rs").unwrap();
+    checked(at, Ok(RefPlace { path, lines: None, preview: None }))
+}
+
+fn broken(at: Range<usize>, near: &[&str]) -> CheckedRef {
+    let near = near.iter().map(|near| (*near).to_owned()).collect();
+    checked(at, Err(BrokenRef { why: "file not found".to_owned(), near }))
+}
+
+fn shown(markdown: &str, references: Vec<CheckedRef>, note: Option<&str>) -> Shown {
+    let id: DocumentId = ID.parse().unwrap();
+    let presented = Presented { id, markdown: markdown.to_owned(), base: "/srv".into(), references };
+    Shown { presented, note: note.map(str::to_owned) }
+}
+
+#[test]
+fn the_answer_says_where_it_can_be_read() {
+    let answer = presented(&shown("[a](b)", vec![stands(0..6)], None), &[]);
+    assert!(!answer.is_error);
+    let read = format!("read it at review://presented/{ID} (in a terminal: review present --show {ID})");
+    assert_eq!(answer.text, Some(format!("Review successfully displayed: {read}")));
+    assert_eq!(
+        answer.structured,
+        Some(json!({
+            "success": true, "message": read, "reviewId": ID, "uri": format!("review://presented/{ID}"),
+            "references": { "total": 1, "broken": [] },
+        }))
+    );
+    assert_eq!(answer.links[0].uri, format!("review://presented/{ID}"));
+}
+
+#[test]
+fn notes_and_broken_references_are_told() {
+    let markdown = "[a](src/a.rs) and [b](b) and [c](c)";
+    let references = vec![stands(0..13), broken(18..24, &["src/b.rs", "src/bb.rs"]), broken(29..35, &[])];
+    let note = Some("There is no section \"X\": it was added at the end.");
+    let answer = presented(&shown(markdown, references, note), &["base_uri".to_owned()]);
+    let text = answer.text.unwrap();
+    assert_eq!(
+        text,
+        format!(
+            "Review successfully displayed: read it at review://presented/{ID} (in a terminal: review present --show {ID}). There is no \
+             section \"X\": it was added at the end. Unknown arguments were ignored: base_uri\n\
+             2 of 3 file references point nowhere; correct them and present again:\n\
+             - [b](b): file not found (near: src/b.rs, src/bb.rs)\n\
+             - [c](c): file not found"
+        )
+    );
+    let fields = answer.structured.unwrap();
+    assert_eq!(
+        fields["references"]["broken"][0],
+        json!({ "text": "[b](b)", "why": "file not found", "near": ["src/b.rs", "src/bb.rs"] })
+    );
+}
+
+#[test]
+fn many_broken_references_are_counted() {
+    let answer = presented(&shown("[b](b)", vec![broken(0..6, &[]); 250], None), &[]);
+    let text = answer.text.unwrap();
+    assert!(text.ends_with("- and 230 more") && text.lines().count() == 23, "{text}");
+    let fields = answer.structured.unwrap();
+    assert_eq!(fields["references"]["broken"].as_array().unwrap().len(), IN_FIELDS);
+    assert_eq!((&fields["references"]["total"], &fields["references"]["more"]), (&json!(250), &json!(50)));
+}
+
+#[test]
+fn a_long_reference_is_cut() {
+    let long = format!("[{}](b)\n", "ä".repeat(300));
+    let written = as_written(Some(&long), &stands(0..1));
+    assert_eq!((written.chars().count(), written.chars().last()), (121, Some('…')));
+}
+
+#[test]
+fn a_failure_is_an_error_on_both_sides() {
+    let answer = failed(&PresentFault::Uri("https://x".to_owned()));
+    let why = "\"https://x\" is no folder of this machine; give a file:// URI or a path";
+    assert_eq!(answer.text, Some(format!("Failed to display review: {why}")));
+    assert_eq!(answer.structured, Some(json!({ "success": false, "message": why })));
+    assert!(answer.is_error);
+}
+
+#[test]
+fn what_it_answers_is_what_its_schema_says() {
+    let schema = jsonschema::validator_for(&output(TOOL.name)).unwrap();
+    let references = vec![broken(0..6, &["b"]); 250];
+    for answer in [presented(&shown("[b](b)", references, Some("x")), &[]), failed(&PresentFault::Blank)] {
+        let fields = answer.structured.unwrap();
+        assert!(schema.is_valid(&fields), "{fields}");
+    }
+    assert!(!schema.is_valid(&json!({ "success": "yes" })));
+}
+
+#[test]
+fn its_input_schema_knows_what_its_arguments_know() {
+    let offer = Offer::new(&[], false).unwrap();
+    let schema = jsonschema::validator_for(&input(TOOL.name, &offer)).unwrap();
+    for fits in [
+        json!({ "content": "# A" }),
+        json!({ "content": "a", "mode": "update-section", "section": "X", "baseUri": "/srv", "reviewId": "new" }),
+    ] {
+        assert!(schema.is_valid(&fits) && read(fits.as_object().unwrap()).is_ok(), "{fits}");
+    }
+    for unfit in [json!({}), json!({ "content": 1 }), json!({ "content": "a", "mode": "prepend" })] {
+        assert!(!schema.is_valid(&unfit) && read(unfit.as_object().unwrap()).is_err(), "{unfit}");
+    }
+}
+
+#[test]
+fn it_costs_a_session_few_tokens() {
+    let offer = Offer::new(&[], false).unwrap();
+    let told = json!({ "name": TOOL.name, "description": DESCRIPTION, "inputSchema": input(TOOL.name, &offer) });
+    let count = tiktoken_rs::o200k_base().unwrap().encode_ordinary(&told.to_string()).len();
+    assert!(count <= 330, "{count} tokens");
+}
+
+#[test]
+fn the_older_name_is_answered_but_not_listed() {
+    let (listed, all) = (Offer::new(&[], false).unwrap(), super::super::tools());
+    assert!(listed.tools().iter().any(|tool| tool.name == "present_review"));
+    assert!(!listed.tools().iter().any(|tool| tool.name == "present-review"));
+    assert!(all.iter().any(|tool| tool.name == "present-review"));
+}
