@@ -7,7 +7,7 @@ use crate::config::Settings;
 use crate::domain::finding::Severity;
 use crate::domain::review::{Outcome, Review};
 use crate::present::{RenderOptions, presenter};
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::files;
 
@@ -56,39 +56,50 @@ fn exit_code(review: &Review, fail_on: Option<Severity>, interrupted: bool, unpu
     }
 }
 
+/// Where the change of a review is on this machine.
+pub(super) struct Places {
+    /// The repository's folder.
+    pub(super) repository: Option<PathBuf>,
+    /// The folder that is checked out, if what was reviewed is what is there.
+    pub(super) root: Option<PathBuf>,
+}
+
+/// Keeps a review in every format that is looked back at. What a list reads comes last: a run that it shows is whole.
+pub(super) fn keep(store: &Store, review: &Review, folder: Option<PathBuf>) -> Result<(), StoreError> {
+    for (format, file) in [("json", "review.json"), ("markdown", "review.md")] {
+        let Some(bytes) = render(review, format) else { continue };
+        store.keep(review.id, file, &bytes)?;
+    }
+    store.keep_record(&review.record(folder)).map(|_| ())
+}
+
+fn render(review: &Review, format: &str) -> Option<Vec<u8>> {
+    presenter(format).map(|presenter| (presenter.render)(review, &RenderOptions::default()))
+}
+
 /// Keeps the review and writes its files. What cannot be written is said, and the rest is written all the same.
 pub(super) fn deliver(
     review: Review,
     settings: Settings,
-    root: Option<PathBuf>,
+    places: Places,
     outputs: &[Output],
     around: &Surroundings,
     cancel: &Cancel,
 ) -> Delivered {
     let mut failures = Vec::new();
-    let options = RenderOptions::default();
-    let render = |name: &str| presenter(name).map(|presenter| (presenter.render)(&review, &options));
-
     let store = Store::at(&around.state);
-    let files = [("json", "review.json"), ("markdown", "review.md")];
-    let rendered = files.into_iter().filter_map(|(format, file)| Some((file, render(format)?)));
-    // What a list reads comes last: a run that it shows is whole.
-    let kept = rendered
-        .map(|(file, bytes)| store.keep(review.id, file, &bytes))
-        .chain(std::iter::once_with(|| store.keep_record(&review.record())))
-        .collect::<Result<Vec<_>, _>>();
-    let not_kept = kept.err().map(|error| error.to_string());
+    let not_kept = keep(&store, &review, places.repository).err().map(|error| error.to_string());
     // Old runs go when a new one comes. That they could not be removed changes nothing for this review.
     let _ = store.prune(settings.keep_runs);
 
     for output in outputs {
-        let Some(bytes) = render(&output.format) else { continue };
+        let Some(bytes) = render(&review, &output.format) else { continue };
         if let Err(error) = files::write_output(&output.file, &bytes) {
             failures.push(error.to_string());
         }
     }
     let interrupted = cancel.check() == Err(Stopped::Interrupted);
-    Delivered { review, settings, root, failures, not_kept, interrupted }
+    Delivered { review, settings, root: places.root, failures, not_kept, interrupted }
 }
 
 #[cfg(test)]

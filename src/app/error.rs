@@ -3,6 +3,7 @@
 use super::instructions::InstructionsError;
 use super::service::{PresentFault, RootsError};
 use crate::config::ConfigError;
+use crate::domain::request::InvalidScope;
 use crate::git::GitError;
 use crate::llm::ConnectError;
 use crate::prompt::PromptError;
@@ -48,6 +49,37 @@ pub enum AppError {
         id: String,
         /// What is wrong with it.
         why: String,
+    },
+    /// A server was asked about a folder that is in no repository.
+    #[error("{folder} is not inside a git repository: name the folder of one as repo")]
+    NotARepository {
+        /// The folder.
+        folder: String,
+    },
+    /// A review has no such finding.
+    #[error(
+        "the review {id} has no finding {finding:?}{}",
+        if known.is_empty() { "; it has none at all".to_owned() } else { format!("; it has {}", some(known)) }
+    )]
+    NoFinding {
+        /// The run.
+        id: String,
+        /// What was asked for.
+        finding: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// It needs to be dismissed no more.
+    #[error("the finding {finding} was dismissed already; the notes of the review say why")]
+    DismissedAlready {
+        /// The finding.
+        finding: String,
+    },
+    /// Nobody could tell later why.
+    #[error("a finding is dismissed for a reason of 1 to {most} characters: say why it is not one")]
+    Reason {
+        /// The most characters.
+        most: usize,
     },
     /// The settings name an output format that there is not.
     #[error("{origin}: format cannot be {name:?}; it takes {known}")]
@@ -128,6 +160,9 @@ pub enum AppError {
     /// Something could not be presented.
     #[error(transparent)]
     Present(#[from] PresentFault),
+    /// A change was named in a way that makes no sense.
+    #[error(transparent)]
+    Scope(#[from] InvalidScope),
     /// A tool's input is not JSON.
     #[error("the tool's input is not JSON: {0}; write it like '{{\"file_path\": \"src/main.rs\"}}'")]
     ToolInput(serde_json::Error),
@@ -137,6 +172,13 @@ pub enum AppError {
     /// A part of the program panicked.
     #[error("a part of the program failed unexpectedly; this is a defect of review, please report it")]
     Broken,
+}
+
+/// The first names of a list, and how many more there are.
+fn some(known: &[String]) -> String {
+    const NAMED: usize = 20;
+    let named = known.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if known.len() > NAMED { format!("{named} and {} more", known.len() - NAMED) } else { named }
 }
 
 impl From<PromptError> for AppError {
@@ -166,6 +208,10 @@ impl AppError {
             | Self::Store(_)
             | Self::Input(_)
             | Self::Damaged { .. }
+            | Self::NotARepository { .. }
+            | Self::NoFinding { .. }
+            | Self::DismissedAlready { .. }
+            | Self::Reason { .. }
             | Self::Format { .. }
             | Self::UnknownProvider { .. }
             | Self::NoModelName { .. }
@@ -176,6 +222,7 @@ impl AppError {
             | Self::NotText { .. }
             | Self::Engine(EngineError::Prompt(_))
             | Self::Roots(_)
+            | Self::Scope(_)
             | Self::Serve(_)
             | Self::Present(_)
             | Self::ToolInput(_) => 2,

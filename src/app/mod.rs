@@ -26,10 +26,11 @@ pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};
 pub use presented::{Dialect, checkout, find_document, read_content, show_document, written};
 pub use review::{Job, interrupted, interruptible, review};
-pub use runs::{list, prune, show};
+pub use runs::{FindingsAsk, dismiss, findings, latest_of, list, prune, show};
 pub use service::{
-    Changed, Changes, Connection, Ledger, PresentFault, Roots, RootsError, Service, ServiceOptions, Shown,
-    folder_of_uri,
+    AT_ONCE, Changed, Changes, Connection, DismissFault, EndedRun, FindFault, Ledger, Listing, PresentFault,
+    ReviewState, Roots, RootsError, RunningReview, Service, ServiceOptions, Shown, Snapshot, StartFault, StartReview,
+    Started, folder_of_uri,
 };
 pub use subject::{Surroundings, secret_file};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::deliver::{self, Delivered, Output};
+use super::deliver::{self, Delivered, Output, Places};
 use super::engine::{ByModel, engine};
 use super::error::AppError;
 use super::instructions;
@@ -63,13 +63,14 @@ pub async fn review(
         let text = format!("the built-in rules do not read instructions; {} is for a model", instructions.from);
         events.emit(Event::Notice { text });
     }
-    let (settings, root) = (subject.settings.clone(), subject.root.clone());
+    let settings = subject.settings.clone();
+    let places = Places { repository: subject.repository.clone(), root: subject.root.clone() };
 
     events.emit(Event::Stage { stage: Stage::Review });
     let by_model = chosen.map(|chosen| ByModel { chosen, instructions });
     let review = engine(run, started, subject, by_model, &around, Arc::clone(&events)).await?;
 
-    stage(Stage::Deliver, &events, move || Ok(deliver::deliver(review, settings, root, &outputs, &around, &cancel)))
+    stage(Stage::Deliver, &events, move || Ok(deliver::deliver(review, settings, places, &outputs, &around, &cancel)))
         .await
 }
 

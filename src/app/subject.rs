@@ -77,6 +77,8 @@ pub(super) struct Subject {
     pub(super) settings_at: Option<CommitId>,
     /// The run's flag with the deadline of the settings.
     pub(super) cancel: Cancel,
+    /// The repository's folder, absolute and with no link in it; a patch has none.
+    pub(super) repository: Option<PathBuf>,
     /// The folder that is checked out, if what is reviewed is what is there: places may link into it.
     pub(super) root: Option<PathBuf>,
     /// Where the rest of a cut diff is read from.
@@ -134,12 +136,18 @@ pub(super) fn collect(
     let options = options(&settings)?;
     let change = git::collect(&repo, &range, &options, &cancel, events)?;
     let root = on_disk(&repo, &range);
+    let repository = folder_of(&repo);
     let notes = changed_settings(&repo, &range, &change, request.settings_from_worktree)?.into_iter().collect();
     let pool = RepoPool::new(repo);
     let new = workspace::open(Some(&pool), range.new_at, Side::New, &[], options.filter.clone())?;
     let old = workspace::open(Some(&pool), range.old_at, Side::Old, &[], options.filter)?;
     let (change, settings_at, diffs) = (Arc::new(change), range.settings_at, Diffs::Repository(pool));
-    Ok(Subject { change, new, old, settings, settings_at, cancel, root, diffs, notes })
+    Ok(Subject { change, new, old, settings, settings_at, cancel, repository, root, diffs, notes })
+}
+
+/// What stands for a repository on this machine: the folder that is checked out, or the git folder of a bare one, with no link in it.
+pub(super) fn folder_of(repo: &Repo) -> Option<PathBuf> {
+    files::real_path(repo.workdir().unwrap_or_else(|| repo.git_dir())).ok()
 }
 
 /// The folder that is checked out, if what is reviewed is what is there.
@@ -190,9 +198,9 @@ fn collect_patch(
     let new = open(patch.change.new_at, Side::New)?;
     let old = open(patch.change.old_at, Side::Old)?;
     let change = Arc::new(patch.change.clone());
-    let (root, notes) = (None, Vec::new());
+    let (repository, root, notes) = (None, None, Vec::new());
     let diffs = Diffs::Patch(Arc::new(patch));
-    Ok(Subject { change, new, old, settings, settings_at: None, cancel, root, diffs, notes })
+    Ok(Subject { change, new, old, settings, settings_at: None, cancel, repository, root, diffs, notes })
 }
 
 /// What bounds a collection under these settings.

@@ -31,27 +31,57 @@ pub enum Scope {
     Patch(PatchSource),
 }
 
+/// A question that makes no sense.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidScope {
+    /// The change has both its ends already.
+    #[error("{at:?} says already what it is compared with: leave out the target {target:?}, or name a single revision")]
+    TargetTwice {
+        /// What is reviewed.
+        at: String,
+        /// What it was to be compared with.
+        target: String,
+    },
+    /// A name that would be read as an option, or as several revisions.
+    #[error("{0:?} is not a revision: name a branch, a tag, a commit, A..B or A...B, staged, or uncommitted")]
+    NotARevision(String),
+}
+
 impl Scope {
-    /// What is meant by one name: nothing is `HEAD`; `A..B` and `A...B` are ranges; `staged` and `uncommitted` are themselves; all else is a
-    /// revision. (A branch called `staged` is `heads/staged`.)
-    pub fn at(name: Option<&str>) -> Self {
-        let name = name.map(str::trim).filter(|name| !name.is_empty());
-        let range = |from: &str, to: &str, from_merge_base| Self::Range {
-            from: from.to_owned(),
-            to: to.to_owned(),
-            from_merge_base,
+    /// Reads how other programs name a change: a revision (compared with `target`, or with what it was made from), `A..B`, `A...B`, `staged`,
+    /// or `uncommitted`; the head where nothing is said. An end of a range that is left out is `HEAD`.
+    pub fn named(target: Option<&str>, at: Option<&str>) -> Result<Self, InvalidScope> {
+        let target = target.map(str::trim).filter(|target| !target.is_empty());
+        let at = at.map(str::trim).filter(|at| !at.is_empty());
+        let alone = |scope: Self| match (target, at) {
+            (Some(target), Some(at)) => Err(InvalidScope::TargetTwice { at: at.to_owned(), target: target.to_owned() }),
+            _ => Ok(scope),
         };
-        match name {
-            None => Self::Branch { target: None, head: None },
-            Some("staged") => Self::Staged,
-            Some("uncommitted") => Self::Uncommitted,
-            Some(name) => match (name.split_once("..."), name.split_once("..")) {
-                (Some((from, to)), _) => range(from, to, true),
-                (None, Some((from, to))) => range(from, to, false),
-                (None, None) => Self::Branch { target: None, head: Some(name.to_owned()) },
-            },
+        if let Some(target) = target {
+            revision(target)?;
+        }
+        match at {
+            Some("staged") => alone(Self::Staged),
+            Some("uncommitted") => alone(Self::Uncommitted),
+            Some(at) if at.contains("..") => {
+                let (from, to, from_merge_base) = match at.split_once("...") {
+                    Some((from, to)) => (from, to, true),
+                    None => at.split_once("..").map_or((at, "", false), |(from, to)| (from, to, false)),
+                };
+                let end = |name: &str| if name.is_empty() { Ok("HEAD".to_owned()) } else { revision(name) };
+                alone(Self::Range { from: end(from)?, to: end(to)?, from_merge_base })
+            }
+            at => Ok(Self::Branch { target: target.map(str::to_owned), head: at.map(revision).transpose()? }),
         }
     }
+}
+
+fn revision(name: &str) -> Result<String, InvalidScope> {
+    // No revision has two dots in it, and none begins with a dash.
+    if name.contains("..") || name.starts_with('-') || name.contains(char::is_control) {
+        return Err(InvalidScope::NotARevision(name.to_owned()));
+    }
+    Ok(name.to_owned())
 }
 
 /// Where a patch comes from.
@@ -79,25 +109,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_name_says_which_change_is_meant() {
+    fn a_change_is_named_in_every_way() {
+        let branch = |target: Option<&str>, head: Option<&str>| Scope::Branch {
+            target: target.map(str::to_owned),
+            head: head.map(str::to_owned),
+        };
         let range = |from: &str, to: &str, from_merge_base| Scope::Range {
             from: from.to_owned(),
             to: to.to_owned(),
             from_merge_base,
         };
-        let head = |head: Option<&str>| Scope::Branch { target: None, head: head.map(str::to_owned) };
-        for (name, meant) in [
-            (None, head(None)),
-            (Some(" "), head(None)),
-            (Some("v1.0"), head(Some("v1.0"))),
-            (Some("a..b"), range("a", "b", false)),
-            (Some("a...b"), range("a", "b", true)),
-            (Some("main.."), range("main", "", false)),
-            (Some("staged"), Scope::Staged),
-            (Some("uncommitted"), Scope::Uncommitted),
-            (Some("heads/staged"), head(Some("heads/staged"))),
+        for (target, at, scope) in [
+            (None, None, branch(None, None)),
+            (Some(" "), Some(""), branch(None, None)),
+            (Some("main"), Some(" topic "), branch(Some("main"), Some("topic"))),
+            (None, Some("a..b"), range("a", "b", false)),
+            (None, Some("a...b"), range("a", "b", true)),
+            (None, Some("main.."), range("main", "HEAD", false)),
+            (None, Some("staged"), Scope::Staged),
+            (None, Some("uncommitted"), Scope::Uncommitted),
         ] {
-            assert_eq!(Scope::at(name), meant, "{name:?}");
+            assert_eq!(Scope::named(target, at), Ok(scope), "{target:?} {at:?}");
         }
+        for (target, at) in
+            [("main", "a..b"), ("main", "staged"), ("a..b", "x"), ("--output=x", "x"), ("x", "-x"), ("x", "a..b..c")]
+        {
+            assert!(Scope::named(Some(target), Some(at)).is_err(), "{target} {at}");
+        }
+        assert!(Scope::named(None, Some("a..b..c")).is_err());
     }
 }

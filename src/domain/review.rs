@@ -1,6 +1,7 @@
 //! The review: the one value that every output renders. Main type: [`Review`].
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -151,7 +152,7 @@ pub struct Coverage {
     pub tool_errors: u32,
     /// Claims whose evidence did not stand.
     pub withheld: Vec<Withheld>,
-    /// Findings silenced by the project's dismissals.
+    /// Findings that somebody dismissed.
     pub dismissed: u32,
     /// Findings silenced by a comment in the code.
     pub suppressed: u32,
@@ -317,8 +318,8 @@ impl Review {
         self.findings.iter().filter(|finding| !finding.status.is_resolved())
     }
 
-    /// What a list of runs says about this one.
-    pub fn record(&self) -> RunRecord {
+    /// What a list of runs says about this one; `folder` is where its repository is.
+    pub fn record(&self, folder: Option<PathBuf>) -> RunRecord {
         let mut findings = BTreeMap::new();
         for finding in self.unresolved() {
             *findings.entry(finding.severity).or_default() += 1;
@@ -328,6 +329,7 @@ impl Review {
             started_at: self.provenance.started_at.clone(),
             took_ms: self.provenance.took_ms,
             repository: self.change.repository.clone(),
+            folder,
             target: self.change.target.clone(),
             head_name: self.change.head_name.clone(),
             outcome: self.outcome,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::finding::Severity;
@@ -48,6 +49,9 @@ pub struct RunRecord {
     pub took_ms: u64,
     /// What people call the repository.
     pub repository: String,
+    /// Its folder, absolute and with no link in it: what is checked out, or the git folder of a bare one. `None` for a patch, and for
+    /// runs that were kept before this was written down. Only the record has it: a review that is passed on says nothing of this machine.
+    pub folder: Option<PathBuf>,
     /// What the change was compared with.
     pub target: String,
     /// What the head was called.

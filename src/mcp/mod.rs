@@ -14,6 +14,8 @@ use tokio_util::sync::CancellationToken;
 use crate::app::{self, Service};
 
 mod clean;
+#[cfg(test)]
+mod fixture;
 mod offer;
 mod prompts;
 mod protocol;
@@ -46,6 +48,6 @@ pub async fn serve(
             tokio::time::timeout(grace, serving).await.unwrap_or(Ok(()))
         }
     };
-    // shut_down
+    service.shut_down(grace).await;
     ended
 }

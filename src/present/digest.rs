@@ -235,7 +235,7 @@ pub(super) fn receipt(review: &Review) -> Vec<Row> {
         rows.push(Row::new("not shown", format!("{counts} (below the severity floor)")));
     }
     if coverage.dismissed > 0 {
-        rows.push(Row::new("dismissed", format!("{} by the project", counted(coverage.dismissed as usize, "finding"))));
+        rows.push(Row::new("dismissed", counted(coverage.dismissed as usize, "finding")));
     }
     if coverage.suppressed > 0 {
         let text = format!("{} by a comment in the code", counted(coverage.suppressed as usize, "finding"));

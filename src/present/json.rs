@@ -14,6 +14,7 @@ mod write;
 use std::fmt::Write as _;
 
 use super::{Presenter, RenderOptions};
+use crate::domain::finding::Finding;
 use crate::domain::review::Review;
 use crate::domain::text::is_invisible;
 
@@ -61,6 +62,24 @@ pub(super) fn escape_invisible(json: String) -> String {
         }
     }
     out
+}
+
+/// Any value on one line, with whatever cannot be seen in it written as `\uXXXX`.
+pub fn text(value: &serde_json::Value) -> String {
+    escape_invisible(value.to_string())
+}
+
+/// One finding as the document has it.
+pub fn finding(finding: &Finding) -> serde_json::Value {
+    serde_json::to_value(write::finding(finding)).unwrap_or_default()
+}
+
+/// The JSON Schema of [`finding`], without references.
+pub fn finding_schema() -> serde_json::Value {
+    let mut settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    settings.into_generator().into_root_schema_for::<wire::Finding>().to_value()
 }
 
 /// The JSON Schema (draft 2020-12) of what is written.

@@ -2,9 +2,10 @@
 //!
 //! Main type: [`Presenter`]; the table is [`PRESENTERS`]. A new output is one file with a `PRESENTER` and one line in the
 //! table. What several outputs say in the same words is worked out in `digest`
-//! (the verdict, the receipt) and `patch` (quotes and suggestions as a small diff). [`progress`] shows
+//! (the verdict, the receipt) and `patch` (quotes and suggestions as a small diff). [`brief()`] is a review in a few lines, [`progress`] shows
 //! a run to a person while it goes on, [`events`] tells it to a program, [`runs`] lists kept runs. Nothing here decides what a review says, and nothing reads a file.
 
+mod brief;
 mod digest;
 pub mod events;
 pub mod json;
@@ -13,6 +14,8 @@ mod patch;
 pub mod progress;
 pub mod runs;
 mod terminal;
+
+pub use brief::{brief, engine, place, suggested};
 
 use std::path::PathBuf;
 

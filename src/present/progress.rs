@@ -13,6 +13,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+pub use self::turns::Turns;
+
 use self::bar::Bar;
 use self::lines::{Lines, Warnings};
 use crate::domain::event::{Event, EventSink, Stage};
@@ -125,7 +127,8 @@ fn show(events: &Receiver<Event>, mut surface: impl Surface, beat: Duration) {
     surface.end();
 }
 
-fn doing(stage: Stage) -> &'static str {
+/// What happens in a stage, in words.
+pub fn doing(stage: Stage) -> &'static str {
     match stage {
         Stage::Collect => "collecting the change",
         Stage::Review => "reviewing",

@@ -91,6 +91,7 @@ mod tests {
                 started_at: "2026-11-20T18:56:58.123Z".to_owned(),
                 took_ms: 10,
                 repository: repository.to_owned(),
+                folder: None,
                 target: "main".to_owned(),
                 head_name: "feature".to_owned(),
                 outcome: Outcome::Complete,

@@ -11,6 +11,8 @@ use std::time::{Duration, SystemTime};
 
 use etcetera::BaseStrategy as _;
 
+pub use record::RecordFault;
+
 use crate::domain::run::{KeptRun, RunId, RunRecord};
 use crate::sys::clock;
 use crate::sys::files::{self, AppendFile, FileError};
@@ -42,6 +44,9 @@ pub enum StoreError {
     /// The record could not be put into words; a fault of this program.
     #[error("cannot write the record of the run: {0}")]
     Record(#[source] serde_json::Error),
+    /// The record cannot be read.
+    #[error(transparent)]
+    BadRecord(#[from] RecordFault),
     /// No run has the id.
     #[error("no kept run begins with {0:?}: `review list` shows what there is")]
     Unknown(String),
@@ -116,6 +121,11 @@ impl Store {
     pub fn keep_record(&self, record: &RunRecord) -> Result<PathBuf, StoreError> {
         let bytes = record::write(record).map_err(StoreError::Record)?;
         self.keep(record.id, record::NAME, &bytes)
+    }
+
+    /// What a list says about one run.
+    pub fn record(&self, id: RunId) -> Result<RunRecord, StoreError> {
+        Ok(record::read(id, &self.read(id, record::NAME)?)?)
     }
 
     /// Reads one file of a run.
@@ -209,6 +219,7 @@ mod tests {
             started_at: started_at.to_owned(),
             took_ms: 1200,
             repository: "demo".to_owned(),
+            folder: Some(PathBuf::from("/home/ada/demo")),
             target: "main".to_owned(),
             head_name: "feature".to_owned(),
             outcome: Outcome::Incomplete,

@@ -1,6 +1,7 @@
 //! `run.json`: the record of a run as it is kept, versioned apart from the review's own document.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,9 @@ struct Record {
     started_at: String,
     took_ms: u64,
     repository: String,
+    /// A path that is not UTF-8 is not written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    folder: Option<String>,
     target: String,
     head_name: String,
     outcome: Outcome,
@@ -28,11 +32,14 @@ struct Record {
 
 /// Why a record could not be read.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum RecordFault {
+pub enum RecordFault {
+    /// It is not JSON, or not of this shape.
     #[error("run.json cannot be read: {0}")]
     Shape(#[from] serde_json::Error),
+    /// Another version of the program wrote it.
     #[error("run.json has version {0}, this program reads {VERSION}")]
     Version(u32),
+    /// It does not belong here.
     #[error("run.json is of another run: {0}")]
     Other(String),
 }
@@ -44,6 +51,7 @@ pub(super) fn write(record: &RunRecord) -> Result<Vec<u8>, serde_json::Error> {
         started_at: record.started_at.clone(),
         took_ms: record.took_ms,
         repository: record.repository.clone(),
+        folder: record.folder.as_deref().and_then(Path::to_str).map(str::to_owned),
         target: record.target.clone(),
         head_name: record.head_name.clone(),
         outcome: record.outcome,
@@ -70,6 +78,7 @@ pub(super) fn read(id: RunId, bytes: &[u8]) -> Result<RunRecord, RecordFault> {
         started_at: record.started_at,
         took_ms: record.took_ms,
         repository: record.repository,
+        folder: record.folder.map(PathBuf::from),
         target: record.target,
         head_name: record.head_name,
         outcome: record.outcome,
@@ -87,5 +96,19 @@ mod tests {
         let id = RunId::random();
         let fault = read(id, br#"{"version":2,"anything":true}"#).unwrap_err();
         assert_eq!(fault.to_string(), "run.json has version 2, this program reads 1");
+    }
+
+    #[test]
+    fn a_record_from_before_repositories_had_a_folder_reads() {
+        let id = RunId::random();
+        let text = format!(
+            r#"{{"version":1,"id":"{id}","started_at":"2020-01-01T00:00:00.000Z","took_ms":1,"repository":"demo","target":"main",
+                "head_name":"feature","outcome":"complete","engine":"rules","findings":{{"high":2}}}}"#
+        );
+        let mut record = read(id, text.as_bytes()).unwrap();
+        assert_eq!((record.folder.clone(), record.findings.len()), (None, 1));
+        assert!(!String::from_utf8(write(&record).unwrap()).unwrap().contains("folder"));
+        record.folder = Some(PathBuf::from("/home/ada/demo"));
+        assert_eq!(read(id, &write(&record).unwrap()).unwrap(), record);
     }
 }

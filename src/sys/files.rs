@@ -47,6 +47,11 @@ pub fn real_path(path: &Path) -> Result<PathBuf, FileError> {
     path.canonicalize().map_err(fault("find", path))
 }
 
+/// Whether nothing can be at a path, also because what should be a folder above it is none.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 /// What tells a file or folder from another one that stands at the same path later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
@@ -63,11 +68,6 @@ pub fn identity(path: &Path) -> Result<Identity, FileError> {
     let place = (0, 0);
     // A number is given to a new file soon after the old one is gone; where the system knows it, the time of birth differs.
     Ok(Identity { place, born: about.created().ok() })
-}
-
-/// Whether nothing can be at a path, also because what should be a folder above it is none.
-fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Reads a file that may not exist.

@@ -36,6 +36,7 @@ mod opening;
 mod present;
 mod reading;
 mod reading_for_clients;
+mod service_reviews;
 mod tool_command;
 mod tools;
 mod trust;

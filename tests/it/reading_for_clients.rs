@@ -127,7 +127,7 @@ fn what_is_asked_wrongly_is_told_in_a_clients_words() {
     let service = quiet(&repo);
     let read =
         |at| call(&service, "read_file_part", Some(at), json!({ "file_path": "src/a.rs" })).expect_err("an error");
-    for at in ["nowhere", "HEAD:src/a.rs", "a..b", "HEAD...nowhere"] {
+    for at in ["nowhere", "HEAD:src/a.rs", "a..b", "HEAD...nowhere", "--all", "a..b..c"] {
         let (kind, message) = read(at);
         assert_eq!(kind, "invalid_input", "{at}: {message}");
         assert!(message.starts_with("`at`: "), "{message}");

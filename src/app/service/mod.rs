@@ -5,6 +5,7 @@
 mod changes;
 mod ledger;
 mod readers;
+mod reviews;
 mod roots;
 mod shelf;
 
@@ -12,10 +13,15 @@ use std::path::PathBuf;
 
 pub use changes::{Changed, Changes};
 pub use ledger::Ledger;
+pub use reviews::{
+    AT_ONCE, DismissFault, EndedRun, FindFault, Listing, ReviewState, RunningReview, Snapshot, StartFault, StartReview,
+    Started,
+};
 pub use roots::{Roots, RootsError};
 pub use shelf::{PresentFault, Shown, folder_of_uri};
 
 use readers::Readers;
+use reviews::Reviews;
 
 use super::error::AppError;
 use super::subject::Surroundings;
@@ -48,6 +54,7 @@ pub struct Service {
     changes: Changes,
     ledger: Ledger,
     shelf: Shelf,
+    reviews: Reviews,
 }
 
 impl Service {
@@ -56,8 +63,8 @@ impl Service {
         let roots = Roots::new(&options.directory, &options.roots)?;
         let ledger = Ledger::open(options.log.as_deref()).map_err(AppError::Input)?;
         let shelf = Shelf::new(&around.state);
-        let readers = Readers::default();
-        Ok(Self { around, options, roots, readers, changes: Changes::new(), ledger, shelf })
+        let (readers, reviews) = (Readers::default(), Reviews::default());
+        Ok(Self { around, options, roots, readers, changes: Changes::new(), ledger, shelf, reviews })
     }
 
     /// The folders it may look in.

@@ -159,7 +159,7 @@ impl Service {
             Err(fault) => return Ok(ToolFault::new(ErrorKind::InvalidInput, format!("`repo`: {fault}")).into()),
         };
         let folder = self.roots.folder(named.as_deref())?;
-        let scope = Scope::at(at);
+        let scope = Scope::named(None, at)?;
         let reader = self.readers.reader(&folder, &self.roots)?;
         // A handle knows the index as it was when it first looked.
         let fresh = match scope {
@@ -243,6 +243,7 @@ fn fault(error: &AppError, cancel: &Cancel) -> ToolFault {
         AppError::Git(GitError::Repo(
             RepoError::UnknownRevision(..) | RepoError::NotACommit(_) | RepoError::Ambiguous(_),
         )) => (ErrorKind::InvalidInput, format!("`at`: {error}")),
+        AppError::Scope(_) => (ErrorKind::InvalidInput, format!("`at`: {error}")),
         AppError::Input(_) => (ErrorKind::DiskFailure, error.to_string()),
         error => (ErrorKind::GitFailure, error.to_string()),
     };

@@ -112,7 +112,6 @@ impl ServerHandler for Handler {
             name: tool.name.to_owned(),
             input: request.arguments.unwrap_or_default(),
             service: Arc::clone(&self.service),
-            offer: Arc::clone(&self.offer),
             connection: self.connection(&context),
             progress,
             cancelled: context.ct.clone(),

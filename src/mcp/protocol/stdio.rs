@@ -176,7 +176,7 @@ async fn write<W: AsyncWrite + Unpin>(writer: &Mutex<W>, message: &ServerJsonRpc
 mod tests {
     use super::*;
     use serde_json::json;
-    use tokio::io::{AsyncBufReadExt as _, DuplexStream, duplex};
+    use tokio::io::{DuplexStream, duplex};
 
     /// A transport, the client's end of its input, and the lines it writes.
     fn connected() -> (Lines<DuplexStream>, DuplexStream, tokio::io::Lines<BufReader<DuplexStream>>) {

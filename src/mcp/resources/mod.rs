@@ -1,6 +1,8 @@
 //! The resources of the server: one file for each family of URIs, and the table [`FAMILIES`]. Main types: [`Family`], [`Contents`].
 
 mod presented;
+mod query;
+mod reviews;
 mod status;
 
 pub(super) use presented::uri as presented_uri;
@@ -70,4 +72,4 @@ pub(super) enum ReadFault {
 }
 
 /// Every family.
-pub(super) const FAMILIES: &[Family] = &[presented::FAMILY, status::FAMILY];
+pub(super) const FAMILIES: &[Family] = &[reviews::FAMILY, presented::FAMILY, status::FAMILY];

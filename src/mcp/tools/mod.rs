@@ -1,14 +1,17 @@
 //! The tools of the server: one file each, and the table [`tools`].
 
+mod findings;
 mod present_review;
 mod reading;
+mod review;
 
 use super::tool::Tool;
 
 /// Every tool there is, in the order in which they are listed.
 pub(super) fn tools() -> Vec<Tool> {
-    let mut tools = vec![present_review::TOOL, present_review::ALIAS];
+    let mut tools = vec![present_review::TOOL];
     tools.extend(reading::rows());
+    tools.extend([review::tool(), findings::tool(), present_review::ALIAS]);
     tools
 }
 

@@ -247,7 +247,7 @@ pub(super) struct Coverage {
     pub(super) tool_errors: u32,
     /// Claims whose evidence did not stand.
     pub(super) withheld: Vec<Withheld>,
-    /// Findings silenced by the project's dismissals.
+    /// Findings that somebody dismissed.
     pub(super) dismissed: u32,
     /// Findings silenced by a comment in the code.
     pub(super) suppressed: u32,

@@ -84,7 +84,7 @@ fn summary(review: &Review) -> wire::Summary {
     }
 }
 
-fn finding(finding: &Finding) -> wire::Finding {
+pub(super) fn finding(finding: &Finding) -> wire::Finding {
     wire::Finding {
         id: strip_line(&finding.id.0),
         fingerprint: strip_line(&finding.fingerprint.0),

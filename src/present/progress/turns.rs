@@ -12,8 +12,8 @@ use crate::domain::text::strip_line;
 const LEAST: usize = 12;
 
 /// What the events said so far about the turns of a model.
-#[derive(Debug, Default)]
-pub(super) struct Turns {
+#[derive(Debug, Clone, Default)]
+pub struct Turns {
     /// The turn and how many there may be.
     turn: Option<(u32, u32)>,
     doing: Doing,
@@ -23,7 +23,7 @@ pub(super) struct Turns {
 }
 
 /// `reading src/a.rs`
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Doing {
     words: String,
     /// A path, whose end says more than its beginning.
@@ -38,7 +38,7 @@ struct Spent {
 
 impl Turns {
     /// Takes what an event says about them.
-    pub(super) fn take(&mut self, event: &Event) {
+    pub fn take(&mut self, event: &Event) {
         match event {
             Event::Turn { turn, most } => {
                 self.turn = Some((*turn, *most));
@@ -66,12 +66,12 @@ impl Turns {
     }
 
     /// Whether a model was asked at all.
-    pub(super) fn began(&self) -> bool {
+    pub fn began(&self) -> bool {
         self.turn.is_some()
     }
 
     /// `turn 3/40 · reading src/a.rs · 12.3k tokens in (80% cached) · 1 finding · 41 s`. The middle is shortened to fit `width` columns.
-    pub(super) fn line(&self, elapsed: Duration, width: usize) -> String {
+    pub fn line(&self, elapsed: Duration, width: usize) -> String {
         let Some((turn, most)) = self.turn else { return String::new() };
         let head = format!("turn {turn}/{most}");
         let mut tail = String::new();
@@ -90,7 +90,7 @@ impl Turns {
     }
 
     /// As the turn begins: `turn 3/40 · 7 calls · 12.3k tokens in (80% cached) · 1 finding · 41 s`, of the run so far.
-    pub(super) fn heading(&self, elapsed: Duration) -> String {
+    pub fn heading(&self, elapsed: Duration) -> String {
         let Some((turn, most)) = self.turn else { return String::new() };
         let mut line = format!("turn {turn}/{most}");
         if self.calls > 0 {

@@ -1,0 +1,196 @@
+//! Which reviews a server's clients may look back at, and which one a name means. Main type: [`Listing`].
+//!
+//! A review quotes the code that it is about: whoever may not look into a repository is not told of its reviews either.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+use super::super::super::error::AppError;
+use super::super::super::runs;
+use super::super::{Changed, Service};
+use super::run::{ReviewState, Snapshot};
+use crate::domain::finding::FindingId;
+use crate::domain::review::Review;
+use crate::domain::run::{KeptRun, RunId, RunRecord};
+
+/// So many ids are named in an error.
+const NAMED: usize = 5;
+
+/// A review in a list.
+#[derive(Debug, Clone)]
+pub enum Listing {
+    /// One of this process that is not kept: it goes on, failed, or could not be kept.
+    Here(Snapshot),
+    /// A kept one.
+    Kept(RunRecord),
+}
+
+impl Listing {
+    /// The run.
+    pub fn id(&self) -> RunId {
+        match self {
+            Self::Here(snapshot) => snapshot.id,
+            Self::Kept(record) => record.id,
+        }
+    }
+
+    /// When it was started: RFC 3339, UTC.
+    pub fn started_at(&self) -> &str {
+        match self {
+            Self::Here(snapshot) => &snapshot.started_at,
+            Self::Kept(record) => &record.started_at,
+        }
+    }
+
+    /// The repository's folder.
+    pub fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Here(snapshot) => Some(&snapshot.folder),
+            Self::Kept(record) => record.folder.as_deref(),
+        }
+    }
+}
+
+/// Why no review is meant.
+#[derive(Debug, thiserror::Error)]
+pub enum FindFault {
+    /// None has the id.
+    #[error(
+        "no review of the repositories this server may look in has the id {given:?}{}",
+        if known.is_empty() { "; there is none yet: start one with the tool review".to_owned() } else { format!("; the newest are {}", super::listed(known)) }
+    )]
+    Unknown {
+        /// What was given.
+        given: String,
+        /// The newest there are.
+        known: Vec<RunId>,
+    },
+    /// Several have it.
+    #[error("several reviews begin with {given:?} ({}): give more of the id", super::listed(ids))]
+    Ambiguous {
+        /// What was given.
+        given: String,
+        /// Some of them.
+        ids: Vec<RunId>,
+    },
+    /// The repository has none.
+    #[error("no review of {} is kept yet: start one with the tool review", .0.display())]
+    NoneOf(PathBuf),
+    /// Anything that ends a command.
+    #[error(transparent)]
+    App(#[from] AppError),
+}
+
+/// Why a finding was not dismissed.
+#[derive(Debug, thiserror::Error)]
+pub enum DismissFault {
+    /// Clients may not.
+    #[error("this server changes nothing that is kept: start it with --allow-write to let clients dismiss findings")]
+    ReadOnly,
+    /// The review goes on.
+    #[error("the review {0} is still running: its findings can be dismissed when it has ended")]
+    Running(RunId),
+    /// It could not be done.
+    #[error(transparent)]
+    App(#[from] AppError),
+}
+
+impl Service {
+    /// The reviews of the repositories it may look in, newest first.
+    pub fn list_reviews(&self) -> Result<Vec<Listing>, AppError> {
+        let mut allowed: HashMap<PathBuf, bool> = HashMap::new();
+        let mut list = Vec::new();
+        for run in runs::list(&self.around)? {
+            let KeptRun::Whole(record) = run else { continue };
+            let Some(folder) = record.folder.clone() else { continue };
+            if *allowed.entry(folder).or_insert_with_key(|folder| self.roots().folder(Some(folder)).is_ok()) {
+                list.push(Listing::Kept(record));
+            }
+        }
+        for run in self.reviews.all() {
+            let snapshot = run.snapshot();
+            match &snapshot.state {
+                ReviewState::Ended(ended) if ended.not_kept.is_none() => {}
+                ReviewState::Ended(_) | ReviewState::Running(_) | ReviewState::Failed { .. } => {
+                    list.push(Listing::Here(snapshot));
+                }
+            }
+        }
+        list.sort_by(|a, b| b.started_at().cmp(a.started_at()).then_with(|| a.id().cmp(&b.id())));
+        Ok(list)
+    }
+
+    /// The one review whose id begins with `given`; the latest of a repository where that is `None`, `last` or `latest`.
+    pub fn find_review(&self, given: Option<&str>, repo: Option<&str>) -> Result<RunId, FindFault> {
+        let given = match given {
+            None | Some("last" | "latest") => return self.latest_review(repo),
+            Some(given) => given,
+        };
+        if let Ok(id) = given.parse::<RunId>()
+            && self.knows_review(id)
+        {
+            return Ok(id);
+        }
+        let list = self.list_reviews()?;
+        let wanted = given.to_ascii_lowercase();
+        let fits = |listing: &&Listing| !wanted.is_empty() && listing.id().to_string().starts_with(&wanted);
+        let ids: Vec<RunId> = list.iter().filter(fits).map(Listing::id).take(NAMED).collect();
+        match ids.as_slice() {
+            [one] => Ok(*one),
+            [] => {
+                let known = list.iter().take(NAMED).map(Listing::id).collect();
+                Err(FindFault::Unknown { given: given.to_owned(), known })
+            }
+            _ => Err(FindFault::Ambiguous { given: given.to_owned(), ids }),
+        }
+    }
+
+    /// Whether there is such a review of a repository that it may look in.
+    fn knows_review(&self, id: RunId) -> bool {
+        let folder = || runs::record(&self.around, id).ok().and_then(|record| record.folder);
+        self.reviews.run(id).is_some() || folder().is_some_and(|folder| self.roots().folder(Some(&folder)).is_ok())
+    }
+
+    /// The newest review of a repository (of the server's where none is named) that there is something to read of.
+    pub fn latest_review(&self, repo: Option<&str>) -> Result<RunId, FindFault> {
+        let (folder, _) = self.repository(repo)?;
+        let unkept = self.reviews.all().into_iter().map(|run| run.snapshot()).filter(|snapshot| {
+            let nowhere_else = matches!(&snapshot.state, ReviewState::Ended(ended) if ended.not_kept.is_some());
+            nowhere_else && snapshot.folder == folder
+        });
+        let unkept: Vec<_> = unkept.map(|snapshot| (snapshot.started_at, snapshot.id)).collect();
+        let kept = runs::latest_of(&self.around, &folder);
+        // A store that fails has kept nothing new.
+        let kept = if unkept.is_empty() { kept? } else { kept.unwrap_or_default() };
+        let kept = kept.map(|record| (record.started_at, record.id));
+        let newest = unkept.into_iter().chain(kept).max_by(|a, b| a.0.cmp(&b.0));
+        newest.map(|(_, id)| id).ok_or(FindFault::NoneOf(folder))
+    }
+
+    /// A review that ended.
+    pub fn review(&self, id: RunId) -> Result<Arc<Review>, AppError> {
+        if let Some(Snapshot { state: ReviewState::Ended(ended), .. }) = self.snapshot(id)
+            && let Some(review) = ended.unkept
+        {
+            return Ok(review);
+        }
+        runs::read(&self.around, id).map(Arc::new)
+    }
+
+    /// Dismisses a finding of a kept review, for a reason.
+    pub fn dismiss(&self, id: RunId, finding: &FindingId, reason: &str) -> Result<Review, DismissFault> {
+        if !self.may_write() {
+            return Err(DismissFault::ReadOnly);
+        }
+        if self.snapshot(id).is_some_and(|snapshot| !snapshot.state.is_over()) {
+            return Err(DismissFault::Running(id));
+        }
+        let review = {
+            let _writing = self.reviews.writing.lock().unwrap_or_else(PoisonError::into_inner);
+            runs::dismiss(&self.around, id, finding, reason)?
+        };
+        self.changes().say(Changed::Review(id));
+        Ok(review)
+    }
+}

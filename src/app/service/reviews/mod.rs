@@ -1,0 +1,300 @@
+//! Reviews in the background of a server: started, waited for, stopped. Main types: [`StartReview`], [`Snapshot`].
+//!
+//! What is known of one of them while it goes on stands in `run`, looking back at those that ended in `lookup`. At most [`AT_ONCE`] go on at
+//! the same time: a further one is refused with the names of those, because whoever asks can wait, and a queue would hide that nothing happens.
+
+mod lookup;
+mod run;
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::time::{sleep, timeout};
+
+pub use lookup::{DismissFault, FindFault, Listing};
+pub use run::{EndedRun, ReviewState, RunningReview, Snapshot};
+
+use self::run::{Question, Run};
+use super::super::error::AppError;
+use super::super::review::{Job, review};
+use super::super::subject;
+use super::{Changed, Changes, Service};
+use crate::domain::event::EventSink;
+use crate::domain::request::{InvalidScope, ReviewRequest, Scope};
+use crate::domain::run::RunId;
+use crate::git::{self, GitError};
+use crate::sys::repo::{Repo, RepoError};
+
+/// How many reviews go on at the same time.
+pub const AT_ONCE: usize = 2;
+/// How many that ended are remembered; of those before them only the kept files tell.
+const REMEMBERED: usize = 32;
+/// It is said at most so often that a review went on.
+const PACE: Duration = Duration::from_millis(500);
+/// Whoever waits hears something at least so often: silence is taken for death.
+const BEAT: Duration = Duration::from_secs(10);
+/// Whoever waits hears something at most so often.
+const BREATH: Duration = Duration::from_secs(1);
+
+/// A review to be started.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StartReview {
+    /// The repository's folder, absolute or from the server's start; the start where `None`.
+    pub repo: Option<String>,
+    /// What the head is compared with; found where `None`.
+    pub target: Option<String>,
+    /// What is reviewed, as [`Scope::named`] reads it; `HEAD` where `None`.
+    pub at: Option<String>,
+    /// Whether no model is asked, whatever the settings say.
+    pub rules_only: bool,
+}
+
+/// A review that goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Started {
+    /// Its run.
+    pub id: RunId,
+    /// Whether somebody asked the same before, and it went on already.
+    pub joined: bool,
+}
+
+/// Why no review was started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartFault {
+    /// The question makes no sense.
+    #[error(transparent)]
+    Scope(#[from] InvalidScope),
+    /// Nothing to compare with was found.
+    #[error(
+        "nothing was found to compare {head} with: name a branch or a commit as target, or review what is not committed with at: uncommitted"
+    )]
+    NoTarget {
+        /// What was to be reviewed.
+        head: String,
+    },
+    /// So many go on that one more has to wait.
+    #[error("{} reviews are running already ({}): wait for one of them or stop it, then ask again", ids.len(), listed(ids))]
+    TooMany {
+        /// Those that go on.
+        ids: Vec<RunId>,
+    },
+    /// The server is about to end.
+    #[error("the server is shutting down")]
+    ShuttingDown,
+    /// Anything that ends a command.
+    #[error(transparent)]
+    App(#[from] AppError),
+}
+
+fn listed(ids: &[RunId]) -> String {
+    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+impl From<RepoError> for StartFault {
+    fn from(error: RepoError) -> Self {
+        Self::App(error.into())
+    }
+}
+
+impl From<GitError> for StartFault {
+    fn from(error: GitError) -> Self {
+        match error {
+            GitError::NoTarget { head } | GitError::TargetIsHead { branch: head } => Self::NoTarget { head },
+            error => Self::App(error.into()),
+        }
+    }
+}
+
+/// The reviews of a service: those that go on, and the last that ended.
+#[derive(Default)]
+pub(super) struct Reviews {
+    known: Mutex<Known>,
+    /// Two findings must not be dismissed at the same time: each writes the whole review.
+    writing: Mutex<()>,
+}
+
+#[derive(Default)]
+struct Known {
+    runs: BTreeMap<RunId, Arc<Run>>,
+    shutting_down: bool,
+    /// Counts the starts, to tell which run is older.
+    started: u64,
+}
+
+impl Reviews {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, id: RunId) -> Option<Arc<Run>> {
+        self.known().runs.get(&id).cloned()
+    }
+
+    fn all(&self) -> Vec<Arc<Run>> {
+        self.known().runs.values().cloned().collect()
+    }
+
+    /// Forgets the oldest of those that ended.
+    fn forget(&self) {
+        let mut known = self.known();
+        let mut over: Vec<(u64, RunId)> =
+            known.runs.values().filter(|run| run.is_over()).map(|run| (run.number, run.id)).collect();
+        over.sort_unstable();
+        for (_, id) in over.iter().take(over.len().saturating_sub(REMEMBERED)) {
+            known.runs.remove(id);
+        }
+    }
+}
+
+impl Service {
+    /// Starts a review, or joins one of the same commits that goes on. What is wrong with the question is told now, what is wrong with
+    /// the settings by the run. It looks into the repository, so it is called away from the async threads, but inside their runtime.
+    pub fn start_review(self: &Arc<Self>, start: &StartReview) -> Result<Started, StartFault> {
+        let runtime = Handle::try_current().map_err(|_| AppError::Broken)?;
+        let scope = Scope::named(start.target.as_deref(), start.at.as_deref())?;
+        let (folder, repo) = self.repository(start.repo.as_deref())?;
+        let range = git::resolve(&repo, &scope)?;
+        let question = Question {
+            folder: folder.clone(),
+            commits: range.head.map(|head| (range.base, range.merge_base, head)),
+            rules_only: start.rules_only,
+        };
+        let run = {
+            let mut known = self.reviews.known();
+            if known.shutting_down {
+                return Err(StartFault::ShuttingDown);
+            }
+            let running: Vec<&Arc<Run>> = known.runs.values().filter(|run| !run.is_over()).collect();
+            if let Some(same) = running.iter().find(|run| run.is_joined_by(&question)) {
+                same.shared.store(true, Ordering::SeqCst);
+                return Ok(Started { id: same.id, joined: true });
+            }
+            if running.len() >= AT_ONCE {
+                return Err(StartFault::TooMany { ids: running.iter().map(|run| run.id).collect() });
+            }
+            known.started += 1;
+            let run = Arc::new(Run::new(known.started, question));
+            known.runs.insert(run.id, Arc::clone(&run));
+            run
+        };
+        let mut flags = self.options.flags.clone();
+        if start.rules_only {
+            flags.model = Some("none".to_owned());
+        }
+        let request = ReviewRequest { directory: folder, scope, settings_from_worktree: false };
+        let job = Job { run: run.id, request, flags, outputs: Vec::new() };
+        let id = run.id;
+        self.changes().say(Changed::List);
+        runtime.spawn(Arc::clone(self).carry(job, run));
+        Ok(Started { id, joined: false })
+    }
+
+    /// The folder that stands for a repository, and the repository; refused where it lies outside of the roots.
+    fn repository(&self, named: Option<&str>) -> Result<(PathBuf, Repo), AppError> {
+        let repo = Repo::open(&self.roots().folder(named.map(Path::new))?).map_err(|error| match error {
+            RepoError::NotARepository(folder) => AppError::NotARepository { folder: folder.display().to_string() },
+            error => error.into(),
+        })?;
+        // The repository may begin above the folder that was named.
+        let whole = subject::folder_of(&repo).unwrap_or_else(|| repo.git_dir().to_owned());
+        Ok((self.roots().folder(Some(&whole))?, repo))
+    }
+
+    /// Sees a run through to its end.
+    async fn carry(self: Arc<Self>, job: Job, run: Arc<Run>) {
+        let sink: Arc<dyn EventSink> = Arc::clone(&run) as Arc<dyn EventSink>;
+        // A task of its own, so that one that fails unexpectedly ends as a failed run.
+        let work = tokio::spawn(review(job, self.around.clone(), sink, run.cancel.clone()));
+        let ended = tokio::select! {
+            ended = work => ended,
+            never = tell(&run, self.changes()) => match never {},
+        };
+        run.end(ended.unwrap_or(Err(AppError::Broken)));
+        self.reviews.forget();
+        self.changes().say(Changed::Review(run.id));
+        self.changes().say(Changed::List);
+    }
+
+    /// Waits until a review ends, or for so long, and says meanwhile how far it is. `None` where this process does not know it.
+    pub async fn wait_review(
+        &self,
+        id: RunId,
+        limit: Duration,
+        say: impl Fn(String) + Send + Sync,
+    ) -> Option<Snapshot> {
+        let run = self.reviews.run(id)?;
+        let (mut news, mut end) = (run.watch(), run.watch());
+        let listen = async {
+            let (mut last, mut warned) = (String::new(), 0);
+            loop {
+                let heard = match &*news.borrow_and_update() {
+                    ReviewState::Running(running) => Some((running.line(), running.warnings.clone())),
+                    ReviewState::Ended(_) | ReviewState::Failed { .. } => None,
+                };
+                let Some((line, warnings)) = heard else { return };
+                for warning in warnings.iter().skip(warned) {
+                    say(warning.clone());
+                }
+                warned = warnings.len();
+                if line != last {
+                    say(line.clone());
+                    last = line;
+                }
+                if timeout(BREATH, end.wait_for(ReviewState::is_over)).await.is_ok() {
+                    return;
+                }
+                let _ = timeout(BEAT.saturating_sub(BREATH), news.changed()).await;
+            }
+        };
+        // At the end of the time what there is so far is the answer.
+        let _ = timeout(limit, listen).await;
+        Some(run.snapshot())
+    }
+
+    /// Interrupts a review: it ends soon, and what was found is kept. Says whether it was going on.
+    pub fn stop_review(&self, id: RunId) -> bool {
+        let Some(run) = self.reviews.run(id).filter(|run| !run.is_over()) else { return false };
+        run.cancel.interrupt();
+        true
+    }
+
+    /// Interrupts a review that whoever started it does not want any more, unless somebody else waits for it too.
+    pub fn abandon_review(&self, id: RunId) -> bool {
+        let shared = self.reviews.run(id).is_none_or(|run| run.shared.load(Ordering::SeqCst));
+        !shared && self.stop_review(id)
+    }
+
+    /// What is known of a review that goes on, or ended in this process not long ago.
+    pub fn snapshot(&self, id: RunId) -> Option<Snapshot> {
+        self.reviews.run(id).map(|run| run.snapshot())
+    }
+
+    /// Interrupts what goes on and waits until it is kept, for at most `grace`. No review is started any more.
+    pub async fn shut_down(&self, grace: Duration) {
+        self.reviews.known().shutting_down = true;
+        let runs = self.reviews.all();
+        for run in &runs {
+            run.cancel.interrupt();
+        }
+        let all = async {
+            for run in &runs {
+                let _ = run.watch().wait_for(ReviewState::is_over).await;
+            }
+        };
+        let _ = timeout(grace, all).await;
+    }
+}
+
+/// Says that a review went on, not too often, and after the last event too.
+async fn tell(run: &Run, changes: &Changes) -> Infallible {
+    loop {
+        run.news.notified().await;
+        changes.say(Changed::Review(run.id));
+        sleep(PACE).await;
+    }
+}

@@ -1,0 +1,310 @@
+//! One review that goes on, or just ended. Main types: [`Run`], [`Snapshot`].
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use tokio::sync::{Notify, watch};
+
+use super::super::super::deliver::Delivered;
+use super::super::super::error::AppError;
+use crate::domain::event::{Event, EventSink, Stage};
+use crate::domain::finding::Severity;
+use crate::domain::id::CommitId;
+use crate::domain::review::{Outcome, Review};
+use crate::domain::run::RunId;
+use crate::domain::text::strip_line;
+use crate::present::progress::{Turns, doing};
+use crate::sys::cancel::Cancel;
+use crate::sys::clock;
+
+/// Columns of a line that says what is going on.
+const WIDTH: usize = 120;
+/// So many remarks are kept of a run.
+const REMARKS: usize = 20;
+
+/// A review, as it is at a moment.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// The run.
+    pub id: RunId,
+    /// When it was started: RFC 3339, UTC.
+    pub started_at: String,
+    /// The repository's folder.
+    pub folder: PathBuf,
+    /// How it stands.
+    pub state: ReviewState,
+}
+
+/// How a review stands.
+#[derive(Debug, Clone)]
+pub enum ReviewState {
+    /// It goes on.
+    Running(Box<RunningReview>),
+    /// It ended with a review.
+    Ended(EndedRun),
+    /// It ended before anything was reviewed.
+    Failed {
+        /// What went wrong, and what to do.
+        message: String,
+        /// As the command would have ended: 2 usage or settings, 3 nothing could be reviewed, 130 interrupted.
+        exit_code: u8,
+    },
+}
+
+impl ReviewState {
+    /// Whether nothing more happens.
+    pub fn is_over(&self) -> bool {
+        !matches!(self, Self::Running(_))
+    }
+}
+
+/// A review that goes on.
+#[derive(Debug, Clone)]
+pub struct RunningReview {
+    /// What it is at.
+    pub stage: Option<Stage>,
+    /// How many units of the stage are done, and how many there are.
+    pub progress: Option<(u64, u64)>,
+    /// The findings so far.
+    pub findings: BTreeMap<Severity, u32>,
+    /// The turn of the model, and how many there may be.
+    pub turn: Option<(u32, u32)>,
+    /// The tokens sent so far, where that is known.
+    pub input_tokens: Option<u64>,
+    /// What the person should know who pays for it: where code is sent, and that it is not encrypted; one line each.
+    pub warnings: Vec<String>,
+    turns: Turns,
+    began: Instant,
+}
+
+/// A review that ended.
+#[derive(Debug, Clone)]
+pub struct EndedRun {
+    /// How.
+    pub outcome: Outcome,
+    /// Whether somebody interrupted it.
+    pub interrupted: bool,
+    /// As the command would have ended.
+    pub exit_code: u8,
+    /// As of a running one.
+    pub warnings: Vec<String>,
+    /// Why it could not be kept.
+    pub not_kept: Option<String>,
+    /// The review, where it could not be kept: it is nowhere else.
+    pub(super) unkept: Option<Arc<Review>>,
+}
+
+/// What is asked, to know it again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Question {
+    pub(super) folder: PathBuf,
+    /// Base, merge base and head; `None` where what is reviewed is no commit and may be another the next time.
+    pub(super) commits: Option<(Option<CommitId>, Option<CommitId>, CommitId)>,
+    pub(super) rules_only: bool,
+}
+
+/// A review of this process.
+pub(super) struct Run {
+    pub(super) id: RunId,
+    /// The how manieth it is.
+    pub(super) number: u64,
+    pub(super) cancel: Cancel,
+    /// Whether several asked for it.
+    pub(super) shared: AtomicBool,
+    /// Woken when something happened that is worth a look.
+    pub(super) news: Notify,
+    question: Question,
+    started_at: String,
+    state: watch::Sender<ReviewState>,
+}
+
+impl Run {
+    pub(super) fn new(number: u64, question: Question) -> Self {
+        Self {
+            id: RunId::random(),
+            number,
+            cancel: Cancel::never(),
+            shared: AtomicBool::new(false),
+            news: Notify::new(),
+            question,
+            started_at: clock::now(),
+            state: watch::Sender::new(ReviewState::Running(Box::new(RunningReview::new()))),
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.state.borrow().is_over()
+    }
+
+    /// Whether the question is the one that this run answers. One that was told to stop answers nobody new.
+    pub(super) fn is_joined_by(&self, question: &Question) -> bool {
+        question.commits.is_some() && self.question == *question && !self.cancel.is_stopped()
+    }
+
+    pub(super) fn watch(&self) -> watch::Receiver<ReviewState> {
+        self.state.subscribe()
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            id: self.id,
+            started_at: self.started_at.clone(),
+            folder: self.question.folder.clone(),
+            state: self.state.borrow().clone(),
+        }
+    }
+
+    pub(super) fn end(&self, ended: Result<Delivered, AppError>) {
+        self.state.send_modify(|state| {
+            let warnings = match state {
+                ReviewState::Running(running) => std::mem::take(&mut running.warnings),
+                ReviewState::Ended(_) | ReviewState::Failed { .. } => Vec::new(),
+            };
+            *state = match ended {
+                Ok(delivered) => ReviewState::Ended(EndedRun {
+                    outcome: delivered.review.outcome,
+                    interrupted: delivered.interrupted,
+                    exit_code: delivered.exit_code(),
+                    warnings,
+                    unkept: delivered.not_kept.is_some().then(|| Arc::new(delivered.review)),
+                    not_kept: delivered.not_kept,
+                }),
+                Err(error) => ReviewState::Failed { message: error.to_string(), exit_code: error.exit_code() },
+            };
+        });
+    }
+}
+
+impl EventSink for Run {
+    fn emit(&self, event: Event) {
+        // Readers hold the state only while they copy it.
+        self.state.send_modify(|state| {
+            if let ReviewState::Running(running) = state {
+                running.take(&event);
+            }
+        });
+        if matches!(event, Event::Stage { .. } | Event::Turn { .. } | Event::Finding { .. } | Event::Warning { .. }) {
+            self.news.notify_one();
+        }
+    }
+}
+
+impl RunningReview {
+    fn new() -> Self {
+        Self {
+            stage: None,
+            progress: None,
+            findings: BTreeMap::new(),
+            turn: None,
+            input_tokens: None,
+            warnings: Vec::new(),
+            turns: Turns::default(),
+            began: Instant::now(),
+        }
+    }
+
+    fn take(&mut self, event: &Event) {
+        self.turns.take(event);
+        match event {
+            Event::Stage { stage } => (self.stage, self.progress) = (Some(*stage), None),
+            Event::Progress { stage, done, total } => {
+                (self.stage, self.progress) = (Some(*stage), Some((*done, *total)));
+            }
+            Event::Turn { turn, most } => self.turn = Some((*turn, *most)),
+            Event::Spent { input_tokens, .. } => self.input_tokens = *input_tokens,
+            Event::Finding { severity, .. } => *self.findings.entry(*severity).or_default() += 1,
+            Event::Warning { text } if self.warnings.len() < REMARKS => self.warnings.push(strip_line(text)),
+            Event::Answering { .. }
+            | Event::Call { .. }
+            | Event::Retry { .. }
+            | Event::Withheld { .. }
+            | Event::Notice { .. }
+            | Event::Warning { .. } => {}
+        }
+    }
+
+    /// What it is doing, in one line; whoever wrote the change may have words in it.
+    pub fn line(&self) -> String {
+        if self.stage == Some(Stage::Review) && self.turns.began() {
+            return self.turns.line(self.began.elapsed(), WIDTH);
+        }
+        let mut line = self.stage.map_or("starting", doing).to_owned();
+        if let Some((done, total)) = self.progress {
+            line.push_str(&format!(": {done} of {total}"));
+        }
+        let found = self.total();
+        if found > 0 {
+            line.push_str(&format!(" · {found} finding{}", if found == 1 { "" } else { "s" }));
+        }
+        line.push_str(&format!(" · {} s", self.began.elapsed().as_secs()));
+        line
+    }
+
+    /// How many findings there are so far.
+    pub fn total(&self) -> u32 {
+        self.findings.values().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(events: &[Event]) -> RunningReview {
+        let mut running = RunningReview::new();
+        for event in events {
+            running.take(event);
+        }
+        running
+    }
+
+    fn finding(severity: Severity) -> Event {
+        Event::Finding { id: "F1".to_owned(), title: "t".to_owned(), severity, path: "a.py".to_owned(), line: Some(1) }
+    }
+
+    #[test]
+    fn a_line_says_what_it_is_at() {
+        let collect = Event::Stage { stage: Stage::Collect };
+        let progress = Event::Progress { stage: Stage::Review, done: 3, total: 10 };
+        let turn = Event::Turn { turn: 2, most: 40 };
+        for (events, line) in [
+            (vec![], "starting · 0 s"),
+            (vec![collect.clone()], "collecting the change · 0 s"),
+            (vec![progress.clone(), finding(Severity::High)], "reviewing: 3 of 10 · 1 finding · 0 s"),
+            (vec![progress, turn, finding(Severity::Nit)], "turn 2/40 · waiting for the model · 1 finding · 0 s"),
+        ] {
+            assert_eq!(after(&events).line(), line);
+        }
+    }
+
+    #[test]
+    fn what_was_said_is_counted_and_bounded() {
+        let warning = Event::Warning { text: "the code goes\nsomewhere\x1b[31m".to_owned() };
+        let mut events = vec![warning; REMARKS + 5];
+        events.extend([finding(Severity::High), finding(Severity::High), finding(Severity::Low)]);
+        let running = after(&events);
+        assert_eq!((running.warnings.len(), running.warnings[0].as_str()), (REMARKS, "the code goes somewhere"));
+        assert_eq!((running.total(), running.findings.get(&Severity::High)), (3, Some(&2)));
+    }
+
+    #[test]
+    fn only_the_same_commits_of_the_same_folder_are_the_same_question() {
+        let commit = |digit: char| CommitId(digit.to_string().repeat(40).parse().unwrap());
+        let question = |head, rules_only| Question {
+            folder: PathBuf::from("/a"),
+            commits: Some((Some(commit('1')), Some(commit('1')), commit(head))),
+            rules_only,
+        };
+        let run = Run::new(1, question('2', false));
+        assert!(run.is_joined_by(&question('2', false)));
+        assert!(!run.is_joined_by(&question('3', false)) && !run.is_joined_by(&question('2', true)));
+        assert!(!run.is_joined_by(&Question { folder: PathBuf::from("/b"), ..question('2', false) }));
+        let uncommitted = Question { commits: None, ..question('2', false) };
+        assert!(!Run::new(2, uncommitted.clone()).is_joined_by(&uncommitted));
+        run.cancel.interrupt();
+        assert!(!run.is_joined_by(&question('2', false)), "one that was told to stop answers nobody new");
+    }
+}

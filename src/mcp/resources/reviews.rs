@@ -1,0 +1,285 @@
+//! Reviews as resources: `review://{id}`, as Markdown, its findings one by one, and the latest of a repository.
+//!
+//! What holds no review yet, or never will, is told as `review-run/1`: `id`, `state` (`running`, `failed`, `interrupted`), `started_at`; while it
+//! runs `stage`, `done` and `of`, `turn` and `turns_at_most`, `input_tokens`, `total` and `bySeverity` of the findings so far, `doing` (one line)
+//! and `warnings`; of one that ended with nothing `message` and `exit_code`. What is not known is null.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::query;
+use super::{Contents, Family, Listed, ReadFault, Template};
+use crate::app::{Changed, FindFault, Listing, ReviewState, RunningReview, Service, Snapshot};
+use crate::domain::finding::FindingId;
+use crate::domain::review::Review;
+use crate::domain::run::{RunId, RunRecord};
+use crate::domain::text::strip_line;
+use crate::present::{RenderOptions, json as document, presenter, suggested};
+
+/// What every URI begins with.
+const SCHEME: &str = "review://";
+/// Of another family, whose URIs begin alike.
+const PRESENTED: &str = "presented";
+/// The schema of what is told of a run without a review.
+const RUN_SCHEMA: &str = "review-run/1";
+/// So many reviews are listed.
+const LISTED: usize = 100;
+/// So many reviews are looked into for the ids of findings.
+const LOOKED_INTO: usize = 5;
+
+const JSON: &str = "application/json";
+const MARKDOWN: &str = "text/markdown";
+
+const ONE: &str = "review://{id}";
+const AS_MARKDOWN: &str = "review://{id}/markdown";
+const FINDING: &str = "review://{id}/findings/{finding}";
+const LATEST: &str = "review://latest{?repo}";
+
+/// The row of the table.
+pub(super) const FAMILY: Family = Family {
+    templates: &[
+        Template {
+            uri: ONE,
+            name: "review",
+            description: "A review, whole (review/1); while it runs, how far it is (review-run/1)",
+            mime: JSON,
+        },
+        Template {
+            uri: AS_MARKDOWN,
+            name: "review-markdown",
+            description: "A review for people to read",
+            mime: MARKDOWN,
+        },
+        Template {
+            uri: FINDING,
+            name: "review-finding",
+            description: "One finding: text, quotes, suggested change",
+            mime: JSON,
+        },
+        Template {
+            uri: LATEST,
+            name: "review-latest",
+            description: "The latest review of a repository (the server's where none is named)",
+            mime: JSON,
+        },
+    ],
+    list,
+    read,
+    complete,
+    changed,
+};
+
+fn list(service: &Service) -> Result<Vec<Listed>, ReadFault> {
+    let reviews = service.list_reviews().map_err(|error| ReadFault::Failed(error.to_string()))?;
+    Ok(reviews.iter().take(LISTED).map(listed).collect())
+}
+
+fn listed(listing: &Listing) -> Listed {
+    let id = listing.id();
+    let description = match listing {
+        Listing::Kept(record) => summary(record),
+        Listing::Here(snapshot) => match &snapshot.state {
+            ReviewState::Running(running) => format!("running: {}", running.line()),
+            ReviewState::Failed { message, .. } => format!("failed: {message}"),
+            ReviewState::Ended(ended) => format!("{}, not kept", ended.outcome.word()),
+        },
+    };
+    Listed {
+        uri: uri(id),
+        name: format!("review {}", id.to_string().chars().take(8).collect::<String>()),
+        description: strip_line(&description),
+        mime: JSON,
+        changed: Some(listing.started_at().to_owned()),
+    }
+}
+
+/// `demo: main → feature: complete, 3 findings (1 high, 2 low)`.
+fn summary(record: &RunRecord) -> String {
+    let total: u32 = record.findings.values().sum();
+    let parts: Vec<String> = record.findings.iter().map(|(severity, count)| format!("{count} {severity}")).collect();
+    let findings = match total {
+        0 => "no findings".to_owned(),
+        1 => format!("1 finding ({})", parts.join(", ")),
+        _ => format!("{total} findings ({})", parts.join(", ")),
+    };
+    let (repository, target, head) = (&record.repository, &record.target, &record.head_name);
+    format!("{repository}: {target} → {head}: {}, {findings}", record.outcome.word())
+}
+
+fn uri(id: RunId) -> String {
+    format!("{SCHEME}{id}")
+}
+
+fn read(service: &Service, uri: &str) -> Option<Result<Contents, ReadFault>> {
+    let rest = uri.strip_prefix(SCHEME)?;
+    let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
+    let parts: Vec<&str> = path.split('/').collect();
+    Some(match parts.as_slice() {
+        [PRESENTED, ..] => return None,
+        ["latest"] => latest(service, query),
+        [id] if query.is_none() => find(service, id).and_then(|id| whole(service, id)),
+        [id, "markdown"] if query.is_none() => find(service, id).and_then(|id| markdown(service, id)),
+        [id, "findings", finding] if query.is_none() => find(service, id).and_then(|id| one(service, id, finding)),
+        _ => Err(ReadFault::NotFound(format!(
+            "there is no resource {uri:?}; of reviews there are {ONE}, {AS_MARKDOWN}, {FINDING} and {LATEST}"
+        ))),
+    })
+}
+
+fn find(service: &Service, given: &str) -> Result<RunId, ReadFault> {
+    service.find_review(Some(given), None).map_err(fault)
+}
+
+fn fault(fault: FindFault) -> ReadFault {
+    match fault {
+        FindFault::App(error) => ReadFault::Failed(error.to_string()),
+        other => ReadFault::NotFound(other.to_string()),
+    }
+}
+
+fn latest(service: &Service, query: Option<&str>) -> Result<Contents, ReadFault> {
+    let repo = query.and_then(|query| query::value(query, "repo")).filter(|repo| !repo.is_empty());
+    // A folder that may not be looked in, or is none, is a wrong URI: whoever asks can name another.
+    let id = service.find_review(None, repo.as_deref()).map_err(|fault| ReadFault::NotFound(fault.to_string()))?;
+    whole(service, id)
+}
+
+/// The review where there is one, else what became of it.
+enum Told {
+    Review(std::sync::Arc<Review>),
+    Run(Value),
+}
+
+fn told(service: &Service, id: RunId) -> Result<Told, ReadFault> {
+    match service.snapshot(id) {
+        Some(Snapshot { state: ReviewState::Running(running), started_at, .. }) => {
+            return Ok(Told::Run(goes_on(id, &started_at, &running)));
+        }
+        Some(Snapshot { state: ReviewState::Failed { message, exit_code }, started_at, .. }) => {
+            let state = if exit_code == 130 { "interrupted" } else { "failed" };
+            return Ok(Told::Run(json!({
+                "schema": RUN_SCHEMA, "id": id.to_string(), "state": state, "started_at": started_at,
+                "message": message, "exit_code": exit_code,
+            })));
+        }
+        Some(Snapshot { state: ReviewState::Ended(_), .. }) | None => {}
+    }
+    service.review(id).map(Told::Review).map_err(|error| ReadFault::Failed(error.to_string()))
+}
+
+fn goes_on(id: RunId, started_at: &str, running: &RunningReview) -> Value {
+    let (done, of) = running.progress.unzip();
+    let (turn, most) = running.turn.unzip();
+    json!({
+        "schema": RUN_SCHEMA, "id": id.to_string(), "state": "running", "started_at": started_at,
+        "stage": running.stage, "done": done, "of": of, "turn": turn, "turns_at_most": most,
+        "input_tokens": running.input_tokens, "total": running.total(), "bySeverity": running.findings,
+        "doing": running.line(), "warnings": running.warnings,
+    })
+}
+
+fn whole(service: &Service, id: RunId) -> Result<Contents, ReadFault> {
+    match told(service, id)? {
+        Told::Review(review) => rendered(&review, "json", JSON),
+        Told::Run(run) => Ok(Contents { mime: JSON, text: document::text(&run) }),
+    }
+}
+
+fn markdown(service: &Service, id: RunId) -> Result<Contents, ReadFault> {
+    match told(service, id)? {
+        Told::Review(review) => rendered(&review, "markdown", MARKDOWN),
+        Told::Run(run) => {
+            let about = run.get("doing").or_else(|| run.get("message")).and_then(Value::as_str).unwrap_or_default();
+            let state = run["state"].as_str().unwrap_or_default();
+            let text = format!("# Code review\n\n**{state}**\n\n{}\n", crate::mcp::clean::text(&indented(about)));
+            Ok(Contents { mime: MARKDOWN, text })
+        }
+    }
+}
+
+/// As a block of code: it may hold words of the repository.
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+}
+
+fn rendered(review: &Review, format: &str, mime: &'static str) -> Result<Contents, ReadFault> {
+    let bytes = presenter(format).map(|presenter| (presenter.render)(review, &RenderOptions::default()));
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    let text = text.ok_or_else(|| ReadFault::Failed(format!("the review cannot be written as {format}")))?;
+    Ok(Contents { mime, text })
+}
+
+fn one(service: &Service, id: RunId, wanted: &str) -> Result<Contents, ReadFault> {
+    let Told::Review(review) = told(service, id)? else {
+        return Err(ReadFault::NotFound(format!(
+            "the review {id} has no findings to read yet: {} says how it stands",
+            uri(id)
+        )));
+    };
+    let Some(finding) = review.findings.iter().find(|finding| finding.id == FindingId(wanted.to_owned())) else {
+        let known: Vec<String> = review.findings.iter().take(LISTED).map(|one| one.id.to_string()).collect();
+        let known = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+        return Err(ReadFault::NotFound(format!("the review {id} has no finding {wanted:?}: {known}")));
+    };
+    let mut value = document::finding(finding);
+    value["review"] = id.to_string().into();
+    if let Some(diff) = suggested(finding) {
+        value["diff"] = diff.into();
+    }
+    Ok(Contents { mime: JSON, text: document::text(&value) })
+}
+
+fn complete(service: &Service, template: &str, variable: &str, typed: &str) -> Vec<String> {
+    if ![ONE, AS_MARKDOWN, FINDING, LATEST].contains(&template) {
+        return Vec::new();
+    }
+    let Ok(reviews) = service.list_reviews() else { return Vec::new() };
+    match variable {
+        "id" => {
+            let ids = reviews.iter().map(|listing| listing.id().to_string());
+            ids.filter(|id| id.starts_with(&typed.to_ascii_lowercase())).take(LISTED).collect()
+        }
+        "finding" => {
+            // Which review is meant is not told: those of the newest are the likeliest.
+            let newest = reviews.iter().filter_map(|listing| service.review(listing.id()).ok()).take(LOOKED_INTO);
+            let ids: BTreeSet<String> = newest
+                .flat_map(|review| review.findings.iter().map(|finding| finding.id.to_string()).collect::<Vec<_>>())
+                .filter(|id| id.starts_with(typed))
+                .collect();
+            ids.into_iter().take(LISTED).collect()
+        }
+        "repo" => {
+            let folders: BTreeSet<String> = reviews
+                .iter()
+                .filter_map(|listing| listing.folder()?.to_str().map(str::to_owned))
+                .filter(|folder| folder.starts_with(typed))
+                .collect();
+            folders.into_iter().take(LISTED).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn changed(service: &Service, changed: Changed) -> Vec<String> {
+    let Changed::Review(id) = changed else { return Vec::new() };
+    let mut uris = vec![uri(id), format!("{}/markdown", uri(id))];
+    let Ok(Told::Review(review)) = told(service, id) else { return uris };
+    uris.extend(review.findings.iter().map(|finding| format!("{}/findings/{}", uri(id), finding.id)));
+    let listing = service.list_reviews().ok().and_then(|list| list.into_iter().find(|listing| listing.id() == id));
+    if let Some(folder) =
+        listing.as_ref().and_then(Listing::folder).and_then(|folder| folder.to_str().map(str::to_owned))
+    {
+        let is_latest = |repo: Option<&str>| service.latest_review(repo).is_ok_and(|latest| latest == id);
+        if is_latest(None) {
+            uris.push(format!("{SCHEME}latest"));
+        }
+        if is_latest(Some(&folder)) {
+            uris.push(format!("{SCHEME}latest?repo={}", query::escaped(&folder)));
+        }
+    }
+    uris
+}
+
+#[cfg(test)]
+mod tests;

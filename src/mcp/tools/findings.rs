@@ -1,0 +1,285 @@
+//! `findings`: the findings of a review, one of them, or its dismissal.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
+
+use super::review::{aside, links, uri};
+use crate::app::{self, AppError, DismissFault, FindFault, FindingsAsk, ReviewState, Service};
+use crate::domain::filter::FilterError;
+use crate::domain::finding::{Finding, FindingId, Severity};
+use crate::domain::place::Side;
+use crate::domain::review::Review;
+use crate::domain::run::RunId;
+use crate::domain::text::strip_line;
+use crate::mcp::offer::Offer;
+use crate::mcp::tool::UNTRUSTED;
+use crate::mcp::tool::{Answer, Call, Hints, Link, Tool};
+use crate::present::{json as document, suggested};
+use crate::tools::{ToolFault, input};
+
+const NAME: &str = "findings";
+/// So many findings are listed where nothing else is said.
+const LIMIT: u32 = 20;
+/// So many at most.
+const MOST: u32 = 100;
+
+/// The row of the table.
+pub(super) fn tool() -> Tool {
+    Tool {
+        name: NAME,
+        title: "Findings of a review",
+        description: "Lists the findings of a review, worst first, or shows one whole: text, quotes, suggested change."
+            .into(),
+        input,
+        output: |_| output(),
+        hints: Hints::Keeps,
+        alias_of: None,
+        by_default: true,
+        call,
+    }
+}
+
+/// Which findings.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// Review. Default: the latest.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    id: Option<String>,
+    /// Repository folder.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    repo: Option<String>,
+    /// Show this one.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    finding: Option<String>,
+    /// At least: critical, high, medium, low, nit.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    severity: Option<String>,
+    /// File, folder or glob.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    path: Option<String>,
+    /// Default: 0.
+    #[serde(default, deserialize_with = "input::number")]
+    #[schemars(with = "u32")]
+    skip: Option<u32>,
+    /// Default: 20; at most 100.
+    #[serde(default, deserialize_with = "input::number")]
+    #[schemars(with = "u32")]
+    limit: Option<u32>,
+    /// Dismiss `finding`: the reason why it is none.
+    #[serde(default, deserialize_with = "reason")]
+    #[schemars(with = "String")]
+    dismiss: Option<String>,
+}
+
+/// Reads a reason: a text, or an object that holds one.
+fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text)),
+        Value::Object(fields) => match fields.get("reason") {
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            _ => Err(serde::de::Error::missing_field("reason")),
+        },
+        other => Err(serde::de::Error::custom(format!("{other} is not a reason"))),
+    }
+}
+
+fn input(_: &str, offer: &Offer) -> Value {
+    let mut schema = input::schema::<Input>();
+    // What a server does not do is not offered.
+    if !offer.allow_write
+        && let Some(fields) = schema["properties"].as_object_mut()
+    {
+        fields.shift_remove("dismiss");
+    }
+    schema
+}
+
+fn output() -> Value {
+    let line = json!({
+        "type": "object",
+        "properties": {
+            "id": { "type": "string" },
+            "severity": { "type": "string" },
+            "category": { "type": "string" },
+            "title": { "type": "string" },
+            "path": { "type": "string" },
+            "lines": { "type": "string", "description": "12 or 12-14, at the head; without it, the whole file." },
+            "side": { "type": "string", "description": "old: the lines are those before the change." },
+            "status": { "type": "string", "description": "fixed and dismissed ones ask for nothing any more." }
+        },
+        "required": ["id", "severity", "category", "title", "path", "status"]
+    });
+    let mut finding = document::finding_schema();
+    finding["properties"]["diff"] = json!({ "type": "string", "description": "The suggested change as the lines of a diff; it was applied in memory and stood." });
+    json!({
+        "type": "object",
+        "properties": {
+            "id": { "type": "string", "description": "The review." },
+            "uri": { "type": "string", "description": "The resource that holds what is shown." },
+            "outcome": { "type": "string", "enum": ["complete", "incomplete", "failed"], "description": "Without complete, no finding is no pass." },
+            "total": { "type": "integer", "description": "How many there are of those that were asked for." },
+            "findings": { "type": "array", "items": line },
+            "finding": finding,
+            "next": { "type": "object", "description": "The call that goes on." },
+            "note": { "type": "string" },
+            "untrusted": { "type": "string" }
+        },
+        "required": ["id", "uri", "outcome", "untrusted"]
+    })
+}
+
+/// Why nothing is shown.
+#[derive(Debug, thiserror::Error)]
+enum Fault {
+    #[error(transparent)]
+    Input(#[from] ToolFault),
+    #[error(transparent)]
+    Find(#[from] FindFault),
+    #[error(transparent)]
+    App(#[from] AppError),
+    #[error(transparent)]
+    Dismiss(#[from] DismissFault),
+    #[error("path: {0}")]
+    Path(#[from] FilterError),
+    #[error("the review {id} is still running ({found} found so far): wait for it with the tool review and its id")]
+    Running { id: RunId, found: u32 },
+    #[error("the review {id} ended before anything was reviewed: {message}")]
+    NothingReviewed { id: RunId, message: String },
+    #[error("dismiss needs the id of a finding, in the field finding")]
+    DismissWhat,
+    #[error("the review {id} has no finding {given:?}: {}", if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) })]
+    NoFinding { id: RunId, given: String, known: Vec<String> },
+    #[error("severity cannot be {given:?}; it takes {}", Severity::ALL.iter().map(|one| one.word()).collect::<Vec<_>>().join(", "))]
+    Severity { given: String },
+}
+
+fn call(call: Call) -> BoxFuture<'static, Answer> {
+    Box::pin(async move {
+        match answer(call).await {
+            Ok(answer) => answer,
+            Err(Fault::Input(fault)) => Answer::error_of(&fault.to_json()),
+            Err(fault) => Answer::error(fault.to_string()),
+        }
+    })
+}
+
+async fn answer(call: Call) -> Result<Answer, Fault> {
+    let input: Input = input::parse(Value::Object(call.input))?;
+    let service = Arc::clone(&call.service);
+    aside(move || looked_up(&service, &input)).await?
+}
+
+fn looked_up(service: &Service, input: &Input) -> Result<Answer, Fault> {
+    let id = service.find_review(input.id.as_deref(), input.repo.as_deref())?;
+    match service.snapshot(id).map(|snapshot| snapshot.state) {
+        Some(ReviewState::Running(running)) => return Err(Fault::Running { id, found: running.total() }),
+        Some(ReviewState::Failed { message, .. }) => return Err(Fault::NothingReviewed { id, message }),
+        Some(ReviewState::Ended(_)) | None => {}
+    }
+    match (&input.dismiss, input.finding.clone().map(FindingId)) {
+        (Some(_), None) => Err(Fault::DismissWhat),
+        (Some(reason), Some(finding)) => {
+            let review = service.dismiss(id, &finding, reason)?;
+            one(&review, &finding, Some("It is dismissed; the notes of the review say why."))
+        }
+        (None, Some(finding)) => one(&*service.review(id)?, &finding, None),
+        (None, None) => several(&*service.review(id)?, input),
+    }
+}
+
+/// The fields that every answer has.
+fn fields(review: &Review, uri: String) -> Map<String, Value> {
+    let mut fields = Map::new();
+    fields.insert("id".to_owned(), review.id.to_string().into());
+    fields.insert("uri".to_owned(), uri.into());
+    fields.insert("outcome".to_owned(), review.outcome.word().into());
+    fields
+}
+
+fn finished(mut fields: Map<String, Value>) -> Answer {
+    fields.insert("untrusted".to_owned(), UNTRUSTED.into());
+    Answer::of(Value::Object(fields))
+}
+
+/// Where a finding is read.
+fn uri_of(id: RunId, finding: &FindingId) -> String {
+    format!("{}/findings/{finding}", uri(id))
+}
+
+fn one(review: &Review, wanted: &FindingId, note: Option<&str>) -> Result<Answer, Fault> {
+    let Some(finding) = review.findings.iter().find(|finding| finding.id == *wanted) else {
+        let known = review.findings.iter().take(MOST as usize).map(|one| one.id.to_string()).collect();
+        return Err(Fault::NoFinding { id: review.id, given: wanted.0.clone(), known });
+    };
+    let uri = uri_of(review.id, wanted);
+    let mut fields = fields(review, uri.clone());
+    let mut whole = document::finding(finding);
+    if let Some(diff) = suggested(finding) {
+        whole["diff"] = diff.into();
+    }
+    fields.insert("finding".to_owned(), whole);
+    if let Some(note) = note {
+        fields.insert("note".to_owned(), note.into());
+    }
+    let link = Link { uri, name: format!("finding {wanted}"), mime: "application/json" };
+    Ok(Answer { links: vec![link], ..finished(fields) })
+}
+
+fn several(review: &Review, input: &Input) -> Result<Answer, Fault> {
+    let severity =
+        |word: &str| Severity::from_word(word.trim()).ok_or_else(|| Fault::Severity { given: word.to_owned() });
+    let floor = input.severity.as_deref().map(severity).transpose()?;
+    let found = app::findings(review, &FindingsAsk { floor, path: input.path.clone() })?;
+    let skip = input.skip.unwrap_or(0) as usize;
+    let limit = input.limit.unwrap_or(LIMIT).clamp(1, MOST) as usize;
+    let shown: Vec<Value> = found.iter().skip(skip).take(limit).map(|finding| line(finding)).collect();
+    let mut fields = fields(review, uri(review.id));
+    fields.insert("total".to_owned(), found.len().into());
+    let end = skip + shown.len();
+    fields.insert("findings".to_owned(), shown.into());
+    if end < found.len() {
+        let mut next = json!({ "id": review.id.to_string(), "skip": end, "limit": limit });
+        for (name, value) in [("severity", &input.severity), ("path", &input.path)] {
+            if let Some(value) = value {
+                next[name] = value.clone().into();
+            }
+        }
+        fields.insert("next".to_owned(), json!({ "tool": NAME, "input": next }));
+    }
+    Ok(Answer { links: links(review.id), ..finished(fields) })
+}
+
+/// A finding in a list.
+fn line(finding: &Finding) -> Value {
+    let mut line = Map::new();
+    let mut set = |name: &str, value: Value| line.insert(name.to_owned(), value);
+    set("id", strip_line(&finding.id.0).into());
+    set("severity", finding.severity.word().into());
+    set("category", finding.category.word().into());
+    set("title", strip_line(&finding.title).into());
+    let anchor = finding.anchors.first();
+    set("path", anchor.map(|anchor| anchor.path.to_string()).unwrap_or_default().into());
+    if let Some(lines) = anchor.and_then(|anchor| anchor.lines) {
+        let (start, end) = (lines.start(), lines.end());
+        set("lines", if start == end { start.to_string() } else { format!("{start}-{end}") }.into());
+    }
+    if anchor.is_some_and(|anchor| anchor.side == Side::Old) {
+        set("side", "old".into());
+    }
+    set("status", finding.status.word().into());
+    Value::Object(line)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,334 @@
+//! `review`: starts a review in the background, waits for one, stops one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::app::{
+    AppError, EndedRun, FindFault, ReviewState, RunningReview, Service, Snapshot, StartFault, StartReview,
+};
+use crate::domain::finding::Severity;
+use crate::domain::review::{Ended, Outcome, Review};
+use crate::domain::run::RunId;
+use crate::mcp::tool::{Answer, Call, Hints, Link, Tool, UNTRUSTED};
+use crate::present::{brief, engine};
+use crate::tools::{ToolFault, input};
+
+/// The tool's name.
+pub(super) const NAME: &str = "review";
+/// So long a call waits where it does not say.
+const WAIT: u32 = 20;
+/// So long it waits at most.
+const LONGEST_WAIT: u32 = 600;
+
+/// The row of the table.
+pub(super) fn tool() -> Tool {
+    Tool {
+        name: NAME,
+        title: "Review a change",
+        description: "Reviews a change in the background by the engine the user set up (a model or built-in rules) and keeps the review. Answers when it \
+            ended or wait_seconds passed; while it runs, call again with its id. Then call findings."
+            .into(),
+        input: |_, _| input::schema::<Input>(),
+        output: |_| output_schema::<Output>(),
+        hints: Hints::Sends,
+        alias_of: None,
+        by_default: true,
+        call,
+    }
+}
+
+/// Which change, or which review.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// Repository folder. Default: the server's.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    repo: Option<String>,
+    /// Branch or commit to compare with. Default: found.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    target: Option<String>,
+    /// Revision, A..B, A...B, staged or uncommitted. Default: HEAD.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    at: Option<String>,
+    /// Ask no model.
+    #[serde(default, deserialize_with = "flag")]
+    #[schemars(with = "bool")]
+    rules_only: bool,
+    /// Default: 20; at most 600.
+    #[serde(default, deserialize_with = "input::number")]
+    #[schemars(with = "u32")]
+    wait_seconds: Option<u32>,
+    /// A started review to wait for.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    id: Option<String>,
+    /// Stop that review; what was found is kept.
+    #[serde(default, deserialize_with = "flag")]
+    #[schemars(with = "bool")]
+    cancel: bool,
+}
+
+/// Reads a flag; `null` and an empty text are `false`.
+fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::Bool(flag) => Ok(flag),
+        Value::Null => Ok(false),
+        Value::String(text) if text.eq_ignore_ascii_case("true") => Ok(true),
+        Value::String(text) if text.trim().is_empty() || text.eq_ignore_ascii_case("false") => Ok(false),
+        other => Err(serde::de::Error::custom(format!("{other} is not true or false"))),
+    }
+}
+
+/// How a review stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Running,
+    Complete,
+    Incomplete,
+    Failed,
+    Interrupted,
+}
+
+/// A review as the tool answers.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Output {
+    /// The review.
+    id: String,
+    /// How it stands. Only `complete` says that all of the change was looked at.
+    state: State,
+    /// Why it is not complete.
+    reasons: Vec<String>,
+    /// Findings that ask for something; so far, while it runs.
+    total: u32,
+    /// How many of each severity.
+    #[serde(rename = "bySeverity")]
+    #[schemars(with = "BTreeMap<String, u32>")]
+    by_severity: BTreeMap<Severity, u32>,
+    /// The resource that holds all of it.
+    uri: String,
+    /// Who reviewed: a model, or `rules`; null while that is not known.
+    engine: Option<String>,
+    /// The call to make next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<Next>,
+    /// What texts of findings and reasons are.
+    untrusted: &'static str,
+}
+
+/// A call to make.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Next {
+    /// The tool.
+    tool: &'static str,
+    /// Its input.
+    input: Map<String, Value>,
+}
+
+/// The JSON Schema of an answer, without references.
+pub(super) fn output_schema<T: JsonSchema>() -> Value {
+    let mut settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    settings.into_generator().into_root_schema_for::<T>().to_value()
+}
+
+/// Where a review is read.
+pub(super) fn uri(id: RunId) -> String {
+    format!("review://{id}")
+}
+
+/// The links to a review.
+pub(super) fn links(id: RunId) -> Vec<Link> {
+    let link = |uri: String, name: &str, mime| Link { uri, name: name.to_owned(), mime };
+    vec![
+        link(uri(id), "the review (JSON)", "application/json"),
+        link(format!("{}/markdown", uri(id)), "the review (Markdown)", "text/markdown"),
+    ]
+}
+
+/// Why a call did nothing.
+#[derive(Debug, thiserror::Error)]
+enum Fault {
+    #[error(transparent)]
+    Input(#[from] ToolFault),
+    #[error("cancel needs the id of the review that is to be stopped")]
+    CancelWhat,
+    #[error(
+        "id names a review that was started already: leave out target, at and rules_only, or leave out id to start one"
+    )]
+    StartedAlready,
+    #[error(transparent)]
+    Start(#[from] StartFault),
+    #[error(transparent)]
+    Find(#[from] FindFault),
+    #[error(transparent)]
+    App(#[from] AppError),
+    #[error("not waiting any more: {} ({id})", if *stopped { "the review is being stopped" } else { "the review goes on" })]
+    NotWanted { id: RunId, stopped: bool },
+}
+
+/// Runs `work` away from the async threads.
+pub(super) async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, AppError> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken)
+}
+
+fn call(call: Call) -> BoxFuture<'static, Answer> {
+    Box::pin(async move {
+        match answer(call).await {
+            Ok(answer) => answer,
+            Err(Fault::Input(fault)) => Answer::error_of(&fault.to_json()),
+            Err(fault) => Answer::error(fault.to_string()),
+        }
+    })
+}
+
+async fn answer(call: Call) -> Result<Answer, Fault> {
+    let input: Input = input::parse(Value::Object(call.input))?;
+    let limit = Duration::from_secs(input.wait_seconds.unwrap_or(WAIT).min(LONGEST_WAIT).into());
+    let (id, own) = match &input.id {
+        Some(_) => (known(&input, &call.service).await?, false),
+        None => start(input, &call.service).await?,
+    };
+    let wait = call.service.wait_review(id, limit, |line| call.progress.say(line));
+    let snapshot = tokio::select! {
+        snapshot = wait => snapshot,
+        () = call.cancelled.cancelled() => {
+            return Err(Fault::NotWanted { id, stopped: own && call.service.abandon_review(id) });
+        }
+    };
+    let service = Arc::clone(&call.service);
+    Ok(aside(move || told(&service, id, snapshot)).await?)
+}
+
+/// Starts a review; says whether it is this call's own.
+async fn start(input: Input, service: &Arc<Service>) -> Result<(RunId, bool), Fault> {
+    if input.cancel {
+        return Err(Fault::CancelWhat);
+    }
+    let start = StartReview { repo: input.repo, target: input.target, at: input.at, rules_only: input.rules_only };
+    let service = Arc::clone(service);
+    let started = aside(move || service.start_review(&start)).await??;
+    Ok((started.id, !started.joined))
+}
+
+/// The review that is meant by `id`, told to stop where that is asked for.
+async fn known(input: &Input, service: &Arc<Service>) -> Result<RunId, Fault> {
+    if input.target.is_some() || input.at.is_some() || input.rules_only {
+        return Err(Fault::StartedAlready);
+    }
+    let (given, repo, looking) = (input.id.clone(), input.repo.clone(), Arc::clone(service));
+    let id = aside(move || looking.find_review(given.as_deref(), repo.as_deref())).await??;
+    if input.cancel {
+        service.stop_review(id);
+    }
+    Ok(id)
+}
+
+/// How the review stands, in fields and in words.
+fn told(service: &Service, id: RunId, snapshot: Option<Snapshot>) -> Answer {
+    let warnings = match snapshot.map(|snapshot| snapshot.state) {
+        Some(ReviewState::Running(running)) => return goes_on(id, &running),
+        Some(ReviewState::Failed { message, exit_code }) => return failed(id, message, exit_code),
+        Some(ReviewState::Ended(ended)) => remarks(ended),
+        None => Vec::new(),
+    };
+    match service.review(id) {
+        Ok(review) => ended(&review, &warnings),
+        Err(error) => Answer::error(error.to_string()),
+    }
+}
+
+fn remarks(ended: EndedRun) -> Vec<String> {
+    let not_kept = ended.not_kept.map(|why| format!("This review could not be kept: {why}"));
+    ended.warnings.into_iter().chain(not_kept).collect()
+}
+
+fn goes_on(id: RunId, running: &RunningReview) -> Answer {
+    let output = Output {
+        id: id.to_string(),
+        state: State::Running,
+        reasons: Vec::new(),
+        total: running.total(),
+        by_severity: running.findings.clone(),
+        uri: uri(id),
+        engine: None,
+        next: Some(next(NAME, id)),
+        untrusted: UNTRUSTED,
+    };
+    let mut text = running.warnings.clone();
+    text.push(format!("The review {id} is running: {}.", running.line()));
+    text.push(format!("Call {NAME} with this id to wait for it, with cancel to stop it."));
+    answered(
+        &output,
+        &text,
+        vec![Link { uri: uri(id), name: "the running review".to_owned(), mime: "application/json" }],
+    )
+}
+
+fn failed(id: RunId, message: String, exit_code: u8) -> Answer {
+    let state = if exit_code == 130 { State::Interrupted } else { State::Failed };
+    let text = format!("The review {id} ended before anything was reviewed: {message}");
+    let output = Output {
+        id: id.to_string(),
+        state,
+        reasons: vec![message],
+        total: 0,
+        by_severity: BTreeMap::new(),
+        uri: uri(id),
+        engine: None,
+        next: None,
+        untrusted: UNTRUSTED,
+    };
+    Answer { is_error: true, ..answered(&output, &[text], Vec::new()) }
+}
+
+fn ended(review: &Review, warnings: &[String]) -> Answer {
+    let state = match review.outcome {
+        _ if review.ended == Ended::Interrupted => State::Interrupted,
+        Outcome::Complete => State::Complete,
+        Outcome::Incomplete => State::Incomplete,
+        Outcome::Failed => State::Failed,
+    };
+    let by_severity = review.record(None).findings;
+    let total = by_severity.values().sum();
+    let output = Output {
+        id: review.id.to_string(),
+        state,
+        reasons: review.reasons.clone(),
+        total,
+        by_severity,
+        uri: uri(review.id),
+        engine: Some(engine(review)),
+        next: (total > 0).then(|| next("findings", review.id)),
+        untrusted: UNTRUSTED,
+    };
+    let mut text = warnings.to_vec();
+    text.push(brief(review));
+    text.push(format!("(Titles and paths are {UNTRUSTED}. Review {}.)", review.id));
+    Answer { is_error: state == State::Failed, ..answered(&output, &text, links(review.id)) }
+}
+
+fn next(tool: &'static str, id: RunId) -> Next {
+    let mut input = Map::new();
+    input.insert("id".to_owned(), json!(id.to_string()));
+    Next { tool, input }
+}
+
+fn answered(output: &Output, text: &[String], links: Vec<Link>) -> Answer {
+    let structured = serde_json::to_value(output).ok();
+    Answer { structured, text: Some(text.join("\n")), links, is_error: false }
+}
+
+#[cfg(test)]
+mod tests;

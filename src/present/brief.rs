@@ -1,0 +1,121 @@
+//! A review in a few lines of plain text, for an assistant that reads on where it wants to. Main function: [`brief`].
+//!
+//! What it says of the change and of the findings is text of the repository or of a model; it is stripped, and never longer than a line.
+
+use super::digest;
+use super::patch;
+use crate::domain::finding::Finding;
+use crate::domain::review::{Outcome, Review};
+use crate::domain::text::strip_line;
+
+/// Findings that are named.
+const FINDINGS: usize = 8;
+/// Reasons why a review is not complete that are named.
+const REASONS: usize = 3;
+/// Rows of the receipt that are named, beside the first one.
+const ROWS: usize = 3;
+/// Characters of a line, and of a title in one: what stands behind it is needed to read on.
+const LINE: usize = 400;
+const TITLE: usize = 120;
+
+/// The outcome, what was reviewed, the worst findings with their places, and what was not looked at; at most 18 lines.
+pub fn brief(review: &Review) -> String {
+    let change = &review.change;
+    let size = digest::size(change).join(", ");
+    let mut lines = vec![
+        format!("{}.", digest::verdict(review)),
+        format!("{} {} ({size}), {}.", change.repository, digest::names(change), digest::reviewer(review)),
+    ];
+    if review.outcome != Outcome::Complete {
+        let reasons = review.reasons.iter().take(REASONS).map(|reason| reason.trim_end_matches('.'));
+        let reasons = reasons.collect::<Vec<_>>().join("; ");
+        let what = match review.outcome {
+            Outcome::Failed => "Nothing was reviewed",
+            Outcome::Incomplete | Outcome::Complete => digest::incomplete(review),
+        };
+        lines.push(format!("Why: {what}: {reasons}."));
+    }
+    let unresolved: Vec<&Finding> = review.unresolved().collect();
+    for finding in unresolved.iter().take(FINDINGS) {
+        let note = finding.anchors.first().map(digest::place_note).filter(|note| !note.is_empty());
+        let note = note.map_or_else(String::new, |note| format!(", {note}"));
+        let title = shortened(&strip_line(&finding.title), TITLE);
+        lines.push(format!("- {}: {title} ({}{note}; id {})", finding.severity, place(finding), finding.id));
+    }
+    if unresolved.len() > FINDINGS {
+        lines.push(format!("- and {} more", unresolved.len() - FINDINGS));
+    }
+    let told = |label: &&str| matches!(*label, "in part" | "skipped" | "withheld" | "limits" | "dismissed");
+    let rows: Vec<_> = digest::receipt(review).into_iter().filter(|row| told(&row.label)).collect();
+    for row in rows.iter().take(ROWS) {
+        lines.push(format!("{}: {}", row.label, row.words(str::to_owned, str::to_owned)));
+    }
+    if rows.len() > ROWS {
+        lines.push(format!("and {} more remarks on what was not looked at or not shown", rows.len() - ROWS));
+    }
+    lines.iter().map(|line| shortened(&strip_line(line), LINE)).collect::<Vec<_>>().join("\n")
+}
+
+/// Where a finding is: `src/a.rs:12-14`.
+pub fn place(finding: &Finding) -> String {
+    finding.anchors.first().map(digest::place).unwrap_or_default()
+}
+
+/// The model that reviewed, as `--model` names it, or `rules`.
+pub fn engine(review: &Review) -> String {
+    let made = &review.provenance;
+    match (&made.provider, &made.model) {
+        (Some(provider), Some(model)) => strip_line(&format!("{provider}/{model}")),
+        (Some(one), None) | (None, Some(one)) => strip_line(one),
+        (None, None) => made.engine.word().to_owned(),
+    }
+}
+
+/// What a finding suggests, as the lines of a diff; verbatim. `None` where it suggests nothing.
+pub fn suggested(finding: &Finding) -> Option<String> {
+    let suggestion = finding.suggestion.as_ref()?;
+    let rows = patch::patched(finding).unwrap_or_else(|| patch::added(suggestion));
+    Some(rows.iter().map(|row| format!("{}{}", row.mark.sign(), row.text)).collect::<Vec<_>>().join("\n"))
+}
+
+/// At most so many characters.
+fn shortened(line: &str, most: usize) -> String {
+    match line.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::present::json;
+
+    #[test]
+    fn the_outcome_comes_first_and_what_is_missing_is_said() {
+        for document in [
+            &include_bytes!("../../fixtures/documents/typical.json")[..],
+            include_bytes!("../../fixtures/documents/incomplete.json"),
+            include_bytes!("../../fixtures/documents/failed.json"),
+            include_bytes!("../../fixtures/documents/empty.json"),
+            include_bytes!("../../fixtures/documents/hostile.json"),
+        ] {
+            let review = json::parse(document).unwrap();
+            let text = brief(&review);
+            assert!(text.lines().count() <= 18, "{text}");
+            assert!(text.lines().all(|line| line.chars().count() <= LINE + 1), "{text}");
+            assert_eq!(text, crate::domain::text::strip_block(&text));
+            insta::assert_snapshot!(text);
+        }
+    }
+
+    #[test]
+    fn a_suggestion_is_shown_as_a_diff() {
+        let review = json::parse(include_bytes!("../../fixtures/documents/typical.json")).unwrap();
+        let with = review.findings.iter().find(|finding| finding.suggestion.is_some()).unwrap();
+        let diff = suggested(with).unwrap();
+        assert!(diff.lines().any(|line| line.starts_with('+')), "{diff}");
+        let without = review.findings.iter().find(|finding| finding.suggestion.is_none()).unwrap();
+        assert_eq!(suggested(without), None);
+    }
+}
