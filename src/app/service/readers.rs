@@ -240,10 +240,10 @@ fn fault(error: &AppError, cancel: &Cancel) -> ToolFault {
             let message = format!("{target} and {head} have no common history; `at` can be {target}..{head}");
             (ErrorKind::InvalidInput, message)
         }
-        AppError::Git(GitError::Repo(
+        AppError::Scope(_)
+        | AppError::Git(GitError::Repo(
             RepoError::UnknownRevision(..) | RepoError::NotACommit(_) | RepoError::Ambiguous(_),
         )) => (ErrorKind::InvalidInput, format!("`at`: {error}")),
-        AppError::Scope(_) => (ErrorKind::InvalidInput, format!("`at`: {error}")),
         AppError::Input(_) => (ErrorKind::DiskFailure, error.to_string()),
         error => (ErrorKind::GitFailure, error.to_string()),
     };
