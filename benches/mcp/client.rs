@@ -29,12 +29,12 @@ fn text(error: impl std::fmt::Display) -> String {
 impl Client {
     /// Starts `review mcp` in a folder, and says hello.
     #[expect(clippy::disallowed_methods, reason = "a benchmark measures a process")]
-    pub(crate) fn start(review: &Path, folder: &Path) -> Result<Self, String> {
+    pub(crate) fn start(review: &Path, folder: &Path, home: &Path) -> Result<Self, String> {
         let mut child = Command::new(review)
             .args(["mcp", "--no-model"])
             .current_dir(folder)
             .env_clear()
-            .env("HOME", folder.join(".git"))
+            .env("HOME", home)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())

@@ -71,7 +71,7 @@ fn measure(asked: &Asked) -> Result<(), String> {
         None => Some(Repository::make(&scratch.path().join("repository"), asked.files)?),
     };
     let folder = made.as_ref().map(|made| made.folder.clone()).or(asked.repository.clone()).unwrap_or_default();
-    let mut client = Client::start(&asked.review, &folder)?;
+    let mut client = Client::start(&asked.review, &folder, scratch.path())?;
     let paths = text_files(&mut client)?;
     println!("{} files; cpu and memory of the server alone\n", paths.len());
     println!(
@@ -81,7 +81,7 @@ fn measure(asked: &Asked) -> Result<(), String> {
     client.end()?;
 
     // A server that was asked nothing yet.
-    let mut client = Client::start(&asked.review, &folder)?;
+    let mut client = Client::start(&asked.review, &folder, scratch.path())?;
     std::thread::sleep(Duration::from_millis(300));
     row(&client, "idle, just started", Duration::ZERO, Duration::ZERO, &mut [])?;
     let read = |n: usize| {

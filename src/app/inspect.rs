@@ -2,7 +2,7 @@
 
 use super::error::AppError;
 use super::subject::{self, Surroundings};
-use super::view::{Shelf, View};
+use super::view::{Opened, View};
 use crate::config::{Flags, Resolved};
 use crate::domain::event::Silent;
 use crate::domain::request::{ReviewRequest, Scope};
@@ -36,7 +36,7 @@ pub fn call_tool(call: &ToolCall, around: &Surroundings, cancel: &Cancel) -> Res
     let view = View {
         repository: 0,
         pool: &RepoPool::new(Repo::open(&request.directory)?),
-        shelf: &Shelf::default(),
+        opened: &Opened::default(),
         around,
         flags,
         settings_from_worktree: request.settings_from_worktree,

@@ -1,7 +1,7 @@
 //! What the reading tools look at, found with as little work as a call needs. Main type: [`View`].
 //!
 //! Reading, searching and listing look at one tree: no change is collected for them. One way for calls by hand and for servers, which
-//! differ only in how long a [`Shelf`] is kept. Which folders may be looked in belongs in `service`.
+//! differ only in how long an [`Opened`] is kept. Which folders may be looked in belongs in `service`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +32,7 @@ const POLICIES: usize = 16;
 
 /// What was opened and is worth keeping for the next call: by commits, so that nothing in it grows old. Shared by all repositories; a
 /// repository is a number that is never used twice.
-pub(super) struct Shelf {
+pub(super) struct Opened {
     policies: Recent<(u64, Option<CommitId>), Arc<Policy>>,
     trees: Recent<(u64, CommitId, Option<CommitId>), Arc<dyn Workspace>>,
     changes: Recent<ChangeKey, Arc<Change>>,
@@ -60,13 +60,13 @@ struct Change {
     old: Arc<dyn Workspace>,
 }
 
-impl Default for Shelf {
+impl Default for Opened {
     fn default() -> Self {
         Self { policies: Recent::new(POLICIES), trees: Recent::new(TREES), changes: Recent::new(CHANGES) }
     }
 }
 
-impl Shelf {
+impl Opened {
     /// Lets go of the trees and changes that were not asked for during `time`; whether any are left.
     pub(super) fn let_go(&self, time: Duration) -> bool {
         // Changes hold trees.
@@ -77,12 +77,12 @@ impl Shelf {
 
 /// A repository, and how it is looked at.
 pub(super) struct View<'a> {
-    /// Its number on the shelf.
+    /// Its number among those that were opened.
     pub(super) repository: u64,
     /// Its handles.
     pub(super) pool: &'a RepoPool,
     /// What was opened before.
-    pub(super) shelf: &'a Shelf,
+    pub(super) opened: &'a Opened,
     /// What the process was started with.
     pub(super) around: &'a Surroundings,
     /// What the command line says about settings.
@@ -130,7 +130,7 @@ impl View<'_> {
             Ok(Arc::new(Policy { settings, filter }))
         };
         // The disk changes.
-        if self.settings_from_worktree { make() } else { self.shelf.policies.get((self.repository, at), cancel, make) }
+        if self.settings_from_worktree { make() } else { self.opened.policies.get((self.repository, at), cancel, make) }
     }
 
     fn open(&self, at: WorkspaceAt, side: Side, policy: &Policy) -> Result<Arc<dyn Workspace>, AppError> {
@@ -141,7 +141,7 @@ impl View<'_> {
         let open = || self.open(ends.new_at, Side::New, policy);
         match ends.new_at {
             WorkspaceAt::Revision(commit) if !self.settings_from_worktree => {
-                self.shelf.trees.get((self.repository, commit, ends.settings_at), cancel, open)
+                self.opened.trees.get((self.repository, commit, ends.settings_at), cancel, open)
             }
             WorkspaceAt::Revision(_)
             | WorkspaceAt::Index
@@ -160,7 +160,7 @@ impl View<'_> {
         let change = if settled(range.old_at) && settled(range.new_at) && !self.settings_from_worktree {
             let Range { old_at, new_at, settings_at, .. } = range;
             let key = ChangeKey { repository: self.repository, old_at, new_at, settings_at };
-            self.shelf.changes.get(key, cancel, make)?
+            self.opened.changes.get(key, cancel, make)?
         } else {
             make()?
         };

@@ -54,7 +54,7 @@ struct Input {
     #[serde(default, deserialize_with = "input::number")]
     #[schemars(with = "u32")]
     num_lines: Option<u32>,
-    /// `old`: before the change. Default: `new`.
+    /// `old`: before the change.
     #[serde(default, deserialize_with = "input::side")]
     side: WhichSide,
 }

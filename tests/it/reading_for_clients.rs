@@ -127,7 +127,7 @@ fn what_is_asked_wrongly_is_told_in_a_clients_words() {
     let service = quiet(&repo);
     let read =
         |at| call(&service, "read_file_part", Some(at), json!({ "file_path": "src/a.rs" })).expect_err("an error");
-    for at in ["nowhere", "HEAD:src/a.rs", "a..b", "HEAD...nowhere"] {
+    for at in ["nowhere", "HEAD:src/a.rs", "a..b", "HEAD...nowhere", "--all", "a..b..c"] {
         let (kind, message) = read(at);
         assert_eq!(kind, "invalid_input", "{at}: {message}");
         assert!(message.starts_with("`at`: "), "{message}");
@@ -261,7 +261,12 @@ fn repositories_below_a_root_are_read_and_no_others() {
     for name in [named.clone(), "../other".to_owned(), format!("file://{named}"), format!("{named}/.git")] {
         assert_eq!(name_in(&wide, &name).expect("a page"), "     1\tother\n", "{name}");
     }
-    assert_eq!(name_in(&wide, "..").expect_err("outside").0, "refused_path");
+    for name in ["..", "/etc", "/nowhere/at/all", "file:///etc", "file:///nowhere"] {
+        assert_eq!(name_in(&wide, name).expect_err("outside").0, "refused_path", "{name}");
+    }
+    for name in ["https://example.invalid/x", "file://host/project"] {
+        assert_eq!(name_in(&wide, name).expect_err("no folder").0, "invalid_input", "{name}");
+    }
     assert_eq!(name_in(&wide, "nowhere").expect_err("nothing").0, "file_not_found");
     // One inside the other, and no commit of the one is known in the other.
     init(&repo.root().join("inner"), "inner\n");

@@ -11,9 +11,9 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::roots::RootsError;
-use super::{Roots, Service};
+use super::{Roots, Service, folder_of_uri};
 use crate::app::error::AppError;
-use crate::app::view::{Shelf, View, has_no_target};
+use crate::app::view::{Opened, View, has_no_target};
 use crate::domain::request::Scope;
 use crate::git::GitError;
 use crate::sys::cancel::{Cancel, Stopped};
@@ -35,8 +35,8 @@ const IDLE: Duration = Duration::from_mins(5);
 pub(super) struct Readers {
     /// The one asked for last comes last.
     open: Mutex<Vec<Arc<Reader>>>,
-    opened: AtomicU64,
-    shelf: Shelf,
+    numbers: AtomicU64,
+    opened: Opened,
     turns: Arc<Semaphore>,
     /// Whether somebody sees to it that what is idle is let go.
     watched: AtomicBool,
@@ -54,8 +54,8 @@ impl Default for Readers {
     fn default() -> Self {
         Self {
             open: Mutex::default(),
-            opened: AtomicU64::new(0),
-            shelf: Shelf::default(),
+            numbers: AtomicU64::new(0),
+            opened: Opened::default(),
             turns: Arc::new(Semaphore::new(AT_ONCE)),
             watched: AtomicBool::new(false),
         }
@@ -88,7 +88,7 @@ impl Readers {
         if open.len() >= MOST_OPEN {
             open.remove(0);
         }
-        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let reader = Arc::new(Reader { git_dir, identity, number, pool: RepoPool::new(repo) });
         open.push(Arc::clone(&reader));
         Ok(reader)
@@ -96,7 +96,7 @@ impl Readers {
 
     /// Lets go of what was not asked for during `time`; whether anything is left.
     fn let_go(&self, time: Duration) -> bool {
-        let left = self.shelf.let_go(time);
+        let left = self.opened.let_go(time);
         if !left {
             self.open.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
@@ -107,7 +107,7 @@ impl Readers {
 impl Service {
     /// Calls a reading tool, from a thread that may wait.
     ///
-    /// `repo` names a folder (the server's own where there is none), `at` what to look at: a revision (`HEAD` where there is none), `A..B`,
+    /// `repo` names a folder by a path or a `file://` URI (the server's own where there is none), `at` what to look at: a revision (`HEAD` where there is none), `A..B`,
     /// `A...B`, `staged` or `uncommitted`. Names are looked up anew each time. Whatever goes wrong comes back as an outcome.
     pub fn call_tool(
         &self,
@@ -154,7 +154,11 @@ impl Service {
         input: Value,
         cancel: &Cancel,
     ) -> Result<ToolOutcome, AppError> {
-        let folder = self.roots.folder(repo.map(Path::new))?;
+        let named = match repo.map(folder_of_uri).transpose() {
+            Ok(named) => named,
+            Err(fault) => return Ok(ToolFault::new(ErrorKind::InvalidInput, format!("`repo`: {fault}")).into()),
+        };
+        let folder = self.roots.folder(named.as_deref())?;
         let scope = Scope::named(None, at)?;
         let reader = self.readers.reader(&folder, &self.roots)?;
         // A handle knows the index as it was when it first looked.
@@ -169,7 +173,7 @@ impl Service {
         let view = View {
             repository: reader.number,
             pool: fresh.as_ref().unwrap_or(&reader.pool),
-            shelf: &self.readers.shelf,
+            opened: &self.readers.opened,
             around: &self.around,
             flags: &self.options.flags,
             settings_from_worktree: false,
@@ -236,7 +240,8 @@ fn fault(error: &AppError, cancel: &Cancel) -> ToolFault {
             let message = format!("{target} and {head} have no common history; `at` can be {target}..{head}");
             (ErrorKind::InvalidInput, message)
         }
-        AppError::Git(GitError::Repo(
+        AppError::Scope(_)
+        | AppError::Git(GitError::Repo(
             RepoError::UnknownRevision(..) | RepoError::NotACommit(_) | RepoError::Ambiguous(_),
         )) => (ErrorKind::InvalidInput, format!("`at`: {error}")),
         AppError::Input(_) => (ErrorKind::DiskFailure, error.to_string()),
