@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::roots::RootsError;
-use super::{Roots, Service, folder_of_uri};
+use super::{Roots, Service};
 use crate::app::error::AppError;
 use crate::app::view::{Opened, View, has_no_target};
 use crate::domain::request::Scope;
@@ -154,11 +154,7 @@ impl Service {
         input: Value,
         cancel: &Cancel,
     ) -> Result<ToolOutcome, AppError> {
-        let named = match repo.map(folder_of_uri).transpose() {
-            Ok(named) => named,
-            Err(fault) => return Ok(ToolFault::new(ErrorKind::InvalidInput, format!("`repo`: {fault}")).into()),
-        };
-        let folder = self.roots.folder(named.as_deref())?;
+        let folder = self.roots.folder(repo.map(Path::new))?;
         let scope = Scope::named(None, at)?;
         let reader = self.readers.reader(&folder, &self.roots)?;
         // A handle knows the index as it was when it first looked.

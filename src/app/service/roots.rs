@@ -32,6 +32,9 @@ pub enum RootsError {
         /// What is allowed.
         allowed: String,
     },
+    /// It is no name of a folder of this machine.
+    #[error("{0:?} does not name a folder of this machine; write a path, or a URI such as file:///home/me/project")]
+    Address(String),
 }
 
 impl Roots {
@@ -64,9 +67,13 @@ impl Roots {
         self.allowed.iter().any(|root| path.starts_with(root))
     }
 
-    /// The folder that is meant by `named` (absolute, or from the start), with all links in it followed; the start where none is.
+    /// The folder that is meant by `named` (absolute, from the start, or a `file://` URI), with all links in it followed; the start where none is.
     pub fn folder(&self, named: Option<&Path>) -> Result<PathBuf, RootsError> {
-        let Some(named) = named else { return Ok(self.start.clone()) };
+        let Some(named) = named.filter(|named| !named.as_os_str().is_empty()) else { return Ok(self.start.clone()) };
+        let named = match named.to_str().filter(|text| text.contains("://")) {
+            Some(uri) => &from_uri(uri).ok_or_else(|| RootsError::Address(uri.to_owned()))?,
+            None => named,
+        };
         let path = self.start.join(named);
         match files::real_path(&path) {
             Ok(found) if self.cover(&found) => Ok(found),
@@ -117,6 +124,26 @@ fn names(git_dir: &Path, link: &Path) -> bool {
     matches!((named, files::real_path(link)), (Ok(named), Ok(link)) if named == link)
 }
 
+/// The path of a `file://` URI of this machine (RFC 8089); `None` for every other one.
+fn from_uri(uri: &str) -> Option<PathBuf> {
+    let (scheme, rest) = uri.split_once("://")?;
+    let path = rest.strip_prefix("localhost").unwrap_or(rest);
+    if !scheme.eq_ignore_ascii_case("file") || !path.starts_with('/') || path.contains(['?', '#']) {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut parts = path.split('%');
+    bytes.extend(parts.next()?.as_bytes());
+    for part in parts {
+        let digits = part.get(..2).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend(&part.as_bytes()[2..]);
+    }
+    // On Windows a drive stands behind the slash.
+    let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
+    Some(PathBuf::from(if cfg!(windows) { text.trim_start_matches('/').to_owned() } else { text }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,14 +166,19 @@ mod tests {
     #[test]
     fn a_folder_is_named_in_several_ways() {
         let (_folder, base) = place();
+        fs::create_dir(base.join("project/a b")).unwrap();
         let roots = Roots::new(&base.join("project"), &[]).unwrap();
         let whole = base.join("project");
+        let uri = |path: &str| format!("file://{}{path}", whole.display());
         for (named, found) in [
             (String::new(), whole.clone()),
             (".".to_owned(), whole.clone()),
             ("docs".to_owned(), whole.join("docs")),
             ("docs/../docs/.".to_owned(), whole.join("docs")),
             (whole.join("docs").display().to_string(), whole.join("docs")),
+            (uri("/docs"), whole.join("docs")),
+            (uri("/a%20b/"), whole.join("a b")),
+            (format!("FILE://localhost{}", whole.display()), whole.clone()),
         ] {
             assert_eq!(roots.folder(Some(Path::new(&named))).unwrap(), found, "{named}");
         }
@@ -168,6 +200,14 @@ mod tests {
         }
         for named in ["/nowhere", "../nowhere", "link/nowhere", "../elsewhere/secret/nowhere"] {
             assert!(refused(&roots, named).contains("--root"), "{named}: whether it is there is not told");
+        }
+        for named in
+            [format!("file://{absolute}"), format!("file://{}/%2e%2e/elsewhere", base.join("project").display())]
+        {
+            assert!(refused(&roots, &named).contains("--root"), "{named}");
+        }
+        for named in ["https://host/project", "file://host/project", "file:///a%zz", "file:///a%00", "git+ssh://x/y"] {
+            assert!(refused(&roots, named).contains("does not name a folder"), "{named}");
         }
         let wider = Roots::new(&base.join("project"), &[base.join("elsewhere")]).unwrap();
         assert_eq!(wider.folder(Some(Path::new("link/secret"))).unwrap(), base.join("elsewhere/secret"));
