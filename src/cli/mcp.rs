@@ -56,7 +56,7 @@ pub(super) struct McpArgs {
     /// Serve over HTTP at this address instead of standard input and output
     #[arg(long, value_name = "ADDRESS:PORT", help_heading = "HTTP")]
     http: Option<SocketAddr>,
-    /// Let in clients that show the token in this file (or in REVIEW_MCP_TOKEN)
+    /// Let in clients that show the token in this file (or in `REVIEW_MCP_TOKEN`)
     #[arg(long, value_name = "FILE", requires = "http", help_heading = "HTTP")]
     token_file: Option<PathBuf>,
     /// A name by which clients may call the server; repeatable

@@ -84,7 +84,7 @@ where
             Line::End => return,
             Line::TooLong => {
                 let text = format!("the message is longer than {} MiB", MAX_MESSAGE >> 20);
-                Err((ErrorData::new(ErrorCode::INVALID_REQUEST, text, None), None))
+                Err(refusal(ErrorCode::INVALID_REQUEST, text, None))
             }
             Line::Whole if line.trim_ascii().is_empty() => continue,
             Line::Whole => parse(&line),
@@ -101,8 +101,8 @@ where
                     return;
                 }
             }
-            Err((error, id)) => {
-                if write(&writer, &ServerJsonRpcMessage::error(error, id)).await.is_err() {
+            Err(refusal) => {
+                if write(&writer, &refusal).await.is_err() {
                     return;
                 }
             }
@@ -147,12 +147,16 @@ async fn next_line<R: AsyncRead + Unpin>(reader: &mut BufReader<R>, line: &mut V
     }
 }
 
-/// A message, or what is wrong with it and the id of the request that it would have been.
-fn parse(line: &[u8]) -> Result<ClientJsonRpcMessage, (ErrorData, Option<RequestId>)> {
+fn refusal(code: ErrorCode, why: String, id: Option<RequestId>) -> Box<ServerJsonRpcMessage> {
+    Box::new(ServerJsonRpcMessage::error(ErrorData::new(code, why, None), id))
+}
+
+/// A message, or what to answer instead: what is wrong with it, with the id of the request that it would have been.
+fn parse(line: &[u8]) -> Result<ClientJsonRpcMessage, Box<ServerJsonRpcMessage>> {
     let value: Value = serde_json::from_slice(line)
-        .map_err(|error| (ErrorData::new(ErrorCode::PARSE_ERROR, format!("this is not JSON: {error}"), None), None))?;
+        .map_err(|error| refusal(ErrorCode::PARSE_ERROR, format!("this is not JSON: {error}"), None))?;
     let id = value.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
-    let fault = |text: String| (ErrorData::new(ErrorCode::INVALID_REQUEST, text, None), id.clone());
+    let fault = |text: String| refusal(ErrorCode::INVALID_REQUEST, text, id.clone());
     if value.is_array() {
         return Err(fault("a batch is not served: send each message on a line of its own".to_owned()));
     }

@@ -57,10 +57,7 @@ impl Subscriptions {
                 };
                 let Some(inner) = watched.upgrade() else { return };
                 let watched = inner.uris.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                let (uris, list) = match notices(&service, &watched, changed).await {
-                    Some(notices) => notices,
-                    None => return,
-                };
+                let Some((uris, list)) = notices(&service, &watched, changed).await else { return };
                 for uri in uris {
                     let _ = peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await;
                 }
