@@ -215,7 +215,8 @@ fn fault(error: &AppError, cancel: &Cancel) -> ToolFault {
         | AppError::Git(GitError::Stopped(_))
         | AppError::Workspace(WorkspaceError::Stopped(_)) => return stopped(cancel),
         AppError::Roots(RootsError::Missing(_)) => (ErrorKind::FileNotFound, error.to_string()),
-        AppError::Roots(_) => (ErrorKind::RefusedPath, error.to_string()),
+        AppError::Roots(RootsError::Address(_)) => (ErrorKind::InvalidInput, format!("`repo`: {error}")),
+        AppError::Roots(RootsError::Outside { .. }) => (ErrorKind::RefusedPath, error.to_string()),
         AppError::Repo(RepoError::NotARepository(path)) => (
             ErrorKind::FileNotFound,
             format!("{} is not inside a git repository; name a folder of one in `repo`", path.display()),

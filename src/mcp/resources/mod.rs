@@ -71,5 +71,5 @@ pub(super) enum ReadFault {
     Failed(String),
 }
 
-/// Every family.
-pub(super) const FAMILIES: &[Family] = &[reviews::FAMILY, presented::FAMILY, status::FAMILY];
+/// Every family; the first that takes a URI for its own reads it, so that which begins with any id comes last.
+pub(super) const FAMILIES: &[Family] = &[status::FAMILY, presented::FAMILY, reviews::FAMILY];

@@ -19,8 +19,6 @@ use crate::present::{RenderOptions, json as document, presenter, suggested};
 
 /// What every URI begins with.
 const SCHEME: &str = "review://";
-/// Of other families, whose URIs begin alike.
-const OTHERS: [&str; 2] = ["presented", "status"];
 /// The schema of what is told of a run without a review.
 const RUN_SCHEMA: &str = "review-run/1";
 /// So many reviews are listed.
@@ -116,7 +114,6 @@ fn read(service: &Service, uri: &str) -> Option<Result<Contents, ReadFault>> {
     let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
     let parts: Vec<&str> = path.split('/').collect();
     Some(match parts.as_slice() {
-        [first, ..] if OTHERS.contains(first) => return None,
         ["latest"] => latest(service, query),
         [id] if query.is_none() => find(service, id).and_then(|id| whole(service, id)),
         [id, "markdown"] if query.is_none() => find(service, id).and_then(|id| markdown(service, id)),

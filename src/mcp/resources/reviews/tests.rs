@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::*;
 use crate::app::StartReview;
 use crate::mcp::fixture::Fixture;
+use crate::mcp::resources::FAMILIES;
 
 const TYPICAL: &[u8] = include_bytes!("../../../../fixtures/documents/typical.json");
 const EMPTY: &[u8] = include_bytes!("../../../../fixtures/documents/empty.json");
@@ -50,7 +51,12 @@ fn what_is_not_there_says_what_is() {
     assert!(not_found(&fixture, &format!("{}/findings/0", uri(id))).contains(&first));
     assert!(not_found(&fixture, &format!("{}/html", uri(id))).contains(AS_MARKDOWN));
     assert!(not_found(&fixture, "review://latest?repo=%2F").contains("outside the folders"));
-    assert!(read(&fixture.service, "review://presented/00000002-0000-4000-8000-000000000000").is_none());
+    let first = |uri: &str| FAMILIES.iter().position(|family| (family.read)(&fixture.service, uri).is_some());
+    let ours = FAMILIES.len() - 1;
+    assert_eq!(first("review://latest"), Some(ours));
+    for of_others in ["review://presented/00000002-0000-4000-8000-000000000000", "review://status"] {
+        assert!(first(of_others).is_some_and(|family| family < ours), "{of_others}");
+    }
     assert!(read(&fixture.service, "file:///etc/passwd").is_none());
 }
 
