@@ -26,8 +26,8 @@ pub(super) struct Tool {
     pub(super) input: fn(name: &str, offer: &Offer) -> Value,
     /// The JSON Schema of what it answers when it does not fail.
     pub(super) output: fn(name: &str) -> Value,
-    /// What a client may assume before it calls.
-    pub(super) hints: Hints,
+    /// What a client may assume before it calls a server with this offer.
+    pub(super) hints: fn(offer: &Offer) -> Hints,
     /// The tool that this is another name of: whoever may call that one may call this one.
     pub(super) alias_of: Option<&'static str>,
     /// Whether it is offered where `--tools` says nothing.

@@ -20,7 +20,7 @@ pub(super) fn knows_structure(version: Option<&ProtocolVersion>) -> bool {
 }
 
 pub(super) fn tool(tool: &Tool, offer: &Offer, structure: bool) -> WireTool {
-    let hints = match tool.hints {
+    let hints = match (tool.hints)(offer) {
         Hints::ReadsOnly => (true, false),
         Hints::Keeps => (false, false),
         Hints::Sends => (false, true),

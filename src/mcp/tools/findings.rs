@@ -35,7 +35,7 @@ pub(super) fn tool() -> Tool {
             .into(),
         input,
         output: |_| output(),
-        hints: Hints::Keeps,
+        hints: |offer| if offer.allow_write { Hints::Keeps } else { Hints::ReadsOnly },
         alias_of: None,
         by_default: true,
         call,

@@ -19,6 +19,7 @@ pub(super) fn tools() -> Vec<Tool> {
 mod tests {
     use super::*;
     use crate::mcp::Offer;
+    use crate::mcp::tool::Hints;
 
     /// What a client pays for each request: names, descriptions and input schemas of what is offered by default, in tokens of `o200k_base`.
     const MOST: usize = 1500;
@@ -40,6 +41,16 @@ mod tests {
         let reads = |name: &str| crate::tools::TOOLS.iter().any(|tool| tool.name == name);
         let reading = sum(&mut costs.iter().filter(|(name, _)| reads(name)));
         assert!(reading <= MOST_READING, "{reading} tokens for reading: {costs:?}");
+    }
+
+    #[test]
+    fn a_server_that_may_not_write_says_so_of_what_it_offers() {
+        for allow_write in [false, true] {
+            let offer = Offer::new(&[], allow_write).unwrap();
+            let keeps = |tool: &Tool| (tool.hints)(&offer) == Hints::Keeps;
+            let names: Vec<_> = offer.tools().iter().filter(|tool| keeps(tool)).map(|tool| tool.name).collect();
+            assert_eq!(names.contains(&"findings"), allow_write, "{names:?}");
+        }
     }
 
     #[test]

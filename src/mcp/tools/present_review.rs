@@ -38,7 +38,7 @@ pub(super) const TOOL: Tool = Tool {
     description: Cow::Borrowed(DESCRIPTION),
     input,
     output,
-    hints: Hints::Keeps,
+    hints: |_| Hints::Keeps,
     alias_of: None,
     by_default: true,
     call,

@@ -26,7 +26,7 @@ pub(super) fn rows() -> impl Iterator<Item = Tool> {
         description: Cow::Borrowed(spec.description),
         input,
         output,
-        hints: Hints::ReadsOnly,
+        hints: |_| Hints::ReadsOnly,
         alias_of: None,
         by_default: true,
         call,

@@ -37,7 +37,7 @@ pub(super) fn tool() -> Tool {
             .into(),
         input: |_, _| input::schema::<Input>(),
         output: |_| output_schema::<Output>(),
-        hints: Hints::Sends,
+        hints: |_| Hints::Sends,
         alias_of: None,
         by_default: true,
         call,
