@@ -362,3 +362,23 @@ async fn a_server_over_several_repositories_asks_which_one() {
     assert_eq!(service.find_review(None, Some("one")).expect("it is found"), id);
     assert_eq!(service.list_reviews().expect("a list").len(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_git_file_leads_a_review_to_another_repository() {
+    let (repo, other) = (shop(), TestRepo::new());
+    other.write("secret.py", "SECRET = 1\n").commit("one");
+    other.write("secret.py", "SECRET = 2\n").commit("two");
+    let service = Setup::new("none").serve(repo.root());
+    let git_dir = other.root().join(".git");
+    repo.write("trap/.git", format!("gitdir: {}\n", git_dir.display()));
+    let start = StartReview {
+        repo: Some("trap".to_owned()),
+        at: Some("HEAD~1..HEAD".to_owned()),
+        rules_only: true,
+        ..StartReview::default()
+    };
+    let fault = service.start_review(&start).expect_err("it lies outside");
+    assert!(fault.to_string().contains("outside the folders"), "{fault}");
+    let fault = service.find_review(None, Some("trap")).expect_err("it lies outside");
+    assert!(fault.to_string().contains("outside the folders"), "{fault}");
+}

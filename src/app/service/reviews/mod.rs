@@ -200,7 +200,8 @@ impl Service {
             RepoError::NotARepository(folder) => AppError::NotARepository { folder: folder.display().to_string() },
             error => error.into(),
         })?;
-        // The repository may begin above the folder that was named.
+        // It may begin above the folder that was named, and git may keep it anywhere.
+        self.roots().allow(&repo)?;
         let whole = subject::folder_of(&repo).unwrap_or_else(|| repo.git_dir().to_owned());
         Ok((self.roots().folder(Some(&whole))?, repo))
     }
