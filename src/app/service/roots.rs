@@ -41,9 +41,10 @@ impl Roots {
     /// `start`, the repository that holds it, and `more`.
     pub fn new(start: &Path, more: &[PathBuf]) -> Result<Self, RootsError> {
         let start = files::real_path(start)?;
-        // Whoever starts a server in a folder of a repository means the repository.
+        // Whoever starts a server in a folder of a repository means the repository, but not what its settings name as checked out elsewhere.
         let whole = Repo::open(&start).ok();
         let whole = whole.and_then(|repo| files::real_path(repo.workdir().unwrap_or_else(|| repo.git_dir())).ok());
+        let whole = whole.filter(|whole| start.starts_with(whole));
         let mut allowed = vec![whole.unwrap_or_else(|| start.clone())];
         for path in more {
             allowed.push(files::real_path(path)?);
