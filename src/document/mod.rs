@@ -5,7 +5,6 @@
 //! Whether a reference points to something belongs in `evidence`; who may present, in `app`.
 
 mod edit;
-mod encode;
 mod lines;
 mod loose;
 mod markdown;

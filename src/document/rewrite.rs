@@ -1,10 +1,10 @@
 //! References written again for one surface. Main function: [`rewrite()`]; main type: [`Dialect`].
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::encode::encode;
 use super::markdown::{escape, unescape};
+use crate::domain::percent::{encode_path as encode, file_uri};
 use crate::domain::place::LineRange;
 use crate::domain::presented::{CheckedRef, RefForm, RefPlace};
 use crate::domain::text::{strip_block, strip_line};
@@ -79,7 +79,7 @@ fn one(reference: &CheckedRef, written: &str, begins_line: bool, dialect: &Diale
         Dialect::Rustdoc => rustdoc(reference, place),
         Dialect::File { base } => {
             let anchor = lines_or_anchor(reference, written, place.lines, true);
-            link(reference, &format!("{}{anchor}", file_uri(base, place)))
+            link(reference, &format!("{}{anchor}", file_uri(base, &place.path)))
         }
         Dialect::Forge { blob } => {
             // A forge renders Markdown, and what is rendered has no lines.
@@ -89,7 +89,7 @@ fn one(reference: &CheckedRef, written: &str, begins_line: bool, dialect: &Diale
             link(reference, &format!("{blob}{}{source}{anchor}", encode(place.path.as_bytes())))
         }
         Dialect::Osc8 { root } => {
-            format!("\x1b]8;;{}\x1b\\{}\x1b]8;;\x1b\\", file_uri(root, place), seen(reference, place))
+            format!("\x1b]8;;{}\x1b\\{}\x1b]8;;\x1b\\", file_uri(root, &place.path), seen(reference, place))
         }
         Dialect::Plain => seen(reference, place),
     }
@@ -210,11 +210,6 @@ fn seen(reference: &CheckedRef, place: &RefPlace) -> String {
     } else {
         format!("{text} ({at})")
     }
-}
-
-fn file_uri(root: &Path, place: &RefPlace) -> String {
-    let root = encode(root.as_os_str().as_encoded_bytes());
-    format!("file://{}/{}", root.trim_end_matches('/'), encode(place.path.as_bytes()))
 }
 
 #[cfg(test)]

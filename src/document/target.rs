@@ -1,8 +1,8 @@
 //! What a destination says: a file reference, or nothing of ours. Main type: [`Target`].
 
-use super::encode::decode;
 use super::lines::{self, Lines};
 use super::markdown::unescape;
+use crate::domain::percent;
 use crate::domain::presented::{FileRef, RefForm};
 
 /// A destination that points to a file.
@@ -232,6 +232,11 @@ fn pattern(written: &str, spelling: Spelling) -> Option<String> {
     };
     // On a forge it asks for the text of a rendered file.
     (!pattern.is_empty() && pattern != "plain=1").then_some(pattern)
+}
+
+/// Percent-decoded text; `None` where that is no UTF-8.
+fn decode(text: &str) -> Option<String> {
+    String::from_utf8(percent::decode(text).0).ok()
 }
 
 fn path_of(written: &str, spelling: Spelling) -> Result<String, String> {

@@ -12,6 +12,7 @@ pub mod id;
 pub mod known;
 pub mod language;
 pub mod path;
+pub mod percent;
 pub mod place;
 pub mod presented;
 pub mod request;

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::domain::percent;
 use crate::sys::files::{self, FileError};
 use crate::sys::repo::Repo;
 
@@ -132,13 +133,9 @@ fn from_uri(uri: &str) -> Option<PathBuf> {
     if !scheme.eq_ignore_ascii_case("file") || !path.starts_with('/') || path.contains(['?', '#']) {
         return None;
     }
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut parts = path.split('%');
-    bytes.extend(parts.next()?.as_bytes());
-    for part in parts {
-        let digits = part.get(..2).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        bytes.extend(&part.as_bytes()[2..]);
+    let (bytes, is_whole) = percent::decode(path);
+    if !is_whole {
+        return None;
     }
     // On Windows a drive stands behind the slash.
     let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;

@@ -1,5 +1,7 @@
 //! The query of a URI: percent-encoding as RFC 6570 expands `{?name}`. Main functions: [`value`], [`escaped`].
 
+use crate::domain::percent::{decode, encode_part};
+
 /// The decoded value of a variable; `None` where it is not there. What is not UTF-8 is replaced.
 pub(super) fn value(query: &str, name: &str) -> Option<String> {
     query.split('&').find_map(|pair| {
@@ -10,34 +12,11 @@ pub(super) fn value(query: &str, name: &str) -> Option<String> {
 
 /// The value as it is written in a URI: unreserved characters as they are, all else as `%XX`.
 pub(super) fn escaped(value: &str) -> String {
-    value.bytes().fold(String::with_capacity(value.len()), |mut out, byte| {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-        out
-    })
+    encode_part(value.as_bytes())
 }
 
 fn unescaped(value: &str) -> String {
-    let digit =
-        |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16)).and_then(|d| u8::try_from(d).ok());
-    let bytes = value.as_bytes();
-    let (mut out, mut at) = (Vec::with_capacity(bytes.len()), 0);
-    while let Some(byte) = bytes.get(at) {
-        // A stray percent sign stands for itself.
-        if *byte == b'%'
-            && let (Some(high), Some(low)) = (digit(bytes.get(at + 1)), digit(bytes.get(at + 2)))
-        {
-            out.push(high << 4 | low);
-            at += 3;
-        } else {
-            out.push(*byte);
-            at += 1;
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    String::from_utf8_lossy(&decode(value).0).into_owned()
 }
 
 #[cfg(test)]

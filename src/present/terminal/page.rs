@@ -3,7 +3,6 @@
 //! It knows columns and styles; what a review says is not its business.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use anstyle::Style;
 use textwrap::core::display_width;
@@ -11,6 +10,7 @@ use textwrap::{WordSeparator, WordSplitter};
 use unicode_width::UnicodeWidthChar as _;
 
 use crate::domain::path::RepoPath;
+use crate::domain::percent::file_uri;
 use crate::domain::text::{strip_block, strip_line};
 use crate::present::{Links, MIN_WIDTH, RenderOptions};
 
@@ -191,17 +191,7 @@ impl<'a> Page<'a> {
 
     fn url(&self, path: &RepoPath) -> Option<String> {
         let Links::Osc8 { root } = self.links else { return None };
-        let mut url = String::from("file://");
-        for byte in root.as_os_str().as_encoded_bytes().iter().chain(b"/").chain(path.as_bytes()) {
-            match byte {
-                b'/' | b'-' | b'.' | b'_' | b'~' => url.push(char::from(*byte)),
-                _ if byte.is_ascii_alphanumeric() => url.push(char::from(*byte)),
-                _ => {
-                    let _ = write!(url, "%{byte:02X}");
-                }
-            }
-        }
-        Some(url)
+        Some(file_uri(root, path))
     }
 }
 
