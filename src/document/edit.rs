@@ -26,24 +26,29 @@ pub fn edit(current: &str, content: &str, mode: &PresentMode) -> Edited {
 }
 
 fn append(current: &str, content: &str) -> Edited {
-    let kept = current.trim_end_matches(NEWLINES);
+    let said = current.trim_end_matches(NEWLINES);
     let added = content.trim_start_matches(NEWLINES);
-    if kept.is_empty() {
+    if said.is_empty() {
         return Edited { markdown: added.to_owned(), note: None };
     }
     if added.is_empty() {
         return Edited { markdown: current.to_owned(), note: None };
     }
     let eol = line_ending(current);
-    let mut out = String::with_capacity(kept.len() + added.len() + 16);
-    out.push_str(kept);
-    let closed = closing(kept);
+    let mut out = String::with_capacity(current.len() + added.len() + 16);
+    out.push_str(current);
+    let closed = closing(said);
+    let mut ended = newlines(&current[said.len()..]);
     if let Some(end) = &closed {
-        out.push_str(eol);
+        if ended == 0 {
+            out.push_str(eol);
+        }
         out.push_str(end);
+        ended = 0;
     }
-    out.push_str(eol);
-    out.push_str(eol);
+    for _ in ended..2 {
+        out.push_str(eol);
+    }
     out.push_str(added);
     let note =
         closed.map(|end| format!("the document ended inside a block that was never closed: {end} was put behind it"));

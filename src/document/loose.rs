@@ -26,9 +26,10 @@ pub(super) fn link(source: &str, open: usize, close: usize, limit: usize) -> Opt
     while !source.is_char_boundary(stop) {
         stop -= 1;
     }
-    let line = source.get(start..stop)?.split(['\n', '\r']).next()?;
+    let rest = source.get(start..stop)?;
     // Most of what is no link ends here, and quickly.
-    memchr::memchr(b')', line.as_bytes())?;
+    memchr::memchr3(b')', b'\n', b'\r', rest.as_bytes()).filter(|end| rest.as_bytes()[*end] == b')')?;
+    let line = rest.split(['\n', '\r']).next()?;
     let length = balanced(line).or_else(|| first(line))?;
     let written = line[..length].trim();
     let target = destination(written, Spelling::Loose)?;

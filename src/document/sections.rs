@@ -129,14 +129,15 @@ fn is_newline(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// Text as headings are compared: trimmed, white space collapsed, in lower case letter by letter.
+/// Text as headings are compared: trimmed, white space collapsed, without case. Letters that have one capital between them (`σ` and `ς`, `ß`
+/// and `ss`) are the same, so this goes through capitals.
 pub(super) fn fold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !out.is_empty() {
             out.push(' ');
         }
-        out.extend(word.chars().flat_map(char::to_lowercase));
+        out.extend(word.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase));
     }
     out
 }
