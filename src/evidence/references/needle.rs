@@ -1,8 +1,15 @@
 //! The pattern of a reference in a file. Main type: [`Needle`].
+//!
+//! Whoever writes a pattern may be led by whoever wrote the file, and there are short patterns whose search takes hours in a file of some MiB.
+//! So the lazy automaton searches, at a constant cost for each byte, and where it gives up the pattern counts as too costly.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use regex::{Regex, RegexBuilder};
+use regex_automata::hybrid::{dfa, regex::Regex};
+use regex_automata::nfa::thompson::{self, pikevm::PikeVM};
+use regex_automata::util::syntax;
+use regex_automata::{Input, MatchErrorKind};
 
 use crate::domain::place::LineRange;
 use crate::domain::text::{FileText, strip_line};
@@ -10,8 +17,18 @@ use crate::domain::text::{FileText, strip_line};
 /// A longer pattern is not tried.
 const LONGEST: usize = 1000;
 
-/// What a compiled expression may take. Time is linear to it and to the text, so both are held small.
+/// What a compiled expression may take, in bytes.
 const SIZE_LIMIT: usize = 1 << 20;
+
+/// What the automaton may take while it searches, in bytes; after so many times that this was too little it gives up where the last time brought
+/// less than so many bytes of text for each state.
+const CACHE: usize = 4 << 20;
+const CLEARED: usize = 4;
+const BYTES_PER_STATE: usize = 10;
+
+/// What the automaton cannot decide (`\b` beside letters that are not ASCII) is searched at a cost of up to all states for each byte, where
+/// that is not more than so many steps.
+const MOST_STEPS: usize = 1 << 29;
 
 /// A larger file is not searched.
 const MOST_TEXT: usize = 8 << 20;
@@ -24,7 +41,7 @@ const NEAR: usize = 3;
 pub(super) struct Needle<'p> {
     pattern: &'p str,
     /// As it is, and blind to case, as the links of the editor have it; none where it is no regular expression.
-    expressions: Vec<Regex>,
+    expressions: Vec<Expression>,
     not_an_expression: bool,
 }
 
@@ -34,12 +51,8 @@ impl<'p> Needle<'p> {
         if pattern.len() > LONGEST {
             return Err(format!("the pattern has {} bytes, more than the {LONGEST} that are tried", pattern.len()));
         }
-        let compile = |blind: bool| {
-            let mut builder = RegexBuilder::new(pattern);
-            builder.multi_line(true).crlf(true).case_insensitive(blind);
-            builder.size_limit(SIZE_LIMIT).dfa_size_limit(SIZE_LIMIT).build()
-        };
-        let expressions: Vec<Regex> = [false, true].into_iter().filter_map(|blind| compile(blind).ok()).collect();
+        let expressions: Vec<Expression> =
+            [false, true].into_iter().filter_map(|blind| Expression::new(pattern, blind)).collect();
         Ok(Self { pattern, not_an_expression: expressions.is_empty(), expressions })
     }
 
@@ -56,14 +69,27 @@ impl<'p> Needle<'p> {
         };
         let bytes = text.byte_range(within).unwrap_or(0..text.text().len());
         let part = &text.text()[bytes.clone()];
+        let mut gave_up = false;
+        let mut hit = None;
+        for expression in &self.expressions {
+            match expression.first(self.pattern, part) {
+                Ok(found) => hit = found,
+                Err(TooLong) => gave_up = true,
+            }
+            if hit.is_some() {
+                break;
+            }
+        }
         // Whoever copies a line of code into a pattern escapes nothing: what is no match as an expression may stand there as it is.
-        let literal = || part.find(self.pattern).map(|at| at..at + self.pattern.len());
-        let hit = self
-            .expressions
-            .iter()
-            .find_map(|expression| expression.find(part).map(|hit| hit.range()))
-            .or_else(literal);
-        let Some(hit) = hit else { return Err(self.absent(lines)) };
+        let hit = hit.or_else(|| part.find(self.pattern).map(|at| at..at + self.pattern.len()));
+        let Some(hit) = hit else {
+            let absent = self.absent(lines);
+            return Err(if gave_up {
+                format!("{absent}; looking for it to the end would take too long")
+            } else {
+                absent
+            });
+        };
         let start = text.line_at(bytes.start + hit.start);
         // A line ending at its end belongs to the line before.
         let last = bytes.start + hit.end.saturating_sub(1).max(hit.start);
@@ -100,6 +126,55 @@ impl<'p> Needle<'p> {
         }
         lines
     }
+}
+
+/// The search would take too long.
+struct TooLong;
+
+#[derive(Debug)]
+struct Expression {
+    automaton: Regex,
+    is_blind: bool,
+}
+
+impl Expression {
+    fn new(pattern: &str, is_blind: bool) -> Option<Self> {
+        let dfa = dfa::Config::new()
+            .unicode_word_boundary(true)
+            .cache_capacity(CACHE)
+            .skip_cache_capacity_check(true)
+            .minimum_cache_clear_count(Some(CLEARED))
+            .minimum_bytes_per_state(Some(BYTES_PER_STATE));
+        let mut builder = Regex::builder();
+        builder.syntax(syntax(is_blind)).thompson(thompson()).dfa(dfa);
+        Some(Self { automaton: builder.build(pattern).ok()?, is_blind })
+    }
+
+    /// The first match.
+    fn first(&self, pattern: &str, text: &str) -> Result<Option<Range<usize>>, TooLong> {
+        let input = Input::new(text);
+        let found = match self.automaton.try_search(&mut self.automaton.create_cache(), &input) {
+            Ok(found) => found,
+            Err(error) if matches!(error.kind(), MatchErrorKind::Quit { .. }) => {
+                let machine = PikeVM::builder().syntax(syntax(self.is_blind)).thompson(thompson()).build(pattern);
+                let machine = machine.map_err(|_| TooLong)?;
+                if machine.get_nfa().states().len().saturating_mul(text.len()) > MOST_STEPS {
+                    return Err(TooLong);
+                }
+                machine.find(&mut machine.create_cache(), input)
+            }
+            Err(_) => return Err(TooLong),
+        };
+        Ok(found.map(|found| found.range()))
+    }
+}
+
+fn syntax(is_blind: bool) -> syntax::Config {
+    syntax::Config::new().multi_line(true).crlf(true).case_insensitive(is_blind)
+}
+
+fn thompson() -> thompson::Config {
+    thompson::Config::new().nfa_size_limit(Some(SIZE_LIMIT))
 }
 
 #[cfg(test)]
@@ -141,6 +216,28 @@ mod tests {
         assert_eq!(find("load", Some((2, 2))).unwrap_err(), "the pattern \"load\" is not found from line 2 on");
         assert_eq!(Needle::new("fn save_all").unwrap().near(&FileText::new(CODE, "UTF-8")), Vec::<u32>::new());
         assert_eq!(Needle::new("save\\(\\)").unwrap().near(&FileText::new(CODE, "UTF-8")), [5]);
+    }
+
+    #[test]
+    fn a_pattern_that_needs_ever_new_states_is_given_up() {
+        // Every letter is decided by coins, so that no state comes twice.
+        let mut coin = 1u32;
+        let letters = (0..MOST_TEXT - 1).map(|_| {
+            coin ^= coin << 13;
+            coin ^= coin >> 17;
+            coin ^= coin << 5;
+            if coin & 1 == 0 { 'a' } else { 'b' }
+        });
+        let text = FileText::new(&letters.collect::<String>(), "UTF-8");
+        let why = Needle::new("a[ab]{8000}c").unwrap().find(&text, None).unwrap_err();
+        assert!(why.ends_with("would take too long"), "{why}");
+    }
+
+    #[test]
+    fn words_are_found_between_letters_of_any_script() {
+        let text = FileText::new("größe = 1\nfn größe_neu() {}\nfn load() {}\n", "UTF-8");
+        let found = |pattern: &str| Needle::new(pattern).unwrap().find(&text, None).map(LineRange::start);
+        assert_eq!((found("\\bload\\b"), found("\\bgröße_neu"), found("\\bgröße\\b = ")), (Ok(3), Ok(2), Ok(1)));
     }
 
     #[test]
