@@ -20,7 +20,7 @@ use crate::workspace::{TreeEntry, Workspace, WorkspaceError, near};
 use needle::Needle;
 
 /// So many references of a document are checked.
-pub const MOST_REFERENCES: usize = 500;
+pub const MOST_REFERENCES: usize = 2_000;
 
 /// So many bytes of text are looked at for one document.
 const MOST_BYTES: usize = 64 << 20;

@@ -144,7 +144,7 @@ fn presented(shown: &Shown, ignored: &[String]) -> Answer {
     let mut text = format!("Review successfully displayed: {message}");
     if !broken.is_empty() {
         text.push_str(&format!(
-            "\n{} of {} file references point nowhere; correct them and present again:",
+            "\n{} of {} file references were not found, or not looked up; correct those that are wrong and present again:",
             broken.len(),
             presented.references.len()
         ));

@@ -17,7 +17,7 @@ use crate::sys::repo::{Repo, RepoError, RepoPool};
 use crate::workspace::{self, Workspace};
 
 /// So many references of a document are looked up.
-const MOST: usize = 2_000;
+const MOST: usize = references::MOST_REFERENCES;
 /// Looking them up may not take longer.
 const PATIENCE: Duration = Duration::from_secs(20);
 

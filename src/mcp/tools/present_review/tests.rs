@@ -57,7 +57,7 @@ fn notes_and_broken_references_are_told() {
         format!(
             "Review successfully displayed: read it at review://presented/{ID} (in a terminal: review present --show {ID}). There is no \
              section \"X\": it was added at the end. Unknown arguments were ignored: base_uri\n\
-             2 of 3 file references point nowhere; correct them and present again:\n\
+             2 of 3 file references were not found, or not looked up; correct those that are wrong and present again:\n\
              - [b](b): file not found (near: src/b.rs, src/bb.rs)\n\
              - [c](c): file not found"
         )
