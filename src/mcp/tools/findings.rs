@@ -193,8 +193,21 @@ fn looked_up(service: &Service, input: &Input) -> Result<Answer, Fault> {
             one(&review, &finding, Some("It is dismissed; the notes of the review say why."))
         }
         (None, Some(finding)) => one(&*service.review(id)?, &finding, None),
-        (None, None) => several(&*service.review(id)?, input),
+        (None, None) => several(&*service.review(id)?, input, later(service, id, input)?),
     }
+}
+
+/// That the latest review which there is to read is not the latest one; nothing where it is, or where one was named.
+fn later(service: &Service, id: RunId, input: &Input) -> Result<Option<String>, Fault> {
+    if !matches!(input.id.as_deref(), None | Some("last" | "latest")) {
+        return Ok(None);
+    }
+    Ok(service.later_review(id)?.map(|later| match later.state {
+        ReviewState::Failed { .. } => format!("The later review {} failed: these are older findings.", later.id),
+        ReviewState::Running(_) | ReviewState::Ended(_) => {
+            format!("The later review {} is still running: these are older findings.", later.id)
+        }
+    }))
 }
 
 /// The fields that every answer has; what the others are comes first, so that nobody reads them without having read it.
@@ -231,7 +244,7 @@ fn one(review: &Review, wanted: &FindingId, note: Option<&str>) -> Result<Answer
     Ok(Answer { links: vec![link], ..Answer::of(Value::Object(fields)) })
 }
 
-fn several(review: &Review, input: &Input) -> Result<Answer, Fault> {
+fn several(review: &Review, input: &Input, later: Option<String>) -> Result<Answer, Fault> {
     let severity =
         |word: &str| Severity::from_word(word.trim()).ok_or_else(|| Fault::Severity { given: word.to_owned() });
     let floor = input.severity.as_deref().map(severity).transpose()?;
@@ -243,6 +256,13 @@ fn several(review: &Review, input: &Input) -> Result<Answer, Fault> {
     fields.insert("total".to_owned(), found.len().into());
     let end = skip + shown.len();
     fields.insert("findings".to_owned(), shown.into());
+    let others = review.findings.len() - found.len();
+    let others =
+        (others > 0).then(|| format!("{others} of the review's findings are not asked for with severity and path."));
+    let notes: Vec<String> = later.into_iter().chain(others).collect();
+    if !notes.is_empty() {
+        fields.insert("note".to_owned(), notes.join(" ").into());
+    }
     if end < found.len() {
         let mut next = json!({ "id": review.id.to_string(), "skip": end, "limit": limit });
         for (name, value) in [("severity", &input.severity), ("path", &input.path)] {

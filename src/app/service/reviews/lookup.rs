@@ -169,6 +169,21 @@ impl Service {
         newest.map(|(_, id)| id).ok_or(FindFault::NoneOf(folder))
     }
 
+    /// The newest review of the same repository that was started after this one and that nothing can be read of: it goes on, or failed.
+    pub fn later_review(&self, id: RunId) -> Result<Option<Snapshot>, AppError> {
+        let list = self.list_reviews()?;
+        let Some(at) = list.iter().position(|listing| listing.id() == id) else { return Ok(None) };
+        let folder = list[at].folder().map(Path::to_owned);
+        Ok(list.into_iter().take(at).find_map(|listing| match listing {
+            Listing::Here(snapshot)
+                if Some(&snapshot.folder) == folder.as_ref() && !matches!(snapshot.state, ReviewState::Ended(_)) =>
+            {
+                Some(snapshot)
+            }
+            Listing::Here(_) | Listing::Kept(_) => None,
+        }))
+    }
+
     /// A review that ended.
     pub fn review(&self, id: RunId) -> Result<Arc<Review>, AppError> {
         if let Some(Snapshot { state: ReviewState::Ended(ended), .. }) = self.snapshot(id)

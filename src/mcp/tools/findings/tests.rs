@@ -73,8 +73,27 @@ async fn findings_are_narrowed_by_severity_and_path() {
         assert_eq!(found(json!({ "path": path })).await, web, "{path}");
     }
     assert_eq!(found(json!({ "path": "web", "severity": "high" })).await, []);
+    let none = fixture.answer(&tool(), json!({ "path": "web", "severity": "high" })).await;
+    let all = fixture.answer(&tool(), json!({})).await;
+    assert!(fields(&all).get("note").is_none(), "{all:?}");
+    let note = format!("{} of the review's findings are not asked for", fields(&all)["total"]);
+    assert!(fields(&none)["note"].as_str().unwrap().starts_with(&note), "no finding is no pass: {none:?}");
     assert!(said(&fixture.answer(&tool(), json!({ "severity": "blocker" })).await).contains("critical, high"));
     assert!(said(&fixture.answer(&tool(), json!({ "path": "a[" })).await).contains("glob"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn older_findings_do_not_pass_for_those_of_a_review_that_runs() {
+    let fixture = Fixture::silent();
+    let old = fixture.keep(TYPICAL);
+    let start = crate::app::StartReview { at: Some("uncommitted".to_owned()), ..Default::default() };
+    let running = fixture.service.start_review(&start).unwrap().id;
+    let latest = fixture.answer(&tool(), json!({})).await;
+    let note = fields(&latest)["note"].as_str().unwrap();
+    assert!(note.contains(&format!("{running} is still running")), "{note}");
+    let named = fixture.answer(&tool(), json!({ "id": old.to_string() })).await;
+    assert!(fields(&named).get("note").is_none(), "{named:?}");
+    fixture.service.shut_down(std::time::Duration::from_secs(30)).await;
 }
 
 #[tokio::test]
