@@ -21,7 +21,7 @@ use crate::sys::clock;
 const LONGEST: usize = 4 << 20;
 /// So many documents are kept; the oldest goes when there are more.
 const MOST: usize = 1_000;
-/// So many connections are remembered; the oldest is forgotten when there are more.
+/// So many connections are remembered; the one that presented nothing for the longest time is forgotten when there are more.
 const CONNECTIONS: usize = 1_000;
 /// So many bytes of Markdown are held for a disk that takes nothing.
 const UNKEPT: usize = 64 << 20;
@@ -91,7 +91,7 @@ pub(super) struct Shelf {
 
 #[derive(Default)]
 struct Held {
-    /// The oldest first.
+    /// Whoever presented last comes last.
     own: Vec<Own>,
     /// The documents that the disk did not take, with the time of the last change; the oldest first.
     unkept: Vec<(String, Presented)>,
@@ -132,7 +132,10 @@ impl Shelf {
     /// The document that is meant.
     fn which(&self, which: WhichDocument, owner: Owner) -> DocumentId {
         let mut held = self.held();
-        let own = held.own.iter().find(|own| own.owner == owner).map(|own| own.id);
+        let own = held.own.iter().position(|own| own.owner == owner).map(|at| {
+            held.own[at..].rotate_left(1);
+            held.own[held.own.len() - 1].id
+        });
         match (which, own) {
             (WhichDocument::Known(id), _) | (WhichDocument::Own, Some(id)) => id,
             (WhichDocument::New, Some(_)) => DocumentId::random(),
