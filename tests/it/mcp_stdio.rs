@@ -204,12 +204,67 @@ fn controls_of_the_repository_reach_no_client() {
         client.result("prompts/get", json!({ "name": "review", "arguments": { "target": "main" } })),
     ];
     for result in &asked {
-        let mut found = Vec::new();
-        texts(result, &mut found);
-        let bad = |c: char| (c.is_control() && !"\n\t".contains(c)) || ('\u{202a}'..='\u{202e}').contains(&c);
-        assert!(!found.iter().any(|text| text.contains(bad)), "{result}");
+        is_harmless(result);
     }
     client.close();
+}
+
+#[track_caller]
+fn is_harmless(answer: &Value) {
+    let mut found = Vec::new();
+    texts(answer, &mut found);
+    let bad = |c: char| (c.is_control() && !"\n\t".contains(c)) || ('\u{202a}'..='\u{202e}').contains(&c);
+    assert!(!found.iter().any(|text| text.contains(bad)), "{answer}");
+}
+
+#[test]
+fn controls_that_a_client_was_led_to_say_do_not_come_back() {
+    let odd = "x\u{1b}[31m\u{202e}\u{9b}y\u{7}";
+    let repo = shop();
+    for era in ERAS {
+        let (_program, mut client) = started(&repo, EVERYTHING, era);
+        let reference = |fields: Value| json!({ "ref": fields, "argument": { "name": odd, "value": odd } });
+        let mut asked = vec![
+            (odd, json!({})),
+            ("tools/call", json!({ "name": odd })),
+            ("tools/call", json!({ "name": { odd: odd } })),
+            ("prompts/get", json!({ "name": odd })),
+            ("prompts/get", json!({ "name": "review", "arguments": { "target": odd } })),
+            ("prompts/get", json!({ "name": "review", "arguments": { odd: [odd] } })),
+            ("prompts/get", json!({ "name": "explain_finding", "arguments": { "finding": odd, "id": odd } })),
+            ("resources/list", json!({ "cursor": odd })),
+            ("completion/complete", reference(json!({ "type": "ref/prompt", "name": "review" }))),
+            ("completion/complete", reference(json!({ "type": odd, "name": odd }))),
+        ];
+        let uris = ["", "review://", "review://presented/", "review://status?", "review://latest?x="];
+        asked.extend(uris.map(|uri| ("resources/read", json!({ "uri": format!("{uri}{odd}") }))));
+        if era != Era::Stateless {
+            asked.push(("resources/subscribe", json!({ "uri": format!("review://{odd}") })));
+            asked.push(("resources/subscribe", json!({ "uri": odd })));
+        }
+        for (method, params) in asked {
+            is_harmless(&client.ask(method, params));
+        }
+        for (tool, input) in [
+            ("read_file_part", json!({ "file_path": odd, "at": odd, "repo": odd })),
+            ("read_file_part", json!({ odd: odd })),
+            ("search_in_files", json!({ "pattern": odd, "file_pattern": odd })),
+            ("list_files", json!({ "directory": odd, "pattern": odd })),
+            ("read_diff", json!({ "file_path": odd, "repo": format!("file:///{odd}") })),
+            ("review", json!({ "target": odd, "at": odd })),
+            ("review", json!({ "id": odd, odd: 1 })),
+            ("findings", json!({ "id": odd, "finding": odd, "severity": odd, "path": odd, "dismiss": odd })),
+            ("present_review", json!({ "content": odd, "mode": "update-section", "section": odd, odd: odd })),
+            ("present_review", json!({ "content": format!("[{odd}]({odd}.rs) {odd}.rs:1"), "reviewId": "new" })),
+            ("present_review", json!({ "content": odd, "baseUri": odd })),
+            ("present_review", json!({ "content": odd, "reviewId": odd })),
+            ("present-review", json!({ "content": "x", "baseUri": format!("https://{odd}") })),
+        ] {
+            is_harmless(&client.call(tool, input));
+        }
+        is_harmless(&client.result("resources/list", json!({})));
+        client.close();
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::answers::{self, knows_structure};
-use super::subscriptions::{self, Subscriptions};
+use super::subscriptions::{self, LONGEST_URI, Subscriptions};
 use crate::app::{Connection, Service};
 use crate::mcp::clean;
 use crate::mcp::offer::Offer;
@@ -172,6 +172,11 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        // The URI goes back as it came, so it must be harmless itself.
+        if request.uri.len() > LONGEST_URI || clean::text(&request.uri) != request.uri {
+            let fault = ReadFault::NotFound("no URI of a resource is so long or has such characters".to_owned());
+            return Err(read_error(&fault, None));
+        }
         let uri = request.uri.clone();
         let started = Instant::now();
         let read = self.apart(move |service| FAMILIES.iter().find_map(|family| (family.read)(service, &uri)));
@@ -325,7 +330,10 @@ fn prompt_arguments(
 ) -> Result<std::collections::BTreeMap<String, String>, ErrorData> {
     let text = |(name, value): (String, serde_json::Value)| match value {
         serde_json::Value::String(text) => Ok((name, text)),
-        other => Err(ErrorData::invalid_params(format!("the argument {name} must be a text, not {other}"), None)),
+        other => {
+            let text = format!("the argument {name} must be a text, not {other}");
+            Err(ErrorData::invalid_params(clean::text(&text), None))
+        }
     };
     given.into_iter().map(text).filter(|pair| !matches!(pair, Ok((_, text)) if text.trim().is_empty())).collect()
 }

@@ -14,6 +14,8 @@ use crate::mcp::resources::FAMILIES;
 
 /// A client may watch so many resources; more are refused.
 const MOST: usize = 256;
+/// A longer URI, in bytes, is none of ours.
+pub(super) const LONGEST_URI: usize = 4096;
 
 /// What one client of the older era watches. Clones share it; the last one to go stops the notices.
 #[derive(Clone)]
@@ -82,7 +84,7 @@ pub(super) fn granted(requested: &SubscriptionFilter) -> SubscriptionFilter {
 
 /// Whether a URI could be of one of our resources.
 pub(super) fn is_ours(uri: &str) -> bool {
-    uri.starts_with("review://") && uri.len() <= 4096
+    uri.starts_with("review://") && uri.len() <= LONGEST_URI
 }
 
 /// Serves one `subscriptions/listen` request until the client ends it.

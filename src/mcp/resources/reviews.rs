@@ -58,7 +58,7 @@ pub(super) const FAMILY: Family = Family {
         Template {
             uri: LATEST,
             name: "review-latest",
-            description: "The latest review of a repository (the server's where none is named)",
+            description: "The latest review of a repository that there is something to read of (the server's where none is named)",
             mime: JSON,
         },
     ],

@@ -28,6 +28,9 @@ const DESCRIPTION: &str = "Shows the user a code review that you wrote, as Markd
 
 /// So many broken references are told in the text; the fields have more.
 const IN_TEXT: usize = 20;
+/// So many unknown arguments are named, with so many characters of each.
+const IGNORED: usize = 10;
+const IGNORED_NAME: usize = 40;
 /// So many broken references are told at all.
 const IN_FIELDS: usize = 200;
 
@@ -138,7 +141,10 @@ fn presented(shown: &Shown, ignored: &[String]) -> Answer {
         message.push_str(&format!(". {}", note.trim_end_matches('.')));
     }
     if !ignored.is_empty() {
-        message.push_str(&format!(". Unknown arguments were ignored: {}", ignored.join(", ")));
+        let names: Vec<String> =
+            ignored.iter().take(IGNORED).map(|name| name.chars().take(IGNORED_NAME).collect()).collect();
+        let more = if ignored.len() > IGNORED { ", …" } else { "" };
+        message.push_str(&format!(". Unknown arguments were ignored: {}{more}", names.join(", ")));
     }
     let broken: Vec<(&CheckedRef, &BrokenRef)> = presented.broken().collect();
     let mut text = format!("Review successfully displayed: {message}");

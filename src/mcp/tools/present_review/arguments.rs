@@ -9,6 +9,8 @@ use crate::domain::presented::{PresentMode, PresentReview, WhichDocument};
 const CONTENT: &str = "Content parameter is required";
 const MODE: &str = "Mode must be 'replace', 'update-section', or 'append'";
 const SECTION: &str = "Section parameter required for update-section mode";
+/// A longer name of a section is refused, in bytes: it becomes a heading, and is told back.
+const LONGEST_SECTION: usize = 1_000;
 const KNOWN: [&str; 5] = ["content", "mode", "section", "baseUri", "reviewId"];
 
 /// What is asked, as far as the arguments alone can tell.
@@ -50,6 +52,9 @@ fn mode(input: &Map<String, Value>) -> Result<PresentMode, String> {
             let section = required(input, "section").map_err(|wrong| {
                 format!("{SECTION}: {}", wrong.told("section", " (required for update-section mode)"))
             })?;
+            if section.len() > LONGEST_SECTION {
+                return Err(format!("Invalid section: longer than {LONGEST_SECTION} bytes"));
+            }
             Ok(PresentMode::UpdateSection { section: section.to_owned() })
         }
         _ => Err(format!("{MODE}: Invalid mode: must be one of replace, update-section, append")),
@@ -147,6 +152,14 @@ mod tests {
         ] {
             assert_eq!(asked(&input).err().as_deref(), Some(told), "{input}");
         }
+    }
+
+    #[test]
+    fn a_section_is_named_in_a_line() {
+        let named = |section: String| json!({ "content": "a", "mode": "update-section", "section": section });
+        assert!(asked(&named("x".repeat(LONGEST_SECTION))).is_ok());
+        let told = asked(&named("x".repeat(LONGEST_SECTION + 1))).err();
+        assert_eq!(told.as_deref(), Some("Invalid section: longer than 1000 bytes"));
     }
 
     #[test]

@@ -70,6 +70,13 @@ fn notes_and_broken_references_are_told() {
 }
 
 #[test]
+fn what_was_ignored_is_told_in_short() {
+    let ignored: Vec<String> = (0..20).map(|number| format!("{number}{}", "x".repeat(100))).collect();
+    let text = presented(&shown("x", Vec::new(), None), &ignored).text.unwrap();
+    assert!(text.ends_with(", …") && text.len() < 700, "{text}");
+}
+
+#[test]
 fn many_broken_references_are_counted() {
     let answer = presented(&shown("[b](b)", vec![broken(0..6, &[]); 250], None), &[]);
     let text = answer.text.unwrap();
