@@ -1,20 +1,36 @@
 //! What is searched for. Main type: [`Pattern`].
 
+use std::sync::Arc;
+
 use grep_matcher::{LineMatchKind, LineTerminator, Matcher as _};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::SearcherBuilder;
 use grep_searcher::sinks::Bytes;
+use regex_automata::Input;
+use regex_automata::hybrid::{dfa, regex::Regex};
+use regex_automata::nfa::thompson;
+use regex_automata::util::syntax;
 
 use crate::domain::text::FileText;
 
 /// A compiled regular expression may not take more bytes than this.
 const SIZE_LIMIT: usize = 10 << 20;
 
+/// A text is searched without a further look where it cannot take more steps than this: bytes, times the states that can be alive at once.
+const MOST_STEPS: usize = 1 << 30;
+/// What the automaton may take while it looks, in bytes; after so many times that this was too little it gives up where the last time brought
+/// less than so many bytes of text for each state.
+const CACHE: usize = 4 << 20;
+const CLEARED: usize = 4;
+const BYTES_PER_STATE: usize = 10;
+
 /// What is searched for: a regular expression that is matched within lines, in time linear to the text.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     matcher: RegexMatcher,
     literal: Option<String>,
+    /// The same expression for [`is_costly`](Self::is_costly); none where it is plain text.
+    automaton: Option<Arc<Regex>>,
 }
 
 /// A pattern that is too long even as plain text.
@@ -28,11 +44,11 @@ impl Pattern {
         let mut builder = RegexMatcherBuilder::new();
         builder.multi_line(true).crlf(true).size_limit(SIZE_LIMIT).dfa_size_limit(SIZE_LIMIT);
         match builder.build(pattern) {
-            Ok(matcher) => Ok(Self { matcher, literal: None }),
+            Ok(matcher) => Ok(Self { matcher, literal: None, automaton: automaton(pattern).map(Arc::new) }),
             Err(error) => {
                 let plain = builder.fixed_strings(true).build(pattern);
                 let matcher = plain.map_err(|error| PatternError(last_line(&error.to_string())))?;
-                Ok(Self { matcher, literal: Some(last_line(&error.to_string())) })
+                Ok(Self { matcher, literal: Some(last_line(&error.to_string())), automaton: None })
             }
         }
     }
@@ -63,6 +79,33 @@ impl Pattern {
         found
     }
 
+    /// Whether searching this text may take minutes: its lines are so long, the expression has so many states, and so few of them come back,
+    /// that each byte costs as much as all of them. Nothing else stops such a search once it has begun.
+    pub(super) fn is_costly(&self, text: &str) -> bool {
+        let Some(automaton) = &self.automaton else { return false };
+        let states = automaton.forward().get_nfa().states().len();
+        if text.len().saturating_mul(states) <= MOST_STEPS {
+            return false;
+        }
+        let longest = text.split('\n').map(str::len).max().unwrap_or(0);
+        if text.len().saturating_mul(states.min(longest)) <= MOST_STEPS {
+            return false;
+        }
+        let mut cache = automaton.create_cache();
+        let mut at = 0;
+        while at < text.len() {
+            match automaton.try_search(&mut cache, &Input::new(text).range(at..)) {
+                Ok(None) => return false,
+                Ok(Some(found)) => {
+                    let end = found.end().max(at);
+                    at = memchr::memchr(b'\n', &text.as_bytes()[end..]).map_or(text.len(), |newline| end + newline + 1);
+                }
+                Err(_) => return true,
+            }
+        }
+        false
+    }
+
     /// Whether some line may match; may say yes where [`lines`](Self::lines) then finds none.
     pub(super) fn may_match(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
@@ -85,6 +128,18 @@ impl Pattern {
         }
         false
     }
+}
+
+fn automaton(pattern: &str) -> Option<Regex> {
+    let dfa = dfa::Config::new()
+        .unicode_word_boundary(true)
+        .cache_capacity(CACHE)
+        .skip_cache_capacity_check(true)
+        .minimum_cache_clear_count(Some(CLEARED))
+        .minimum_bytes_per_state(Some(BYTES_PER_STATE));
+    let mut builder = Regex::builder();
+    builder.syntax(syntax::Config::new().multi_line(true).crlf(true)).dfa(dfa);
+    builder.thompson(thompson::Config::new().nfa_size_limit(Some(SIZE_LIMIT))).build(pattern).ok()
 }
 
 /// The reason at the end of a regular expression's error, which draws a picture above it.
@@ -115,6 +170,24 @@ mod tests {
         assert_eq!(lines("\\w+foo\\s", "foo \nxfoo y\n"), [2]);
         assert_eq!(lines("(?i)STRASSE|straße", "Straße\nStrasse\n"), [1, 2]);
         assert_eq!(lines("x", ""), Vec::<u32>::new());
+    }
+
+    #[test]
+    fn only_what_would_take_minutes_is_costly() {
+        // Every letter is decided by coins, so that no state comes twice.
+        let mut coin = 1u32;
+        let letters = (0..4 << 20).map(|_| {
+            coin ^= coin << 13;
+            coin ^= coin >> 17;
+            coin ^= coin << 5;
+            if coin & 1 == 0 { 'a' } else { 'b' }
+        });
+        let text: String = letters.collect();
+        assert!(Pattern::new("a[ab]{8000}c").unwrap().is_costly(&text));
+        assert!(!Pattern::new("a[ab]{8000}c").unwrap().is_costly(&text[..1 << 16]));
+        for pattern in ["abba+c", "\\w+\\s+\\w+\\d", "(?i)[a-z]{3}_x", "aab"] {
+            assert!(!Pattern::new(pattern).unwrap().is_costly(&text), "{pattern}");
+        }
     }
 
     #[test]

@@ -21,6 +21,9 @@ use crate::domain::path::RepoPath;
 use crate::domain::text::FileText;
 use crate::sys::cancel::{Cancel, Stopped};
 
+/// Why a file is not searched whose text and pattern do not go together.
+const COSTLY: &str = "its lines are so long that this pattern would take minutes there; search for something simpler";
+
 /// More threads than this do not pay: they wait for memory.
 const MOST_THREADS: usize = 8;
 
@@ -320,6 +323,9 @@ impl<S: Shelf> Task<'_, S> {
     fn search_content(&self, path: &[u8], content: &Content, hits: &mut Hits) -> Result<(), WorkspaceError> {
         let pattern = self.query.pattern;
         match content {
+            Content::Text { text, .. } if pattern.is_costly(text) => {
+                hits.add_unread(RepoPath::from_bytes(path)?, COSTLY.to_owned());
+            }
             Content::Text { text, charset } if pattern.may_match(text) => {
                 let path = RepoPath::from_bytes(path)?;
                 let text = self.shelf.kept().text_of(&path, text, charset);
@@ -349,6 +355,7 @@ pub(super) fn one_by_one(
     for file in files.iter().filter(|file| is_searched(file.mode, file.path.as_bytes(), query)) {
         cancel.check()?;
         match read(&file.path) {
+            Ok(text) if query.pattern.is_costly(text.text()) => hits.add_unread(file.path.clone(), COSTLY.to_owned()),
             Ok(text) => {
                 let lines = query.pattern.lines(&text, query.most - hits.lines);
                 hits.add_file(file.path.clone(), text, lines);
