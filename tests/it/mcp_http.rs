@@ -140,3 +140,66 @@ fn a_server_that_is_told_to_ends_also_while_clients_are_connected() {
     assert_eq!(server.terminate(), Some(0));
     drop(idle);
 }
+
+#[test]
+fn a_request_that_stands_alone_takes_nobodys_document_by_naming_a_session() {
+    let repo = shop();
+    let (_program, server) = listening(&repo, "");
+    let answer = server.send("POST", hello().to_string().as_bytes(), &JSON);
+    let session = answer.header("mcp-session-id").unwrap().to_owned();
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    assert_eq!(server.post(&ready, &[("Mcp-Session-Id", session.clone())]).status, 202);
+    let present = |content: &str, mode: &str| {
+        let arguments = json!({ "content": content, "mode": mode });
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "present_review", "arguments": arguments } })
+    };
+    let uri = |answer: &crate::support::mcp::Answer| {
+        let messages = answer.messages();
+        let fields = &messages.iter().find(|one| one["id"] == 2).unwrap()["result"]["structuredContent"];
+        fields["uri"].as_str().unwrap_or_else(|| panic!("{messages:?}")).to_owned()
+    };
+    let theirs = uri(&server.post(&present("# Mine", "replace"), &[("Mcp-Session-Id", session.clone())]));
+    let mut forged = present("And mine.", "append");
+    forged["params"]["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "x", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let headers = [
+        ("Mcp-Session-Id", session),
+        ("MCP-Protocol-Version", "2026-07-28".to_owned()),
+        ("Mcp-Method", "tools/call".to_owned()),
+        ("Mcp-Name", "present_review".to_owned()),
+    ];
+    assert_ne!(uri(&server.post(&forged, &headers)), theirs);
+    assert_eq!(Client::http(&server, Era::Stateless).read(&theirs).trim_end(), "# Mine");
+}
+
+#[test]
+fn a_request_has_one_host_and_one_path() {
+    let repo = shop();
+    let (_program, server) = listening(&repo, "");
+    let own = server.address.clone();
+    let at = |target: &str| server.send_to(target, "POST", hello().to_string().as_bytes(), &JSON).status;
+    // The name in the target is the one that counts, not the one beside it (RFC 9112, §3.2.2).
+    assert_eq!(at("http://evil.example/mcp"), 403);
+    assert_eq!(at(&format!("http://{own}/mcp")), 200);
+    assert_eq!(at("/mcp/x"), 404);
+    assert_eq!(at("/"), 404);
+    let both = [JSON[0], JSON[1], ("Host", own.as_str()), ("Host", "evil.example")];
+    assert_eq!(server.send("POST", hello().to_string().as_bytes(), &both).status, 400);
+}
+
+#[test]
+fn sessions_without_end_are_refused_before_they_fill_the_memory() {
+    let repo = shop();
+    let (_program, server) = listening(&repo, "");
+    let mut first = Client::http(&server, Era::Session("2025-11-25"));
+    let full = (0..2000).find(|_| status(&server, &[]) == 503);
+    assert!(full.is_some(), "2000 sessions are held");
+    // Those that there are, and those who need none, go on.
+    first.result("tools/list", json!({}));
+    Client::http(&server, Era::Stateless).result("tools/list", json!({}));
+    first.close();
+    assert_eq!(status(&server, &[]), 200);
+}

@@ -65,6 +65,10 @@ impl Handler {
 
     fn connection(&self, context: &RequestContext<RoleServer>) -> Connection {
         let of_request = || {
+            // Where requests stand alone there are no sessions, whatever a header says: nobody comes to another's document by naming one.
+            if is_modern(context) {
+                return None;
+            }
             let parts = context.extensions.get::<axum::http::request::Parts>()?;
             let id = parts.headers.get("mcp-session-id")?.to_str().ok()?;
             Some(Connection::Session(id.to_owned()))
@@ -291,8 +295,7 @@ impl ServerHandler for Handler {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        let modern = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::NO_INITIALIZE);
-        let of_era: &[&str] = if modern { &OF_REQUESTS } else { &OF_SESSIONS };
+        let of_era: &[&str] = if is_modern(&context) { &OF_REQUESTS } else { &OF_SESSIONS };
         let method = clean::text(&request.method);
         // The SDK hands over as unknown what it knows but could not read.
         if METHODS.iter().chain(of_era).any(|known| *known == method) {
@@ -300,6 +303,11 @@ impl ServerHandler for Handler {
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {method:?}"), None))
     }
+}
+
+/// Whether a request stands alone.
+fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::NO_INITIALIZE)
 }
 
 /// A way to say how far a call is, and the task that tells the client; neither where it did not ask.

@@ -5,12 +5,14 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
+use rmcp::model::ProtocolVersion;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use sha2::{Digest as _, Sha256};
@@ -24,6 +26,10 @@ use crate::mcp::offer::Offer;
 
 /// A shorter token could be guessed.
 const SHORTEST_TOKEN: usize = 16;
+/// What a session takes that nobody ended is given back after so long without a message: longer than any call may wait.
+const IDLE: Duration = Duration::from_mins(30);
+/// So many sessions are held at once.
+const SESSIONS: usize = 1000;
 /// The names of this machine that no other machine can take.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
@@ -45,8 +51,16 @@ pub(super) async fn serve(
         .with_max_request_body_bytes(MAX_MESSAGE)
         .with_cancellation_token(stop.clone());
     let handler = move || Ok(Handler::new(Arc::clone(&service), Arc::clone(&offer), None));
-    let service = StreamableHttpService::new(handler, Arc::new(LocalSessionManager::default()), config);
-    let routes = Router::new().nest_service("/mcp", service).layer(middleware::from_fn_with_state(gate, admit));
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.keep_alive = Some(IDLE);
+    let sessions = Arc::new(sessions);
+    let service = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
+    // The last one added is the first to see a request.
+    let routes = Router::new()
+        .route_service("/mcp", service)
+        .layer(middleware::from_fn_with_state(sessions, make_room))
+        .layer(middleware::from_fn(one_host))
+        .layer(middleware::from_fn_with_state(gate, admit));
     say(format!("serving MCP at http://{address}/mcp"));
     axum::serve(listener, routes).with_graceful_shutdown(stop.cancelled_owned()).await?;
     Ok(())
@@ -81,6 +95,31 @@ async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Respon
     // RFC 6750, §3.
     let headers = [(header::WWW_AUTHENTICATE, "Bearer realm=\"review\"")];
     (StatusCode::UNAUTHORIZED, headers, "this server needs its token: Authorization: Bearer TOKEN\n").into_response()
+}
+
+/// A request has one host: that of its target where it is there, whatever `Host` says (RFC 9112, §3.2); it is the one to be checked.
+async fn one_host(mut request: Request, next: Next) -> Response {
+    if request.headers().get_all(header::HOST).iter().count() > 1 {
+        return (StatusCode::BAD_REQUEST, "a request has one Host\n").into_response();
+    }
+    let of_target = request.uri().authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok());
+    if let Some(host) = of_target {
+        request.headers_mut().insert(header::HOST, host);
+    }
+    next.run(request).await
+}
+
+/// Refuses to begin a session where there are too many already.
+async fn make_room(State(sessions): State<Arc<LocalSessionManager>>, request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let version = headers.get("mcp-protocol-version").and_then(|version| version.to_str().ok());
+    let stands_alone = version.is_some_and(|version| version >= ProtocolVersion::NO_INITIALIZE.as_str());
+    let begins = request.method() == Method::POST && !headers.contains_key("mcp-session-id") && !stands_alone;
+    if begins && sessions.sessions.read().await.len() >= SESSIONS {
+        let text = "too many sessions: end those that are not needed (DELETE), or try again later\n";
+        return (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "60")], text).into_response();
+    }
+    next.run(request).await
 }
 
 /// The token of a request (RFC 6750, §2.1; the scheme's name in any case).

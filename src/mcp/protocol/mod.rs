@@ -2,9 +2,10 @@
 //!
 //! One handler serves both eras: revisions 2024-11-05 to 2025-11-25, which begin with `initialize`, and 2026-07-28, where every request stands
 //! alone. `handler` hands requests to the tables, `answers` turns their plain types into the SDK's, `subscriptions` tells clients what changed;
-//! `stdio` and `http` are the two doors.
+//! `stdio` and `http` are the two doors; `due` keeps the first from being flooded.
 
 mod answers;
+mod due;
 mod handler;
 mod http;
 mod stdio;

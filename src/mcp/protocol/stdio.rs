@@ -4,6 +4,7 @@
 //! where it has one.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{QuitReason, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
@@ -14,11 +15,14 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use super::due::Due;
 use super::handler::Handler;
 use super::{MAX_MESSAGE, ServeError};
 
 /// So many messages are read ahead of the one that is being handed on.
 const AHEAD: usize = 64;
+/// How long what is still being written may take at the end; a client that does not read does not hold it up.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Serves the one client behind standard input and output until it closes them.
 pub(super) async fn serve(handler: Handler, stop: CancellationToken) -> Result<(), ServeError> {
@@ -37,16 +41,42 @@ pub(super) async fn serve(handler: Handler, stop: CancellationToken) -> Result<(
 /// A transport over two streams of bytes.
 pub(super) struct Lines<W> {
     messages: mpsc::Receiver<ClientJsonRpcMessage>,
-    writer: Arc<Mutex<W>>,
+    out: Arc<Out<W>>,
 }
 
 impl<W: AsyncWrite + Send + Unpin + 'static> Lines<W> {
     /// Reads from now on.
     pub(super) fn start(reader: impl AsyncRead + Send + Unpin + 'static, writer: W) -> Self {
         let (sender, messages) = mpsc::channel(AHEAD);
-        let writer = Arc::new(Mutex::new(writer));
-        tokio::spawn(read(BufReader::new(reader), sender, Arc::clone(&writer)));
-        Self { messages, writer }
+        let out = Arc::new(Out { writer: Mutex::new(writer), due: Due::default(), deaf: CancellationToken::new() });
+        tokio::spawn(read(BufReader::new(reader), sender, Arc::clone(&out)));
+        Self { messages, out }
+    }
+}
+
+/// The way to the client.
+struct Out<W> {
+    writer: Mutex<W>,
+    due: Due,
+    /// Set when nothing can be written any more.
+    deaf: CancellationToken,
+}
+
+impl<W: AsyncWrite + Unpin> Out<W> {
+    async fn write(&self, message: &ServerJsonRpcMessage) -> Result<(), std::io::Error> {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        let mut writer = self.writer.lock().await;
+        let written = match writer.write_all(&line).await {
+            Ok(()) => writer.flush().await,
+            failed => failed,
+        };
+        drop(writer);
+        if written.is_err() {
+            self.deaf.cancel();
+        }
+        self.due.written(message);
+        written
     }
 }
 
@@ -57,22 +87,27 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for Lines<W> 
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let writer = Arc::clone(&self.writer);
-        async move { write(&writer, &item).await }
+        let out = Arc::clone(&self.out);
+        async move { out.write(&item).await }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        self.messages.recv().await
+        tokio::select! {
+            message = self.messages.recv() => message,
+            // Whoever closed its ear is gone, though it may have left its mouth open.
+            () = self.out.deaf.cancelled() => None,
+        }
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.messages.close();
-        self.writer.lock().await.flush().await
+        let last = async { self.out.writer.lock().await.flush().await };
+        tokio::time::timeout(LAST_WORDS, last).await.unwrap_or(Ok(()))
     }
 }
 
 /// Hands on what can be read, and answers what cannot, until the stream ends.
-async fn read<R, W>(mut reader: BufReader<R>, sender: mpsc::Sender<ClientJsonRpcMessage>, writer: Arc<Mutex<W>>)
+async fn read<R, W>(mut reader: BufReader<R>, sender: mpsc::Sender<ClientJsonRpcMessage>, out: Arc<Out<W>>)
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
@@ -80,6 +115,7 @@ where
     let mut line = Vec::new();
     let mut begun = false;
     loop {
+        out.due.room().await;
         let message = match next_line(&mut reader, &mut line).await {
             Line::End => return,
             Line::TooLong => {
@@ -89,6 +125,7 @@ where
             Line::Whole if line.trim_ascii().is_empty() => continue,
             Line::Whole => parse(&line),
         };
+        let size = line.len();
         line.clear();
         // A long line must not be kept once it has been read.
         line.shrink_to(64 << 10);
@@ -97,12 +134,13 @@ where
             Ok(message) if !begun && !matches!(message, ClientJsonRpcMessage::Request(_)) => {}
             Ok(message) => {
                 begun = begun || is_a_beginning(&message);
+                out.due.note(&message, size);
                 if sender.send(message).await.is_err() {
                     return;
                 }
             }
             Err(refusal) => {
-                if write(&writer, &refusal).await.is_err() {
+                if out.write(&refusal).await.is_err() {
                     return;
                 }
             }
@@ -168,16 +206,9 @@ fn parse(line: &[u8]) -> Result<ClientJsonRpcMessage, Box<ServerJsonRpcMessage>>
     })
 }
 
-async fn write<W: AsyncWrite + Unpin>(writer: &Mutex<W>, message: &ServerJsonRpcMessage) -> Result<(), std::io::Error> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    let mut writer = writer.lock().await;
-    writer.write_all(&line).await?;
-    writer.flush().await
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::due;
     use super::*;
     use serde_json::json;
     use tokio::io::{DuplexStream, duplex};
@@ -239,6 +270,81 @@ mod tests {
         assert!(answer["error"]["message"].as_str().unwrap().contains("longer than 8 MiB"), "{answer}");
         assert!(lines.receive().await.is_some());
         writing.await.unwrap();
+    }
+
+    fn answered(id: u32) -> ServerJsonRpcMessage {
+        serde_json::from_value(json!({ "jsonrpc": "2.0", "id": id, "result": {} })).unwrap()
+    }
+
+    /// The ids of the requests that are handed on before a moment without any.
+    async fn taken(lines: &mut Lines<DuplexStream>) -> usize {
+        let mut count = 0;
+        while let Ok(Some(message)) = tokio::time::timeout(Duration::from_millis(200), lines.receive()).await {
+            count += usize::from(matches!(message, ClientJsonRpcMessage::Request(_)));
+        }
+        count
+    }
+
+    #[tokio::test]
+    async fn whoever_is_owed_many_answers_is_not_read_until_it_has_some() {
+        let (mut lines, mut client, mut answers) = connected();
+        let cancelled = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":3}}\n";
+        client.write_all(&ping(0)).await.unwrap();
+        for id in 1..=10 {
+            client.write_all(&ping(id)).await.unwrap();
+        }
+        client.write_all(cancelled).await.unwrap();
+        for id in 11..700 {
+            client.write_all(&ping(id)).await.unwrap();
+        }
+        // One of them was cancelled, and is owed nothing.
+        assert_eq!(taken(&mut lines).await, due::MOST + 1);
+        for id in [5, 6] {
+            lines.send(answered(id)).await.unwrap();
+            answer(&mut answers).await;
+        }
+        assert_eq!(taken(&mut lines).await, 2);
+    }
+
+    #[tokio::test]
+    async fn large_requests_are_not_read_ahead_in_numbers() {
+        let (mut lines, mut client, _answers) = connected();
+        let writing = tokio::spawn(async move {
+            let text = "x".repeat(MAX_MESSAGE - 1024);
+            for id in 0..20 {
+                let request = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": text } });
+                client.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+            }
+        });
+        let first = lines.receive().await;
+        assert!(first.is_some());
+        drop(first);
+        let mut count = 1;
+        while let Ok(Some(_)) = tokio::time::timeout(Duration::from_secs(3), lines.receive()).await {
+            count += 1;
+        }
+        assert!(count < 8, "{count}");
+        writing.abort();
+    }
+
+    #[tokio::test]
+    async fn a_client_that_cannot_be_answered_is_gone() {
+        let (mut lines, client, answers) = connected();
+        drop(answers);
+        assert!(lines.send(answered(1)).await.is_err());
+        assert!(lines.receive().await.is_none());
+        drop(client);
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_does_not_hold_up_the_end() {
+        let (mut lines, client, answers) = connected();
+        let long = json!({ "jsonrpc": "2.0", "id": 1, "result": { "text": "x".repeat(1 << 20) } });
+        let sending = tokio::spawn(lines.send(serde_json::from_value(long).unwrap()));
+        tokio::task::yield_now().await;
+        tokio::time::timeout(LAST_WORDS * 20, lines.close()).await.unwrap().unwrap();
+        sending.abort();
+        drop((client, answers));
     }
 
     #[tokio::test]

@@ -1,6 +1,7 @@
 //! Telling clients what changed, in both eras. Main type: [`Subscriptions`].
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
@@ -23,6 +24,8 @@ pub(super) struct Subscriptions(Arc<Inner>);
 
 struct Inner {
     uris: Mutex<BTreeSet<String>>,
+    /// Whether notices are sent already: a client may say twice that it is ready.
+    notifies: AtomicBool,
     stop: CancellationToken,
     _guard: DropGuard,
 }
@@ -30,7 +33,12 @@ struct Inner {
 impl Subscriptions {
     pub(super) fn new() -> Self {
         let stop = CancellationToken::new();
-        Self(Arc::new(Inner { uris: Mutex::default(), _guard: stop.clone().drop_guard(), stop }))
+        Self(Arc::new(Inner {
+            uris: Mutex::default(),
+            notifies: AtomicBool::new(false),
+            _guard: stop.clone().drop_guard(),
+            stop,
+        }))
     }
 
     /// Watches a resource; false where there are too many already.
@@ -49,6 +57,9 @@ impl Subscriptions {
 
     /// Sends notices to the client until it is gone.
     pub(super) fn notify(&self, service: Arc<Service>, peer: Peer<RoleServer>) {
+        if self.0.notifies.swap(true, Ordering::Relaxed) {
+            return;
+        }
         let mut changes = service.changes().listen();
         let (stop, watched) = (self.0.stop.clone(), Arc::downgrade(&self.0));
         tokio::spawn(async move {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-pub use http::Http;
+pub use http::{Answer, Http};
 pub use stdio::Stdio;
 
 use super::Program;

@@ -86,10 +86,15 @@ impl Http {
 
     /// Sends a request with these headers; `Host` is its own unless it is given.
     pub fn send(&self, method: &str, body: &[u8], headers: &[(&str, &str)]) -> Answer {
+        self.send_to("/mcp", method, body, headers)
+    }
+
+    /// Likewise, with another target.
+    pub fn send_to(&self, target: &str, method: &str, body: &[u8], headers: &[(&str, &str)]) -> Answer {
         let mut stream = TcpStream::connect(&self.address).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a deadline");
         stream.set_write_timeout(Some(PATIENCE)).expect("a deadline");
-        let mut head = format!("{method} /mcp HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
+        let mut head = format!("{method} {target} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
         if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
             head.push_str(&format!("Host: {}\r\n", self.address));
         }
