@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{Args, FromArgMatches as _, Subcommand};
 
 use super::Place;
 use super::console::Console;
@@ -31,13 +31,13 @@ enum Action {
     args_conflicts_with_subcommands = true,
     after_help = "\
 Examples:
-  review mcp                              serve the client that starts this program
-  review mcp -C ~/work/app --root ~/work  … and let it read other repositories there
-  review mcp --http 127.0.0.1:8080        serve at http://127.0.0.1:8080/mcp
-  review mcp --tools default,-review      without the tool that starts reviews
+  review mcp                           serve the client that starts this program
+  review mcp -C ~/app --root ~/work    … and let it read the repositories there
+  review mcp --http 127.0.0.1:8080     serve at http://127.0.0.1:8080/mcp
+  review mcp --tools default,-review   without the tool that starts reviews
 
-Clients start it themselves once they are told of it: review mcp install. Standard output carries the
-protocol and nothing else."
+Clients start it themselves once they are told of it: review mcp install.
+Standard output carries the protocol and nothing else."
 )]
 pub(super) struct McpArgs {
     #[command(subcommand)]
@@ -98,6 +98,21 @@ pub(super) fn run(args: McpArgs, console: &Console) -> Result<ExitCode, AppError
     runtime.shutdown_background();
     ended.map_err(|error| AppError::Serve(error.to_string()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a client could start the server with these flags; what is wrong with them where not.
+pub(super) fn check_flags(flags: &[String]) -> Result<(), String> {
+    let server = McpArgs::augment_args(clap::Command::new("review mcp").no_binary_name(true));
+    let fault = |error: clap::Error| {
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        format!("a server with these flags would not start: {first}")
+    };
+    let read = server.try_get_matches_from(flags).and_then(|read| McpArgs::from_arg_matches(&read)).map_err(fault)?;
+    if read.action.is_some() || read.http.is_some() {
+        return Err("clients start the server over standard input and output: leave --http and install out".to_owned());
+    }
+    Offer::new(&read.tools, read.allow_write).map(drop).map_err(|error| error.to_string())
 }
 
 fn door(args: &McpArgs) -> Result<Door, AppError> {

@@ -46,6 +46,9 @@ pub(super) fn run(args: InstallArgs, console: &Console) -> Result<ExitCode, AppE
         Some(_) => For::User,
         None => client.usual(),
     };
+    if let Err(fault) = super::mcp::check_flags(&args.flags) {
+        return Err(AppError::Serve(fault));
+    }
     let wanted = Wanted {
         client,
         scope,

@@ -20,13 +20,17 @@ const TOLD: usize = 50;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  review present review.md                                  show it, with its references looked up
-  review present review.md --check                          fail when a reference points nowhere
-  review present more.md --into last --mode append          add to what was presented last
-  review present new.md --into last --mode update-section --section 'Next steps'
-  review present --show last --permalink https://github.com/me/it/blob/0123abc > comment.md
+  review present review.md              show it, with its references looked up
+  review present review.md --check      fail when a reference points nowhere
+  review present more.md --into last --mode append
+                                        add to what was presented last
+  review present new.md --into last --mode update-section --section Plan
+                                        replace what it says under this heading
+  review present --show last --permalink https://github.com/me/it/blob/0123abc
+                                        print it as a comment for a forge
 
-References: [name](src/a.rs), [here](src/a.rs#L42-L50), [main](src/a.rs?fn main) and src/a.rs:42
+References: [name](src/a.rs), [here](src/a.rs#L42-L50), [main](src/a.rs?fn main)
+and src/a.rs:42
 
 Exits with 2 when --check finds a reference that points nowhere.")]
 pub(super) struct PresentArgs {

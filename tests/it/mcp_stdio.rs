@@ -389,3 +389,37 @@ fn a_review_that_runs_when_the_client_goes_is_kept_as_interrupted() {
     assert_eq!(review["ended"], "interrupted");
     assert_eq!(review["id"], started["id"]);
 }
+
+#[test]
+fn who_says_twice_or_never_that_it_is_ready_is_told_once_of_each_change() {
+    let repo = shop();
+    for times in [0, 1, 3] {
+        let program = Program::in_folder(repo.root());
+        // The handshake by hand: the client of the tests says once that it is ready.
+        let mut client = Client::stdio(&program, "--no-model", Era::Stateless);
+        let about = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
+        let plain = |id: u64, method: &str, params: Value| {
+            json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+        };
+        client.raw().send(plain(900, "initialize", about).as_bytes());
+        client.answer(900);
+        for _ in 0..times {
+            client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        }
+        let present = json!({ "name": "present_review", "arguments": { "content": "# Fine" } });
+        client.raw().send(plain(901, "tools/call", present.clone()).as_bytes());
+        let uri = client.answer(901)["result"]["structuredContent"]["uri"].take();
+        client.raw().send(plain(902, "resources/subscribe", json!({ "uri": uri })).as_bytes());
+        client.answer(902);
+        client.heard.clear();
+        client.raw().send(plain(903, "tools/call", present).as_bytes());
+        client.answer(903);
+        client.hears(|message| message["method"] == "notifications/resources/updated");
+        // Another answer comes behind whatever else is said of the change.
+        client.raw().send(plain(904, "tools/list", json!({})).as_bytes());
+        client.answer(904);
+        let told = client.heard.iter().filter(|one| one["method"] == "notifications/resources/updated").count();
+        assert_eq!(told, 1, "{times}: {:?}", client.heard);
+        client.close();
+    }
+}

@@ -159,7 +159,8 @@ fn user_file(client: &Client, folders: Option<&Folders>) -> Result<Option<PathBu
 /// The server's command line without the program.
 fn arguments(wanted: &Wanted) -> Vec<String> {
     let mut all = vec!["mcp".to_owned()];
-    let own_folder = wanted.flags.iter().any(|flag| flag == "-C" || flag.starts_with("--directory"));
+    let names_one = |flag: &String| ["-C", "--directory", "--repo-path"].iter().any(|name| flag.starts_with(name));
+    let own_folder = wanted.flags.iter().any(names_one);
     if !own_folder && let Some(folder) = folder(wanted) {
         all.extend(["-C".to_owned(), folder]);
     }

@@ -44,6 +44,10 @@ pub fn write(setup: &Setup, client: &'static str, force: bool) -> Result<(Writte
     if let Some(project) = &setup.within {
         stays_inside(path, project)?;
     }
+    // A pipe would be waited for, a device read without end.
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        return Err(ClientError::Unreadable { path: shown(path), why: "it is not a file".to_owned() });
+    }
     let before = match files::open_optional(path)? {
         Some(file) => files::read_within(file, path, MOST)?,
         None => {
@@ -75,7 +79,11 @@ fn stays_inside(path: &Path, project: &Path) -> Result<(), ClientError> {
     // The nearest part that is there already: what is not there yet leads nowhere.
     let there = path.ancestors().find(|part| part.symlink_metadata().is_ok()).unwrap_or(project);
     let real = files::real_path(there)?;
-    if real.starts_with(&root) {
+    // What git keeps for itself is no part of the project, though it lies in it.
+    let of_project = real.strip_prefix(&root).is_ok_and(|rest| {
+        !rest.components().any(|part| part.as_os_str().to_str().is_some_and(|name| name.eq_ignore_ascii_case(".git")))
+    });
+    if of_project {
         return Ok(());
     }
     Err(ClientError::LeadsOut { path: shown(path), real: shown(&real) })
@@ -182,6 +190,39 @@ mod tests {
         }
         assert_eq!(std::fs::read_dir(root.path().join("mine")).unwrap().count(), 0);
         assert_eq!(std::fs::read_to_string(root.path().join("mine.json")).unwrap(), "{}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_link_of_a_project_leads_to_what_git_keeps() {
+        let project = tempfile::tempdir().unwrap();
+        let config = project.path().join(".git/config");
+        std::fs::create_dir(project.path().join(".git")).unwrap();
+        std::fs::create_dir(project.path().join(".codex")).unwrap();
+        std::fs::write(&config, "[core]\n\tbare = false\n").unwrap();
+        std::os::unix::fs::symlink("../.git/config", project.path().join(".codex/config.toml")).unwrap();
+        let made = setup(&wanted("codex", For::Project, project.path()), None).unwrap();
+        assert!(matches!(write(&made, "Codex", true), Err(ClientError::LeadsOut { .. })));
+        assert_eq!(std::fs::read_to_string(config).unwrap(), "[core]\n\tbare = false\n");
+    }
+
+    #[test]
+    fn what_is_no_file_is_left_as_it_is() {
+        let project = tempfile::tempdir().unwrap();
+        std::fs::create_dir(project.path().join(".mcp.json")).unwrap();
+        let made = setup(&wanted("claude-code", For::Project, project.path()), None).unwrap();
+        let error = write(&made, "Claude Code", true).unwrap_err().to_string();
+        assert!(error.contains("it is not a file"), "{error}");
+    }
+
+    #[test]
+    fn a_folder_that_is_named_in_any_way_is_the_only_one() {
+        for flag in ["-C", "-C/elsewhere", "--directory=/elsewhere", "--repo-path", "--repo-path=/elsewhere"] {
+            let mut wanted = wanted("cursor", For::Project, Path::new("/p"));
+            wanted.flags = vec![flag.into()];
+            let text = setup(&wanted, None).unwrap().file.unwrap().1;
+            assert!(!text.contains("workspaceFolder"), "{flag}: {text}");
+        }
     }
 
     #[test]

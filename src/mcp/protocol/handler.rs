@@ -261,12 +261,18 @@ impl ServerHandler for Handler {
         self.subscriptions.notify(Arc::clone(&self.service), context.peer);
     }
 
-    async fn subscribe(&self, request: SubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         if !subscriptions::is_ours(&request.uri) {
             let fault = ReadFault::NotFound("only resources that begin with review:// can be watched".to_owned());
             return Err(read_error(&fault, Some(&request.uri)));
         }
         if self.subscriptions.watch(request.uri) {
+            // Not every client says that it is ready, and its word may be handled after this one.
+            self.subscriptions.notify(Arc::clone(&self.service), context.peer);
             return Ok(());
         }
         Err(ErrorData::invalid_params("too many resources are watched already; unsubscribe from some", None))

@@ -55,12 +55,13 @@ impl Subscriptions {
         self.0.uris.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
     }
 
-    /// Sends notices to the client until it is gone.
+    /// Sends notices to the client until it is gone. Once is enough; what changes from now on is told.
     pub(super) fn notify(&self, service: Arc<Service>, peer: Peer<RoleServer>) {
-        if self.0.notifies.swap(true, Ordering::Relaxed) {
+        // Whoever finds that notices are sent already may rely on it, so listening comes first.
+        let mut changes = service.changes().listen();
+        if self.0.notifies.swap(true, Ordering::AcqRel) {
             return;
         }
-        let mut changes = service.changes().listen();
         let (stop, watched) = (self.0.stop.clone(), Arc::downgrade(&self.0));
         tokio::spawn(async move {
             loop {
