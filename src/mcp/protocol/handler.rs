@@ -17,7 +17,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::answers::{self, knows_structure};
-use super::subscriptions::{self, LONGEST_URI, Subscriptions};
+use super::subscriptions::{self, Ears, LONGEST_URI, Subscriptions};
 use crate::app::{Connection, Service};
 use crate::mcp::clean;
 use crate::mcp::offer::Offer;
@@ -56,11 +56,12 @@ pub(super) struct Handler {
     /// Who is connected, where that does not depend on the request.
     connection: Option<Connection>,
     subscriptions: Subscriptions,
+    ears: Ears,
 }
 
 impl Handler {
     pub(super) fn new(service: Arc<Service>, offer: Arc<Offer>, connection: Option<Connection>) -> Self {
-        Self { service, offer, connection, subscriptions: Subscriptions::new() }
+        Self { service, offer, connection, subscriptions: Subscriptions::new(), ears: Ears::default() }
     }
 
     fn connection(&self, context: &RequestContext<RoleServer>) -> Connection {
@@ -288,11 +289,12 @@ impl ServerHandler for Handler {
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        self.ears.open(&self.service);
         Some(subscriptions::granted(requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        subscriptions::listen(Arc::clone(&self.service), context).await;
+        subscriptions::listen(Arc::clone(&self.service), &self.ears, context).await;
         Ok(())
     }
 

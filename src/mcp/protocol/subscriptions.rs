@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::SubscriptionContext;
 use rmcp::{Peer, RoleServer};
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::task::Id;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::app::{Changed, Service};
@@ -83,6 +85,31 @@ impl Subscriptions {
     }
 }
 
+/// Ears that were opened for requests to listen before these were acknowledged: a change that comes while the client is being told that
+/// it is listened for must not be lost. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct Ears(Arc<Mutex<Vec<(Id, Receiver<Changed>)>>>);
+
+impl Ears {
+    /// Opens one for the request that this task serves.
+    pub(super) fn open(&self, service: &Service) {
+        let Some(task) = tokio::task::try_id() else { return };
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Those of requests that came to nothing are never asked for.
+        if open.len() >= MOST {
+            open.remove(0);
+        }
+        open.push((task, service.changes().listen()));
+    }
+
+    /// The one of the request that this task serves.
+    fn take(&self, service: &Service) -> Receiver<Changed> {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = tokio::task::try_id().and_then(|task| open.iter().position(|(of, _)| *of == task));
+        at.map_or_else(|| service.changes().listen(), |at| open.remove(at).1)
+    }
+}
+
 /// What of a client's wishes is granted: our resources, and their list. Tools and prompts never change while a server runs.
 pub(super) fn granted(requested: &SubscriptionFilter) -> SubscriptionFilter {
     let mut granted = SubscriptionFilter::new();
@@ -100,8 +127,8 @@ pub(super) fn is_ours(uri: &str) -> bool {
 }
 
 /// Serves one `subscriptions/listen` request until the client ends it.
-pub(super) async fn listen(service: Arc<Service>, context: SubscriptionContext) {
-    let mut changes = service.changes().listen();
+pub(super) async fn listen(service: Arc<Service>, ears: &Ears, context: SubscriptionContext) {
+    let mut changes = ears.take(&service);
     let sink = context.sink().clone();
     let watched: BTreeSet<String> = context.accepted().resource_subscriptions.iter().flatten().cloned().collect();
     let list_wanted = context.accepted().resources_list_changed == Some(true);
@@ -143,5 +170,49 @@ async fn notices(
             uris.retain(|uri| watched.contains(uri));
             Some((uris, false))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, duplex};
+
+    use super::super::handler::Handler;
+    use super::super::stdio::Lines;
+    use super::*;
+    use crate::app::Connection;
+    use crate::mcp::fixture::Fixture;
+    use crate::mcp::offer::Offer;
+    use rmcp::ServiceExt as _;
+
+    #[tokio::test]
+    async fn what_changes_while_a_client_is_told_that_it_is_heard_is_not_lost() {
+        let fixture = Fixture::new(false);
+        let (mut client, reader) = duplex(1 << 16);
+        // So narrow that the acknowledgement is not written before it is read.
+        let (writer, mut answers) = duplex(16);
+        let offer = Arc::new(Offer::new(&[], false).unwrap());
+        let handler = Handler::new(Arc::clone(&fixture.service), offer, Some(Connection::Process));
+        let serving = tokio::spawn(handler.serve(Lines::start(reader, writer)));
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let wanted = json!({ "notifications": { "resourcesListChanged": true }, "_meta": meta });
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": wanted });
+        client.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+        let mut first = [0];
+        answers.read_exact(&mut first).await.unwrap();
+        fixture.service.changes().say(Changed::List);
+
+        let mut lines = BufReader::new(answers).lines();
+        let told = format!("{}{}", char::from(first[0]), lines.next_line().await.unwrap().unwrap());
+        assert!(told.contains("notifications/subscriptions/acknowledged"), "{told}");
+        let next = tokio::time::timeout(std::time::Duration::from_secs(20), lines.next_line()).await;
+        let next: Value = serde_json::from_str(&next.expect("it is told").unwrap().unwrap()).unwrap();
+        assert_eq!(next["method"], "notifications/resources/list_changed");
+        serving.abort();
     }
 }
