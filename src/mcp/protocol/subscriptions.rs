@@ -88,7 +88,10 @@ impl Subscriptions {
 /// Ears that were opened for requests to listen before these were acknowledged: a change that comes while the client is being told that
 /// it is listened for must not be lost. Clones share them.
 #[derive(Clone, Default)]
-pub(super) struct Ears(Arc<Mutex<Vec<(Id, Receiver<Changed>)>>>);
+pub(super) struct Ears(Arc<Mutex<Vec<Ear>>>);
+
+/// Of the request that a task serves.
+type Ear = (Id, Receiver<Changed>);
 
 impl Ears {
     /// Opens one for the request that this task serves.
