@@ -58,11 +58,13 @@ fn append(current: &str, content: &str) -> Edited {
 fn update(current: &str, content: &str, section: &str) -> Edited {
     let outline = Outline::of(current);
     let content = without_blank_lines(content);
-    let brought = Outline::of(content).leading().map(|heading| heading.setext);
+    let leading = Outline::of(content).leading().cloned();
     let found = names(section).into_iter().find_map(|name| outline.section(&name, current.len()));
     let Some((heading, end)) = found else {
-        return add(current, content, brought.is_some(), section);
+        return add(current, content, leading.is_some_and(|brought| brought.level <= ADDED_LEVEL), section);
     };
+    // A deeper heading is one inside the section: it brings no other name for the section itself.
+    let brought = leading.filter(|brought| brought.level <= heading.level).map(|brought| brought.setext);
     let eol = line_ending(current);
     let mut out = String::with_capacity(current.len() + content.len() + 16);
     out.push_str(&current[..heading.at.start]);
@@ -101,6 +103,9 @@ fn update(current: &str, content: &str, section: &str) -> Edited {
     out.push_str(rest);
     Edited { markdown: out, note }
 }
+
+/// The level of the heading of a section that is added.
+const ADDED_LEVEL: u8 = 2;
 
 /// Adds a section that is not there yet.
 fn add(current: &str, content: &str, brings_heading: bool, section: &str) -> Edited {

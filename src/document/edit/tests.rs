@@ -71,6 +71,17 @@ fn a_heading_that_the_content_brings_is_kept() {
 }
 
 #[test]
+fn a_deeper_heading_is_one_inside_the_section() {
+    assert_eq!(
+        updated("# R\n\n## Findings\n\nOld.\n", "findings", "### High\n\nNew."),
+        "# R\n\n## Findings\n\n### High\n\nNew.\n"
+    );
+    assert_eq!(updated("# R\n\nOld.\n", "r", "A\n---\nnew"), "# R\n\nA\n---\nnew\n");
+    assert_eq!(update("# R\n", "Findings", "### High").markdown, "# R\n\n## Findings\n\n### High");
+    assert_eq!(update("# R\n", "Findings", "## High").markdown, "# R\n\n## High");
+}
+
+#[test]
 fn both_styles_and_markup_are_found_and_code_is_not() {
     let doc = "```\n# Plan\n```\n\nThe *`big`*\nPlan\n====\nold\n## Sub\nx\n\nOther\n=====\ny\n";
     assert_eq!(
