@@ -108,7 +108,7 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
 }
 
 /// The folder; `None` for the root.
-fn folder(given: &str) -> Result<Option<RepoPath>, ToolFault> {
+pub(super) fn folder(given: &str) -> Result<Option<RepoPath>, ToolFault> {
     let given = given.trim();
     if !given.starts_with('/') && given.split('/').all(|part| part.is_empty() || part == ".") {
         return Ok(None);

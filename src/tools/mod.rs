@@ -6,6 +6,7 @@
 //! To add a tool: one file with its input, its schema and its `call`, and one line in the table.
 
 mod answer;
+mod changed_files;
 mod diff_source;
 mod fault;
 mod fit;

@@ -10,20 +10,21 @@ use super::diff_source::{DiffPart, DiffPlace, DiffSource};
 use super::fault::{ErrorKind, ToolFault};
 use super::fit::{Room, json_length};
 use super::input;
+use super::list_files::folder;
 use super::outcome::{Cut, HunkPart, NextCall, Reference, Reply};
 use super::toolbox::ToolContext;
-use super::{Looks, ToolSpec, answer};
+use super::{Looks, ToolSpec, answer, changed_files};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, shortened_lines};
 use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
 use crate::workspace::{TreeEntry, near};
 
-const NAME: &str = "read_diff";
+pub(super) const NAME: &str = "read_diff";
 
 pub(super) const SPEC: ToolSpec = ToolSpec {
     name: NAME,
     title: "Read the diff of a file",
-    description: "Reads the diff of a changed file. Up to 500 lines an answer; `next` is the call that goes on.",
+    description: "Diff of a changed file; of a folder (`.`: all), the list of what changed. Up to 500 lines; `next` is the call that goes on.",
     schema: input::schema::<Input>,
     answer: answer::schema::<Answer>,
     looks: |_| Looks::AtChange,
@@ -48,29 +49,35 @@ struct Input {
 
 /// What was read.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Answer<'a> {
-    /// The file, from the repository root.
-    file_path: Cow<'a, str>,
+pub(super) struct Answer<'a> {
+    /// The file or folder, from the repository root.
+    pub(super) file_path: Cow<'a, str>,
     /// What it was called before the change, where that differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
-    old_path: Option<Cow<'a, str>>,
-    /// Hunk headers and lines as a unified diff has them; secrets masked.
-    content: String,
-    /// The first hunk that is shown, from 0.
-    start: usize,
+    pub(super) old_path: Option<Cow<'a, str>>,
+    /// Hunk headers and lines as a unified diff has them; secrets masked. For a folder, a line for each changed file.
+    pub(super) content: String,
+    /// The first hunk, or file of a folder, that is shown, from 0.
+    pub(super) start: usize,
     /// How many hunks there are.
-    total_hunks: usize,
+    pub(super) total_hunks: usize,
 }
 
 fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
     let input: Input = input::parse(input)?;
-    let path = input::file_path(&input.file_path)?;
+    let path = folder(&input.file_path)?;
     let none = || ToolFault::new(ErrorKind::InvalidInput, "there is no diff here: no change is being reviewed");
     let change = context.change.as_ref().ok_or_else(none)?;
     let source = context.diff.as_ref().ok_or_else(none)?;
-    let file = changed(change, &path)?;
-    let (start, total) = (input.start.unwrap_or(0) as usize, file.hunks.len());
+    let start = input.start.unwrap_or(0) as usize;
+    let listed = |folder| changed_files::listed(context, change, folder, start);
+    let Some(path) = path else { return listed(None).ok_or_else(none) };
+    let file = match changed(change, &path) {
+        Ok(file) => file,
+        Err(fault) => return listed(Some(&path)).ok_or(fault),
+    };
+    let total = file.hunks.len();
     if file.binary {
         return Err(ToolFault::new(ErrorKind::NotText, format!("{path} is a binary file: it has no line diff")));
     }
@@ -113,7 +120,8 @@ fn changed<'c>(change: &'c ChangeSet, path: &RepoPath) -> Result<&'c FileChange,
     found.ok_or_else(|| {
         let entry = |file: &FileChange| TreeEntry { path: file.path.clone(), mode: FileMode::File, blob: None };
         let files: Vec<_> = change.files.iter().map(entry).collect();
-        let message = format!("{path} is not changed here; read_file_part reads files that are not");
+        let message =
+            format!("{path} is not changed here; read_diff of `.` lists what is, read_file_part reads what is not");
         ToolFault::not_found(message, &near(path, &files))
     })
 }

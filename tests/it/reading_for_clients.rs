@@ -122,6 +122,51 @@ fn a_place_is_named_by_revision_range_or_state() {
 }
 
 #[test]
+fn the_diff_of_a_folder_is_the_list_of_what_changed_in_it() {
+    let repo = project();
+    repo.write("new/z.rs", "fn z() {}\n");
+    repo.write("new/y.bin", b"\0\x01");
+    let service = quiet(&repo);
+    let diff = |at, input| call(&service, "read_diff", at, input);
+    let content = |at, path: &str| diff(at, json!({ "file_path": path })).expect("a list")["content"].clone();
+    let all = content(None, ".");
+    assert!(all.as_str().expect("text").contains("modified +3 -1 src/a.rs\n"), "{all}");
+    for spelled in ["", "./", " "] {
+        assert_eq!(content(None, spelled), all, "{spelled:?}");
+    }
+    assert!(!content(None, "src").as_str().expect("text").contains("docs/"), "only what is below");
+    let new = "added binary new/y.bin\nadded +1 -0 new/z.rs\n";
+    assert_eq!(content(Some("uncommitted"), "new"), new);
+    assert_eq!(
+        diff(Some("uncommitted"), json!({ "file_path": "new", "start": 1 })).expect("a list")["content"],
+        "added +1 -0 new/z.rs\n"
+    );
+    let nothing = diff(Some("staged"), json!({ "file_path": "." })).expect("an empty list");
+    assert_eq!((&nothing["content"], &nothing["note"]), (&json!(""), &json!("No file is changed here.")));
+    assert_eq!(kind(diff(None, json!({ "file_path": "docs" }))), "file_not_found", "nothing changed there");
+}
+
+#[test]
+fn a_long_list_of_what_changed_goes_on() {
+    let repo = project();
+    for at in 0..700 {
+        repo.write(&format!("many/f{at:03}.txt"), "x\n");
+    }
+    let service = quiet(&repo);
+    let mut input = json!({ "file_path": "many" });
+    let (mut seen, mut answers) = (String::new(), 0);
+    loop {
+        let part = call(&service, "read_diff", Some("uncommitted"), input).expect("a list");
+        seen.push_str(part["content"].as_str().expect("text"));
+        answers += 1;
+        let Some(next) = part.get("next") else { break };
+        input = next["input"].clone();
+    }
+    let wanted: String = (0..700).map(|at| format!("added +1 -0 many/f{at:03}.txt\n")).collect();
+    assert_eq!((seen == wanted, answers), (true, 2));
+}
+
+#[test]
 fn what_is_asked_wrongly_is_told_in_a_clients_words() {
     let repo = project();
     let service = quiet(&repo);

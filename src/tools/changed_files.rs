@@ -1,0 +1,66 @@
+//! What changed below a folder: `read_diff` answers it where it is given a folder. Main function: [`listed`].
+//!
+//! Nothing that is listed counts as read: a line here is no line of a diff.
+
+use super::fit::{Room, json_length};
+use super::outcome::{Cut, NextCall, Reply};
+use super::read_diff::{Answer, NAME};
+use super::toolbox::ToolContext;
+use crate::domain::change::{ChangeSet, FileChange, FileStatus};
+use crate::domain::path::RepoPath;
+use serde_json::json;
+
+/// The changed files below a folder, `None` being the root, from the `start`th on; nothing where none is.
+pub(super) fn listed(
+    context: &ToolContext,
+    change: &ChangeSet,
+    folder: Option<&RepoPath>,
+    start: usize,
+) -> Option<Reply> {
+    let prefix = folder.map_or_else(Vec::new, |folder| [folder.as_bytes(), b"/"].concat());
+    let files: Vec<&FileChange> = change.files.iter().filter(|file| is_below(file, &prefix)).collect();
+    if files.is_empty() && folder.is_some() {
+        return None;
+    }
+    let spelled = folder.map_or_else(|| ".".into(), RepoPath::spelled);
+    let mut room = Room::new(context.limits.paths, context.limits.bytes, &spelled);
+    let (mut content, mut end) = (String::new(), start.min(files.len()));
+    for file in files.iter().skip(start) {
+        let line = line(file);
+        if !room.take(1, json_length(&line)) && end > start {
+            break;
+        }
+        content.push_str(&line);
+        end += 1;
+    }
+    let mut reply = Reply::of(&Answer { file_path: spelled.clone(), old_path: None, content, start, total_hunks: 0 });
+    let total = files.len();
+    if end < total {
+        let what = format!("{} more changed files follow; `next` is the call that goes on.", total - end);
+        let input = json!({ "file_path": spelled, "start": end });
+        reply.cut = Some(Cut { what, next: Some(NextCall { tool: NAME, input }) });
+    } else if total == 0 {
+        reply.note("No file is changed here.");
+    } else if start >= total {
+        reply.note(format!("There are {total} changed files here, counted from 0."));
+    }
+    Some(reply)
+}
+
+fn is_below(file: &FileChange, prefix: &[u8]) -> bool {
+    [Some(&file.path), file.old_path.as_ref()].into_iter().flatten().any(|path| path.as_bytes().starts_with(prefix))
+}
+
+fn line(file: &FileChange) -> String {
+    let status = match file.status {
+        FileStatus::Added => "added",
+        FileStatus::Deleted => "deleted",
+        FileStatus::Modified => "modified",
+        FileStatus::Renamed => "renamed",
+        FileStatus::TypeChanged => "type changed",
+    };
+    let lines = if file.binary { "binary".to_owned() } else { format!("+{} -{}", file.additions, file.deletions) };
+    let from = file.old_path.as_ref().map(|path| format!(" (from {})", path.spelled())).unwrap_or_default();
+    let generated = if file.generated.is_some() { " (generated)" } else { "" };
+    format!("{status} {lines} {}{from}{generated}\n", file.path.spelled())
+}
