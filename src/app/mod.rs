@@ -27,7 +27,7 @@ pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};
 pub use presented::{Dialect, checkout, find_document, read_content, show_document, written};
 pub use review::{Job, interrupted, interruptible, review};
-pub use runs::{FindingsAsk, dismiss, findings, latest_of, list, prune, show};
+pub use runs::{FindingsAsk, dismiss, finding_like, findings, latest_of, list, prune, show};
 pub use service::{
     AT_ONCE, BriefingError, Changed, Changes, Connection, DismissFault, EndedRun, FindFault, Ledger, Listing,
     PresentFault, ReviewState, Roots, RootsError, RunningReview, Service, ServiceOptions, Shown, Snapshot, StartFault,

@@ -55,6 +55,18 @@ pub struct FindingsAsk {
     pub path: Option<String>,
 }
 
+/// The finding with this id, or the only one whose id begins with it.
+pub fn finding_like<'f>(findings: &'f [Finding], wanted: &str) -> Option<&'f Finding> {
+    if wanted.is_empty() {
+        return None;
+    }
+    let exact = findings.iter().find(|finding| finding.id.0 == wanted);
+    exact.or_else(|| {
+        let mut like = findings.iter().filter(|finding| finding.id.0.starts_with(wanted));
+        like.next().filter(|_| like.next().is_none())
+    })
+}
+
 /// The findings that are wanted, worst first.
 pub fn findings<'r>(review: &'r Review, ask: &FindingsAsk) -> Result<Vec<&'r Finding>, FilterError> {
     let path = ask.path.as_deref();

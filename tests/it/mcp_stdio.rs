@@ -81,6 +81,18 @@ fn an_unknown_version_is_answered_with_a_known_one() {
 }
 
 #[test]
+fn findings_only_reads_where_nothing_may_be_dismissed() {
+    let repo = shop();
+    for (flags, only_reads) in [("--no-model", true), (EVERYTHING, false)] {
+        let (_program, mut client) = started(&repo, flags, Era::Stateless);
+        let tools = client.result("tools/list", json!({}))["tools"].take();
+        let findings = tools.as_array().unwrap().iter().find(|tool| tool["name"] == "findings").unwrap();
+        assert_eq!(findings["annotations"]["readOnlyHint"], only_reads, "{flags}: {findings}");
+        client.close();
+    }
+}
+
+#[test]
 fn every_tool_answers_what_its_schema_promises() {
     let repo = shop();
     for era in ERAS {

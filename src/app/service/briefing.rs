@@ -156,7 +156,7 @@ impl Service {
             return Err(BriefingError::Running(id));
         }
         let review = self.review(id)?;
-        let found = find(&review.findings, finding.trim()).ok_or_else(|| BriefingError::NoFinding {
+        let found = runs::finding_like(&review.findings, finding.trim()).ok_or_else(|| BriefingError::NoFinding {
             run: review.id.to_string(),
             wanted: finding.to_owned(),
             known: known(&review.findings),
@@ -259,18 +259,6 @@ fn range_of(change: &ChangeSet) -> Option<String> {
         (Some(base), Some(old)) if base == old => format!("{base}..{head}"),
         (Some(base), Some(_)) => format!("{base}...{head}"),
         _ => head.to_string(),
-    })
-}
-
-/// The finding with this id, or the only one whose id begins with it.
-fn find<'f>(findings: &'f [Finding], wanted: &str) -> Option<&'f Finding> {
-    if wanted.is_empty() {
-        return None;
-    }
-    let exact = findings.iter().find(|finding| finding.id.0 == wanted);
-    exact.or_else(|| {
-        let mut like = findings.iter().filter(|finding| finding.id.0.starts_with(wanted));
-        like.next().filter(|_| like.next().is_none())
     })
 }
 

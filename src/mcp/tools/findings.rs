@@ -192,7 +192,11 @@ fn looked_up(service: &Service, input: &Input) -> Result<Answer, Fault> {
             let review = service.dismiss(id, &finding, reason)?;
             one(&review, &finding, Some("It is dismissed; the notes of the review say why."))
         }
-        (None, Some(finding)) => one(&*service.review(id)?, &finding, None),
+        (None, Some(finding)) => {
+            let review = service.review(id)?;
+            let finding = app::finding_like(&review.findings, &finding.0).map_or(finding, |found| found.id.clone());
+            one(&review, &finding, None)
+        }
         (None, None) => several(&*service.review(id)?, input, later(service, id, input)?),
     }
 }

@@ -114,6 +114,16 @@ async fn one_is_shown_whole() {
 }
 
 #[tokio::test]
+async fn one_is_named_by_the_beginning_of_its_id() {
+    let fixture = Fixture::new(false);
+    let id = fixture.keep(TYPICAL);
+    let whole = fixture.service.review(id).unwrap().findings[0].id.to_string();
+    let answer = fixture.answer(&tool(), json!({ "finding": whole[..6] })).await;
+    assert_eq!(fields(&answer)["finding"]["id"], *whole, "{answer:?}");
+    assert!(said(&fixture.answer(&tool(), json!({ "finding": "" , "dismiss": "x" })).await).contains("needs the id"));
+}
+
+#[tokio::test]
 async fn a_dismissed_finding_asks_for_nothing_any_more() {
     let fixture = Fixture::new(true);
     let id = fixture.keep(TYPICAL);
