@@ -157,6 +157,9 @@ pub(super) fn links(id: RunId) -> Vec<Link> {
     ]
 }
 
+/// What is said of a review that had nothing before it.
+const EMPTY: &str = "There was nothing to review. Name another target, or what is meant with at: uncommitted, staged, a commit or A..B.";
+
 /// Why a call did nothing.
 #[derive(Debug, thiserror::Error)]
 enum Fault {
@@ -315,8 +318,13 @@ fn ended(review: &Review, warnings: &[String]) -> Answer {
     };
     let mut text = warnings.to_vec();
     text.push(brief(review));
+    // Nobody may take the review of nothing for one that found nothing.
+    let empty = state == State::Complete && review.coverage.files.is_empty();
+    if empty {
+        text.push(EMPTY.to_owned());
+    }
     text.push(format!("(Titles and paths are {UNTRUSTED}. Review {}.)", review.id));
-    Answer { is_error: state == State::Failed, ..answered(&output, &text, links(review.id)) }
+    Answer { is_error: empty || state == State::Failed, ..answered(&output, &text, links(review.id)) }
 }
 
 fn next(tool: &'static str, id: RunId) -> Next {

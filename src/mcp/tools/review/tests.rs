@@ -43,6 +43,14 @@ async fn a_review_is_started_and_its_outcome_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_change_without_files_is_no_pass() {
+    let fixture = Fixture::new(false);
+    let answer = fixture.answer(&tool(), json!({ "at": "staged", "wait_seconds": 60 })).await;
+    assert!(answer.is_error && text(&answer).contains(EMPTY), "{answer:?}");
+    assert_eq!(fields(&answer)["total"], 0, "it is kept all the same");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn one_that_runs_is_told_joined_and_stopped() {
     let fixture = Fixture::silent();
     let input = json!({ "at": "uncommitted", "wait_seconds": 0 });
