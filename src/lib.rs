@@ -3,10 +3,11 @@
 //! # The way of the data
 //!
 //! ```text
-//! cli ─▶ app ─▶ git ─────────────▶ review ─────────────▶ present ─▶ terminal · file
-//!         │      ChangeSet         ▲  ▲  │   Review
+//! cli ┬▶ app ─▶ git ─────────────▶ review ─────────────▶ present ─▶ terminal · file
+//! mcp ┘   │      ChangeSet         ▲  ▲  │   Review
 //!         ├─▶ workspace (the reviewed tree) ┘  │  └─ rules ─▶ claims ─▶ evidence ─▶ findings
-//!         └─▶ store (kept runs)                └─ events ─▶ progress · NDJSON
+//!         ├─▶ store (kept runs)                └─ events ─▶ progress · NDJSON · notifications
+//!         └─▶ document (what an assistant presents) ─▶ references checked by evidence ─▶ resources · terminal
 //! ```
 //!
 //! [`app::review`] is this picture in code: collect → open the trees → run the engine → keep → deliver.

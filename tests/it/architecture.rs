@@ -45,6 +45,7 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("tokio", &["llm", "review", "app", "mcp", "cli", "main.rs"]),
     ("rmcp", &["mcp/protocol"]),
     ("axum", &["mcp/protocol"]),
+    ("hyper_util", &["mcp/protocol"]),
     ("pulldown_cmark", &["document"]),
     ("toml_edit", &["app/clients"]),
     ("genai", &["llm"]),

@@ -12,13 +12,14 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use rmcp::model::ProtocolVersion;
+use rmcp::model::{ErrorCode, ErrorData, ProtocolVersion, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::handler::Handler;
+use super::listen;
 use super::{HttpDoor, MAX_MESSAGE, ServeError};
 use crate::app::Service;
 use crate::domain::secret::Secret;
@@ -59,10 +60,11 @@ pub(super) async fn serve(
     let routes = Router::new()
         .route_service("/mcp", service)
         .layer(middleware::from_fn_with_state(sessions, make_room))
+        .layer(middleware::from_fn(told))
         .layer(middleware::from_fn(one_host))
         .layer(middleware::from_fn_with_state(gate, admit));
     say(format!("serving MCP at http://{address}/mcp"));
-    axum::serve(listener, routes).with_graceful_shutdown(stop.cancelled_owned()).await?;
+    listen::serve(listener, routes, stop).await;
     Ok(())
 }
 
@@ -107,6 +109,20 @@ async fn one_host(mut request: Request, next: Next) -> Response {
         request.headers_mut().insert(header::HOST, host);
     }
     next.run(request).await
+}
+
+/// The SDK calls a body that it cannot read one of a media type that it does not know. A client is told in its own terms (JSON-RPC 2.0, §5.1).
+async fn told(request: Request, next: Next) -> Response {
+    let media_type =
+        request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let is_json = media_type.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("application/json"));
+    let response = next.run(request).await;
+    if response.status() != StatusCode::UNSUPPORTED_MEDIA_TYPE || !is_json {
+        return response;
+    }
+    let error = ErrorData::new(ErrorCode::PARSE_ERROR, "this is not one JSON-RPC message of the protocol", None);
+    let body = serde_json::to_string(&ServerJsonRpcMessage::error(error, None)).unwrap_or_default();
+    (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
 /// Refuses to begin a session where there are too many already.

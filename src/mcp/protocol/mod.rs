@@ -8,6 +8,7 @@ mod answers;
 mod due;
 mod handler;
 mod http;
+mod listen;
 mod stdio;
 mod subscriptions;
 
@@ -67,9 +68,6 @@ pub enum ServeError {
     /// The client and this server could not agree on how to speak.
     #[error("the client could not be served: {0}")]
     Handshake(String),
-    /// The listener failed.
-    #[error("the server stopped: {0}")]
-    Io(#[from] std::io::Error),
 }
 
 /// Serves until the client is gone or `stop` is set. `say` hears where it listens.

@@ -1,0 +1,52 @@
+//! Connections of the HTTP door. Main function: [`serve`].
+//!
+//! Axum's own loop waits for ever for the head of a request; whoever opens connections and says nothing would keep them all.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+/// How long the head of a request may take, and how long a connection may wait for its next one.
+const HEAD: Duration = Duration::from_secs(30);
+/// So many connections are open at once; further ones wait to be taken.
+const CONNECTIONS: usize = 4096;
+/// What is waited where the system has no more connections to give.
+const AFTER_A_FAULT: Duration = Duration::from_millis(500);
+
+/// Serves connections until `stop`; then those that answer may end.
+pub(super) async fn serve(listener: TcpListener, routes: Router, stop: CancellationToken) {
+    let mut builder = Builder::new(TokioExecutor::new()).http1_only();
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
+    let (open, graceful) = (Arc::new(Semaphore::new(CONNECTIONS)), GracefulShutdown::new());
+    loop {
+        let accepted = async {
+            let place = Arc::clone(&open).acquire_owned().await;
+            (place, listener.accept().await)
+        };
+        let (place, accepted) = tokio::select! {
+            accepted = accepted => accepted,
+            () = stop.cancelled() => break,
+        };
+        let Ok((stream, _)) = accepted else {
+            tokio::time::sleep(AFTER_A_FAULT).await;
+            continue;
+        };
+        let service = TowerToHyperService::new(routes.clone());
+        let connection = graceful.watch(builder.serve_connection(TokioIo::new(stream), service).into_owned());
+        tokio::spawn(async move {
+            let _place = place;
+            // What ends a connection is its client's affair.
+            let _ = connection.await;
+        });
+    }
+    drop(listener);
+    graceful.shutdown().await;
+}
