@@ -113,6 +113,17 @@ pub(super) fn choose(resolved: &Resolved, environment: &ProviderEnvironment) -> 
     choose_from(PROVIDERS, resolved, environment)
 }
 
+/// That the model which somebody named can be used, its key and its address. What nobody named is left to the review. Nothing is sent.
+pub(super) fn check(resolved: &Resolved, environment: &ProviderEnvironment) -> Result<(), AppError> {
+    if !matches!(resolved.settings.model, ModelChoice::Named { .. }) {
+        return Ok(());
+    }
+    if let Some(chosen) = choose(resolved, environment)? {
+        crate::llm::connect(chosen.row, &chosen.model, &chosen.access)?;
+    }
+    Ok(())
+}
+
 fn choose_from(
     rows: &'static [ProviderRow],
     resolved: &Resolved,

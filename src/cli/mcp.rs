@@ -88,7 +88,12 @@ pub(super) fn run(args: McpArgs, console: &Console) -> Result<ExitCode, AppError
         allow_write: args.allow_write,
         log: args.log,
     };
+    let named = options.flags.model.is_some();
     let service = Arc::new(Service::open(options, Surroundings::of_this_process()?)?);
+    // Told now, to whoever starts the server; a client that starts a review could do nothing about it.
+    if named || offer.makes_reviews() {
+        service.check_model()?;
+    }
     let say = |line: String| console.say(&format!("review: {line}"));
     // Work that blocks is bounded, so that a client that asks for everything at once waits in line.
     let runtime =

@@ -15,9 +15,9 @@ use crate::domain::text::strip_line;
 pub(super) struct InstallArgs {
     #[command(flatten)]
     place: Place,
-    /// The program that will start the server
+    /// The program that will start the server; without it, they are listed
     #[arg(long, value_name = "CLIENT", value_parser = PossibleValuesParser::new(CLIENTS.iter().map(|client| client.name)))]
-    client: String,
+    client: Option<String>,
     /// Set it up in this project, or for yourself [default: project, where the client has such a file]
     #[arg(long, value_name = "FOR", value_parser = ["project", "user"])]
     scope: Option<String>,
@@ -40,7 +40,10 @@ pub(super) struct InstallArgs {
 
 pub(super) fn run(args: InstallArgs, console: &Console) -> Result<ExitCode, AppError> {
     // The words were checked against the table by the parser.
-    let Some(client) = Client::named(&args.client) else { return Ok(ExitCode::from(2)) };
+    let Some(client) = args.client.as_deref().and_then(Client::named) else {
+        console.say(&which());
+        return Ok(ExitCode::from(2));
+    };
     let scope = match args.scope.as_deref() {
         Some("project") => For::Project,
         Some(_) => For::User,
@@ -74,6 +77,23 @@ pub(super) fn run(args: InstallArgs, console: &Console) -> Result<ExitCode, AppE
         console.say(&strip_line(&format!("review: {note}")));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The clients, with the command for each.
+fn which() -> String {
+    let wide = |text: fn(&Client) -> usize| CLIENTS.iter().map(text).max().unwrap_or(0);
+    let (title, name) = (wide(|client| client.title.len()), wide(|client| client.name.len()));
+    let mut text = "review: which program will start the server? Name it with --client:\n\n".to_owned();
+    for client in CLIENTS {
+        let place =
+            client.project_file().map_or_else(|| "for yourself".to_owned(), |file| format!("{file} of this project"));
+        text.push_str(&format!(
+            "  {:title$}  review mcp install --client {:name$}  # {place}\n",
+            client.title, client.name
+        ));
+    }
+    text.push_str("\nThat prints what the program has to be told; --write puts it into its file. Any other: have it run `review mcp`.");
+    text
 }
 
 /// What can be copied goes to standard output, what explains it to standard error.

@@ -29,6 +29,7 @@ mod renames;
 mod similarity;
 mod target;
 mod tree_diff;
+mod uncommitted;
 
 pub use branches::branches;
 pub use collect::{CollectOptions, collect};
@@ -36,6 +37,7 @@ pub use file_patch::{FilePatch, Position, file_patch};
 pub use patch_file::{PatchChange, from_patch};
 pub use patch_parse::PatchError;
 pub use range::{Ends, Range, ends, resolve};
+pub use uncommitted::count_uncommitted;
 
 use crate::domain::filter::FilterError;
 use crate::sys::cancel::Stopped;

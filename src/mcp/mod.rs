@@ -23,7 +23,7 @@ mod resources;
 mod tool;
 mod tools;
 
-pub use offer::{Offer, UnknownTool};
+pub use offer::{Offer, OfferFault, UnknownTool};
 pub use protocol::{Door, HttpDoor, ServeError};
 
 /// Serves until the client is gone, or until somebody interrupts the process; then reviews that still run are stopped, and kept as far as they

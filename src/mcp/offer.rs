@@ -23,10 +23,21 @@ pub struct UnknownTool {
     pub known: String,
 }
 
+/// Why there is nothing to offer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OfferFault {
+    /// A name that no tool has.
+    #[error(transparent)]
+    Unknown(#[from] UnknownTool),
+    /// Everything was left out.
+    #[error("--tools {0} leaves out every tool: name those to keep, as in --tools default,-review")]
+    Nothing(String),
+}
+
 impl Offer {
     /// The tools that are named, in the order of the table. `default` and `all` stand for several, `-name` leaves one out of those before it;
     /// no name at all is `default`, and so is a list that only leaves out.
-    pub fn new(words: &[String], allow_write: bool) -> Result<Self, UnknownTool> {
+    pub fn new(words: &[String], allow_write: bool) -> Result<Self, OfferFault> {
         let all = tools();
         let mut chosen: Vec<&'static str> = Vec::new();
         if words.iter().all(|word| word.starts_with('-')) {
@@ -51,8 +62,16 @@ impl Offer {
                 chosen.extend(named);
             }
         }
-        let names = all.iter().map(|tool| tool.name).filter(|name| chosen.contains(name)).collect();
+        let names: Vec<_> = all.iter().map(|tool| tool.name).filter(|name| chosen.contains(name)).collect();
+        if names.is_empty() {
+            return Err(OfferFault::Nothing(words.join(",")));
+        }
         Ok(Self { names, allow_write })
+    }
+
+    /// Whether clients can have reviews made.
+    pub fn makes_reviews(&self) -> bool {
+        self.names.contains(&super::tools::REVIEW)
     }
 
     /// The tool that a client calls: one that is listed, or another name of one.

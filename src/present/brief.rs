@@ -2,14 +2,19 @@
 //!
 //! What it says of the change and of the findings is text of the repository or of a model; it is stripped, and never longer than a line.
 
+use std::collections::BTreeMap;
+
 use super::digest;
 use super::patch;
-use crate::domain::finding::Finding;
+use crate::domain::finding::{Finding, Severity};
 use crate::domain::review::{Outcome, Review};
 use crate::domain::text::strip_line;
 
-/// Findings that are named.
+/// Findings that are named; those that say the same are one.
 const FINDINGS: usize = 8;
+/// Places that are named of findings that say the same, and the characters that they may take beside the first one.
+const PLACES: usize = 3;
+const PLACES_LONG: usize = 120;
 /// Reasons why a review is not complete that are named.
 const REASONS: usize = 3;
 /// Rows of the receipt that are named, beside the first one.
@@ -36,16 +41,13 @@ pub fn brief(review: &Review) -> String {
         lines.push(format!("Why: {what}: {reasons}."));
     }
     let unresolved: Vec<&Finding> = review.unresolved().collect();
-    for finding in unresolved.iter().take(FINDINGS) {
-        let note = finding.anchors.first().map(digest::place_note).filter(|note| !note.is_empty());
-        let note = note.map_or_else(String::new, |note| format!(", {note}"));
-        let title = shortened(&strip_line(&finding.title), TITLE);
-        lines.push(format!("- {}: {title} ({}{note}; id {})", finding.severity, place(finding), finding.id));
+    let alike = alike(&unresolved);
+    lines.extend(alike.iter().take(FINDINGS).map(|findings| line(findings)));
+    let more: usize = alike.iter().skip(FINDINGS).map(Vec::len).sum();
+    if more > 0 {
+        lines.push(format!("- and {more} more"));
     }
-    if unresolved.len() > FINDINGS {
-        lines.push(format!("- and {} more", unresolved.len() - FINDINGS));
-    }
-    let told = |label: &&str| matches!(*label, "in part" | "skipped" | "withheld" | "limits" | "dismissed");
+    let told = |label: &&str| matches!(*label, "in part" | "skipped" | "withheld" | "limits" | "dismissed" | "notes");
     let rows: Vec<_> = digest::receipt(review).into_iter().filter(|row| told(&row.label)).collect();
     for row in rows.iter().take(ROWS) {
         lines.push(format!("{}: {}", row.label, row.words(str::to_owned, str::to_owned)));
@@ -54,6 +56,46 @@ pub fn brief(review: &Review) -> String {
         lines.push(format!("and {} more remarks on what was not looked at or not shown", rows.len() - ROWS));
     }
     lines.iter().map(|line| shortened(&strip_line(line), LINE)).collect::<Vec<_>>().join("\n")
+}
+
+/// The findings, those of one severity that say the same together, in the order of the first of each.
+fn alike<'f>(findings: &[&'f Finding]) -> Vec<Vec<&'f Finding>> {
+    let mut alike: Vec<Vec<&Finding>> = Vec::new();
+    let mut known: BTreeMap<(Severity, &str), usize> = BTreeMap::new();
+    for finding in findings {
+        let at = *known.entry((finding.severity, &finding.title)).or_insert(alike.len());
+        match alike.get_mut(at) {
+            Some(others) => others.push(finding),
+            None => alike.push(vec![finding]),
+        }
+    }
+    alike
+}
+
+/// Findings that say the same: what, where, and the id of the first one.
+fn line(findings: &[&Finding]) -> String {
+    let Some(first) = findings.first() else { return String::new() };
+    let title = shortened(&strip_line(&first.title), TITLE);
+    let mut places: Vec<String> = Vec::new();
+    let mut long = 0;
+    for finding in findings.iter().take(PLACES) {
+        let place = noted_place(finding);
+        long += place.chars().count();
+        if !places.is_empty() && long > PLACES_LONG {
+            break;
+        }
+        places.push(place);
+    }
+    let more = findings.len() - places.len();
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let (times, which) =
+        if findings.len() > 1 { (format!("{}× ", findings.len()), "first id") } else { (String::new(), "id") };
+    format!("- {}: {times}{title} ({}{more}; {which} {})", first.severity, places.join(", "), first.id)
+}
+
+fn noted_place(finding: &Finding) -> String {
+    let note = finding.anchors.first().map(digest::place_note).filter(|note| !note.is_empty());
+    note.map_or_else(|| place(finding), |note| format!("{}, {note}", place(finding)))
 }
 
 /// Where a finding is: `src/a.rs:12-14`.
@@ -107,6 +149,37 @@ mod tests {
             assert_eq!(text, crate::domain::text::strip_block(&text));
             insta::assert_snapshot!(text);
         }
+    }
+
+    #[test]
+    fn findings_that_say_the_same_do_not_hide_the_others() {
+        let mut review = json::parse(include_bytes!("../../fixtures/documents/typical.json")).unwrap();
+        let high = review.findings.iter().position(|finding| finding.severity == Severity::High).unwrap();
+        let one = review.findings[high].clone();
+        review.findings.splice(high..high, (0..899).map(|_| one.clone()));
+        let text = brief(&review);
+        let place = place(&one);
+        let times =
+            format!("- high: 900× {} ({place}, {place}, {place}, and 897 more; first id {})", one.title, one.id);
+        assert!(text.contains(&times), "{text}");
+        assert!(text.contains("- nit: ") && !text.contains("- and "), "{text}");
+        // A rule that went on matching says so in a note.
+        review.coverage.notes = vec!["many.py has 880 more matches".to_owned()];
+        assert!(brief(&review).contains("notes: many.py has 880 more matches"), "{}", brief(&review));
+        // The same words of another severity are something else.
+        review.findings[high].severity = Severity::Low;
+        assert!(brief(&review).contains(&format!("- low: {} (", one.title)), "{}", brief(&review));
+    }
+
+    #[test]
+    fn long_places_do_not_push_out_the_id() {
+        let mut review = json::parse(include_bytes!("../../fixtures/documents/typical.json")).unwrap();
+        let mut one = review.findings[0].clone();
+        let path = format!("{}.rs", "long/".repeat(30));
+        one.anchors[0].path = crate::domain::path::RepoPath::from_bytes(path.as_bytes()).unwrap();
+        review.findings = vec![one.clone(), one.clone(), one];
+        let text = brief(&review);
+        assert!(text.contains(", and 2 more; first id "), "{text}");
     }
 
     #[test]

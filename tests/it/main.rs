@@ -27,6 +27,7 @@ mod commands;
 mod desk;
 mod documents;
 mod mcp_http;
+mod mcp_reviews;
 mod mcp_session;
 mod mcp_stdio;
 mod model_faults;

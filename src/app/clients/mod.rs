@@ -188,6 +188,11 @@ impl Client {
         CLIENTS.iter().find(|client| client.name == name)
     }
 
+    /// The file of a project, from its root, where it has one.
+    pub fn project_file(&self) -> Option<&'static str> {
+        self.project
+    }
+
     /// For whom a server is set up where nobody says: the project, where it has a file.
     pub fn usual(&self) -> For {
         if self.project.is_some() { For::Project } else { For::User }

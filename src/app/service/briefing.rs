@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::fault::for_client;
+use super::left_out::{self, LeftOut};
 use super::places::{Places, places};
+use super::scope::{ScopeFault, WORDS, scope};
 use super::{FindFault, ReviewState, Service};
 use crate::app::error::AppError;
 use crate::app::{instructions, runs, subject, templates};
@@ -40,17 +43,20 @@ const MOST_NAMED: usize = 20;
 #[derive(Debug, thiserror::Error)]
 pub enum BriefingError {
     /// The change or the run cannot be had.
-    #[error(transparent)]
+    #[error("{}", for_client(.0, "target").1)]
     App(#[from] AppError),
     /// There is nothing in the change.
     #[error(
-        "there is nothing to review: {head} has nothing that {target} has not; name another target, or uncommitted, staged or a range A..B"
+        "there is nothing to review: {head} has nothing that {target} has not; name another target, or uncommitted{}, staged or a range A..B",
+        uncommitted_words(*uncommitted)
     )]
     Nothing {
         /// What it was compared with.
         target: String,
         /// What would be reviewed.
         head: String,
+        /// How many files are not committed, as far as that is known.
+        uncommitted: usize,
     },
     /// Nobody said what to compare with, and it cannot be found.
     #[error(
@@ -94,6 +100,16 @@ pub enum BriefingError {
     },
 }
 
+impl From<ScopeFault> for BriefingError {
+    fn from(fault: ScopeFault) -> Self {
+        match fault {
+            ScopeFault::Invalid(fault) => Self::Scope(fault),
+            // A prompt has no at.
+            ScopeFault::Twice { target, at } => Self::Scope(InvalidScope::TargetTwice { at, target }),
+        }
+    }
+}
+
 impl From<GitError> for BriefingError {
     fn from(error: GitError) -> Self {
         Self::App(error.into())
@@ -126,10 +142,11 @@ impl Service {
         }
         let request = ReviewRequest {
             directory: self.roots().start().to_owned(),
-            scope: scope(target)?,
+            scope: scope(target, None)?,
             settings_from_worktree: false,
         };
         let cancel = cancel.within(TIME);
+        let left_out = LeftOut::of(&request.scope, &request.directory);
         let subject = subject::collect(&request, &[], &self.options.flags, &self.around, &cancel, &Silent);
         let subject = subject.map_err(|error| match error {
             AppError::Git(GitError::NoTarget { head } | GitError::TargetIsHead { branch: head }) => {
@@ -140,13 +157,19 @@ impl Service {
         let change = &*subject.change;
         if change.files.is_empty() {
             let (target, head) = (change.target.clone(), change.head_name.clone());
-            return Err(BriefingError::Nothing { target, head });
+            let uncommitted = left_out.map_or(0, |left_out| left_out.count());
+            return Err(BriefingError::Nothing { target, head, uncommitted });
         }
         let instructions = instructions::load(&request, &subject)?.map(|found| found.text).unwrap_or_default();
         let prompts = templates::load(subject.settings.prompts.as_deref())?;
         let vars = AssistantVars { at: at(change, &request.scope), focus, instructions };
-        let room = ROOM + review::estimate_tokens(&vars.focus) + review::estimate_tokens(&vars.instructions);
-        Ok(review::brief(&prompts, change, &vars, room)?)
+        let note = left_out.and_then(|left_out| left_out::note(left_out.count()));
+        let note = note.map_or_else(String::new, |note| format!("\n\n{note}. Say so in the chat.\n"));
+        let own = review::estimate_tokens(&vars.focus) + review::estimate_tokens(&vars.instructions);
+        let room = ROOM + own - review::estimate_tokens(&note);
+        // Behind what the template says, so that no template of the person's own can leave it out.
+        let message = review::brief(&prompts, change, &vars, room)?;
+        Ok(if note.is_empty() { message } else { message.trim_end().to_owned() + &note })
     }
 
     /// The message with which an assistant explains and judges a finding of a review that ended: of `run`, or of the repository's latest.
@@ -225,14 +248,11 @@ impl Service {
     }
 }
 
-/// What a target may be beside a revision.
-const WORDS: &[&str] = &["staged", "uncommitted"];
-
-/// What is reviewed: one word may say what it is compared with, or both ends.
-fn scope(target: Option<&str>) -> Result<Scope, InvalidScope> {
-    match target.map(str::trim) {
-        Some(both) if WORDS.contains(&both) || both.contains("..") => Scope::named(None, Some(both)),
-        target => Scope::named(target, None),
+fn uncommitted_words(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => " (1 file)".to_owned(),
+        _ => format!(" ({count} files)"),
     }
 }
 

@@ -4,11 +4,14 @@
 
 mod briefing;
 mod changes;
+mod fault;
 mod ledger;
+mod left_out;
 mod places;
 mod readers;
 mod reviews;
 mod roots;
+mod scope;
 mod shelf;
 
 use std::path::PathBuf;

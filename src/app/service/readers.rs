@@ -10,10 +10,10 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use super::roots::RootsError;
+use super::fault::for_client;
 use super::{Roots, Service};
 use crate::app::error::AppError;
-use crate::app::view::{Opened, View, has_no_target};
+use crate::app::view::{Opened, View};
 use crate::domain::request::Scope;
 use crate::git::GitError;
 use crate::sys::cancel::{Cancel, Stopped};
@@ -208,41 +208,17 @@ fn stopped(cancel: &Cancel) -> ToolFault {
     ToolFault::new(ErrorKind::Stopped, message)
 }
 
-/// An error in the words of somebody who calls a tool, not of somebody at a command line.
+/// What is said of an error, with the field that it is about.
 fn fault(error: &AppError, cancel: &Cancel) -> ToolFault {
     let (kind, message) = match error {
         AppError::Stopped(_)
         | AppError::Git(GitError::Stopped(_))
         | AppError::Workspace(WorkspaceError::Stopped(_)) => return stopped(cancel),
-        AppError::Roots(RootsError::Missing(_)) => (ErrorKind::FileNotFound, error.to_string()),
-        AppError::Roots(RootsError::Address(_)) => (ErrorKind::InvalidInput, format!("`repo`: {error}")),
-        AppError::Roots(RootsError::Outside { .. }) => (ErrorKind::RefusedPath, error.to_string()),
-        AppError::Repo(RepoError::NotARepository(path)) => (
-            ErrorKind::FileNotFound,
-            format!("{} is not inside a git repository; name a folder of one in `repo`", path.display()),
-        ),
-        AppError::Git(GitError::Repo(RepoError::Unborn)) | AppError::Repo(RepoError::Unborn) => (
-            ErrorKind::InvalidInput,
-            "the repository has no commit yet; `at` can be staged or uncommitted".to_owned(),
-        ),
-        error if has_no_target(error) => (
-            ErrorKind::InvalidInput,
-            "there is no change here: no branch was found to compare with; name both ends in `at`, as in main...HEAD or HEAD~1..HEAD"
-                .to_owned(),
-        ),
-        AppError::Git(GitError::Bare { what }) => {
-            (ErrorKind::InvalidInput, format!("the repository is bare: it has no {what}; name commits in `at`"))
-        }
-        AppError::Git(GitError::Unrelated { target, head }) => {
-            let message = format!("{target} and {head} have no common history; `at` can be {target}..{head}");
-            (ErrorKind::InvalidInput, message)
-        }
         AppError::Scope(_)
         | AppError::Git(GitError::Repo(
             RepoError::UnknownRevision(..) | RepoError::NotACommit(_) | RepoError::Ambiguous(_),
         )) => (ErrorKind::InvalidInput, format!("`at`: {error}")),
-        AppError::Input(_) => (ErrorKind::DiskFailure, error.to_string()),
-        error => (ErrorKind::GitFailure, error.to_string()),
+        error => for_client(error, "at"),
     };
     ToolFault::new(kind, message)
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-use super::review::{aside, links, uri};
+use super::review::{EMPTY, aside, is_empty, links, uri};
 use crate::app::{self, AppError, DismissFault, FindFault, FindingsAsk, ReviewState, Service};
 use crate::domain::filter::FilterError;
 use crate::domain::finding::{Finding, FindingId, Severity};
@@ -263,7 +263,8 @@ fn several(review: &Review, input: &Input, later: Option<String>) -> Result<Answ
     let others = review.findings.len() - found.len();
     let others =
         (others > 0).then(|| format!("{others} of the review's findings are not asked for with severity and path."));
-    let notes: Vec<String> = later.into_iter().chain(others).collect();
+    let empty = is_empty(review).then(|| EMPTY.to_owned());
+    let notes: Vec<String> = empty.into_iter().chain(later).chain(others).collect();
     if !notes.is_empty() {
         fields.insert("note".to_owned(), notes.join(" ").into());
     }

@@ -7,6 +7,8 @@ mod review;
 
 use super::tool::Tool;
 
+pub(super) use review::NAME as REVIEW;
+
 /// Every tool there is, in the order in which they are listed.
 pub(super) fn tools() -> Vec<Tool> {
     let mut tools = vec![present_review::TOOL];

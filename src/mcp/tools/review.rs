@@ -21,7 +21,7 @@ use crate::present::{brief, engine};
 use crate::tools::{ToolFault, input};
 
 /// The tool's name.
-pub(super) const NAME: &str = "review";
+pub(in crate::mcp) const NAME: &str = "review";
 /// So long a call waits where it does not say.
 const WAIT: u32 = 20;
 /// So long it waits at most.
@@ -121,6 +121,9 @@ struct Output {
     uri: String,
     /// Who reviewed: a model, or `rules`; null while that is not known.
     engine: Option<String>,
+    /// What the review leaves out, or that there was nothing to review.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
     /// The call to make next.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<Next>,
@@ -158,7 +161,7 @@ pub(super) fn links(id: RunId) -> Vec<Link> {
 }
 
 /// What is said of a review that had nothing before it.
-const EMPTY: &str = "There was nothing to review. Name another target, or what is meant with at: uncommitted, staged, a commit or A..B.";
+pub(super) const EMPTY: &str = "There was nothing to review. Name another target, or what is meant with at: uncommitted, staged, a commit or A..B.";
 
 /// Why a call did nothing.
 #[derive(Debug, thiserror::Error)]
@@ -240,14 +243,15 @@ async fn known(input: &Input, service: &Arc<Service>) -> Result<RunId, Fault> {
 
 /// How the review stands, in fields and in words.
 fn told(service: &Service, id: RunId, snapshot: Option<Snapshot>) -> Answer {
+    let note = snapshot.as_ref().and_then(|snapshot| snapshot.note.clone());
     let warnings = match snapshot.map(|snapshot| snapshot.state) {
-        Some(ReviewState::Running(running)) => return goes_on(id, &running),
+        Some(ReviewState::Running(running)) => return goes_on(id, &running, note),
         Some(ReviewState::Failed { message, exit_code }) => return failed(id, message, exit_code),
         Some(ReviewState::Ended(ended)) => remarks(ended),
         None => Vec::new(),
     };
     match service.review(id) {
-        Ok(review) => ended(&review, &warnings),
+        Ok(review) => ended(&review, &warnings, note),
         Err(error) => Answer::error(error.to_string()),
     }
 }
@@ -257,7 +261,7 @@ fn remarks(ended: EndedRun) -> Vec<String> {
     ended.warnings.into_iter().chain(not_kept).collect()
 }
 
-fn goes_on(id: RunId, running: &RunningReview) -> Answer {
+fn goes_on(id: RunId, running: &RunningReview, note: Option<String>) -> Answer {
     let output = Output {
         untrusted: UNTRUSTED,
         id: id.to_string(),
@@ -267,10 +271,12 @@ fn goes_on(id: RunId, running: &RunningReview) -> Answer {
         by_severity: running.findings.clone(),
         uri: uri(id),
         engine: None,
+        note: note.map(|note| format!("{note}.")),
         next: Some(next(NAME, id)),
     };
     let mut text = running.warnings.clone();
     text.push(format!("The review {id} is running: {}.", running.line()));
+    text.extend(output.note.clone());
     text.push(format!("Call {NAME} with this id to wait for it, with cancel to stop it."));
     answered(
         &output,
@@ -291,12 +297,18 @@ fn failed(id: RunId, message: String, exit_code: u8) -> Answer {
         by_severity: BTreeMap::new(),
         uri: uri(id),
         engine: None,
+        note: None,
         next: None,
     };
     Answer { is_error: true, ..answered(&output, &[text], Vec::new()) }
 }
 
-fn ended(review: &Review, warnings: &[String]) -> Answer {
+/// Whether nothing was before a review: nobody may take it for one that found nothing.
+pub(super) fn is_empty(review: &Review) -> bool {
+    review.outcome == Outcome::Complete && review.ended != Ended::Interrupted && review.coverage.files.is_empty()
+}
+
+fn ended(review: &Review, warnings: &[String], left_out: Option<String>) -> Answer {
     let state = match review.outcome {
         _ if review.ended == Ended::Interrupted => State::Interrupted,
         Outcome::Complete => State::Complete,
@@ -305,6 +317,9 @@ fn ended(review: &Review, warnings: &[String]) -> Answer {
     };
     let by_severity = review.record(None).findings;
     let total = by_severity.values().sum();
+    let empty = is_empty(review);
+    let left_out = left_out.map(|note| format!("{note}."));
+    let notes: Vec<String> = empty.then(|| EMPTY.to_owned()).into_iter().chain(left_out).collect();
     let output = Output {
         untrusted: UNTRUSTED,
         id: review.id.to_string(),
@@ -314,15 +329,12 @@ fn ended(review: &Review, warnings: &[String]) -> Answer {
         by_severity,
         uri: uri(review.id),
         engine: Some(engine(review)),
+        note: (!notes.is_empty()).then(|| notes.join(" ")),
         next: (total > 0).then(|| next("findings", review.id)),
     };
     let mut text = warnings.to_vec();
     text.push(brief(review));
-    // Nobody may take the review of nothing for one that found nothing.
-    let empty = state == State::Complete && review.coverage.files.is_empty();
-    if empty {
-        text.push(EMPTY.to_owned());
-    }
+    text.extend(notes);
     text.push(format!("(Titles and paths are {UNTRUSTED}. Review {}.)", review.id));
     Answer { is_error: empty || state == State::Failed, ..answered(&output, &text, links(review.id)) }
 }

@@ -21,11 +21,15 @@ pub use run::{EndedRun, ReviewState, RunningReview, Snapshot};
 
 use self::run::{Question, Run};
 use super::super::error::AppError;
+use super::super::model;
 use super::super::review::{Job, review};
 use super::super::subject;
+use super::fault::for_client;
+use super::left_out::LeftOut;
+use super::scope::{ScopeFault, scope};
 use super::{Changed, Changes, Service};
 use crate::domain::event::EventSink;
-use crate::domain::request::{InvalidScope, ReviewRequest, Scope};
+use crate::domain::request::{InvalidScope, ReviewRequest};
 use crate::domain::run::RunId;
 use crate::git::{self, GitError};
 use crate::sys::repo::{Repo, RepoError};
@@ -48,7 +52,7 @@ pub struct StartReview {
     pub repo: Option<String>,
     /// What the head is compared with; found where `None`.
     pub target: Option<String>,
-    /// What is reviewed, as [`Scope::named`] reads it; `HEAD` where `None`.
+    /// What is reviewed: a revision, `A..B`, `A...B`, `staged` or `uncommitted` (which `target` may be, too); `HEAD` where `None`.
     pub at: Option<String>,
     /// Whether no model is asked, whatever the settings say.
     pub rules_only: bool,
@@ -69,6 +73,9 @@ pub enum StartFault {
     /// The question makes no sense.
     #[error(transparent)]
     Scope(#[from] InvalidScope),
+    /// It says twice what is reviewed.
+    #[error("{0}")]
+    Twice(String),
     /// Nothing to compare with was found.
     #[error(
         "nothing was found to compare {head} with: name a branch or a commit as target, or review what is not committed with at: uncommitted"
@@ -87,8 +94,17 @@ pub enum StartFault {
     #[error("the server is shutting down")]
     ShuttingDown,
     /// Anything that ends a command.
-    #[error(transparent)]
+    #[error("{}", for_client(.0, "at").1)]
     App(#[from] AppError),
+}
+
+impl From<ScopeFault> for StartFault {
+    fn from(fault: ScopeFault) -> Self {
+        match fault {
+            ScopeFault::Invalid(fault) => Self::Scope(fault),
+            twice @ ScopeFault::Twice { .. } => Self::Twice(twice.to_string()),
+        }
+    }
 }
 
 fn listed(ids: &[RunId]) -> String {
@@ -152,11 +168,17 @@ impl Reviews {
 }
 
 impl Service {
+    /// That the model which reviews, where one is named, can be asked: its provider, key and address. Nothing is sent.
+    pub fn check_model(&self) -> Result<(), AppError> {
+        let resolved = subject::resolve(None, &self.options.flags, &self.around)?;
+        model::check(&resolved, &self.around.providers)
+    }
+
     /// Starts a review, or joins one of the same commits that goes on. What is wrong with the question is told now, what is wrong with
     /// the settings by the run. It looks into the repository, so it is called away from the async threads, but inside their runtime.
     pub fn start_review(self: &Arc<Self>, start: &StartReview) -> Result<Started, StartFault> {
         let runtime = Handle::try_current().map_err(|_| AppError::Broken)?;
-        let scope = Scope::named(start.target.as_deref(), start.at.as_deref())?;
+        let scope = scope(start.target.as_deref(), start.at.as_deref())?;
         let (folder, repo) = self.repository(start.repo.as_deref())?;
         let range = git::resolve(&repo, &scope)?;
         let question = Question {
@@ -186,11 +208,12 @@ impl Service {
         if start.rules_only {
             flags.model = Some("none".to_owned());
         }
+        let left_out = LeftOut::of(&scope, &folder);
         let request = ReviewRequest { directory: folder, scope, settings_from_worktree: false };
         let job = Job { run: run.id, request, flags, outputs: Vec::new() };
         let id = run.id;
         self.changes().say(Changed::List);
-        runtime.spawn(Arc::clone(self).carry(job, run));
+        runtime.spawn(Arc::clone(self).carry(job, run, left_out));
         Ok(Started { id, joined: false })
     }
 
@@ -207,12 +230,17 @@ impl Service {
     }
 
     /// Sees a run through to its end.
-    async fn carry(self: Arc<Self>, job: Job, run: Arc<Run>) {
+    async fn carry(self: Arc<Self>, job: Job, run: Arc<Run>, left_out: Option<LeftOut>) {
         let sink: Arc<dyn EventSink> = Arc::clone(&run) as Arc<dyn EventSink>;
         // A task of its own, so that one that fails unexpectedly ends as a failed run.
         let work = tokio::spawn(review(job, self.around.clone(), sink, run.cancel.clone()));
+        let counted = Arc::clone(&run);
+        let count = async {
+            let Some(left_out) = left_out else { return };
+            let _ = tokio::task::spawn_blocking(move || counted.leaves_out(left_out.count())).await;
+        };
         let ended = tokio::select! {
-            ended = work => ended,
+            (ended, ()) = async { tokio::join!(work, count) } => ended,
             never = tell(&run, self.changes()) => match never {},
         };
         run.end(ended.unwrap_or(Err(AppError::Broken)));

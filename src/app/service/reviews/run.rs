@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use tokio::sync::{Notify, watch};
 
 use super::super::super::deliver::Delivered;
 use super::super::super::error::AppError;
+use super::super::fault::for_client;
+use super::super::left_out;
 use crate::domain::event::{Event, EventSink, Stage};
 use crate::domain::finding::Severity;
 use crate::domain::id::CommitId;
@@ -36,6 +38,8 @@ pub struct Snapshot {
     pub folder: PathBuf,
     /// How it stands.
     pub state: ReviewState,
+    /// What is not in it though somebody may think so: files that are not committed.
+    pub note: Option<String>,
 }
 
 /// How a review stands.
@@ -118,6 +122,8 @@ pub(super) struct Run {
     pub(super) news: Notify,
     question: Question,
     started_at: String,
+    /// How many files are not committed and so not reviewed.
+    left_out: AtomicUsize,
     state: watch::Sender<ReviewState>,
 }
 
@@ -131,6 +137,7 @@ impl Run {
             news: Notify::new(),
             question,
             started_at: clock::now(),
+            left_out: AtomicUsize::new(0),
             state: watch::Sender::new(ReviewState::Running(Box::new(RunningReview::new()))),
         }
     }
@@ -154,7 +161,13 @@ impl Run {
             started_at: self.started_at.clone(),
             folder: self.question.folder.clone(),
             state: self.state.borrow().clone(),
+            note: left_out::note(self.left_out.load(Ordering::Relaxed)),
         }
+    }
+
+    /// So many files are not committed and so not reviewed.
+    pub(super) fn leaves_out(&self, count: usize) {
+        self.left_out.store(count, Ordering::Relaxed);
     }
 
     pub(super) fn end(&self, ended: Result<Delivered, AppError>) {
@@ -172,7 +185,7 @@ impl Run {
                     unkept: delivered.not_kept.is_some().then(|| Arc::new(delivered.review)),
                     not_kept: delivered.not_kept,
                 }),
-                Err(error) => ReviewState::Failed { message: error.to_string(), exit_code: error.exit_code() },
+                Err(error) => ReviewState::Failed { message: for_client(&error, "at").1, exit_code: error.exit_code() },
             };
         });
     }

@@ -1,0 +1,18 @@
+//! How much lies uncommitted on the disk. Main function: [`count_uncommitted`].
+
+use crate::sys::cancel::Cancel;
+use crate::sys::repo::Repo;
+
+use super::GitError;
+use super::disk::diff_disk;
+
+/// How many files a review of what is not committed would have, renames counted as two; none in a bare repository.
+///
+/// The library looks at every file that is checked out in one call, which hears of `cancel` only afterwards.
+pub fn count_uncommitted(repo: &Repo, cancel: &Cancel) -> Result<usize, GitError> {
+    if repo.workdir().is_none() {
+        return Ok(0);
+    }
+    let tree = if repo.is_unborn() { None } else { Some(repo.tree_of(repo.commit("HEAD")?)?) };
+    Ok(diff_disk(repo, tree, cancel)?.deltas.len())
+}
