@@ -145,7 +145,7 @@ impl<'c> Checker<'c> {
 
     /// The file that is meant, from the base or else from the root; corrects `to` where it was not written from the base.
     fn file_of(&mut self, to: &mut FileRef) -> Result<Result<(RepoPath, File), BrokenRef>, Stopped> {
-        let candidates = match path::candidates(&to.path, &self.base) {
+        let candidates = match path::candidates(&to.path_bytes(), &self.base) {
             Ok(candidates) => candidates,
             Err(why) => {
                 let near = self.near_outside(to)?;
@@ -252,7 +252,7 @@ impl<'c> Checker<'c> {
 
     /// The same for a path that is none of the tree, by what it ends with.
     fn near_outside(&mut self, to: &FileRef) -> Result<Vec<String>, Stopped> {
-        match path::inner(&to.path) {
+        match path::inner(&to.path_bytes()) {
             Some(wanted) => self.near(&wanted, to.lines),
             None => Ok(Vec::new()),
         }
