@@ -46,17 +46,16 @@ impl Service {
         if found.is_empty() {
             return (Vec::new(), note);
         }
-        let looked_up = self.ground(base).map_err(|fault| match fault {
-            AppError::Repo(RepoError::NotARepository(_)) => {
-                format!("{} is in no git repository, so it was not looked up", base.display())
-            }
-            other => format!("it was not looked up: {other}"),
-        });
-        let checked = match looked_up {
-            Err(why) => found.into_iter().map(|one| unresolved(one, &why)).collect(),
-            Ok(ground) => ground.check(found, markdown),
+        let why = match self.ground(base) {
+            Ok(ground) => return (ground.check(found, markdown), note),
+            Err(AppError::Repo(RepoError::NotARepository(_))) => format!(
+                "{} is in no git repository, so it was not looked up, and is shown without a link; present with the folder of the repository \
+                 as baseUri to have links",
+                base.display()
+            ),
+            Err(other) => format!("it was not looked up: {other}"),
         };
-        (checked, note)
+        (found.into_iter().map(|one| unresolved(one, &why)).collect(), note)
     }
 
     /// The disk where there is one, else what is committed. The settings of the project say what may be read, as they do for a review.
