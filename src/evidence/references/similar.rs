@@ -125,6 +125,7 @@ pub(super) enum Likeness {
 /// Whether the file may have been meant by the name of `wanted`.
 pub(super) fn is_like(wanted: &RepoPath, other: &RepoPath) -> Option<Likeness> {
     let name = |path: &RepoPath| String::from_utf8_lossy(path.file_name()).to_lowercase();
+    let is_beside = wanted.folder() == other.folder();
     let (wanted, other) = (name(wanted), name(other));
     if wanted == other {
         return Some(Likeness::Same);
@@ -133,7 +134,9 @@ pub(super) fn is_like(wanted: &RepoPath, other: &RepoPath) -> Option<Likeness> {
     let (wanted, other) = (stem(&wanted), stem(&other));
     let (short, long) = if wanted.len() < other.len() { (&wanted, &other) } else { (&other, &wanted) };
     let is_part = short.len() > SHORTEST && 2 * short.len() >= long.len() && long.contains(short.as_str());
-    (is_part || strsim::osa_distance(&wanted, &other) <= slips(short)).then_some(Likeness::Similar)
+    // Beside each other, short names are alike sooner.
+    let least = usize::from(is_beside && short.chars().count() > 1);
+    (is_part || strsim::osa_distance(&wanted, &other) <= slips(short).max(least)).then_some(Likeness::Similar)
 }
 
 #[cfg(test)]
@@ -187,6 +190,7 @@ mod tests {
             ("helper.py", "src/helpers.py"),
             ("src/sessoins.py", "src/sessions.py"),
             ("login.py", "tests/test_login.py"),
+            ("src/ap.py", "src/app.py"),
         ] {
             assert_eq!(like(wanted, other), Some(Likeness::Similar), "{wanted} {other}");
         }
@@ -194,6 +198,7 @@ mod tests {
             ("helpers.py", "tests/test_apps/helloworld/hello.py"),
             ("config.py", "src/conftest.py"),
             ("a.rs", "b.rs"),
+            ("src/io.rs", "lib/id.rs"),
             ("app.py", "application_context_of_all.py"),
             ("nowhere.ts", "src/where.rs.txt"),
         ] {
