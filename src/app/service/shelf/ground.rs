@@ -42,17 +42,19 @@ impl Service {
         let mut found = document::references(markdown);
         let count = found.len();
         found.truncate(MOST);
-        let note = (count > MOST).then(|| format!("Only the first {MOST} of {count} file references were looked up."));
+        let mut note =
+            (count > MOST).then(|| format!("Only the first {MOST} of {count} file references were looked up."));
         if found.is_empty() {
             return (Vec::new(), note);
         }
         let why = match self.ground(base) {
             Ok(ground) => return (ground.check(found, markdown), note),
-            Err(AppError::Repo(RepoError::NotARepository(_))) => format!(
-                "{} is in no git repository, so it was not looked up, and is shown without a link; present with the folder of the repository \
-                 as baseUri to have links",
-                base.display()
-            ),
+            Err(AppError::Repo(RepoError::NotARepository(_))) => {
+                let next = "File references are shown without links: to have links, present anew (mode \"replace\") with baseUri inside of \
+                            the git repository that they belong to.";
+                note = Some(note.map_or(next.to_owned(), |note| format!("{note} {next}")));
+                format!("{} is in no git repository, so it was not looked up", base.display())
+            }
             Err(other) => format!("it was not looked up: {other}"),
         };
         (found.into_iter().map(|one| unresolved(one, &why)).collect(), note)
