@@ -1,5 +1,7 @@
 //! Putting content into a document. Main function: [`edit()`].
 
+use std::ops::Range;
+
 use super::markdown::escape;
 use super::sections::{Outline, closing, fold};
 use crate::domain::presented::PresentMode;
@@ -9,6 +11,8 @@ use crate::domain::presented::PresentMode;
 pub struct Edited {
     /// What it says now.
     pub markdown: String,
+    /// The bytes of it that are new.
+    pub written: Range<usize>,
     /// What was done differently from what was asked, for whoever asked.
     pub note: Option<String>,
 }
@@ -19,20 +23,24 @@ pub struct Edited {
 /// a comment before the join was never closed, it is closed there, since it would swallow what follows.
 pub fn edit(current: &str, content: &str, mode: &PresentMode) -> Edited {
     match mode {
-        PresentMode::Replace => Edited { markdown: content.to_owned(), note: None },
+        PresentMode::Replace => whole(content),
         PresentMode::Append => append(current, content),
         PresentMode::UpdateSection { section } => update(current, content, section),
     }
+}
+
+fn whole(content: &str) -> Edited {
+    Edited { markdown: content.to_owned(), written: 0..content.len(), note: None }
 }
 
 fn append(current: &str, content: &str) -> Edited {
     let said = current.trim_end_matches(NEWLINES);
     let added = content.trim_start_matches(NEWLINES);
     if said.is_empty() {
-        return Edited { markdown: added.to_owned(), note: None };
+        return whole(added);
     }
     if added.is_empty() {
-        return Edited { markdown: current.to_owned(), note: None };
+        return Edited { markdown: current.to_owned(), written: current.len()..current.len(), note: None };
     }
     let eol = line_ending(current);
     let mut out = String::with_capacity(current.len() + added.len() + 16);
@@ -49,10 +57,11 @@ fn append(current: &str, content: &str) -> Edited {
     for _ in ended..2 {
         out.push_str(eol);
     }
+    let written = out.len()..out.len() + added.len();
     out.push_str(added);
     let note =
         closed.map(|end| format!("the document ended inside a block that was never closed: {end} was put behind it"));
-    Edited { markdown: out, note }
+    Edited { markdown: out, written, note }
 }
 
 fn update(current: &str, content: &str, section: &str) -> Edited {
@@ -84,6 +93,7 @@ fn update(current: &str, content: &str, section: &str) -> Edited {
             out.push_str(if body.trim().is_empty() { eol } else { gap });
         }
     }
+    let written = out.len()..out.len() + content.len();
     out.push_str(content);
     // What stands between the section and the next one is not the section's.
     let old = &current[heading.at.start..end];
@@ -101,7 +111,7 @@ fn update(current: &str, content: &str, section: &str) -> Edited {
         }
     }
     out.push_str(rest);
-    Edited { markdown: out, note }
+    Edited { markdown: out, written, note }
 }
 
 /// The level of the heading of a section that is added.
@@ -111,7 +121,7 @@ const ADDED_LEVEL: u8 = 2;
 fn add(current: &str, content: &str, brings_heading: bool, section: &str) -> Edited {
     let name = section.split_whitespace().collect::<Vec<_>>().join(" ");
     let eol = line_ending(current);
-    let Edited { markdown, note } = if brings_heading {
+    let Edited { markdown, written, note } = if brings_heading {
         append(current, content)
     } else {
         append(current, &format!("## {}{eol}{eol}{content}", heading_text(&name)))
@@ -121,7 +131,7 @@ fn add(current: &str, content: &str, brings_heading: bool, section: &str) -> Edi
         said.push_str("; ");
         said.push_str(&note);
     }
-    Edited { markdown, note: Some(said) }
+    Edited { markdown, written, note: Some(said) }
 }
 
 /// The section's name as Markdown that is found again under that name.

@@ -32,6 +32,11 @@ pub(super) fn fragment(text: &str) -> Option<Lines> {
     read(text, "Ll", &['C', 'c', ',', ':']).filter(|span| span.length == text.len()).map(|span| span.lines)
 }
 
+/// The same, and a number alone: `42`, `42-50`, as people write who forget the `L`.
+pub(super) fn anchor(text: &str) -> Option<Lines> {
+    fragment(text).or_else(|| whole(text))
+}
+
 fn read(text: &str, marks: &str, column_marks: &[char]) -> Option<Span> {
     let mut rest = text;
     if !marks.is_empty() {
@@ -109,9 +114,13 @@ mod tests {
         ] {
             assert_eq!(fragment(text), Some(Ok((LineRange::new(start, end).unwrap(), columns))), "{text}");
         }
-        for anchor in ["License", "L", "42", "L4x", "L1-", "L42-x"] {
-            assert_eq!(fragment(anchor), None, "{anchor}");
+        for other in ["License", "L", "L4x", "L1-", "L42-x", "1-introduction", "42x", "setup"] {
+            assert_eq!((fragment(other), anchor(other)), (None, None), "{other}");
         }
+        for (text, start, end) in [("42", 42, 42), ("42-50", 42, 50), ("L42-50", 42, 50), ("l42", 42, 42)] {
+            assert_eq!(anchor(text), Some(Ok((LineRange::new(start, end).unwrap(), (None, None)))), "{text}");
+        }
+        assert_eq!(fragment("42"), None);
     }
 
     #[test]

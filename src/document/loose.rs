@@ -1,7 +1,7 @@
 //! Links that `CommonMark` refuses since their destination has spaces or odd parentheses: `[t](path?pattern with spaces)`.
 
 use super::markdown::is_escaped;
-use super::target::{Spelling, Target, destination, is_path_like};
+use super::target::{Spelling, Target, destination, end_of_path, is_path_like, is_quoted_path};
 
 /// No destination is longer; it bounds the search for its end.
 const LONGEST: usize = 600;
@@ -61,8 +61,11 @@ fn first(line: &str) -> Option<usize> {
 /// Whether a reference was meant, not just words between parentheses.
 fn is_meant(written: &str) -> bool {
     let rest = written.strip_prefix("dialectic:").or_else(|| written.strip_prefix("file:"));
-    let cut = written.find(['?', '#']);
+    let cut = end_of_path(written);
     let path = &written[..cut.unwrap_or(written.len())];
+    if path.starts_with('"') {
+        return is_quoted_path(path);
+    }
     let spaced = path.contains(char::is_whitespace);
     rest.is_some() || (is_path_like(path) && (!spaced || cut.is_some() || path.contains('/')))
 }
@@ -86,6 +89,7 @@ mod tests {
             ("[t](a.rs?fn load(x) b", "a.rs?fn load(x", " b"),
             ("[t](my docs/a b.md#L4)", "my docs/a b.md#L4", ""),
             ("[t](dialectic:a.rs?regex=a b)", "dialectic:a.rs?regex=a b", ""),
+            ("[t](\"a b\\377?.rs\"?fn load) c", "\"a b\\377?.rs\"?fn load", " c"),
         ] {
             assert_eq!(read(text), Some((written, rest.to_owned())), "{text}");
         }
@@ -100,6 +104,9 @@ mod tests {
             "[x](a.rs?b c\nd)",
             "[x](https://e.example/a b)",
             "[x](a.rs?f( [y](b.rs)",
+            "[x](\"he said\")",
+            "[x](\"src/a b.rs\")",
+            "[x](\"a\\9 b.rs\")",
         ] {
             assert_eq!(read(text), None, "{text}");
         }

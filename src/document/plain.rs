@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::lines::behind_colon;
-use super::target::{exactly_plain, is_path_like, plain};
+use super::markdown::is_escaped;
+use super::target::{exactly_plain, is_path_like, is_quoted_path, plain};
 use crate::domain::presented::FileRef;
 
 /// A reference in plain text.
@@ -28,14 +29,16 @@ fn in_token(source: &str, token: Range<usize>, each: &mut impl FnMut(Word)) {
     while let Some(found) = memchr::memchr(b':', &source.as_bytes()[from..token.end]) {
         let colon = from + found;
         let before = &source[from..colon];
-        let odd = before.char_indices().rev().find(|(_, c)| !is_path_char(*c));
-        let path = &before[odd.map_or(0, |(at, c)| at + c.len_utf8())..];
-        let path = path.trim_start_matches(['-', '+']);
+        let quoted = quoted_before(before);
+        let path = quoted.unwrap_or_else(|| {
+            let odd = before.char_indices().rev().find(|(_, c)| !is_path_char(*c));
+            before[odd.map_or(0, |(at, c)| at + c.len_utf8())..].trim_start_matches(['-', '+'])
+        });
         let start = colon - path.len();
         let span = behind_colon(&source[colon + 1..token.end]);
         let end = span.as_ref().map_or(colon + 1, |span| colon + 1 + span.length);
         if let Some(span) = span
-            && is_path_like(path)
+            && (quoted.is_some() || is_path_like(path))
             && begins(&source[..start])
             && ends(&source[end..token.end])
         {
@@ -43,6 +46,13 @@ fn in_token(source: &str, token: Range<usize>, each: &mut impl FnMut(Word)) {
         }
         from = end;
     }
+}
+
+/// The path that ends there where it is quoted as git quotes it.
+fn quoted_before(before: &str) -> Option<&str> {
+    let inner = before.strip_suffix('"')?;
+    let (open, _) = inner.rmatch_indices('"').find(|(at, _)| !is_escaped(inner, *at))?;
+    Some(&before[open..]).filter(|path| is_quoted_path(path))
 }
 
 /// Whether a path may begin behind this: not in the middle of a name, an address, or the mark of an image.
@@ -73,6 +83,9 @@ fn is_path_char(c: char) -> bool {
 /// The reference that a code span is, where it is one.
 pub(super) fn code_span(code: &str) -> Option<Result<FileRef, String>> {
     let code = code.trim();
+    if code.starts_with('"') {
+        return exactly_plain(code);
+    }
     let (path, _) = code.split_once(':')?;
     let bracketed = |c: char| path.contains('/') && matches!(c, '[' | ']' | '(' | ')');
     let clean = path.chars().all(|c| is_path_char(c) || c.is_alphanumeric() || bracketed(c));
@@ -103,6 +116,8 @@ mod tests {
             ("「src/a.rs:4」参照", vec!["src/a.rs:4"]),
             ("在src/a.rs:4处", vec!["src/a.rs:4"]),
             ("grüße/ä.rs:4", vec!["grüße/ä.rs:4"]),
+            ("(\"a/b\\377.py\":42) x", vec!["\"a/b\\377.py\":42"]),
+            ("\"x\",\"b\\377\\\".py\":4-5,", vec!["\"b\\377\\\".py\":4-5"]),
         ] {
             assert_eq!(found(text), refs, "{text}");
         }
@@ -130,6 +145,8 @@ mod tests {
             "a.b:2024-01-02",
             "x!a.rs:4",
             "ratio 4.5:1",
+            "{\"port\":8080,\"a/b.rs\":4}",
+            "\"a\\9.rs\":4",
         ] {
             assert_eq!(found(text), Vec::<&str>::new(), "{text}");
         }
@@ -137,10 +154,12 @@ mod tests {
 
     #[test]
     fn a_code_span_counts_whole_or_not_at_all() {
-        for code in ["src/a.rs:42", "a.rs:4-9", "app/[id]/page.tsx:3", " a.rs:1 "] {
+        for code in ["src/a.rs:42", "a.rs:4-9", "app/[id]/page.tsx:3", " a.rs:1 ", "\"a b\\377.rs\":4"] {
             assert!(code_span(code).is_some_and(|to| to.is_ok()), "{code}");
         }
-        for code in ["see a.rs:4", "std::io", "x[1:2]", "a.rs", "12:30", "https://x/a.rs:4", "a.rs:4 b"] {
+        for code in
+            ["see a.rs:4", "std::io", "x[1:2]", "a.rs", "12:30", "https://x/a.rs:4", "a.rs:4 b", "\"port\":8080"]
+        {
             assert!(code_span(code).is_none(), "{code}");
         }
     }

@@ -137,7 +137,7 @@ fn link(reference: &CheckedRef, destination: &str) -> String {
 
 fn fragment(reference: &CheckedRef, written: &str, place: &RefPlace) -> String {
     let to = &reference.to;
-    let mut destination = encode(to.path.as_bytes());
+    let mut destination = encode(&to.path_bytes());
     match &to.pattern {
         Some(pattern) if place.lines.is_none() => {
             let _ = write!(destination, "?{}", encode(pattern.as_bytes()));
@@ -186,6 +186,9 @@ fn rustdoc(reference: &CheckedRef, place: &RefPlace) -> String {
     // A backtick would end the code, and the peers take no longer fence.
     if path.contains('`') {
         link_text(reference)
+    } else if path.starts_with('"') {
+        // They know no quoting: it is told, and leads nowhere.
+        if says_it { link_text(reference) } else { format!("{} (`{path}:{line}{end}`)", link_text(reference)) }
     } else if says_it {
         pointer
     } else {

@@ -2,6 +2,7 @@
 
 use super::lines::{self, Lines};
 use super::markdown::unescape;
+use crate::domain::path::{spell, unquote};
 use crate::domain::percent;
 use crate::domain::presented::{FileRef, RefForm};
 
@@ -95,19 +96,44 @@ const ABSOLUTE: &str = "absolute paths are refused; give a path relative to base
 
 /// A path with its lines behind a colon, as in plain text; `None` where there are no lines.
 pub(super) fn plain(path: &str, lines: Lines) -> Result<FileRef, String> {
-    let path = checked(unescape(path))?;
+    let path = if path.starts_with('"') { quoted(path)? } else { checked(unescape(path).as_bytes())? };
     let (range, columns) = lines?;
     Ok(FileRef { path, lines: Some(range), columns, pattern: None })
 }
 
 /// `path:42` where nothing else may stand, as between brackets.
 pub(super) fn exactly_plain(text: &str) -> Option<Result<FileRef, String>> {
-    let (path, lines) = split_lines(text.trim())?;
+    let text = text.trim();
+    if let Some(end) = quoted_end(text) {
+        let lines = lines::whole(text[end..].strip_prefix(':')?)?;
+        return is_quoted_path(&text[..end]).then(|| plain(&text[..end], lines));
+    }
+    let (path, lines) = split_lines(text)?;
     let odd = path.contains("::")
         || path.contains("://")
         || path.chars().any(|c| c.is_whitespace() || "<>|*\"'`".contains(c));
     let named = path.chars().any(char::is_alphabetic) && !path.ends_with([':', '/']);
     (named && !odd).then(|| plain(path, lines))
+}
+
+/// Where a path that is quoted as git quotes it (`"a\377.rs"`) ends at the beginning of a text: behind its closing mark.
+pub(super) fn quoted_end(text: &str) -> Option<usize> {
+    let inner = text.strip_prefix('"')?;
+    let mut escaped = false;
+    for (at, byte) in inner.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return Some(at + 2),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether a quotation is a path: nothing is quoted without need, so something in it is escaped.
+pub(super) fn is_quoted_path(text: &str) -> bool {
+    text.contains('\\') && quoted(text).is_ok()
 }
 
 /// Whether a text that nobody marked as a path looks like one: a folder, an extension, or a well-known name.
@@ -146,8 +172,7 @@ fn scheme(text: &str) -> Option<(&str, &str)> {
 
 /// `path`, `path#L42`, `path?pattern`, `path?pattern#L42`, `path:42`.
 fn relative(written: &str, spelling: Spelling) -> Result<FileRef, String> {
-    let cut = written.find(['?', '#']);
-    let Some(cut) = cut else {
+    let Some(cut) = end_of_path(written) else {
         return with_lines(written, spelling).unwrap_or_else(|| whole_file(written, spelling));
     };
     let (path, rest) = (&written[..cut], &written[cut + 1..]);
@@ -158,11 +183,20 @@ fn relative(written: &str, spelling: Spelling) -> Result<FileRef, String> {
         fragment = hash.map(|hash| &rest[hash + 1..]);
         to.pattern = pattern(hash.map_or(rest, |hash| &rest[..hash]), spelling);
     }
-    if let Some(lines) = fragment.and_then(lines::fragment) {
+    // A number alone behind a pattern may be part of it.
+    let lines =
+        if to.pattern.is_some() { fragment.and_then(lines::fragment) } else { fragment.and_then(lines::anchor) };
+    if let Some(lines) = lines {
         let (range, columns) = lines?;
         (to.lines, to.columns) = (Some(range), columns);
     }
     Ok(to)
+}
+
+/// Where what follows a path begins; a quoted one may hold the marks itself.
+pub(super) fn end_of_path(written: &str) -> Option<usize> {
+    let from = quoted_end(written).unwrap_or(0);
+    written[from..].find(['?', '#']).map(|at| from + at)
 }
 
 fn whole_file(path: &str, spelling: Spelling) -> Result<FileRef, String> {
@@ -184,9 +218,10 @@ fn with_lines(written: &str, spelling: Spelling) -> Option<Result<FileRef, Strin
 
 /// What follows `dialectic:`.
 fn dialectic(rest: &str, spelling: Spelling) -> Result<FileRef, String> {
-    let Some((path, query)) = rest.split_once('?') else {
+    let Some(cut) = end_of_path(rest).filter(|cut| rest[*cut..].starts_with('?')) else {
         return relative(rest, spelling);
     };
+    let (path, query) = (&rest[..cut], &rest[cut + 1..]);
     let mut to = whole_file(path, spelling)?;
     // A pattern may hold `&` itself, so lines are looked for at both ends.
     let (mut line, mut regex) = (None, None);
@@ -240,24 +275,46 @@ fn decode(text: &str) -> Option<String> {
 }
 
 fn path_of(written: &str, spelling: Spelling) -> Result<String, String> {
+    let written = written.trim();
+    if written.starts_with('"') {
+        return quoted(written);
+    }
     let unescaped = if spelling == Spelling::Unescaped { written.to_owned() } else { unescape(written) };
-    checked(decode(unescaped.trim()).ok_or("the path is not UTF-8")?)
+    checked(&percent::decode(unescaped.trim()).0)
 }
 
-fn checked(path: String) -> Result<String, String> {
-    if path.is_empty() {
-        return Err("the path is empty".to_owned());
-    }
-    if path.len() > LONGEST {
-        return Err("the path is too long".to_owned());
-    }
-    if path.chars().any(char::is_control) {
-        return Err("the path has control characters".to_owned());
-    }
-    if path.contains('\\') {
+/// A path as it is spelled, from git's quoting.
+fn quoted(written: &str) -> Result<String, String> {
+    let bytes = match unquote(written) {
+        // Whoever escapes for Markdown too doubles each backslash; then nothing is left that would have to be quoted.
+        Ok(bytes) if bytes.contains(&b'\\') && !spell(&bytes).starts_with('"') => {
+            unquote(&unescape(written)).unwrap_or(bytes)
+        }
+        Ok(bytes) => bytes,
+        Err(error) => unquote(&unescape(written)).map_err(|_| error.to_string())?,
+    };
+    spelled(&bytes)
+}
+
+fn checked(bytes: &[u8]) -> Result<String, String> {
+    if bytes.contains(&b'\\') {
         return Err("the path has backslashes; write / between folders".to_owned());
     }
-    Ok(path)
+    spelled(bytes)
+}
+
+/// The path as it is kept: what a terminal would obey is quoted, and so is what is no text.
+fn spelled(bytes: &[u8]) -> Result<String, String> {
+    if bytes.is_empty() {
+        return Err("the path is empty".to_owned());
+    }
+    if bytes.len() > LONGEST {
+        return Err("the path is too long".to_owned());
+    }
+    if bytes.contains(&0) {
+        return Err("the path has a NUL byte".to_owned());
+    }
+    Ok(spell(bytes).into_owned())
 }
 
 #[cfg(test)]

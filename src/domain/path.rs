@@ -121,6 +121,12 @@ pub fn spell(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
+/// The bytes that a spelling stands for (undoes [`spell`]); what begins with `"` and is no C quoting stands for itself.
+pub fn spelled_bytes(spelled: &str) -> Cow<'_, [u8]> {
+    let quoted = if spelled.starts_with('"') { unquote(spelled).ok() } else { None };
+    quoted.map_or(Cow::Borrowed(spelled.as_bytes()), Cow::Owned)
+}
+
 /// Whether no component is empty or begins with a dot, and no byte is NUL. Never leaves early, so that many bytes are compared at once.
 #[expect(clippy::needless_bitwise_bool, reason = "a lazy operator is a branch for each byte")]
 fn is_plain(bytes: &[u8]) -> bool {
@@ -268,6 +274,8 @@ mod tests {
             if let Ok(path) = RepoPath::from_bytes(&bytes) {
                 prop_assert_eq!(RepoPath::parse(&path.spelled()).unwrap(), path);
             }
+            let spelled = spell(&bytes).into_owned();
+            prop_assert_eq!(spelled_bytes(&spelled), bytes.as_slice());
         }
     }
 }

@@ -2,11 +2,12 @@
 //!
 //! How Markdown is edited and read belongs in `document`; whether a reference is true, in `evidence`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::path::RepoPath;
+use super::path::{RepoPath, spelled_bytes};
 use super::place::LineRange;
 
 /// The id of a presented document: a random UUID.
@@ -142,7 +143,7 @@ impl Presented {
 /// Where a reference points to, whatever form it was written in.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FileRef {
-    /// The path as it was written, decoded; relative to the document's base.
+    /// The path as it was written, decoded and spelled as paths of the tree are (see [`RepoPath`]); relative to the document's base.
     pub path: String,
     /// The lines.
     pub lines: Option<LineRange>,
@@ -150,6 +151,13 @@ pub struct FileRef {
     pub columns: (Option<u32>, Option<u32>),
     /// A regular expression to find the place with (within `lines`, where both are given).
     pub pattern: Option<String>,
+}
+
+impl FileRef {
+    /// The bytes of the path.
+    pub fn path_bytes(&self) -> Cow<'_, [u8]> {
+        spelled_bytes(&self.path)
+    }
 }
 
 /// The form in which a reference was written.

@@ -5,6 +5,7 @@
 
 mod needle;
 mod path;
+mod similar;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -18,6 +19,7 @@ use crate::domain::text::{FileText, strip_line};
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::workspace::{TreeEntry, Workspace, WorkspaceError, near};
 use needle::Needle;
+use similar::{Likeness, is_like};
 
 /// So many references of a document are checked.
 pub const MOST_REFERENCES: usize = 2_000;
@@ -27,6 +29,9 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// Names are compared with so many paths of the tree for one document, all broken references together.
 const MOST_COMPARED: usize = 2_000_000;
+
+/// So many bytes are looked through for lines that are like a pattern for one document.
+const MOST_LOOKED_THROUGH: usize = 16 * similar::LOOKED_AT;
 
 /// Characters of a preview.
 const PREVIEW: usize = 100;
@@ -78,6 +83,7 @@ struct Checker<'c> {
     entries: Option<Arc<[TreeEntry]>>,
     bytes_left: usize,
     compared: usize,
+    looked_through: usize,
 }
 
 /// Why there is no file.
@@ -98,6 +104,7 @@ impl<'c> Checker<'c> {
             entries: None,
             bytes_left: MOST_BYTES,
             compared: 0,
+            looked_through: 0,
         }
     }
 
@@ -145,7 +152,7 @@ impl<'c> Checker<'c> {
 
     /// The file that is meant, from the base or else from the root; corrects `to` where it was not written from the base.
     fn file_of(&mut self, to: &mut FileRef) -> Result<Result<(RepoPath, File), BrokenRef>, Stopped> {
-        let candidates = match path::candidates(&to.path, &self.base) {
+        let candidates = match path::candidates(&to.path_bytes(), &self.base) {
             Ok(candidates) => candidates,
             Err(why) => {
                 let near = self.near_outside(to)?;
@@ -171,7 +178,7 @@ impl<'c> Checker<'c> {
         Ok(Err(BrokenRef { why, near }))
     }
 
-    fn lines_of(&self, to: &FileRef, path: &RepoPath, text: &FileText) -> Result<Option<LineRange>, BrokenRef> {
+    fn lines_of(&mut self, to: &FileRef, path: &RepoPath, text: &FileText) -> Result<Option<LineRange>, BrokenRef> {
         let count = text.line_count();
         if let Some(lines) = to.lines
             && lines.end() > count
@@ -191,11 +198,19 @@ impl<'c> Checker<'c> {
         match needle.find(text, to.lines) {
             Ok(lines) => Ok(Some(lines)),
             Err(why) => {
-                let near =
-                    needle.near(text).into_iter().map(|line| with_lines(&self.spelled(path), LineRange::line(line)));
-                Err(BrokenRef { why: format!("{path}: {why}"), near: near.collect() })
+                let near = self.lines_near(pattern, text).into_iter();
+                let near = near.map(|line| with_lines(&self.spelled(path), LineRange::line(line))).collect();
+                Err(BrokenRef { why: format!("{path}: {why}"), near })
             }
         }
+    }
+
+    fn lines_near(&mut self, pattern: &str, text: &FileText) -> Vec<u32> {
+        if self.looked_through >= MOST_LOOKED_THROUGH {
+            return Vec::new();
+        }
+        self.looked_through += text.text().len().min(similar::LOOKED_AT);
+        similar::lines(pattern, text)
     }
 
     /// Reads a file once.
@@ -252,7 +267,7 @@ impl<'c> Checker<'c> {
 
     /// The same for a path that is none of the tree, by what it ends with.
     fn near_outside(&mut self, to: &FileRef) -> Result<Vec<String>, Stopped> {
-        match path::inner(&to.path) {
+        match path::inner(&to.path_bytes()) {
             Some(wanted) => self.near(&wanted, to.lines),
             None => Ok(Vec::new()),
         }
@@ -265,7 +280,7 @@ impl<'c> Checker<'c> {
         let entries = self.entries()?;
         let names = if self.compared < MOST_COMPARED {
             self.compared += entries.len();
-            near(wanted, entries.iter())
+            likely(wanted, near(wanted, entries.iter()))
         } else {
             Vec::new()
         };
@@ -300,6 +315,15 @@ impl<'c> Checker<'c> {
     fn spelled(&self, path: &RepoPath) -> String {
         path::from_base(path, self.base.folder)
     }
+}
+
+/// Those of the same name, wherever they lie; else those whose names are similar.
+fn likely(wanted: &RepoPath, names: Vec<RepoPath>) -> Vec<RepoPath> {
+    let mut names: Vec<(Likeness, RepoPath)> =
+        names.into_iter().filter_map(|name| Some((is_like(wanted, &name)?, name))).collect();
+    let best = names.iter().map(|(likeness, _)| *likeness).min();
+    names.retain(|(likeness, _)| Some(*likeness) == best);
+    names.into_iter().map(|(_, name)| name).collect()
 }
 
 fn broken(why: impl Into<String>) -> BrokenRef {

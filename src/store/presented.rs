@@ -141,26 +141,26 @@ impl Documents {
         }
     }
 
-    /// Removes the documents to which nothing was written for `age`, and says how many.
+    /// Removes the documents to which nothing was written for `age`, and says how many. One that somebody is about to write to stays.
     pub fn prune(&self, age: Duration) -> Result<usize, DocumentFault> {
         let now = SystemTime::now();
         let mut removed = 0;
         for (_, folder) in self.newest_first()? {
             // A time in the future is a clock that was set back: such a document is young.
             if now.duration_since(folder.modified).is_ok_and(|since| since >= age) {
-                files::remove_folder(&folder.path)?;
-                removed += 1;
+                removed += usize::from(remove(&folder)?);
             }
         }
         Ok(removed)
     }
 
-    /// Removes the oldest documents until there are at most `most`, and says which.
+    /// Removes the oldest documents until there are at most `most`, and says which. Those that somebody is about to write to stay beyond that.
     pub fn keep_newest(&self, most: usize) -> Result<Vec<DocumentId>, DocumentFault> {
         let mut removed = Vec::new();
         for (id, folder) in self.newest_first()?.into_iter().skip(most) {
-            files::remove_folder(&folder.path)?;
-            removed.push(id);
+            if remove(&folder)? {
+                removed.push(id);
+            }
         }
         Ok(removed)
     }
@@ -173,6 +173,23 @@ impl Documents {
         found.sort_by(|(a, of_a), (b, of_b)| of_b.modified.cmp(&of_a.modified).then_with(|| a.cmp(b)));
         Ok(found)
     }
+}
+
+/// Removes a document as it was listed, unless somebody holds it or has written to it since; whether it was removed.
+fn remove(folder: &files::Folder) -> Result<bool, DocumentFault> {
+    let record = folder.path.join(RECORD);
+    let listed = files::read_optional(&record)?;
+    // The lock may be a new file, which changes the folder itself.
+    let is_as_listed = files::modified(&folder.path).is_some_and(|modified| modified == folder.modified);
+    let Some(held) = files::hold(&folder.path.join(LOCK), Duration::ZERO).ok().filter(|_| is_as_listed) else {
+        return Ok(false);
+    };
+    if files::read_optional(&record)? != listed {
+        return Ok(false);
+    }
+    files::remove_folder(&folder.path)?;
+    drop(held);
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -131,6 +131,11 @@ pub fn folders(path: &Path) -> Result<Vec<Folder>, FileError> {
     Ok(found)
 }
 
+/// When a file was last written, or an entry of a folder last came or went; `None` where there is none, or nobody knows.
+pub fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).ok()?.modified().ok()
+}
+
 /// The files directly inside `path`, links to files among them, by name.
 pub fn plain_files(path: &Path) -> Result<Vec<PathBuf>, FileError> {
     let mut found = Vec::new();

@@ -88,6 +88,8 @@ fn references_outside_of_a_repository_are_told_as_such() {
     let told = found(&shown);
     assert_eq!(told.len(), 3, "{told:?}");
     assert!(told.iter().all(|told| told.contains("is in no git repository, so it was not looked up")), "{told:?}");
+    let note = shown.note.unwrap_or_default();
+    assert!(note.contains("with baseUri inside of the git repository"), "what to do next: {note}");
 }
 
 #[test]

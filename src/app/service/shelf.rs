@@ -8,6 +8,7 @@ mod base;
 mod ground;
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -33,6 +34,8 @@ const STRIPES: usize = 16;
 pub struct Shown {
     /// The document.
     pub presented: Presented,
+    /// The bytes of its Markdown that were written by this.
+    pub written: Range<usize>,
     /// What whoever presented should know, in sentences.
     pub note: Option<String>,
 }
@@ -55,12 +58,12 @@ pub enum PresentFault {
     #[error(transparent)]
     Base(#[from] RootsError),
     /// The base is a file.
-    #[error("{} is not a folder; a base is the folder that relative references start from", .0.display())]
+    #[error("{} is not a folder; a base is the folder that relative references start from, mostly that of the repository", .0.display())]
     NotAFolder(PathBuf),
     /// The base lies outside of the document's.
     #[error(
-        "{} is outside of {}, where this document's references start; present it anew with mode \"replace\", or begin another one with \
-         reviewId \"new\"",
+        "{} is outside of {}, where this document's references start; leave baseUri out to go on from there, or begin another document \
+         with reviewId \"new\", or present this one anew with mode \"replace\"",
         base.display(),
         root.display()
     )]
@@ -233,7 +236,7 @@ impl Service {
                 .into_iter()
                 .flatten()
                 .collect();
-        Ok(Shown { presented, note: (!notes.is_empty()).then(|| notes.join(" ")) })
+        Ok(Shown { presented, written: edited.written, note: (!notes.is_empty()).then(|| notes.join(" ")) })
     }
 
     /// A document as it stands.

@@ -39,6 +39,22 @@ fn appended_content_follows_one_blank_line() {
 }
 
 #[test]
+fn what_was_written_has_its_bytes() {
+    let doc = "# A\n\na\n\n# B\n\nb\n";
+    for (edited, written) in [
+        (edit(doc, "new", &PresentMode::Replace), "new"),
+        (edit("", "\nnew", &PresentMode::Append), "new"),
+        (edit(doc, "\nnew", &PresentMode::Append), "new"),
+        (edit("```\na", "new", &PresentMode::Append), "new"),
+        (update(doc, "a", "new\n"), "new"),
+        (update(doc, "a", "# A\n\nnew"), "# A\n\nnew"),
+        (update(doc, "c", "new"), "## c\n\nnew"),
+    ] {
+        assert_eq!(&edited.markdown[edited.written.clone()], written, "{edited:?}");
+    }
+}
+
+#[test]
 fn what_closes_a_block_is_said() {
     let note = |old: &str| edit(old, "x", &PresentMode::Append).note;
     assert_eq!(note("plain"), None);

@@ -100,6 +100,22 @@ fn a_terminal_gets_links_or_places() {
 }
 
 #[test]
+fn a_path_that_is_no_text_is_encoded_in_addresses_and_spelled_for_people() {
+    let doc = "[x](\"s/b\\377.py\"#L4) \"s/b\\377.py\":4 [y](\"s/b\\377.py\"?a b)";
+    let to = |dialect| written(doc, &dialect);
+    assert_eq!(to(Dialect::Fragment), "[x](s/b%FF.py#L4) [\"s/b\\\\377.py\":4](s/b%FF.py#L4) [y](s/b%FF.py?a%20b)");
+    assert!(to(Dialect::File { base: "/w".into() }).starts_with("[x](file:///w/s/b%FF.py#L4) ["));
+    assert!(to(Dialect::Forge { blob: "https://f/".to_owned() }).starts_with("[x](https://f/s/b%FF.py#L4) ["));
+    assert!(to(Dialect::Plain).starts_with("x (\"s/b\\377.py\":4) \"s/b\\377.py\":4 "));
+    assert!(to(Dialect::Osc8 { root: "/w".into() }).starts_with("\u{1b}]8;;file:///w/s/b%FF.py\u{1b}\\x ("));
+    assert!(to(Dialect::Rustdoc).starts_with("x (`\"s/b\\377.py\":4`) \"s/b\\\\377.py\":4 y ("));
+    // What was written for Markdown leads to the same place.
+    let again: Vec<FileRef> =
+        references(&to(Dialect::Fragment)).into_iter().filter_map(|found| found.to.ok()).collect();
+    assert!(again.len() == 3 && again.iter().all(|to| *to.path_bytes() == *b"s/b\xff.py"), "{again:?}");
+}
+
+#[test]
 fn a_found_pattern_becomes_its_lines() {
     let markdown = "[x](a.rs?foo bar)";
     let mut references = checked(markdown);

@@ -76,11 +76,11 @@ fn what_is_dangerous_says_why_it_points_nowhere() {
         "c:/x",
         "src\\a.rs",
         "a%00b",
-        "a%0ab.rs",
-        "a%1b%5d8.rs",
-        "a%ff.rs",
+        "\"a\\000b\"",
+        "\"a.rs",
+        "\"a\\9.rs\"",
+        "\"a.rs\"L4",
         "file://host/x",
-        "file:///a%0d",
         "a.rs#L0",
         "a.rs#L9-L3",
         "dialectic:a.rs?line=x",
@@ -117,4 +117,42 @@ fn paths_look_like_paths() {
     assert!(exactly_plain("std::fmt:4").is_none());
     assert!(exactly_plain("12:30").is_none());
     assert!(exactly_plain("Makefile.in:3:4").is_some());
+}
+
+#[test]
+fn a_path_that_is_no_plain_text_is_read_as_it_is_spelled() {
+    let odd = |lines, pattern| file("\"src/b\\377\\351d.py\"", lines, pattern);
+    for (written, to) in [
+        ("\"src/b\\377\\351d.py\"", odd(None, None)),
+        ("\"src/b\\377\\351d.py\"#L42", odd(Some((42, 42)), None)),
+        ("\"src/b\\377\\351d.py\"?def load", odd(None, Some("def load"))),
+        ("\"src/b\\377\\351d.py\":42-50", odd(Some((42, 50)), None)),
+        ("dialectic:\"src/b\\377\\351d.py\"?line=3", odd(Some((3, 3)), None)),
+        ("src/b%FF%e9d.py#L4", odd(Some((4, 4)), None)),
+        // Escaped for Markdown once more.
+        ("\"src/b\\\\377\\\\351d.py\"", odd(None, None)),
+        ("\"a\\\"?#\\377.rs\"?x", file("\"a\\\"?#\\377.rs\"", None, Some("x"))),
+        ("\"src/a.rs\"", file("src/a.rs", None, None)),
+        ("a%0ab.rs", file("\"a\\nb.rs\"", None, None)),
+        ("a%1b]8.rs", file("\"a\\033]8.rs\"", None, None)),
+        ("a\u{202e}b.rs", file("\"a\\342\\200\\256b.rs\"", None, None)),
+        ("file:///w/a%0d", file("\"/w/a\\r\"", None, None)),
+        ("%22a%22", file("\"\\\"a\\\"\"", None, None)),
+    ] {
+        assert_eq!(read(written), Some(Ok(to)), "{written}");
+    }
+}
+
+#[test]
+fn a_number_alone_is_a_line_but_not_behind_a_pattern() {
+    for (written, to) in [
+        ("a.rs#10", file("a.rs", Some((10, 10)), None)),
+        ("a.rs#10-20", file("a.rs", Some((10, 20)), None)),
+        ("a.rs#L10-20", file("a.rs", Some((10, 20)), None)),
+        ("a.rs#l10", file("a.rs", Some((10, 10)), None)),
+        ("a.md#10-things", file("a.md", None, None)),
+        ("a.rs?issue #10", file("a.rs", None, Some("issue #10"))),
+    ] {
+        assert_eq!(read(written), Some(Ok(to)), "{written}");
+    }
 }

@@ -33,9 +33,6 @@ const MOST_STEPS: usize = 1 << 29;
 /// A larger file is not searched.
 const MOST_TEXT: usize = 8 << 20;
 
-/// Other places that are told.
-const NEAR: usize = 3;
-
 /// A pattern: a regular expression over several lines, or the text itself.
 #[derive(Debug)]
 pub(super) struct Needle<'p> {
@@ -105,26 +102,6 @@ impl<'p> Needle<'p> {
         };
         let text = if self.not_an_expression { " (taken as text, since it is no regular expression)" } else { "" };
         format!("the pattern {pattern:?} is not found{place}{text}")
-    }
-
-    /// Lines of the file that hold the longest name of the pattern, the first few.
-    pub(super) fn near(&self, text: &FileText) -> Vec<u32> {
-        let names = self.pattern.split(|c: char| !c.is_alphanumeric() && c != '_');
-        let Some(name) = names.max_by_key(|name| name.len()).filter(|name| name.len() >= 3) else { return Vec::new() };
-        if text.text().len() > MOST_TEXT {
-            return Vec::new();
-        }
-        let mut lines = Vec::new();
-        for at in memchr::memmem::find_iter(text.text().as_bytes(), name) {
-            let line = text.line_at(at);
-            if lines.last() != Some(&line) {
-                lines.push(line);
-            }
-            if lines.len() == NEAR {
-                break;
-            }
-        }
-        lines
     }
 }
 
@@ -214,8 +191,6 @@ mod tests {
     fn what_is_absent_says_where_it_was_looked_for() {
         assert_eq!(find("save", Some((1, 3))).unwrap_err(), "the pattern \"save\" is not found in lines 1-3");
         assert_eq!(find("load", Some((2, 2))).unwrap_err(), "the pattern \"load\" is not found from line 2 on");
-        assert_eq!(Needle::new("fn save_all").unwrap().near(&FileText::new(CODE, "UTF-8")), Vec::<u32>::new());
-        assert_eq!(Needle::new("save\\(\\)").unwrap().near(&FileText::new(CODE, "UTF-8")), [5]);
     }
 
     #[test]

@@ -1,9 +1,7 @@
 //! Paths of references as paths of the tree: joined to the base, never leading out of the tree.
 
-use std::borrow::Cow;
-
 use super::Base;
-use crate::domain::path::{PathError, RepoPath};
+use crate::domain::path::{PathError, RepoPath, spell};
 
 /// A path of the tree that a reference may mean.
 pub(super) struct Candidate {
@@ -13,9 +11,9 @@ pub(super) struct Candidate {
 }
 
 /// What the path may mean, the likeliest first; never none.
-pub(super) fn candidates(written: &str, base: &Base<'_>) -> Result<Vec<Candidate>, String> {
+pub(super) fn candidates(written: &[u8], base: &Base<'_>) -> Result<Vec<Candidate>, String> {
     if is_absolute(written) {
-        let inside = base.root.and_then(|root| below(written, &root.to_string_lossy()));
+        let inside = base.root.and_then(|root| below(written, root.as_os_str().as_encoded_bytes()));
         let path =
             inside.ok_or("absolute paths outside of the repository are refused; give one relative to baseUri")?;
         let path = join(b"", path).map_err(|error| error.to_string())?;
@@ -35,10 +33,10 @@ pub(super) fn candidates(written: &str, base: &Base<'_>) -> Result<Vec<Candidate
 }
 
 /// The path without what makes it no path of the tree: leading slashes, drives and `..`.
-pub(super) fn inner(written: &str) -> Option<RepoPath> {
-    let kept: Vec<&str> =
-        written.split('/').filter(|part| !matches!(*part, "" | "." | ".." | "~") && !part.ends_with(':')).collect();
-    RepoPath::from_bytes(kept.join("/").as_bytes()).ok()
+pub(super) fn inner(written: &[u8]) -> Option<RepoPath> {
+    let is_name = |part: &&[u8]| !matches!(*part, b"" | b"." | b".." | b"~") && !part.ends_with(b":");
+    let kept: Vec<&[u8]> = written.split(|byte| *byte == b'/').filter(is_name).collect();
+    RepoPath::from_bytes(&kept.join(&b'/')).ok()
 }
 
 /// How `path` is written from the folder.
@@ -50,27 +48,29 @@ pub(super) fn from_base(path: &RepoPath, folder: &[u8]) -> String {
     let to: Vec<&[u8]> = path.as_bytes().split(|byte| *byte == b'/').collect();
     let shared = from.iter().zip(&to[..to.len() - 1]).take_while(|(a, b)| a == b).count();
     let up = from.len() - shared;
-    let down = to[shared..].join(&b'/');
-    let spelled = RepoPath::from_bytes(&down)
-        .map_or_else(|_| String::from_utf8_lossy(&down).into_owned(), |path| Cow::into_owned(path.spelled()));
-    format!("{}{spelled}", "../".repeat(up))
+    let mut written = b"../".repeat(up);
+    written.extend(to[shared..].join(&b'/'));
+    spell(&written).into_owned()
 }
 
-fn is_absolute(path: &str) -> bool {
-    let drive = path.as_bytes();
-    path.starts_with('/') || (drive.len() > 2 && drive[0].is_ascii_alphabetic() && drive[1] == b':' && drive[2] == b'/')
+fn is_absolute(path: &[u8]) -> bool {
+    path.starts_with(b"/") || matches!(path, [drive, b':', b'/', ..] if drive.is_ascii_alphabetic())
 }
 
 /// What is left of an absolute path behind the root.
-fn below<'p>(path: &'p str, root: &str) -> Option<&'p str> {
-    let root = root.replace('\\', "/");
-    path.strip_prefix(root.trim_end_matches('/'))?.strip_prefix('/')
+fn below<'p>(path: &'p [u8], root: &[u8]) -> Option<&'p [u8]> {
+    let mut root: Vec<u8> =
+        root.iter().map(|byte| if cfg!(windows) && *byte == b'\\' { b'/' } else { *byte }).collect();
+    while root.last() == Some(&b'/') {
+        root.pop();
+    }
+    path.strip_prefix(root.as_slice())?.strip_prefix(b"/")
 }
 
 /// Follows `..` and `.`, but never above the root.
-fn join(folder: &[u8], path: &str) -> Result<RepoPath, PathError> {
+fn join(folder: &[u8], path: &[u8]) -> Result<RepoPath, PathError> {
     let mut parts: Vec<&[u8]> = folder.split(|byte| *byte == b'/').filter(|part| !part.is_empty()).collect();
-    for part in path.as_bytes().split(|byte| *byte == b'/') {
+    for part in path.split(|byte| *byte == b'/') {
         match part {
             b"" | b"." => {}
             b".." => {
@@ -85,11 +85,15 @@ fn join(folder: &[u8], path: &str) -> Result<RepoPath, PathError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::path::spelled_bytes;
     use std::path::Path;
 
     fn paths(written: &str, folder: &str) -> Result<Vec<String>, String> {
         let base = Base { folder: folder.as_bytes(), root: Some(Path::new("/w/app")) };
-        Ok(candidates(written, &base)?.into_iter().map(|candidate| candidate.path.spelled().into_owned()).collect())
+        Ok(candidates(&spelled_bytes(written), &base)?
+            .into_iter()
+            .map(|candidate| candidate.path.spelled().into_owned())
+            .collect())
     }
 
     #[test]
@@ -126,6 +130,9 @@ mod tests {
         assert_eq!(from("web/a.rs", "web/ui"), "../a.rs");
         assert_eq!(from("web", "web"), "../web");
         assert_eq!(from("a.rs", ""), "a.rs");
-        assert_eq!(inner("/etc/../c:/a.rs").unwrap().spelled(), "etc/a.rs");
+        assert_eq!(from("\"a\\377.rs\"", "web"), "\"../a\\377.rs\"");
+        assert_eq!(paths("\"../a\\377.rs\"", "web").unwrap(), ["\"a\\377.rs\""]);
+        assert_eq!(paths("\"/w/app/a\\377.rs\"", "web").unwrap(), ["\"a\\377.rs\""]);
+        assert_eq!(inner(b"/etc/../c:/a.rs").unwrap().spelled(), "etc/a.rs");
     }
 }

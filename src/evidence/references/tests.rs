@@ -11,6 +11,8 @@ fn tree() -> Memory {
     put("web/src/login.ts", "login()\n");
     put("web/README.md", "# Web\n");
     put("empty.txt", "");
+    put("\"src/b\\377.py\"", "import x\n\ndef load_state(path):\n    pass\n");
+    put("tests/helloworld/hello.py", "");
     put("my docs/a b.md", "one\ntwo\n");
     tree
 }
@@ -46,6 +48,12 @@ fn references_that_stand_have_a_place_and_a_preview() {
         ("[x](/w/app/src/auth.ts#L1)", "src/auth.ts:1-1 import x"),
         ("[x](file:///w/app/src/auth.ts)", "src/auth.ts"),
         ("[x](web/../src/./auth.ts#L2)", "src/auth.ts:2-2"),
+        ("[x](src/auth.ts#4)", "src/auth.ts:4-4 return true"),
+        ("[x](\"src/b\\377.py\"#L3)", "\"src/b\\377.py\":3-3 def load_state(path):"),
+        ("[x](\"src/b\\377.py\"?def load)", "\"src/b\\377.py\":3-3 def load_state(path):"),
+        ("\"src/b\\377.py\":3", "\"src/b\\377.py\":3-3 def load_state(path):"),
+        ("[x](src/b%ff.py)", "\"src/b\\377.py\""),
+        ("[x](file:///w/app/src/b%ff.py#L1)", "\"src/b\\377.py\":1-1 import x"),
     ] {
         assert_eq!(stands(markdown), place, "{markdown}");
     }
@@ -70,6 +78,18 @@ fn broken_references_say_why_and_what_may_have_been_meant() {
             "absolute paths outside of the repository are refused; give one relative to baseUri",
             vec!["src/auth.ts"],
         ),
+        (
+            "[x](src/auth.ts?function validteUser)",
+            "src/auth.ts: the pattern \"function validteUser\" is not found",
+            vec!["src/auth.ts:3"],
+        ),
+        (
+            "[x](\"src/b\\377.py\"?def load_stte)",
+            "\"src/b\\377.py\": the pattern \"def load_stte\" is not found",
+            vec!["\"src/b\\377.py\":3"],
+        ),
+        ("[x](\"b\\377.py\"#L2)", "there is no file \"b\\377.py\"", vec!["\"src/b\\377.py\":2"]),
+        ("[x](src/helpers.py)", "there is no file src/helpers.py", vec![]),
         ("[x](.git/config)", "git's own folder is not part of the reviewed tree", vec![]),
         ("[x](src\\auth.ts)", "the path has backslashes; write / between folders", vec![]),
         ("[x](src/auth.ts#L5-L3)", "lines 5-3 are not a range: lines count from 1 and the end is included", vec![]),

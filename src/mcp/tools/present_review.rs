@@ -17,7 +17,7 @@ use super::super::offer::Offer;
 use super::super::resources::presented_uri;
 use super::super::tool::{Answer, Call, Hints, Link, Tool};
 use crate::app::{PresentFault, Shown};
-use crate::domain::presented::{BrokenRef, CheckedRef};
+use crate::domain::presented::{BrokenRef, CheckedRef, Presented};
 
 /// What assistants are told. Each word of it is paid for in every session.
 const DESCRIPTION: &str = "Shows the user a code review that you wrote, as Markdown.\nStructure: summary; findings, most serious first (what \
@@ -82,9 +82,10 @@ fn output(_: &str) -> Value {
             "references": {
                 "type": "object",
                 "properties": {
-                    "total": { "type": "integer", "minimum": 0 },
+                    "total": { "type": "integer", "minimum": 0, "description": "In the whole document" },
                     "broken": {
                         "type": "array",
+                        "description": "Of what this call wrote",
                         "items": {
                             "type": "object",
                             "properties": {
@@ -96,8 +97,9 @@ fn output(_: &str) -> Value {
                         },
                     },
                     "more": { "type": "integer", "description": "Broken ones that are not listed" },
+                    "older_broken": { "type": "integer", "minimum": 0, "description": "In what was written before" },
                 },
-                "required": ["total", "broken"],
+                "required": ["total", "broken", "older_broken"],
             },
         },
         "required": ["success"],
@@ -124,7 +126,10 @@ fn call(call: Call) -> BoxFuture<'static, Answer> {
 
 /// A failure that a caller can act on, also for those who look at `success` alone.
 fn failed(fault: &PresentFault) -> Answer {
-    let message = fault.to_string();
+    let mut message = fault.to_string();
+    if matches!(fault, PresentFault::Base(_) | PresentFault::NotAFolder(_)) {
+        message.push_str(". Or leave baseUri out: references then start where they did, or from the server's folder");
+    }
     Answer {
         text: Some(format!("Failed to display review: {message}")),
         structured: Some(json!({ "success": false, "message": message })),
@@ -146,51 +151,94 @@ fn presented(shown: &Shown, ignored: &[String]) -> Answer {
         let more = if ignored.len() > IGNORED { ", …" } else { "" };
         message.push_str(&format!(". Unknown arguments were ignored: {}{more}", names.join(", ")));
     }
-    let broken: Vec<(&CheckedRef, &BrokenRef)> = presented.broken().collect();
-    let mut text = format!("Review successfully displayed: {message}");
-    if !broken.is_empty() {
-        text.push_str(&format!(
-            "\n{} of {} file references were not found, or not looked up; correct those that are wrong and present again:",
-            broken.len(),
-            presented.references.len()
-        ));
-    }
-    for (reference, fault) in broken.iter().take(IN_TEXT) {
-        let near = if fault.near.is_empty() { String::new() } else { format!(" (near: {})", fault.near.join(", ")) };
-        text.push_str(&format!(
-            "\n- {}: {}{near}",
-            as_written(presented.markdown.get(reference.at.clone()), reference),
-            fault.why
-        ));
-    }
-    if broken.len() > IN_TEXT {
-        text.push_str(&format!("\n- and {} more", broken.len() - IN_TEXT));
-    }
-    let listed: Vec<Value> = broken
-        .iter()
-        .take(IN_FIELDS)
-        .map(|(reference, fault)| {
-            let text = as_written(presented.markdown.get(reference.at.clone()), reference);
-            json!({ "text": text, "why": fault.why, "near": fault.near })
-        })
-        .collect();
-    let mut references = Map::new();
-    references.insert("total".to_owned(), presented.references.len().into());
-    references.insert("broken".to_owned(), listed.into());
-    if broken.len() > IN_FIELDS {
-        references.insert("more".to_owned(), (broken.len() - IN_FIELDS).into());
-    }
+    let broken = Broken::of(shown);
     Answer {
+        text: Some(format!("Review successfully displayed: {message}{}", broken.told())),
         structured: Some(json!({
             "success": true,
             "message": message,
             "reviewId": presented.id.to_string(),
             "uri": uri,
-            "references": references,
+            "references": broken.fields(),
         })),
-        text: Some(text),
         links: vec![Link { uri, name: "The review".to_owned(), mime: "text/markdown" }],
         is_error: false,
+    }
+}
+
+/// The references that point nowhere, apart by who wrote them: whoever appends has heard of the others.
+struct Broken<'s> {
+    presented: &'s Presented,
+    /// Of what was written now, with why.
+    new: Vec<(&'s CheckedRef, &'s BrokenRef)>,
+    /// So many references are in what was written now.
+    written: usize,
+    older: usize,
+}
+
+impl<'s> Broken<'s> {
+    fn of(shown: &'s Shown) -> Self {
+        let presented = &shown.presented;
+        let is_new =
+            |reference: &CheckedRef| reference.at.start < shown.written.end && reference.at.end > shown.written.start;
+        let (new, older): (Vec<_>, Vec<_>) = presented.broken().partition(|(reference, _)| is_new(reference));
+        let written = presented.references.iter().filter(|reference| is_new(reference)).count();
+        Self { presented, new, written, older: older.len() }
+    }
+
+    fn as_written(&self, reference: &CheckedRef) -> String {
+        as_written(self.presented.markdown.get(reference.at.clone()), reference)
+    }
+
+    fn told(&self) -> String {
+        let mut text = String::new();
+        let (count, written) = (self.new.len(), self.written);
+        let one_reason = self.new.first().filter(|(_, first)| {
+            count > 1 && first.near.is_empty() && self.new.iter().all(|(_, fault)| fault.why == first.why)
+        });
+        if let Some((_, fault)) = one_reason {
+            text.push_str(&format!("\n{count} of {written} file references, each: {}", fault.why));
+        } else if count > 0 {
+            text.push_str(&format!(
+                "\n{count} of {written} file references were not found, or not looked up; correct those that are wrong and present again:"
+            ));
+            for (reference, fault) in self.new.iter().take(IN_TEXT) {
+                let near =
+                    if fault.near.is_empty() { String::new() } else { format!(" (near: {})", fault.near.join(", ")) };
+                text.push_str(&format!("\n- {}: {}{near}", self.as_written(reference), fault.why));
+            }
+            if count > IN_TEXT {
+                text.push_str(&format!("\n- and {} more", count - IN_TEXT));
+            }
+        }
+        match self.older {
+            0 => {}
+            1 => text.push_str("\n1 older reference is still broken"),
+            older => text.push_str(&format!("\n{older} older references are still broken")),
+        }
+        if self.older > 0 {
+            text.push_str(&format!(" ({}/references)", presented_uri(self.presented.id)));
+        }
+        text
+    }
+
+    fn fields(&self) -> Map<String, Value> {
+        let listed: Vec<Value> = self
+            .new
+            .iter()
+            .take(IN_FIELDS)
+            .map(|(reference, fault)| {
+                json!({ "text": self.as_written(reference), "why": fault.why, "near": fault.near })
+            })
+            .collect();
+        let mut references = Map::new();
+        references.insert("total".to_owned(), self.presented.references.len().into());
+        references.insert("broken".to_owned(), listed.into());
+        if self.new.len() > IN_FIELDS {
+            references.insert("more".to_owned(), (self.new.len() - IN_FIELDS).into());
+        }
+        references.insert("older_broken".to_owned(), self.older.into());
+        references
     }
 }
 

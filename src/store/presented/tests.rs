@@ -142,6 +142,28 @@ fn the_oldest_go_first() {
 
 #[cfg(unix)]
 #[test]
+fn a_document_that_somebody_writes_to_is_not_removed() {
+    let (_root, store) = store();
+    let documents = store.documents();
+    let (old, young) = (presented(), presented());
+    for document in [&old, &young] {
+        documents.keep(document).unwrap();
+    }
+    let held = documents.hold(old.id).unwrap();
+    written(&store, old.id, KEPT_FOR + Duration::from_mins(1));
+    assert_eq!(documents.keep_newest(1).unwrap(), []);
+    assert_eq!(documents.prune(KEPT_FOR).unwrap(), 0);
+    assert!(documents.read(old.id).unwrap().is_some());
+    drop(held);
+    let (_, listed) = documents.newest_first().unwrap().pop().unwrap();
+    documents.keep(&old).unwrap();
+    assert!(!remove(&listed).unwrap(), "it was written to after it was listed");
+    written(&store, old.id, KEPT_FOR + Duration::from_mins(1));
+    assert_eq!(documents.prune(KEPT_FOR).unwrap(), 1);
+}
+
+#[cfg(unix)]
+#[test]
 fn old_documents_go_with_old_runs() {
     let (_root, store) = store();
     let (old, young) = (presented(), presented());

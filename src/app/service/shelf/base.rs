@@ -29,9 +29,11 @@ impl Service {
             None => Ok((root, None)),
             Some(base) if base == root => Ok((root, None)),
             Some(base) if base.starts_with(&root) => {
-                let (from, not) = (root.display(), base.display());
+                let below = base.strip_prefix(&root).unwrap_or(&base).display();
                 let note = format!(
-                    "All references of this document start from {from}, also those that were meant from {not}."
+                    "All references of this document start from {}: leave baseUri out, and write {below}/ before paths that were meant from \
+                     there.",
+                    root.display()
                 );
                 Ok((root, Some(note)))
             }

@@ -42,21 +42,22 @@ impl Service {
         let mut found = document::references(markdown);
         let count = found.len();
         found.truncate(MOST);
-        let note = (count > MOST).then(|| format!("Only the first {MOST} of {count} file references were looked up."));
+        let mut note =
+            (count > MOST).then(|| format!("Only the first {MOST} of {count} file references were looked up."));
         if found.is_empty() {
             return (Vec::new(), note);
         }
-        let looked_up = self.ground(base).map_err(|fault| match fault {
-            AppError::Repo(RepoError::NotARepository(_)) => {
+        let why = match self.ground(base) {
+            Ok(ground) => return (ground.check(found, markdown), note),
+            Err(AppError::Repo(RepoError::NotARepository(_))) => {
+                let next = "File references are shown without links: to have links, present anew (mode \"replace\") with baseUri inside of \
+                            the git repository that they belong to.";
+                note = Some(note.map_or(next.to_owned(), |note| format!("{note} {next}")));
                 format!("{} is in no git repository, so it was not looked up", base.display())
             }
-            other => format!("it was not looked up: {other}"),
-        });
-        let checked = match looked_up {
-            Err(why) => found.into_iter().map(|one| unresolved(one, &why)).collect(),
-            Ok(ground) => ground.check(found, markdown),
+            Err(other) => format!("it was not looked up: {other}"),
         };
-        (checked, note)
+        (found.into_iter().map(|one| unresolved(one, &why)).collect(), note)
     }
 
     /// The disk where there is one, else what is committed. The settings of the project say what may be read, as they do for a review.

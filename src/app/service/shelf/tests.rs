@@ -67,6 +67,7 @@ fn a_connection_has_one_document() {
     let first = service.present(&Connection::Process, append("a")).unwrap().presented;
     assert_eq!((first.markdown.as_str(), &first.base), ("a", &place.path("work")));
     let second = service.present(&Connection::Process, append("b")).unwrap();
+    assert_eq!(&second.presented.markdown[second.written.clone()], "b", "what this call wrote");
     assert_eq!((second.presented.id, second.presented.markdown.as_str()), (first.id, "a\n\nb"));
     assert_eq!(second.note, None);
     let third = service.present(&session("1"), append("c")).unwrap().presented;
@@ -118,6 +119,7 @@ fn a_base_may_not_leave_the_documents_root() {
         let told = fault.to_string();
         assert!(matches!(fault, PresentFault::LeavesRoot { .. }), "{told}");
         assert!(told.contains(&*sub.to_string_lossy()) && told.contains(&*outside.to_string_lossy()), "{told}");
+        assert!(told.contains("leave baseUri out to go on from there"), "{told}");
         let section = PresentMode::UpdateSection { section: "x".to_owned() };
         assert!(matches!(present(from(outside, ask("b", section))), Err(PresentFault::LeavesRoot { .. })));
     }
@@ -129,6 +131,7 @@ fn a_base_may_not_leave_the_documents_root() {
     assert_eq!(narrower.presented.base, work);
     let note = narrower.note.unwrap();
     assert!(note.starts_with("All references of this document start from "), "{note}");
+    assert!(note.ends_with("leave baseUri out, and write sub/ before paths that were meant from there."), "{note}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::*;
 use crate::domain::path::RepoPath;
-use crate::domain::presented::{DocumentId, FileRef, Presented, RefForm, RefPlace};
+use crate::domain::presented::{DocumentId, FileRef, RefForm, RefPlace};
 
 const ID: &str = "a0000000-0000-4000-8000-000000000001";
 
@@ -26,7 +26,7 @@ fn broken(at: Range<usize>, near: &[&str]) -> CheckedRef {
 fn shown(markdown: &str, references: Vec<CheckedRef>, note: Option<&str>) -> Shown {
     let id: DocumentId = ID.parse().unwrap();
     let presented = Presented { id, markdown: markdown.to_owned(), base: "/srv".into(), references };
-    Shown { presented, note: note.map(str::to_owned) }
+    Shown { presented, written: 0..markdown.len(), note: note.map(str::to_owned) }
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn the_answer_says_where_it_can_be_read() {
         answer.structured,
         Some(json!({
             "success": true, "message": read, "reviewId": ID, "uri": format!("review://presented/{ID}"),
-            "references": { "total": 1, "broken": [] },
+            "references": { "total": 1, "broken": [], "older_broken": 0 },
         }))
     );
     assert_eq!(answer.links[0].uri, format!("review://presented/{ID}"));
@@ -70,6 +70,31 @@ fn notes_and_broken_references_are_told() {
 }
 
 #[test]
+fn what_was_broken_before_is_told_as_a_number() {
+    let old = "[b](b) [c](c) [a](a)\n\n";
+    let references = vec![broken(0..6, &[]), broken(7..13, &[]), stands(14..20), stands(22..28), broken(29..35, &[])];
+    let mut shown = shown(&format!("{old}[d](d) [e](e)"), references, None);
+    shown.written = old.len()..old.len() + 13;
+    let answer = presented(&shown, &[]);
+    let text = answer.text.unwrap();
+    let told = format!(
+        "\n1 of 2 file references were not found, or not looked up; correct those that are wrong and present again:\n\
+         - [e](e): file not found\n2 older references are still broken (review://presented/{ID}/references)"
+    );
+    assert!(text.ends_with(&told), "{text}");
+    assert_eq!(
+        answer.structured.unwrap()["references"],
+        json!({ "total": 5, "broken": [{ "text": "[e](e)", "why": "file not found", "near": [] }], "older_broken": 2 })
+    );
+}
+
+#[test]
+fn one_reason_for_all_is_told_once() {
+    let text = presented(&shown("[b](b) [c](c)", vec![broken(0..6, &[]), broken(7..13, &[])], None), &[]).text.unwrap();
+    assert!(text.ends_with("\n2 of 2 file references, each: file not found"), "{text}");
+}
+
+#[test]
 fn what_was_ignored_is_told_in_short() {
     let ignored: Vec<String> = (0..20).map(|number| format!("{number}{}", "x".repeat(100))).collect();
     let text = presented(&shown("x", Vec::new(), None), &ignored).text.unwrap();
@@ -78,7 +103,7 @@ fn what_was_ignored_is_told_in_short() {
 
 #[test]
 fn many_broken_references_are_counted() {
-    let answer = presented(&shown("[b](b)", vec![broken(0..6, &[]); 250], None), &[]);
+    let answer = presented(&shown("[b](b)", vec![broken(0..6, &["c"]); 250], None), &[]);
     let text = answer.text.unwrap();
     assert!(text.ends_with("- and 230 more") && text.lines().count() == 23, "{text}");
     let fields = answer.structured.unwrap();
@@ -96,7 +121,8 @@ fn a_long_reference_is_cut() {
 #[test]
 fn a_failure_is_an_error_on_both_sides() {
     let answer = failed(&PresentFault::NotAFolder("/srv/file".into()));
-    let why = "/srv/file is not a folder; a base is the folder that relative references start from";
+    let why = "/srv/file is not a folder; a base is the folder that relative references start from, mostly that of the repository. \
+               Or leave baseUri out: references then start where they did, or from the server's folder";
     assert_eq!(answer.text, Some(format!("Failed to display review: {why}")));
     assert_eq!(answer.structured, Some(json!({ "success": false, "message": why })));
     assert!(answer.is_error);
