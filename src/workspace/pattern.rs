@@ -7,23 +7,18 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::SearcherBuilder;
 use grep_searcher::sinks::Bytes;
 use regex_automata::Input;
-use regex_automata::hybrid::{dfa, regex::Regex};
+use regex_automata::hybrid::regex::Regex;
 use regex_automata::nfa::thompson;
 use regex_automata::util::syntax;
 
 use crate::domain::text::FileText;
+use crate::sys::automaton::lazy;
 
 /// A compiled regular expression may not take more bytes than this.
 const SIZE_LIMIT: usize = 10 << 20;
 
 /// A text is searched without a further look where it cannot take more steps than this: bytes, times the states that can be alive at once.
 const MOST_STEPS: usize = 1 << 30;
-/// What the automaton may take while it looks, in bytes; after so many times that this was too little it gives up where the last time brought
-/// less than so many bytes of text for each state.
-const CACHE: usize = 4 << 20;
-const CLEARED: usize = 4;
-const BYTES_PER_STATE: usize = 10;
-
 /// What is searched for: a regular expression that is matched within lines, in time linear to the text.
 #[derive(Debug, Clone)]
 pub struct Pattern {
@@ -131,15 +126,9 @@ impl Pattern {
 }
 
 fn automaton(pattern: &str) -> Option<Regex> {
-    let dfa = dfa::Config::new()
-        .unicode_word_boundary(true)
-        .cache_capacity(CACHE)
-        .skip_cache_capacity_check(true)
-        .minimum_cache_clear_count(Some(CLEARED))
-        .minimum_bytes_per_state(Some(BYTES_PER_STATE));
     let mut builder = Regex::builder();
-    builder.syntax(syntax::Config::new().multi_line(true).crlf(true)).dfa(dfa);
-    builder.thompson(thompson::Config::new().nfa_size_limit(Some(SIZE_LIMIT))).build(pattern).ok()
+    builder.syntax(syntax::Config::new().multi_line(true).crlf(true));
+    lazy(builder.thompson(thompson::Config::new().nfa_size_limit(Some(SIZE_LIMIT))), pattern)
 }
 
 /// The reason at the end of a regular expression's error, which draws a picture above it.

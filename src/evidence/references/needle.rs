@@ -6,25 +6,20 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use regex_automata::hybrid::{dfa, regex::Regex};
+use regex_automata::hybrid::regex::Regex;
 use regex_automata::nfa::thompson::{self, pikevm::PikeVM};
 use regex_automata::util::syntax;
 use regex_automata::{Input, MatchErrorKind};
 
 use crate::domain::place::LineRange;
 use crate::domain::text::{FileText, strip_line};
+use crate::sys::automaton::lazy;
 
 /// A longer pattern is not tried.
 const LONGEST: usize = 1000;
 
 /// What a compiled expression may take, in bytes.
 const SIZE_LIMIT: usize = 1 << 20;
-
-/// What the automaton may take while it searches, in bytes; after so many times that this was too little it gives up where the last time brought
-/// less than so many bytes of text for each state.
-const CACHE: usize = 4 << 20;
-const CLEARED: usize = 4;
-const BYTES_PER_STATE: usize = 10;
 
 /// What the automaton cannot decide (`\b` beside letters that are not ASCII) is searched at a cost of up to all states for each byte, where
 /// that is not more than so many steps.
@@ -116,15 +111,8 @@ struct Expression {
 
 impl Expression {
     fn new(pattern: &str, is_blind: bool) -> Option<Self> {
-        let dfa = dfa::Config::new()
-            .unicode_word_boundary(true)
-            .cache_capacity(CACHE)
-            .skip_cache_capacity_check(true)
-            .minimum_cache_clear_count(Some(CLEARED))
-            .minimum_bytes_per_state(Some(BYTES_PER_STATE));
-        let mut builder = Regex::builder();
-        builder.syntax(syntax(is_blind)).thompson(thompson()).dfa(dfa);
-        Some(Self { automaton: builder.build(pattern).ok()?, is_blind })
+        let automaton = lazy(Regex::builder().syntax(syntax(is_blind)).thompson(thompson()), pattern)?;
+        Some(Self { automaton, is_blind })
     }
 
     /// The first match.
