@@ -89,7 +89,7 @@ fn references_outside_of_a_repository_are_told_as_such() {
     assert_eq!(told.len(), 3, "{told:?}");
     assert!(told.iter().all(|told| told.contains("is in no git repository, so it was not looked up")), "{told:?}");
     let note = shown.note.unwrap_or_default();
-    assert!(note.contains("with baseUri inside of the git repository"), "what to do next: {note}");
+    assert!(note.contains("with a base (baseUri) in the git repository"), "what to do next: {note}");
 }
 
 #[test]

@@ -50,7 +50,7 @@ impl Service {
         let why = match self.ground(base) {
             Ok(ground) => return (ground.check(found, markdown), note),
             Err(AppError::Repo(RepoError::NotARepository(_))) => {
-                let next = "File references are shown without links: to have links, present anew (mode \"replace\") with baseUri inside of \
+                let next = "File references are shown without links: to have links, present anew (mode \"replace\") with a base (baseUri) in \
                             the git repository that they belong to.";
                 note = Some(note.map_or(next.to_owned(), |note| format!("{note} {next}")));
                 format!("{} is in no git repository, so it was not looked up", base.display())
