@@ -81,8 +81,10 @@ struct Found<'a> {
     line_number: u32,
     /// Its text; secrets masked.
     line_content: Cow<'a, str>,
-    /// It and the lines around it, each its number, six wide, a tab and its text.
-    match_context: String,
+    /// It and the lines around it, each its number, six wide, a tab and its text; missing where `context_lines` is 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    match_context: Option<String>,
 }
 
 fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
@@ -168,7 +170,7 @@ fn one(file: &FileHits, line: u32, around: u32) -> (Found<'_>, LineRange, Vec<u3
         file_path: file.path.spelled(),
         line_number: line,
         line_content: if cut { format!("{content}{LINE_CUT}").into() } else { content.into() },
-        match_context: surroundings,
+        match_context: (around > 0).then_some(surroundings),
     };
     (shown, lines, cut_lines)
 }

@@ -470,3 +470,12 @@ fn a_file_on_the_other_side_is_pointed_to() {
         assert!(error["message"].as_str().unwrap().contains(word), "{error}");
     }
 }
+
+#[test]
+fn a_match_without_surroundings_carries_its_line_once() {
+    let tools = tools_of(&[("a", "one\ntwo\n")]);
+    let found = ok(&tools, "search_in_files", json!({ "pattern": "two", "context_lines": 0 }));
+    assert_eq!(found["matches"], json!([{ "file_path": "a", "line_number": 2, "line_content": "two" }]));
+    let found = ok(&tools, "search_in_files", json!({ "pattern": "two", "context_lines": 1 }));
+    assert_eq!(found["matches"][0]["match_context"], "     1\tone\n     2\ttwo\n");
+}
