@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 use super::roots::RootsError;
 use super::{Roots, Service};
 use crate::app::error::AppError;
+use crate::app::pending::Asking;
 use crate::app::view::{Opened, View, has_no_target};
 use crate::domain::request::Scope;
 use crate::git::GitError;
@@ -173,6 +174,7 @@ impl Service {
             around: &self.around,
             flags: &self.options.flags,
             settings_from_worktree: false,
+            asking: Asking::ByField,
         };
         view.call(&scope, name, input, cancel)
     }
@@ -227,7 +229,7 @@ fn fault(error: &AppError, cancel: &Cancel) -> ToolFault {
         ),
         error if has_no_target(error) => (
             ErrorKind::InvalidInput,
-            "there is no change here: no branch was found to compare with; name both ends in `at`, as in main...HEAD or HEAD~1..HEAD"
+            "there is no change here: no branch was found to compare with; name both ends in `at`, as in main...HEAD or HEAD~1..HEAD, or say staged or uncommitted"
                 .to_owned(),
         ),
         AppError::Git(GitError::Bare { what }) => {
