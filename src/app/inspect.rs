@@ -1,6 +1,7 @@
 //! The parts by hand: one tool call, and the settings with their origins.
 
 use super::error::AppError;
+use super::pending::Asking;
 use super::subject::{self, Surroundings};
 use super::view::{Opened, View};
 use crate::config::{Flags, Resolved};
@@ -40,6 +41,7 @@ pub fn call_tool(call: &ToolCall, around: &Surroundings, cancel: &Cancel) -> Res
         around,
         flags,
         settings_from_worktree: request.settings_from_worktree,
+        asking: Asking::ByFlag,
     };
     view.call(&request.scope, name, input, cancel)
 }

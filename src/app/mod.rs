@@ -10,6 +10,7 @@ mod error;
 mod inspect;
 mod instructions;
 mod model;
+mod pending;
 mod presented;
 mod recent;
 mod review;

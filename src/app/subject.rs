@@ -24,7 +24,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::files::{self, FileError};
 use crate::sys::repo::{Repo, RepoPool};
 use crate::sys::tree;
-use crate::tools::{Limits, ToolContext};
+use crate::tools::{Checkout, Limits, ToolContext};
 use crate::workspace::{self, Workspace};
 
 /// The project's settings file, at the root of its tree.
@@ -95,6 +95,9 @@ impl Subject {
             new: Arc::clone(&self.new),
             old: Some(Arc::clone(&self.old)),
             diff: Some(self.diffs.source(&self.change)),
+            from_merge_base: false,
+            // A model is told no path of this machine, and cannot ask for another revision.
+            checkout: Checkout::default(),
             cancel: self.cancel.clone(),
             limits: Limits::default(),
         }

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::diffs::Diffs;
 use super::error::AppError;
+use super::pending::{Asking, NotCommitted};
 use super::recent::Recent;
 use super::subject::{self, Surroundings};
 use crate::config::{Flags, Settings};
@@ -22,7 +23,7 @@ use crate::domain::request::Scope;
 use crate::git::{self, Ends, GitError, Range};
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::RepoPool;
-use crate::tools::{ErrorKind, Limits, Looks, TOOLS, ToolBox, ToolContext, ToolOutcome};
+use crate::tools::{Checkout, ErrorKind, Limits, Looks, TOOLS, ToolBox, ToolContext, ToolOutcome, Uncommitted};
 use crate::workspace::{self, Workspace};
 
 /// Trees hold what was read of them, up to their own cap.
@@ -44,13 +45,15 @@ struct Policy {
     filter: PathFilter,
 }
 
-/// A change between two commits is the same as long as these are.
+/// A change between two commits is the same as long as these are. It tells what its ends were called.
 #[derive(PartialEq, Eq, Clone)]
 struct ChangeKey {
     repository: u64,
     old_at: WorkspaceAt,
     new_at: WorkspaceAt,
     settings_at: Option<CommitId>,
+    base: Option<CommitId>,
+    names: (String, String),
 }
 
 /// A collected change with its trees.
@@ -89,6 +92,8 @@ pub(super) struct View<'a> {
     pub(super) flags: &'a Flags,
     /// Whether the project's settings are read from the disk.
     pub(super) settings_from_worktree: bool,
+    /// How a caller asks for what is not committed.
+    pub(super) asking: Asking,
 }
 
 impl View<'_> {
@@ -110,8 +115,16 @@ impl View<'_> {
             return Ok(ToolBox::new(context).call(name, input));
         }
         let new = self.tree(ends, &policy, cancel)?;
-        let context =
-            ToolContext { change: None, new, old: None, diff: None, cancel: cancel.clone(), limits: Limits::default() };
+        let context = ToolContext {
+            change: None,
+            new,
+            old: None,
+            diff: None,
+            from_merge_base: false,
+            checkout: self.checkout(ends.new_at, &policy)?,
+            cancel: cancel.clone(),
+            limits: Limits::default(),
+        };
         let outcome = ToolBox::new(context).call(name, input.clone());
         if looks != Looks::AtTreeFirst || outcome.error != Some(ErrorKind::FileNotFound) {
             return Ok(outcome);
@@ -151,6 +164,16 @@ impl View<'_> {
         }
     }
 
+    fn checkout(&self, at: WorkspaceAt, policy: &Policy) -> Result<Checkout, AppError> {
+        let root = self.pool.take()?.workdir().map(Arc::from);
+        let (pool, filter, asking) = (self.pool.clone(), policy.filter.clone(), self.asking);
+        let uncommitted: Option<Arc<dyn Uncommitted>> = match at {
+            WorkspaceAt::Revision(commit) => Some(Arc::new(NotCommitted { pool, commit, filter, asking })),
+            WorkspaceAt::Index | WorkspaceAt::Worktree | WorkspaceAt::PatchOnly | WorkspaceAt::Empty => None,
+        };
+        Ok(Checkout { root, uncommitted })
+    }
+
     /// Both sides and what lies between them.
     fn of_change(&self, scope: &Scope, cancel: &Cancel) -> Result<ToolContext, AppError> {
         let range = git::resolve(&*self.pool.take()?, scope)?;
@@ -158,8 +181,9 @@ impl View<'_> {
         let make = || self.collect(&range, &policy, cancel);
         let settled = |at| matches!(at, WorkspaceAt::Revision(_) | WorkspaceAt::Empty);
         let change = if settled(range.old_at) && settled(range.new_at) && !self.settings_from_worktree {
-            let Range { old_at, new_at, settings_at, .. } = range;
-            let key = ChangeKey { repository: self.repository, old_at, new_at, settings_at };
+            let Range { old_at, new_at, settings_at, base, .. } = range;
+            let names = (range.target.clone(), range.head_name.clone());
+            let key = ChangeKey { repository: self.repository, old_at, new_at, settings_at, base, names };
             self.opened.changes.get(key, cancel, make)?
         } else {
             make()?
@@ -169,6 +193,8 @@ impl View<'_> {
             new: Arc::clone(&change.new),
             old: Some(Arc::clone(&change.old)),
             diff: Some(Diffs::Repository(self.pool.clone()).source(&change.set)),
+            from_merge_base: matches!(scope, Scope::Branch { .. } | Scope::Range { from_merge_base: true, .. }),
+            checkout: self.checkout(range.new_at, &policy)?,
             cancel: cancel.clone(),
             limits: Limits::default(),
         })

@@ -24,6 +24,7 @@ mod patch_file;
 mod patch_header;
 mod patch_parse;
 mod patch_text;
+mod pending;
 mod range;
 mod renames;
 mod similarity;
@@ -36,6 +37,7 @@ pub use collect::{CollectOptions, collect};
 pub use file_patch::{FilePatch, Position, file_patch};
 pub use patch_file::{PatchChange, from_patch};
 pub use patch_parse::PatchError;
+pub use pending::{Pending, pending};
 pub use range::{Ends, Range, ends, resolve};
 pub use uncommitted::count_uncommitted;
 

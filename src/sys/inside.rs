@@ -1,4 +1,4 @@
-//! Whether a path of this machine lies inside a folder. Main function: [`inside`].
+//! Whether a path of this machine lies inside a folder. Main functions: [`inside`], and [`below`] for its words alone.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -14,8 +14,22 @@ pub fn inside(path: &Path, root: &Path) -> Option<Vec<u8>> {
     let on_disk = [real(&by_words), real(&absolute)];
     let below = by_words.strip_prefix(root).or_else(|_| by_words.strip_prefix(&real_root)).ok();
     let below = below.or_else(|| on_disk.iter().find_map(|path| path.strip_prefix(&real_root).ok()))?;
+    Some(joined(below))
+}
+
+/// The path below `root` with slashes, by its words alone: nothing is looked up on the way to `path`. The root counts as it is written
+/// and as the disk has it.
+pub fn below(path: &Path, root: &Path) -> Option<Vec<u8>> {
+    let path = plain(path);
+    let below = path.strip_prefix(plain(root)).ok().map(Path::to_owned);
+    let below = below.or_else(|| path.strip_prefix(root.canonicalize().ok()?).ok().map(Path::to_owned))?;
+    Some(joined(&below))
+}
+
+/// The parts of a relative path with slashes between them.
+fn joined(below: &Path) -> Vec<u8> {
     let parts: Vec<&[u8]> = below.components().map(|part| part.as_os_str().as_encoded_bytes()).collect();
-    Some(parts.join(&b'/'))
+    parts.join(&b'/')
 }
 
 /// Without `.` and `..`, by the words alone.
@@ -43,6 +57,18 @@ fn real(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_alone_lead_below_a_folder_and_never_out_of_it() {
+        let root = Path::new("/nowhere/project/");
+        let at = |path: &str| below(Path::new(path), root).map(|bytes| String::from_utf8(bytes).unwrap());
+        assert_eq!(at("/nowhere/project/src//./a.rs").as_deref(), Some("src/a.rs"));
+        assert_eq!(at("/nowhere/x/../project/b/../a.rs").as_deref(), Some("a.rs"));
+        assert_eq!(at("//nowhere/project").as_deref(), Some(""));
+        for elsewhere in ["/nowhere/project2/a", "/nowhere/project/../a", "/", "/nowhere/project/a/../../b", "a"] {
+            assert_eq!(at(elsewhere), None, "{elsewhere}");
+        }
+    }
 
     #[test]
     fn what_is_inside_is_found_by_words_and_by_links() {

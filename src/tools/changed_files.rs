@@ -2,6 +2,7 @@
 //!
 //! Nothing that is listed counts as read: a line here is no line of a diff.
 
+use super::compared;
 use super::fit::{Room, json_length};
 use super::outcome::{Cut, NextCall, Reply};
 use super::read_diff::{Answer, NAME};
@@ -33,14 +34,20 @@ pub(super) fn listed(
         content.push_str(&line);
         end += 1;
     }
-    let mut reply = Reply::of(&Answer { file_path: spelled.clone(), old_path: None, content, start, total_hunks: 0 });
+    let compared = compared::named(context, change);
+    let answer =
+        Answer { file_path: spelled.clone(), old_path: None, change: compared.clone(), content, start, total_hunks: 0 };
+    let mut reply = Reply::of(&answer);
     let total = files.len();
     if end < total {
         let what = format!("{} more changed files follow; `next` is the call that goes on.", total - end);
         let input = json!({ "file_path": spelled, "start": end });
         reply.cut = Some(Cut { what, next: Some(NextCall { tool: NAME, input }) });
     } else if total == 0 {
-        reply.note("No file is changed here.");
+        reply.note(format!("No file is changed in {compared}."));
+        if let Some(pending) = context.checkout.pending(folder) {
+            reply.note(format!("There are uncommitted changes: {}.", pending.ask));
+        }
     } else if start >= total {
         reply.note(format!("There are {total} changed files here, counted from 0."));
     }

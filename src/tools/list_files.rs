@@ -12,6 +12,7 @@ use super::fault::{ErrorKind, ToolFault};
 use super::fit::{Room, json_length};
 use super::input;
 use super::outcome::{Cut, NextCall, Reply};
+use super::paths;
 use super::toolbox::ToolContext;
 use super::{Looks, ToolSpec, answer};
 use crate::domain::change::FileMode;
@@ -44,7 +45,7 @@ struct Input {
     #[serde(default, deserialize_with = "input::text")]
     #[schemars(with = "String")]
     pattern: Option<String>,
-    /// How many paths to leave out first.
+    /// Paths to leave out first.
     #[serde(default, deserialize_with = "input::number")]
     #[schemars(with = "u32")]
     skip: Option<u32>,
@@ -76,11 +77,9 @@ struct Listing {
 
 fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
     let input: Input = input::parse(input)?;
-    let folder = folder(input.directory.as_deref().unwrap_or("."))?;
-    let glob = input.pattern.as_ref().map(|glob| PathFilter::new(std::slice::from_ref(glob), &[]));
-    let glob =
-        glob.transpose().map_err(|error| ToolFault::new(ErrorKind::InvalidInput, format!("pattern: {error}")))?;
-    let listing = list(context, folder.as_ref(), glob.as_ref(), input.skip.unwrap_or(0) as usize)?;
+    let paths::Given { path: folder, note } = paths::given(context, input.directory.as_deref().unwrap_or("."))?;
+    let glob = paths::glob(context, "pattern", input.pattern.as_deref(), folder.as_ref())?;
+    let listing = list(context, folder.as_ref(), glob.filter.as_ref(), input.skip.unwrap_or(0) as usize)?;
     if let (false, Some(folder)) = (listing.any, &folder) {
         return Err(missing(context, folder)?);
     }
@@ -104,16 +103,8 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
     } else if total == 0 && input.pattern.is_some() {
         reply.note("No path matches the pattern.");
     }
+    reply.notes.extend(note.into_iter().chain(glob.note));
     Ok(reply)
-}
-
-/// The folder; `None` for the root.
-pub(super) fn folder(given: &str) -> Result<Option<RepoPath>, ToolFault> {
-    let given = given.trim();
-    if !given.starts_with('/') && given.split('/').all(|part| part.is_empty() || part == ".") {
-        return Ok(None);
-    }
-    input::file_path(given).map(Some)
 }
 
 fn list(
@@ -173,6 +164,9 @@ fn missing(context: &ToolContext, folder: &RepoPath) -> Result<ToolFault, ToolFa
     let entry =
         |path: &[u8]| RepoPath::from_bytes(path).ok().map(|path| TreeEntry { path, mode: FileMode::File, blob: None });
     let folders: Vec<_> = folders.into_iter().filter_map(entry).collect();
+    if let Some(hint) = context.checkout.not_at_head(Some(folder)) {
+        return Ok(ToolFault::not_found(format!("{folder} is {hint}"), &[]));
+    }
     let message = format!("no files under {folder}: there is no such folder, or the settings exclude it");
     Ok(ToolFault::not_found(message, &near(folder, &folders)))
 }

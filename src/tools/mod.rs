@@ -7,17 +7,21 @@
 
 mod answer;
 mod changed_files;
+mod checkout;
+mod compared;
 mod diff_source;
 mod fault;
 mod fit;
 pub(crate) mod input;
 mod list_files;
 mod outcome;
+mod paths;
 mod read_diff;
 mod read_file_part;
 mod search_in_files;
 mod toolbox;
 
+pub use checkout::{Checkout, NotAtHead, Uncommitted};
 pub use diff_source::{DiffError, DiffPart, DiffPlace, DiffSource};
 pub use fault::{ErrorKind, ToolFault};
 pub(crate) use input::FIELDS;

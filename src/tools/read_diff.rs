@@ -10,10 +10,10 @@ use super::diff_source::{DiffPart, DiffPlace, DiffSource};
 use super::fault::{ErrorKind, ToolFault};
 use super::fit::{Room, json_length};
 use super::input;
-use super::list_files::folder;
 use super::outcome::{Cut, HunkPart, NextCall, Reference, Reply};
+use super::paths;
 use super::toolbox::ToolContext;
-use super::{Looks, ToolSpec, answer, changed_files};
+use super::{Looks, ToolSpec, answer, changed_files, compared};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, shortened_lines};
 use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
@@ -56,6 +56,8 @@ pub(super) struct Answer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub(super) old_path: Option<Cow<'a, str>>,
+    /// Which change this is of, as `A...B` or `A..B`, and the commits whose trees are compared.
+    pub(super) change: String,
     /// Hunk headers and lines as a unified diff has them; secrets masked. For a folder, a line for each changed file.
     pub(super) content: String,
     /// The first hunk, or file of a folder, that is shown, from 0.
@@ -66,16 +68,19 @@ pub(super) struct Answer<'a> {
 
 fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
     let input: Input = input::parse(input)?;
-    let path = folder(&input.file_path)?;
+    let paths::Given { path, note } = paths::given(context, &input.file_path)?;
     let none = || ToolFault::new(ErrorKind::InvalidInput, "there is no diff here: no change is being reviewed");
     let change = context.change.as_ref().ok_or_else(none)?;
     let source = context.diff.as_ref().ok_or_else(none)?;
     let start = input.start.unwrap_or(0) as usize;
+    let noted = |mut reply: Reply| {
+        reply.notes.extend(note);
+        reply
+    };
     let listed = |folder| changed_files::listed(context, change, folder, start);
-    let Some(path) = path else { return listed(None).ok_or_else(none) };
-    let file = match changed(change, &path) {
-        Ok(file) => file,
-        Err(fault) => return listed(Some(&path)).ok_or(fault),
+    let Some(path) = path else { return listed(None).map(noted).ok_or_else(none) };
+    let Some(file) = changed(change, &path) else {
+        return listed(Some(&path)).map(noted).ok_or_else(|| unchanged(context, change, &path));
     };
     let total = file.hunks.len();
     if file.binary {
@@ -91,7 +96,7 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
         let message = format!("skip_lines {} is beyond the end of the diff", from.line);
         return Err(ToolFault::new(ErrorKind::InvalidRange, message));
     }
-    Ok(show(file, from, part))
+    Ok(noted(show(file, compared::named(context, change), from, part)))
 }
 
 /// A part that fits into an answer once it is written as JSON.
@@ -114,25 +119,31 @@ fn part(
     }
 }
 
-fn changed<'c>(change: &'c ChangeSet, path: &RepoPath) -> Result<&'c FileChange, ToolFault> {
+fn changed<'c>(change: &'c ChangeSet, path: &RepoPath) -> Option<&'c FileChange> {
     let by_new = change.files.iter().find(|file| file.path == *path);
-    let found = by_new.or_else(|| change.files.iter().find(|file| file.old_path.as_ref() == Some(path)));
-    found.ok_or_else(|| {
-        let entry = |file: &FileChange| TreeEntry { path: file.path.clone(), mode: FileMode::File, blob: None };
-        let files: Vec<_> = change.files.iter().map(entry).collect();
-        let message =
-            format!("{path} is not changed here; read_diff of `.` lists what is, read_file_part reads what is not");
-        ToolFault::not_found(message, &near(path, &files))
-    })
+    by_new.or_else(|| change.files.iter().find(|file| file.old_path.as_ref() == Some(path)))
 }
 
-fn show(file: &FileChange, from: DiffPlace, part: DiffPart) -> Reply {
+/// Why there is no diff of a path.
+fn unchanged(context: &ToolContext, change: &ChangeSet, path: &RepoPath) -> ToolFault {
+    let what = format!("{path} is not changed in {}", compared::named(context, change));
+    if let Some(pending) = context.checkout.pending(Some(path)) {
+        return ToolFault::not_found(format!("{what}; it has uncommitted changes: {}", pending.ask), &[]);
+    }
+    let entry = |file: &FileChange| TreeEntry { path: file.path.clone(), mode: FileMode::File, blob: None };
+    let files: Vec<_> = change.files.iter().map(entry).collect();
+    let message = format!("{what}; read_diff of `.` lists what is, read_file_part reads what is not");
+    ToolFault::not_found(message, &near(path, &files))
+}
+
+fn show(file: &FileChange, change: String, from: DiffPlace, part: DiffPart) -> Reply {
     let total = file.hunks.len();
     let nothing = part.text.is_empty();
     let cut = if part.shortened_lines > 0 { shortened_lines(&part.text, from.line) } else { Vec::new() };
     let mut reply = Reply::of(&Answer {
         file_path: file.path.spelled(),
         old_path: file.old_path.as_ref().map(RepoPath::spelled),
+        change,
         content: part.text,
         start: from.hunk,
         total_hunks: total,

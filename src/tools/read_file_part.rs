@@ -10,6 +10,7 @@ use super::fault::{ErrorKind, ToolFault};
 use super::fit::{Room, json_length, push_numbered};
 use super::input::{self, WhichSide};
 use super::outcome::{Cut, NextCall, Reference, Reply};
+use super::paths;
 use super::toolbox::ToolContext;
 use super::{Looks, ToolSpec, answer};
 use crate::domain::path::RepoPath;
@@ -84,7 +85,8 @@ struct Answer<'a> {
 
 fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
     let input: Input = input::parse(input)?;
-    let path = input::file_path(&input.file_path)?;
+    let given = paths::given(context, &input.file_path)?;
+    let path = given.file(&input.file_path)?;
     let side = Side::from(input.side);
     let text = context.tree(side)?.read(&path).map_err(|error| elsewhere(context, side, &path, error))?;
     let empty = Answer {
@@ -96,15 +98,17 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
         total_lines: 0,
         charset: None,
     };
-    match range(&input, &text)? {
-        Some(range) => Ok(show(context, empty, (&path, side), &text, range)),
+    let mut reply = match range(&input, &text)? {
+        Some(range) => show(context, empty, (&path, side), &text, range),
         None => {
             let mut reply = Reply::of(&empty);
             reply.note("The file is empty.");
             reply.references.push(Reference { path: path.clone(), side, lines: None, hunk: None, cut: Vec::new() });
-            Ok(reply)
+            reply
         }
-    }
+    };
+    reply.notes.extend(given.note);
+    Ok(reply)
 }
 
 /// The lines to show, as far as they exist; `None` for an empty file.
@@ -200,6 +204,13 @@ fn elsewhere(context: &ToolContext, side: Side, path: &RepoPath, error: Workspac
     let mut fault = ToolFault::from(error);
     if missing && let Ok(files) = context.tree(side).and_then(|tree| Ok(tree.files(&context.cancel)?)) {
         fault.near = near(path, files.iter()).iter().map(|path| path.spelled().into_owned()).collect();
+    }
+    if missing
+        && side == Side::New
+        && let Some(hint) = context.checkout.not_at_head(Some(path))
+    {
+        fault.message = format!("{path} is {hint}");
+        fault.near.clear();
     }
     let Some(change) = context.change.as_ref().filter(|_| missing) else { return fault };
     let other = match side {

@@ -10,9 +10,9 @@ use super::fault::{ErrorKind, ToolFault};
 use super::fit::{LINE_CUT, Room, cut_line, push_numbered};
 use super::input;
 use super::outcome::{Cut, NextCall, Reference, Reply};
+use super::paths;
 use super::toolbox::ToolContext;
 use super::{Looks, ToolSpec, answer};
-use crate::domain::filter::PathFilter;
 use crate::domain::place::{LineRange, Side};
 use crate::workspace::{FileHits, Hits, Pattern, Query};
 
@@ -30,7 +30,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     name: NAME,
     title: "Search in files",
     description: "Searches all text files, after the change, line by line for a regular expression: Rust syntax, no look-around, no back-references; case \
-        matters unless it begins with (?i). What is no regular expression is searched as plain text. Matches come in path order; `next` is the call that \
+        matters unless it begins with (?i). What is no regular expression is searched as plain text. In path order; `next` is the call that \
         goes on.",
     schema: input::schema::<Input>,
     answer: answer::schema::<Answer>,
@@ -43,7 +43,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
 #[serde(deny_unknown_fields)]
 struct Input {
     pattern: String,
-    /// Glob: `*.rs` at any depth, `src/**/*.rs` from the root, or a folder.
+    /// Glob: `*.rs` at any depth, `src/**/*.rs` from the root; or a folder, the root's first.
     #[serde(default, deserialize_with = "input::text")]
     #[schemars(with = "String")]
     file_pattern: Option<String>,
@@ -55,7 +55,7 @@ struct Input {
     #[serde(default, deserialize_with = "input::number")]
     #[schemars(with = "u32", range(max = 500))]
     max_results: Option<u32>,
-    /// How many matches to leave out first.
+    /// Matches to leave out first.
     #[serde(default, deserialize_with = "input::number")]
     #[schemars(with = "u32")]
     skip: Option<u32>,
@@ -81,8 +81,10 @@ struct Found<'a> {
     line_number: u32,
     /// Its text; secrets masked.
     line_content: Cow<'a, str>,
-    /// It and the lines around it, each its number, six wide, a tab and its text.
-    match_context: String,
+    /// It and the lines around it, each its number, six wide, a tab and its text; missing where `context_lines` is 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    match_context: Option<String>,
 }
 
 fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
@@ -92,8 +94,7 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
         return Err(invalid(format!("`pattern` must have 1 to {LONGEST_PATTERN} bytes; list_files lists files")));
     }
     let pattern = Pattern::new(&input.pattern).map_err(|error| invalid(error.to_string()))?;
-    let files = input.file_pattern.as_ref().map(|glob| PathFilter::new(std::slice::from_ref(glob), &[]));
-    let files = files.transpose().map_err(|error| invalid(format!("file_pattern: {error}")))?;
+    let glob = paths::glob(context, "file_pattern", input.file_pattern.as_deref(), None)?;
     let most = input.max_results.unwrap_or(50).clamp(1, MOST_RESULTS);
     let skip = input.skip.unwrap_or(0);
     if skip > MOST_SKIPPED {
@@ -102,9 +103,10 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
     // One more than is shown tells whether there are more.
     let wanted = skip as usize + most as usize + 1;
     let hits =
-        context.new.search(&Query { pattern: &pattern, files: files.as_ref(), most: wanted }, &context.cancel)?;
+        context.new.search(&Query { pattern: &pattern, files: glob.filter.as_ref(), most: wanted }, &context.cancel)?;
     let mut reply = show(context, &input, &hits, most as usize);
     remarks(&mut reply, &input, &pattern, &hits);
+    reply.notes.extend(glob.note);
     Ok(reply)
 }
 
@@ -168,7 +170,7 @@ fn one(file: &FileHits, line: u32, around: u32) -> (Found<'_>, LineRange, Vec<u3
         file_path: file.path.spelled(),
         line_number: line,
         line_content: if cut { format!("{content}{LINE_CUT}").into() } else { content.into() },
-        match_context: surroundings,
+        match_context: (around > 0).then_some(surroundings),
     };
     (shown, lines, cut_lines)
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::checkout::Checkout;
 use super::diff_source::DiffSource;
 use super::fault::{ErrorKind, ToolFault};
 use super::outcome::ToolOutcome;
@@ -41,6 +42,10 @@ pub struct ToolContext {
     pub old: Option<Arc<dyn Workspace>>,
     /// The diffs.
     pub diff: Option<Arc<dyn DiffSource>>,
+    /// Whether the change was asked for as `A...B`, from where two histories met.
+    pub from_merge_base: bool,
+    /// The folder that is checked out.
+    pub checkout: Checkout,
     /// When to stop.
     pub cancel: Cancel,
     /// How much to show.

@@ -17,7 +17,7 @@ use review_runner::review::{Asked, Desk, Ending, Made, Shown};
 use review_runner::rules::{self, Packs, RulesInput};
 use review_runner::sys::cancel::Cancel;
 use review_runner::sys::repo::{Repo, RepoPool};
-use review_runner::tools::{DiffError, DiffPart, DiffPlace, DiffSource, Limits, ToolBox, ToolContext};
+use review_runner::tools::{Checkout, DiffError, DiffPart, DiffPlace, DiffSource, Limits, ToolBox, ToolContext};
 use review_runner::workspace::{self, Workspace};
 use serde_json::{Value, json};
 
@@ -64,6 +64,8 @@ fn world_of(repo: TestRepo, limits: Limits) -> World {
         new: Arc::clone(&new),
         old: Some(Arc::clone(&old)),
         diff: Some(Arc::new(FromGit(pool, Arc::clone(&change)))),
+        from_merge_base: false,
+        checkout: Checkout::default(),
         cancel: Cancel::never(),
         limits,
     });

@@ -142,7 +142,9 @@ fn the_diff_of_a_folder_is_the_list_of_what_changed_in_it() {
         "added +1 -0 new/z.rs\n"
     );
     let nothing = diff(Some("staged"), json!({ "file_path": "." })).expect("an empty list");
-    assert_eq!((&nothing["content"], &nothing["note"]), (&json!(""), &json!("No file is changed here.")));
+    let head = repo.git(["rev-parse", "HEAD"]).trim()[..10].to_owned();
+    let note = format!("No file is changed in HEAD..staged ({head}..index).");
+    assert_eq!((&nothing["content"], &nothing["note"]), (&json!(""), &json!(note)));
     assert_eq!(kind(diff(None, json!({ "file_path": "docs" }))), "file_not_found", "nothing changed there");
 }
 
@@ -434,4 +436,143 @@ fn a_cancelled_call_says_so() {
         assert!(outcome.is_error && outcome.text.contains("the call was cancelled"), "{}", outcome.text);
     }
     assert!(content(&service, None, "src/a.rs").contains("run()"), "the next call is not");
+}
+
+/// What a call that fails says.
+#[track_caller]
+fn message(answer: Result<Value, (String, String)>) -> String {
+    answer.expect_err("an error").1
+}
+
+#[test]
+fn what_is_only_on_the_disk_or_in_the_index_is_not_passed_over() {
+    let repo = project();
+    repo.write(".gitignore", "*.log\n").commit("ignore");
+    repo.write("scratch.py", "x\n").write("new/deep/a.py", "x\n").write("build.log", "x\n").write("src/a.rs", "work\n");
+    repo.write("staged.py", "x\n").write("gone.py", "x\n");
+    repo.git(["add", "staged.py", "gone.py"]);
+    repo.remove("gone.py");
+    repo.write("nested/inner.py", "x\n");
+    assert!(git_command(&repo.root().join("nested")).args(["init", "-q"]).status().expect("git").success());
+    let outside = repo.beside("outside");
+    std::fs::create_dir_all(&outside).expect("a folder");
+    std::fs::write(outside.join("secret.py"), "x").expect("a file");
+    std::os::unix::fs::symlink(&outside, repo.root().join("out")).expect("a link");
+    let service = quiet(&repo);
+    let read = |at, path: &str| call(&service, "read_file_part", at, json!({ "file_path": path }));
+    let diff = |at, path: &str| call(&service, "read_diff", at, json!({ "file_path": path }));
+    let on_disk = "not at HEAD; it is on the disk: `at: \"uncommitted\"`";
+    for at in [None, Some("HEAD"), Some("feature"), Some("main...feature")] {
+        for path in ["scratch.py", "staged.py", "new/deep/a.py"] {
+            assert_eq!(message(read(at, path)), format!("{path} is {on_disk}"), "{at:?}");
+            assert!(read(Some("uncommitted"), path).is_ok());
+        }
+    }
+    assert_eq!(message(read(None, "gone.py")), "gone.py is not at HEAD; it is in the index: `at: \"staged\"`");
+    assert!(read(Some("staged"), "gone.py").is_ok());
+    // Elsewhere than at HEAD, ignored, of another repository, behind a link, nowhere, git's own.
+    for (at, path) in [
+        (Some("main"), "scratch.py"),
+        (Some("HEAD~1"), "scratch.py"),
+        (Some("feature..main"), "scratch.py"),
+        (None, "build.log"),
+        (None, "nested/inner.py"),
+        (None, "out/secret.py"),
+        (None, "scratch.pyc"),
+        (None, "scratch.p*"),
+        (None, ".git/config"),
+    ] {
+        let told = message(read(at, path));
+        assert!(!told.contains("uncommitted") && !told.contains("staged"), "{at:?} {path}: {told}");
+    }
+    assert_eq!(message(call(&service, "list_files", None, json!({ "directory": "new" }))), format!("new is {on_disk}"));
+    let renamed = message(read(None, "src/gone.rs"));
+    assert!(renamed.ends_with("the change deletes it: read it with side \"old\""), "{renamed}");
+
+    repo.write("docs/guide.md", "edited\n");
+    let told = message(diff(None, "docs/guide.md"));
+    assert!(told.starts_with("docs/guide.md is not changed in main...feature ("), "{told}");
+    assert!(told.ends_with("; it has uncommitted changes: `at: \"uncommitted\"`"), "{told}");
+    assert!(message(diff(None, "new")).ends_with("`at: \"uncommitted\"`"));
+    assert!(!message(diff(Some("main~0...HEAD~1"), "docs/guide.md")).contains("uncommitted"));
+    let nothing = diff(Some("HEAD..HEAD"), ".").expect("an empty list");
+    let note = nothing["note"].as_str().expect("a note");
+    assert!(note.contains("There are uncommitted changes: `at: \"uncommitted\"`"), "{note}");
+}
+
+#[test]
+fn what_the_settings_leave_out_is_no_uncommitted_work() {
+    let repo = project();
+    repo.git(["checkout", "-q", "main"]);
+    repo.write(".review.toml", "exclude = [\"hidden\"]\n").commit("settings");
+    repo.write("hidden/a.py", "x\n").write("shown/a.py", "x\n");
+    repo.git(["branch", "-q", "topic"]);
+    repo.git(["checkout", "-q", "topic"]);
+    let service = quiet(&repo);
+    let diff = |path: &str| message(call(&service, "read_diff", None, json!({ "file_path": path })));
+    assert!(diff("shown/a.py").contains("uncommitted"), "{}", diff("shown/a.py"));
+    assert!(!diff("hidden/a.py").contains("uncommitted"), "{}", diff("hidden/a.py"));
+}
+
+#[test]
+fn a_diff_says_which_change_it_is_of() {
+    let repo = project();
+    let short = |name: &str| repo.git(["rev-parse", name]).trim()[..10].to_owned();
+    let ends = format!("({}..{})", short("main"), short("feature"));
+    repo.write("src/a.rs", "disk\n");
+    let service = quiet(&repo);
+    let change = |at: &str, path: &str| {
+        call(&service, "read_diff", Some(at), json!({ "file_path": path })).expect("a diff")["change"].clone()
+    };
+    // The second commits of the first two are the same: what was kept of one does not tell for the other.
+    for (at, told) in [
+        ("main...feature", format!("main...feature {ends}")),
+        ("main..feature", format!("main..feature {ends}")),
+        ("v1..HEAD", format!("v1..HEAD {ends}")),
+        ("feature", format!("main...feature {ends}")),
+        ("feature..main", format!("feature..main ({}..{})", short("feature"), short("main"))),
+        ("uncommitted", format!("HEAD..uncommitted ({}..disk)", short("HEAD"))),
+    ] {
+        for path in ["src/a.rs", "src"] {
+            assert_eq!(change(at, path), json!(told), "{at}");
+        }
+    }
+    let told = message(call(&service, "read_diff", Some("v1..feature"), json!({ "file_path": "none.rs" })));
+    assert!(told.starts_with(&format!("none.rs is not changed in v1..feature {ends}; ")), "{told}");
+}
+
+#[test]
+fn a_path_of_the_machine_below_the_checkout_is_taken_from_its_root() {
+    let repo = project();
+    let service = quiet(&repo);
+    let root = repo.root().canonicalize().expect("a folder");
+    let whole = |path: &str| format!("{}/{path}", root.display());
+    let note = "The path was taken as src/a.rs, from the repository root.";
+    let over = format!("{}/../{}/src//a.rs", root.display(), root.file_name().expect("a name").display());
+    for path in [whole("src/a.rs"), whole("./docs/../src/a.rs"), over] {
+        for (name, at) in [("read_file_part", None), ("read_diff", Some("main...feature"))] {
+            let page = call(&service, name, at, json!({ "file_path": path })).expect("a page");
+            assert_eq!((&page["file_path"], &page["note"]), (&json!("src/a.rs"), &json!(note)), "{path}");
+        }
+    }
+    let old = json!({ "file_path": whole("src/a.rs"), "side": "old" });
+    assert_eq!(call(&service, "read_file_part", None, old).expect("a page")["content"], "     1\tfn main() {}\n");
+    let listed = |input| call(&service, "list_files", None, input).expect("a list")["files"].clone();
+    assert_eq!(listed(json!({ "directory": whole("src/") })), json!(["src/a.rs", "src/b.rs"]));
+    assert_eq!(listed(json!({ "directory": whole("") })), listed(json!({})));
+    assert_eq!(listed(json!({ "pattern": whole("src/b*") })), json!(["src/b.rs"]));
+    let found = |glob: String| {
+        let input = json!({ "pattern": "fn|main", "file_pattern": glob });
+        call(&service, "search_in_files", None, input).expect("an answer")["matches"].as_array().expect("matches").len()
+    };
+    assert_eq!((found(whole("docs")), found(whole("**/*.rs")), found(whole(""))), (1, 2, 3));
+    for path in ["/etc/passwd", "/src/a.rs", &whole("../other/a.rs"), &format!("{}2/a.rs", root.display())] {
+        let (kind, told) = call(&service, "read_file_part", None, json!({ "file_path": path })).expect_err("refused");
+        assert!(kind == "refused_path" && told.contains("write it from the repository root"), "{path}: {kind} {told}");
+    }
+    assert_eq!(
+        kind(call(&service, "read_file_part", None, json!({ "file_path": whole(".git/config") }))),
+        "refused_path"
+    );
+    assert_eq!(kind(call(&service, "read_file_part", None, json!({ "file_path": whole("") }))), "not_text");
 }

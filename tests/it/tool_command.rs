@@ -236,3 +236,16 @@ fn a_secret_is_masked_wherever_it_comes_out() {
         }
     }
 }
+
+#[test]
+fn what_is_not_committed_is_named_by_the_flag_that_shows_it() {
+    let (repo, program) = project();
+    repo.write("scratch.py", "x\n").write("docs/guide.md", "edited\n");
+    let (code, told) = program.tool("read_file_part", &json!({ "file_path": "scratch.py" }), "");
+    assert_eq!(code, 2);
+    assert_eq!(told["error"]["message"], "scratch.py is not at HEAD; it is on the disk: --uncommitted");
+    let (_, told) = program.tool("read_diff", &json!({ "file_path": "docs/guide.md" }), "--target main");
+    assert!(told["error"]["message"].as_str().is_some_and(|told| told.ends_with(": --uncommitted")), "{told}");
+    let input = json!({ "file_path": repo.root().canonicalize().expect("a folder").join("src/a.rs") });
+    assert_eq!(ok(program.tool("read_file_part", &input, ""))["file_path"], "src/a.rs");
+}

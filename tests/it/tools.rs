@@ -12,7 +12,7 @@ use review_runner::domain::place::{Side, WorkspaceAt};
 use review_runner::sys::cancel::Cancel;
 use review_runner::sys::repo::{Repo, RepoPool};
 use review_runner::tools::{
-    DiffError, DiffPart, DiffPlace, DiffSource, ErrorKind, Limits, TOOLS, ToolBox, ToolContext, ToolOutcome,
+    Checkout, DiffError, DiffPart, DiffPlace, DiffSource, ErrorKind, Limits, TOOLS, ToolBox, ToolContext, ToolOutcome,
 };
 use review_runner::workspace::{self, Workspace, memory::Memory};
 use serde_json::{Value, json};
@@ -29,7 +29,16 @@ fn joined(lines: impl Iterator<Item = String>) -> String {
 }
 
 fn context(new: Arc<dyn Workspace>) -> ToolContext {
-    ToolContext { change: None, new, old: None, diff: None, cancel: Cancel::never(), limits: Limits::default() }
+    ToolContext {
+        change: None,
+        new,
+        old: None,
+        diff: None,
+        from_merge_base: false,
+        checkout: Checkout::default(),
+        cancel: Cancel::never(),
+        limits: Limits::default(),
+    }
 }
 
 fn tools_of(files: &[(&str, &str)]) -> ToolBox {
@@ -469,4 +478,41 @@ fn a_file_on_the_other_side_is_pointed_to() {
         assert_eq!(kind, "file_not_found");
         assert!(error["message"].as_str().unwrap().contains(word), "{error}");
     }
+}
+
+#[test]
+fn a_match_without_surroundings_carries_its_line_once() {
+    let tools = tools_of(&[("a", "one\ntwo\n")]);
+    let found = ok(&tools, "search_in_files", json!({ "pattern": "two", "context_lines": 0 }));
+    assert_eq!(found["matches"], json!([{ "file_path": "a", "line_number": 2, "line_content": "two" }]));
+    let found = ok(&tools, "search_in_files", json!({ "pattern": "two", "context_lines": 1 }));
+    assert_eq!(found["matches"][0]["match_context"], "     1\tone\n     2\ttwo\n");
+}
+
+#[test]
+fn the_bare_name_of_a_folder_means_the_one_at_the_root() {
+    let files = ["a/lib/x", "a/src/x", "a/Makefile", "src-2/x", "src/deep/src/x", "src/x", "z/src/x"];
+    let tools = tools_of(&files.map(|file| (file, "word\n")));
+    let found = |glob: &str| {
+        let input = json!({ "pattern": "word", "file_pattern": glob, "context_lines": 0, "max_results": 1 });
+        let pages = all_pages(&tools, "search_in_files", input);
+        let names = pages.iter().map(|page| page["matches"][0]["file_path"].as_str().expect("a path").to_owned());
+        names.collect::<Vec<_>>()
+    };
+    let listed = |input| {
+        let files = ok(&tools, "list_files", input)["files"].clone();
+        serde_json::from_value::<Vec<String>>(files).expect("paths")
+    };
+    for (glob, files) in [
+        ("src", vec!["src/deep/src/x", "src/x"]),
+        ("src/", vec!["src/deep/src/x", "src/x"]),
+        ("lib", vec!["a/lib/x"]),
+        ("Makefile", vec!["a/Makefile"]),
+        ("**/src", vec!["a/src/x", "src/deep/src/x", "src/x", "z/src/x"]),
+        ("s?c", vec!["a/src/x", "src/deep/src/x", "src/x", "z/src/x"]),
+    ] {
+        assert_eq!(found(glob), files, "{glob}");
+        assert_eq!(listed(json!({ "pattern": glob })), files, "{glob}");
+    }
+    assert_eq!(listed(json!({ "pattern": "src", "directory": "a" })), ["a/src/x"]);
 }

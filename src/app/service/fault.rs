@@ -19,7 +19,7 @@ pub(super) fn for_client(error: &AppError, field: &str) -> (ErrorKind, String) {
         error if has_no_target(error) => (
             ErrorKind::InvalidInput,
             format!(
-                "there is no change here: no branch was found to compare with; name both ends in `{field}`, as in main...HEAD or HEAD~1..HEAD"
+                "there is no change here: no branch was found to compare with; name both ends in `{field}`, as in main...HEAD or HEAD~1..HEAD, or say staged or uncommitted"
             ),
         ),
         AppError::Git(GitError::Bare { what }) => {

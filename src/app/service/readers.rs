@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 use super::fault::for_client;
 use super::{Roots, Service};
 use crate::app::error::AppError;
+use crate::app::pending::Asking;
 use crate::app::view::{Opened, View};
 use crate::domain::request::Scope;
 use crate::git::GitError;
@@ -173,6 +174,7 @@ impl Service {
             around: &self.around,
             flags: &self.options.flags,
             settings_from_worktree: false,
+            asking: Asking::ByField,
         };
         view.call(&scope, name, input, cancel)
     }
