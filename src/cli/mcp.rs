@@ -90,11 +90,14 @@ pub(super) fn run(args: McpArgs, console: &Console) -> Result<ExitCode, AppError
     };
     let named = options.flags.model.is_some();
     let service = Arc::new(Service::open(options, Surroundings::of_this_process()?)?);
-    // Told now, to whoever starts the server; a client that starts a review could do nothing about it.
-    if named || offer.makes_reviews() {
-        service.check_model()?;
-    }
     let say = |line: String| console.say(&format!("review: {line}"));
+    // Told now, to whoever starts the server. What settings name need not stop a server whose other tools work without a model: a program on the
+    // desktop starts it without the keys that a shell has.
+    match service.check_model() {
+        Err(error) if named => return Err(error),
+        Err(error) if offer.makes_reviews() => say(format!("the tool review will not work: {error}")),
+        Err(_) | Ok(()) => {}
+    }
     // Work that blocks is bounded, so that a client that asks for everything at once waits in line.
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).max_blocking_threads(32).enable_all().build()?;
