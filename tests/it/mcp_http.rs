@@ -61,7 +61,7 @@ fn a_session_that_was_ended_is_gone() {
     let answer = server.send("POST", hello().to_string().as_bytes(), &JSON);
     let session = answer.header("mcp-session-id").unwrap().to_owned();
     let headers = [("Mcp-Session-Id", session.as_str())];
-    assert!((200..300).contains(&server.send("DELETE", b"", &headers).status));
+    assert_eq!(server.send("DELETE", b"", &headers).status, 204);
     let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
     assert_eq!(server.post(&list, &[("Mcp-Session-Id", session)]).status, 404);
     assert_eq!(server.post(&list, &[("Mcp-Session-Id", "none".to_owned())]).status, 404);

@@ -111,12 +111,18 @@ async fn one_host(mut request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// The SDK calls a body that it cannot read one of a media type that it does not know. A client is told in its own terms (JSON-RPC 2.0, §5.1).
+/// Says some things better than the SDK, which calls a body that it cannot read one of a media type that it does not know: a client is told in
+/// its own terms (JSON-RPC 2.0, §5.1).
 async fn told(request: Request, next: Next) -> Response {
     let media_type =
         request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let is_json = media_type.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("application/json"));
-    let response = next.run(request).await;
+    let ends_session = request.method() == Method::DELETE;
+    let mut response = next.run(request).await;
+    // The session has ended by then: "accepted" would leave it open, and clients warn of it.
+    if ends_session && response.status() == StatusCode::ACCEPTED {
+        *response.status_mut() = StatusCode::NO_CONTENT;
+    }
     if response.status() != StatusCode::UNSUPPORTED_MEDIA_TYPE || !is_json {
         return response;
     }
