@@ -83,7 +83,7 @@ impl FindingVars {
             category: Category::Logic,
             finding: Data::new("A title\n\nWhat goes wrong.".to_owned()),
             code: Data::new("=== src/a.rs:1\n> 1 | a".to_owned()),
-            repo: "\"/work/shop\"".to_owned(),
+            repo: "\"/srv/shop\"".to_owned(),
             at: "0123..4567".to_owned(),
             note: "Something is to be known.".to_owned(),
         };
