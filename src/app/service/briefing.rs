@@ -186,7 +186,7 @@ impl Service {
         })?;
         let settings = subject::resolve(None, &self.options.flags, &self.around)?.settings;
         let folder = self.folder_of(id)?;
-        let repo = Repo::open(&folder).ok().filter(|repo| self.roots().allow(repo).is_ok());
+        let repo = self.roots().open(&folder).ok();
         instructions::prompts_may_be_used(&settings, repo.as_ref())?;
         let prompts = templates::load(settings.prompts.as_deref())?;
         let cancel = cancel.within(TIME);

@@ -79,8 +79,7 @@ impl Readers {
         if let Some(reader) = known(&mut self.open.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(reader);
         }
-        let repo = Repo::open(folder)?;
-        roots.allow(&repo)?;
+        let repo = roots.open(folder)?;
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         // Somebody else may have opened it in the meantime.
         if let Some(reader) = known(&mut open) {
@@ -160,11 +159,7 @@ impl Service {
         let reader = self.readers.reader(&folder, &self.roots)?;
         // A handle knows the index as it was when it first looked.
         let fresh = match scope {
-            Scope::Staged | Scope::Uncommitted => {
-                let repo = Repo::open(&folder)?;
-                self.roots.allow(&repo)?;
-                Some(RepoPool::new(repo))
-            }
+            Scope::Staged | Scope::Uncommitted => Some(RepoPool::new(self.roots.open(&folder)?)),
             Scope::Branch { .. } | Scope::Commit(_) | Scope::Range { .. } | Scope::Patch(_) => None,
         };
         let view = View {

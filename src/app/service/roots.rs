@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::app::error::AppError;
 use crate::domain::percent;
 use crate::sys::files::{self, FileError};
 use crate::sys::repo::Repo;
@@ -86,11 +87,18 @@ impl Roots {
         }
     }
 
+    /// Opens the repository that an allowed folder is in, if that may be read too. What a client named is opened here and nowhere else.
+    pub(super) fn open(&self, folder: &Path) -> Result<Repo, AppError> {
+        let repo = Repo::open(folder)?;
+        self.allow(&repo)?;
+        Ok(repo)
+    }
+
     /// Whether a repository that was found for an allowed folder may be read: it stands in one, and so does what git keeps of it.
     ///
     /// A folder below a root can lie in a repository that begins above it, and a `.git` file can name any folder of the machine. Git keeps
     /// a linked worktree elsewhere by design; then that place names the worktree in turn.
-    pub(super) fn allow(&self, repo: &Repo) -> Result<(), RootsError> {
+    fn allow(&self, repo: &Repo) -> Result<(), RootsError> {
         let git_dir = files::real_path(repo.git_dir())?;
         if self.meant.contains(&git_dir) {
             return Ok(());

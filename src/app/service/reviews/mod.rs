@@ -219,12 +219,12 @@ impl Service {
 
     /// The folder that stands for a repository, and the repository; refused where it lies outside of the roots.
     fn repository(&self, named: Option<&str>) -> Result<(PathBuf, Repo), AppError> {
-        let repo = Repo::open(&self.roots().folder(named.map(Path::new))?).map_err(|error| match error {
-            RepoError::NotARepository(folder) => AppError::NotARepository { folder: folder.display().to_string() },
-            error => error.into(),
+        let repo = self.roots().open(&self.roots().folder(named.map(Path::new))?).map_err(|error| match error {
+            AppError::Repo(RepoError::NotARepository(folder)) => {
+                AppError::NotARepository { folder: folder.display().to_string() }
+            }
+            error => error,
         })?;
-        // It may begin above the folder that was named, and git may keep it anywhere.
-        self.roots().allow(&repo)?;
         let whole = subject::folder_of(&repo).unwrap_or_else(|| repo.git_dir().to_owned());
         Ok((self.roots().folder(Some(&whole))?, repo))
     }

@@ -62,8 +62,7 @@ impl Service {
 
     /// The disk where there is one, else what is committed. The settings of the project say what may be read, as they do for a review.
     fn ground(&self, base: &Path) -> Result<Ground, AppError> {
-        let repo = Repo::open(base)?;
-        self.roots().allow(&repo)?;
+        let repo = self.roots().open(base)?;
         let head = match repo.commit("HEAD") {
             Ok(commit) => Some(commit),
             Err(RepoError::Unborn) => None,
