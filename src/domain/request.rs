@@ -42,17 +42,38 @@ pub enum InvalidScope {
         /// What it was to be compared with.
         target: String,
     },
+    /// Both name the change with its ends.
+    #[error(
+        "the target {target:?} says by itself what is reviewed, and at is {at:?} already: put {target} in at, and leave target out"
+    )]
+    WholeTarget {
+        /// What is reviewed.
+        at: String,
+        /// What says that too.
+        target: String,
+    },
     /// A name that would be read as an option, or as several revisions.
     #[error("{0:?} is not a revision: name a branch, a tag, a commit, A..B or A...B, staged, or uncommitted")]
     NotARevision(String),
 }
 
 impl Scope {
+    /// What [`named`](Self::named) takes beside revisions and ranges.
+    pub const WORDS: [&str; 2] = ["staged", "uncommitted"];
+
     /// Reads how other programs name a change: a revision (compared with `target`, or with what it was made from), `A..B`, `A...B`, `staged`,
-    /// or `uncommitted`; the head where nothing is said. An end of a range that is left out is `HEAD`.
+    /// or `uncommitted`; the head where nothing is said. An end of a range that is left out is `HEAD`. A target that names a change with both its
+    /// ends is taken for `at` where there is none.
     pub fn named(target: Option<&str>, at: Option<&str>) -> Result<Self, InvalidScope> {
         let target = target.map(str::trim).filter(|target| !target.is_empty());
         let at = at.map(str::trim).filter(|at| !at.is_empty());
+        let (target, at) = match (target, at) {
+            (Some(whole), None) if names_both_ends(whole) => (None, Some(whole)),
+            (Some(target), Some(at)) if names_both_ends(target) => {
+                return Err(InvalidScope::WholeTarget { at: at.to_owned(), target: target.to_owned() });
+            }
+            said => said,
+        };
         let alone = |scope: Self| match (target, at) {
             (Some(target), Some(at)) => Err(InvalidScope::TargetTwice { at: at.to_owned(), target: target.to_owned() }),
             _ => Ok(scope),
@@ -74,6 +95,10 @@ impl Scope {
             at => Ok(Self::Branch { target: target.map(str::to_owned), head: at.map(revision).transpose()? }),
         }
     }
+}
+
+fn names_both_ends(name: &str) -> bool {
+    Scope::WORDS.contains(&name) || name.contains("..")
 }
 
 fn revision(name: &str) -> Result<String, InvalidScope> {
@@ -137,5 +162,17 @@ mod tests {
             assert!(Scope::named(Some(target), Some(at)).is_err(), "{target} {at}");
         }
         assert!(Scope::named(None, Some("a..b..c")).is_err());
+    }
+
+    #[test]
+    fn a_target_that_says_both_ends_stands_for_at() {
+        for both in ["staged", " uncommitted ", "main..x", "main...", "a...b"] {
+            let alone = Scope::named(Some(both), None).unwrap();
+            assert_eq!(alone, Scope::named(None, Some(both)).unwrap());
+            assert_eq!(alone, Scope::named(Some(both), Some(" ")).unwrap());
+            let fault = Scope::named(Some(both), Some("topic")).unwrap_err().to_string();
+            assert!(fault.contains("put") && fault.contains("in at"), "{fault}");
+        }
+        assert!(Scope::named(Some("main"), Some("staged")).is_err());
     }
 }

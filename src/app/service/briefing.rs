@@ -11,7 +11,6 @@ use serde_json::json;
 use super::fault::for_client;
 use super::left_out::{self, LeftOut};
 use super::places::{Places, places};
-use super::scope::{ScopeFault, WORDS, scope};
 use super::{FindFault, ReviewState, Service};
 use crate::app::error::AppError;
 use crate::app::{instructions, runs, subject, templates};
@@ -100,16 +99,6 @@ pub enum BriefingError {
     },
 }
 
-impl From<ScopeFault> for BriefingError {
-    fn from(fault: ScopeFault) -> Self {
-        match fault {
-            ScopeFault::Invalid(fault) => Self::Scope(fault),
-            // A prompt has no at.
-            ScopeFault::Twice { target, at } => Self::Scope(InvalidScope::TargetTwice { at, target }),
-        }
-    }
-}
-
 impl From<GitError> for BriefingError {
     fn from(error: GitError) -> Self {
         Self::App(error.into())
@@ -142,7 +131,7 @@ impl Service {
         }
         let request = ReviewRequest {
             directory: self.roots().start().to_owned(),
-            scope: scope(target, None)?,
+            scope: Scope::named(target, None)?,
             settings_from_worktree: false,
         };
         let cancel = cancel.within(TIME);
@@ -229,7 +218,7 @@ impl Service {
         let found = Repo::open(self.roots().start()).map_err(GitError::from);
         let found = found.and_then(|repo| git::branches(&repo, typed, MOST_VALUES, &cancel));
         let mut values = found.unwrap_or_default();
-        values.extend(WORDS.iter().filter(|word| word.starts_with(typed)).map(|word| (*word).to_owned()));
+        values.extend(Scope::WORDS.iter().filter(|word| word.starts_with(typed)).map(|word| (*word).to_owned()));
         values.truncate(MOST_VALUES);
         values
     }

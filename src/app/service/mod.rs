@@ -11,7 +11,6 @@ mod places;
 mod readers;
 mod reviews;
 mod roots;
-mod scope;
 mod shelf;
 
 use std::path::PathBuf;

@@ -26,10 +26,9 @@ use super::super::review::{Job, review};
 use super::super::subject;
 use super::fault::for_client;
 use super::left_out::LeftOut;
-use super::scope::{ScopeFault, scope};
 use super::{Changed, Changes, Service};
 use crate::domain::event::EventSink;
-use crate::domain::request::{InvalidScope, ReviewRequest};
+use crate::domain::request::{InvalidScope, ReviewRequest, Scope};
 use crate::domain::run::RunId;
 use crate::git::{self, GitError};
 use crate::sys::repo::{Repo, RepoError};
@@ -73,9 +72,6 @@ pub enum StartFault {
     /// The question makes no sense.
     #[error(transparent)]
     Scope(#[from] InvalidScope),
-    /// It says twice what is reviewed.
-    #[error("{0}")]
-    Twice(String),
     /// Nothing to compare with was found.
     #[error(
         "nothing was found to compare {head} with: name a branch or a commit as target, or review what is not committed with at: uncommitted"
@@ -96,15 +92,6 @@ pub enum StartFault {
     /// Anything that ends a command.
     #[error("{}", for_client(.0, "at").1)]
     App(#[from] AppError),
-}
-
-impl From<ScopeFault> for StartFault {
-    fn from(fault: ScopeFault) -> Self {
-        match fault {
-            ScopeFault::Invalid(fault) => Self::Scope(fault),
-            twice @ ScopeFault::Twice { .. } => Self::Twice(twice.to_string()),
-        }
-    }
 }
 
 fn listed(ids: &[RunId]) -> String {
@@ -178,7 +165,7 @@ impl Service {
     /// the settings by the run. It looks into the repository, so it is called away from the async threads, but inside their runtime.
     pub fn start_review(self: &Arc<Self>, start: &StartReview) -> Result<Started, StartFault> {
         let runtime = Handle::try_current().map_err(|_| AppError::Broken)?;
-        let scope = scope(start.target.as_deref(), start.at.as_deref())?;
+        let scope = Scope::named(start.target.as_deref(), start.at.as_deref())?;
         let (folder, repo) = self.repository(start.repo.as_deref())?;
         let range = git::resolve(&repo, &scope)?;
         let question = Question {
