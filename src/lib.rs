@@ -36,10 +36,12 @@
 //! | 2 | [`store`] | kept runs and presented documents |
 //! | 2 | [`prompt`] | the words for the model: templates with typed variables |
 //! | 2 | [`llm`] | models: one turn at a time, whoever serves them |
+//! | 2 | [`forge`] | pull requests: the client, and what bots write on them; the only place that names octocrab |
 //! | 3 | [`evidence`] | claims and references checked against text |
 //! | 3 | [`rules`] | the reviewer that needs no model |
 //! | 4 | [`tools`] | what a model may call |
 //! | 5 | [`review`] | the engine, and the one place that decides what `complete` means |
+//! | 5 | [`publish`] | what a review puts on a pull request: draft, plan, carrying out |
 //! | 6 | [`app`] | wiring |
 //! | 7 | [`mcp`] | other agents, over MCP |
 //! | 8 | [`cli`] | people; it also starts the servers |
@@ -76,11 +78,13 @@ pub mod config;
 pub mod document;
 pub mod domain;
 pub mod evidence;
+pub mod forge;
 pub mod git;
 pub mod llm;
 pub mod mcp;
 pub mod present;
 pub mod prompt;
+pub mod publish;
 pub mod review;
 pub mod rules;
 pub mod store;

@@ -8,6 +8,7 @@ pub mod claim;
 pub mod event;
 pub mod filter;
 pub mod finding;
+pub mod forge;
 pub mod id;
 pub mod known;
 pub mod language;

@@ -1,0 +1,109 @@
+//! What people and programs said on a pull request. Main types: [`Conversation`], [`Thread`], [`Comment`].
+
+use crate::domain::id::CommitId;
+use crate::domain::path::RepoPath;
+use crate::domain::place::Side;
+
+/// An account. Names prove nothing: trust comes from [`Comment::mine`] and from what the forge says an account is to the repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Actor {
+    /// Its login, without the `[bot]` that one of GitHub's two interfaces adds.
+    pub login: String,
+    /// Whether the forge says that it is an app.
+    pub is_bot: bool,
+}
+
+/// One text on a pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comment {
+    /// The forge's own id of it.
+    pub node: String,
+    /// Its number, by which REST knows it.
+    pub number: Option<u64>,
+    /// Markdown, of whoever wrote it.
+    pub body: String,
+    /// Who wrote it; `None` where the account is gone.
+    pub author: Option<Actor>,
+    /// What the author is to the repository, in the forge's word.
+    pub association: String,
+    /// Whether the account that we use wrote it, as the forge says.
+    pub mine: bool,
+    /// RFC 3339.
+    pub created_at: String,
+    /// RFC 3339.
+    pub updated_at: String,
+    /// Its page.
+    pub url: String,
+    /// Whether it is hidden.
+    pub is_minimized: bool,
+}
+
+/// Comments on one place of the change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thread {
+    /// The forge's own id of it.
+    pub node: String,
+    /// Whether somebody called it resolved.
+    pub is_resolved: bool,
+    /// Who did.
+    pub resolved_by: Option<Actor>,
+    /// Whether the lines that it is about changed since.
+    pub is_outdated: bool,
+    /// Whether our account may resolve it.
+    pub can_resolve: bool,
+    /// Whether our account may reopen it.
+    pub can_unresolve: bool,
+    /// The file; `None` where the forge names one that cannot be a path.
+    pub path: Option<RepoPath>,
+    /// The last line it is about, in the change as it is now; `None` when outdated, or on a file as a whole.
+    pub line: Option<u32>,
+    /// The first line, where it is about several.
+    pub start_line: Option<u32>,
+    /// The last line when it was written.
+    pub original_line: Option<u32>,
+    /// The first line when it was written.
+    pub original_start_line: Option<u32>,
+    /// The side of the change.
+    pub side: Side,
+    /// Whether it is about the file as a whole.
+    pub on_file: bool,
+    /// Its comments, oldest first, all of them.
+    pub comments: Vec<Comment>,
+}
+
+/// What a review said as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReviewVerdict {
+    /// It only commented.
+    Commented,
+    /// It approved.
+    Approved,
+    /// It asked for changes.
+    ChangesRequested,
+    /// It was dismissed.
+    Dismissed,
+    /// It was not handed in yet; only its author sees it.
+    Pending,
+}
+
+/// A review of a pull request, without its threads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewNote {
+    /// Its text and its author.
+    pub comment: Comment,
+    /// What it said.
+    pub verdict: ReviewVerdict,
+    /// The commit it was about.
+    pub commit: Option<CommitId>,
+}
+
+/// All that was said on a pull request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Conversation {
+    /// The threads, oldest first.
+    pub threads: Vec<Thread>,
+    /// The reviews, oldest first.
+    pub reviews: Vec<ReviewNote>,
+    /// The comments on the pull request as a whole, oldest first.
+    pub comments: Vec<Comment>,
+}

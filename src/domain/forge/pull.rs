@@ -1,0 +1,105 @@
+//! A pull request itself. Main types: [`PullRequest`], [`PullOf`].
+
+use super::conversation::Actor;
+use super::names::{PullId, RepoName};
+use crate::domain::id::CommitId;
+use crate::domain::path::RepoPath;
+
+/// Whether a pull request still asks for something.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum PullState {
+    /// It does.
+    Open,
+    /// It was closed without being merged.
+    Closed,
+    /// It was merged.
+    Merged,
+}
+
+impl PullState {
+    /// As GitHub's GraphQL writes it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Open => "OPEN",
+            Self::Closed => "CLOSED",
+            Self::Merged => "MERGED",
+        }
+    }
+}
+
+/// A pull request. All texts are its author's: data, nothing else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullRequest {
+    /// Which.
+    pub id: PullId,
+    /// The forge's own id of it.
+    pub node: String,
+    /// Its page.
+    pub url: String,
+    /// Its title.
+    pub title: String,
+    /// Its description: Markdown, perhaps empty.
+    pub body: String,
+    /// Whether it is open.
+    pub state: PullState,
+    /// Whether it is a draft.
+    pub is_draft: bool,
+    /// Who opened it; `None` where the account is gone.
+    pub author: Option<Actor>,
+    /// What the author is to the repository (`OWNER`, `MEMBER`, `NONE`, …), in the forge's word.
+    pub association: String,
+    /// The branch it comes from.
+    pub head_ref: String,
+    /// The branch it asks to be merged into.
+    pub base_ref: String,
+    /// The tip of what it brings.
+    pub head: CommitId,
+    /// The tip of what it is compared with, as the forge last looked.
+    pub base: CommitId,
+    /// Where the head is; `None` where that fork is gone.
+    pub head_repo: Option<RepoName>,
+    /// Whether it can be merged, in the forge's word (`MERGEABLE`, `CONFLICTING`, `UNKNOWN`).
+    pub mergeable: Option<String>,
+    /// What reviewers decided, in the forge's word (`APPROVED`, `CHANGES_REQUESTED`, `REVIEW_REQUIRED`).
+    pub review_decision: Option<String>,
+    /// RFC 3339.
+    pub created_at: String,
+    /// RFC 3339.
+    pub updated_at: String,
+    /// Lines added, as the forge counts.
+    pub additions: u64,
+    /// Lines deleted.
+    pub deletions: u64,
+    /// Files changed.
+    pub changed_files: u64,
+}
+
+/// The pull request that a change is of, as a review keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullOf {
+    /// Which.
+    pub id: PullId,
+    /// The address of the forge's pages, without a slash at its end (`https://github.com`).
+    pub server: String,
+    /// Its title.
+    pub title: String,
+    /// Its description: Markdown, perhaps empty; secrets masked. Not kept with the review.
+    pub body: String,
+    /// Who opened it.
+    pub author: Option<String>,
+}
+
+/// A file of a pull request, as the forge lists it. Reviews never rest on this: they read git.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullFile {
+    /// Its path at the head.
+    pub path: RepoPath,
+    /// Its path before, where it was renamed.
+    pub old_path: Option<RepoPath>,
+    /// The forge's word (`added`, `removed`, `modified`, `renamed`, `copied`, `changed`, `unchanged`).
+    pub status: String,
+    /// Lines added.
+    pub additions: u64,
+    /// Lines deleted.
+    pub deletions: u64,
+}

@@ -1,0 +1,172 @@
+//! What review bots and people remarked, told apart by who made it and how bad it is. Main types: [`Remark`], [`Summary`].
+
+use std::collections::BTreeMap;
+
+use crate::domain::path::RepoPath;
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub enum $name { $($(#[$vdoc])* $variant),+ }
+
+        impl $name {
+            /// Every value, in the order in which they are shown.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The word used in JSON.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+    };
+}
+
+words!(
+    /// How bad a remark is, in the words that users of `pr://` know, in the order in which they are shown.
+    RemarkSeverity {
+        /// Must not be merged.
+        Critical = "CRIT",
+        /// Users will meet it.
+        Major = "MAJOR",
+        /// Real but small.
+        Minor = "MINOR",
+        /// A problem of unknown size.
+        Issue = "ISSUE",
+        /// Should be written in another way.
+        Refactor = "REFACTOR",
+        /// Taste.
+        Nitpick = "NITPICK",
+        /// Hardly worth saying.
+        Trivial = "TRIVIAL",
+        /// About what is written about the code.
+        Docs = "DOCS",
+        /// It does not say.
+        Unknown = "N/A",
+    }
+);
+
+words!(
+    /// Who made a remark.
+    Source {
+        /// This program.
+        Review = "review",
+        /// `CodeRabbit`.
+        CodeRabbit = "coderabbit",
+        /// Gemini Code Assist.
+        Gemini = "gemini",
+        /// Codex.
+        Codex = "codex",
+        /// GitHub Copilot.
+        Copilot = "copilot",
+        /// Sourcery.
+        Sourcery = "sourcery",
+        /// Qodo.
+        Qodo = "qodo",
+        /// Greptile.
+        Greptile = "greptile",
+        /// Anybody else, people first of all.
+        Unknown = "unknown",
+    }
+);
+
+words!(
+    /// What sort of remark it is.
+    RemarkKind {
+        /// Something is wrong.
+        Issue = "issue",
+        /// Something should be written in another way.
+        Refactor = "refactor",
+        /// Taste.
+        Nitpick = "nitpick",
+        /// Words about code.
+        Docs = "docs",
+        /// Anything else.
+        Other = "other",
+    }
+);
+
+impl RemarkSeverity {
+    /// What sort of remark has this severity.
+    pub const fn kind(self) -> RemarkKind {
+        match self {
+            Self::Critical | Self::Major | Self::Minor | Self::Issue => RemarkKind::Issue,
+            Self::Refactor => RemarkKind::Refactor,
+            Self::Nitpick | Self::Trivial => RemarkKind::Nitpick,
+            Self::Docs => RemarkKind::Docs,
+            Self::Unknown => RemarkKind::Other,
+        }
+    }
+}
+
+/// Instructions for a coding agent that a remark carries: data, like all of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentPrompt {
+    /// The text.
+    pub text: String,
+    /// Whether the remark marks it as such; else it was guessed from its words.
+    pub is_certain: bool,
+}
+
+/// One remark on a pull request: a thread, a part of a thread, or an entry of a list that a bot keeps in one comment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    /// Its name: a thread's id, or one made from what it says that is the same on every reading.
+    pub id: String,
+    /// The thread it stands in; `None` for an entry of a list.
+    pub thread: Option<String>,
+    /// The file, where it names one.
+    pub path: Option<RepoPath>,
+    /// The first and the last line, where it names them.
+    pub lines: Option<(u32, u32)>,
+    /// How bad.
+    pub severity: RemarkSeverity,
+    /// Who made it.
+    pub source: Source,
+    /// Who wrote it, by login.
+    pub author: Option<String>,
+    /// One line, at most 100 characters.
+    pub title: String,
+    /// All of it: Markdown.
+    pub body: String,
+    /// What it tells a coding agent to do.
+    pub prompt: Option<AgentPrompt>,
+    /// Whether somebody called it resolved.
+    pub is_resolved: bool,
+    /// Whether its lines changed since.
+    pub is_outdated: bool,
+    /// Whether our account may resolve it.
+    pub can_resolve: bool,
+    /// Whether it is one of `CodeRabbit`'s nitpicks or of its remarks outside the diff, which no thread holds.
+    pub is_listed_only: bool,
+}
+
+/// What a pull request's remarks come to: `summary` of seed 004.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Summary {
+    /// Remarks: resolved and unresolved.
+    pub total: usize,
+    /// Those that somebody resolved.
+    pub resolved: usize,
+    /// The rest.
+    pub unresolved: usize,
+    /// Threads whose lines changed since, resolved or not.
+    pub outdated: usize,
+    /// Unresolved remarks by severity.
+    pub by_severity: BTreeMap<RemarkSeverity, usize>,
+    /// Unresolved remarks by file; `general` where a remark names none.
+    pub by_file: BTreeMap<String, usize>,
+    /// `CodeRabbit`'s nitpicks, where there are any.
+    pub nitpicks: Option<SummaryNitpicks>,
+}
+
+/// Nitpicks among the remarks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SummaryNitpicks {
+    /// All of them.
+    pub total: usize,
+    /// The resolved ones.
+    pub resolved: usize,
+    /// The rest.
+    pub unresolved: usize,
+}

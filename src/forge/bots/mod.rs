@@ -1,0 +1,1 @@
+//! What review bots write, told apart: one file for each of them.

@@ -1,0 +1,68 @@
+//! What can go wrong with a forge, and what its user can do about it. Main types: [`ForgeError`], [`FaultKind`].
+
+use std::time::Duration;
+
+/// What sort of failure it is: row P23 of the compatibility table has these kinds, and [`Refused`](Self::Refused) is ours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FaultKind {
+    /// There is no token, or the forge does not know it.
+    Auth,
+    /// The token may not do this.
+    Permission,
+    /// There is no such thing, or the token may not know of it.
+    NotFound,
+    /// Too many requests.
+    RateLimit,
+    /// The forge could not be reached, or failed.
+    Network,
+    /// What came back could not be read.
+    Parse,
+    /// It failed so often that it is not asked for a while.
+    CircuitOpen,
+    /// The forge understood and said no (422, 409).
+    Refused,
+    /// The deadline passed, or somebody interrupted.
+    Stopped,
+}
+
+impl FaultKind {
+    /// The word used in JSON.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Auth => "auth",
+            Self::Permission => "permission",
+            Self::NotFound => "not_found",
+            Self::RateLimit => "rate_limit",
+            Self::Network => "network",
+            Self::Parse => "parse",
+            Self::CircuitOpen => "circuit_open",
+            Self::Refused => "refused",
+            Self::Stopped => "stopped",
+        }
+    }
+
+    /// Whether the same request may succeed later.
+    pub const fn is_retryable(self) -> bool {
+        matches!(self, Self::RateLimit | Self::Network | Self::CircuitOpen)
+    }
+}
+
+/// A failure of a forge. Its message says what happened; [`action`](Self::action) what to do about it. Neither holds the token.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}; {action}")]
+pub struct ForgeError {
+    /// What sort.
+    pub kind: FaultKind,
+    /// What happened, with the forge's own words made harmless.
+    pub message: String,
+    /// What its user can do.
+    pub action: String,
+    /// The HTTP status, where there was an answer.
+    pub status: Option<u16>,
+    /// How long the forge asks to wait.
+    pub retry_after: Option<Duration>,
+    /// The forge's id of the request, by which its support finds it.
+    pub request_id: Option<String>,
+    /// Whether the forge may have done what it was asked, so that asking again may do it twice.
+    pub may_have_happened: bool,
+}
