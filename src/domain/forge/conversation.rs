@@ -40,6 +40,7 @@ pub struct Comment {
 
 /// Comments on one place of the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of the forge's, and they are independent")]
 pub struct Thread {
     /// The forge's own id of it.
     pub node: String,

@@ -54,11 +54,16 @@ fn plain(part: &str) -> bool {
         && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
+/// Addresses of repositories end so; a name that does too would be taken for another.
+fn has_git_suffix(name: &str) -> bool {
+    name.len() >= 4 && name.as_bytes()[name.len() - 4..].eq_ignore_ascii_case(b".git")
+}
+
 impl RepoName {
     /// Checks both parts.
     pub fn new(owner: &str, name: &str) -> Result<Self, BadPullName> {
         let bad = || BadPullName(format!("{owner}/{name}"));
-        let fits = plain(owner) && plain(name) && !name.ends_with(".git");
+        let fits = plain(owner) && plain(name) && !has_git_suffix(name);
         fits.then(|| Self { owner: owner.to_owned(), name: name.to_owned() }).ok_or_else(bad)
     }
 

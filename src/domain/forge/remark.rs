@@ -110,6 +110,7 @@ pub struct AgentPrompt {
 
 /// One remark on a pull request: a thread, a part of a thread, or an entry of a list that a bot keeps in one comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a column of the list that users know")]
 pub struct Remark {
     /// Its name: a thread's id, or one made from what it says that is the same on every reading.
     pub id: String,
