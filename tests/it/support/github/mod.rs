@@ -39,7 +39,7 @@ mod world;
 
 use serde_json::Value;
 
-pub use example::demo;
+pub use example::{demo, lines};
 pub use fake::{Fake, TOKEN};
 pub use pull::{NewPull, Pull};
 pub use trouble::{On, Trouble};
@@ -106,7 +106,8 @@ pub struct Reply {
 impl Reply {
     /// JSON.
     pub fn json(status: u16, body: &Value) -> Self {
-        Self { status, headers: Vec::new(), body: body.to_string().into_bytes() }.with("content-type", "application/json; charset=utf-8")
+        Self { status, headers: Vec::new(), body: body.to_string().into_bytes() }
+            .with("content-type", "application/json; charset=utf-8")
     }
 
     /// A page.

@@ -75,7 +75,6 @@ pub struct ReviewState {
 
 /// A thread.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a field of the forge's")]
 pub struct ThreadState {
     /// Its number.
     pub id: u64,
@@ -296,9 +295,10 @@ impl PullState {
 
     /// The comments of a thread that somebody sees.
     pub fn seen<'a>(&'a self, thread: &'a ThreadState, viewer: &'a str) -> impl Iterator<Item = &'a Said> {
-        thread.comments.iter().filter(move |said| {
-            !self.is_pending(said.review) || said.author.as_deref() == Some(viewer)
-        })
+        thread
+            .comments
+            .iter()
+            .filter(move |said| !self.is_pending(said.review) || said.author.as_deref() == Some(viewer))
     }
 
     /// `APPROVED`, `CHANGES_REQUESTED`, or nothing: by the last word of each reviewer.
