@@ -264,6 +264,11 @@ mod tests {
 
     #[test]
     fn people_are_told_in_lines_that_no_terminal_obeys() {
-        insta::assert_snapshot!(lines(&delivery()), @"");
+        insta::assert_snapshot!(lines(&delivery()), @r"
+        ada/engine#7: 2 posted, 1 in the summary
+        the review requests changes; the summary was brought up to date
+        https://forge.example/r
+        Two lines
+        ");
     }
 }
