@@ -8,17 +8,18 @@
 
 mod brief;
 pub mod delivery;
-mod digest;
+pub(crate) mod digest;
 pub mod events;
 pub mod json;
 mod markdown;
-mod patch;
+pub(crate) mod patch;
 pub mod presented;
 pub mod progress;
 pub mod runs;
 mod terminal;
 
 pub use brief::{brief, engine, place, suggested};
+pub(crate) use markdown::safe;
 
 use std::path::PathBuf;
 

@@ -4,9 +4,7 @@
 //! as reviewed.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Anchor, AnchorMatch, Finding, FindingId};
 use crate::domain::place::Side;
 use crate::domain::review::Review;
@@ -23,10 +21,9 @@ pub struct Reanchored {
     pub gone: HashSet<FindingId>,
 }
 
-/// Looks every finding up in the two trees of `change`.
+/// Looks every finding up in two trees: of the head as it is now, and of what that is compared with. What was reviewed stays what it was.
 pub fn reanchor(
     review: &Review,
-    change: &Arc<ChangeSet>,
     new: &dyn Workspace,
     old: &dyn Workspace,
     cancel: &Cancel,
@@ -41,7 +38,6 @@ pub fn reanchor(
             }
         }
     }
-    moved.review.change = Arc::clone(change);
     Ok(moved)
 }
 

@@ -11,11 +11,12 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::domain::forge::{Comment, Delivered, DeliveryAct, PullId, RunMark, SummaryAct, Verdict};
+use crate::domain::forge::{Comment, Delivered, DeliveryAct, PullId, SummaryAct, Verdict};
 use crate::domain::id::CommitId;
 use crate::domain::run::RunId;
 use crate::forge::{FaultKind, ForgeError, GitHub, NewComment, NewReview};
 
+use super::draft::WhyBeside;
 use super::plan::{Entry, Plan, Work};
 
 /// What the summary is made from.
@@ -25,8 +26,8 @@ pub struct Told<'a> {
     pub entries: &'a [Entry],
     /// What the review says as a whole.
     pub verdict: Verdict,
-    /// Whether all that should stand on lines does.
-    pub has_arrived: bool,
+    /// What failed so far: one sentence each.
+    pub failures: &'a [String],
 }
 
 /// The summary's text, and what found no room in it.
@@ -54,6 +55,8 @@ pub struct Carry<'a> {
     pub known_reviews: HashSet<String>,
     /// Makes the summary.
     pub summarise: &'a (dyn Fn(&Told<'_>) -> Summarised + Send + Sync),
+    /// Makes the text of the review that brings the comments, with its mark.
+    pub introduce: &'a (dyn Fn(&Told<'_>) -> String + Send + Sync),
 }
 
 /// What became of a plan.
@@ -151,22 +154,11 @@ impl Carry<'_> {
     /// The review that brings the new comments; `None` where there is nothing to say.
     fn new_review(&self, done: &Done) -> Option<NewReview> {
         let comments: Vec<NewComment> = new_comments(done).into_iter().map(|(_, comment)| comment).collect();
-        (!comments.is_empty() || self.plan.must_say).then(|| self.with_comments(Some(done.verdict), comments))
+        (!comments.is_empty() || self.plan.must_say).then(|| self.with_comments(done, Some(done.verdict), comments))
     }
 
-    fn with_comments(&self, verdict: Option<Verdict>, comments: Vec<NewComment>) -> NewReview {
-        let count = match comments.len() {
-            0 => "No new comments".to_owned(),
-            1 => "One new comment".to_owned(),
-            count => format!("{count} new comments"),
-        };
-        let ask = match verdict {
-            Some(Verdict::RequestChanges) => " Changes are requested: see what is still open in the summary.",
-            Some(Verdict::Comment) | None => "",
-        };
-        let mark = RunMark { run: self.run, head: self.head }.write();
-        let body = format!("{count} on {}; the summary stands in a comment of its own.{ask}\n\n{mark}", self.head.short());
-        NewReview { commit: self.head, verdict, body, comments }
+    fn with_comments(&self, done: &Done, verdict: Option<Verdict>, comments: Vec<NewComment>) -> NewReview {
+        NewReview { commit: self.head, verdict, body: (self.introduce)(&done.told()), comments }
     }
 
     async fn reopen(&self, done: &mut Done) {
@@ -183,6 +175,7 @@ impl Carry<'_> {
                 _ => {
                     entry.item.act = DeliveryAct::InSummary;
                     entry.item.reason = Some(format!("Its thread could not be opened again: {}.", error.message));
+                    entry.beside = Some(WhyBeside::NotPosted);
                     entry.work = Work::Nothing;
                     if !is_refusal(&error) {
                         done.fail(format!("a thread could not be opened again: {error}"));
@@ -253,6 +246,10 @@ fn new_comments(done: &Done) -> Vec<(usize, NewComment)> {
 }
 
 impl Done {
+    fn told(&self) -> Told<'_> {
+        Told { entries: &self.entries, verdict: self.verdict, failures: &self.failures }
+    }
+
     /// Says once that something failed.
     fn fail(&mut self, text: String) {
         if !self.failures.contains(&text) {
@@ -261,10 +258,11 @@ impl Done {
     }
 
     /// Puts an entry that was to stand on its lines into the summary.
-    fn into_summary(&mut self, at: usize, why: String) {
+    fn into_summary(&mut self, at: usize, beside: WhyBeside, why: String) {
         let entry = &mut self.entries[at];
         entry.item.act = DeliveryAct::InSummary;
         entry.item.reason = Some(why);
+        entry.beside = Some(beside);
         entry.work = Work::Nothing;
     }
 }

@@ -6,6 +6,7 @@ use crate::domain::forge::{DeliveryAct, FindingMark, ReviewNote, ReviewVerdict, 
 use crate::forge::{FaultKind, ForgeError, NewComment, NewReview};
 
 use super::super::bisect::{Trial, bisect};
+use super::super::draft::WhyBeside;
 use super::{Carry, Done, HeadMoved, is_refusal, new_comments};
 
 /// How many reviews are begun and taken back to find the comments that are refused.
@@ -131,15 +132,15 @@ impl Carry<'_> {
         let comments = new_comments(done);
         let sorted = bisect(comments.len(), &error.message, MOST_TRIALS, async |part: &[usize]| {
             let some: Vec<NewComment> = part.iter().map(|at| comments[*at].1.clone()).collect();
-            self.is_taken(some).await
+            self.is_taken(self.with_comments(done, None, some)).await
         })
         .await;
         for (at, reason) in sorted.bad {
-            done.into_summary(comments[at].0, format!("GitHub refused it on its lines: {reason}."));
+            done.into_summary(comments[at].0, WhyBeside::Refused, format!("GitHub refused it on its lines: {reason}."));
         }
         for at in sorted.unknown {
             let why = "GitHub refused some comments on their lines, and it was not found out whether this is one.";
-            done.into_summary(comments[at].0, why.to_owned());
+            done.into_summary(comments[at].0, WhyBeside::Refused, why.to_owned());
         }
         if let Some(error) = sorted.broken {
             done.fail(format!("it was not found out which comments are refused: {error}"));
@@ -147,8 +148,8 @@ impl Carry<'_> {
     }
 
     /// Begins a review with some of the comments, and takes it back.
-    async fn is_taken(&self, comments: Vec<NewComment>) -> Trial<ForgeError> {
-        let begun = match self.github.create_review(self.pull, &self.with_comments(None, comments)).await {
+    async fn is_taken(&self, some: NewReview) -> Trial<ForgeError> {
+        let begun = match self.github.create_review(self.pull, &some).await {
             Ok(note) => note,
             Err(error) if error.may_have_happened => match self.mine_of_this_run(true).await {
                 Ok(Some(note)) => note,
@@ -198,7 +199,7 @@ fn give_up(done: &mut Done, unsent: Unsent) {
         Unsent::OwnPull | Unsent::Moved => "GitHub refused the review again and again".to_owned(),
     };
     for (at, _) in new_comments(done) {
-        done.into_summary(at, "It could not be posted on its lines.".to_owned());
+        done.into_summary(at, WhyBeside::NotPosted, "It could not be posted on its lines.".to_owned());
     }
     done.fail(text);
 }

@@ -3,7 +3,7 @@
 use crate::domain::forge::{Comment, DeliveryAct, SummaryAct, SummaryMark};
 use crate::forge::{FaultKind, ForgeError};
 
-use super::{Carry, Done, Told};
+use super::{Carry, Done};
 
 /// Whether two texts are the same to a forge that may trim them and end lines its own way.
 pub(super) fn is_same(a: &str, b: &str) -> bool {
@@ -13,9 +13,7 @@ pub(super) fn is_same(a: &str, b: &str) -> bool {
 impl Carry<'_> {
     /// The summary's text. What has no room in it is marked as standing only in the kept review.
     pub(super) fn summary_text(&self, done: &mut Done) -> String {
-        let has_arrived = done.failures.is_empty();
-        let told = Told { entries: &done.entries, verdict: done.verdict, has_arrived };
-        let summarised = (self.summarise)(&told);
+        let summarised = (self.summarise)(&done.told());
         for at in summarised.left_out {
             if let Some(entry) = done.entries.get_mut(at)
                 && entry.item.act == DeliveryAct::InSummary

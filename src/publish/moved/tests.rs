@@ -30,8 +30,7 @@ fn review() -> Review {
 fn on(text: &str, review: &Review) -> Reanchored {
     let mut tree = Memory::default();
     tree.insert(path(), text);
-    let change = Arc::new(ChangeSet::of(Vec::new()));
-    reanchor(review, &change, &tree, &Memory::default(), &Cancel::never()).unwrap()
+    reanchor(review, &tree, &Memory::default(), &Cancel::never()).unwrap()
 }
 
 #[test]
@@ -59,8 +58,7 @@ fn what_changed_or_stands_twice_is_gone_and_keeps_its_old_place() {
         assert_eq!(moved.review.findings, review().findings);
     }
     let nothing = Memory::default();
-    let change = Arc::new(ChangeSet::of(Vec::new()));
-    assert_eq!(reanchor(&review(), &change, &nothing, &nothing, &Cancel::never()).unwrap().gone.len(), 1);
+    assert_eq!(reanchor(&review(), &nothing, &nothing, &Cancel::never()).unwrap().gone.len(), 1);
 }
 
 #[test]

@@ -9,9 +9,12 @@ use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity};
 use crate::domain::forge::{
     Actor, Comment, Conversation, DeliveryAct, DeliveryItem, PullRequest, ReviewVerdict, RunMark, SummaryMark, Verdict,
 };
+use crate::domain::path::RepoPath;
+use crate::domain::place::LineRange;
 use crate::domain::review::{Outcome, Review};
 use crate::forge::NewComment;
 
+use super::draft::WhyBeside;
 use super::verdict::{Grounds, verdict};
 use threads::{Spot, matches};
 pub use threads::{OwnThread, own_threads};
@@ -21,8 +24,8 @@ pub use threads::{OwnThread, own_threads};
 pub enum Inline {
     /// As a comment on its lines.
     Here(NewComment),
-    /// Not on lines of the diff, and why: one sentence.
-    Beside(String),
+    /// Not on lines of the diff, and why.
+    Beside(WhyBeside),
 }
 
 /// Whether what an earlier thread is about is still there.
@@ -69,6 +72,8 @@ pub struct Plan {
     pub discard: Vec<u64>,
     /// Reviews of ours whose objection no longer holds, by number.
     pub dismiss: Vec<u64>,
+    /// Threads of ours that were settled before and that no finding is about, as entries with nothing to do.
+    pub settled: Vec<Entry>,
     /// The summary that stands there.
     pub summary: Option<Comment>,
     /// What to tell people: one sentence each.
@@ -84,6 +89,10 @@ pub struct Entry {
     pub work: Work,
     /// Whether this review found it; else only its thread is left.
     pub is_found: bool,
+    /// Why it does not stand on its lines, where it does not.
+    pub beside: Option<WhyBeside>,
+    /// Where it is, as people write it: `src/a.rs:12`.
+    pub place: String,
 }
 
 /// What has to be sent for one entry.
@@ -135,7 +144,14 @@ pub fn plan(at: &Situation<'_>) -> Plan {
         }
         entries.push(entry);
     }
-    for (own, _) in ours.iter().zip(&taken).filter(|(own, taken)| !**taken && !own.thread.is_resolved) {
+    let mut settled = Vec::new();
+    for (own, _) in ours.iter().zip(&taken).filter(|(_, taken)| !**taken) {
+        if own.thread.is_resolved {
+            if resolved_by_us(own, at.viewer) {
+                settled.push(thread_entry(own, DeliveryAct::Resolved, None, Work::Nothing));
+            }
+            continue;
+        }
         let entry = of_thread(at, own);
         if entry.item.act == DeliveryAct::StillOpen {
             grounds.blocking.push(own.mark.severity);
@@ -153,6 +169,7 @@ pub fn plan(at: &Situation<'_>) -> Plan {
         must_say: judged.must_say,
         discard: begun(at.conversation),
         dismiss: judged.dismiss,
+        settled,
         summary,
         notes,
     }
@@ -186,16 +203,21 @@ fn of_finding(at: &Situation<'_>, finding: &Finding, inline: &Inline, own: Optio
         },
         work,
         is_found: true,
+        beside: None,
+        place: place(finding.anchors.first().map(|anchor| (&anchor.path, anchor.lines.map(LineRange::start)))),
+    };
+    let beside = |why: WhyBeside, reason: String| {
+        let beside = entry(DeliveryAct::InSummary, Some(reason), Work::Nothing);
+        Entry { beside: Some(why), ..beside }
     };
     if finding.status.is_resolved() {
-        return settled(finding, own, entry);
+        return asks_nothing(finding, own, entry);
     }
     let Some(own) = own else {
         return match inline {
-            Inline::Beside(why) => entry(DeliveryAct::InSummary, Some(why.clone()), Work::Nothing),
+            Inline::Beside(why) => beside(*why, format!("Not on its lines: {why}.")),
             Inline::Here(_) if at.review.outcome == Outcome::Failed => {
-                let why = "Nothing was reviewed, so nothing is said on lines.".to_owned();
-                entry(DeliveryAct::InSummary, Some(why), Work::Nothing)
+                beside(WhyBeside::NotPosted, "Nothing was reviewed, so nothing is said on lines.".to_owned())
             }
             Inline::Here(_) if (at.is_late)(finding) => {
                 let why = "An earlier, complete review saw these lines as they are and did not raise it.".to_owned();
@@ -225,14 +247,13 @@ fn of_finding(at: &Situation<'_>, finding: &Finding, inline: &Inline, own: Optio
             entry(DeliveryAct::PostedAgain, Some(why), Work::Comment(comment.clone()))
         }
         (false, Inline::Beside(why)) => {
-            let why = format!("It came back and our account may not reopen its thread. {why}");
-            entry(DeliveryAct::InSummary, Some(why), Work::Nothing)
+            beside(*why, format!("It came back, and our account may not reopen its thread; not on its lines: {why}."))
         }
     }
 }
 
 /// A finding that was dismissed or is fixed: its thread asks for nothing more.
-fn settled(
+fn asks_nothing(
     finding: &Finding,
     own: Option<&OwnThread<'_>>,
     entry: impl Fn(DeliveryAct, Option<String>, Work) -> Entry,
@@ -261,18 +282,7 @@ fn of_resolving(
 }
 
 fn of_thread(at: &Situation<'_>, own: &OwnThread<'_>) -> Entry {
-    let entry = |act, reason, work| Entry {
-        item: DeliveryItem {
-            finding: own.mark.id.clone(),
-            severity: own.mark.severity,
-            title: title(own),
-            act,
-            reason,
-            url: first_url(own),
-        },
-        work,
-        is_found: false,
-    };
+    let entry = |act, reason, work| thread_entry(own, act, reason, work);
     let still = if at.has_moved {
         Still::Stands("The head moved after the review, so nothing shows that it is fixed.".to_owned())
     } else if at.review.outcome == Outcome::Complete {
@@ -283,6 +293,34 @@ fn of_thread(at: &Situation<'_>, own: &OwnThread<'_>) -> Entry {
     match still {
         Still::Stands(why) => entry(DeliveryAct::StillOpen, Some(why), Work::Nothing),
         Still::Gone => of_resolving(own, "The lines that it is about are gone.", entry),
+    }
+}
+
+/// The entry of a thread that no finding is about.
+fn thread_entry(own: &OwnThread<'_>, act: DeliveryAct, reason: Option<String>, work: Work) -> Entry {
+    let thread = own.thread;
+    Entry {
+        item: DeliveryItem {
+            finding: own.mark.id.clone(),
+            severity: own.mark.severity,
+            title: title(own),
+            act,
+            reason,
+            url: first_url(own),
+        },
+        work,
+        is_found: false,
+        beside: None,
+        // The lines of when it was written do not change with each push.
+        place: place(thread.path.as_ref().map(|path| (path, thread.original_line))),
+    }
+}
+
+fn place(at: Option<(&RepoPath, Option<u32>)>) -> String {
+    match at {
+        Some((path, Some(line))) => format!("{}:{line}", path.spelled()),
+        Some((path, None)) => path.spelled().into_owned(),
+        None => String::new(),
     }
 }
 
