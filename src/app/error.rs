@@ -5,6 +5,7 @@ use super::instructions::InstructionsError;
 use super::service::{PresentFault, RootsError};
 use crate::config::ConfigError;
 use crate::domain::request::InvalidScope;
+use crate::forge::{FaultKind, ForgeError};
 use crate::git::GitError;
 use crate::llm::ConnectError;
 use crate::prompt::PromptError;
@@ -25,6 +26,9 @@ pub enum AppError {
     /// The repository could not be had.
     #[error(transparent)]
     Repo(#[from] RepoError),
+    /// The forge could not be asked, or said no.
+    #[error(transparent)]
+    Forge(#[from] ForgeError),
     /// A setting is wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -203,10 +207,13 @@ impl AppError {
             | Self::Workspace(WorkspaceError::Stopped(_))
             | Self::Engine(EngineError::Broken)
             | Self::Broken => 3,
+            // That somebody interrupted is told by the run's own flag; of a forge only the deadline is left.
+            Self::Forge(error) if error.kind == FaultKind::Stopped => 3,
             Self::Output(_) | Self::Client(ClientError::File(_)) => 5,
             Self::Git(_)
             | Self::Repo(_)
             | Self::Config(_)
+            | Self::Forge(_)
             | Self::Workspace(_)
             | Self::Rules(_)
             | Self::Store(_)

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::diffs::Diffs;
 use super::error::AppError;
+use super::forge::ForgeEnvironment;
 use super::model::ProviderEnvironment;
 use crate::config::{self, Document, Flags, Resolved, Settings, Sources};
 use crate::domain::change::ChangeSet;
@@ -44,17 +45,19 @@ pub struct Surroundings {
     pub environment: Vec<(String, String)>,
     /// The keys and addresses in the variables that the providers' own libraries read.
     pub providers: ProviderEnvironment,
+    /// Which forge is asked, and as whom.
+    pub forge: ForgeEnvironment,
     /// Where runs are kept.
     pub state: PathBuf,
 }
 
 impl fmt::Debug for Surroundings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { user_settings, environment, providers, state } = self;
+        let Self { user_settings, environment, providers, forge, state } = self;
         let names: Vec<&str> = environment.iter().map(|(name, _)| name.as_str()).collect();
         let mut shown = f.debug_struct("Surroundings");
         shown.field("user_settings", user_settings).field("environment", &names).field("providers", providers);
-        shown.field("state", state).finish()
+        shown.field("forge", forge).field("state", state).finish()
     }
 }
 
@@ -63,7 +66,8 @@ impl Surroundings {
     pub fn of_this_process() -> Result<Self, AppError> {
         let environment = config::environment();
         let providers = ProviderEnvironment::of_this_process();
-        Ok(Self { user_settings: config::user_document()?, environment, providers, state: Store::default_root()? })
+        let (forge, state) = (ForgeEnvironment::of_this_process(), Store::default_root()?);
+        Ok(Self { user_settings: config::user_document()?, environment, providers, forge, state })
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::sys::cancel::Stopped;
+
 /// What sort of failure it is: row P23 of the compatibility table has these kinds, and [`Refused`](Self::Refused) is ours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FaultKind {
@@ -65,4 +67,30 @@ pub struct ForgeError {
     pub request_id: Option<String>,
     /// Whether the forge may have done what it was asked, so that asking again may do it twice.
     pub may_have_happened: bool,
+}
+
+impl ForgeError {
+    /// A failure of which no more is known than this.
+    pub fn new(kind: FaultKind, message: impl Into<String>, action: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            action: action.into(),
+            status: None,
+            retry_after: None,
+            request_id: None,
+            may_have_happened: false,
+        }
+    }
+}
+
+/// The time is over, or somebody asked to stop.
+impl From<Stopped> for ForgeError {
+    fn from(stopped: Stopped) -> Self {
+        let action = match stopped {
+            Stopped::Interrupted => "run it again",
+            Stopped::DeadlinePassed => "give it more time",
+        };
+        Self::new(FaultKind::Stopped, stopped.to_string(), action)
+    }
 }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::offer::Offer;
 use super::tool::{Answer, Call, Progress, Tool};
-use crate::app::{Connection, Overrides, ProviderEnvironment, Service, ServiceOptions, Surroundings};
+use crate::app::{Connection, ForgeEnvironment, Overrides, ProviderEnvironment, Service, ServiceOptions, Surroundings};
 use crate::domain::run::RunId;
 
 /// A repository without a commit, and a service that may look into it.
@@ -46,6 +46,7 @@ impl Fixture {
             user_settings: None,
             environment: vec![("REVIEW_OLLAMA_BASE_URL".to_owned(), address)],
             providers: ProviderEnvironment::default(),
+            forge: ForgeEnvironment::default(),
             state: state.clone(),
         };
         let flags = Overrides { model: Some(model.to_owned()), ..Overrides::default() };

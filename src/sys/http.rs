@@ -247,6 +247,29 @@ pub fn describe(cause: Cause) -> String {
     }
 }
 
+/// Why no answer came, found below what a library made of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unanswered {
+    /// What went wrong, from the outside in, without the address.
+    pub message: String,
+    /// Whether no connection came about, so that nothing was sent.
+    pub is_before_sending: bool,
+}
+
+/// What went wrong on the way to a server or back.
+pub fn unanswered(error: &(dyn Error + 'static)) -> Unanswered {
+    let mut at = Some(error);
+    while let Some(found) = at {
+        if let Some(found) = found.downcast_ref::<reqwest::Error>() {
+            // Its own words name the address; what lies below says why.
+            let message = found.source().map_or_else(|| "no answer came".to_owned(), |cause| chain(cause));
+            return Unanswered { message, is_before_sending: found.is_connect() };
+        }
+        at = found.source();
+    }
+    Unanswered { message: chain(error), is_before_sending: false }
+}
+
 fn chain(error: &dyn Error) -> String {
     let mut words = vec![error.to_string()];
     let mut cause = error.source();

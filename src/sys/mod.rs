@@ -11,5 +11,6 @@ pub mod files;
 pub mod http;
 pub mod inside;
 mod objects;
+pub mod process;
 pub mod repo;
 pub mod tree;

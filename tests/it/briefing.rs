@@ -12,6 +12,7 @@ fn service(repo: &TestRepo, program: &Program, settings: &str) -> Service {
         ),
         environment: Vec::new(),
         providers: review_runner::app::ProviderEnvironment::default(),
+        forge: review_runner::app::ForgeEnvironment::default(),
         state: program.home("state/review"),
     };
     let options = ServiceOptions {

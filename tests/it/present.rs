@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use review_runner::app::{Connection, Overrides, ProviderEnvironment, Service, ServiceOptions, Shown, Surroundings};
+use review_runner::app::{
+    Connection, ForgeEnvironment, Overrides, ProviderEnvironment, Service, ServiceOptions, Shown, Surroundings,
+};
 use review_runner::domain::presented::{PresentMode, PresentReview, WhichDocument};
 
 use crate::support::{Program, Ran, TestRepo};
@@ -28,7 +30,8 @@ fn serve(directory: &Path, roots: &[&Path], state: &Path) -> Service {
     };
     let (user_settings, environment, providers) = (None, Vec::new(), ProviderEnvironment::default());
     let state = state.to_owned();
-    Service::open(options, Surroundings { user_settings, environment, providers, state }).expect("a service")
+    let forge = ForgeEnvironment::default();
+    Service::open(options, Surroundings { user_settings, environment, providers, forge, state }).expect("a service")
 }
 
 fn present(service: &Service, connection: &Connection, base: Option<&Path>, content: &str) -> Shown {

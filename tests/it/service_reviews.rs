@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use review_runner::app::{
-    AT_ONCE, Changed, FindFault, Listing, Overrides, ProviderEnvironment, ReviewState, Service, ServiceOptions,
-    Snapshot, StartFault, StartReview, Surroundings,
+    AT_ONCE, Changed, FindFault, ForgeEnvironment, Listing, Overrides, ProviderEnvironment, ReviewState, Service,
+    ServiceOptions, Snapshot, StartFault, StartReview, Surroundings,
 };
 use review_runner::domain::finding::{FindingId, FindingStatus};
 use review_runner::domain::review::{Ended, Outcome};
@@ -57,6 +57,7 @@ impl Setup {
             user_settings: None,
             environment: self.environment.clone(),
             providers: ProviderEnvironment::default(),
+            forge: ForgeEnvironment::default(),
             state: self.state.path().to_owned(),
         };
         let flags = Overrides { model: self.model.map(str::to_owned), ..Overrides::default() };

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use review_runner::app::{Cancel, Overrides, ProviderEnvironment, Service, ServiceOptions, Surroundings};
+use review_runner::app::{
+    Cancel, ForgeEnvironment, Overrides, ProviderEnvironment, Service, ServiceOptions, Surroundings,
+};
 use review_runner::tools::{TOOLS, ToolOutcome};
 use serde_json::Value;
 
@@ -12,8 +14,13 @@ use super::schema::assert_conforms;
 /// A service that was started in `directory`, with nothing of this machine in it.
 pub fn service(directory: &Path, roots: &[PathBuf], flags: Overrides) -> Arc<Service> {
     let state = directory.join(".git/review-state");
-    let around =
-        Surroundings { user_settings: None, environment: Vec::new(), providers: ProviderEnvironment::default(), state };
+    let around = Surroundings {
+        user_settings: None,
+        environment: Vec::new(),
+        providers: ProviderEnvironment::default(),
+        forge: ForgeEnvironment::default(),
+        state,
+    };
     let options =
         ServiceOptions { directory: directory.to_owned(), roots: roots.to_vec(), flags, allow_write: false, log: None };
     Arc::new(Service::open(options, around).expect("a service"))

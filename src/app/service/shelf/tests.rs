@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::*;
-use crate::app::{ProviderEnvironment, ServiceOptions, Surroundings};
+use crate::app::{ForgeEnvironment, ProviderEnvironment, ServiceOptions, Surroundings};
 use crate::config::Flags;
 use crate::domain::presented::PresentMode;
 
@@ -31,7 +31,13 @@ impl Place {
         let directory = self.path(directory);
         let options = ServiceOptions { directory, roots: Vec::new(), flags, allow_write: false, log: None };
         let (user_settings, environment, providers) = (None, Vec::new(), ProviderEnvironment::default());
-        let around = Surroundings { user_settings, environment, providers, state: self.path("state") };
+        let around = Surroundings {
+            user_settings,
+            environment,
+            providers,
+            forge: ForgeEnvironment::default(),
+            state: self.path("state"),
+        };
         Service::open(options, around).unwrap()
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of the resources of presented documents.
 
 use super::*;
-use crate::app::{Connection, Overrides, ProviderEnvironment, ServiceOptions, Surroundings};
+use crate::app::{Connection, ForgeEnvironment, Overrides, ProviderEnvironment, ServiceOptions, Surroundings};
 use crate::domain::presented::{PresentMode, PresentReview, WhichDocument};
 
 fn service(folder: &std::path::Path) -> Service {
@@ -13,7 +13,8 @@ fn service(folder: &std::path::Path) -> Service {
         log: None,
     };
     let (user_settings, environment, providers) = (None, Vec::new(), ProviderEnvironment::default());
-    Service::open(options, Surroundings { user_settings, environment, providers, state: folder.join("state") }).unwrap()
+    let (forge, state) = (ForgeEnvironment::default(), folder.join("state"));
+    Service::open(options, Surroundings { user_settings, environment, providers, forge, state }).unwrap()
 }
 
 fn present(service: &Service, content: &str, document: WhichDocument) -> DocumentId {

@@ -1,0 +1,180 @@
+//! Which forge is asked, and as whom. Main type: [`ForgeEnvironment`].
+//!
+//! Tokens and addresses come from the environment of the process alone, in the variables that GitHub's own programs read. A repository can set
+//! neither.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::subject::secret_file;
+use crate::domain::secret::Secret;
+use crate::forge::{FaultKind, ForgeError, GitHub, GitHubOptions, Login};
+use crate::sys::cancel::Cancel;
+use crate::sys::http::Address;
+use crate::sys::process::{Call, Environment, Program};
+
+/// Variables that hold a token, in the order in which they count.
+const TOKENS: [&str; 3] = ["GITHUB_TOKEN", "GH_TOKEN", "GITHUB_PERSONAL_ACCESS_TOKEN"];
+const APP_ID: &str = "GITHUB_APP_ID";
+const APP_KEY: &str = "GITHUB_APP_PRIVATE_KEY";
+const APP_KEY_FILE: &str = "GITHUB_APP_PRIVATE_KEY_FILE";
+const APP_INSTALLATION: &str = "GITHUB_APP_INSTALLATION_ID";
+const API: &str = "GITHUB_API_URL";
+const GRAPHQL: &str = "GITHUB_GRAPHQL_URL";
+const SERVER: &str = "GITHUB_SERVER_URL";
+const OTHERS: [&str; 7] = [APP_ID, APP_KEY, APP_KEY_FILE, APP_INSTALLATION, API, GRAPHQL, SERVER];
+
+/// How long `gh` may take to say its token: it may ask the system's store of passwords.
+const GH: Duration = Duration::from_secs(10);
+/// No token is longer, in bytes.
+const LONGEST_TOKEN: usize = 64 << 10;
+
+/// The variables that say which GitHub is asked and as whom, as they were when the process began. `Debug` shows their names alone.
+#[derive(Clone, Default)]
+pub struct ForgeEnvironment {
+    variables: Vec<(&'static str, Secret)>,
+    /// Whether `gh` may be asked for its token, and with which environment.
+    gh: Option<Environment>,
+}
+
+impl fmt::Debug for ForgeEnvironment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.variables.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+/// The three addresses of one GitHub.
+struct Addresses {
+    api: Address,
+    graphql: Address,
+    server: Address,
+}
+
+impl ForgeEnvironment {
+    /// Those of this process. Bytes that are not UTF-8 become U+FFFD, so that a token with them is refused.
+    pub(super) fn of_this_process() -> Self {
+        let read = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+        Self { gh: Some(Environment::of_this_process()), ..Self::of(read) }
+    }
+
+    /// What `read` says of each variable; an empty one says nothing. No other program is asked.
+    pub fn of(read: impl Fn(&str) -> Option<String>) -> Self {
+        let names = TOKENS.into_iter().chain(OTHERS);
+        let found = names.filter_map(|name| {
+            let value = Secret::new(read(name)?).trimmed();
+            (!value.reveal().is_empty()).then_some((name, value))
+        });
+        Self { variables: found.collect(), gh: None }
+    }
+
+    /// The secrets among them: what must stand in no text that goes out.
+    pub fn secrets(&self) -> Vec<Secret> {
+        let is_secret = |name: &str| TOKENS.contains(&name) || name == APP_KEY;
+        self.variables.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value.clone()).collect()
+    }
+
+    /// A client. Nothing is asked of the forge yet; `gh` may be asked for its token, so this may block for a moment.
+    pub fn client(&self, cancel: &Cancel) -> Result<GitHub, ForgeError> {
+        let Addresses { api, graphql, server } = self.addresses()?;
+        let (login, origin) = self.login(&server, cancel)?;
+        let github = GitHub::new(GitHubOptions { api, graphql, server, login, cancel: cancel.clone() })?;
+        Ok(if origin.is_empty() { github } else { github.told_by(origin) })
+    }
+
+    /// The address of the forge's pages, without asking anybody.
+    pub fn server(&self) -> Result<Address, ForgeError> {
+        Ok(self.addresses()?.server)
+    }
+
+    fn get(&self, name: &str) -> Option<&Secret> {
+        self.variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    fn addresses(&self) -> Result<Addresses, ForgeError> {
+        let given = |name: &'static str| self.get(name).map(|text| address(name, text.reveal())).transpose();
+        let (api, graphql, server) = (given(API)?, given(GRAPHQL)?, given(SERVER)?);
+        // Whoever names only the server means its interfaces too: those of an Enterprise server lie below it.
+        let api = match (api, &server) {
+            (Some(api), _) => api,
+            (None, Some(server)) if !is_public(server) => server.join(&["api", "v3"]),
+            (None, _) => address(API, "https://api.github.com")?,
+        };
+        let graphql = graphql.unwrap_or_else(|| {
+            if api.ends_with(&["api", "v3"]) { api.parent().join(&["graphql"]) } else { api.join(&["graphql"]) }
+        });
+        let server = server.unwrap_or_else(|| {
+            if api.ends_with(&["api", "v3"]) {
+                return api.parent().parent();
+            }
+            // `api.github.com`, and `api.NAME.ghe.com`.
+            api.host().strip_prefix("api.").map_or_else(|| api.clone(), |host| api.at_host(host))
+        });
+        Ok(Addresses { api, graphql, server })
+    }
+
+    /// Who we are, and which variable or program says so.
+    fn login(&self, server: &Address, cancel: &Cancel) -> Result<(Login, &'static str), ForgeError> {
+        if let Some((name, token)) = TOKENS.into_iter().find_map(|name| Some((name, self.get(name)?))) {
+            return Ok((Login::Token(token.clone()), name));
+        }
+        if let Some(app) = self.app()? {
+            return Ok((app, APP_ID));
+        }
+        match self.token_of_gh(server, cancel)? {
+            Some(token) => Ok((Login::Token(token), "`gh auth login`")),
+            None => Ok((Login::None, "")),
+        }
+    }
+
+    fn app(&self) -> Result<Option<Login>, ForgeError> {
+        let Some(id) = self.get(APP_ID) else { return Ok(None) };
+        let number = |name: &str, text: &Secret| {
+            let wrong = || unusable(name, "it is no number", "take it from the App's settings on GitHub");
+            text.reveal().parse::<u64>().map_err(|_| wrong())
+        };
+        let key = match (self.get(APP_KEY), self.get(APP_KEY_FILE)) {
+            (Some(key), _) => key.clone(),
+            (None, Some(file)) => {
+                let read = secret_file(&PathBuf::from(file.reveal()));
+                read.map_err(|error| {
+                    unusable(APP_KEY_FILE, &error.to_string(), "name the file with the App's private key")
+                })?
+            }
+            (None, None) => {
+                let action = format!("set {APP_KEY} or {APP_KEY_FILE} too");
+                return Err(unusable(APP_ID, "there is no private key for it", &action));
+            }
+        };
+        let installation = self.get(APP_INSTALLATION).map(|text| number(APP_INSTALLATION, text)).transpose()?;
+        Ok(Some(Login::App { id: number(APP_ID, id)?, key, installation }))
+    }
+
+    /// The token that `gh` keeps for a host; nothing where it is not installed, or knows none.
+    fn token_of_gh(&self, server: &Address, cancel: &Cancel) -> Result<Option<Secret>, ForgeError> {
+        let Some(environment) = &self.gh else { return Ok(None) };
+        let Ok(gh) = Program::find("gh", environment) else { return Ok(None) };
+        let arguments = ["auth", "token", "--hostname", server.host()].map(OsString::from).to_vec();
+        let folder = gh.path().parent().unwrap_or(Path::new("/")).to_owned();
+        let call = Call { arguments, environment: environment.clone(), directory: folder, most: LONGEST_TOKEN };
+        let ended = gh.run(&call, &cancel.within(GH));
+        cancel.check()?;
+        let Ok(ended) = ended else { return Ok(None) };
+        let token = Secret::new(String::from_utf8_lossy(&ended.output).into_owned()).trimmed();
+        Ok((ended.success && !token.reveal().is_empty()).then_some(token))
+    }
+}
+
+fn is_public(server: &Address) -> bool {
+    server.host().eq_ignore_ascii_case("github.com")
+}
+
+fn address(name: &str, text: &str) -> Result<Address, ForgeError> {
+    Address::parse(text)
+        .map_err(|why| unusable(name, &why.to_string(), "set it to an address such as https://api.github.com"))
+}
+
+fn unusable(name: &str, why: &str, action: &str) -> ForgeError {
+    ForgeError::new(FaultKind::Auth, format!("{name} cannot be used: {why}"), action)
+}

@@ -1,0 +1,241 @@
+//! What went wrong, in words that help: from an answer, or from none, to a [`ForgeError`]. Main type: [`Blame`].
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::limits::Limited;
+use super::send::Answer;
+use super::wire::GraphError;
+use crate::domain::secret::Secret;
+use crate::domain::text::{mask, strip_line};
+use crate::forge::error::{FaultKind, ForgeError};
+use crate::sys::http::Unanswered;
+
+/// The most characters of the server's words that are shown.
+const WORDS: usize = 300;
+/// The most characters that are looked at for that.
+const LOOKED_AT: usize = 16_384;
+
+/// What a token needs for all that is asked here.
+const NEEDS: &str = "it needs the scope repo (classic), or read and write access to pull requests (fine-grained, Apps)";
+
+/// Who is spoken of, and what must not be said.
+#[derive(Debug)]
+pub(super) struct Blame {
+    host: String,
+    is_app: bool,
+    /// The variable or the program that gave the login.
+    origin: Option<String>,
+    secrets: Vec<Secret>,
+}
+
+impl Blame {
+    pub(super) fn new(host: &str, is_app: bool, secrets: Vec<Secret>) -> Self {
+        Self { host: host.to_owned(), is_app, origin: None, secrets }
+    }
+
+    pub(super) fn set_origin(&mut self, origin: &str) {
+        self.origin = Some(origin.to_owned());
+    }
+
+    /// That something cannot be asked without a login.
+    pub(super) fn nobody(&self) -> ForgeError {
+        ForgeError::new(
+            FaultKind::Auth,
+            format!("Authentication failed: {} answers this to nobody without a token", self.host),
+            "set GITHUB_TOKEN, or log in with `gh auth login`",
+        )
+    }
+
+    /// What a status that is no success means.
+    pub(super) fn refused(&self, answer: &Answer) -> ForgeError {
+        let said = self.said(&words(&answer.body));
+        let status = answer.status;
+        let host = &self.host;
+        let (kind, message, action) = match status {
+            401 => (FaultKind::Auth, format!("Authentication failed{said}"), self.login_action()),
+            403 => (FaultKind::Permission, format!("{host} does not allow this{said}"), self.permission_action(answer)),
+            404 | 410 => (FaultKind::NotFound, format!("Resource not found{said}"), self.missing_action()),
+            300..=399 => (
+                FaultKind::Refused,
+                format!("{host} redirects to where no token follows{said}"),
+                "see whether GITHUB_API_URL is the address of the server itself".to_owned(),
+            ),
+            500.. => (
+                FaultKind::Network,
+                format!("{host} failed with status {status}{said}"),
+                "try again later; https://www.githubstatus.com says whether others have trouble too".to_owned(),
+            ),
+            _ => (
+                FaultKind::Refused,
+                format!("{host} refused this with status {status}{said}"),
+                "see what it says".to_owned(),
+            ),
+        };
+        self.about(answer, ForgeError::new(kind, message, action))
+    }
+
+    /// What the errors of a GraphQL answer mean: the worst of them.
+    pub(super) fn graph(&self, answer: &Answer, errors: &[GraphError]) -> ForgeError {
+        let said = errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>().join("; ");
+        let said = self.said(&said);
+        let has = |kinds: &[&str]| errors.iter().any(|error| kinds.contains(&error.kind.as_str()));
+        let host = &self.host;
+        let (kind, message, action) = if has(&["UNAUTHORIZED", "UNAUTHENTICATED"]) {
+            (FaultKind::Auth, format!("Authentication failed{said}"), self.login_action())
+        } else if has(&["FORBIDDEN", "INSUFFICIENT_SCOPES"]) {
+            (FaultKind::Permission, format!("{host} does not allow this{said}"), self.permission_action(answer))
+        } else if has(&["NOT_FOUND"]) {
+            (FaultKind::NotFound, format!("Resource not found{said}"), self.missing_action())
+        } else if has(&["INTERNAL", "SERVICE_UNAVAILABLE", "TIMEOUT"]) || said.contains("omething went wrong") {
+            (FaultKind::Network, format!("{host} failed{said}"), "try again later".to_owned())
+        } else {
+            (FaultKind::Refused, format!("{host} refused this{said}"), "see what it says".to_owned())
+        };
+        self.about(answer, ForgeError::new(kind, message, action))
+    }
+
+    /// That there were too many requests.
+    pub(super) fn limited(&self, limited: Limited, answer: Option<&Answer>) -> ForgeError {
+        let wait = spoken(limited.wait);
+        let what =
+            if limited.is_secondary { "too many requests at once" } else { "all requests of this hour are used up" };
+        let action = if matches!(self.origin, None) && self.secrets.is_empty() {
+            format!("wait {wait}; with a token (GITHUB_TOKEN) the limit is far higher")
+        } else {
+            format!("try again in {wait}")
+        };
+        let error = ForgeError::new(FaultKind::RateLimit, format!("{} limits requests: {what}", self.host), action);
+        let error = ForgeError { retry_after: Some(limited.wait), ..error };
+        match answer {
+            Some(answer) => self.about(answer, error),
+            None => error,
+        }
+    }
+
+    /// That no answer came, or not all of it.
+    pub(super) fn unanswered(&self, why: &Unanswered) -> ForgeError {
+        ForgeError::new(
+            FaultKind::Network,
+            format!("{} could not be reached{}", self.host, self.said(&why.message)),
+            "see whether this machine reaches it (HTTPS_PROXY, GITHUB_API_URL), and try again",
+        )
+    }
+
+    /// That an answer makes no sense.
+    pub(super) fn unreadable(&self, answer: Option<&Answer>, why: &str) -> ForgeError {
+        let error = ForgeError::new(
+            FaultKind::Parse,
+            format!("the answer of {} cannot be read{}", self.host, self.said(why)),
+            "see whether GITHUB_API_URL and GITHUB_GRAPHQL_URL are the addresses of a GitHub server; if they are, please report this",
+        );
+        match answer {
+            Some(answer) => self.about(answer, error),
+            None => error,
+        }
+    }
+
+    /// That it is not asked for a while.
+    pub(super) fn open(&self, wait: Duration) -> ForgeError {
+        let error = ForgeError::new(
+            FaultKind::CircuitOpen,
+            format!("{} failed several times in a row and is left alone", self.host),
+            format!("try again in {}", spoken(wait)),
+        );
+        ForgeError { retry_after: Some(wait), ..error }
+    }
+
+    fn about(&self, answer: &Answer, error: ForgeError) -> ForgeError {
+        let request_id = answer.header("x-github-request-id").map(|id| self.clean(id));
+        ForgeError { status: Some(answer.status), request_id, ..error }
+    }
+
+    fn login_action(&self) -> String {
+        match (&self.origin, self.secrets.is_empty()) {
+            (Some(origin), _) => format!("{origin} holds no token that is known there (any more): renew it; {NEEDS}"),
+            (None, false) => format!("renew the token; {NEEDS}"),
+            (None, true) => "set GITHUB_TOKEN, or log in with `gh auth login`".to_owned(),
+        }
+    }
+
+    fn permission_action(&self, answer: &Answer) -> String {
+        let given = |name| answer.header(name).map(|text| self.clean(text)).filter(|text| !text.is_empty());
+        let whose = match &self.origin {
+            Some(origin) if !self.is_app => format!("the token in {origin}"),
+            _ if self.is_app => "the App's installation".to_owned(),
+            _ => "the token".to_owned(),
+        };
+        if let Some(permissions) = given("x-accepted-github-permissions") {
+            return format!("give {whose} the permission {permissions}");
+        }
+        match (given("x-accepted-oauth-scopes"), given("x-oauth-scopes")) {
+            (Some(accepted), Some(has)) => format!("give {whose} one of the scopes {accepted}; it has {has}"),
+            _ => format!("see what {whose} may do: {NEEDS}"),
+        }
+    }
+
+    fn missing_action(&self) -> String {
+        if self.secrets.is_empty() {
+            "see whether its name is right; if it is private, set GITHUB_TOKEN".to_owned()
+        } else {
+            "see whether its name is right, and whether the token may see it".to_owned()
+        }
+    }
+
+    /// The server's words behind a colon, where there are any.
+    fn said(&self, words: &str) -> String {
+        let words = self.clean(words);
+        if words.is_empty() { String::new() } else { format!(": {words}") }
+    }
+
+    /// One line of at most [`WORDS`] characters with no secret in it.
+    pub(super) fn clean(&self, text: &str) -> String {
+        let mut text: String = text.chars().take(LOOKED_AT).collect();
+        for secret in &self.secrets {
+            if !secret.reveal().is_empty() {
+                text = text.replace(secret.reveal(), "(the token)");
+            }
+        }
+        let line = strip_line(&mask(&text).text).split_whitespace().collect::<Vec<_>>().join(" ");
+        if line.chars().count() <= WORDS {
+            return line;
+        }
+        line.chars().take(WORDS - 1).chain(['…']).collect()
+    }
+}
+
+/// What an error's body says: `message`, and all of `errors`. A proxy in between has its own shape, or none.
+fn words(body: &[u8]) -> String {
+    let Ok(value) = serde_json::from_slice::<Value>(body) else {
+        let text = String::from_utf8_lossy(&body[..body.len().min(LOOKED_AT)]).trim().to_owned();
+        return if text.starts_with('<') { "a page for people, not for programs".to_owned() } else { text };
+    };
+    let text =
+        |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
+    let mut parts = vec![text(&value, "message")];
+    match value.get("errors") {
+        Some(Value::Array(errors)) => parts.extend(errors.iter().take(20).map(|error| match error {
+            Value::String(error) => error.clone(),
+            error if !text(error, "message").is_empty() => text(error, "message"),
+            error => {
+                let about = ["resource", "field", "code"].map(|name| text(error, name));
+                about.iter().filter(|word| !word.is_empty()).cloned().collect::<Vec<_>>().join(" ")
+            }
+        })),
+        Some(Value::String(error)) => parts.push(error.clone()),
+        _ => {}
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join("; ")
+}
+
+/// A wait as people say it, rounded up.
+fn spoken(wait: Duration) -> String {
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    match seconds {
+        0 | 1 => "a second".to_owned(),
+        2..=119 => format!("{seconds} seconds"),
+        _ => format!("{} minutes", seconds.div_ceil(60)),
+    }
+}

@@ -1,0 +1,85 @@
+//! What is asked over GraphQL: everything about a conversation, because only GraphQL knows threads, who of us wrote a text, and what is hidden.
+//!
+//! Main function: `ask`. A partial answer is a failure, but for fields whose absence the rest of the program knows how to read ([`HARMLESS`]).
+
+mod conversation;
+mod pages;
+mod pulls;
+mod queries;
+
+use http::Method;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::GitHub;
+use super::send::{Answer, Api, Ask, Effect};
+use super::wire::{Envelope, GraphError};
+use crate::domain::forge::{PullId, RepoName};
+use crate::forge::error::{FaultKind, ForgeError};
+pub(super) use pages::Pages;
+pub(super) use queries::LOOKS;
+use queries::Operation;
+
+/// Fields that a token may not see, or that are gone, without anything being lost: each is optional where it ends up.
+const HARMLESS: [&str; 4] = ["headRepository", "mergeable", "resolvedBy", "reviewDecision"];
+
+impl GitHub {
+    /// Asks, and reads the data of the answer. `repo` is whose installation speaks, where we are an App.
+    pub(super) async fn ask<T: DeserializeOwned>(
+        &self,
+        repo: Option<&RepoName>,
+        operation: Operation,
+        variables: &Value,
+    ) -> Result<T, ForgeError> {
+        let login = self.login(repo).await?.ok_or_else(|| self.shared.blame.nobody())?;
+        let body = json!({ "query": operation.query(), "operationName": operation.name, "variables": variables });
+        let ask = Ask {
+            api: Api::GraphQl,
+            method: Method::POST,
+            address: self.shared.graphql.base.reveal().to_owned(),
+            body: Some(body.to_string().into_bytes()),
+            tag: None,
+            login: Some(login),
+            effect: if operation.is_mutation() { Effect::Sets } else { Effect::Reads },
+        };
+        let answer = self.send(&ask).await?;
+        self.data(&answer)
+    }
+
+    fn data<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, ForgeError> {
+        let envelope: Envelope = self.read(answer)?;
+        let grave: Vec<GraphError> = envelope.errors.into_iter().filter(|error| !is_harmless(error)).collect();
+        if !grave.is_empty() {
+            return Err(self.shared.blame.graph(answer, &grave));
+        }
+        let data = envelope.data.unwrap_or_default();
+        serde_path_to_error::deserialize(data)
+            .map_err(|error| self.shared.blame.unreadable(Some(answer), &error.to_string()))
+    }
+
+    /// Reads a JSON document.
+    pub(super) fn read<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, ForgeError> {
+        let mut json = serde_json::Deserializer::from_slice(&answer.body);
+        let read = serde_path_to_error::deserialize(&mut json);
+        read.map_err(|error| self.shared.blame.unreadable(Some(answer), &error.to_string()))
+    }
+
+    /// That there is no such thing, where GraphQL says so with a null.
+    pub(super) fn missing(&self, what: &str) -> ForgeError {
+        ForgeError::new(
+            FaultKind::NotFound,
+            format!("Resource not found: {what}"),
+            "see whether its name is right, and whether the token may see it",
+        )
+    }
+}
+
+/// The variables that name a pull request.
+pub(super) fn about(id: &PullId) -> Value {
+    json!({ "owner": id.repo.owner(), "name": id.repo.name(), "number": id.number.value() })
+}
+
+fn is_harmless(error: &GraphError) -> bool {
+    let may = matches!(error.kind.as_str(), "FORBIDDEN" | "NOT_FOUND");
+    may && error.path.last().and_then(Value::as_str).is_some_and(|field| HARMLESS.contains(&field))
+}

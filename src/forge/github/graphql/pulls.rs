@@ -1,0 +1,66 @@
+//! Pull requests themselves, and who we are.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::super::GitHub;
+use super::super::types::{PullFilter, PullPage};
+use super::super::wire::{ActorNode, Connection, ListNode, PullNode};
+use super::about;
+use super::queries::{PULL_REQUEST, PULL_REQUESTS, VIEWER};
+use crate::domain::forge::{Actor, PullId, PullRequest, RepoName};
+use crate::forge::error::ForgeError;
+
+#[derive(Debug, Deserialize)]
+struct OfViewer {
+    viewer: ActorNode,
+}
+
+#[derive(Debug, Deserialize)]
+struct OfRepository<T> {
+    repository: Option<T>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OfPull {
+    pull_request: Option<PullNode>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OfPulls {
+    pull_requests: Connection<ListNode>,
+}
+
+impl GitHub {
+    /// Our account. An App is known by its slug, the name that its texts stand under.
+    pub async fn viewer(&self) -> Result<Actor, ForgeError> {
+        if let Some(login) = self.app_slug().await? {
+            return Ok(Actor { login, is_bot: true });
+        }
+        let data: OfViewer = self.ask(None, VIEWER, &json!({})).await?;
+        Ok(data.viewer.into())
+    }
+
+    /// A pull request.
+    pub async fn pull(&self, id: &PullId) -> Result<PullRequest, ForgeError> {
+        let data: OfRepository<OfPull> = self.ask(Some(&id.repo), PULL_REQUEST, &about(id)).await?;
+        let node = data.repository.and_then(|repository| repository.pull_request);
+        let node = node.ok_or_else(|| self.missing(&id.to_string()))?;
+        node.pull(&id.repo).map_err(|why| self.shared.blame.unreadable(None, &why))
+    }
+
+    /// Pull requests of a repository, newest first.
+    pub async fn pulls(&self, repo: &RepoName, filter: PullFilter) -> Result<PullPage, ForgeError> {
+        let states = filter.state.map(|state| vec![state.word()]);
+        let variables = json!({
+            "owner": repo.owner(), "name": repo.name(), "states": states, "first": filter.limit.clamp(1, 100), "after": null,
+        });
+        let data: OfRepository<OfPulls> = self.ask(Some(repo), PULL_REQUESTS, &variables).await?;
+        let page = data.repository.ok_or_else(|| self.missing(&repo.to_string()))?.pull_requests;
+        let listed = page.nodes.into_iter().flatten().map(|node| node.listed(repo)).collect::<Result<Vec<_>, _>>();
+        let pulls = listed.map_err(|why| self.shared.blame.unreadable(None, &why))?;
+        Ok(PullPage { pulls, total: page.total_count })
+    }
+}

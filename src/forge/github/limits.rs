@@ -1,0 +1,220 @@
+//! GitHub's limits: how an answer says that there were too many requests, and who waits for how long. Main types: [`Limits`], [`Limited`].
+//!
+//! Two kinds, as GitHub's pages on rate limits for REST and for GraphQL describe them: *primary* (so many an hour; `x-ratelimit-remaining: 0`,
+//! and `x-ratelimit-reset` says when the hour ends) and *secondary* (too much at once; `retry-after`, or only words). GraphQL may say either with
+//! a status of 200.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde::Deserialize;
+
+use super::send::{Answer, Api};
+use crate::sys::clock;
+
+/// GitHub asks for a pause of a second between requests that create something.
+const BETWEEN_WRITES: Duration = Duration::from_secs(1);
+/// What GitHub asks for after a secondary limit that names no time.
+const UNNAMED: Duration = Duration::from_mins(1);
+/// No longer wait is believed: the longest window is an hour, a day is a mistake of somebody's.
+const LONGEST: Duration = Duration::from_hours(24);
+
+/// That there were too many requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Limited {
+    /// How long to wait.
+    pub(super) wait: Duration,
+    /// Whether it is the secondary limit: the next attempt may succeed by itself.
+    pub(super) is_secondary: bool,
+}
+
+/// What is known of the limits. Shared by all clones of a client.
+#[derive(Debug, Default)]
+pub(super) struct Limits {
+    /// When each interface may be asked again.
+    blocked: Mutex<[Option<Instant>; 2]>,
+    /// When the next request that creates something may go.
+    next_write: Mutex<Option<Instant>>,
+}
+
+impl Limits {
+    /// Remembers a limit, so that nobody else runs into it.
+    pub(super) fn remember(&self, api: Api, limited: Limited, now: Instant) {
+        let mut blocked = self.blocked.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = now.checked_add(limited.wait);
+        blocked[api.index()] = blocked[api.index()].max(until);
+    }
+
+    /// How long nobody may ask this interface.
+    pub(super) fn blocked(&self, api: Api, now: Instant) -> Duration {
+        let blocked = self.blocked.lock().unwrap_or_else(PoisonError::into_inner);
+        blocked[api.index()].map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
+    }
+
+    /// Takes the next place in the row of requests that create something: how long to wait for it.
+    pub(super) fn queue(&self, now: Instant) -> Duration {
+        let mut next = self.next_write.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = next.map_or(now, |next| next.max(now));
+        *next = at.checked_add(BETWEEN_WRITES);
+        at.saturating_duration_since(now)
+    }
+}
+
+/// The parts of an answer's body that may speak of a limit.
+#[derive(Debug, Deserialize)]
+struct Words {
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    errors: Vec<Word>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Word {
+    Said {
+        #[serde(default, rename = "type")]
+        kind: String,
+        #[serde(default)]
+        message: String,
+    },
+    Else(serde::de::IgnoredAny),
+}
+
+/// Whether an answer says that there were too many requests.
+pub(super) fn limited(answer: &Answer, api: Api, now: SystemTime) -> Option<Limited> {
+    let may = match answer.status {
+        403 | 429 => true,
+        200 => api == Api::GraphQl && speaks_of_a_limit(&answer.body),
+        _ => false,
+    };
+    if !may {
+        return None;
+    }
+    let words: Words =
+        serde_json::from_slice(&answer.body).unwrap_or(Words { message: String::new(), errors: Vec::new() });
+    let says_secondary = |text: &str| {
+        let text = text.to_ascii_lowercase();
+        text.contains("secondary rate limit") || text.contains("abuse detection")
+    };
+    let errors = || {
+        words.errors.iter().filter_map(|word| match word {
+            Word::Said { kind, message } => Some((kind.as_str(), message.as_str())),
+            Word::Else(_) => None,
+        })
+    };
+    let retry_after = answer.header("retry-after").and_then(wait);
+    let is_used_up = answer.header("x-ratelimit-remaining").is_some_and(|left| left.trim() == "0");
+    let is_secondary = says_secondary(&words.message) || errors().any(|(_, message)| says_secondary(message));
+    let is_primary = errors().any(|(kind, _)| matches!(kind, "RATE_LIMITED" | "RATE_LIMIT"));
+    if answer.status == 200 && !is_secondary && !is_primary {
+        return None;
+    }
+    let reset = answer.header("x-ratelimit-reset").and_then(|at| until(at, now));
+    if !is_secondary && (is_primary || is_used_up) {
+        let wait = reset.or(retry_after).unwrap_or(UNNAMED).min(LONGEST);
+        return Some(Limited { wait, is_secondary: false });
+    }
+    if is_secondary || retry_after.is_some() || answer.status == 429 {
+        let wait = retry_after.or(reset.filter(|_| is_used_up)).unwrap_or(UNNAMED).min(LONGEST);
+        return Some(Limited { wait, is_secondary: true });
+    }
+    None
+}
+
+/// Only then is a long answer read a second time.
+fn speaks_of_a_limit(body: &[u8]) -> bool {
+    ["RATE_LIMIT", "secondary rate limit"].iter().any(|word| memchr::memmem::find(body, word.as_bytes()).is_some())
+}
+
+/// `retry-after`: seconds or a date (RFC 9110 §10.2.3).
+fn wait(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    text.parse().ok().map(Duration::from_secs).or_else(|| clock::until(text))
+}
+
+/// `x-ratelimit-reset`: seconds since the epoch. One more, because both clocks are rounded.
+fn until(text: &str, now: SystemTime) -> Option<Duration> {
+    let at = UNIX_EPOCH.checked_add(Duration::from_secs(text.trim().parse().ok()?))?;
+    Some(at.duration_since(now).unwrap_or_default() + Duration::from_secs(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now() -> SystemTime {
+        UNIX_EPOCH + Duration::from_secs(1_000)
+    }
+
+    fn answer(status: u16, headers: &[(&'static str, &'static str)], body: &str) -> Answer {
+        Answer::for_test(status, headers, body)
+    }
+
+    fn seconds(limited: Option<Limited>) -> Option<(u64, bool)> {
+        limited.map(|limited| (limited.wait.as_secs(), limited.is_secondary))
+    }
+
+    #[test]
+    fn the_primary_limit_ends_when_its_hour_does() {
+        let used_up = [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1030")];
+        let body = r#"{"message":"API rate limit exceeded for user ID 1."}"#;
+        for status in [403, 429] {
+            assert_eq!(seconds(limited(&answer(status, &used_up, body), Api::Rest, now())), Some((31, false)));
+        }
+        let past = [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "900")];
+        assert_eq!(seconds(limited(&answer(403, &past, body), Api::Rest, now())), Some((1, false)));
+    }
+
+    #[test]
+    fn the_secondary_limit_is_known_by_its_header_or_by_its_words() {
+        let words = r#"{"message":"You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}"#;
+        assert_eq!(seconds(limited(&answer(403, &[("retry-after", "7")], words), Api::Rest, now())), Some((7, true)));
+        let left = [("x-ratelimit-remaining", "4000"), ("x-ratelimit-reset", "4000")];
+        assert_eq!(seconds(limited(&answer(403, &left, words), Api::Rest, now())), Some((60, true)));
+        assert_eq!(seconds(limited(&answer(429, &[], "<html>"), Api::Rest, now())), Some((60, true)));
+        assert_eq!(seconds(limited(&answer(403, &[("retry-after", "7")], ""), Api::Rest, now())), Some((7, true)));
+    }
+
+    #[test]
+    fn graphql_says_it_with_a_status_of_200() {
+        let body = r#"{"errors":[{"type":"RATE_LIMITED","message":"API rate limit exceeded"}]}"#;
+        let headers = [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1010")];
+        assert_eq!(seconds(limited(&answer(200, &headers, body), Api::GraphQl, now())), Some((11, false)));
+        assert_eq!(limited(&answer(200, &headers, body), Api::Rest, now()), None);
+        let quoted = r#"{"data":{"body":"we hit RATE_LIMITED and a secondary rate limit"}}"#;
+        assert_eq!(limited(&answer(200, &headers, quoted), Api::GraphQl, now()), None, "a comment may speak of it");
+    }
+
+    #[test]
+    fn a_refusal_without_a_word_of_limits_is_none() {
+        let body = r#"{"message":"Resource not accessible by integration","errors":["x",{"code":"y"}]}"#;
+        let left = [("x-ratelimit-remaining", "4999")];
+        assert_eq!(limited(&answer(403, &left, body), Api::Rest, now()), None);
+        assert_eq!(limited(&answer(404, &[("retry-after", "3")], body), Api::Rest, now()), None);
+    }
+
+    #[test]
+    fn no_wait_is_longer_than_a_day() {
+        let far = [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "99999999999")];
+        assert_eq!(limited(&answer(403, &far, ""), Api::Rest, now()).map(|limited| limited.wait), Some(LONGEST));
+    }
+
+    #[test]
+    fn a_limit_that_one_request_met_holds_for_all() {
+        let (limits, now) = (Limits::default(), Instant::now());
+        limits.remember(Api::Rest, Limited { wait: Duration::from_secs(9), is_secondary: false }, now);
+        limits.remember(Api::Rest, Limited { wait: Duration::from_secs(2), is_secondary: true }, now);
+        assert_eq!(limits.blocked(Api::Rest, now), Duration::from_secs(9));
+        assert_eq!(limits.blocked(Api::GraphQl, now), Duration::ZERO);
+        assert_eq!(limits.blocked(Api::Rest, now + Duration::from_secs(10)), Duration::ZERO);
+    }
+
+    #[test]
+    fn requests_that_create_something_stand_a_second_apart() {
+        let (limits, now) = (Limits::default(), Instant::now());
+        let waits: Vec<u64> = (0..3).map(|_| limits.queue(now).as_secs()).collect();
+        assert_eq!(waits, [0, 1, 2]);
+        assert_eq!(limits.queue(now + Duration::from_mins(1)), Duration::ZERO);
+    }
+}

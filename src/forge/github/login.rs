@@ -1,0 +1,229 @@
+//! Who we are: the headers that carry a token, and how an App gets one. Main type: [`Identity`].
+//!
+//! An App signs a short-lived token of its own with its key, and asks with it for a token of one of its installations (GitHub's pages on
+//! authenticating as an App). That one lives an hour and is kept for most of it.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::{HeaderValue, Method};
+use octocrab::auth::{EncodingKey, create_jwt};
+use octocrab::models::AppId;
+
+use super::send::{Api, Ask, Effect};
+use super::types::Login;
+use super::{GitHub, wire};
+use crate::domain::forge::RepoName;
+use crate::domain::secret::Secret;
+use crate::forge::error::{FaultKind, ForgeError};
+use crate::sys::http::Address;
+
+/// An installation's token lives for an hour.
+const KEPT: Duration = Duration::from_mins(50);
+
+/// Who we are.
+pub(super) enum Identity {
+    None,
+    Token(Secret),
+    App(Box<App>),
+}
+
+/// An App. What it was given is kept: tokens by installation, and the installations of repositories.
+pub(super) struct App {
+    id: u64,
+    key: EncodingKey,
+    installation: Option<u64>,
+    tokens: Mutex<HashMap<u64, (Secret, Instant)>>,
+    installations: Mutex<HashMap<String, u64>>,
+}
+
+/// Without any secret.
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("Nobody"),
+            Self::Token(_) => f.write_str("Token(…)"),
+            Self::App(app) => write!(f, "App({})", app.id),
+        }
+    }
+}
+
+impl Identity {
+    pub(super) fn new(login: Login) -> Result<Self, ForgeError> {
+        let unfit = |what: &str| {
+            ForgeError::new(
+                FaultKind::Auth,
+                format!("Authentication failed: {what} cannot be used as it is"),
+                "copy it again, whole and without line breaks inside",
+            )
+        };
+        match login {
+            Login::None => Ok(Self::None),
+            Login::Token(token) => {
+                let token = token.trimmed();
+                let fits = !token.reveal().is_empty() && token.reveal().bytes().all(|byte| byte.is_ascii_graphic());
+                if fits { Ok(Self::Token(token)) } else { Err(unfit("the token")) }
+            }
+            Login::App { id, key, installation } => {
+                // Variables often hold the key with its line ends written out.
+                let pem = key.reveal().trim().replace("\\n", "\n");
+                let key =
+                    EncodingKey::from_rsa_pem(pem.as_bytes()).map_err(|_| unfit("the App's private key (PEM, RSA)"))?;
+                let (tokens, installations) = (Mutex::default(), Mutex::default());
+                Ok(Self::App(Box::new(App { id, key, installation, tokens, installations })))
+            }
+        }
+    }
+}
+
+/// The texts that no message may hold.
+pub(super) fn secrets(login: &Login) -> Vec<Secret> {
+    match login {
+        Login::None => Vec::new(),
+        Login::Token(token) => vec![token.trimmed()],
+        Login::App { key, .. } => vec![key.clone()],
+    }
+}
+
+/// Whether a login may be told to an address: never unencrypted, but to this machine.
+pub(super) fn may_be_told(login: &Login, address: &Address) -> Result<(), ForgeError> {
+    let url = address.reveal();
+    let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
+    if authority.contains('@') {
+        let message = format!("the address {address} holds a name or a password, which is not used here");
+        return Err(ForgeError::new(FaultKind::Auth, message, "take it out, and set GITHUB_TOKEN"));
+    }
+    if matches!(login, Login::None) || address.is_encrypted() || address.is_this_machine() {
+        return Ok(());
+    }
+    let message = format!("Authentication failed: no token is sent to {address} without encryption");
+    Err(ForgeError::new(FaultKind::Auth, message, "use an address that begins with https://"))
+}
+
+/// What git's server wants to hear.
+pub(super) fn for_git(token: &Secret) -> Secret {
+    Secret::new(format!("basic {}", STANDARD.encode(format!("x-access-token:{}", token.reveal()))))
+}
+
+fn bearer(token: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+impl GitHub {
+    /// The header that says who we are, for a repository where the login depends on it.
+    pub(super) async fn login(&self, repo: Option<&RepoName>) -> Result<Option<HeaderValue>, ForgeError> {
+        let Some(token) = self.token(repo).await? else { return Ok(None) };
+        bearer(token.reveal())
+            .map(Some)
+            .ok_or_else(|| self.shared.blame.unreadable(None, "the token that it gave is none"))
+    }
+
+    /// The token itself.
+    pub(super) async fn token(&self, repo: Option<&RepoName>) -> Result<Option<Secret>, ForgeError> {
+        match &self.shared.identity {
+            Identity::None => Ok(None),
+            Identity::Token(token) => Ok(Some(token.clone())),
+            Identity::App(app) => {
+                let installation = self.installation(app, repo).await?;
+                self.installation_token(app, installation).await.map(Some)
+            }
+        }
+    }
+
+    /// The App's own name, where we are one.
+    pub(super) async fn app_slug(&self) -> Result<Option<String>, ForgeError> {
+        let Identity::App(app) = &self.shared.identity else { return Ok(None) };
+        let about: wire::AppAbout = self.as_app(app, Method::GET, &["app"]).await?;
+        Ok(Some(about.slug))
+    }
+
+    /// Which installation of the App speaks for a repository.
+    async fn installation(&self, app: &App, repo: Option<&RepoName>) -> Result<u64, ForgeError> {
+        if let Some(installation) = app.installation {
+            return Ok(installation);
+        }
+        let key = repo.map(|repo| repo.owner().to_ascii_lowercase());
+        {
+            let known = app.installations.lock().unwrap_or_else(PoisonError::into_inner);
+            let found = match &key {
+                Some(key) => known.get(key),
+                // Not for a certain repository: the one that was used, if there is but one.
+                None => known.values().next().filter(|_| known.len() == 1),
+            };
+            if let Some(found) = found {
+                return Ok(*found);
+            }
+        }
+        let found = match repo {
+            Some(repo) => {
+                let parts = ["repos", repo.owner(), repo.name(), "installation"];
+                self.as_app::<wire::Installation>(app, Method::GET, &parts).await?.id
+            }
+            None => {
+                let all: Vec<wire::Installation> = self.as_app(app, Method::GET, &["app", "installations"]).await?;
+                match all.as_slice() {
+                    [only] => only.id,
+                    _ => {
+                        return Err(ForgeError::new(
+                            FaultKind::Auth,
+                            format!("Authentication failed: the App has {} installations", all.len()),
+                            "name one in GITHUB_APP_INSTALLATION_ID",
+                        ));
+                    }
+                }
+            }
+        };
+        if let Some(key) = key {
+            app.installations.lock().unwrap_or_else(PoisonError::into_inner).insert(key, found);
+        }
+        Ok(found)
+    }
+
+    async fn installation_token(&self, app: &App, installation: u64) -> Result<Secret, ForgeError> {
+        {
+            let known = app.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((token, _)) = known.get(&installation).filter(|(_, since)| since.elapsed() < KEPT) {
+                return Ok(token.clone());
+            }
+        }
+        let number = installation.to_string();
+        let parts = ["app", "installations", &number, "access_tokens"];
+        let token: wire::InstallationToken = self.as_app(app, Method::POST, &parts).await?;
+        let token = Secret::new(token.token);
+        let kept = (token.clone(), Instant::now());
+        app.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert(installation, kept);
+        Ok(token)
+    }
+
+    /// Asks as the App itself.
+    async fn as_app<T: serde::de::DeserializeOwned>(
+        &self,
+        app: &App,
+        method: Method,
+        parts: &[&str],
+    ) -> Result<T, ForgeError> {
+        let signed = create_jwt(AppId(app.id), &app.key);
+        let login = signed.ok().and_then(|token| bearer(&token)).ok_or_else(|| {
+            let message = "Authentication failed: nothing can be signed with the App's private key";
+            ForgeError::new(FaultKind::Auth, message, "download a new one from the App's settings")
+        })?;
+        let ask = Ask {
+            api: Api::Rest,
+            // A second token does no harm.
+            effect: if method == Method::GET { Effect::Reads } else { Effect::Sets },
+            method,
+            address: self.shared.rest.base.join(parts).reveal().to_owned(),
+            body: None,
+            tag: None,
+            login: Some(login),
+        };
+        let answer = self.send(&ask).await?;
+        self.read(&answer)
+    }
+}

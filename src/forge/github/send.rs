@@ -1,0 +1,327 @@
+//! One request: its deadline, how large its answer may be, how often it is tried, where it may be redirected. Main types: [`Ask`], [`Answer`].
+//!
+//! A token goes to the address that the user gave and nowhere else: a redirect to another server ends the request.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use backon::{BackoffBuilder as _, ExponentialBuilder};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, IF_NONE_MATCH, USER_AGENT};
+use http::{Method, Request, Uri};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use octocrab::service::middleware::reqwest_connector::ReqwestConnector;
+use octocrab::{AuthState, OctoBody, Octocrab, OctocrabBuilder};
+
+use super::{GitHub, Way, limits};
+use crate::forge::error::ForgeError;
+use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::http::{Unanswered, unanswered};
+
+/// The largest answer that is read, in bytes.
+const LARGEST: usize = 32 << 20;
+/// A server that takes longer for one answer has lost the request. GitHub gives up after ten seconds.
+const SLOWEST: Duration = Duration::from_mins(1);
+/// The longest limit that is waited for.
+const LONGEST_WAIT: Duration = Duration::from_mins(2);
+/// Tries after the first one.
+const MORE_TRIES: usize = 2;
+/// The first wait between two tries; it doubles.
+const FIRST_WAIT: Duration = Duration::from_millis(400);
+/// How often one request is sent elsewhere: a repository may have been renamed more than once.
+const REDIRECTS: usize = 3;
+/// How often a waiting request asks whether it was stopped.
+const TICK: Duration = Duration::from_millis(25);
+
+/// The two interfaces; each has limits of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Api {
+    Rest,
+    GraphQl,
+}
+
+impl Api {
+    pub(super) const fn index(self) -> usize {
+        match self {
+            Self::Rest => 0,
+            Self::GraphQl => 1,
+        }
+    }
+}
+
+/// What a request does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// Nothing.
+    Reads,
+    /// The same when it is done twice: it may be tried again.
+    Sets,
+    /// It creates something: never sent again where it may have been done.
+    Creates,
+}
+
+/// A request.
+#[derive(Debug)]
+pub(super) struct Ask {
+    pub(super) api: Api,
+    pub(super) method: Method,
+    /// The whole address.
+    pub(super) address: String,
+    pub(super) body: Option<Vec<u8>>,
+    /// The tag of what is known already.
+    pub(super) tag: Option<String>,
+    pub(super) login: Option<HeaderValue>,
+    pub(super) effect: Effect,
+}
+
+/// An answer, read to its end.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+}
+
+impl Answer {
+    /// A header's text.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    #[cfg(test)]
+    pub(super) fn for_test(status: u16, headers: &[(&'static str, &'static str)], body: &str) -> Self {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.insert(*name, HeaderValue::from_static(value));
+        }
+        Self { status, headers: map, body: body.as_bytes().to_vec() }
+    }
+}
+
+/// Why there is no answer.
+enum Lost {
+    Transport(Unanswered),
+    TooLarge,
+    Stopped(Stopped),
+}
+
+/// What to do about a failed try.
+enum Next {
+    /// It failed for good.
+    Fail(ForgeError),
+    /// It may be tried again after a short wait.
+    Again(ForgeError),
+    /// It may be tried again when a limit ends.
+    After(Duration, ForgeError),
+    /// It is elsewhere.
+    Elsewhere(Uri),
+}
+
+impl GitHub {
+    /// Sends a request until there is an answer that is a success (or that nothing changed), or until it failed for good.
+    pub(super) async fn send(&self, ask: &Ask) -> Result<Answer, ForgeError> {
+        let leave = self.shared.breaker.leave(Instant::now()).map_err(|wait| self.shared.blame.open(wait))?;
+        let sent = self.tries(ask).await;
+        match &sent {
+            Err(error) if error.kind == crate::forge::FaultKind::Network => leave.failed(Instant::now()),
+            Err(error) if error.kind == crate::forge::FaultKind::Stopped => drop(leave),
+            _ => leave.answered(),
+        }
+        sent
+    }
+
+    async fn tries(&self, ask: &Ask) -> Result<Answer, ForgeError> {
+        let blame = &self.shared.blame;
+        let unfit = |why: http::uri::InvalidUri| blame.unreadable(None, &why.to_string());
+        let mut uri: Uri = ask.address.parse().map_err(unfit)?;
+        let mut waits =
+            ExponentialBuilder::new().with_min_delay(FIRST_WAIT).with_max_times(MORE_TRIES).with_jitter().build();
+        let mut redirects = 0;
+        loop {
+            self.turn(ask).await?;
+            let next = match self.once(ask, &uri).await {
+                Ok(answer) => match self.judge(ask, &answer, &uri) {
+                    None => return Ok(answer),
+                    Some(next) => next,
+                },
+                Err(lost) => self.lost(ask, lost),
+            };
+            match next {
+                Next::Fail(error) => return Err(error),
+                Next::Elsewhere(to) if redirects < REDIRECTS => {
+                    redirects += 1;
+                    uri = to;
+                }
+                Next::Elsewhere(_) => return Err(blame.unreadable(None, "it redirects without end")),
+                Next::Again(error) => match waits.next() {
+                    Some(wait) if self.has_time_for(wait) => self.pause(wait).await?,
+                    _ => return Err(error),
+                },
+                Next::After(wait, error) => match waits.next() {
+                    Some(_) if wait <= LONGEST_WAIT && self.has_time_for(wait) => self.pause(wait).await?,
+                    _ => return Err(error),
+                },
+            }
+        }
+    }
+
+    /// Waits until a request may go: a known limit has ended, and the one before it is long enough ago.
+    async fn turn(&self, ask: &Ask) -> Result<(), ForgeError> {
+        self.cancel.check()?;
+        let limits = &self.shared.limits;
+        let blocked = limits.blocked(ask.api, Instant::now());
+        if !blocked.is_zero() {
+            if blocked > LONGEST_WAIT || !self.has_time_for(blocked) {
+                let limited = limits::Limited { wait: blocked, is_secondary: false };
+                return Err(self.shared.blame.limited(limited, None));
+            }
+            self.pause(blocked).await?;
+        }
+        if ask.effect == Effect::Creates {
+            self.pause(limits.queue(Instant::now())).await?;
+        }
+        Ok(())
+    }
+
+    /// One try.
+    async fn once(&self, ask: &Ask, uri: &Uri) -> Result<Answer, Lost> {
+        let request = request(ask, uri)
+            .map_err(|error| Lost::Transport(Unanswered { message: error.to_string(), is_before_sending: true }))?;
+        let way = match ask.api {
+            Api::Rest => &self.shared.rest,
+            Api::GraphQl => &self.shared.graphql,
+        };
+        let crab = way.crab();
+        let exchange = async {
+            let transport = |error: octocrab::Error| Lost::Transport(unanswered(&error));
+            let answer = crab.send(request).await.map_err(transport)?;
+            let (head, body) = answer.into_parts();
+            let body = Limited::new(body, LARGEST).collect().await.map_err(|error| {
+                if error.is::<LengthLimitError>() {
+                    Lost::TooLarge
+                } else {
+                    // The answer had begun.
+                    Lost::Transport(Unanswered { is_before_sending: false, ..unanswered(error.as_ref()) })
+                }
+            })?;
+            Ok(Answer { status: head.status.as_u16(), headers: head.headers, body: body.to_bytes().to_vec() })
+        };
+        tokio::select! {
+            biased;
+            answer = tokio::time::timeout(SLOWEST, exchange) => answer.unwrap_or_else(|_| {
+                let message = format!("no answer came for {} seconds", SLOWEST.as_secs());
+                Err(Lost::Transport(Unanswered { message, is_before_sending: false }))
+            }),
+            stopped = stopped(&self.cancel) => Err(Lost::Stopped(stopped)),
+        }
+    }
+
+    /// What to do about an answer; nothing where it is one to go on with.
+    fn judge(&self, ask: &Ask, answer: &Answer, uri: &Uri) -> Option<Next> {
+        if let Some(limited) = limits::limited(answer, ask.api, SystemTime::now()) {
+            self.shared.limits.remember(ask.api, limited, Instant::now());
+            return Some(Next::After(limited.wait, self.shared.blame.limited(limited, Some(answer))));
+        }
+        match answer.status {
+            200..=299 => None,
+            304 if ask.tag.is_some() => None,
+            301 | 302 | 307 | 308 => {
+                // Only the latter two say that any method may be repeated there.
+                let may = ask.method == Method::GET || matches!(answer.status, 307 | 308);
+                let to = answer.header("location").filter(|_| may).and_then(|to| same_server(uri, to));
+                Some(to.map_or_else(|| Next::Fail(self.shared.blame.refused(answer)), Next::Elsewhere))
+            }
+            status @ 500.. => {
+                let error = self.shared.blame.refused(answer);
+                let may_repeat = status != 501 && ask.effect != Effect::Creates;
+                Some(if may_repeat { Next::Again(error) } else { Next::Fail(unsure(ask, error)) })
+            }
+            _ => Some(Next::Fail(self.shared.blame.refused(answer))),
+        }
+    }
+
+    fn lost(&self, ask: &Ask, lost: Lost) -> Next {
+        match lost {
+            Lost::Transport(why) => {
+                let error = self.shared.blame.unanswered(&why);
+                if why.is_before_sending || ask.effect != Effect::Creates {
+                    Next::Again(error)
+                } else {
+                    Next::Fail(unsure(ask, error))
+                }
+            }
+            Lost::TooLarge => {
+                let error = self.shared.blame.unreadable(None, &format!("it is larger than {LARGEST} bytes"));
+                Next::Fail(unsure(ask, error))
+            }
+            Lost::Stopped(stopped) => Next::Fail(unsure(ask, stopped.into())),
+        }
+    }
+
+    fn has_time_for(&self, wait: Duration) -> bool {
+        self.cancel.remaining().is_none_or(|left| wait < left)
+    }
+
+    async fn pause(&self, wait: Duration) -> Result<(), ForgeError> {
+        tokio::select! {
+            biased;
+            stopped = stopped(&self.cancel) => Err(stopped.into()),
+            () = tokio::time::sleep(wait) => Ok(()),
+        }
+    }
+}
+
+impl Way {
+    /// The library's client is made anew for each request: it belongs to the runtime that it was made in, and ours may be used from several.
+    fn crab(&self) -> Octocrab {
+        let connector = ReqwestConnector::new(self.http.client());
+        let Ok(crab) = OctocrabBuilder::new_empty().with_service(connector).with_auth(AuthState::None).build();
+        crab
+    }
+}
+
+fn request(ask: &Ask, uri: &Uri) -> Result<Request<OctoBody>, http::Error> {
+    let mut request = Request::builder().method(ask.method.clone()).uri(uri.clone());
+    request = request
+        .header(ACCEPT, "application/vnd.github+json")
+        .header(USER_AGENT, concat!("review/", env!("CARGO_PKG_VERSION")))
+        .header("x-github-api-version", "2022-11-28");
+    if let Some(login) = &ask.login {
+        request = request.header(AUTHORIZATION, login.clone());
+    }
+    if let Some(tag) = &ask.tag {
+        request = request.header(IF_NONE_MATCH, tag);
+    }
+    match &ask.body {
+        Some(body) => request.header(CONTENT_TYPE, "application/json").body(body.clone().into()),
+        None => request.body(().into()),
+    }
+}
+
+/// Waits until the deadline passed or somebody interrupted.
+async fn stopped(cancel: &Cancel) -> Stopped {
+    loop {
+        if let Err(stopped) = cancel.check() {
+            return stopped;
+        }
+        tokio::time::sleep(cancel.remaining().unwrap_or(TICK).min(TICK)).await;
+    }
+}
+
+/// The same failure of a request that may have been done.
+fn unsure(ask: &Ask, error: ForgeError) -> ForgeError {
+    ForgeError { may_have_happened: ask.effect != Effect::Reads, ..error }
+}
+
+/// Where a redirect leads, if it stays on the server that was asked.
+fn same_server(from: &Uri, to: &str) -> Option<Uri> {
+    let to: Uri = to.parse().ok()?;
+    let mut parts = from.clone().into_parts();
+    if let Some(authority) = to.authority() {
+        let same_scheme = to.scheme() == from.scheme();
+        let same_host = from.host().is_some_and(|host| host.eq_ignore_ascii_case(authority.host()));
+        if !same_scheme || !same_host || to.port_u16() != from.port_u16() || authority.as_str().contains('@') {
+            return None;
+        }
+    }
+    parts.path_and_query = Some(to.path_and_query().filter(|path| path.as_str().starts_with('/'))?.clone());
+    Uri::from_parts(parts).ok()
+}

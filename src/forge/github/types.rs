@@ -1,0 +1,153 @@
+//! What the client is made with, asked with and answers with, beside the types of `domain::forge`. Main types: [`GitHubOptions`], [`NewReview`].
+
+use serde_json::{Map, Value, json};
+
+use crate::domain::forge::{PullRequest, PullState, Verdict};
+use crate::domain::id::CommitId;
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::domain::secret::Secret;
+use crate::sys::cancel::Cancel;
+use crate::sys::http::Address;
+
+/// How a client is made.
+#[derive(Debug, Clone)]
+pub struct GitHubOptions {
+    /// The address of REST (`https://api.github.com`).
+    pub api: Address,
+    /// The address of GraphQL (`https://api.github.com/graphql`).
+    pub graphql: Address,
+    /// The address of the pages and of git (`https://github.com`).
+    pub server: Address,
+    /// Who we are.
+    pub login: Login,
+    /// The deadline of everything that is asked.
+    pub cancel: Cancel,
+}
+
+/// Who we are to GitHub.
+#[derive(Debug, Clone)]
+pub enum Login {
+    /// Nobody: public data, few requests, no GraphQL.
+    None,
+    /// Whoever the token says.
+    Token(Secret),
+    /// An App, by one of its installations; the one of the repository where none is named.
+    App {
+        /// The App's id.
+        id: u64,
+        /// Its private key, PEM.
+        key: Secret,
+        /// The installation.
+        installation: Option<u64>,
+    },
+}
+
+/// A review to be created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewReview {
+    /// The commit that its comments are about.
+    pub commit: CommitId,
+    /// What it says; `None` leaves it pending.
+    pub verdict: Option<Verdict>,
+    /// Its text; GitHub wants one.
+    pub body: String,
+    /// Its comments.
+    pub comments: Vec<NewComment>,
+}
+
+/// A comment on lines of the diff.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewComment {
+    /// The file, at the head.
+    pub path: RepoPath,
+    /// The side of the diff.
+    pub side: Side,
+    /// The lines; all in one hunk.
+    pub lines: LineRange,
+    /// Markdown.
+    pub body: String,
+}
+
+impl NewReview {
+    /// The body of the request, as it is sent (`POST /repos/{owner}/{repo}/pulls/{number}/reviews`).
+    pub fn json(&self) -> Value {
+        let mut body = Map::new();
+        body.insert("commit_id".to_owned(), json!(self.commit.to_string()));
+        if let Some(verdict) = self.verdict {
+            let event = match verdict {
+                Verdict::Comment => "COMMENT",
+                Verdict::RequestChanges => "REQUEST_CHANGES",
+            };
+            body.insert("event".to_owned(), json!(event));
+        }
+        body.insert("body".to_owned(), json!(self.body));
+        body.insert("comments".to_owned(), self.comments.iter().map(NewComment::json).collect());
+        Value::Object(body)
+    }
+}
+
+impl NewComment {
+    /// Whether JSON can carry its path: only text can be.
+    pub fn can_be_sent(&self) -> bool {
+        std::str::from_utf8(self.path.as_bytes()).is_ok()
+    }
+
+    fn json(&self) -> Value {
+        let side = match self.side {
+            Side::Old => "LEFT",
+            Side::New => "RIGHT",
+        };
+        let mut comment = Map::new();
+        comment.insert("path".to_owned(), json!(String::from_utf8_lossy(self.path.as_bytes())));
+        comment.insert("body".to_owned(), json!(self.body));
+        comment.insert("line".to_owned(), json!(self.lines.end()));
+        comment.insert("side".to_owned(), json!(side));
+        // GitHub refuses a range of one line.
+        if self.lines.count() > 1 {
+            comment.insert("start_line".to_owned(), json!(self.lines.start()));
+            comment.insert("start_side".to_owned(), json!(side));
+        }
+        Value::Object(comment)
+    }
+}
+
+/// Which pull requests of a repository are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PullFilter {
+    /// In this state; all of them where `None`.
+    pub state: Option<PullState>,
+    /// At most so many, 1 to 100.
+    pub limit: usize,
+}
+
+/// Pull requests of a repository, newest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullPage {
+    /// Those that were asked for.
+    pub pulls: Vec<ListedPull>,
+    /// How many there are in that state.
+    pub total: usize,
+}
+
+/// A pull request in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedPull {
+    /// The pull request.
+    pub pull: PullRequest,
+    /// How many threads it has.
+    pub threads: usize,
+    /// How many of its first hundred threads are unresolved.
+    pub unresolved: usize,
+    /// How many comments it has as a whole.
+    pub comments: usize,
+}
+
+/// What a pull request looked like when it was last asked about: what [`GitHub::changed`](super::GitHub::changed) compares with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// The entity tags, in the order in which the resources are asked for.
+    pub(super) tags: Vec<Option<String>>,
+    /// The hash of what GraphQL says.
+    pub(super) looks: Option<String>,
+}

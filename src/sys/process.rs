@@ -1,0 +1,452 @@
+//! Other programs: found in `PATH`, started without a shell, bounded in time and in output. Main types: [`Program`], [`Environment`].
+//!
+//! The only place that starts a child. A child gets the environment that its caller made and nothing of this process's own, has no standard
+//! input, and ends with its whole process group when the caller's [`Cancel`] says so. What its output means belongs to the caller.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use super::cancel::{Cancel, Stopped};
+
+/// How often a running child is looked at.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+/// What a child that is asked to end may take to tidy up (git removes its lock files) before it is killed.
+const TIDY_UP: Duration = Duration::from_secs(2);
+/// How long a pipe that outlives its child is listened to: a program that goes on in the background holds it open.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// The variables that a child may need to find its own settings, the network and the user's agents. None of them holds a secret by its
+/// purpose; a proxy's address may hold one, as it does for every program that uses the network.
+const KEPT: [&str; 38] = [
+    "ALL_PROXY",
+    "APPDATA",
+    "COMSPEC",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "GH_CONFIG_DIR",
+    "HOME",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "LOCALAPPDATA",
+    "LOGNAME",
+    "NO_PROXY",
+    "PATH",
+    "PATHEXT",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "SSH_AUTH_SOCK",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "TMPDIR",
+    "USER",
+    "USERNAME",
+    "USERPROFILE",
+    "WINDIR",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "XDG_STATE_HOME",
+    "all_proxy",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+];
+
+/// The environment of a child. `Debug` shows names only.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Environment(Vec<(OsString, OsString)>);
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+impl Environment {
+    /// What a child may have of this process's environment: no token, no key, no setting of git's.
+    pub fn of_this_process() -> Self {
+        let kept = |name: &OsStr| KEPT.iter().any(|kept| same_name(OsStr::new(kept), name));
+        Self(std::env::vars_os().filter(|(name, _)| kept(name)).collect())
+    }
+
+    /// One variable more, or another value of one.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self = self.without(name);
+        self.0.push((name.into(), value.into()));
+        self
+    }
+
+    /// Without one variable.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.0.retain(|(known, _)| !same_name(known, OsStr::new(name)));
+        self
+    }
+
+    /// The value of a variable; an empty one counts as none.
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        let found = self.0.iter().find(|(known, _)| same_name(known, OsStr::new(name)));
+        found.map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
+    }
+}
+
+/// Windows does not tell the case of names.
+fn same_name(one: &OsStr, other: &OsStr) -> bool {
+    if cfg!(windows) { one.eq_ignore_ascii_case(other) } else { one == other }
+}
+
+/// Why a program did not do what it was started for. What the program itself says is in [`Ended`].
+#[derive(Debug, thiserror::Error)]
+pub enum ProcessError {
+    /// It is not installed.
+    #[error(
+        "the program {name} was not found: install it, or put its folder into PATH (folders that are not absolute are not looked in)"
+    )]
+    Missing {
+        /// The program.
+        name: String,
+    },
+    /// The system would not start it.
+    #[error("{} could not be started: {source}; see whether it runs by hand", path.display())]
+    Start {
+        /// The program.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// It was ended because it wrote without end.
+    #[error("{} wrote more than {most} bytes and was stopped", path.display())]
+    TooMuch {
+        /// The program.
+        path: PathBuf,
+        /// What it may write.
+        most: usize,
+    },
+    /// It was ended with the run.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+/// One start of a program.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// What follows its name. Everybody on the machine may see it: no secrets.
+    pub arguments: Vec<OsString>,
+    /// All of its environment.
+    pub environment: Environment,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// The most bytes of standard output; a program that writes more is ended. Of standard error the last as many are kept.
+    pub most: usize,
+}
+
+/// A program that ran to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// Whether it says that it did what it was asked.
+    pub success: bool,
+    /// Its exit code; `None` where a signal ended it.
+    pub code: Option<i32>,
+    /// What it wrote to standard output.
+    pub output: Vec<u8>,
+    /// The end of what it wrote to standard error.
+    pub errors: Vec<u8>,
+}
+
+/// A program of this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    path: PathBuf,
+}
+
+impl Program {
+    /// Looks for a program in the absolute folders of `PATH`. A relative one would be looked for in the reviewed repository.
+    pub fn find(name: &str, environment: &Environment) -> Result<Self, ProcessError> {
+        let file = if cfg!(windows) { format!("{name}.exe") } else { name.to_owned() };
+        let folders = std::env::split_paths(environment.get("PATH").unwrap_or_default());
+        let mut paths = folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(&file));
+        let found = paths.find(|path| is_executable(path));
+        found.map(|path| Self { path }).ok_or_else(|| ProcessError::Missing { name: name.to_owned() })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Starts it and waits until it ends. It blocks; a failure of the program itself is in the answer.
+    pub fn run(&self, call: &Call, cancel: &Cancel) -> Result<Ended, ProcessError> {
+        cancel.check()?;
+        let mut running = self.start(call)?;
+        let (sender, pieces) = sync_channel(8);
+        listen(running.child.stdout.take(), Stream::Output, &sender);
+        listen(running.child.stderr.take(), Stream::Errors, &sender);
+        drop(sender);
+        let mut heard = Heard { output: Vec::new(), errors: Vec::new(), most: call.most };
+        let too_much = || ProcessError::TooMuch { path: self.path.clone(), most: call.most };
+        let status = loop {
+            cancel.check()?;
+            let open = match pieces.recv_timeout(LOOK_AGAIN) {
+                Ok(piece) => {
+                    heard.take(piece).ok_or_else(too_much)?;
+                    continue;
+                }
+                Err(RecvTimeoutError::Timeout) => true,
+                // Both pipes are at their end, which is not yet the end of the program.
+                Err(RecvTimeoutError::Disconnected) => {
+                    std::thread::sleep(Duration::from_millis(1));
+                    false
+                }
+            };
+            let start = |source| ProcessError::Start { path: self.path.clone(), source };
+            if let Some(status) = running.ended().map_err(start)? {
+                if open {
+                    heard.rest(&pieces).ok_or_else(too_much)?;
+                }
+                break status;
+            }
+        };
+        let Heard { output, errors, .. } = heard;
+        Ok(Ended { success: status.success(), code: status.code(), output, errors })
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the place")]
+    fn start(&self, call: &Call) -> Result<Running, ProcessError> {
+        let mut command = Command::new(&self.path);
+        command.args(&call.arguments).current_dir(&call.directory);
+        command.env_clear().envs(call.environment.0.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Its own group, so that what it starts ends with it, and so that it cannot read from the terminal.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let child = command.spawn().map_err(|source| ProcessError::Start { path: self.path.clone(), source })?;
+        Ok(Running { child, status: None })
+    }
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// A child that does not outlive this value.
+struct Running {
+    child: Child,
+    status: Option<ExitStatus>,
+}
+
+impl Running {
+    /// How it ended, once it has.
+    fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        if self.status.is_none() {
+            self.status = self.child.try_wait()?;
+        }
+        Ok(self.status)
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, signal: rustix::process::Signal) {
+        // Until it was waited for, its number is nobody else's.
+        let _ = rustix::process::kill_process_group(rustix::process::Pid::from_child(&self.child), signal);
+    }
+
+    #[cfg(unix)]
+    fn end(&mut self) {
+        self.signal(rustix::process::Signal::TERM);
+        let began = Instant::now();
+        while matches!(self.ended(), Ok(None)) && began.elapsed() < TIDY_UP {
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        if self.status.is_none() {
+            self.signal(rustix::process::Signal::KILL);
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn end(&mut self) {
+        let _ = self.child.kill();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if matches!(self.ended(), Ok(None)) {
+            self.end();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Stream {
+    Output,
+    Errors,
+}
+
+type Piece = (Stream, Vec<u8>);
+
+/// Reads a pipe on a thread of its own until its end, or until nobody listens any more.
+fn listen(pipe: Option<impl Read + Send + 'static>, stream: Stream, to: &SyncSender<Piece>) {
+    let (Some(mut pipe), to) = (pipe, to.clone()) else { return };
+    std::thread::spawn(move || {
+        let mut buffer = [0; 8192];
+        loop {
+            match pipe.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(read) => {
+                    if to.send((stream, buffer[..read].to_vec())).is_err() {
+                        break;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+    });
+}
+
+struct Heard {
+    output: Vec<u8>,
+    errors: Vec<u8>,
+    most: usize,
+}
+
+impl Heard {
+    /// Keeps a piece; `None` where it is one too many.
+    fn take(&mut self, (stream, bytes): Piece) -> Option<()> {
+        match stream {
+            Stream::Output => {
+                self.output.extend_from_slice(&bytes);
+                (self.output.len() <= self.most).then_some(())
+            }
+            Stream::Errors => {
+                self.errors.extend_from_slice(&bytes);
+                // What went wrong stands at the end.
+                if self.errors.len() > self.most.saturating_mul(2) {
+                    self.errors.drain(..self.errors.len() - self.most);
+                }
+                Some(())
+            }
+        }
+    }
+
+    /// What is still in the pipes of a program that has ended.
+    fn rest(&mut self, pieces: &Receiver<Piece>) -> Option<()> {
+        let began = Instant::now();
+        while let Some(left) = LAST_WORDS.checked_sub(began.elapsed()) {
+            match pieces.recv_timeout(left) {
+                Ok(piece) => self.take(piece)?,
+                Err(_) => break,
+            }
+        }
+        Some(())
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> (Program, Call) {
+        let environment = Environment::default().with("PATH", "/nowhere::bin:/usr/bin:/bin").with("GREETING", "hi");
+        let program = Program::find("sh", &environment).unwrap();
+        let arguments = vec!["-c".into(), script.into()];
+        (program, Call { arguments, environment, directory: std::env::temp_dir(), most: 1000 })
+    }
+
+    fn run(script: &str, cancel: &Cancel) -> Result<Ended, ProcessError> {
+        let (program, call) = shell(script);
+        program.run(&call, cancel)
+    }
+
+    #[test]
+    fn a_program_gets_what_its_caller_gave_it_and_nothing_else() {
+        let ended = run("env; cat; echo no >&2; exit 7", &Cancel::never()).unwrap();
+        let output = String::from_utf8(ended.output).unwrap();
+        assert!(output.contains("GREETING=hi\n"), "{output}");
+        assert!(!output.contains("CARGO"), "{output}");
+        assert_eq!((ended.success, ended.code, ended.errors.as_slice()), (false, Some(7), &b"no\n"[..]));
+    }
+
+    #[test]
+    fn a_program_is_looked_for_in_absolute_folders_only() {
+        let environment = Environment::default().with("PATH", "::.:bin:target");
+        assert!(matches!(Program::find("sh", &environment), Err(ProcessError::Missing { .. })));
+        assert!(matches!(Program::find("sh", &Environment::default()), Err(ProcessError::Missing { .. })));
+        let text = Program::find("no-such-program", &Environment::of_this_process()).unwrap_err().to_string();
+        assert!(text.contains("no-such-program") && text.contains("PATH"), "{text}");
+    }
+
+    #[test]
+    fn a_program_that_never_ends_is_ended_with_what_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("child");
+        let script = format!("sleep 1000 & echo $! > {}; wait", file.display());
+        let error = run(&script, &Cancel::after(Duration::from_millis(300))).unwrap_err();
+        assert!(matches!(error, ProcessError::Stopped(Stopped::DeadlinePassed)), "{error}");
+        let child: i32 = std::fs::read_to_string(file).unwrap().trim().parse().unwrap();
+        let child = rustix::process::Pid::from_raw(child).unwrap();
+        // It may be dead and not yet waited for by whoever inherited it.
+        let gone = || rustix::process::test_kill_process(child).is_err() || is_zombie(child);
+        assert!((0..500).any(|_| gone() || {
+            std::thread::sleep(LOOK_AGAIN);
+            false
+        }));
+    }
+
+    fn is_zombie(pid: rustix::process::Pid) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
+        stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
+    }
+
+    #[test]
+    fn a_program_that_does_not_listen_is_killed() {
+        let error = run("trap '' TERM; while :; do sleep 0.05; done", &Cancel::after(Duration::from_millis(200)));
+        assert!(matches!(error, Err(ProcessError::Stopped(_))));
+    }
+
+    #[test]
+    fn a_program_that_writes_without_end_is_ended() {
+        assert!(matches!(run("yes", &Cancel::never()), Err(ProcessError::TooMuch { most: 1000, .. })));
+        let ended = run("i=0; while [ $i -lt 3000 ]; do echo line $i >&2; i=$((i+1)); done", &Cancel::never()).unwrap();
+        assert!(ended.errors.ends_with(b"line 2999\n") && ended.errors.len() <= 2000);
+    }
+
+    #[test]
+    fn what_stays_in_the_background_is_not_waited_for() {
+        let ended = run("sleep 30 & echo done", &Cancel::never()).unwrap();
+        assert_eq!(ended.output, b"done\n");
+    }
+
+    #[test]
+    fn secrets_of_this_process_are_not_handed_on() {
+        let kept = Environment::of_this_process();
+        for (name, _) in &kept.0 {
+            let name = name.to_string_lossy().to_ascii_uppercase();
+            assert!(!name.contains("TOKEN") && !name.contains("KEY") && !name.starts_with("GIT_"), "{name}");
+        }
+        let secret = Environment::default().with("A", "canary");
+        assert!(!format!("{secret:?}").contains("canary"));
+        assert_eq!(secret.clone().with("A", "b").get("A"), Some(OsStr::new("b")));
+        assert_eq!(secret.without("A").get("A"), None);
+    }
+}
