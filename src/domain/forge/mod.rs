@@ -15,4 +15,4 @@ pub use delivery::{Delivered, Delivery, DeliveryAct, DeliveryItem, SummaryAct, V
 pub use mark::{FindingMark, RunMark, SummaryMark};
 pub use names::{BadPullName, PullAsk, PullId, PullNumber, RepoName};
 pub use pull::{PullFile, PullOf, PullRequest, PullState};
-pub use remark::{AgentPrompt, Remark, RemarkKind, RemarkSeverity, Source, Summary, SummaryNitpicks};
+pub use remark::{AgentPrompt, Held, Remark, RemarkKind, RemarkSeverity, Source, Summary, SummaryNitpicks};
