@@ -87,7 +87,8 @@ pub(super) fn said_of(fault: &PullFault) -> String {
         | PullFaultKind::Ambiguous
         | PullFaultKind::ReadOnly
         | PullFaultKind::Off
-        | PullFaultKind::Busy => fault.message.clone(),
+        | PullFaultKind::Busy
+        | PullFaultKind::Broken => fault.message.clone(),
     }
 }
 

@@ -19,6 +19,8 @@ pub enum PullFaultKind {
     Off,
     /// It does as much as it may already.
     Busy,
+    /// A part of this program failed.
+    Broken,
 }
 
 impl PullFaultKind {
@@ -31,15 +33,17 @@ impl PullFaultKind {
             Self::ReadOnly => "read_only",
             Self::Off => "off",
             Self::Busy => "busy",
+            Self::Broken => "internal",
         }
     }
 
     /// Whether the same may succeed later.
     pub const fn is_retryable(self) -> bool {
         match self {
+            // The time was over: it may not be, the next time.
+            Self::Forge(FaultKind::Stopped) | Self::Busy => true,
             Self::Forge(kind) => kind.is_retryable(),
-            Self::Busy => true,
-            Self::InvalidInput | Self::Ambiguous | Self::ReadOnly | Self::Off => false,
+            Self::InvalidInput | Self::Ambiguous | Self::ReadOnly | Self::Off | Self::Broken => false,
         }
     }
 }
@@ -79,7 +83,12 @@ impl PullFault {
 
 impl From<ForgeError> for PullFault {
     fn from(error: ForgeError) -> Self {
-        let ForgeError { kind, message, action, retry_after, request_id, .. } = error;
+        let ForgeError { kind, mut message, mut action, retry_after, request_id, .. } = error;
+        // Whoever asks a server gave no time limit, and cannot raise one.
+        if kind == FaultKind::Stopped {
+            "the forge took too long to answer".clone_into(&mut message);
+            "ask again later".clone_into(&mut action);
+        }
         Self { kind: PullFaultKind::Forge(kind), message, action, retry_after, correlation: request_id }
     }
 }

@@ -11,13 +11,12 @@ mod since;
 mod watch;
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use std::sync::Arc;
 use tokio::sync::OnceCell;
 
-pub use crate::forge::{FaultKind, ListedPull, PullFilter, PullPage};
+pub use crate::forge::{FaultKind, ListedPull, PullPage};
 pub use fault::{PullFault, PullFaultKind};
 pub use meant::NamedPull;
 pub use resolve::{ResolvedBy, ResolvedRemark};
@@ -26,7 +25,7 @@ pub use watch::{WatchedPulls, Watching};
 
 use super::{Changed, Service};
 use crate::domain::forge::{Conversation, PullFile, PullId, PullRequest, PullState, Remark, RepoName, Summary, Thread};
-use crate::forge::GitHub;
+use crate::forge::{self, GitHub, PullFilter, Remarks};
 use crate::sys::cancel::Cancel;
 use cache::Cache;
 
@@ -200,7 +199,7 @@ impl Service {
     /// A pull request with all that was said on it.
     pub async fn pull(&self, id: &PullId) -> Result<Arc<PullRead>, PullFault> {
         let github = self.github().await?;
-        let read = self.pulls.reads.get(&folded(id), async || read(&github, id).await).await?;
+        let read = self.pulls.reads.get(&folded(id), async || read(self, &github, id).await).await?;
         self.note_seen(id, &read.pull);
         Ok(read)
     }
@@ -251,14 +250,47 @@ impl Service {
     }
 }
 
+/// Signs in as the environment says; `gh` may be asked for its token, so this is done away from the async threads.
 async fn client(service: &Service) -> Result<GitHub, PullFault> {
-    let _ = service;
-    Err(PullFault::input("not built yet", ""))
+    let environment = service.around.forge.clone();
+    let made = tokio::task::spawn_blocking(move || environment.client(&Cancel::never())).await;
+    let broken =
+        |_| PullFault::new(PullFaultKind::Broken, "a part of the program failed unexpectedly", "please report it");
+    let github = made.map_err(broken)??;
+    Ok(github)
 }
 
-async fn read(github: &GitHub, id: &PullId) -> Result<PullRead, PullFault> {
+async fn read(service: &Service, github: &GitHub, id: &PullId) -> Result<PullRead, PullFault> {
     let (pull, conversation) = tokio::try_join!(github.pull(id), github.conversation(id))?;
-    let remarks = Vec::new();
-    let summary = Summary::default();
-    Ok(PullRead { pull, conversation, remarks, summary, notes: Vec::new() })
+    let mut notes = Vec::new();
+    let listed = if needs_files(&conversation) { Some(service.pull_files(id).await) } else { None };
+    let files: &[PullFile] = match &listed {
+        Some(Ok(listed)) => &listed.files,
+        Some(Err(fault)) => {
+            notes.push(format!("Which files some remarks are about could not be asked: {fault}."));
+            &[]
+        }
+        None => &[],
+    };
+    let Remarks { remarks, notes: more } = forge::remarks(&conversation, files, &ours);
+    notes.extend(more.into_iter().map(sentence));
+    let summary = forge::summary(&remarks);
+    Ok(PullRead { pull, conversation, remarks, summary, notes })
+}
+
+/// Whether something names files by the hashes of their paths, as one bot does: only the list of files tells which they are.
+fn needs_files(conversation: &Conversation) -> bool {
+    conversation.comments.iter().any(|comment| comment.body.contains("#diff-"))
+}
+
+/// The severity that a comment of ours has by its own mark.
+fn ours(comment: &Comment) -> Option<Severity> {
+    let _ = comment;
+    None
+}
+
+fn sentence(note: String) -> String {
+    let mut letters = note.chars();
+    let note = letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or(note);
+    if note.ends_with('.') { note } else { format!("{note}.") }
 }
