@@ -3,7 +3,7 @@
 //! Every text that is not ours goes through `safe`, which leaves no HTML, no image, no link, no mention and no table cell of its
 //! own. References into a forge and the limits of its comments do not belong here.
 
-mod safe;
+pub(crate) mod safe;
 
 use std::fmt::Write as _;
 
