@@ -24,7 +24,10 @@ pub use since::{News, Since};
 pub use watch::{WatchedPulls, Watching};
 
 use super::{Changed, Service};
-use crate::domain::forge::{Conversation, PullFile, PullId, PullRequest, PullState, Remark, RepoName, Summary, Thread};
+use crate::domain::finding::Severity;
+use crate::domain::forge::{
+    Comment, Conversation, FindingMark, PullFile, PullId, PullRequest, PullState, Remark, RepoName, Summary, Thread,
+};
 use crate::forge::{self, GitHub, PullFilter, Remarks};
 use crate::sys::cancel::Cancel;
 use cache::Cache;
@@ -285,8 +288,8 @@ fn needs_files(conversation: &Conversation) -> bool {
 
 /// The severity that a comment of ours has by its own mark.
 fn ours(comment: &Comment) -> Option<Severity> {
-    let _ = comment;
-    None
+    // Anybody can write the mark; only the forge says who wrote the text.
+    if comment.mine { FindingMark::read(&comment.body).map(|mark| mark.severity) } else { None }
 }
 
 fn sentence(note: String) -> String {
