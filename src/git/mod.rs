@@ -16,6 +16,7 @@ mod commits;
 mod compare;
 mod disk;
 mod entries;
+mod fetch;
 mod file_patch;
 mod generated;
 mod index;
@@ -34,6 +35,10 @@ mod uncommitted;
 
 pub use branches::branches;
 pub use collect::{CollectOptions, collect};
+pub use fetch::{
+    FetchError, FetchJob, FetchedCommits, Place, Remote, RemoteAddress, fetch, host_of, mirror_path, remotes,
+    repository_of, standing_in,
+};
 pub use file_patch::{FilePatch, Position, file_patch};
 pub use patch_file::{PatchChange, from_patch};
 pub use patch_parse::PatchError;
