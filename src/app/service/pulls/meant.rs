@@ -2,6 +2,8 @@
 
 use super::{PullFault, Service};
 use crate::domain::forge::{PullAsk, PullId, RepoName};
+use crate::git;
+use crate::sys::repo::Repo;
 
 /// What somebody wrote to name a pull request. What is left out is that of the server's own folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,7 +32,7 @@ impl Service {
             PullAsk::Number(number) => Ok(PullId { repo: self.repo_meant(named).await?, number }),
             PullAsk::Whole { host, id } => {
                 if let Some(host) = host {
-                    self.is_our_forge(&host).await?;
+                    self.is_our_forge(&host)?;
                 }
                 let other = self.given(named)?.is_some_and(|repo| !repo.is(&id.repo));
                 let other = other
@@ -80,11 +82,8 @@ impl Service {
 
 impl Service {
     /// Refuses a page of another forge than the one that is asked.
-    async fn is_our_forge(&self, host: &str) -> Result<(), PullFault> {
-        let github = self.github().await?;
-        let server = github.server().to_string();
-        let ours =
-            server.split_once("://").map_or(server.as_str(), |(_, rest)| rest).split('/').next().unwrap_or_default();
+    fn is_our_forge(&self, host: &str) -> Result<(), PullFault> {
+        let ours = git::host_of(&self.around.forge.server()?.to_string());
         if ours.eq_ignore_ascii_case(host) {
             return Ok(());
         }
@@ -94,8 +93,18 @@ impl Service {
 
     /// The repository of the forge that the server's own folder is a clone of.
     async fn own_repo(&self) -> Result<RepoName, PullFault> {
-        let github = self.github().await?;
-        let _ = github;
-        Err(PullFault::input("not built yet", HOW))
+        let server = self.around.forge.server()?.to_string();
+        let start = self.roots().start().to_owned();
+        let found = tokio::task::spawn_blocking(move || {
+            let repo = Repo::open(&start).map_err(|error| error.to_string())?;
+            git::repository_of(&git::remotes(&repo), &server).map_err(|error| error.to_string())
+        });
+        let found = found.await.unwrap_or_else(|_| Err("the remotes could not be read".to_owned()));
+        found.map_err(|why| {
+            PullFault::input(
+                format!("`owner` and `repo` are left out, and the server's own folder names none: {why}"),
+                HOW,
+            )
+        })
     }
 }
