@@ -26,6 +26,7 @@ mod collection_scopes;
 mod commands;
 mod desk;
 mod documents;
+mod github_fake;
 mod mcp_http;
 mod mcp_reviews;
 mod mcp_session;

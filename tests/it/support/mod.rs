@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "everything here is for the one test binary")]
 
 pub mod change;
+pub mod github;
 pub mod mcp;
 pub mod model;
 mod program;

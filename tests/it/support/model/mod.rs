@@ -25,4 +25,5 @@ mod wires;
 
 pub use script::{Cut, Session};
 pub use server::{KEY, Options, Server};
+pub use socket::{Door, Line};
 pub use wires::Wire;
