@@ -13,6 +13,7 @@ mod instructions;
 mod model;
 mod pending;
 mod presented;
+mod pull;
 mod recent;
 mod review;
 mod runs;
@@ -29,12 +30,14 @@ pub use inspect::{ToolCall, call_tool, settings};
 pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};
 pub use presented::{Dialect, checkout, find_document, read_content, show_document, written};
+pub use pull::{Fetched, fetch as fetch_pull};
 pub use review::{Job, interrupted, interruptible, review};
 pub use runs::{FindingsAsk, dismiss, finding_like, findings, latest_of, list, prune, show};
 pub use service::{
-    AT_ONCE, BriefingError, Changed, Changes, Connection, DismissFault, EndedRun, FindFault, Ledger, Listing,
-    PresentFault, ReviewState, Roots, RootsError, RunningReview, Service, ServiceOptions, Shown, Snapshot, StartFault,
-    StartReview, Started,
+    AT_ONCE, BriefingError, Changed, Changes, Connection, DismissFault, EndedRun, FaultKind, FindFault, Ledger,
+    ListedPull, Listing, NamedPull, News, PresentFault, PullFault, PullFaultKind, PullFiles, PullPage, PullRead,
+    PullsServed, ResolvedBy, ResolvedRemark, ReviewState, Roots, RootsError, RunningReview, SeenPull, Service,
+    ServiceOptions, Shown, Since, Snapshot, StartFault, StartReview, Started, WatchedPulls, Watching,
 };
 pub use subject::{Surroundings, secret_file};
 

@@ -7,5 +7,6 @@ pub mod bots;
 mod error;
 mod github;
 
+pub use bots::{Remarks, remarks, summary};
 pub use error::{FaultKind, ForgeError};
 pub use github::{GitHub, GitHubOptions, ListedPull, Login, Marks, NewComment, NewReview, PullFilter, PullPage};

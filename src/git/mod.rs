@@ -16,6 +16,7 @@ mod commits;
 mod compare;
 mod disk;
 mod entries;
+mod fetch;
 mod file_patch;
 mod generated;
 mod index;
@@ -34,11 +35,15 @@ mod uncommitted;
 
 pub use branches::branches;
 pub use collect::{CollectOptions, collect};
+pub use fetch::{
+    FetchError, FetchJob, FetchedCommits, Place, Remote, RemoteAddress, fetch, host_of, mirror_path, remotes,
+    repository_of, standing_in,
+};
 pub use file_patch::{FilePatch, Position, file_patch};
 pub use patch_file::{PatchChange, from_patch};
 pub use patch_parse::PatchError;
 pub use pending::{Pending, pending};
-pub use range::{Ends, Range, ends, resolve};
+pub use range::{Ends, Range, ends, of_pull, resolve};
 pub use uncommitted::count_uncommitted;
 
 use crate::domain::filter::FilterError;
@@ -94,6 +99,9 @@ pub enum GitError {
         /// The head.
         head: String,
     },
+    /// Nobody brought its commits.
+    #[error("the commits of a pull request are fetched by `review --pr` alone; name them here, as in --range A...B")]
+    NotFetched,
     /// A bare repository has neither.
     #[error("this is a bare repository: it has no {what}; name commits with --target and --head, --range or --commit")]
     Bare {

@@ -16,17 +16,17 @@ const EXAMPLES: usize = 3;
 
 /// One row of the receipt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Row {
+pub(crate) struct Row {
     /// What the row is about.
-    pub(super) label: &'static str,
+    pub(crate) label: &'static str,
     /// How many it is true of, in words (`2 files`); empty where there is nothing to count, or just one example.
-    pub(super) count: String,
+    pub(crate) count: String,
     /// What there is to say; may hold untrusted text.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// Paths or titles it is true of; untrusted text.
-    pub(super) examples: Vec<String>,
+    pub(crate) examples: Vec<String>,
     /// How many more there are.
-    pub(super) unnamed: usize,
+    pub(crate) unnamed: usize,
 }
 
 impl Row {
@@ -35,7 +35,7 @@ impl Row {
     }
 
     /// The row in words: `a.rs — binary`, or `5 files — binary: a.rs, b.rs, c.rs and 2 more`.
-    pub(super) fn words(&self, safe: impl Fn(&str) -> String, example: impl Fn(&str) -> String) -> String {
+    pub(crate) fn words(&self, safe: impl Fn(&str) -> String, example: impl Fn(&str) -> String) -> String {
         let text = safe(&self.text);
         let named = self.examples.iter().map(|one| example(one)).collect::<Vec<_>>().join(", ");
         match (self.count.as_str(), named.as_str()) {
@@ -48,12 +48,12 @@ impl Row {
 }
 
 /// `1 file`, `2 files`.
-pub(super) fn counted(count: usize, noun: &str) -> String {
+pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// The review in one line: `2 findings: 1 high, 1 low — complete`.
-pub(super) fn verdict(review: &Review) -> String {
+pub(crate) fn verdict(review: &Review) -> String {
     let total = review.unresolved().count();
     let severities = by_severity(
         Severity::ALL
@@ -77,7 +77,7 @@ pub(super) fn verdict(review: &Review) -> String {
 }
 
 /// What is wrong with an incomplete review. One that was stopped may well have seen all of the change.
-pub(super) fn incomplete(review: &Review) -> &'static str {
+pub(crate) fn incomplete(review: &Review) -> &'static str {
     match review.ended {
         Ended::Finished if review.coverage.files.iter().all(|file| file.state == CoverageState::Reviewed) => {
             "some of the review was lost"
@@ -92,7 +92,7 @@ fn looked_at(review: &Review) -> usize {
 }
 
 /// Who reviewed, and what it took: `reviewed by the built-in rules (no model), 0.8 s`.
-pub(super) fn reviewer(review: &Review) -> String {
+pub(crate) fn reviewer(review: &Review) -> String {
     let verb = match review.outcome {
         Outcome::Complete if review.provenance.engine == Engine::Model && review.provenance.turns == 0 => "not sent to",
         Outcome::Complete | Outcome::Incomplete => "reviewed by",
@@ -147,7 +147,7 @@ fn duration(millis: u64) -> String {
 }
 
 /// The size of the change: `2 commits`, `5 files`, `+120 -14`.
-pub(super) fn size(change: &ChangeSet) -> Vec<String> {
+pub(crate) fn size(change: &ChangeSet) -> Vec<String> {
     let added: u64 = change.files.iter().map(|file| u64::from(file.additions)).sum();
     let deleted: u64 = change.files.iter().map(|file| u64::from(file.deletions)).sum();
     let mut parts = Vec::new();
@@ -161,7 +161,7 @@ pub(super) fn size(change: &ChangeSet) -> Vec<String> {
 }
 
 /// What the change is, by name: `main → feature (3f2a9c1d00)`.
-pub(super) fn names(change: &ChangeSet) -> String {
+pub(crate) fn names(change: &ChangeSet) -> String {
     let head = change.head.map(|id| id.short());
     let (name, id) = match (change.head_name.is_empty(), head) {
         (false, Some(id)) if id.starts_with(&change.head_name) || change.head_name.starts_with(&id) => {
@@ -173,8 +173,13 @@ pub(super) fn names(change: &ChangeSet) -> String {
     format!("{} → {name}{id}", change.target)
 }
 
+/// The pull request that the change is of, by name and title.
+pub(super) fn pull(change: &ChangeSet) -> Option<(String, &str)> {
+    change.pull.as_ref().map(|pull| (pull.id.to_string(), pull.title.as_str()))
+}
+
 /// Where an anchor is: `src/a.rs:12-14`.
-pub(super) fn place(anchor: &Anchor) -> String {
+pub(crate) fn place(anchor: &Anchor) -> String {
     let path = anchor.path.spelled();
     match anchor.lines {
         Some(lines) if lines.count() == 1 => format!("{path}:{}", lines.start()),
@@ -184,7 +189,7 @@ pub(super) fn place(anchor: &Anchor) -> String {
 }
 
 /// `line 12`, `lines 12-14`.
-pub(super) fn line_words(lines: LineRange) -> String {
+pub(crate) fn line_words(lines: LineRange) -> String {
     if lines.count() == 1 {
         format!("line {}", lines.start())
     } else {
@@ -193,7 +198,7 @@ pub(super) fn line_words(lines: LineRange) -> String {
 }
 
 /// What has to be said about an anchor beside its place.
-pub(super) fn place_note(anchor: &Anchor) -> &'static str {
+pub(crate) fn place_note(anchor: &Anchor) -> &'static str {
     match (anchor.side, anchor.lines.is_some()) {
         (Side::New, true) => "",
         (Side::New, false) => "the whole file",
@@ -209,7 +214,7 @@ fn by_severity(counts: impl Iterator<Item = (Severity, usize)>) -> String {
 }
 
 /// The receipt in rows: what was looked at, what was not and why, what was held back.
-pub(super) fn receipt(review: &Review) -> Vec<Row> {
+pub(crate) fn receipt(review: &Review) -> Vec<Row> {
     let coverage = &review.coverage;
     let in_state = |state: CoverageState| coverage.files.iter().filter(move |file| file.state == state);
     let count = |state: CoverageState| in_state(state).count();

@@ -3,7 +3,7 @@
 //! Every text that is not ours goes through `safe`, which leaves no HTML, no image, no link, no mention and no table cell of its
 //! own. References into a forge and the limits of its comments do not belong here.
 
-mod safe;
+pub(crate) mod safe;
 
 use std::fmt::Write as _;
 
@@ -48,6 +48,9 @@ fn head(out: &mut String, review: &Review) {
     let size = digest::size(change).join(", ");
     let (repository, names) = (inline(&change.repository), code(&digest::names(change)));
     let _ = write!(out, "{repository}: {names} ({size}), {}.\n\n", inline(&digest::reviewer(review)));
+    if let Some((name, title)) = digest::pull(change) {
+        let _ = write!(out, "Pull request {}: {}\n\n", code(&name), inline(title));
+    }
     match review.outcome {
         Outcome::Complete => {}
         Outcome::Incomplete => {

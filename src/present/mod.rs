@@ -7,17 +7,19 @@
 //! presented. Nothing here decides what a review says, and nothing reads a file.
 
 mod brief;
-mod digest;
+pub mod delivery;
+pub(crate) mod digest;
 pub mod events;
 pub mod json;
 mod markdown;
-mod patch;
+pub(crate) mod patch;
 pub mod presented;
 pub mod progress;
 pub mod runs;
 mod terminal;
 
 pub use brief::{brief, engine, place, suggested};
+pub(crate) use markdown::safe;
 
 use std::path::PathBuf;
 

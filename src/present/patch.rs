@@ -7,7 +7,7 @@ use crate::domain::place::Side;
 
 /// What a row of a diff says about its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(crate) enum Mark {
     /// It stays.
     Same,
     /// It goes.
@@ -18,7 +18,7 @@ pub(super) enum Mark {
 
 impl Mark {
     /// As a diff writes it.
-    pub(super) fn sign(self) -> char {
+    pub(crate) fn sign(self) -> char {
         match self {
             Self::Same => ' ',
             Self::Removed => '-',
@@ -29,24 +29,24 @@ impl Mark {
 
 /// One line of code; untrusted text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Row<'a> {
+pub(crate) struct Row<'a> {
     /// Its number in the file; `None` for lines that come.
-    pub(super) number: Option<u32>,
+    pub(crate) number: Option<u32>,
     /// What happens to it.
-    pub(super) mark: Mark,
+    pub(crate) mark: Mark,
     /// The line.
-    pub(super) text: &'a str,
+    pub(crate) text: &'a str,
 }
 
 /// The quoted lines, all of which stay; none for a whole file.
-pub(super) fn quoted(anchor: &Anchor) -> Vec<Row<'_>> {
+pub(crate) fn quoted(anchor: &Anchor) -> Vec<Row<'_>> {
     let Some(lines) = anchor.lines else { return Vec::new() };
     let numbers = lines.start()..=lines.end();
     numbers.zip(anchor.quote.split('\n')).map(|(n, text)| Row { number: Some(n), mark: Mark::Same, text }).collect()
 }
 
 /// The lines that a suggestion brings.
-pub(super) fn added(suggestion: &Suggestion) -> Vec<Row<'_>> {
+pub(crate) fn added(suggestion: &Suggestion) -> Vec<Row<'_>> {
     if suggestion.replacement.is_empty() {
         return Vec::new();
     }
@@ -55,7 +55,7 @@ pub(super) fn added(suggestion: &Suggestion) -> Vec<Row<'_>> {
 
 /// The quoted lines of the first anchor with the suggestion worked in, where it lies within them. Lines that stay as they are
 /// at its ends are not shown as changed.
-pub(super) fn patched(finding: &Finding) -> Option<Vec<Row<'_>>> {
+pub(crate) fn patched(finding: &Finding) -> Option<Vec<Row<'_>>> {
     let (anchor, suggestion) = (finding.anchors.first()?, finding.suggestion.as_ref()?);
     if anchor.side != Side::New || anchor.path != suggestion.path {
         return None;

@@ -157,6 +157,14 @@ pub fn remove_folder(path: &Path) -> Result<(), FileError> {
     }
 }
 
+/// Removes a file; that it is gone already is no fault.
+pub fn remove_file(path: &Path) -> Result<(), FileError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(fault("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
 /// Writes a file so that a reader sees the old bytes or the new, never a part; readable by the owner only (0600).
 pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     write(path, bytes, 0o600)
@@ -199,19 +207,75 @@ pub struct Held(#[expect(dead_code, reason = "the lock lasts as long as the file
 ///
 /// Where the file system knows no such locks it is held by name only.
 pub fn hold(path: &Path, limit: Duration) -> Result<Held, FileError> {
-    let AppendFile { file, .. } = AppendFile::open(path)?;
     let began = Instant::now();
     loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(Held(file)),
-            Err(fs::TryLockError::WouldBlock) if began.elapsed() < limit => std::thread::sleep(HOLD_AGAIN),
-            Err(fs::TryLockError::WouldBlock) => {
+        match try_hold(path)? {
+            Some(held) => return Ok(held),
+            None if began.elapsed() < limit => std::thread::sleep(HOLD_AGAIN),
+            None => {
                 let source = io::Error::other("another process has been writing there for too long");
                 return Err(fault("lock", path)(source));
             }
-            Err(fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(Held(file)),
-            Err(fs::TryLockError::Error(error)) => return Err(fault("lock", path)(error)),
         }
+    }
+}
+
+/// The same without waiting: `None` while somebody else holds it.
+pub fn try_hold(path: &Path) -> Result<Option<Held>, FileError> {
+    let AppendFile { file, .. } = AppendFile::open(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(Held(file))),
+        Err(fs::TryLockError::WouldBlock) => Ok(None),
+        Err(fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(Some(Held(file))),
+        Err(fs::TryLockError::Error(error)) => Err(fault("lock", path)(error)),
+    }
+}
+
+/// Replaces a file that other programs guard with a lock file beside it (git's `shallow` and `shallow.lock`), unless it is not what it was
+/// thought to be any more: then `false`. Nothing to be written means that the file is removed.
+pub fn replace_locked(path: &Path, lock: &Path, was: Option<&[u8]>, bytes: &[u8]) -> Result<bool, FileError> {
+    let mut file = match fs::OpenOptions::new().write(true).create_new(true).open(lock) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+        Err(error) => return Err(fault("write", lock)(error)),
+    };
+    let replace = |file: &mut fs::File| -> Result<bool, FileError> {
+        if read_optional(path)?.as_deref() != was {
+            return Ok(false);
+        }
+        if bytes.is_empty() {
+            fs::remove_file(path).map_err(fault("remove", path))?;
+            return Ok(true);
+        }
+        file.write_all(bytes).and_then(|()| file.sync_data()).map_err(fault("write", lock))?;
+        fs::rename(lock, path).map_err(fault("write", path))?;
+        Ok(true)
+    };
+    let replaced = replace(&mut file);
+    if !matches!(replaced, Ok(true)) || bytes.is_empty() {
+        // After the rename there is none of ours any more.
+        let _ = fs::remove_file(lock);
+    }
+    replaced
+}
+
+/// A folder that only its owner can read (0700), removed with all that is in it when this is dropped.
+#[derive(Debug)]
+pub struct TemporaryFolder(tempfile::TempDir);
+
+impl TemporaryFolder {
+    /// Makes one where temporary files go.
+    pub fn new() -> Result<Self, FileError> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("review-");
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        builder.tempdir().map(Self).map_err(|error| fault("create folder in", &std::env::temp_dir())(error))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.0.path()
     }
 }
 

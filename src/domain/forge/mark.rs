@@ -1,11 +1,21 @@
 //! The hidden comments by which we know again what we wrote. Main types: [`FindingMark`], [`SummaryMark`], [`RunMark`].
 //!
 //! A mark proves nothing by itself, anybody can write one: it counts only in a text that the forge says our own account wrote. It stands at the
-//! end of a text; a text that has two of a kind has none.
+//! end of a text, on a line of its own below an empty line or another mark, and outside of fences; a text that has two of a kind has none.
+//! What is written is read back only in exactly the form in which it is written.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
 
 use crate::domain::finding::{Category, FindingId, Fingerprint, Severity};
-use crate::domain::id::CommitId;
+use crate::domain::id::{CommitId, hex};
 use crate::domain::run::RunId;
+
+/// How many hexadecimal digits of the hash of a quote are kept.
+const QUOTE_DIGITS: usize = 12;
+/// No mark is longer, in bytes.
+const LONGEST: usize = 2000;
 
 /// In an inline comment: the finding that it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,4 +52,348 @@ pub struct RunMark {
     pub run: RunId,
     /// The head when it was posted.
     pub head: CommitId,
+}
+
+/// The hash of the lines that a finding is about, and how many they are: 12 hexadecimal digits of a SHA-256 over the lines, joined by line
+/// feeds, with each run of white space in a line as one space and none at its ends. So a new indentation or other line ends change nothing.
+/// An empty quote has no lines.
+pub fn quote_hash(quote: &str) -> (String, u32) {
+    let mut hash = Sha256::new();
+    let mut count = 0u32;
+    for line in quote.lines() {
+        if count > 0 {
+            hash.update(b"\n");
+        }
+        for (at, word) in line.split_whitespace().enumerate() {
+            if at > 0 {
+                hash.update(b" ");
+            }
+            hash.update(word.as_bytes());
+        }
+        count = count.saturating_add(1);
+    }
+    (hex(&hash.finalize()[..QUOTE_DIGITS / 2]), count)
+}
+
+impl FindingMark {
+    const KIND: &'static str = "finding";
+
+    /// As it stands in a text; one line.
+    pub fn write(&self) -> String {
+        written(
+            Self::KIND,
+            &[
+                ("id", &self.id.0),
+                ("fp", &self.fingerprint.0),
+                ("quote", &format!("{}:{}", self.quote.0, self.quote.1)),
+                ("severity", self.severity.word()),
+                ("category", self.category.word()),
+            ],
+        )
+    }
+
+    /// The one at the end of a text.
+    pub fn read(text: &str) -> Option<Self> {
+        let line = last(text, Self::KIND)?;
+        let [id, fingerprint, quote, severity, category] =
+            values(line, Self::KIND, ["id", "fp", "quote", "severity", "category"])?;
+        let (digits, lines) = quote.split_once(':')?;
+        let is_hash = digits.len() == QUOTE_DIGITS && digits.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
+        let mark = Self {
+            id: FindingId(id),
+            fingerprint: Fingerprint(fingerprint),
+            quote: (is_hash.then(|| digits.to_owned())?, lines.parse().ok()?),
+            severity: Severity::from_word(&severity)?,
+            category: Category::from_word(&category)?,
+        };
+        (mark.write() == line).then_some(mark)
+    }
+}
+
+impl SummaryMark {
+    const KIND: &'static str = "summary";
+
+    /// As it stands in a text; one line.
+    pub fn write(&self) -> String {
+        written(
+            Self::KIND,
+            &[
+                ("head", &self.head.to_string()),
+                ("base", &self.merge_base.to_string()),
+                ("complete", if self.complete { "1" } else { "0" }),
+                ("run", &self.run.to_string()),
+            ],
+        )
+    }
+
+    /// The one at the end of a text.
+    pub fn read(text: &str) -> Option<Self> {
+        let line = last(text, Self::KIND)?;
+        let [head, base, complete, run] = values(line, Self::KIND, ["head", "base", "complete", "run"])?;
+        let mark = Self {
+            run: run.parse().ok()?,
+            head: CommitId(head.parse().ok()?),
+            merge_base: CommitId(base.parse().ok()?),
+            complete: complete == "1",
+        };
+        (mark.write() == line).then_some(mark)
+    }
+}
+
+impl RunMark {
+    const KIND: &'static str = "run";
+
+    /// As it stands in a text; one line.
+    pub fn write(&self) -> String {
+        written(Self::KIND, &[("run", &self.run.to_string()), ("head", &self.head.to_string())])
+    }
+
+    /// The one at the end of a text.
+    pub fn read(text: &str) -> Option<Self> {
+        let line = last(text, Self::KIND)?;
+        let [run, head] = values(line, Self::KIND, ["run", "head"])?;
+        let mark = Self { run: run.parse().ok()?, head: CommitId(head.parse().ok()?) };
+        (mark.write() == line).then_some(mark)
+    }
+}
+
+fn written(kind: &str, fields: &[(&str, &str)]) -> String {
+    let mut out = format!("{}v=1", opening(kind));
+    for (name, value) in fields {
+        let _ = write!(out, " {name}={}", escaped(value));
+    }
+    out.push_str(CLOSING);
+    out
+}
+
+const CLOSING: &str = " -->";
+
+fn opening(kind: &str) -> String {
+    format!("<!-- review:{kind} ")
+}
+
+/// A value that can neither end the comment nor be read as two: all but letters, digits and a few signs percent-encoded, and so is a
+/// hyphen that does not stand alone.
+fn escaped(value: &str) -> String {
+    let mut out = String::with_capacity(value.len());
+    for byte in value.bytes() {
+        match byte {
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'.' | b':' | b'_' => out.push(char::from(byte)),
+            b'-' if !out.is_empty() && !out.ends_with('-') => out.push('-'),
+            _ => {
+                let _ = write!(out, "%{byte:02X}");
+            }
+        }
+    }
+    out
+}
+
+fn unescaped(value: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(rest.next()?).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        bytes.push(digit()? << 4 | digit()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// The values of a mark's fields, all of them and in order.
+fn values<const N: usize>(line: &str, kind: &str, names: [&str; N]) -> Option<[String; N]> {
+    let inner = line.strip_prefix(&opening(kind))?.strip_suffix(CLOSING)?;
+    let mut fields = inner.split(' ');
+    if fields.next() != Some("v=1") {
+        return None;
+    }
+    let mut values = std::array::from_fn(|_| String::new());
+    for (value, name) in values.iter_mut().zip(names) {
+        let written = fields.next()?.strip_prefix(name)?.strip_prefix('=')?;
+        *value = unescaped(written)?;
+    }
+    fields.next().is_none().then_some(values)
+}
+
+/// The line of the one mark of this kind, where it stands among the marks at the end of the text.
+fn last<'t>(text: &'t str, kind: &str) -> Option<&'t str> {
+    let opening = opening(kind);
+    let mut found = text.match_indices(&opening["<!-- ".len()..]);
+    if found.next().is_none() || found.next().is_some() {
+        return None;
+    }
+    let marks = text.trim_end().len() - marks_at_end(text)?.len();
+    let (before, marks) = text.trim_end().split_at(marks);
+    let line = marks.lines().find(|line| line.starts_with(&opening))?;
+    (line.len() <= LONGEST && !ends_in_fence(before)).then_some(line)
+}
+
+/// The lines at the end of a text that are hidden comments of ours, where an empty line or nothing stands before them.
+fn marks_at_end(text: &str) -> Option<&str> {
+    let text = text.trim_end();
+    let mut from = text.len();
+    while from > 0 {
+        let before = text[..from].strip_suffix('\n').unwrap_or(&text[..from]);
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line = before[start..].trim_end_matches('\r');
+        if line.starts_with("<!-- review:") && line.ends_with(CLOSING) && line.matches("-->").count() == 1 {
+            from = start;
+        } else if line.trim().is_empty() {
+            break;
+        } else {
+            return None;
+        }
+    }
+    (from < text.len()).then(|| &text[from..])
+}
+
+/// Whether what follows a text is still code: a fence was opened and not closed (`CommonMark` 0.31 §4.5). A fence in a list or a quotation ends
+/// with it, at the latest where a line begins at the margin.
+fn ends_in_fence(text: &str) -> bool {
+    let mut open: Option<(char, usize)> = None;
+    for line in text.lines() {
+        let bare = line.trim_start_matches(' ');
+        let Some(mark) = bare.chars().next().filter(|mark| line.len() - bare.len() <= 3 && matches!(mark, '`' | '~'))
+        else {
+            continue;
+        };
+        let length = bare.chars().take_while(|c| *c == mark).count();
+        let rest = &bare[length..];
+        open = match open {
+            None if length >= 3 && !(mark == '`' && rest.contains('`')) => Some((mark, length)),
+            Some((opened, least)) if opened == mark && length >= least && rest.trim().is_empty() => None,
+            same => same,
+        };
+    }
+    open.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn finding() -> FindingMark {
+        FindingMark {
+            id: FindingId("0123456789ab-2".to_owned()),
+            fingerprint: Fingerprint("00ff".repeat(8)),
+            quote: quote_hash("let a = 1;"),
+            severity: Severity::High,
+            category: Category::AccessControl,
+        }
+    }
+
+    fn commit(byte: u8) -> CommitId {
+        CommitId(crate::domain::id::ObjectId::new([byte; 20]))
+    }
+
+    fn summary() -> SummaryMark {
+        SummaryMark { run: RunId::random(), head: commit(1), merge_base: commit(2), complete: true }
+    }
+
+    #[test]
+    fn a_mark_is_one_hidden_line() {
+        assert_eq!(
+            finding().write(),
+            "<!-- review:finding v=1 id=0123456789ab-2 fp=00ff00ff00ff00ff00ff00ff00ff00ff quote=c58e9029f1fd:1 severity=high \
+             category=access_control -->"
+        );
+        let run = RunMark { run: "6f1c2a34-0000-4000-8000-000000000001".parse().unwrap(), head: commit(0xab) };
+        assert_eq!(
+            run.write(),
+            format!("<!-- review:run v=1 run=6f1c2a34-0000-4000-8000-000000000001 head={} -->", "ab".repeat(20))
+        );
+    }
+
+    #[test]
+    fn marks_are_read_at_the_end_of_a_text_only() {
+        let (mark, other) = (finding(), summary());
+        let line = mark.write();
+        for text in [
+            line.clone(),
+            format!("words\n\n{line}"),
+            format!("words\r\n\r\n{line}\r\n"),
+            format!("```\ncode\n```\n\n{line}\n\n"),
+            format!("words\n\n{}\n{line}", other.write()),
+            format!("words\n\n{line}\n{}", other.write()),
+        ] {
+            assert_eq!(FindingMark::read(&text).as_ref(), Some(&mark), "{text}");
+        }
+        for text in [
+            String::new(),
+            "words".to_owned(),
+            format!("{line}\n\nwords"),
+            format!("{line} words"),
+            format!("words {line}"),
+            format!("words\n{line}"),
+            format!("  {line}"),
+            format!("> {line}"),
+            format!("`\n\n{line}`"),
+            format!("```\ncode\n\n{line}"),
+            format!("~~~~ rust\n~~~\n```\n\n{line}"),
+            format!("```\n{line}\n```"),
+            format!("{line}\n{line}"),
+            format!("{line}\n\nwords\n\n{line}"),
+            line.replace("v=1", "v=2"),
+            line.replace("severity=high ", ""),
+            line.replace("severity=high", "severity=HIGH"),
+            line.replace(":1 ", ":01 "),
+            line.replace(" -->", " more=1 -->"),
+            line.replace("-->", "--"),
+            line.replace("id=0", "id=%30"),
+            line.replace("id=0", "id=%ff"),
+        ] {
+            assert_eq!(FindingMark::read(&text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn each_kind_is_read_by_itself() {
+        let (mark, run) = (summary(), RunMark { run: RunId::random(), head: commit(9) });
+        let text = format!("words\n\n{}\n{}\n", mark.write(), run.write());
+        assert_eq!((SummaryMark::read(&text), RunMark::read(&text)), (Some(mark), Some(run)));
+        assert_eq!(FindingMark::read(&text), None);
+    }
+
+    #[test]
+    fn the_hash_of_a_quote_forgives_white_space_and_nothing_else() {
+        let one = quote_hash("if a {\n    b();\n}");
+        assert_eq!(one.1, 3);
+        assert_eq!(quote_hash("  if  a {\r\n\tb(); \r\n  }\n"), one);
+        for other in ["if a {\n    c();\n}", "if a { b();\n}", "if a {\nb();\n}\n\n", "if a {\nb();"] {
+            assert_ne!(quote_hash(other), one, "{other:?}");
+        }
+        assert_eq!(quote_hash("").1, 0);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back_and_never_ends_the_comment(
+            id in ".{0,20}", hyphens in "[-a>%! ]{0,12}", lines in any::<u32>(), severity in 0..5usize, category in 0..8usize, prose in "[a-z `\n]{0,40}"
+        ) {
+            let mark = FindingMark {
+                id: FindingId(id),
+                fingerprint: Fingerprint(hyphens),
+                quote: (quote_hash("x").0, lines),
+                severity: Severity::ALL[severity],
+                category: Category::ALL[category],
+            };
+            let line = mark.write();
+            let inner = line.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->")).unwrap();
+            prop_assert!(!inner.contains("--") && !inner.contains('>') && !inner.contains('\n') && !inner.ends_with('-'));
+            prop_assert_eq!(FindingMark::read(&line), Some(mark.clone()));
+            let text = format!("{prose}\n\n{line}");
+            let read = FindingMark::read(&text);
+            prop_assert!(read == Some(mark) || (read.is_none() && prose.contains("```")), "{text}");
+        }
+
+        #[test]
+        fn any_text_may_be_read(text in any::<String>()) {
+            let _ = (FindingMark::read(&text), SummaryMark::read(&text), RunMark::read(&text));
+            let odd = format!("{text}\n\n<!-- review:finding v=1 {text} -->");
+            prop_assert_eq!(FindingMark::read(&odd), None);
+        }
+    }
 }

@@ -86,6 +86,24 @@ words!(
     }
 );
 
+words!(
+    /// What holds a remark, and so how it is resolved.
+    Held {
+        /// A thread of the forge's, all of it.
+        Thread = "thread",
+        /// One of several issues in one text: its [`Remark::parent`] is resolved when all of them are.
+        Part = "part",
+        /// `CodeRabbit`'s list of nitpicks: the state comment says what is resolved.
+        Nitpick = "nitpick",
+        /// `CodeRabbit`'s list of remarks outside the diff: the state comment says what is resolved.
+        OutsideDiff = "outside-diff",
+        /// Qodo's guide: the tracker comment says what is resolved.
+        Guide = "guide",
+        /// Greptile's overview: nothing says that it is resolved.
+        Overview = "overview",
+    }
+);
+
 impl RemarkSeverity {
     /// What sort of remark has this severity.
     pub const fn kind(self) -> RemarkKind {
@@ -116,6 +134,10 @@ pub struct Remark {
     pub id: String,
     /// The thread it stands in; `None` for an entry of a list.
     pub thread: Option<String>,
+    /// What holds it.
+    pub held: Held,
+    /// The remark that it is a part of.
+    pub parent: Option<String>,
     /// The file, where it names one.
     pub path: Option<RepoPath>,
     /// The first and the last line, where it names them.
@@ -130,6 +152,10 @@ pub struct Remark {
     pub title: String,
     /// All of it: Markdown.
     pub body: String,
+    /// Its page; empty where the forge did not say.
+    pub url: String,
+    /// How many comments follow it in its thread.
+    pub replies: usize,
     /// What it tells a coding agent to do.
     pub prompt: Option<AgentPrompt>,
     /// Whether somebody called it resolved.

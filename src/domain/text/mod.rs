@@ -7,6 +7,7 @@ mod file_text;
 mod mask;
 mod normal;
 mod reveal;
+mod steering;
 mod strip;
 
 pub use fence::fence;
@@ -14,4 +15,5 @@ pub use file_text::FileText;
 pub use mask::{MASK_PREFIX, Masked, SecretHit, mask, secrets_in};
 pub use normal::{Quote, QuoteForm, is_telling, normal_line, quote_forms, unmarked};
 pub use reveal::reveal;
+pub use steering::steering;
 pub use strip::{is_invisible, strip_block, strip_line};

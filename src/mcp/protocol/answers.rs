@@ -21,14 +21,16 @@ pub(super) fn knows_structure(version: Option<&ProtocolVersion>) -> bool {
 
 pub(super) fn tool(tool: &Tool, offer: &Offer, structure: bool) -> WireTool {
     let hints = match (tool.hints)(offer) {
-        Hints::ReadsOnly => (true, false),
-        Hints::Keeps => (false, false),
-        Hints::Sends => (false, true),
+        Hints::ReadsOnly => (true, false, true),
+        Hints::Keeps => (false, false, false),
+        Hints::Sends => (false, true, false),
+        Hints::Asks => (true, true, true),
+        Hints::Settles => (false, true, true),
     };
-    let (read_only, open_world) = hints;
+    let (read_only, open_world, idempotent) = hints;
     let mut annotations = ToolAnnotations::with_title(tool.title).read_only(read_only).open_world(open_world);
     if !read_only {
-        annotations = annotations.destructive(false).idempotent(false);
+        annotations = annotations.destructive(false).idempotent(idempotent);
     }
     let wire = WireTool::new(tool.name, tool.description.clone(), object((tool.input)(tool.name, offer)))
         .with_annotations(annotations);

@@ -21,42 +21,42 @@ enum Where {
 }
 
 /// One line, as plain text with code spans.
-pub(super) fn inline(text: &str) -> String {
+pub(crate) fn inline(text: &str) -> String {
     let mut out = Inline::new(Where::Line);
     out.text(strip_line(text).trim());
     out.out
 }
 
 /// One line for a cell of a table.
-pub(super) fn table_cell(text: &str) -> String {
+pub(crate) fn table_cell(text: &str) -> String {
     let mut out = Inline::new(Where::Cell);
     out.text(strip_line(text).trim());
     out.out
 }
 
 /// A code span.
-pub(super) fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     let mut out = Inline::new(Where::Line);
     out.code(&strip_line(text));
     out.out
 }
 
 /// A code span for a cell of a table.
-pub(super) fn cell_code(text: &str) -> String {
+pub(crate) fn cell_code(text: &str) -> String {
     let mut out = Inline::new(Where::Cell);
     out.code(&strip_line(text));
     out.out
 }
 
 /// A fenced block whose fence is longer than any run of backticks in it.
-pub(super) fn fenced(language: &str, text: &str) -> String {
+pub(crate) fn fenced(language: &str, text: &str) -> String {
     let text = strip_block(text);
     let fence = long_fence(&text);
     format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
 }
 
 /// A text of several lines.
-pub(super) fn prose(markdown: &str) -> String {
+pub(crate) fn prose(markdown: &str) -> String {
     let stripped = strip_block(markdown);
     let mut out: Vec<String> = Vec::new();
     let mut lines = stripped.trim().lines();

@@ -8,6 +8,7 @@ mod deleted_tests;
 mod disabled_test;
 mod invisible_character;
 mod secret_added;
+mod steers_reviewer;
 
 use super::packs::RuleInfo;
 use super::subject::{Hit, Subject};
@@ -25,6 +26,7 @@ pub(super) const CHECKS: &[&dyn Check] = &[
     &disabled_test::FocusedTest,
     &debug_leftover::DebugLeftover,
     &invisible_character::InvisibleCharacter,
+    &steers_reviewer::SteersReviewer,
 ];
 
 /// A check in words; the same as [`RuleInfo`], known at compile time.

@@ -1,0 +1,97 @@
+//! What bots list in one text, with no thread for each entry. Main types: [`Asked`], [`Found`].
+
+use crate::domain::forge::{Comment, Conversation, Held, PullFile, Remark, RemarkSeverity, Source};
+use crate::domain::path::RepoPath;
+
+/// The longest text that lists are read in, in bytes; forges keep none that is longer.
+pub(super) const LONGEST_TEXT: usize = 1 << 18;
+
+/// How many entries of one list are read.
+pub(super) const MOST_ENTRIES: usize = 500;
+
+/// How many notes are kept; the rest are counted.
+const MOST_NOTES: usize = 20;
+
+/// What lists are read from.
+pub(super) struct Asked<'a> {
+    /// All that was said.
+    pub(super) conversation: &'a Conversation,
+    /// The files of the pull request, for links that name a file by its hash.
+    pub(super) files: &'a [PullFile],
+}
+
+/// What was found.
+#[derive(Default)]
+pub(super) struct Found {
+    /// The entries, in order.
+    pub(super) remarks: Vec<Remark>,
+    notes: Vec<String>,
+    more_notes: usize,
+}
+
+impl Found {
+    /// Says what could not be read: one sentence.
+    pub(super) fn note(&mut self, note: String) {
+        if self.notes.len() < MOST_NOTES {
+            self.notes.push(note);
+        } else {
+            self.more_notes += 1;
+        }
+    }
+
+    /// The remarks and what is to be said about them.
+    pub(super) fn into_parts(mut self) -> (Vec<Remark>, Vec<String>) {
+        if self.more_notes > 0 {
+            self.notes.push(format!("{} more notes on reading remarks are not shown", self.more_notes));
+        }
+        (self.remarks, self.notes)
+    }
+
+    /// As much of a text as is read, and a note where that is not all.
+    pub(super) fn readable<'t>(&mut self, text: &'t str, what: &str) -> &'t str {
+        let end = text.floor_char_boundary(LONGEST_TEXT);
+        if end < text.len() {
+            self.note(format!(
+                "{what} is longer than {LONGEST_TEXT} bytes; what follows was not read for listed remarks"
+            ));
+        }
+        &text[..end]
+    }
+}
+
+/// An entry that nothing is known about yet but its name and where it stands.
+pub(super) fn entry(id: String, held: Held, source: Source, comment: &Comment) -> Remark {
+    Remark {
+        id,
+        thread: None,
+        held,
+        parent: None,
+        path: None,
+        lines: None,
+        severity: RemarkSeverity::Unknown,
+        source,
+        author: comment.author.as_ref().map(|author| author.login.clone()),
+        title: String::new(),
+        body: String::new(),
+        url: comment.url.clone(),
+        replies: 0,
+        prompt: None,
+        is_resolved: false,
+        is_outdated: false,
+        can_resolve: false,
+        is_listed_only: matches!(held, Held::Nitpick | Held::OutsideDiff),
+    }
+}
+
+/// The path that a text names; `None` where it leaves the tree or is no path.
+pub(super) fn path(named: &str) -> Option<RepoPath> {
+    RepoPath::from_bytes(named.trim().as_bytes()).ok()
+}
+
+/// Lines as people write them, in order; `None` where one is no line number.
+pub(super) fn lines(first: &str, last: Option<&str>) -> Option<(u32, u32)> {
+    let number = |text: &str| text.parse::<u32>().ok().filter(|line| *line > 0);
+    let first = number(first)?;
+    let last = last.map_or(Some(first), number)?;
+    Some((first.min(last), first.max(last)))
+}

@@ -1,0 +1,1 @@
+//! Checks what bots write, case by case.

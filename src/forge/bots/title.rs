@@ -1,0 +1,182 @@
+//! What a remark is called, and its words without their dress. Main functions: [`title`], [`shorten`].
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Title;
+use super::blocks::Blocks;
+use super::shown::{Blank, blank, cover};
+use crate::domain::text::strip_line;
+
+/// The longest title, in characters.
+const LONGEST: usize = 100;
+
+/// How much of a text a title is looked for in, in bytes.
+const LOOKED_AT: usize = 1 << 15;
+
+/// Names a remark: one line, at most 100 characters. What is folded away is looked at only where nothing else is there.
+pub(super) fn title(text: &str, how: Title) -> String {
+    let text = &text[..text.floor_char_boundary(LOOKED_AT)];
+    let mut shown = blank(text, Blank { quotes: true, comments: true }).into_bytes();
+    let folded = Blocks::of(text);
+    for block in folded.outermost_in(&(0..text.len())) {
+        cover(&mut shown, block.whole.start, block.whole.end);
+    }
+    let shown = String::from_utf8(shown).unwrap_or_default();
+    let said = match how {
+        Title::Bold => bold(text, &shown).or_else(|| heading(text, &shown)).or_else(|| first_line(text, &shown)),
+        Title::Sentence => first_line(text, &shown).map(|line| sentence(&line).to_owned()),
+    };
+    // Nothing is said outside quotes, code and folds: whatever stands first.
+    let said = said.or_else(|| text.lines().map(plain).find(|line| !line.is_empty()));
+    cut(&strip_line(&said.unwrap_or_default()))
+}
+
+/// The text, or as much of it as ends with a word within so many characters, and `...`.
+pub fn shorten(text: &str, most: usize) -> Cow<'_, str> {
+    let Some((end, _)) = text.char_indices().nth(most) else { return Cow::Borrowed(text) };
+    // A text without spaces is cut anywhere.
+    let word = text[..end].rfind(char::is_whitespace).filter(|at| *at > end / 2).unwrap_or(end);
+    Cow::Owned(format!("{}...", text[..word].trim_end()))
+}
+
+/// A title that is no longer than titles may be.
+pub(super) fn cut(text: &str) -> String {
+    if text.chars().nth(LONGEST).is_none() { text.to_owned() } else { shorten(text, LONGEST - 3).into_owned() }
+}
+
+/// The lines of a text that say something themselves, with what is shown of them.
+fn lines<'t>(text: &'t str, shown: &'t str) -> impl Iterator<Item = &'t str> {
+    let mut at = 0;
+    shown.split_inclusive('\n').filter_map(move |line| {
+        let start = at;
+        at += line.len();
+        (!line.trim().is_empty()).then(|| text[start..at].trim())
+    })
+}
+
+fn bold(text: &str, shown: &str) -> Option<String> {
+    let mut at = 0;
+    for line in shown.split_inclusive('\n') {
+        let (start, end) = (at, at + line.len());
+        at = end;
+        let mut from = start;
+        while let Some(open) = shown[from..end].find("**").map(|found| from + found + 2) {
+            let Some(close) = shown[open..end].find("**").map(|found| open + found) else { break };
+            let inside = plain(&text[open..close]);
+            from = close + 2;
+            // A label is not what the remark says.
+            let rest = if inside.ends_with(':') { plain(&text[from..end]) } else { String::new() };
+            if !rest.is_empty() {
+                return Some(rest);
+            }
+            if inside.chars().any(char::is_alphanumeric) {
+                return Some(inside);
+            }
+        }
+    }
+    None
+}
+
+fn heading(text: &str, shown: &str) -> Option<String> {
+    let mut headings = lines(text, shown).filter_map(|line| {
+        let rest = line.trim_start_matches('#');
+        (rest.len() < line.len() && rest.starts_with(' ')).then(|| plain(rest.trim_end_matches('#')))
+    });
+    headings.find(|line| !line.is_empty())
+}
+
+fn first_line(text: &str, shown: &str) -> Option<String> {
+    lines(text, shown).map(plain).find(|line| line.chars().any(char::is_alphanumeric))
+}
+
+/// The shortest first sentence that is not an abbreviation.
+fn sentence(line: &str) -> &str {
+    const SHORTEST: usize = 12;
+    let mut ends = line.match_indices(['.', '!', '?']).map(|(at, _)| at + 1);
+    let end = ends.find(|end| {
+        let is_end = line[*end..].chars().next().is_none_or(char::is_whitespace);
+        is_end && *end >= SHORTEST && !line[..*end].ends_with("e.g.") && !line[..*end].ends_with("i.e.")
+    });
+    &line[..end.unwrap_or(line.len())]
+}
+
+/// Pictures, links, tags and their like, each with what stays of it.
+static DRESS: LazyLock<Option<[(Regex, &'static str); 3]>> = LazyLock::new(|| {
+    let picture = Regex::new(r"!\[[^\]\n]{0,300}\]\([^)\n]{0,600}\)").ok()?;
+    let link = Regex::new(r"\[([^\]\n]{1,300})\]\([^)\n]{0,600}\)").ok()?;
+    let tag = Regex::new(r"</?[A-Za-z][^<>\n]{0,300}>|<!--[^>\n]{0,300}-->").ok()?;
+    Some([(picture, " "), (link, "$1"), (tag, " ")])
+});
+
+/// The words of a line: no pictures, links, tags, heading or list marks, and no emphasis around it.
+pub(super) fn plain(line: &str) -> String {
+    let mut words = line.to_owned();
+    for (pattern, left) in DRESS.iter().flatten() {
+        words = pattern.replace_all(&words, *left).into_owned();
+    }
+    let words = words.replace("&nbsp;", " ").replace("**", "");
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let words = words.join(" ");
+    let bare = words.trim_start_matches(['#', '>', ' ']).trim();
+    let bare = bare.strip_prefix("- ").or_else(|| bare.strip_prefix("* ")).unwrap_or(bare);
+    let inner = ["_", "*"].iter().find_map(|mark| {
+        let inner = bare.strip_prefix(mark)?.strip_suffix(mark)?;
+        (!inner.contains(mark)).then_some(inner)
+    });
+    inner.unwrap_or(bare).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_first_bold_words_are_the_title() {
+        for (text, said) in [
+            ("_⚠️ Potential issue_ | _🟠 Major_\n\n**Use `a**b` here.**\n\nmore", "Use `a**b` here."),
+            ("> **quoted**\n\n`**code**` **real** x", "real"),
+            ("<details><summary>x</summary>\n\n**folded**\n\n</details>\n\n**said**", "said"),
+            ("**issue (bug_risk):** Read after `free`.\n\nx", "Read after `free`."),
+            (
+                "**<sub><sub>![P1 Badge](https://img.shields.io/badge/P1-orange?style=flat)</sub></sub>  Keep it**",
+                "Keep it",
+            ),
+            ("** **\n# A [b](https://c) `d` #", "A b `d`"),
+            ("\n- _only_ this\nthat", "_only_ this"),
+            ("```\ncode\n```\n`x` is read twice", "`x` is read twice"),
+            ("<details><summary>folded</summary>x</details>", "folded x"),
+            ("", ""),
+        ] {
+            assert_eq!(title(text, Title::Bold), said, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_ends_where_it_ends() {
+        let text = "![high](https://www.gstatic.com/codereviewagent/high-priority.svg)\n\nThe value, e.g. `a.b`, is lost. **Then** more.";
+        assert_eq!(title(text, Title::Sentence), "The value, e.g. `a.b`, is lost.");
+        assert_eq!(title("No end", Title::Sentence), "No end");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_after_a_word() {
+        let long = "word ".repeat(40);
+        let cut = title(&long, Title::Bold);
+        assert!(cut.ends_with("word...") && cut.chars().count() <= 100, "{cut}");
+        assert_eq!(shorten("abc def", 7), "abc def");
+        assert_eq!(shorten("abc def ghi", 9), "abc def...");
+        assert_eq!(shorten("äöüäöü", 3), "äöü...");
+    }
+
+    proptest! {
+        #[test]
+        fn a_title_is_one_short_line(text in "\\PC{0,300}|[*#>`_ \na!\\[\\]()<-]{0,200}", sentence: bool) {
+            let said = title(&text, if sentence { Title::Sentence } else { Title::Bold });
+            prop_assert!(!said.contains('\n') && said.chars().count() <= 100, "{:?}", said);
+        }
+    }
+}

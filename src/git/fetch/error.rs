@@ -1,0 +1,251 @@
+//! Why commits could not be brought, and what git's words mean. Main type: [`FetchError`].
+
+use crate::domain::forge::PullId;
+use crate::domain::id::CommitId;
+use crate::domain::text::{mask, strip_line};
+use crate::sys::cancel::Stopped;
+use crate::sys::files::FileError;
+use crate::sys::process::ProcessError;
+use crate::sys::repo::RepoError;
+
+/// The most characters of a server's or git's words in a message.
+const MOST_SAID: usize = 300;
+
+/// Why commits could not be brought. Each message says what to do next; what others said in it is made harmless.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// `git` or `ssh` could not be run, or was stopped.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// The run was stopped.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+    /// A file of a mirror or of a temporary folder.
+    #[error("{0}; the mirrors are a cache: set XDG_CACHE_HOME to a folder that can be written")]
+    File(#[from] FileError),
+    /// The repository that one stands in.
+    #[error(transparent)]
+    Repo(#[from] RepoError),
+    /// A number alone means a pull request of the repository that one stands in, and none is known.
+    #[error(
+        "no remote of this repository is on {server}{}: write owner/repository#number, or set GITHUB_SERVER_URL and GITHUB_API_URL to the \
+         forge that it is on",
+        if seen.is_empty() { " (it has none)".to_owned() } else { format!(" (it has {})", seen.join(", ")) }
+    )]
+    NoRemote {
+        /// The host of the forge.
+        server: String,
+        /// The remotes, by name and host.
+        seen: Vec<String>,
+    },
+    /// Several could be meant.
+    #[error("the remotes of this repository are several repositories ({}): write owner/repository#number", seen.join(", "))]
+    SeveralRemotes {
+        /// The repositories.
+        seen: Vec<String>,
+    },
+    /// There is no repository whose pull request a number could be.
+    #[error(
+        "{0}; a number alone is a pull request of the repository that one stands in: write owner/repository#number"
+    )]
+    Nowhere(RepoError),
+    /// The page that was named is not the forge's.
+    #[error(
+        "{host} is not the forge that is asked ({server}): set GITHUB_SERVER_URL and GITHUB_API_URL to it, and GITHUB_TOKEN to a token of it"
+    )]
+    OtherServer {
+        /// The host of the page.
+        host: String,
+        /// The forge's.
+        server: String,
+    },
+    /// The address of the forge cannot be used.
+    #[error("git cannot be sent to the forge's address: {why}; see GITHUB_SERVER_URL")]
+    Address {
+        /// What is wrong with it, without showing it.
+        why: &'static str,
+    },
+    /// The server was not reached.
+    #[error(
+        "git could not reach {server}: {said}; look at the network and the proxy (https_proxy, or http.proxy of your git settings), and try again"
+    )]
+    Network {
+        /// Its host.
+        server: String,
+        /// Git's words.
+        said: String,
+    },
+    /// Who answered could not show that it is the server.
+    #[error(
+        "git does not trust who answers as {server}: {said}; set http.sslCAInfo in your git settings to the certificates of your network"
+    )]
+    Certificate {
+        /// Its host.
+        server: String,
+        /// Git's words.
+        said: String,
+    },
+    /// It is private, or not there.
+    #[error(
+        "git may not read {pull}'s repository: {said}; {}",
+        if *with_login { "give the token the right to read its contents" } else { "set GITHUB_TOKEN to a token that may read its contents" }
+    )]
+    Access {
+        /// The pull request.
+        pull: PullId,
+        /// Git's words.
+        said: String,
+        /// Whether we said who we are.
+        with_login: bool,
+    },
+    /// It has another name now.
+    #[error(
+        "{pull}'s repository was moved, and git does not follow: name the pull request by the repository's new name"
+    )]
+    Moved {
+        /// The pull request.
+        pull: PullId,
+    },
+    /// The server has not got the commit.
+    #[error(
+        "{server} does not hand out {commit}, the {what} of {pull}; it may have been replaced a moment ago: try again"
+    )]
+    NoCommit {
+        /// The host.
+        server: String,
+        /// The pull request.
+        pull: PullId,
+        /// Which commit it is of the pull request.
+        what: &'static str,
+        /// The commit.
+        commit: CommitId,
+    },
+    /// Somebody pushed meanwhile.
+    #[error("the head of {pull} was {was} and is {now} now: try again")]
+    HeadMoved {
+        /// The pull request.
+        pull: PullId,
+        /// What the forge said.
+        was: CommitId,
+        /// What its git says.
+        now: CommitId,
+    },
+    /// Another program cut or deepened the history meanwhile.
+    #[error("another program changed where the history of {folder} is cut, meanwhile: try again")]
+    ShallowChanged {
+        /// The git folder.
+        folder: String,
+    },
+    /// Anything else.
+    #[error("git could not bring {pull}: {said}; try the same with `git fetch`, which must be 2.17 or newer")]
+    Failed {
+        /// The pull request.
+        pull: PullId,
+        /// Git's words.
+        said: String,
+    },
+}
+
+/// What git's words come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trouble {
+    Network,
+    Certificate,
+    Access,
+    Moved,
+    NoCommit,
+    NoRef,
+    Other,
+}
+
+/// Words that git, curl, ssh or a server use, in lower case, and what they mean; the first that fits counts.
+const WORDS: [(&str, Trouble); 32] = [
+    ("not our ref", Trouble::NoCommit),
+    ("does not allow request for unadvertised object", Trouble::NoCommit),
+    ("couldn't find remote ref", Trouble::NoRef),
+    ("unable to update url base from redirection", Trouble::Moved),
+    ("returned error: 301", Trouble::Moved),
+    ("returned error: 302", Trouble::Moved),
+    ("returned error: 307", Trouble::Moved),
+    ("returned error: 308", Trouble::Moved),
+    ("ssl certificate", Trouble::Certificate),
+    ("certificate verification failed", Trouble::Certificate),
+    ("certificate verify", Trouble::Certificate),
+    ("host key verification failed", Trouble::Certificate),
+    ("could not read username", Trouble::Access),
+    ("could not read password", Trouble::Access),
+    ("terminal prompts disabled", Trouble::Access),
+    ("authentication failed", Trouble::Access),
+    ("permission denied", Trouble::Access),
+    ("returned error: 401", Trouble::Access),
+    ("returned error: 403", Trouble::Access),
+    ("returned error: 404", Trouble::Access),
+    ("not found", Trouble::Access),
+    ("could not resolve", Trouble::Network),
+    ("failed to connect", Trouble::Network),
+    ("couldn't connect", Trouble::Network),
+    ("connection refused", Trouble::Network),
+    ("connection reset", Trouble::Network),
+    ("timed out", Trouble::Network),
+    ("operation too slow", Trouble::Network),
+    ("returned error: 5", Trouble::Network),
+    ("hung up unexpectedly", Trouble::Network),
+    ("early eof", Trouble::Network),
+    ("unable to access", Trouble::Network),
+];
+
+/// Reads git's standard error (which it writes in English for us).
+pub(super) fn trouble(errors: &[u8]) -> Trouble {
+    let text = String::from_utf8_lossy(errors).to_lowercase();
+    WORDS.iter().find(|(words, _)| text.contains(words)).map_or(Trouble::Other, |(_, trouble)| *trouble)
+}
+
+/// The line that says most, made harmless: one line, nothing invisible, no secret, not long.
+pub(super) fn said(errors: &[u8], secret: Option<&str>) -> String {
+    let text = String::from_utf8_lossy(errors);
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let telling = |start: &str| lines().rev().find(|line| line.starts_with(start)).map(str::to_owned);
+    let line = telling("fatal:").or_else(|| telling("error:")).or_else(|| lines().next_back().map(str::to_owned));
+    let mut line = line.unwrap_or_else(|| "it said nothing".to_owned());
+    if let Some(secret) = secret.filter(|secret| !secret.is_empty()) {
+        line = line.replace(secret, "***");
+    }
+    let mut line = mask(&strip_line(&line)).text;
+    if let Some((end, _)) = line.char_indices().nth(MOST_SAID) {
+        line.truncate(end);
+        line.push('…');
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_git_are_understood() {
+        for (words, meant) in [
+            ("fatal: unable to access 'https://h/o/r.git/': Could not resolve host: h", Trouble::Network),
+            ("fatal: unable to access 'https://h/o/r.git/': The requested URL returned error: 403", Trouble::Access),
+            ("fatal: unable to access 'https://h/o/r.git/': The requested URL returned error: 502", Trouble::Network),
+            ("remote: Repository not found.\nfatal: repository 'https://h/o/r.git/' not found", Trouble::Access),
+            ("fatal: could not read Username for 'https://h': terminal prompts disabled", Trouble::Access),
+            ("fatal: remote error: upload-pack: not our ref 0123", Trouble::NoCommit),
+            ("fatal: couldn't find remote ref refs/heads/main", Trouble::NoRef),
+            ("git@h: Permission denied (publickey).", Trouble::Access),
+            ("fatal: unable to access 'https://h/': SSL certificate problem: self-signed", Trouble::Certificate),
+            ("something else", Trouble::Other),
+        ] {
+            assert_eq!(trouble(words.as_bytes()), meant, "{words}");
+        }
+    }
+
+    #[test]
+    fn what_a_server_says_is_made_harmless() {
+        let text = b"remote: \x1b[31mhi\nfatal: bad \x1b]8;;x\x07 basic c2VjcmV0 \xff\n";
+        let said = said(text, Some("basic c2VjcmV0"));
+        assert!(said.starts_with("fatal: bad") && !said.contains("c2VjcmV0") && !said.contains('\x1b'), "{said}");
+        assert!(super::said(&[b'x'; 5000], None).chars().count() <= MOST_SAID + 1);
+        assert_eq!(super::said(b"", None), "it said nothing");
+    }
+}

@@ -1,0 +1,130 @@
+//! The git folder in which git is run: ours, empty, with somebody else's objects. Main type: [`Scratch`].
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::domain::id::CommitId;
+use crate::sys::cancel::Cancel;
+use crate::sys::files::{self, FileError, TemporaryFolder};
+use crate::sys::process::{Call, Ended, Environment, Program};
+use crate::sys::repo::{Repo, object_id};
+
+use super::{FetchError, settings};
+
+/// The settings of a git folder of ours; all else is said by [`settings::text`].
+const FOLDER_SETTINGS: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpdates = false\n";
+
+/// How ssh is run: it asks nothing, and opens nothing else over the connection.
+const SSH: &str =
+    "ssh -oBatchMode=yes -oConnectTimeout=30 -oClearAllForwardings=yes -oForwardAgent=no -oPermitLocalCommand=no";
+
+/// A git folder that lives as long as a fetch.
+pub(super) struct Scratch {
+    folder: TemporaryFolder,
+    git: Program,
+    environment: Environment,
+    network: Vec<(String, String)>,
+}
+
+/// Makes a bare git folder without history, hooks or templates; what is in the way of its settings is replaced.
+pub(super) fn lay_out(folder: &Path, more: &str) -> Result<(), FileError> {
+    files::private_folder(&folder.join("objects"))?;
+    files::private_folder(&folder.join("refs"))?;
+    files::write_private(&folder.join("HEAD"), b"ref: refs/heads/none\n")?;
+    files::write_private(&folder.join("config"), format!("{FOLDER_SETTINGS}{more}").as_bytes())
+}
+
+impl Scratch {
+    /// A folder whose objects are `repo`'s, and which knows that repository's tips and where its history is cut.
+    pub(super) fn of(repo: &Repo, environment: &Environment, cancel: &Cancel) -> Result<Self, FetchError> {
+        let git = Program::find("git", environment)?;
+        let folder = TemporaryFolder::new()?;
+        let dir = folder.path().join("git");
+        lay_out(&dir, &shared(repo))?;
+        files::write_private(&dir.join("packed-refs"), known(repo).as_bytes())?;
+        let network = settings::network(&git, environment, &dir, cancel)?;
+        let environment = environment.clone().without("HOME").without("XDG_CONFIG_HOME");
+        let environment = environment
+            // Older versions do not know GIT_CONFIG_GLOBAL and read what is in the home.
+            .with("HOME", folder.path())
+            .with("GIT_CONFIG_GLOBAL", folder.path().join(".gitconfig"))
+            .with("GIT_CONFIG_NOSYSTEM", "1")
+            .with("GIT_ATTR_NOSYSTEM", "1")
+            .with("GIT_DIR", &dir)
+            .with("GIT_OBJECT_DIRECTORY", repo.common_dir().join("objects"))
+            .with("GIT_NO_REPLACE_OBJECTS", "1")
+            .with("GIT_NO_LAZY_FETCH", "1")
+            .with("GIT_TERMINAL_PROMPT", "0")
+            .with("GCM_INTERACTIVE", "never")
+            .with("SSH_ASKPASS_REQUIRE", "never")
+            .with("GIT_SSH_COMMAND", SSH)
+            .with("GIT_SSH_VARIANT", "ssh")
+            .with("LC_ALL", "C");
+        Ok(Self { folder, git, environment, network })
+    }
+
+    /// Lets git speak one protocol, with one server.
+    pub(super) fn speak(
+        &mut self,
+        protocol: &str,
+        server: &str,
+        authorization: Option<&crate::domain::secret::Secret>,
+    ) -> Result<(), FetchError> {
+        let text = settings::text(protocol, server, authorization, &self.network);
+        files::write_private(&self.folder.path().join(".gitconfig"), text.as_bytes())?;
+        self.environment = std::mem::take(&mut self.environment).with("GIT_ALLOW_PROTOCOL", protocol);
+        Ok(())
+    }
+
+    /// Runs git. What it is told stands in the list of processes, so no secret may be in it.
+    pub(super) fn git<I, S>(&self, arguments: I, most: usize, cancel: &Cancel) -> Result<Ended, FetchError>
+    where
+        I: IntoIterator<Item = S>,
+        S: Into<OsString>,
+    {
+        let arguments = arguments.into_iter().map(Into::into).collect();
+        let directory = self.folder.path().to_owned();
+        Ok(self.git.run(&Call { arguments, environment: self.environment.clone(), directory, most }, cancel)?)
+    }
+
+    /// The commit that a name stands for here.
+    pub(super) fn commit(&self, name: &str, cancel: &Cancel) -> Result<Option<CommitId>, FetchError> {
+        let wanted = format!("{name}^{{commit}}");
+        let ended = self.git(["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted], 1 << 10, cancel)?;
+        let text = String::from_utf8_lossy(&ended.output).into_owned();
+        Ok(text.trim().parse().ok().map(CommitId).filter(|_| ended.success))
+    }
+
+    /// The file that says where history is cut.
+    pub(super) fn shallow(&self) -> PathBuf {
+        self.folder.path().join("git").join("shallow")
+    }
+}
+
+/// The tips of a repository as references: git says to the server that these are here already.
+fn known(repo: &Repo) -> String {
+    let raw = repo.raw();
+    let mut tips = BTreeSet::new();
+    let odb = raw.odb().ok();
+    let mut add = |id: git2::Oid| {
+        if odb.as_ref().is_some_and(|odb| odb.exists(id)) {
+            tips.insert(object_id(id));
+        }
+    };
+    if let Some(head) = raw.head().ok().and_then(|head| head.target()) {
+        add(head);
+    }
+    if let Ok(references) = raw.references() {
+        references.flatten().filter_map(|reference| reference.target()).for_each(&mut add);
+    }
+    let lines = tips.iter().map(|id| format!("{id} refs/known/{id}\n"));
+    std::iter::once("# pack-refs with: sorted \n".to_owned()).chain(lines).collect()
+}
+
+/// Who else may read the objects of a repository is for its owner to say.
+fn shared(repo: &Repo) -> String {
+    let shared = repo.raw().config().and_then(|config| config.get_string("core.sharedrepository"));
+    let plain = |word: &String| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    shared.ok().filter(plain).map_or_else(String::new, |word| format!("\tsharedRepository = {word}\n"))
+}

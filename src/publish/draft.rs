@@ -1,0 +1,172 @@
+//! The draft: which finding stands on which lines of a pull request, and with what words. Main types: [`Draft`], [`DraftComment`].
+//!
+//! Worked out from the hunks alone, so that a forge has no reason to refuse a comment: nothing is asked. What stands on the pull request already
+//! is no business of this folder part.
+
+mod body;
+mod offer;
+mod spot;
+
+use std::fmt;
+
+use super::guard::Guard;
+use super::markdown::Writer;
+use crate::domain::change::ChangeSet;
+use crate::domain::finding::{Finding, FindingId, Fingerprint, Severity};
+use crate::domain::forge::{FindingMark, quote_hash};
+use crate::domain::review::Review;
+use crate::forge::NewComment;
+
+use spot::{Ground, Spot};
+
+pub(super) use body::full;
+
+/// How much a forge takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Comments on lines in one review.
+    pub comments: usize,
+    /// The length of one text, in characters and in UTF-16 units, whichever are more.
+    pub characters: usize,
+}
+
+impl Default for Limits {
+    /// 50 comments (more of them in one request end in a time-out), and the 65 536 characters of a GitHub comment.
+    fn default() -> Self {
+        Self { comments: 50, characters: 65_536 }
+    }
+}
+
+/// What a review could put on a pull request: each unresolved finding stands in one of the two.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// Comments on lines, worst first.
+    pub comments: Vec<DraftComment>,
+    /// Findings that cannot stand on lines, worst first.
+    pub beside: Vec<Beside>,
+}
+
+/// A comment on the lines of a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DraftComment {
+    /// The finding.
+    pub finding: FindingId,
+    /// What it is about.
+    pub fingerprint: Fingerprint,
+    /// How bad.
+    pub severity: Severity,
+    /// Its title: one line of plain text without secrets, not Markdown.
+    pub title: String,
+    /// The hash of the lines that it is about ([`quote_hash`]), as in its mark.
+    pub quote: (String, u32),
+    /// Where, and what it says; its mark is the last line.
+    pub comment: NewComment,
+}
+
+/// A finding that does not stand on lines, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beside {
+    /// The finding.
+    pub finding: FindingId,
+    /// Why.
+    pub why: WhyBeside,
+}
+
+/// Why a finding does not stand on lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhyBeside {
+    /// Its lines are not in the diff.
+    NotInDiff,
+    /// It is about lines of several hunks, and what it quotes is in none of them alone.
+    AcrossHunks,
+    /// It is about a file as a whole.
+    WholeFile,
+    /// The diff shows no lines of its file: binary, generated, or only renamed.
+    NoLines,
+    /// Its file is a submodule.
+    Submodule,
+    /// The path of its file cannot be sent.
+    OddPath,
+    /// There were enough worse ones.
+    BeyondLimit,
+    /// The forge refused the comment.
+    Refused,
+    /// The comments could not be posted.
+    NotPosted,
+    /// They changed after the review.
+    Changed,
+    /// Nobody said where it stands.
+    Unplaced,
+}
+
+impl fmt::Display for WhyBeside {
+    /// In a few words that go on from "not on its lines: ".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotInDiff => "they are not part of the diff",
+            Self::AcrossHunks => "they lie in several parts of the diff",
+            Self::WholeFile => "it is about the whole file",
+            Self::NoLines => "the diff shows no lines of this file",
+            Self::Submodule => "it is about a submodule",
+            Self::OddPath => "the forge takes no comments on such a path",
+            Self::BeyondLimit => "there are too many comments",
+            Self::Refused => "the forge refused the comment",
+            Self::NotPosted => "the comments could not be posted",
+            Self::Changed => "they changed after the review",
+            Self::Unplaced => "it was not placed",
+        })
+    }
+}
+
+/// Finds a place for each unresolved finding of the review, worst first, and writes its comment.
+///
+/// `change` is the change with its hunks: what the review was made of, or the same files against another head. No finding is left out.
+pub fn draft(review: &Review, change: &ChangeSet, limits: &Limits, guard: &Guard) -> Draft {
+    let ground = Ground::of(change);
+    let mut findings: Vec<&Finding> = review.unresolved().collect();
+    // The order within a severity is that of the review.
+    findings.sort_by_key(|finding| finding.severity);
+    let mut draft = Draft::default();
+    for finding in findings {
+        let beside = |why| Beside { finding: finding.id.clone(), why };
+        match ground.spot(finding) {
+            Err(why) => draft.beside.push(beside(why)),
+            Ok(_) if draft.comments.len() >= limits.comments => draft.beside.push(beside(WhyBeside::BeyondLimit)),
+            Ok(spot) => draft.comments.push(comment(review, finding, &spot, limits, guard)),
+        }
+    }
+    draft
+}
+
+fn comment(review: &Review, finding: &Finding, spot: &Spot<'_>, limits: &Limits, guard: &Guard) -> DraftComment {
+    let writer = Writer::new(guard);
+    let quote = quote_hash(&finding.anchors.first().map(|anchor| anchor.quote.as_str()).unwrap_or_default());
+    let mark = FindingMark {
+        id: finding.id.clone(),
+        fingerprint: finding.fingerprint.clone(),
+        quote: quote.clone(),
+        severity: finding.severity,
+        category: finding.category,
+    };
+    let offer = offer::offer(finding, spot, guard);
+    let room = limits.characters;
+    let offered = offer.and_then(|offer| {
+        let body = body::comment(&writer, review.id, finding, spot, Some(&offer), &mark, room)?;
+        Some((offer.lines, body))
+    });
+    let (lines, body) = offered.unwrap_or_else(|| {
+        let body = body::comment(&writer, review.id, finding, spot, None, &mark, room);
+        (spot.lines, body.unwrap_or_else(|| mark.write()))
+    });
+    DraftComment {
+        finding: finding.id.clone(),
+        fingerprint: finding.fingerprint.clone(),
+        severity: finding.severity,
+        title: writer.plain(&finding.title),
+        quote,
+        comment: NewComment { path: spot.file.path.clone(), side: spot.side, lines, body },
+    }
+}
+
+#[cfg(test)]
+mod tests;

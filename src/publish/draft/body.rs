@@ -1,0 +1,182 @@
+//! The words of a comment on lines, and of a finding that stands in the summary.
+
+use std::fmt::Write as _;
+
+use super::offer::Offer;
+use super::spot::Spot;
+use crate::domain::finding::{Finding, OriginKind, VerificationState};
+use crate::domain::forge::FindingMark;
+use crate::domain::run::RunId;
+use crate::domain::text::fence;
+use crate::present::{digest, patch};
+use crate::publish::markdown::{Writer, length};
+
+/// Characters of a title, a path, a rationale.
+const TITLE: usize = 250;
+const PATH: usize = 400;
+const RATIONALE: usize = 2000;
+/// Other places that are named.
+const ALSO: usize = 10;
+/// Rows and characters of a small diff.
+const ROWS: usize = 60;
+const DIFF: usize = 6000;
+
+/// The comment, its mark last; `None` where an offer has no room, or where it and the rest together hold a secret.
+pub(super) fn comment(
+    writer: &Writer<'_>,
+    run: RunId,
+    finding: &Finding,
+    spot: &Spot<'_>,
+    offer: Option<&Offer>,
+    mark: &FindingMark,
+    room: usize,
+) -> Option<String> {
+    let mark = mark.write();
+    let head = headline(writer, finding);
+    let mut tail = also(writer, finding, Some(spot));
+    match offer {
+        Some(offer) => {
+            let lines = offer.replacement.join("\n");
+            let fence = fence(&lines);
+            let end = if offer.replacement.is_empty() { "" } else { "\n" };
+            let _ = write!(tail, "\n\n{fence}suggestion\n{lines}{end}{fence}");
+        }
+        None => tail.push_str(&suggested(writer, finding)),
+    }
+    tail.push_str(&rationale(writer, finding));
+    let _ = write!(tail, "\n\n{}", facts(writer, finding));
+    let fixed = length(&head) + length(&tail) + length(&mark) + 4;
+    let room = room.checked_sub(fixed)?;
+    let text = format!("{head}{}{tail}", prose(writer, run, &finding.body, room));
+    let (clean, masked) = writer.checked(&text);
+    if masked > 0 && offer.is_some() {
+        return None;
+    }
+    // A mask may be longer than what it hides.
+    let clean = if length(&clean) + length(&mark) + 2 > room + fixed { head } else { clean };
+    Some(format!("{clean}\n\n{mark}"))
+}
+
+/// The finding in full for the summary, in at most about `room`.
+pub(crate) fn full(writer: &Writer<'_>, run: RunId, finding: &Finding, room: usize) -> String {
+    let head = headline(writer, finding);
+    let place = finding.anchors.first().map(|anchor| place(writer, anchor)).unwrap_or_default();
+    let mut tail = also(writer, finding, None);
+    tail.push_str(&suggested(writer, finding));
+    tail.push_str(&rationale(writer, finding));
+    let _ = write!(tail, "\n\n{}", facts(writer, finding));
+    let head = format!("{head}\n{place}");
+    let fixed = length(&head) + length(&tail);
+    format!("{head}{}{tail}", prose(writer, run, &finding.body, room.saturating_sub(fixed)))
+}
+
+/// How bad, what kind, and what: one bold line.
+fn headline(writer: &Writer<'_>, finding: &Finding) -> String {
+    let title = writer.line(&finding.title, TITLE);
+    let title = if title.is_empty() { "(no title)".to_owned() } else { title };
+    format!("**{} ({}): {title}**", capital(finding.severity.word()), finding.category.word().replace('_', " "))
+}
+
+fn capital(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// The body as a paragraph of its own, with a note where it was cut.
+fn prose(writer: &Writer<'_>, run: RunId, body: &str, room: usize) -> String {
+    if body.trim().is_empty() {
+        return String::new();
+    }
+    let note = format!("\n\n_(cut; `review show {run}` has all of it)_");
+    let (text, cut) = writer.prose(body, room.saturating_sub(length(&note) + 2));
+    let note = if cut { note.as_str() } else { "" };
+    let whole = if text.is_empty() { note.to_owned() } else { format!("\n\n{text}{note}") };
+    if length(&whole) <= room { whole } else { String::new() }
+}
+
+fn place(writer: &Writer<'_>, anchor: &crate::domain::finding::Anchor) -> String {
+    let note = digest::place_note(anchor);
+    let note = if note.is_empty() { String::new() } else { format!(" ({note})") };
+    format!("{}{note}", writer.code(&digest::place(anchor), PATH))
+}
+
+/// The other places of the finding, the one it stands on left out.
+fn also(writer: &Writer<'_>, finding: &Finding, spot: Option<&Spot<'_>>) -> String {
+    let mut out = String::new();
+    let stands_at = spot.map_or(0, |spot| spot.anchor);
+    if let Some(spot) = spot
+        && let Some(anchor) = finding.anchors.get(stands_at)
+        && anchor.lines != Some(spot.lines)
+        && anchor.lines.is_some_and(|lines| lines.count() > spot.lines.count())
+    {
+        let _ = write!(out, "\n\nThis is about {}, of which the diff shows a part.", place(writer, anchor));
+    }
+    let others: Vec<_> = finding.anchors.iter().enumerate().filter(|(at, _)| *at != stands_at).collect();
+    if others.is_empty() {
+        return out;
+    }
+    let named: Vec<String> = others.iter().take(ALSO).map(|(_, anchor)| place(writer, anchor)).collect();
+    let _ = write!(out, "\n\nSee also {}", named.join(", "));
+    if others.len() > ALSO {
+        let _ = write!(out, " and {} more places", others.len() - ALSO);
+    }
+    out.push('.');
+    out
+}
+
+/// The suggestion as a small diff.
+fn suggested(writer: &Writer<'_>, finding: &Finding) -> String {
+    let Some(suggestion) = &finding.suggestion else { return String::new() };
+    let patched = patch::patched(finding);
+    let title = match &patched {
+        Some(_) => "Suggested change:".to_owned(),
+        None => {
+            let path = writer.code(&suggestion.path.spelled(), PATH);
+            format!("Suggested instead of {} of {path}:", digest::line_words(suggestion.lines))
+        }
+    };
+    let rows = patched.unwrap_or_else(|| patch::added(suggestion));
+    let mut lines: Vec<String> =
+        rows.iter().take(ROWS).map(|row| format!("{} {}", row.mark.sign(), row.text)).collect();
+    if rows.len() > ROWS {
+        lines.push(format!("… {} more lines", rows.len() - ROWS));
+    }
+    if lines.is_empty() {
+        return format!("\n\n{title} nothing; they go.");
+    }
+    match writer.fenced("diff", &lines.join("\n"), DIFF) {
+        block if block.is_empty() => format!("\n\n{title} too long to be shown here."),
+        block => format!("\n\n{title}\n\n{block}"),
+    }
+}
+
+fn rationale(writer: &Writer<'_>, finding: &Finding) -> String {
+    let Some(rationale) = finding.verification.rationale.as_deref().filter(|text| !text.trim().is_empty()) else {
+        return String::new();
+    };
+    format!("\n\nSecond look: {}", writer.line(rationale, RATIONALE))
+}
+
+/// Who says so, how sure, and the name of the finding.
+fn facts(writer: &Writer<'_>, finding: &Finding) -> String {
+    let mut parts = Vec::new();
+    let name = &finding.origin.name;
+    match finding.origin.kind {
+        OriginKind::Rule if !name.is_empty() => parts.push(format!("rule {}", writer.code(name, TITLE))),
+        OriginKind::Build if !name.is_empty() => parts.push(format!("reported by {}", writer.code(name, TITLE))),
+        OriginKind::Model | OriginKind::Rule | OriginKind::Build => {}
+    }
+    if let Some(confidence) = finding.confidence {
+        parts.push(format!("confidence {}/10", confidence.value()));
+    }
+    if finding.verification.state != VerificationState::Unchecked {
+        let by = finding.verification.by.as_deref().map(|by| format!(" by {}", writer.code(by, TITLE)));
+        parts.push(format!("{}{}", finding.verification.state, by.unwrap_or_default()));
+    }
+    if let Some(guideline) = &finding.guideline {
+        let place = format!("{}:{}", guideline.path, guideline.line);
+        parts.push(format!("see {}", writer.code(&place, PATH)));
+    }
+    parts.push(format!("id {}", writer.code(&finding.id.0, 60)));
+    parts.join(" · ")
+}

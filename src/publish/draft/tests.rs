@@ -1,0 +1,1 @@
+//! Drafts of the typical document, and of findings in odd places.

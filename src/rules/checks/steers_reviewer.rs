@@ -1,0 +1,38 @@
+//! Text that tells its reviewer what to find: no program should follow it, and people want to know of it.
+
+use super::super::subject::{Hit, Subject};
+use super::{Check, CheckInfo};
+use crate::domain::finding::{Category, Severity};
+use crate::domain::place::LineRange;
+use crate::domain::text::steering;
+
+pub(super) struct SteersReviewer;
+
+static INFO: CheckInfo = CheckInfo {
+    name: "general/steers-reviewer",
+    title: "Text is added that tells a reviewer what to say",
+    message: "It reads like an instruction to whoever reviews this change, a program above all, and has no effect on what the code does. This \
+              review did not follow it. Remove it, or say why it is there; look at the rest of the change with care.",
+    severity: Severity::Medium,
+    category: Category::Security,
+    cwe: Some("CWE-1427"),
+};
+
+impl Check for SteersReviewer {
+    fn info(&self) -> &'static CheckInfo {
+        &INFO
+    }
+
+    fn find(&self, subject: &Subject<'_>) -> Vec<Hit> {
+        let mut hits: Vec<Hit> = Vec::new();
+        let mut last = 0;
+        for found in steering(subject.text.text()) {
+            let line = subject.text.line_at(found.start);
+            if line != last {
+                hits.push(Hit::of_lines(subject.text, LineRange::line(line)));
+            }
+            last = line;
+        }
+        hits
+    }
+}
