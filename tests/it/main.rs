@@ -27,6 +27,7 @@ mod commands;
 mod desk;
 mod documents;
 mod github_fake;
+mod hostile_pull;
 mod mcp_http;
 mod mcp_reviews;
 mod mcp_session;
