@@ -163,4 +163,4 @@ fn comment(review: &Review, finding: &Finding, spot: &Spot<'_>, limits: &Limits,
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

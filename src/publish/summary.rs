@@ -143,7 +143,8 @@ fn layout(page: &Page<'_>, room: usize) -> (String, Vec<FindingId>) {
     let mut shown: Vec<(usize, String, bool)> = Vec::new();
     for (at, (finding, why)) in page.beside.iter().enumerate() {
         let line = page.line(finding, Some(*why));
-        if length(&line) < left {
+        // A worse one is never left out for a shorter one.
+        if in_artefact.is_empty() && length(&line) < left {
             left -= length(&line) + 1;
             shown.push((at, line, false));
         } else {

@@ -109,7 +109,7 @@ fn secret(name: &str, value: &str, whole: bool) -> KnownSecret {
 /// Whether a value holds more than one thing: JSON, an address, a list, pairs. A lone sign may well be part of a password.
 fn is_structure(value: &str) -> bool {
     let pairs = value.contains('=') && value.contains([';', ',', '&']);
-    pairs || value.contains("://") || value.contains(|c: char| c.is_whitespace() || matches!(c, '"' | '{' | '['))
+    pairs || value.contains("://") || value.starts_with(['{', '[']) || value.contains(char::is_whitespace)
 }
 
 /// What stands between the parts of a structure: JSON, an address, a list.
