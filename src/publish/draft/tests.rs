@@ -283,6 +283,18 @@ fn a_comment_that_is_too_long_is_cut_and_says_so() {
     assert!(crate::publish::markdown::length(body) <= 65_536 && !body.contains("suggestion\n"));
 }
 
+#[test]
+fn a_secret_that_only_the_parts_together_hold_is_not_told() {
+    let mut one = finding("a", "a.rs", Side::New, Some((13, 13)));
+    one.title = "it begins q8Wm2Lx7Rv".to_owned();
+    one.body = "4Kp9Zt3Nb and ends".to_owned();
+    let guard = Guard::default().with([Secret::new("q8Wm2Lx7Rv4Kp9Zt3Nb")]);
+    let draft = draft(&review(vec![one]), &ChangeSet::of(vec![file("a.rs")]), &Limits::default(), &guard);
+    let body = &draft.comments[0].comment.body;
+    assert!(!body.contains("4Kp9") && body.contains("withheld"), "{body}");
+    assert!(FindingMark::read(body).is_some());
+}
+
 proptest! {
     #[test]
     fn no_finding_is_dropped_no_body_is_too_long_and_each_place_is_in_a_hunk(
