@@ -1,0 +1,1 @@
+//! Summaries of the kept documents, of huge reviews and of later ones.
