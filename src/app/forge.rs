@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::subject::secret_file;
+use crate::config;
 use crate::domain::secret::Secret;
 use crate::forge::{FaultKind, ForgeError, GitHub, GitHubOptions, Login};
 use crate::sys::cancel::Cancel;
@@ -35,8 +36,12 @@ const LONGEST_TOKEN: usize = 64 << 10;
 #[derive(Clone, Default)]
 pub struct ForgeEnvironment {
     variables: Vec<(&'static str, Secret)>,
-    /// Whether `gh` may be asked for its token, and with which environment.
-    gh: Option<Environment>,
+    /// Whether `gh` may be asked for its token.
+    gh: bool,
+    /// What programs that are started may know; nothing finds none.
+    programs: Environment,
+    /// Where mirrors are kept.
+    mirrors: Option<PathBuf>,
 }
 
 impl fmt::Debug for ForgeEnvironment {
@@ -56,7 +61,7 @@ impl ForgeEnvironment {
     /// Those of this process. Bytes that are not UTF-8 become U+FFFD, so that a token with them is refused.
     pub(super) fn of_this_process() -> Self {
         let read = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-        Self { gh: Some(Environment::of_this_process()), ..Self::of(read) }
+        Self { gh: true, programs: Environment::of_this_process(), mirrors: config::mirrors(), ..Self::of(read) }
     }
 
     /// What `read` says of each variable; an empty one says nothing. No other program is asked.
@@ -66,7 +71,23 @@ impl ForgeEnvironment {
             let value = Secret::new(read(name)?).trimmed();
             (!value.reveal().is_empty()).then_some((name, value))
         });
-        Self { variables: found.collect(), gh: None }
+        Self { variables: found.collect(), ..Self::default() }
+    }
+
+    /// The same where `git` may be started, with what it may know; mirrors are kept in `mirrors`.
+    #[must_use]
+    pub fn with_git(self, programs: Environment, mirrors: PathBuf) -> Self {
+        Self { programs, mirrors: Some(mirrors), ..self }
+    }
+
+    /// What programs that are started may know of this process's environment.
+    pub(super) fn programs(&self) -> &Environment {
+        &self.programs
+    }
+
+    /// Where mirrors of repositories are kept: in the user's cache, or, where there is none, beside the runs in `state`.
+    pub(super) fn mirrors(&self, state: &Path) -> PathBuf {
+        self.mirrors.clone().unwrap_or_else(|| state.join("mirrors"))
     }
 
     /// The secrets among them: what must stand in no text that goes out.
@@ -153,7 +174,10 @@ impl ForgeEnvironment {
 
     /// The token that `gh` keeps for a host; nothing where it is not installed, or knows none.
     fn token_of_gh(&self, server: &Address, cancel: &Cancel) -> Result<Option<Secret>, ForgeError> {
-        let Some(environment) = &self.gh else { return Ok(None) };
+        if !self.gh {
+            return Ok(None);
+        }
+        let environment = &self.programs;
         let Ok(gh) = Program::find("gh", environment) else { return Ok(None) };
         let arguments = ["auth", "token", "--hostname", server.host()].map(OsString::from).to_vec();
         let folder = gh.path().parent().unwrap_or(Path::new("/")).to_owned();

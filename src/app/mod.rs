@@ -32,6 +32,7 @@ pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};
 pub use post::{DryRun, MovedHead, PostError, PostOptions, Posted, post, review_and_post};
 pub use presented::{Dialect, checkout, find_document, read_content, show_document, written};
+pub use pull::{Fetched, fetch as fetch_pull};
 pub use review::{Job, interrupted, interruptible, review};
 pub use runs::{FindingsAsk, dismiss, finding_like, findings, latest_of, list, prune, show};
 pub use service::{
