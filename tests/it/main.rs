@@ -28,6 +28,7 @@ mod desk;
 mod documents;
 mod github_fake;
 mod mcp_http;
+mod mcp_pulls;
 mod mcp_reviews;
 mod mcp_session;
 mod mcp_stdio;
