@@ -6,7 +6,7 @@ use super::service::{PresentFault, RootsError};
 use crate::config::ConfigError;
 use crate::domain::request::InvalidScope;
 use crate::forge::{FaultKind, ForgeError};
-use crate::git::GitError;
+use crate::git::{FetchError, GitError};
 use crate::llm::ConnectError;
 use crate::prompt::PromptError;
 use crate::review::EngineError;
@@ -14,6 +14,7 @@ use crate::rules::RuleError;
 use crate::store::StoreError;
 use crate::sys::cancel::Stopped;
 use crate::sys::files::FileError;
+use crate::sys::process::ProcessError;
 use crate::sys::repo::RepoError;
 use crate::workspace::WorkspaceError;
 
@@ -29,6 +30,9 @@ pub enum AppError {
     /// The forge could not be asked, or said no.
     #[error(transparent)]
     Forge(#[from] ForgeError),
+    /// The commits of a pull request could not be brought.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
     /// A setting is wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -182,6 +186,32 @@ pub enum AppError {
     Broken,
 }
 
+/// What a user has to set right is 2, what may go well the next time 3.
+fn fetch_code(error: &FetchError) -> u8 {
+    match error {
+        FetchError::Stopped(Stopped::Interrupted)
+        | FetchError::Process(ProcessError::Stopped(Stopped::Interrupted)) => 130,
+        FetchError::Stopped(Stopped::DeadlinePassed)
+        | FetchError::Process(ProcessError::Stopped(_) | ProcessError::TooMuch { .. })
+        | FetchError::Network { .. }
+        | FetchError::NoCommit { .. }
+        | FetchError::HeadMoved { .. }
+        | FetchError::ShallowChanged { .. }
+        | FetchError::Failed { .. } => 3,
+        FetchError::Process(ProcessError::Missing { .. } | ProcessError::Start { .. })
+        | FetchError::File(_)
+        | FetchError::Repo(_)
+        | FetchError::NoRemote { .. }
+        | FetchError::SeveralRemotes { .. }
+        | FetchError::Nowhere(_)
+        | FetchError::OtherServer { .. }
+        | FetchError::Address { .. }
+        | FetchError::Certificate { .. }
+        | FetchError::Access { .. }
+        | FetchError::Moved { .. } => 2,
+    }
+}
+
 /// The first names of a list, and how many more there are.
 fn some(known: &[String]) -> String {
     const NAMED: usize = 20;
@@ -209,6 +239,7 @@ impl AppError {
             | Self::Broken => 3,
             // That somebody interrupted is told by the run's own flag; of a forge only the deadline is left.
             Self::Forge(error) if error.kind == FaultKind::Stopped => 3,
+            Self::Fetch(error) => fetch_code(error),
             Self::Output(_) | Self::Client(ClientError::File(_)) => 5,
             Self::Git(_)
             | Self::Repo(_)

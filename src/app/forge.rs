@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::subject::secret_file;
+use crate::config;
 use crate::domain::secret::Secret;
 use crate::forge::{FaultKind, ForgeError, GitHub, GitHubOptions, Login};
 use crate::sys::cancel::Cancel;
@@ -35,8 +36,12 @@ const LONGEST_TOKEN: usize = 64 << 10;
 #[derive(Clone, Default)]
 pub struct ForgeEnvironment {
     variables: Vec<(&'static str, Secret)>,
-    /// Whether `gh` may be asked for its token, and with which environment.
-    gh: Option<Environment>,
+    /// Whether `gh` may be asked for its token.
+    gh: bool,
+    /// What programs that are started may know; nothing finds none.
+    programs: Environment,
+    /// Where mirrors are kept.
+    mirrors: Option<PathBuf>,
 }
 
 impl fmt::Debug for ForgeEnvironment {
@@ -56,7 +61,7 @@ impl ForgeEnvironment {
     /// Those of this process. Bytes that are not UTF-8 become U+FFFD, so that a token with them is refused.
     pub(super) fn of_this_process() -> Self {
         let read = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-        Self { gh: Some(Environment::of_this_process()), ..Self::of(read) }
+        Self { gh: true, programs: Environment::of_this_process(), mirrors: config::mirrors(), ..Self::of(read) }
     }
 
     /// What `read` says of each variable; an empty one says nothing. No other program is asked.
@@ -66,7 +71,23 @@ impl ForgeEnvironment {
             let value = Secret::new(read(name)?).trimmed();
             (!value.reveal().is_empty()).then_some((name, value))
         });
-        Self { variables: found.collect(), gh: None }
+        Self { variables: found.collect(), ..Self::default() }
+    }
+
+    /// The same where `git` may be started, with what it may know; mirrors are kept in `mirrors`.
+    #[must_use]
+    pub fn with_git(self, programs: Environment, mirrors: PathBuf) -> Self {
+        Self { programs, mirrors: Some(mirrors), ..self }
+    }
+
+    /// What programs that are started may know of this process's environment.
+    pub(super) fn programs(&self) -> &Environment {
+        &self.programs
+    }
+
+    /// Where mirrors of repositories are kept: in the user's cache, or, where there is none, beside the runs in `state`.
+    pub(super) fn mirrors(&self, state: &Path) -> PathBuf {
+        self.mirrors.clone().unwrap_or_else(|| state.join("mirrors"))
     }
 
     /// The secrets among them: what must stand in no text that goes out.
@@ -98,6 +119,7 @@ impl ForgeEnvironment {
         // Whoever names only the server means its interfaces too: those of an Enterprise server lie below it.
         let api = match (api, &server) {
             (Some(api), _) => api,
+            (None, Some(server)) if is_tenant(server) => server.at_host(&format!("api.{}", server.host())),
             (None, Some(server)) if !is_public(server) => server.join(&["api", "v3"]),
             (None, _) => address(API, "https://api.github.com")?,
         };
@@ -153,7 +175,10 @@ impl ForgeEnvironment {
 
     /// The token that `gh` keeps for a host; nothing where it is not installed, or knows none.
     fn token_of_gh(&self, server: &Address, cancel: &Cancel) -> Result<Option<Secret>, ForgeError> {
-        let Some(environment) = &self.gh else { return Ok(None) };
+        if !self.gh {
+            return Ok(None);
+        }
+        let environment = &self.programs;
         let Ok(gh) = Program::find("gh", environment) else { return Ok(None) };
         let arguments = ["auth", "token", "--hostname", server.host()].map(OsString::from).to_vec();
         let folder = gh.path().parent().unwrap_or(Path::new("/")).to_owned();
@@ -170,6 +195,11 @@ fn is_public(server: &Address) -> bool {
     server.host().eq_ignore_ascii_case("github.com")
 }
 
+/// Whether it is a company's part of GitHub's own cloud, whose interfaces are where the public ones are.
+fn is_tenant(server: &Address) -> bool {
+    server.host().to_ascii_lowercase().ends_with(".ghe.com")
+}
+
 fn address(name: &str, text: &str) -> Result<Address, ForgeError> {
     Address::parse(text)
         .map_err(|why| unusable(name, &why.to_string(), "set it to an address such as https://api.github.com"))
@@ -177,4 +207,139 @@ fn address(name: &str, text: &str) -> Result<Address, ForgeError> {
 
 fn unusable(name: &str, why: &str, action: &str) -> ForgeError {
     ForgeError::new(FaultKind::Auth, format!("{name} cannot be used: {why}"), action)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(variables: &[(&str, &str)]) -> ForgeEnvironment {
+        ForgeEnvironment::of(|name| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    fn login(environment: &ForgeEnvironment) -> Result<(Login, &'static str), ForgeError> {
+        environment.login(&Address::parse("https://github.com").unwrap(), &Cancel::never())
+    }
+
+    #[test]
+    fn addresses_follow_from_each_other() {
+        for (variables, expected) in [
+            (vec![], ["https://api.github.com", "https://api.github.com/graphql", "https://github.com"]),
+            (
+                vec![(API, "https://api.github.com/"), (SERVER, "https://github.com")],
+                ["https://api.github.com", "https://api.github.com/graphql", "https://github.com"],
+            ),
+            (
+                vec![(API, "https://git.example/api/v3/")],
+                ["https://git.example/api/v3", "https://git.example/api/graphql", "https://git.example"],
+            ),
+            (
+                vec![(SERVER, "https://git.example")],
+                ["https://git.example/api/v3", "https://git.example/api/graphql", "https://git.example"],
+            ),
+            (
+                vec![(SERVER, "https://acme.ghe.com")],
+                ["https://api.acme.ghe.com", "https://api.acme.ghe.com/graphql", "https://acme.ghe.com"],
+            ),
+            (
+                vec![(API, "https://api.acme.ghe.com")],
+                ["https://api.acme.ghe.com", "https://api.acme.ghe.com/graphql", "https://acme.ghe.com"],
+            ),
+            (
+                vec![(API, "http://127.0.0.1:8080")],
+                ["http://127.0.0.1:8080", "http://127.0.0.1:8080/graphql", "http://127.0.0.1:8080"],
+            ),
+            (
+                vec![(API, "http://localhost:1"), (GRAPHQL, "http://localhost:2/q"), (SERVER, "http://localhost:3")],
+                ["http://localhost:1", "http://localhost:2/q", "http://localhost:3"],
+            ),
+        ] {
+            let found = of(&variables).addresses().unwrap();
+            assert_eq!([found.api, found.graphql, found.server].map(|address| address.to_string()), expected);
+        }
+        let error = of(&[(API, "ftp://x")]).client(&Cancel::never()).unwrap_err();
+        assert!(error.message.starts_with(API), "{error}");
+    }
+
+    #[test]
+    fn the_first_token_counts() {
+        let all = [("GH_TOKEN", "two"), ("GITHUB_PERSONAL_ACCESS_TOKEN", "three"), ("GITHUB_TOKEN", " ")];
+        let environment = of(&all);
+        let (login, origin) = login(&environment).unwrap();
+        assert_eq!(origin, "GH_TOKEN");
+        assert!(matches!(login, Login::Token(token) if token.reveal() == "two"));
+        assert_eq!(environment.secrets().len(), 2);
+        assert_eq!(format!("{environment:?}"), r#"["GH_TOKEN", "GITHUB_PERSONAL_ACCESS_TOKEN"]"#);
+    }
+
+    #[test]
+    fn an_app_needs_its_key() {
+        let app = [(APP_ID, "12"), (APP_KEY, "pem"), (APP_INSTALLATION, "34")];
+        let (login_of_app, origin) = login(&of(&app)).unwrap();
+        assert_eq!(origin, APP_ID);
+        assert!(matches!(login_of_app, Login::App { id: 12, installation: Some(34), .. }));
+
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("key.pem");
+        std::fs::write(&file, "pem of a file\n").unwrap();
+        let (login_of_file, _) = login(&of(&[(APP_ID, "12"), (APP_KEY_FILE, file.to_str().unwrap())])).unwrap();
+        assert!(matches!(login_of_file, Login::App { key, .. } if key.reveal() == "pem of a file"));
+
+        for wrong in [
+            vec![(APP_ID, "12")],
+            vec![(APP_ID, "x"), (APP_KEY, "pem")],
+            vec![(APP_ID, "12"), (APP_KEY, "pem"), (APP_INSTALLATION, "-1")],
+            vec![(APP_ID, "12"), (APP_KEY_FILE, "/nowhere/at/all")],
+        ] {
+            assert_eq!(login(&of(&wrong)).unwrap_err().kind, FaultKind::Auth, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn without_any_we_are_nobody() {
+        assert!(matches!(login(&of(&[])).unwrap(), (Login::None, "")));
+        assert!(of(&[]).client(&Cancel::never()).is_ok());
+    }
+
+    #[cfg(unix)]
+    mod gh {
+        use super::*;
+        use std::os::unix::fs::PermissionsExt as _;
+
+        /// A program of that name, which says what it was asked with `script`.
+        fn with_gh(script: &str) -> (tempfile::TempDir, ForgeEnvironment) {
+            let folder = tempfile::tempdir().unwrap();
+            let program = folder.path().join("gh");
+            std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+            std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+            let environment = Environment::default().with("PATH", folder.path().as_os_str());
+            let environment = ForgeEnvironment { gh: Some(environment), ..ForgeEnvironment::default() };
+            (folder, environment)
+        }
+
+        #[test]
+        fn is_asked_for_the_token_of_the_host() {
+            let (_folder, environment) = with_gh(r#"echo "$1-$2-$3-$4""#);
+            let (login, origin) = login(&environment).unwrap();
+            assert_eq!(origin, "`gh auth login`");
+            assert!(matches!(login, Login::Token(token) if token.reveal() == "auth-token---hostname-github.com"));
+        }
+
+        #[test]
+        fn is_not_asked_where_a_token_is_set() {
+            let (_folder, mut environment) = with_gh("echo other");
+            environment.variables = of(&[("GITHUB_TOKEN", "own")]).variables;
+            assert!(matches!(login(&environment).unwrap().0, Login::Token(token) if token.reveal() == "own"));
+        }
+
+        #[test]
+        fn that_knows_no_token_is_ignored() {
+            for script in ["echo 'no oauth token' >&2; exit 1", "true"] {
+                let (_folder, environment) = with_gh(script);
+                assert!(matches!(login(&environment).unwrap().0, Login::None), "{script}");
+            }
+        }
+    }
 }

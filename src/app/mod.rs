@@ -13,6 +13,7 @@ mod instructions;
 mod model;
 mod pending;
 mod presented;
+mod pull;
 mod recent;
 mod review;
 mod runs;
@@ -29,6 +30,7 @@ pub use inspect::{ToolCall, call_tool, settings};
 pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};
 pub use presented::{Dialect, checkout, find_document, read_content, show_document, written};
+pub use pull::{Fetched, fetch as fetch_pull};
 pub use review::{Job, interrupted, interruptible, review};
 pub use runs::{FindingsAsk, dismiss, finding_like, findings, latest_of, list, prune, show};
 pub use service::{

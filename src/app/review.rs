@@ -8,6 +8,7 @@ use super::engine::{ByModel, engine};
 use super::error::AppError;
 use super::instructions;
 use super::model;
+use super::pull;
 use super::subject::{self, Surroundings};
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink, Stage};
@@ -47,13 +48,17 @@ pub async fn review(
     for text in chosen.iter().flat_map(|chosen| &chosen.notices) {
         events.emit(Event::Warning { text: text.clone() });
     }
+    let pulled = pull::of_request(&request, &flags, &around, &*events, &cancel).await?;
     let scope = request.scope.clone();
     let patch = unless_stopped(&cancel, tokio::task::spawn_blocking(move || subject::read_patch(&scope))).await?;
     let patch = patch.map_err(|_| AppError::Broken)??;
     let (subject, instructions) = {
         let (around, events, cancel) = (around.clone(), Arc::clone(&events), cancel.clone());
         stage(Stage::Collect, &events.clone(), move || {
-            let subject = subject::collect(&request, &patch, &flags, &around, &cancel, &*events)?;
+            let subject = match &pulled {
+                Some(pulled) => subject::collect_pull(pulled, &request, &flags, &around, &cancel, &*events)?,
+                None => subject::collect(&request, &patch, &flags, &around, &cancel, &*events)?,
+            };
             let instructions = instructions::load(&request, &subject)?;
             Ok((subject, instructions))
         })

@@ -9,10 +9,12 @@ use super::diffs::Diffs;
 use super::error::AppError;
 use super::forge::ForgeEnvironment;
 use super::model::ProviderEnvironment;
+use super::pull::Fetched;
 use crate::config::{self, Document, Flags, Resolved, Settings, Sources};
 use crate::domain::change::ChangeSet;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::filter::PathFilter;
+use crate::domain::forge::PullOf;
 use crate::domain::id::CommitId;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::request::{PatchSource, ReviewRequest, Scope};
@@ -135,16 +137,50 @@ pub(super) fn collect(
     }
     let repo = Repo::open(&request.directory)?;
     let range = git::resolve(&repo, &request.scope)?;
+    collect_range(repo, &range, None, request, flags, around, cancel, events)
+}
+
+/// The same for a pull request that was fetched.
+pub(super) fn collect_pull(
+    fetched: &Fetched,
+    request: &ReviewRequest,
+    flags: &Flags,
+    around: &Surroundings,
+    cancel: &Cancel,
+    events: &dyn EventSink,
+) -> Result<Subject, AppError> {
+    let Fetched { directory, base, head, pull, of, .. } = fetched;
+    let repo = Repo::open(directory)?;
+    let range = git::of_pull(&repo, *base, *head, &pull.base_ref, &pull.head_ref)?;
+    collect_range(repo, &range, Some(of), request, flags, around, cancel, events)
+}
+
+#[expect(clippy::too_many_arguments, reason = "what both ways of naming a range have in common")]
+fn collect_range(
+    repo: Repo,
+    range: &Range,
+    of: Option<&PullOf>,
+    request: &ReviewRequest,
+    flags: &Flags,
+    around: &Surroundings,
+    cancel: &Cancel,
+    events: &dyn EventSink,
+) -> Result<Subject, AppError> {
     for notice in &range.notices {
         events.emit(Event::Notice { text: notice.clone() });
     }
-    let settings = settings_for(&repo, &range, request, flags, around)?;
+    let settings = settings_for(&repo, range, request, flags, around)?;
     let cancel = cancel.within(settings.timeout);
     let options = options(&settings)?;
-    let change = git::collect(&repo, &range, &options, &cancel, events)?;
-    let root = on_disk(&repo, &range);
+    let mut change = git::collect(&repo, range, &options, &cancel, events)?;
+    if let Some(of) = of {
+        // A clone may have any name.
+        change.repository = of.id.repo.to_string();
+        change.pull = Some(of.clone());
+    }
+    let root = on_disk(&repo, range);
     let repository = folder_of(&repo);
-    let notes = changed_settings(&repo, &range, &change, request.settings_from_worktree)?.into_iter().collect();
+    let notes = changed_settings(&repo, range, &change, request.settings_from_worktree)?.into_iter().collect();
     let pool = RepoPool::new(repo);
     let new = workspace::open(Some(&pool), range.new_at, Side::New, &[], options.filter.clone())?;
     let old = workspace::open(Some(&pool), range.old_at, Side::Old, &[], options.filter)?;
@@ -178,9 +214,12 @@ pub(super) fn read_patch(scope: &Scope) -> Result<Vec<u8>, AppError> {
             let file = files::open(path).map_err(AppError::Input)?;
             files::read_within(file, path, MAX_PATCH).map_err(AppError::Input)
         }
-        Scope::Branch { .. } | Scope::Commit(_) | Scope::Range { .. } | Scope::Staged | Scope::Uncommitted => {
-            Ok(Vec::new())
-        }
+        Scope::Branch { .. }
+        | Scope::Commit(_)
+        | Scope::Range { .. }
+        | Scope::Staged
+        | Scope::Uncommitted
+        | Scope::Pull(_) => Ok(Vec::new()),
     }
 }
 

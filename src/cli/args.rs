@@ -7,6 +7,7 @@ use clap::builder::NonEmptyStringValueParser;
 
 use super::Place;
 use crate::app::{Output, Overrides, providers};
+use crate::domain::forge::PullAsk;
 use crate::domain::request::{PatchSource, Scope};
 use crate::present::PRESENTERS;
 
@@ -39,6 +40,26 @@ pub(super) struct ScopeArgs {
     /// Review a patch from a file, or from standard input with -
     #[arg(long, value_name = "FILE|-", group = "scope", conflicts_with = "target")]
     diff: Option<PathBuf>,
+}
+
+/// The pull request that is reviewed.
+#[derive(Debug, Clone, Args)]
+pub(super) struct PullArgs {
+    /// Review a pull request: its number, owner/repo#number, or the address of its page
+    #[arg(
+        long,
+        value_name = "PR",
+        group = "scope",
+        conflicts_with_all = ["target", "head"],
+        value_parser = |text: &str| text.parse::<PullAsk>()
+    )]
+    pr: Option<PullAsk>,
+}
+
+impl PullArgs {
+    pub(super) fn scope(self) -> Option<Scope> {
+        self.pr.map(Scope::Pull)
+    }
 }
 
 fn parse_range(text: &str) -> Result<(String, String, bool), String> {
@@ -119,6 +140,8 @@ pub(super) struct ReviewArgs {
     pub(super) place: Place,
     #[command(flatten, next_help_heading = "What to review")]
     pub(super) scope: ScopeArgs,
+    #[command(flatten, next_help_heading = "What to review")]
+    pub(super) pull: PullArgs,
     #[command(flatten, next_help_heading = "What to look for")]
     pub(super) shape: ShapeArgs,
     /// Review with this model: PROVIDER/NAME, or a PROVIDER alone

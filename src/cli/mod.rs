@@ -29,6 +29,7 @@ Examples:
   review --target main             review what HEAD has that main has not
   review --staged                  review what is about to be committed
   review --commit 1a2b3c4          review one commit
+  review --pr 12                   review a pull request, without checking it out
   git diff | review --diff -       review a patch, with or without a repository
   review --format json --fail-on high --target main     gate a merge
 

@@ -46,7 +46,7 @@ fn made(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Res
     let request = ReviewRequest {
         directory: args.place.directory,
         settings_from_worktree: args.shape.settings_from_worktree(),
-        scope: args.scope.scope(),
+        scope: args.pull.scope().unwrap_or_else(|| args.scope.scope()),
     };
     let job = Job { run: RunId::random(), request, flags, outputs: args.output };
     let around = Surroundings::of_this_process()?;

@@ -49,6 +49,7 @@ pub const KEYS: &[Key] = &[
     key("exclude", Shape::List, GLOBS, Some("--exclude")),
     key("min_severity", Shape::One, SEVERITIES, Some("--min-severity")),
     key("fail_on", Shape::One, SEVERITIES, Some("--fail-on")),
+    key("request_changes_on", Shape::One, SEVERITIES, Some("--request-changes-on")),
     key("timeout", Shape::One, DURATIONS, Some("--timeout")),
     key("max_commits", Shape::One, "a number from 0 to 1000000", None),
     key("keep_runs", Shape::One, DURATIONS, None),

@@ -61,6 +61,8 @@ pub struct Flags {
     pub min_severity: Option<String>,
     /// `--fail-on`
     pub fail_on: Option<String>,
+    /// `--request-changes-on`
+    pub request_changes_on: Option<String>,
     /// `--timeout`
     pub timeout: Option<String>,
     /// `--colour`
@@ -227,6 +229,7 @@ fn read_flags(flags: &Flags, said: &mut Vec<Said>) {
         exclude,
         min_severity,
         fail_on,
+        request_changes_on,
         timeout,
         colour,
         format,
@@ -242,6 +245,7 @@ fn read_flags(flags: &Flags, said: &mut Vec<Said>) {
         ("exclude", list(exclude)),
         ("min_severity", one(min_severity)),
         ("fail_on", one(fail_on)),
+        ("request_changes_on", one(request_changes_on)),
         ("timeout", one(timeout)),
         ("colour", one(colour)),
         ("format", one(format)),

@@ -29,5 +29,5 @@ pub use duration::{InvalidDuration, parse_duration};
 pub use error::{ConfigError, Origin};
 pub use keys::{KEYS, Key, Shape};
 pub use layers::{Flags, Resolved, Sources, Value, resolve};
-pub use outside::{environment, user_document, user_file};
+pub use outside::{environment, mirrors, user_document, user_file};
 pub use settings::{Colour, ModelChoice, ProviderSettings, Settings};

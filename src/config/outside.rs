@@ -15,6 +15,12 @@ pub fn user_file() -> Option<PathBuf> {
     Some(folders.config_dir().join("review").join("config.toml"))
 }
 
+/// `$XDG_CACHE_HOME/review/mirrors`, `~/.cache/…` where that is not set, on every system; `None` without a home.
+pub fn mirrors() -> Option<PathBuf> {
+    let folders = etcetera::base_strategy::Xdg::new().ok()?;
+    Some(folders.cache_dir().join("review").join("mirrors"))
+}
+
 /// The user's settings; `None` where there are none.
 pub fn user_document() -> Result<Option<Document>, ConfigError> {
     let Some(path) = user_file() else { return Ok(None) };

@@ -24,6 +24,8 @@ pub struct Settings {
     pub min_severity: Option<Severity>,
     /// Findings at or above it make the exit code 1.
     pub fail_on: Option<Severity>,
+    /// Findings at or above it make a posted review request changes.
+    pub request_changes_on: Option<Severity>,
     /// The whole run may not take longer.
     pub timeout: Duration,
     /// How many commits are listed.
@@ -132,6 +134,7 @@ impl Settings {
             exclude: Vec::new(),
             min_severity: None,
             fail_on: None,
+            request_changes_on: None,
             timeout: Duration::ZERO,
             max_commits: 0,
             keep_runs: Duration::ZERO,
@@ -161,6 +164,7 @@ impl Settings {
             ("rules.off", Value::List(names)) => add_new(&mut self.rules_off, names),
             ("min_severity", Value::One(text)) => self.min_severity = severity(text)?,
             ("fail_on", Value::One(text)) => self.fail_on = severity(text)?,
+            ("request_changes_on", Value::One(text)) => self.request_changes_on = severity(text)?,
             ("timeout", Value::One(text)) => self.timeout = duration(text)?,
             ("keep_runs", Value::One(text)) => self.keep_runs = duration(text)?,
             ("max_commits", Value::One(text)) => {

@@ -89,6 +89,7 @@ mod tests {
             "format",
             "keep_runs",
             "fail_on",
+            "request_changes_on",
             "colour",
             "provider",
             "base_url",

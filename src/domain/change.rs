@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::forge::PullOf;
 use super::id::{BlobId, CommitId};
 use super::path::RepoPath;
 use super::place::{LineRange, Side, WorkspaceAt};
@@ -29,6 +30,8 @@ pub struct ChangeSet {
     pub old_at: WorkspaceAt,
     /// Where new file contents are read from.
     pub new_at: WorkspaceAt,
+    /// The pull request that it is of.
+    pub pull: Option<PullOf>,
     /// `target..head`, newest first.
     pub commits: Vec<Commit>,
     /// How many commits were left out beyond the limit.
@@ -202,6 +205,7 @@ impl ChangeSet {
             merge_base: None,
             old_at: WorkspaceAt::PatchOnly,
             new_at: WorkspaceAt::PatchOnly,
+            pull: None,
             commits: Vec::new(),
             commits_omitted: 0,
             files,

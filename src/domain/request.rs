@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::forge::PullAsk;
+
 /// Which change is reviewed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
@@ -29,6 +31,8 @@ pub enum Scope {
     Uncommitted,
     /// A patch text; no repository is needed.
     Patch(PatchSource),
+    /// A pull request of a forge; its commits are fetched first.
+    Pull(PullAsk),
 }
 
 /// A question that makes no sense.

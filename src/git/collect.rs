@@ -83,6 +83,7 @@ pub fn collect(
         merge_base: range.merge_base,
         old_at: range.old_at,
         new_at: range.new_at,
+        pull: None,
         commits,
         commits_omitted,
         files,

@@ -43,7 +43,7 @@ pub use file_patch::{FilePatch, Position, file_patch};
 pub use patch_file::{PatchChange, from_patch};
 pub use patch_parse::PatchError;
 pub use pending::{Pending, pending};
-pub use range::{Ends, Range, ends, resolve};
+pub use range::{Ends, Range, ends, of_pull, resolve};
 pub use uncommitted::count_uncommitted;
 
 use crate::domain::filter::FilterError;
@@ -99,6 +99,9 @@ pub enum GitError {
         /// The head.
         head: String,
     },
+    /// Nobody brought its commits.
+    #[error("the commits of a pull request are fetched by `review --pr` alone; name them here, as in --range A...B")]
+    NotFetched,
     /// A bare repository has neither.
     #[error("this is a bare repository: it has no {what}; name commits with --target and --head, --range or --commit")]
     Bare {

@@ -3,6 +3,7 @@
 use crate::domain::id::CommitId;
 use crate::domain::place::WorkspaceAt;
 use crate::domain::request::{PatchSource, Scope};
+use crate::domain::text::strip_line;
 use crate::sys::repo::{Repo, object_id, raw_id};
 
 use super::{GitError, target};
@@ -56,7 +57,38 @@ pub fn resolve(repo: &Repo, scope: &Scope) -> Result<Range, GitError> {
         Scope::Staged => uncommitted(repo, WorkspaceAt::Index),
         Scope::Uncommitted => uncommitted(repo, WorkspaceAt::Worktree),
         Scope::Patch(source) => Ok(of_patch(source)),
+        Scope::Pull(_) => Err(GitError::NotFetched),
     }
+}
+
+/// The range of a pull request whose commits are here. The names of its branches are whatever its author called them.
+pub fn of_pull(
+    repo: &Repo,
+    base: CommitId,
+    head: CommitId,
+    base_name: &str,
+    head_name: &str,
+) -> Result<Range, GitError> {
+    let named =
+        |name: &str, id: CommitId| Some(strip_line(name)).filter(|name| !name.is_empty()).unwrap_or_else(|| id.short());
+    let (target, head_name) = (named(base_name, base), named(head_name, head));
+    let mut notices = Vec::new();
+    let merge_base = merge_base(repo, (&target, base), (&head_name, head), &mut notices)?;
+    if merge_base == head {
+        notices.push(format!("{head_name} has nothing that {target} has not"));
+    }
+    Ok(Range {
+        target,
+        head_name,
+        base: Some(base),
+        head: Some(head),
+        merge_base: Some(merge_base),
+        old_at: WorkspaceAt::Revision(merge_base),
+        new_at: WorkspaceAt::Revision(head),
+        settings_at: Some(base),
+        commits: CommitRange::Between(base, head),
+        notices,
+    })
 }
 
 /// What of a [`Range`] is known without looking for where two histories meet.
@@ -90,7 +122,7 @@ pub fn ends(repo: &Repo, scope: &Scope) -> Result<Ends, GitError> {
             let (base, head) = (repo.commit(or_head(from))?, repo.commit(or_head(to))?);
             Ends { new_at: WorkspaceAt::Revision(head), settings_at: Some(base) }
         }
-        Scope::Commit(_) | Scope::Staged | Scope::Uncommitted | Scope::Patch(_) => {
+        Scope::Commit(_) | Scope::Staged | Scope::Uncommitted | Scope::Patch(_) | Scope::Pull(_) => {
             let Range { new_at, settings_at, .. } = resolve(repo, scope)?;
             Ends { new_at, settings_at }
         }

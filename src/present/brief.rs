@@ -23,7 +23,7 @@ const ROWS: usize = 3;
 const LINE: usize = 400;
 const TITLE: usize = 120;
 
-/// The outcome, what was reviewed, the worst findings with their places, and what was not looked at; at most 18 lines.
+/// The outcome, what was reviewed, the worst findings with their places, and what was not looked at; at most 19 lines.
 pub fn brief(review: &Review) -> String {
     let change = &review.change;
     let size = digest::size(change).join(", ");
@@ -31,6 +31,9 @@ pub fn brief(review: &Review) -> String {
         format!("{}.", digest::verdict(review)),
         format!("{} {} ({size}), {}.", change.repository, digest::names(change), digest::reviewer(review)),
     ];
+    if let Some((name, title)) = digest::pull(change) {
+        lines.push(format!("Pull request {name}: {title}"));
+    }
     if review.outcome != Outcome::Complete {
         let reasons = review.reasons.iter().take(REASONS).map(|reason| reason.trim_end_matches('.'));
         let reasons = reasons.collect::<Vec<_>>().join("; ");

@@ -173,6 +173,11 @@ pub(crate) fn names(change: &ChangeSet) -> String {
     format!("{} → {name}{id}", change.target)
 }
 
+/// The pull request that the change is of, by name and title.
+pub(super) fn pull(change: &ChangeSet) -> Option<(String, &str)> {
+    change.pull.as_ref().map(|pull| (pull.id.to_string(), pull.title.as_str()))
+}
+
 /// Where an anchor is: `src/a.rs:12-14`.
 pub(crate) fn place(anchor: &Anchor) -> String {
     let path = anchor.path.spelled();

@@ -48,6 +48,9 @@ fn head(out: &mut String, review: &Review) {
     let size = digest::size(change).join(", ");
     let (repository, names) = (inline(&change.repository), code(&digest::names(change)));
     let _ = write!(out, "{repository}: {names} ({size}), {}.\n\n", inline(&digest::reviewer(review)));
+    if let Some((name, title)) = digest::pull(change) {
+        let _ = write!(out, "Pull request {}: {}\n\n", code(&name), inline(title));
+    }
     match review.outcome {
         Outcome::Complete => {}
         Outcome::Incomplete => {

@@ -7,6 +7,7 @@
 //! presented. Nothing here decides what a review says, and nothing reads a file.
 
 mod brief;
+pub mod delivery;
 pub(crate) mod digest;
 pub mod events;
 pub mod json;

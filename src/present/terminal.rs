@@ -50,6 +50,9 @@ pub(super) fn prose(markdown: &str, options: &RenderOptions) -> String {
 fn head(page: &mut Page<'_>, review: &Review) {
     let change = &review.change;
     page.wrapped("", "  ", &format!("{}  {}", change.repository, digest::names(change)), BOLD);
+    if let Some((name, title)) = digest::pull(change) {
+        page.wrapped("", "  ", &format!("pull request {name}: {title}"), Style::new());
+    }
     page.parts(0, &digest::size(change), Style::new());
     page.wrapped("", "  ", &digest::reviewer(review), DIM);
 }

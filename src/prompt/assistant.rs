@@ -39,14 +39,15 @@ pub struct FindingVars {
 }
 
 impl AssistantVars {
-    /// As the template sees them. It gets no leads: they are for who can answer them.
+    /// As the template sees them. It gets no leads: they are for who can answer them; and no pull request: an assistant asks about what is here.
     pub(super) fn value(&self, change: &ChangeVars) -> Value {
         let own = [
             ("at", Value::from(self.at.as_str())),
             ("focus", Value::from(self.focus.as_str())),
             ("instructions", Value::from(self.instructions.as_str())),
         ];
-        let change = change.pairs().into_iter().filter(|(name, _)| !name.starts_with("leads"));
+        let change =
+            change.pairs().into_iter().filter(|(name, _)| !name.starts_with("leads") && !name.starts_with("pull"));
         Value::from_pairs(change.chain(own))
     }
 

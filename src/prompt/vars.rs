@@ -19,6 +19,10 @@ pub struct SystemVars {
 pub struct ChangeVars {
     /// Repository, target and head: names and ids.
     pub change: Data,
+    /// Title, author and description of the pull request; empty where it is none.
+    pub pull_request: Data,
+    /// Whether the description goes on.
+    pub pull_request_cut: bool,
     /// The commits.
     pub commits: Data,
     /// How many of them are in `commits`.
@@ -80,12 +84,14 @@ impl ChangeVars {
     }
 
     /// Names and values, the leads last.
-    pub(super) fn pairs(&self) -> [(&'static str, Value); 15] {
-        let mark = Mark::of(&[&self.change, &self.commits, &self.files, &self.diffs, &self.leads]);
+    pub(super) fn pairs(&self) -> [(&'static str, Value); 17] {
+        let mark = Mark::of(&[&self.change, &self.pull_request, &self.commits, &self.files, &self.diffs, &self.leads]);
         let fence = |what: &str, data: &Data| Value::from(mark.fence(what, data));
         [
             ("mark", Value::from(mark.digits())),
             ("change", fence("change", &self.change)),
+            ("pull_request", fence("pull request", &self.pull_request)),
+            ("pull_request_cut", self.pull_request_cut.into()),
             ("commits", fence("commits", &self.commits)),
             ("commits_shown", self.commits_shown.into()),
             ("commits_left_out", self.commits_left_out.into()),
@@ -111,6 +117,7 @@ impl ChangeVars {
         let data = |text: &str| Data::new(text.to_owned());
         let whole = Self {
             change: data("target: main"),
+            pull_request: data("title: Fix it"),
             commits: data("0123456789 Fix it"),
             commits_shown: 1,
             files: data("modified +1 -1 src/a.rs"),
@@ -123,6 +130,7 @@ impl ChangeVars {
             ..Self::default()
         };
         let short = Self {
+            pull_request_cut: true,
             commits_left_out: 2,
             files_total: 9,
             files_unlisted: 3,

@@ -91,6 +91,10 @@ pub enum WhyBeside {
     BeyondLimit,
     /// The forge refused the comment.
     Refused,
+    /// The comments could not be posted.
+    NotPosted,
+    /// They changed after the review.
+    Changed,
     /// Nobody said where it stands.
     Unplaced,
 }
@@ -107,6 +111,8 @@ impl fmt::Display for WhyBeside {
             Self::OddPath => "the forge takes no comments on such a path",
             Self::BeyondLimit => "there are too many comments",
             Self::Refused => "the forge refused the comment",
+            Self::NotPosted => "the comments could not be posted",
+            Self::Changed => "they changed after the review",
             Self::Unplaced => "it was not placed",
         })
     }

@@ -111,8 +111,11 @@ fn fit(
 /// The message with nothing of the change in it but its name, and with all of its sentences.
 fn bare(change: &ChangeSet) -> ChangeVars {
     let some = || Data::new("-".to_owned());
+    let (pull_request, pull_request_cut) = notes::pull_request(change);
     ChangeVars {
         change: notes::names(change),
+        pull_request,
+        pull_request_cut,
         commits: some(),
         commits_shown: change.commits.len(),
         commits_left_out: change.commits_omitted.max(1),
@@ -170,7 +173,7 @@ fn lay_out(change: &ChangeSet, leads: &[LeadVars], room: Weight) -> LaidOut {
     let diffs = Diffs::choose(change, &ranks, room.saturating_sub(used));
     listing.choose(change, &ranks, &diffs, files_room);
 
-    let mut notes = Vec::new();
+    let (bare, mut notes) = (bare(change), Vec::new());
     let commits_left_out = commits_taken.left_out + change.commits_omitted;
     let mut told = |count: usize, what: &str| {
         if count > 0 {
@@ -181,6 +184,9 @@ fn lay_out(change: &ChangeSet, leads: &[LeadVars], room: Weight) -> LaidOut {
     told(commits_taken.shortened, "commit messages were shown to the model without their bodies");
     told(leads_taken.left_out, "leads were not shown to the model");
     told(listing.unlisted(), "changed files were counted by folder, not named to the model");
+    if bare.pull_request_cut {
+        notes.push("the end of the pull request's description was not shown to the model".to_owned());
+    }
 
     LaidOut {
         shown: diffs.shown(change),
@@ -200,7 +206,7 @@ fn lay_out(change: &ChangeSet, leads: &[LeadVars], room: Weight) -> LaidOut {
             leads_shown: leads_taken.shown,
             leads_left_out: leads_taken.left_out,
             leads: leads_taken.into_text(),
-            ..bare(change)
+            ..bare
         },
     }
 }

@@ -250,10 +250,12 @@ fn at(change: &ChangeSet, scope: &Scope) -> String {
     match scope {
         Scope::Staged => "staged".to_owned(),
         Scope::Uncommitted => "uncommitted".to_owned(),
-        Scope::Branch { .. } | Scope::Range { from_merge_base: true, .. } => match (change.base, change.head) {
-            (Some(base), Some(head)) => format!("{base}...{head}"),
-            _ => change.head_name.clone(),
-        },
+        Scope::Branch { .. } | Scope::Range { from_merge_base: true, .. } | Scope::Pull(_) => {
+            match (change.base, change.head) {
+                (Some(base), Some(head)) => format!("{base}...{head}"),
+                _ => change.head_name.clone(),
+            }
+        }
         Scope::Commit(_) | Scope::Range { .. } | Scope::Patch(_) => {
             range_of(change).unwrap_or_else(|| change.head_name.clone())
         }

@@ -26,7 +26,8 @@ impl LeftOut {
             | Scope::Range { .. }
             | Scope::Staged
             | Scope::Uncommitted
-            | Scope::Patch(_) => return None,
+            | Scope::Patch(_)
+            | Scope::Pull(_) => return None,
         }
         let (say, heard) = mpsc::sync_channel(1);
         let folder = folder.to_owned();

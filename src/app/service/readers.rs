@@ -160,7 +160,7 @@ impl Service {
         // A handle knows the index as it was when it first looked.
         let fresh = match scope {
             Scope::Staged | Scope::Uncommitted => Some(RepoPool::new(self.roots.open(&folder)?)),
-            Scope::Branch { .. } | Scope::Commit(_) | Scope::Range { .. } | Scope::Patch(_) => None,
+            Scope::Branch { .. } | Scope::Commit(_) | Scope::Range { .. } | Scope::Patch(_) | Scope::Pull(_) => None,
         };
         let view = View {
             repository: reader.number,

@@ -65,7 +65,7 @@ fn a_later_layer_wins() {
 
 #[test]
 fn every_setting_can_come_from_the_users_file() {
-    let text = "include = ['src/**']\nexclude = ['**/*.snap']\nmin_severity = 'low'\nfail_on = 'high'\ntimeout = '90s'\n\
+    let text = "include = ['src/**']\nexclude = ['**/*.snap']\nmin_severity = 'low'\nfail_on = 'high'\nrequest_changes_on = 'medium'\ntimeout = '90s'\n\
                 max_commits = 5\nkeep_runs = '2w'\ncolour = 'never'\nformat = 'json'\nmodel = 'ollama/x'\nrules.off = ['go']\n\
                 max_turns = 7\nmax_tokens = '500k'\ninstructions = 'notes/review.md'\nprompts = '/prompts'\n\
                 [openai-chat]\nbase_url = 'http://127.0.0.1:8080/v1'\napi_key = \"sk-1\\n\"\ncontext_window = 64_000\n";
@@ -77,6 +77,7 @@ fn every_setting_can_come_from_the_users_file() {
         exclude: vec!["**/*.snap".to_owned()],
         min_severity: Some(Severity::Low),
         fail_on: Some(Severity::High),
+        request_changes_on: Some(Severity::Medium),
         timeout: Duration::from_secs(90),
         max_commits: 5,
         keep_runs: Duration::from_hours(14 * 24),
@@ -105,7 +106,7 @@ fn every_setting_can_come_from_the_users_file() {
 fn every_setting_can_come_from_the_environment() {
     for key in KEYS {
         let value = match key.name {
-            "min_severity" | "fail_on" => "low",
+            "min_severity" | "fail_on" | "request_changes_on" => "low",
             "timeout" | "keep_runs" => "7m",
             "max_commits" | "max_turns" => "7",
             "max_tokens" => "700k",
@@ -134,6 +135,7 @@ fn every_flag_counts() {
         exclude: vec!["b/**".to_owned()],
         min_severity: one("low"),
         fail_on: one("high"),
+        request_changes_on: one("high"),
         timeout: one("1m"),
         colour: one("always"),
         format: one("json"),
@@ -153,6 +155,7 @@ fn every_flag_counts() {
             "exclude",
             "min_severity",
             "fail_on",
+            "request_changes_on",
             "timeout",
             "colour",
             "format",
@@ -189,6 +192,7 @@ fn what_a_repository_may_not_set_is_named() {
         ("format = 'json'", "format"),
         ("output = '/etc/passwd'", "output"),
         ("fail_on = 'critical'", "fail_on"),
+        ("request_changes_on = 'critical'", "request_changes_on"),
         ("keep_runs = '9w'", "keep_runs"),
         ("colour = 'always'", "colour"),
         ("api_key = 'x'", "api_key"),

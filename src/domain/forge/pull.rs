@@ -89,6 +89,13 @@ pub struct PullOf {
     pub author: Option<String>,
 }
 
+impl PullOf {
+    /// Its page.
+    pub fn url(&self) -> String {
+        format!("{}/{}/pull/{}", self.server, self.id.repo, self.id.number)
+    }
+}
+
 /// A file of a pull request, as the forge lists it. Reviews never rest on this: they read git.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullFile {

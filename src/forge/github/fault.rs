@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::graphql::FAILED;
 use super::limits::Limited;
 use super::send::Answer;
 use super::wire::GraphError;
@@ -88,7 +89,7 @@ impl Blame {
             (FaultKind::Permission, format!("{host} does not allow this{said}"), self.permission_action(answer))
         } else if has(&["NOT_FOUND"]) {
             (FaultKind::NotFound, format!("Resource not found{said}"), self.missing_action())
-        } else if has(&["INTERNAL", "SERVICE_UNAVAILABLE", "TIMEOUT"]) || said.contains("omething went wrong") {
+        } else if has(&["INTERNAL", "SERVICE_UNAVAILABLE", "TIMEOUT"]) || said.contains(FAILED) {
             (FaultKind::Network, format!("{host} failed{said}"), "try again later".to_owned())
         } else {
             (FaultKind::Refused, format!("{host} refused this{said}"), "see what it says".to_owned())
@@ -101,7 +102,7 @@ impl Blame {
         let wait = spoken(limited.wait);
         let what =
             if limited.is_secondary { "too many requests at once" } else { "all requests of this hour are used up" };
-        let action = if matches!(self.origin, None) && self.secrets.is_empty() {
+        let action = if self.origin.is_none() && self.secrets.is_empty() {
             format!("wait {wait}; with a token (GITHUB_TOKEN) the limit is far higher")
         } else {
             format!("try again in {wait}")

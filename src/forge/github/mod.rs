@@ -22,6 +22,8 @@ mod login;
 mod poll;
 mod rest;
 mod send;
+#[cfg(test)]
+mod tests;
 mod types;
 mod wire;
 

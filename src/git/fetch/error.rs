@@ -49,6 +49,16 @@ pub enum FetchError {
         "{0}; a number alone is a pull request of the repository that one stands in: write owner/repository#number"
     )]
     Nowhere(RepoError),
+    /// The page that was named is not the forge's.
+    #[error(
+        "{host} is not the forge that is asked ({server}): set GITHUB_SERVER_URL and GITHUB_API_URL to it, and GITHUB_TOKEN to a token of it"
+    )]
+    OtherServer {
+        /// The host of the page.
+        host: String,
+        /// The forge's.
+        server: String,
+    },
     /// The address of the forge cannot be used.
     #[error("git cannot be sent to the forge's address: {why}; see GITHUB_SERVER_URL")]
     Address {

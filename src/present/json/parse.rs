@@ -11,6 +11,7 @@ use crate::domain::change::{ChangeSet, Commit, FileChange, Generated, PatchCut, 
 use crate::domain::finding::{
     Anchor, AnchorKind, Confidence, Finding, FindingId, Fingerprint, GuidelineRef, Origin, Suggestion, Verification,
 };
+use crate::domain::forge::{BadPullName, PullId, PullNumber, PullOf, RepoName};
 use crate::domain::id::{CommitId, InvalidObjectId, ObjectId};
 use crate::domain::path::{PathError, RepoPath};
 use crate::domain::place::{InvalidRange, LineRange, WorkspaceAt};
@@ -57,6 +58,12 @@ pub enum Fault {
     /// It is no confidence.
     #[error("a confidence is a number from 1 to 10")]
     Confidence,
+    /// It is no repository of a forge.
+    #[error("not an owner and a repository: letters, digits, `-`, `_` and `.`")]
+    Repository(#[from] BadPullName),
+    /// It is no number of a pull request.
+    #[error("the number of a pull request is from 1 to 2147483647")]
+    PullNumber,
     /// A finding is nowhere.
     #[error("a finding has at least one anchor")]
     Nowhere,
@@ -114,6 +121,7 @@ fn change(change: wire::Change) -> Result<ChangeSet, ParseError> {
     let base = id(change.base, "base")?;
     let head = id(change.head, "head")?;
     let merge_base = id(change.merge_base, "merge_base")?;
+    let pull = change.pull_request.map(pull_request).transpose()?;
     Ok(ChangeSet {
         repository: change.repository,
         target: change.target,
@@ -123,11 +131,21 @@ fn change(change: wire::Change) -> Result<ChangeSet, ParseError> {
         merge_base,
         old_at: merge_base.map_or(WorkspaceAt::Empty, WorkspaceAt::Revision),
         new_at: head.map_or(WorkspaceAt::PatchOnly, WorkspaceAt::Revision),
+        pull,
         commits: change.commits.into_iter().enumerate().map(commit).collect::<Result<_, _>>()?,
         commits_omitted: change.commits_omitted,
         files: change.files.into_iter().enumerate().map(file).collect::<Result<_, _>>()?,
         omissions: Vec::new(),
     })
+}
+
+/// Its description is not in a document.
+fn pull_request(pull: wire::PullRequest) -> Result<PullOf, ParseError> {
+    let at = |name: &str| format!("change.pull_request.{name}");
+    let repo = RepoName::new(&pull.owner, &pull.repo).at(|| at("repo"))?;
+    let number = PullNumber::new(pull.number.into()).ok_or(Fault::PullNumber).at(|| at("number"))?;
+    let (server, title) = (pull.server, pull.title);
+    Ok(PullOf { id: PullId { repo, number }, server, title, body: String::new(), author: None })
 }
 
 fn commit((n, commit): (usize, wire::Commit)) -> Result<Commit, ParseError> {

@@ -59,6 +59,9 @@ pub(super) struct Change {
     /// What the head was called (`feature`, `index`, `worktree`, …).
     #[serde(default)]
     pub(super) head_name: String,
+    /// The pull request that it is of; absent where it is of none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) pull_request: Option<PullRequest>,
     /// The commits of the change, newest first.
     pub(super) commits: Vec<Commit>,
     /// How many commits are not listed.
@@ -66,6 +69,23 @@ pub(super) struct Change {
     pub(super) commits_omitted: usize,
     /// The changed files.
     pub(super) files: Vec<File>,
+}
+
+/// A pull request.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct PullRequest {
+    /// The address of the forge's pages (`https://github.com`).
+    pub(super) server: String,
+    /// Who the repository belongs to.
+    pub(super) owner: String,
+    /// The repository's name.
+    pub(super) repo: String,
+    /// The number of the pull request there.
+    pub(super) number: u32,
+    /// Its title: its author's words.
+    pub(super) title: String,
+    /// Its page.
+    pub(super) url: String,
 }
 
 /// One commit of the change.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::wire;
 use crate::domain::change::{ChangeSet, Commit, FileChange};
 use crate::domain::finding::{Anchor, Confidence, Finding};
+use crate::domain::forge::PullOf;
 use crate::domain::place::LineRange;
 use crate::domain::review::{Coverage, Provenance, Review, Section, Usage};
 use crate::domain::text::{strip_block, strip_line};
@@ -33,9 +34,22 @@ fn change(change: &ChangeSet) -> wire::Change {
         head: change.head.map(|id| id.to_string()),
         merge_base: change.merge_base.map(|id| id.to_string()),
         head_name: strip_line(&change.head_name),
+        pull_request: change.pull.as_ref().map(pull_request),
         commits: change.commits.iter().map(commit).collect(),
         commits_omitted: change.commits_omitted,
         files: change.files.iter().map(file).collect(),
+    }
+}
+
+fn pull_request(pull: &PullOf) -> wire::PullRequest {
+    let repo = &pull.id.repo;
+    wire::PullRequest {
+        server: strip_line(&pull.server),
+        owner: repo.owner().to_owned(),
+        repo: repo.name().to_owned(),
+        number: pull.id.number.value(),
+        title: strip_line(&pull.title),
+        url: strip_line(&pull.url()),
     }
 }
 

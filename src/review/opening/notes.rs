@@ -13,6 +13,9 @@ const MOST_LINE: usize = 200;
 /// Longer bodies are cut, in characters.
 const MOST_BODY: usize = 1_500;
 
+/// Longer descriptions of pull requests are cut, in characters: many projects have templates that say more than their authors.
+const MOST_DESCRIPTION: usize = 4_000;
+
 /// Texts of one kind, of which the first are taken, as many as fit.
 #[derive(Debug, Default)]
 pub(super) struct Entries(Vec<Entry>);
@@ -86,6 +89,16 @@ pub(super) fn names(change: &ChangeSet) -> Data {
     Data::new(text)
 }
 
+/// Title, author and description of a pull request, and whether the description is longer.
+pub(super) fn pull_request(change: &ChangeSet) -> (Data, bool) {
+    let Some(pull) = &change.pull else { return (Data::default(), false) };
+    let author = pull.author.as_deref().unwrap_or("(an account that is gone)");
+    let mut text = format!("{}: {}\nauthor: {}\n", pull.id, one_line(&pull.title, MOST_LINE), one_line(author, 80));
+    text.push_str(&shortened(&pull.body, MOST_DESCRIPTION));
+    let cut = pull.body.trim_end().chars().nth(MOST_DESCRIPTION).is_some();
+    (Data::new(text), cut)
+}
+
 /// The commits in their order.
 pub(super) fn commits(change: &ChangeSet) -> Entries {
     Entries(change.commits.iter().map(commit).collect())
@@ -121,7 +134,12 @@ pub(super) fn leads(leads: &[&LeadVars]) -> Entries {
 
 /// A body below its head: every line is indented, so that none can pass for the head of another entry.
 fn indented(body: &str) -> String {
-    let cut = body.char_indices().nth(MOST_BODY).map(|(at, _)| at);
+    shortened(body, MOST_BODY)
+}
+
+fn shortened(body: &str, most: usize) -> String {
+    let body = body.trim_end();
+    let cut = body.char_indices().nth(most).map(|(at, _)| at);
     let mut text = String::new();
     for line in body[..cut.unwrap_or(body.len())].trim_end().lines() {
         if !line.trim().is_empty() {

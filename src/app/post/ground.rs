@@ -1,0 +1,148 @@
+//! From what was read of a forge and of a repository to a plan. Main types: [`Ground`], [`Prepared`]. It blocks.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::PostError;
+use crate::app::error::AppError;
+use crate::domain::change::ChangeSet;
+use crate::domain::event::{Event, EventSink};
+use crate::domain::filter::PathFilter;
+use crate::domain::finding::{Finding, FindingId, Severity};
+use crate::domain::forge::{Actor, Conversation, PullRequest, SummaryMark};
+use crate::domain::id::CommitId;
+use crate::domain::place::{Side, WorkspaceAt};
+use crate::domain::request::Scope;
+use crate::domain::review::Review;
+use crate::git::{self, CollectOptions};
+use crate::publish::{
+    Guard, Inline, Limits, Plan, Situation, WhyBeside, draft, existing_summary, plan, reanchor, saw, still,
+};
+use crate::sys::cancel::Cancel;
+use crate::sys::repo::{Repo, RepoPool};
+use crate::workspace::{self, Workspace};
+
+/// All that a plan is made from.
+pub(super) struct Ground {
+    pub(super) review: Review,
+    pub(super) reviewed: CommitId,
+    pub(super) directory: PathBuf,
+    pub(super) base: CommitId,
+    pub(super) head: CommitId,
+    pub(super) pull: PullRequest,
+    pub(super) viewer: Actor,
+    pub(super) conversation: Arc<Conversation>,
+    pub(super) floor: Option<Severity>,
+    pub(super) has_moved: bool,
+    pub(super) guard: Guard,
+    pub(super) cancel: Cancel,
+}
+
+/// A plan, and the review with the places that its findings have at the head.
+pub(super) struct Prepared {
+    pub(super) review: Review,
+    pub(super) plan: Plan,
+}
+
+/// Collecting for the second time tells nobody anything.
+struct Quiet;
+
+impl EventSink for Quiet {
+    fn emit(&self, _: Event) {}
+}
+
+impl Ground {
+    /// Collects the change as the pull request shows it now, finds every finding in it, and plans.
+    pub(super) fn prepare(self) -> Result<Prepared, AppError> {
+        let repo = Repo::open(&self.directory)?;
+        self.check_history(&repo)?;
+        // The forge shows a pull request from where the histories met.
+        let scope = Scope::Range { from: self.base.to_string(), to: self.head.to_string(), from_merge_base: true };
+        let range = git::resolve(&repo, &scope)?;
+        let change = git::collect(&repo, &range, &CollectOptions::default(), &self.cancel, &Quiet)?;
+        let pool = RepoPool::new(repo);
+        let open = |at, side| workspace::open(Some(&pool), at, side, &[], everything()?).map_err(AppError::from);
+        let new = open(range.new_at, Side::New)?;
+        let old = open(range.old_at, Side::Old)?;
+
+        let is_as_reviewed = !self.has_moved && change.merge_base == self.review.change.merge_base;
+        let (review, gone) = if is_as_reviewed {
+            (self.review.clone(), std::collections::HashSet::new())
+        } else {
+            let found = reanchor(&self.review, &*new, &*old, &self.cancel)?;
+            (found.review, found.gone)
+        };
+        let inline = self.inline(&review, &change, |id| gone.contains(id));
+        let earlier = self.earlier(&pool);
+        let plan = plan(&Situation {
+            review: &review,
+            inline,
+            pull: &self.pull,
+            conversation: &self.conversation,
+            viewer: &self.viewer,
+            floor: self.floor,
+            has_moved: self.has_moved,
+            still: &|own| still(own, &review, &change, &*new, &self.cancel),
+            is_late: &|finding| earlier.as_ref().is_some_and(|earlier| earlier.is_late(finding)),
+        });
+        Ok(Prepared { review, plan })
+    }
+
+    /// A review that is not of a pull request is of one only where its commit is on the way to the head.
+    fn check_history(&self, repo: &Repo) -> Result<(), AppError> {
+        if self.review.change.pull.is_some() || !self.has_moved {
+            return Ok(());
+        }
+        let not_there = || PostError::NotThere {
+            pull: self.pull.id.to_string(),
+            reviewed: self.reviewed.short(),
+            number: self.pull.id.number.value(),
+        };
+        repo.commit(&self.reviewed.to_string()).map_err(|_| not_there())?;
+        let scope = Scope::Range { from: self.reviewed.to_string(), to: self.head.to_string(), from_merge_base: true };
+        let met = git::resolve(repo, &scope).map_err(|_| not_there())?.merge_base;
+        if met == Some(self.reviewed) { Ok(()) } else { Err(not_there().into()) }
+    }
+
+    /// Where each finding can stand.
+    fn inline(&self, review: &Review, change: &ChangeSet, is_gone: impl Fn(&FindingId) -> bool) -> Vec<Inline> {
+        let mut standing = review.clone();
+        standing.findings.retain(|finding| !is_gone(&finding.id));
+        let draft = draft(&standing, change, &Limits::default(), &self.guard);
+        let comments = draft.comments.into_iter().map(|one| (one.finding, Inline::Here(one.comment)));
+        let beside = draft.beside.into_iter().map(|one| (one.finding, Inline::Beside(one.why)));
+        let mut known: HashMap<FindingId, Inline> = comments.chain(beside).collect();
+        let of = |finding: &Finding| {
+            let unplaced = if is_gone(&finding.id) { WhyBeside::Changed } else { WhyBeside::Unplaced };
+            known.remove(&finding.id).unwrap_or(Inline::Beside(unplaced))
+        };
+        review.findings.iter().map(of).collect()
+    }
+
+    /// What the last complete review saw, where our summary says that there was one and its commit is still here.
+    fn earlier(&self, pool: &RepoPool) -> Option<Earlier> {
+        let summary = existing_summary(&self.conversation).0?;
+        let mark = SummaryMark::read(&summary.body).filter(|mark| mark.complete)?;
+        let at = WorkspaceAt::Revision(mark.head);
+        let tree = workspace::open(Some(pool), at, Side::New, &[], everything().ok()?).ok()?;
+        Some(Earlier { tree, said: summary.body })
+    }
+}
+
+fn everything() -> Result<PathFilter, AppError> {
+    Ok(PathFilter::new(&[], &[]).map_err(git::GitError::from)?)
+}
+
+/// What an earlier, complete review saw and said.
+struct Earlier {
+    tree: Arc<dyn Workspace>,
+    said: String,
+}
+
+impl Earlier {
+    /// What its summary names was not overlooked: it had no place on lines.
+    fn is_late(&self, finding: &Finding) -> bool {
+        !self.said.contains(&finding.id.0) && saw(finding, &*self.tree)
+    }
+}

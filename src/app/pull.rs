@@ -1,0 +1,158 @@
+//! A pull request that is asked for by its number, its name or its page: found on the forge, its commits fetched. Main function: [`fetch`].
+
+use std::path::{Path, PathBuf};
+
+use super::error::AppError;
+use super::subject::{self, Surroundings};
+use crate::config::Flags;
+use crate::domain::event::{Event, EventSink};
+use crate::domain::forge::{PullAsk, PullId, PullOf, PullRequest};
+use crate::domain::id::CommitId;
+use crate::domain::request::{ReviewRequest, Scope};
+use crate::domain::text::{mask, strip_line};
+use crate::forge::GitHub;
+use crate::git::{self, FetchError, FetchJob, FetchedCommits, Place};
+use crate::sys::cancel::Cancel;
+use crate::sys::repo::Repo;
+
+/// A pull request whose commits are on this machine.
+#[derive(Debug, Clone)]
+pub struct Fetched {
+    /// The repository that has them, or a mirror.
+    pub directory: PathBuf,
+    /// What it is compared with.
+    pub base: CommitId,
+    /// Its head.
+    pub head: CommitId,
+    /// The pull request as the forge tells it.
+    pub pull: PullRequest,
+    /// What a review keeps of it.
+    pub of: PullOf,
+    /// What was done differently than one would think, one sentence each.
+    pub notices: Vec<String>,
+}
+
+/// Fetches what a request asks for, where that is a pull request.
+pub(super) async fn of_request(
+    request: &ReviewRequest,
+    flags: &Flags,
+    around: &Surroundings,
+    events: &dyn EventSink,
+    cancel: &Cancel,
+) -> Result<Option<Fetched>, AppError> {
+    let Scope::Pull(ask) = &request.scope else { return Ok(None) };
+    let cancel = cancel.within(subject::resolve(None, flags, around)?.settings.timeout);
+    let (forge, asked) = (around.forge.clone(), cancel.clone());
+    // `gh` may be asked for its token.
+    let github = off_the_threads(move || Ok(forge.client(&asked)?)).await?;
+    events.emit(Event::Notice { text: format!("fetching {}", shown(ask)) });
+    let fetched = fetch(ask, &request.directory, &github, around, &cancel).await?;
+    for text in &fetched.notices {
+        events.emit(Event::Notice { text: text.clone() });
+    }
+    Ok(Some(fetched))
+}
+
+fn shown(ask: &PullAsk) -> String {
+    match ask {
+        PullAsk::Number(number) => format!("pull request {number}"),
+        PullAsk::Whole { id, .. } => id.to_string(),
+    }
+}
+
+/// Asks the forge about a pull request and brings its commits: into the repository that `directory` is in, where one of its remotes is the
+/// pull request's repository, else into a mirror.
+pub async fn fetch(
+    ask: &PullAsk,
+    directory: &Path,
+    github: &GitHub,
+    around: &Surroundings,
+    cancel: &Cancel,
+) -> Result<Fetched, AppError> {
+    let github = github.within(cancel);
+    let server = github.server().reveal().trim_end_matches('/').to_owned();
+    let (id, place) = {
+        let (ask, directory, server) = (ask.clone(), directory.to_owned(), server.clone());
+        off_the_threads(move || Ok(found(&ask, &directory, &server)?)).await?
+    };
+    let pull = github.pull(&id).await?;
+    let job = FetchJob {
+        place,
+        mirrors: around.forge.mirrors(&around.state),
+        address: github.git_address(&id.repo).reveal().to_owned(),
+        server: server.clone(),
+        authorization: github.git_secret().await?,
+        environment: around.forge.programs().clone(),
+    };
+    let (pull, commits) = match commits(&job, &pull, cancel).await {
+        // Somebody pushed between the two questions.
+        Err(AppError::Fetch(FetchError::HeadMoved { .. } | FetchError::NoCommit { what: "head", .. })) => {
+            let again = github.pull(&id).await?;
+            let commits = commits(&job, &again, cancel).await?;
+            (again, commits)
+        }
+        ended => (pull, ended?),
+    };
+    let FetchedCommits { directory, base, head, notices } = commits;
+    let of = PullOf {
+        id: pull.id.clone(),
+        server,
+        title: strip_line(&mask(&pull.title).text),
+        body: mask(&pull.body).text,
+        author: pull.author.as_ref().map(|author| strip_line(&author.login)),
+    };
+    Ok(Fetched { directory, base, head, pull, of, notices })
+}
+
+async fn commits(job: &FetchJob, pull: &PullRequest, cancel: &Cancel) -> Result<FetchedCommits, AppError> {
+    let (job, pull, cancel) = (job.clone(), pull.clone(), cancel.clone());
+    off_the_threads(move || Ok(git::fetch(&job, &pull, &cancel)?)).await
+}
+
+/// Which pull request is meant, and where its objects go.
+fn found(ask: &PullAsk, directory: &Path, server: &str) -> Result<(PullId, Place), FetchError> {
+    match ask {
+        PullAsk::Number(number) => {
+            let repo = Repo::open(directory).map_err(FetchError::Nowhere)?;
+            let name = git::repository_of(&git::remotes(&repo), server)?;
+            let place = git::standing_in(&repo, &name, server);
+            Ok((PullId { repo: name, number: *number }, place))
+        }
+        PullAsk::Whole { host, id } => {
+            let ours = git::host_of(server);
+            if let Some(host) = host.as_ref().filter(|host| git::host_of(&format!("https://{host}")) != ours) {
+                // An address says where its page is, not whom to give a token.
+                return Err(FetchError::OtherServer { host: strip_line(host), server: ours });
+            }
+            // A repository that cannot be opened is not the place for anything.
+            let place = Repo::open(directory).map_or(Place::Mirror, |repo| git::standing_in(&repo, &id.repo, server));
+            Ok((id.clone(), place))
+        }
+    }
+}
+
+async fn off_the_threads<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, AppError> + Send + 'static,
+) -> Result<T, AppError> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken)?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_another_server_is_not_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let found = |text: &str| found(&text.parse().unwrap(), folder.path(), "https://github.com");
+        let fault = found("https://evil.example/o/r/pull/1").unwrap_err().to_string();
+        assert!(fault.contains("evil.example") && fault.contains("GITHUB_SERVER_URL"), "{fault}");
+        assert!(found("https://github.com:8443/o/r/pull/1").is_err());
+        for text in ["https://github.com/o/r/pull/1", "https://GitHub.com:443/o/r/pull/1", "o/r#1"] {
+            let (id, place) = found(text).unwrap();
+            assert_eq!((id.to_string().as_str(), place), ("o/r#1", Place::Mirror), "{text}");
+        }
+        let fault = found("1").unwrap_err().to_string();
+        assert!(fault.contains("owner/repository#number"), "{fault}");
+    }
+}

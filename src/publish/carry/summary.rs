@@ -1,0 +1,86 @@
+//! The summary: one comment of ours that is brought up to date, never a second one.
+
+use crate::domain::forge::{Comment, DeliveryAct, SummaryAct, SummaryMark};
+use crate::forge::{FaultKind, ForgeError};
+
+use super::{Carry, Done};
+
+/// Whether two texts are the same to a forge that may trim them and end lines its own way.
+pub(super) fn is_same(a: &str, b: &str) -> bool {
+    a.trim_end().lines().eq(b.trim_end().lines())
+}
+
+impl Carry<'_> {
+    /// The summary's text. What has no room in it is marked as standing only in the kept review.
+    pub(super) fn summary_text(&self, done: &mut Done) -> String {
+        let summarised = (self.summarise)(&done.told());
+        for at in summarised.left_out {
+            if let Some(entry) = done.entries.get_mut(at)
+                && entry.item.act == DeliveryAct::InSummary
+            {
+                entry.item.act = DeliveryAct::InArtefact;
+                let why = entry.item.reason.take().unwrap_or_default();
+                entry.item.reason = Some(format!("{why} The summary has no room for it.").trim().to_owned());
+            }
+        }
+        summarised.body
+    }
+
+    /// Writes the summary, or leaves it where it says the same already.
+    pub(super) async fn summary(&self, done: &mut Done) {
+        let body = self.summary_text(done);
+        if let Some(there) = &self.plan.summary
+            && is_same(&there.body, &body)
+        {
+            done.summary = SummaryAct::Unchanged;
+            done.delivered.summary_url = Some(there.url.clone());
+            return;
+        }
+        let written = match self.plan.summary.as_ref().and_then(|there| there.number) {
+            Some(number) => match self.github.update_comment(&self.pull.repo, number, &body).await {
+                // Somebody deleted it meanwhile.
+                Err(error) if error.kind == FaultKind::NotFound => {
+                    self.create(&body).await.map(|comment| (SummaryAct::Created, comment))
+                }
+                Err(error) if error.may_have_happened => {
+                    let again = self.github.update_comment(&self.pull.repo, number, &body).await;
+                    again.map(|comment| (SummaryAct::Updated, comment))
+                }
+                updated => updated.map(|comment| (SummaryAct::Updated, comment)),
+            },
+            None => self.create(&body).await.map(|comment| (SummaryAct::Created, comment)),
+        };
+        match written {
+            Ok((act, comment)) => {
+                done.summary = act;
+                done.delivered.summary_url = Some(comment.url).filter(|url| !url.is_empty());
+            }
+            Err(error) => {
+                done.summary = SummaryAct::Failed;
+                done.fail(format!("the summary could not be written: {error}"));
+                for entry in done.entries.iter_mut().filter(|entry| entry.item.act == DeliveryAct::InSummary) {
+                    entry.item.act = DeliveryAct::InArtefact;
+                    let why = entry.item.reason.take().unwrap_or_default();
+                    entry.item.reason = Some(format!("{why} The summary could not be written.").trim().to_owned());
+                }
+            }
+        }
+    }
+
+    /// Writes a first summary. Where the answer was lost, it looks whether it is there before it writes it again.
+    async fn create(&self, body: &str) -> Result<Comment, ForgeError> {
+        match self.github.create_comment(self.pull, body).await {
+            Err(error) if error.may_have_happened => {
+                let wanted = SummaryMark::read(body);
+                let there = self.github.comments(self.pull).await?.into_iter().rev().find(|comment| {
+                    comment.mine && wanted.is_some() && SummaryMark::read(&comment.body) == wanted
+                });
+                match there {
+                    Some(comment) => Ok(comment),
+                    None => self.github.create_comment(self.pull, body).await,
+                }
+            }
+            written => written,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! A review of one head put onto another: every finding is looked up again by its quote. Main function: [`reanchor`].
+//!
+//! What stands is posted where it stands now; what does not is told as being about the old commit. Nothing that came after the review counts
+//! as reviewed.
+
+use std::collections::HashSet;
+
+use crate::domain::finding::{Anchor, AnchorMatch, Finding, FindingId};
+use crate::domain::place::Side;
+use crate::domain::review::Review;
+use crate::evidence::{Located, locate};
+use crate::sys::cancel::{Cancel, Stopped};
+use crate::workspace::Workspace;
+
+/// A review on another head than it was made on.
+#[derive(Debug, Clone)]
+pub struct Reanchored {
+    /// The same findings in the same order; those that stand have the places they have now.
+    pub review: Review,
+    /// Those whose lines are not there any more, or are at several places.
+    pub gone: HashSet<FindingId>,
+}
+
+/// Looks every finding up in two trees: of the head as it is now, and of what that is compared with. What was reviewed stays what it was.
+pub fn reanchor(
+    review: &Review,
+    new: &dyn Workspace,
+    old: &dyn Workspace,
+    cancel: &Cancel,
+) -> Result<Reanchored, Stopped> {
+    let mut moved = Reanchored { review: review.clone(), gone: HashSet::new() };
+    for finding in &mut moved.review.findings {
+        cancel.check()?;
+        match standing(finding, new, old) {
+            Some(found) => *finding = found,
+            None => {
+                moved.gone.insert(finding.id.clone());
+            }
+        }
+    }
+    Ok(moved)
+}
+
+/// The finding with the places it has now; `None` where its own place is not there. Related places that are gone are left out.
+fn standing(finding: &Finding, new: &dyn Workspace, old: &dyn Workspace) -> Option<Finding> {
+    let look = |anchor: &Anchor| {
+        let tree = match anchor.side {
+            Side::New => new,
+            Side::Old => old,
+        };
+        place_now(anchor, tree)
+    };
+    let (first, others) = finding.anchors.split_first()?;
+    let now = look(first)?;
+    let mut found = finding.clone();
+    found.suggestion = finding.suggestion.clone().and_then(|mut suggestion| {
+        // It replaces exactly the lines that were found again, or nothing proves it.
+        let is_whole = suggestion.path == first.path && Some(suggestion.lines) == first.lines && first.side == Side::New;
+        suggestion.lines = now.lines.filter(|_| is_whole)?;
+        Some(suggestion)
+    });
+    found.anchors = std::iter::once(now).chain(others.iter().filter_map(look)).collect();
+    Some(found)
+}
+
+fn place_now(anchor: &Anchor, tree: &dyn Workspace) -> Option<Anchor> {
+    let text = tree.read(&anchor.path).ok()?;
+    if anchor.lines.is_none() {
+        return Some(anchor.clone());
+    }
+    let (lines, matched) = match locate(&text, &anchor.quote, anchor.lines) {
+        Located::Exact(lines) => (lines, anchor.matched),
+        Located::Moved(lines) => (lines, AnchorMatch::Moved),
+        Located::Ambiguous(_) | Located::NotDistinctive | Located::Nowhere { .. } | Located::Empty => return None,
+    };
+    let quote = text.lines(lines).map(|(_, line)| line).collect::<Vec<_>>().join("\n");
+    Some(Anchor { lines: Some(lines), quote, matched, masked: text.is_masked(lines), ..anchor.clone() })
+}
+
+#[cfg(test)]
+mod tests;

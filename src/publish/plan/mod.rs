@@ -1,0 +1,400 @@
+//! What is to be done on a pull request, worked out before anything is sent. Main function: [`plan`]; main type: [`Plan`].
+//!
+//! It is given what a review found and what stands on the pull request, and says for each finding and for each open thread of ours what becomes of
+//! it. Reading trees (`still`, `moved`) and sending (`carry`) are elsewhere.
+
+mod threads;
+
+use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity};
+use crate::domain::forge::{
+    Actor, Comment, Conversation, DeliveryAct, DeliveryItem, PullRequest, ReviewVerdict, RunMark, SummaryMark, Verdict,
+};
+use crate::domain::path::RepoPath;
+use crate::domain::place::LineRange;
+use crate::domain::review::{Outcome, Review};
+use crate::forge::NewComment;
+
+use super::draft::WhyBeside;
+use super::verdict::{Grounds, verdict};
+use threads::{Spot, matches};
+pub use threads::{OwnThread, own_threads};
+
+/// Where a finding can stand on the pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Inline {
+    /// As a comment on its lines.
+    Here(NewComment),
+    /// Not on lines of the diff, and why.
+    Beside(WhyBeside),
+}
+
+/// Whether what an earlier thread is about is still there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Still {
+    /// The lines are gone, and this review saw where they were.
+    Gone,
+    /// They are there, or nothing shows that they are not: one sentence.
+    Stands(String),
+}
+
+/// All that a plan rests on. Nothing in it was written by a model but the texts of the comments.
+pub struct Situation<'a> {
+    /// The review.
+    pub review: &'a Review,
+    /// For each of its findings, in its order, where it can stand.
+    pub inline: Vec<Inline>,
+    /// The pull request as it is now.
+    pub pull: &'a PullRequest,
+    /// What stands on it.
+    pub conversation: &'a Conversation,
+    /// Our account.
+    pub viewer: &'a Actor,
+    /// From which severity on changes are requested.
+    pub floor: Option<Severity>,
+    /// Whether the head is another than the one that was reviewed.
+    pub has_moved: bool,
+    /// Whether what a thread of ours is about is still there.
+    pub still: &'a dyn Fn(&OwnThread<'_>) -> Still,
+    /// Whether a finding is about lines that an earlier, complete review saw as they are.
+    pub is_late: &'a dyn Fn(&Finding) -> bool,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Each finding, then each open thread of ours that no finding is about.
+    pub entries: Vec<Entry>,
+    /// What the review says as a whole.
+    pub verdict: Verdict,
+    /// Whether a review has to be sent even without a comment.
+    pub must_say: bool,
+    /// Reviews of ours that were begun and never handed in, by number.
+    pub discard: Vec<u64>,
+    /// Reviews of ours whose objection no longer holds, by number.
+    pub dismiss: Vec<u64>,
+    /// Threads of ours that were settled before and that no finding is about, as entries with nothing to do.
+    pub settled: Vec<Entry>,
+    /// The summary that stands there.
+    pub summary: Option<Comment>,
+    /// What to tell people: one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// One finding, or one thread that is left of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its line of the receipt, as it will be if all goes well.
+    pub item: DeliveryItem,
+    /// What has to be sent for that.
+    pub work: Work,
+    /// Whether this review found it; else only its thread is left.
+    pub is_found: bool,
+    /// Why it does not stand on its lines, where it does not.
+    pub beside: Option<WhyBeside>,
+    /// Where it is, as people write it: `src/a.rs:12`.
+    pub place: String,
+}
+
+/// What has to be sent for one entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Work {
+    /// Nothing.
+    Nothing,
+    /// A new comment.
+    Comment(NewComment),
+    /// Its thread is to be opened again; where that is refused, it is said anew if it can be.
+    Reopen {
+        /// The thread.
+        thread: String,
+        /// How it would be said anew.
+        anew: Option<NewComment>,
+    },
+    /// Its thread is to be resolved.
+    Resolve {
+        /// The thread.
+        thread: String,
+    },
+}
+
+/// Works out what is to be done. Pure but for what the two questions in `at` read.
+pub fn plan(at: &Situation<'_>) -> Plan {
+    let (ours, forged) = own_threads(at.conversation);
+    let places: Vec<Option<Spot<'_>>> = at.review.findings.iter().map(spot).collect();
+    let spots: Vec<Spot<'_>> = places.iter().flatten().cloned().collect();
+    let mut matched = matches(&ours, &spots).into_iter();
+    let mut taken = vec![false; ours.len()];
+    let mut grounds = Grounds {
+        floor: at.floor,
+        is_whole: at.review.outcome == Outcome::Complete && !at.has_moved,
+        is_own_pull: at.pull.author.as_ref().is_some_and(|author| is_same(author, at.viewer)),
+        ..Grounds::default()
+    };
+
+    let mut entries = Vec::new();
+    for ((finding, inline), place) in at.review.findings.iter().zip(&at.inline).zip(&places) {
+        let thread = place.as_ref().and_then(|_| matched.next().flatten());
+        if let Some(index) = thread {
+            taken[index] = true;
+        }
+        let entry = of_finding(at, finding, inline, thread.map(|index| &ours[index]));
+        match entry.item.act {
+            DeliveryAct::Late => grounds.late.push(finding.severity),
+            _ if finding.status.is_resolved() => {}
+            _ => grounds.blocking.push(finding.severity),
+        }
+        entries.push(entry);
+    }
+    let mut settled = Vec::new();
+    for (own, _) in ours.iter().zip(&taken).filter(|(_, taken)| !**taken) {
+        if own.thread.is_resolved {
+            if resolved_by_us(own, at.viewer) {
+                settled.push(thread_entry(own, DeliveryAct::Resolved, None, Work::Nothing));
+            }
+            continue;
+        }
+        let entry = of_thread(at, own);
+        if entry.item.act == DeliveryAct::StillOpen {
+            grounds.blocking.push(own.mark.severity);
+        }
+        entries.push(entry);
+    }
+
+    let judged = verdict(&grounds, at.conversation);
+    let (summary, mut notes) = existing_summary(at.conversation);
+    notes.extend(forged_note(forged));
+    notes.extend(judged.notes);
+    Plan {
+        entries,
+        verdict: judged.verdict,
+        must_say: judged.must_say,
+        discard: begun(at.conversation),
+        dismiss: judged.dismiss,
+        settled,
+        summary,
+        notes,
+    }
+}
+
+/// Whether two accounts are the same, as far as names tell; forges ignore case.
+fn is_same(a: &Actor, b: &Actor) -> bool {
+    a.login.eq_ignore_ascii_case(&b.login) && a.is_bot == b.is_bot
+}
+
+fn spot(finding: &Finding) -> Option<Spot<'_>> {
+    let anchor = finding.anchors.first()?;
+    Some(Spot {
+        fingerprint: &finding.fingerprint,
+        category: finding.category,
+        path: &anchor.path,
+        side: anchor.side,
+        lines: anchor.lines,
+    })
+}
+
+fn of_finding(at: &Situation<'_>, finding: &Finding, inline: &Inline, own: Option<&OwnThread<'_>>) -> Entry {
+    let entry = |act, reason: Option<String>, work| Entry {
+        item: DeliveryItem {
+            finding: finding.id.clone(),
+            severity: finding.severity,
+            title: finding.title.clone(),
+            act,
+            reason,
+            url: own.and_then(first_url),
+        },
+        work,
+        is_found: true,
+        beside: None,
+        place: place(finding.anchors.first().map(|anchor| (&anchor.path, anchor.lines.map(LineRange::start)))),
+    };
+    let beside = |why: WhyBeside, reason: String| {
+        let beside = entry(DeliveryAct::InSummary, Some(reason), Work::Nothing);
+        Entry { beside: Some(why), ..beside }
+    };
+    if finding.status.is_resolved() {
+        return asks_nothing(finding, own, entry);
+    }
+    let Some(own) = own else {
+        return match inline {
+            Inline::Beside(why) => beside(*why, format!("Not on its lines: {why}.")),
+            Inline::Here(_) if at.review.outcome == Outcome::Failed => {
+                beside(WhyBeside::NotPosted, "Nothing was reviewed, so nothing is said on lines.".to_owned())
+            }
+            Inline::Here(_) if (at.is_late)(finding) => {
+                let why = "An earlier, complete review saw these lines as they are and did not raise it.".to_owned();
+                entry(DeliveryAct::Late, Some(why), Work::Nothing)
+            }
+            Inline::Here(comment) => entry(DeliveryAct::Posted, None, Work::Comment(comment.clone())),
+        };
+    };
+    if !own.thread.is_resolved {
+        return entry(DeliveryAct::Left, None, Work::Nothing);
+    }
+    if !resolved_by_us(own, at.viewer) {
+        let who = own.thread.resolved_by.as_ref().map_or("somebody else", |actor| actor.login.as_str());
+        let why = format!("Its thread was resolved by {who}.");
+        return entry(DeliveryAct::ResolvedByOthers, Some(why), Work::Nothing);
+    }
+    match (own.thread.can_unresolve, inline) {
+        (true, inline) => {
+            let anew = match inline {
+                Inline::Here(comment) => Some(comment.clone()),
+                Inline::Beside(_) => None,
+            };
+            entry(DeliveryAct::Reopened, None, Work::Reopen { thread: own.thread.node.clone(), anew })
+        }
+        (false, Inline::Here(comment)) => {
+            let why = "Our account may not reopen its thread.".to_owned();
+            entry(DeliveryAct::PostedAgain, Some(why), Work::Comment(comment.clone()))
+        }
+        (false, Inline::Beside(why)) => {
+            beside(*why, format!("It came back, and our account may not reopen its thread; not on its lines: {why}."))
+        }
+    }
+}
+
+/// A finding that was dismissed or is fixed: its thread asks for nothing more.
+fn asks_nothing(
+    finding: &Finding,
+    own: Option<&OwnThread<'_>>,
+    entry: impl Fn(DeliveryAct, Option<String>, Work) -> Entry,
+) -> Entry {
+    let why = match finding.status {
+        FindingStatus::Dismissed => "It was dismissed.",
+        FindingStatus::Fixed | FindingStatus::New | FindingStatus::Open | FindingStatus::Reopened => "It is fixed.",
+    };
+    match own.filter(|own| !own.thread.is_resolved) {
+        Some(own) => of_resolving(own, why, entry),
+        None => entry(DeliveryAct::InArtefact, Some(why.to_owned()), Work::Nothing),
+    }
+}
+
+fn of_resolving(
+    own: &OwnThread<'_>,
+    why: &str,
+    entry: impl Fn(DeliveryAct, Option<String>, Work) -> Entry,
+) -> Entry {
+    if own.thread.can_resolve {
+        let work = Work::Resolve { thread: own.thread.node.clone() };
+        return entry(DeliveryAct::Resolved, Some(why.to_owned()), work);
+    }
+    let why = format!("{why} Our account may not resolve its thread.");
+    entry(DeliveryAct::ResolveRefused, Some(why), Work::Nothing)
+}
+
+fn of_thread(at: &Situation<'_>, own: &OwnThread<'_>) -> Entry {
+    let entry = |act, reason, work| thread_entry(own, act, reason, work);
+    let still = if at.has_moved {
+        Still::Stands("The head moved after the review, so nothing shows that it is fixed.".to_owned())
+    } else if at.review.outcome == Outcome::Complete {
+        (at.still)(own)
+    } else {
+        Still::Stands("The review is not complete, so nothing shows that it is fixed.".to_owned())
+    };
+    match still {
+        Still::Stands(why) => entry(DeliveryAct::StillOpen, Some(why), Work::Nothing),
+        Still::Gone => of_resolving(own, "The lines that it is about are gone.", entry),
+    }
+}
+
+/// The entry of a thread that no finding is about.
+fn thread_entry(own: &OwnThread<'_>, act: DeliveryAct, reason: Option<String>, work: Work) -> Entry {
+    let thread = own.thread;
+    Entry {
+        item: DeliveryItem {
+            finding: own.mark.id.clone(),
+            severity: own.mark.severity,
+            title: title(own),
+            act,
+            reason,
+            url: first_url(own),
+        },
+        work,
+        is_found: false,
+        beside: None,
+        // The lines of when it was written do not change with each push.
+        place: place(thread.path.as_ref().map(|path| (path, thread.original_line))),
+    }
+}
+
+fn place(at: Option<(&RepoPath, Option<u32>)>) -> String {
+    match at {
+        Some((path, Some(line))) => format!("{}:{line}", path.spelled()),
+        Some((path, None)) => path.spelled().into_owned(),
+        None => String::new(),
+    }
+}
+
+/// What an old comment calls itself: its first line of words.
+fn title(own: &OwnThread<'_>) -> String {
+    const LONGEST: usize = 120;
+    let body = own.thread.comments.first().map_or("", |first| first.body.as_str());
+    let words = body.lines().map(|line| line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '#' | '_')));
+    let line = words.filter(|line| !line.is_empty() && !line.starts_with("<!--")).map(|line| line.replace("**", "")).next();
+    line.unwrap_or_else(|| own.mark.id.to_string()).chars().take(LONGEST).collect()
+}
+
+fn first_url(own: &OwnThread<'_>) -> Option<String> {
+    own.thread.comments.first().map(|first| first.url.clone()).filter(|url| !url.is_empty())
+}
+
+/// Whether our own account resolved a thread. The forge may name nobody where an app did it: for an app that is taken for itself.
+fn resolved_by_us(own: &OwnThread<'_>, viewer: &Actor) -> bool {
+    match &own.thread.resolved_by {
+        Some(actor) => actor.login.eq_ignore_ascii_case(&viewer.login),
+        None => viewer.is_bot,
+    }
+}
+
+/// Our summary: the newest where there are several, and what to say about the others.
+pub fn existing_summary(conversation: &Conversation) -> (Option<Comment>, Vec<String>) {
+    let marked = conversation.comments.iter().filter(|comment| SummaryMark::read(&comment.body).is_some());
+    let (ours, forged): (Vec<&Comment>, Vec<&Comment>) = marked.partition(|comment| comment.mine);
+    let mut notes = Vec::new();
+    if ours.len() > 1 {
+        notes.push(format!("There are {} summaries of ours; the newest is kept up to date, the others are left.", ours.len()));
+    }
+    if !forged.is_empty() {
+        notes.push(format!("{} of other accounts with a mark like that of our summary: ignored.", comments(forged.len())));
+    }
+    let newest = ours.into_iter().filter(|comment| comment.number.is_some()).max_by(|a, b| {
+        (&a.created_at, a.number).cmp(&(&b.created_at, b.number))
+    });
+    (newest.cloned(), notes)
+}
+
+fn forged_note(forged: usize) -> Option<String> {
+    (forged > 0).then(|| format!("{} of other accounts with a mark like that of our findings: ignored.", comments(forged)))
+}
+
+fn comments(count: usize) -> String {
+    if count == 1 { "One comment".to_owned() } else { format!("{count} comments") }
+}
+
+/// Reviews of ours that a broken-off run left pending: while there is one, the forge takes no other.
+fn begun(conversation: &Conversation) -> Vec<u64> {
+    let left = conversation.reviews.iter().filter(|review| {
+        review.verdict == ReviewVerdict::Pending
+            && review.comment.mine
+            && RunMark::read(&review.comment.body).is_some()
+    });
+    left.filter_map(|review| review.comment.number).collect()
+}
+
+impl Plan {
+    /// The comments that a review would bring, with the entry each is of.
+    pub fn comments(&self) -> Vec<(usize, NewComment)> {
+        let with_comment = self.entries.iter().enumerate().filter_map(|(at, entry)| match &entry.work {
+            Work::Comment(comment) => Some((at, comment.clone())),
+            Work::Nothing | Work::Reopen { .. } | Work::Resolve { .. } => None,
+        });
+        with_comment.collect()
+    }
+
+    /// The entry of a finding of this review.
+    pub fn of(&self, finding: &FindingId) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.is_found && entry.item.finding == *finding)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,413 @@
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::domain::finding::{Category, Fingerprint};
+use crate::domain::forge::{FindingMark, PullId, PullNumber, PullState, RepoName, ReviewNote, Thread, quote_hash};
+use crate::domain::id::{CommitId, ObjectId};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::domain::run::RunId;
+use crate::present::json;
+
+/// The example review with findings of these fingerprints, each on its own line of one file.
+fn review(findings: &[(&str, Severity)]) -> Review {
+    let mut review = json::parse(include_bytes!("../../../fixtures/documents/typical.json")).unwrap();
+    let model = review.findings[0].clone();
+    let one = |(at, (name, severity)): (usize, &(&str, Severity))| {
+        let mut finding = model.clone();
+        finding.id = FindingId((*name).to_owned());
+        finding.fingerprint = Fingerprint((*name).to_owned());
+        finding.severity = *severity;
+        finding.status = FindingStatus::New;
+        finding.category = Category::Logic;
+        finding.anchors.truncate(1);
+        finding.anchors[0].path = path();
+        finding.anchors[0].side = Side::New;
+        finding.anchors[0].lines = Some(line_of(at));
+        finding
+    };
+    review.findings = findings.iter().enumerate().map(one).collect();
+    review.outcome = Outcome::Complete;
+    review
+}
+
+fn path() -> RepoPath {
+    RepoPath::parse("src/a.rs").unwrap()
+}
+
+fn line_of(at: usize) -> LineRange {
+    LineRange::line(10 * (u32::try_from(at).unwrap() + 1))
+}
+
+fn here(review: &Review) -> Vec<Inline> {
+    let comment = |finding: &Finding| NewComment {
+        path: path(),
+        side: Side::New,
+        lines: finding.anchors[0].lines.unwrap(),
+        body: finding.title.clone(),
+    };
+    review.findings.iter().map(|finding| Inline::Here(comment(finding))).collect()
+}
+
+fn actor(login: &str) -> Actor {
+    Actor { login: login.to_owned(), is_bot: false }
+}
+
+fn comment(number: u64, body: String, mine: bool) -> Comment {
+    Comment {
+        node: format!("node{number}"),
+        number: Some(number),
+        body,
+        author: Some(actor(if mine { "robot" } else { "mallory" })),
+        association: "NONE".to_owned(),
+        mine,
+        created_at: format!("2026-01-01T00:00:{:02}Z", number % 60),
+        updated_at: String::new(),
+        url: format!("https://forge.example/{number}"),
+        is_minimized: false,
+    }
+}
+
+fn thread(number: u64, fingerprint: &str, severity: Severity, line: Option<u32>) -> Thread {
+    let mark = FindingMark {
+        id: FindingId(fingerprint.to_owned()),
+        fingerprint: Fingerprint(fingerprint.to_owned()),
+        quote: quote_hash("let a = 1;"),
+        severity,
+        category: Category::Logic,
+    };
+    Thread {
+        node: format!("thread{number}"),
+        is_resolved: false,
+        resolved_by: None,
+        is_outdated: line.is_none(),
+        can_resolve: true,
+        can_unresolve: true,
+        path: Some(path()),
+        line,
+        start_line: None,
+        original_line: Some(1),
+        original_start_line: None,
+        side: Side::New,
+        on_file: false,
+        comments: vec![comment(number, format!("**[high] It leaks**\n\nwords\n\n{}", mark.write()), true)],
+    }
+}
+
+fn resolved(mut thread: Thread, by: &str) -> Thread {
+    (thread.is_resolved, thread.resolved_by) = (true, Some(actor(by)));
+    thread
+}
+
+fn pull(author: &str) -> PullRequest {
+    PullRequest {
+        id: PullId { repo: RepoName::new("ada", "engine").unwrap(), number: PullNumber::new(7).unwrap() },
+        node: "P".to_owned(),
+        url: String::new(),
+        title: String::new(),
+        body: String::new(),
+        state: PullState::Open,
+        is_draft: false,
+        author: Some(actor(author)),
+        association: String::new(),
+        head_ref: "topic".to_owned(),
+        base_ref: "main".to_owned(),
+        head: commit(),
+        base: commit(),
+        head_repo: None,
+        mergeable: None,
+        review_decision: None,
+        created_at: String::new(),
+        updated_at: String::new(),
+        additions: 0,
+        deletions: 0,
+        changed_files: 0,
+    }
+}
+
+fn commit() -> CommitId {
+    CommitId(ObjectId::new([7; 20]))
+}
+
+/// What is different from a review of an open pull request on which threads of ours stand whose lines are gone.
+struct Case {
+    author: &'static str,
+    floor: Option<Severity>,
+    has_moved: bool,
+    still: Still,
+    late: bool,
+}
+
+const USUAL: Case = Case { author: "ada", floor: None, has_moved: false, still: Still::Gone, late: false };
+
+fn planned(review: &Review, conversation: &Conversation, case: &Case) -> Plan {
+    plan(&Situation {
+        review,
+        inline: here(review),
+        pull: &pull(case.author),
+        conversation,
+        viewer: &actor("robot"),
+        floor: case.floor,
+        has_moved: case.has_moved,
+        still: &|_| case.still.clone(),
+        is_late: &|_| case.late,
+    })
+}
+
+fn threads(threads: Vec<Thread>) -> Conversation {
+    Conversation { threads, ..Conversation::default() }
+}
+
+fn acts(plan: &Plan) -> Vec<DeliveryAct> {
+    plan.entries.iter().map(|entry| entry.item.act).collect()
+}
+
+fn objection(number: u64, mine: bool, verdict: ReviewVerdict) -> ReviewNote {
+    let mark = RunMark { run: RunId::random(), head: commit() }.write();
+    ReviewNote { comment: comment(number, format!("x\n\n{mark}"), mine), verdict, commit: None }
+}
+
+#[test]
+fn what_is_new_is_posted_and_what_stands_is_left() {
+    let review = review(&[("aa", Severity::High), ("bb", Severity::Low)]);
+    let plan = planned(&review, &threads(vec![thread(1, "bb", Severity::Low, None)]), &USUAL);
+    assert_eq!(acts(&plan), [DeliveryAct::Posted, DeliveryAct::Left]);
+    assert_eq!(plan.comments().len(), 1);
+    assert_eq!(plan.entries[1].item.url.as_deref(), Some("https://forge.example/1"));
+    assert_eq!((plan.verdict, plan.must_say), (Verdict::Comment, false));
+}
+
+#[test]
+fn a_reworded_finding_on_the_same_lines_is_the_same_finding() {
+    let review = review(&[("aa", Severity::High)]);
+    let there = |line| threads(vec![thread(1, "zz", Severity::High, line)]);
+    assert_eq!(acts(&planned(&review, &there(Some(10)), &USUAL)), [DeliveryAct::Left]);
+    for elsewhere in [there(Some(11)), there(None)] {
+        assert_eq!(acts(&planned(&review, &elsewhere, &USUAL)), [DeliveryAct::Posted, DeliveryAct::Resolved]);
+    }
+    let mut other = there(Some(10));
+    other.threads[0].side = Side::Old;
+    assert_eq!(acts(&planned(&review, &other, &USUAL)), [DeliveryAct::Posted, DeliveryAct::Resolved]);
+}
+
+#[test]
+fn of_equal_findings_each_keeps_the_nearest_thread() {
+    let review = review(&[("aa", Severity::High), ("aa", Severity::High)]);
+    let plan =
+        planned(&review, &threads(vec![thread(1, "aa", Severity::High, Some(21)), thread(2, "aa", Severity::High, Some(9))]), &USUAL);
+    assert_eq!(plan.entries[0].item.url.as_deref(), Some("https://forge.example/2"));
+    assert_eq!(plan.entries[1].item.url.as_deref(), Some("https://forge.example/1"));
+}
+
+#[test]
+fn what_came_back_is_reopened_unless_somebody_else_settled_it() {
+    let review = review(&[("aa", Severity::High)]);
+    let of = |thread| planned(&review, &threads(vec![thread]), &Case { floor: Some(Severity::High), ..USUAL });
+    let ours = of(resolved(thread(1, "aa", Severity::High, None), "Robot"));
+    assert_eq!(acts(&ours), [DeliveryAct::Reopened]);
+    assert!(matches!(&ours.entries[0].work, Work::Reopen { thread, anew: Some(_) } if thread == "thread1"));
+    let theirs = of(resolved(thread(1, "aa", Severity::High, None), "ada"));
+    assert_eq!((acts(&theirs), theirs.verdict), (vec![DeliveryAct::ResolvedByOthers], Verdict::RequestChanges));
+    let mut locked = resolved(thread(1, "aa", Severity::High, None), "robot");
+    locked.can_unresolve = false;
+    assert_eq!(acts(&of(locked)), [DeliveryAct::PostedAgain]);
+}
+
+#[test]
+fn a_resolved_thread_is_history_where_an_open_one_is_about_the_same() {
+    let review = review(&[("aa", Severity::High)]);
+    let both = vec![resolved(thread(1, "aa", Severity::High, Some(10)), "ada"), thread(2, "aa", Severity::High, Some(99))];
+    assert_eq!(acts(&planned(&review, &threads(both), &USUAL)), [DeliveryAct::Left]);
+}
+
+#[test]
+fn only_a_complete_review_of_this_head_resolves_anything() {
+    let there = threads(vec![thread(1, "aa", Severity::High, None)]);
+    let mut none = review(&[]);
+    assert_eq!(acts(&planned(&none, &there, &USUAL)), [DeliveryAct::Resolved]);
+    let moved = Case { has_moved: true, ..USUAL };
+    assert_eq!(acts(&planned(&none, &there, &moved)), [DeliveryAct::StillOpen]);
+    let stands = Case { still: Still::Stands("it does".to_owned()), ..USUAL };
+    assert_eq!(acts(&planned(&none, &there, &stands)), [DeliveryAct::StillOpen]);
+    for outcome in [Outcome::Incomplete, Outcome::Failed] {
+        none.outcome = outcome;
+        assert_eq!(acts(&planned(&none, &there, &USUAL)), [DeliveryAct::StillOpen]);
+    }
+}
+
+#[test]
+fn what_may_not_be_resolved_is_not_called_resolved() {
+    let mut there = threads(vec![thread(1, "aa", Severity::High, None)]);
+    there.threads[0].can_resolve = false;
+    let plan = planned(&review(&[]), &there, &USUAL);
+    assert_eq!((acts(&plan), &plan.entries[0].work), (vec![DeliveryAct::ResolveRefused], &Work::Nothing));
+    assert_eq!(plan.entries[0].item.title, "[high] It leaks");
+}
+
+#[test]
+fn a_dismissed_finding_asks_for_nothing_more() {
+    let mut review = review(&[("aa", Severity::Critical), ("bb", Severity::Critical)]);
+    for finding in &mut review.findings {
+        finding.status = FindingStatus::Dismissed;
+    }
+    let there = threads(vec![thread(1, "aa", Severity::Critical, None)]);
+    let plan = planned(&review, &there, &Case { floor: Some(Severity::Nit), ..USUAL });
+    assert_eq!(acts(&plan), [DeliveryAct::Resolved, DeliveryAct::InArtefact]);
+    assert_eq!(plan.verdict, Verdict::Comment);
+}
+
+#[test]
+fn late_findings_are_not_raised_and_block_nothing_but_let_no_objection_go() {
+    let review = review(&[("aa", Severity::Critical)]);
+    let mut there = Conversation::default();
+    let late = Case { late: true, floor: Some(Severity::High), ..USUAL };
+    let plan = planned(&review, &there, &late);
+    assert_eq!((acts(&plan), plan.verdict, plan.comments().len()), (vec![DeliveryAct::Late], Verdict::Comment, 0));
+    there.reviews.push(objection(9, true, ReviewVerdict::ChangesRequested));
+    assert_eq!(planned(&review, &there, &late).dismiss, Vec::<u64>::new());
+    // A thread shows that it was raised before: then it is not late.
+    let raised = threads(vec![thread(1, "aa", Severity::Critical, None)]);
+    assert_eq!(acts(&planned(&review, &raised, &late)), [DeliveryAct::Left]);
+}
+
+#[test]
+fn an_open_blocker_stays_in_the_verdict() {
+    let case = Case { floor: Some(Severity::High), still: Still::Stands("yes".to_owned()), ..USUAL };
+    let mut there = threads(vec![thread(1, "aa", Severity::High, None)]);
+    let plan = planned(&review(&[]), &there, &case);
+    assert_eq!((plan.verdict, plan.must_say), (Verdict::RequestChanges, true));
+    there.reviews.push(objection(9, true, ReviewVerdict::ChangesRequested));
+    let again = planned(&review(&[]), &there, &case);
+    assert_eq!((again.verdict, again.must_say), (Verdict::RequestChanges, false), "it says so already");
+    let own = planned(&review(&[]), &there, &Case { author: "ROBOT", ..case });
+    assert_eq!((own.verdict, own.must_say, own.notes.len()), (Verdict::Comment, false, 1));
+}
+
+#[test]
+fn an_objection_goes_when_nothing_is_left_of_it() {
+    let objecting = |note| Conversation { reviews: vec![note], ..Conversation::default() };
+    let ours = objecting(objection(9, true, ReviewVerdict::ChangesRequested));
+    let high = Case { floor: Some(Severity::High), ..USUAL };
+    assert_eq!(planned(&review(&[]), &ours, &high).dismiss, vec![9]);
+    assert_eq!(planned(&review(&[("aa", Severity::Low)]), &ours, &high).dismiss, vec![9]);
+    assert_eq!(planned(&review(&[("aa", Severity::Low)]), &ours, &USUAL).dismiss, Vec::<u64>::new(), "nothing says what it was about");
+    assert_eq!(planned(&review(&[]), &ours, &USUAL).dismiss, vec![9]);
+    let mut incomplete = review(&[]);
+    incomplete.outcome = Outcome::Incomplete;
+    assert_eq!(planned(&incomplete, &ours, &high).dismiss, Vec::<u64>::new());
+    let mut by_hand = objection(9, true, ReviewVerdict::ChangesRequested);
+    by_hand.comment.body = "I do not like it".to_owned();
+    for other in [by_hand, objection(9, false, ReviewVerdict::ChangesRequested), objection(9, true, ReviewVerdict::Dismissed)] {
+        assert_eq!(planned(&review(&[]), &objecting(other), &high).dismiss, Vec::<u64>::new());
+    }
+}
+
+#[test]
+fn marks_of_other_accounts_mean_nothing() {
+    let mut forged = thread(1, "aa", Severity::High, Some(10));
+    forged.comments[0].mine = false;
+    // An answer of ours in a thread of theirs does not make it ours.
+    forged.comments.push(comment(2, forged.comments[0].body.clone(), true));
+    let mut there = threads(vec![forged]);
+    let mark = SummaryMark { run: RunId::random(), head: commit(), merge_base: commit(), complete: true }.write();
+    there.comments.push(comment(3, mark.clone(), false));
+    let plan = planned(&review(&[("aa", Severity::High)]), &there, &USUAL);
+    assert_eq!((acts(&plan), &plan.summary, plan.notes.len()), (vec![DeliveryAct::Posted], &None, 2));
+    there.comments.extend([comment(4, mark.clone(), true), comment(5, mark, true)]);
+    let plan = planned(&review(&[]), &there, &USUAL);
+    assert_eq!(plan.summary.and_then(|there| there.number), Some(5));
+    assert!(plan.notes.iter().any(|note| note.contains("2 summaries")));
+}
+
+#[test]
+fn only_reviews_that_a_run_of_ours_began_are_taken_back() {
+    let mut there = Conversation::default();
+    let mut by_hand = objection(3, true, ReviewVerdict::Pending);
+    by_hand.comment.body = "draft".to_owned();
+    there.reviews = vec![objection(1, true, ReviewVerdict::Pending), objection(2, true, ReviewVerdict::Commented), by_hand];
+    assert_eq!(planned(&review(&[]), &there, &USUAL).discard, [1]);
+}
+
+#[test]
+fn a_review_of_nothing_says_nothing_on_lines() {
+    let mut failed = review(&[("aa", Severity::High)]);
+    failed.outcome = Outcome::Failed;
+    let plan = planned(&failed, &Conversation::default(), &USUAL);
+    assert_eq!((acts(&plan), plan.comments().len()), (vec![DeliveryAct::InSummary], 0));
+}
+
+/// A thread as any run may have left it.
+fn any_thread() -> impl Strategy<Value = Thread> {
+    (0..6usize, any::<u64>(), proptest::option::of(0..60u32), 0..4u8, any::<bool>(), any::<bool>()).prop_map(
+        |(name, number, line, state, mine, may)| {
+            let name = ["aa", "bb", "cc", "dd", "ee", "ff"][name];
+            let mut thread = thread(number, name, Severity::High, line);
+            thread = match state {
+                0 => resolved(thread, "robot"),
+                1 => resolved(thread, "ada"),
+                _ => thread,
+            };
+            thread.comments[0].mine = mine;
+            (thread.can_resolve, thread.can_unresolve) = (may, may);
+            thread
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn every_finding_and_every_open_thread_of_ours_is_told_once(
+        mut there in proptest::collection::vec(any_thread(), 0..12),
+        names in proptest::collection::vec(0..4usize, 0..8),
+        late in any::<bool>(), moved in any::<bool>(), gone in any::<bool>(), outcome in 0..3usize
+    ) {
+        for (number, thread) in there.iter_mut().enumerate() {
+            thread.node = format!("t{number}");
+            thread.comments[0].url = format!("u{number}");
+        }
+        let names: Vec<(&str, Severity)> = names.iter().map(|at| (["aa", "bb", "cc", "dd"][*at], Severity::Medium)).collect();
+        let mut review = review(&names);
+        for (at, finding) in review.findings.iter_mut().enumerate() {
+            finding.id = FindingId(format!("f{at}"));
+        }
+        review.outcome = [Outcome::Complete, Outcome::Incomplete, Outcome::Failed][outcome];
+        let still = if gone { Still::Gone } else { Still::Stands("yes".to_owned()) };
+        let case = Case { late, has_moved: moved, still, ..USUAL };
+        let there = threads(there);
+        let plan = planned(&review, &there, &case);
+
+        let found: Vec<&str> = plan.entries.iter().filter(|entry| entry.is_found).map(|entry| entry.item.finding.0.as_str()).collect();
+        let wanted: Vec<&str> = review.findings.iter().map(|finding| finding.id.0.as_str()).collect();
+        prop_assert_eq!(found, wanted);
+
+        let mut told: HashMap<&str, usize> = HashMap::new();
+        for url in plan.entries.iter().filter_map(|entry| entry.item.url.as_deref()) {
+            *told.entry(url).or_default() += 1;
+        }
+        for thread in there.threads.iter() {
+            let count = told.get(thread.comments[0].url.as_str()).copied().unwrap_or_default();
+            if !thread.comments[0].mine {
+                prop_assert_eq!(count, 0);
+            } else if thread.is_resolved {
+                prop_assert!(count <= 1);
+            } else {
+                prop_assert_eq!(count, 1);
+            }
+        }
+        // Nothing is sent about a thread that is not ours, and nothing is resolved that was not shown to be gone.
+        for entry in &plan.entries {
+            match &entry.work {
+                Work::Resolve { thread } | Work::Reopen { thread, .. } => {
+                    let of = there.threads.iter().find(|one| one.node == *thread).unwrap();
+                    prop_assert!(of.comments[0].mine);
+                    prop_assert_eq!(matches!(entry.work, Work::Reopen { .. }), of.is_resolved);
+                    let shown = outcome == 0 && !moved && gone;
+                    prop_assert!(of.is_resolved || shown);
+                }
+                Work::Comment(_) | Work::Nothing => {}
+            }
+        }
+    }
+}

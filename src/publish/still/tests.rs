@@ -1,0 +1,152 @@
+use super::*;
+use crate::domain::change::FileChange;
+use crate::domain::finding::{Category, Fingerprint, FindingId, Severity};
+use crate::domain::forge::{Comment, FindingMark, Thread};
+use crate::domain::place::LineRange;
+use crate::domain::review::FileCoverage;
+use crate::present::json;
+use crate::workspace::memory::Memory;
+
+const CODE: &str = "fn first() {\n    let total = 0;\n    total\n}\n";
+const QUOTE: &str = "    let total = 0;\n    total";
+
+fn path(path: &str) -> RepoPath {
+    RepoPath::parse(path).unwrap()
+}
+
+fn review() -> Review {
+    let mut review = json::parse(include_bytes!("../../../fixtures/documents/typical.json")).unwrap();
+    review.coverage.files.clear();
+    review
+}
+
+fn thread(at: &str, side: Side) -> Thread {
+    let comment = Comment {
+        node: String::new(),
+        number: None,
+        body: String::new(),
+        author: None,
+        association: String::new(),
+        mine: true,
+        created_at: String::new(),
+        updated_at: String::new(),
+        url: String::new(),
+        is_minimized: false,
+    };
+    Thread {
+        node: String::new(),
+        is_resolved: false,
+        resolved_by: None,
+        is_outdated: false,
+        can_resolve: true,
+        can_unresolve: true,
+        path: Some(path(at)),
+        line: None,
+        start_line: None,
+        original_line: None,
+        original_start_line: None,
+        side,
+        on_file: false,
+        comments: vec![comment],
+    }
+}
+
+fn mark(quote: (String, u32)) -> FindingMark {
+    FindingMark {
+        id: FindingId("a".to_owned()),
+        fingerprint: Fingerprint("a".to_owned()),
+        quote,
+        severity: Severity::High,
+        category: Category::Logic,
+    }
+}
+
+fn tree(files: &[(&str, &str)]) -> Memory {
+    let mut tree = Memory::default();
+    for (at, text) in files {
+        tree.insert(path(at), text);
+    }
+    tree
+}
+
+fn asked(side: Side, quote: (String, u32), files: &[(&str, &str)], review: &Review) -> bool {
+    let thread = thread("a.rs", side);
+    let own = OwnThread { thread: &thread, mark: mark(quote) };
+    let change = ChangeSet::of(vec![FileChange::modified(path("a.rs")), FileChange::modified(path("b.rs"))]);
+    still(&own, review, &change, &tree(files), &Cancel::never()) == Still::Gone
+}
+
+#[test]
+fn lines_are_gone_only_where_they_stand_nowhere_in_their_file() {
+    let gone = |files: &[(&str, &str)]| asked(Side::New, quote_hash(QUOTE), files, &review());
+    assert!(!gone(&[("a.rs", CODE)]));
+    assert!(!gone(&[("a.rs", &format!("// more\n\n{}", CODE.replace("    ", "\t")))]), "moved and indented otherwise");
+    assert!(gone(&[("a.rs", "fn first() {\n    let total = 1;\n    total\n}\n"), ("b.rs", CODE)]));
+    assert!(gone(&[("a.rs", "")]));
+}
+
+#[test]
+fn a_file_that_was_renamed_does_not_take_its_lines_along() {
+    let gone = |files: &[(&str, &str)]| asked(Side::New, quote_hash(QUOTE), files, &review());
+    assert!(!gone(&[("b.rs", CODE)]));
+    assert!(gone(&[("b.rs", "something else\n")]));
+    assert!(gone(&[]));
+}
+
+#[test]
+fn a_deletion_is_gone_when_its_lines_are_back() {
+    let gone = |files: &[(&str, &str)]| asked(Side::Old, quote_hash(QUOTE), files, &review());
+    assert!(gone(&[("a.rs", CODE)]));
+    assert!(!gone(&[("a.rs", "fn first() {}\n")]));
+    assert!(!gone(&[]));
+}
+
+#[test]
+fn nothing_is_gone_in_a_file_that_was_not_wholly_seen() {
+    for (state, expected) in
+        [(CoverageState::Reviewed, true), (CoverageState::Truncated, false), (CoverageState::Skipped, false)]
+    {
+        let mut review = review();
+        review.coverage.files.push(FileCoverage { path: path("a.rs"), state, reason: None });
+        assert_eq!(asked(Side::New, quote_hash(QUOTE), &[("a.rs", "x\n")], &review), expected, "{state:?}");
+    }
+}
+
+#[test]
+fn odd_marks_resolve_nothing_and_take_no_time() {
+    for lines in [0, u32::MAX] {
+        let gone = asked(Side::New, (quote_hash(QUOTE).0, lines), &[("a.rs", CODE)], &review());
+        assert_eq!(gone, lines != 0, "a file cannot hold so many lines");
+    }
+    let many = "same line\n".repeat(60_000);
+    assert!(!asked(Side::New, (quote_hash("x").0, 30_000), &[("a.rs", &many)], &review()));
+}
+
+#[test]
+fn what_an_earlier_review_saw_is_what_stood_there_as_it_stands_now() {
+    let mut finding = review().findings[0].clone();
+    finding.anchors.truncate(1);
+    finding.anchors[0] = Anchor {
+        path: path("a.rs"),
+        side: Side::New,
+        lines: LineRange::new(9, 10).ok(),
+        quote: QUOTE.to_owned(),
+        ..finding.anchors[0].clone()
+    };
+    assert!(saw(&finding, &tree(&[("a.rs", CODE)])));
+    assert!(!saw(&finding, &tree(&[("a.rs", &CODE.replace("    ", "\t"))])), "another indentation is another line");
+    assert!(!saw(&finding, &tree(&[("a.rs", "fn first() {}\n")])));
+    assert!(!saw(&finding, &tree(&[])));
+    // It also rests on a line that is new.
+    let mut second = finding.anchors[0].clone();
+    (second.path, second.quote, second.lines) = (path("b.rs"), "changed_line();".to_owned(), LineRange::new(1, 1).ok());
+    finding.anchors.push(second);
+    assert!(!saw(&finding, &tree(&[("a.rs", CODE), ("b.rs", "old_line();\n")])));
+    assert!(saw(&finding, &tree(&[("a.rs", CODE), ("b.rs", "changed_line();\n")])));
+    finding.anchors.truncate(1);
+    finding.anchors[0].side = Side::Old;
+    assert!(!saw(&finding, &tree(&[("a.rs", CODE)])), "it was not deleted yet");
+    assert!(saw(&finding, &tree(&[("a.rs", "fn first() {}\n")])));
+    finding.anchors[0].lines = None;
+    assert!(!saw(&finding, &tree(&[])));
+}

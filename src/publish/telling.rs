@@ -1,0 +1,102 @@
+//! From what became of everything to the words of the summary. Main type: [`Telling`].
+//!
+//! The summary tells how things stand, not what was done in this run: so a second run that changes nothing writes nothing.
+
+use crate::domain::finding::FindingStatus;
+use crate::domain::forge::{DeliveryAct, SummaryMark};
+use crate::domain::id::CommitId;
+use crate::domain::review::Review;
+
+use super::carry::{Summarised, Told};
+use super::draft::{Beside, Limits, WhyBeside};
+use super::guard::Guard;
+use super::plan::{Entry, Plan};
+use super::summary::{Earlier, SummaryParts, review_body, summary};
+
+/// What the summary is made from, beside what became of the plan.
+#[derive(Debug)]
+pub struct Telling<'a> {
+    /// The review, with the places that its findings have at the head.
+    pub review: &'a Review,
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The head that it is posted on.
+    pub head: CommitId,
+    /// Whether that is another than the one that was reviewed.
+    pub has_moved: bool,
+    /// What the forge takes.
+    pub limits: Limits,
+    /// Keeps secrets out.
+    pub guard: &'a Guard,
+}
+
+impl Telling<'_> {
+    /// The summary.
+    pub fn summary(&self, told: &Told<'_>) -> Summarised {
+        let rendered = summary(self.review, &self.parts(told), &self.limits, self.guard);
+        let left_out = told.entries.iter().enumerate().filter(|(_, entry)| {
+            entry.is_found && rendered.in_artefact.contains(&entry.item.finding)
+        });
+        let left_out = left_out.map(|(at, _)| at).collect();
+        let body = if told.failures.is_empty() { rendered.body } else { as_incomplete(rendered.body) };
+        Summarised { body, left_out }
+    }
+
+    /// The text of the review that brings the comments.
+    pub fn introduction(&self, told: &Told<'_>) -> String {
+        review_body(self.review, &self.parts(told), self.head, self.guard)
+    }
+
+    fn parts(&self, told: &Told<'_>) -> SummaryParts {
+        let all = told.entries.iter().chain(&self.plan.settled);
+        let of = |act: DeliveryAct, is_found: bool| -> Vec<Earlier> {
+            all.clone().filter(|entry| entry.item.act == act && entry.is_found == is_found).map(earlier).collect()
+        };
+        let dismissed = |entry: &&Entry| {
+            self.review.findings.iter().any(|finding| {
+                finding.id == entry.item.finding && finding.status == FindingStatus::Dismissed
+            })
+        };
+        SummaryParts {
+            verdict: told.verdict,
+            on_lines: told.entries.iter().filter(|entry| is_on_lines(entry)).map(|entry| entry.item.finding.clone()).collect(),
+            beside: told.entries.iter().filter(|entry| entry.is_found && !dismissed(entry)).filter_map(beside).collect(),
+            still_open: of(DeliveryAct::StillOpen, false),
+            fixed: of(DeliveryAct::Resolved, false),
+            not_resolved: of(DeliveryAct::ResolveRefused, false),
+            reopened: Vec::new(),
+            by_others: of(DeliveryAct::ResolvedByOthers, true),
+            late: of(DeliveryAct::Late, true),
+            since: None,
+            moved: self.has_moved.then_some(self.head),
+            notes: self.plan.notes.iter().chain(told.failures).cloned().collect(),
+        }
+    }
+}
+
+fn earlier(entry: &Entry) -> Earlier {
+    Earlier {
+        finding: entry.item.finding.clone(),
+        severity: entry.item.severity,
+        title: entry.item.title.clone(),
+        place: entry.place.clone(),
+    }
+}
+
+fn is_on_lines(entry: &Entry) -> bool {
+    use DeliveryAct::{Left, Posted, PostedAgain, Reopened};
+    entry.is_found && matches!(entry.item.act, Posted | Left | Reopened | PostedAgain)
+}
+
+fn beside(entry: &Entry) -> Option<Beside> {
+    matches!(entry.item.act, DeliveryAct::InSummary | DeliveryAct::InArtefact | DeliveryAct::Refused).then(|| Beside {
+        finding: entry.item.finding.clone(),
+        why: entry.beside.unwrap_or(WhyBeside::Unplaced),
+    })
+}
+
+/// The same summary, saying that not all of it was delivered: the next run must not take what did not arrive for seen.
+fn as_incomplete(body: String) -> String {
+    let Some(mark) = SummaryMark::read(&body).filter(|mark| mark.complete) else { return body };
+    body.replace(&mark.write(), &SummaryMark { complete: false, ..mark }.write())
+}

@@ -1,0 +1,75 @@
+//! What a review says as a whole, computed from findings and from nothing else. Main function: [`verdict`].
+//!
+//! No text has a say in it: not the model's, not the pull request's. It never approves.
+
+use crate::domain::finding::Severity;
+use crate::domain::forge::{Conversation, ReviewNote, ReviewVerdict, RunMark, Verdict};
+
+/// What the verdict rests on.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Grounds {
+    /// How bad what was found and what still stands is.
+    pub blocking: Vec<Severity>,
+    /// How bad what was found late is: it blocks nothing, but neither does it let an earlier objection go.
+    pub late: Vec<Severity>,
+    /// From which severity on changes are requested.
+    pub floor: Option<Severity>,
+    /// Whether the review saw all of the change as it is now.
+    pub is_whole: bool,
+    /// Whether the pull request is our own account's: the forge lets nobody request changes of himself.
+    pub is_own_pull: bool,
+}
+
+/// What is to be done about the verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Judged {
+    /// What the review says.
+    pub verdict: Verdict,
+    /// Whether it has to be said even if there is nothing else to say.
+    pub must_say: bool,
+    /// Earlier reviews of ours whose objection no longer holds, by their numbers.
+    pub dismiss: Vec<u64>,
+    /// What to tell people about it.
+    pub notes: Vec<String>,
+}
+
+/// The verdict, given what stands on the pull request.
+pub(super) fn verdict(grounds: &Grounds, conversation: &Conversation) -> Judged {
+    let objections: Vec<&ReviewNote> = objections(conversation).collect();
+    let reaches = |severities: &[Severity]| grounds.floor.is_some_and(|floor| severities.iter().any(|one| *one <= floor));
+    let mut judged =
+        Judged { verdict: Verdict::Comment, must_say: false, dismiss: Vec::new(), notes: Vec::new() };
+    if reaches(&grounds.blocking) {
+        if grounds.is_own_pull {
+            let text = "This would request changes, but the pull request was opened by the same account and GitHub refuses that: it comments.";
+            judged.notes.push(text.to_owned());
+            return judged;
+        }
+        judged.verdict = Verdict::RequestChanges;
+        judged.must_say = objections.is_empty();
+        return judged;
+    }
+    // Without a floor nothing says what the earlier one objected to: it goes only when nothing is left at all.
+    let nothing_left = match grounds.floor {
+        Some(_) => !reaches(&grounds.late),
+        None => grounds.blocking.is_empty() && grounds.late.is_empty(),
+    };
+    if objections.is_empty() {
+        return judged;
+    }
+    if nothing_left && grounds.is_whole {
+        judged.dismiss = objections.iter().filter_map(|review| review.comment.number).collect();
+    } else {
+        judged.notes.push("An earlier review of ours still requests changes: nothing shows that they were made.".to_owned());
+    }
+    judged
+}
+
+/// Our reviews that ask for changes. The account may be a person's, so that only those count that say which run they are of.
+fn objections(conversation: &Conversation) -> impl Iterator<Item = &ReviewNote> {
+    conversation.reviews.iter().filter(|review| {
+        review.verdict == ReviewVerdict::ChangesRequested
+            && review.comment.mine
+            && RunMark::read(&review.comment.body).is_some()
+    })
+}
