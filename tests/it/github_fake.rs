@@ -3,18 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::TestRepo;
-use crate::support::github::{Fake, Pull, TOKEN};
-
-fn demo(fake: &Fake) -> (TestRepo, Pull) {
-    let work = TestRepo::new();
-    let lines = |change: &[usize]| -> String {
-        (1..=60).map(|n| if change.contains(&n) { format!("changed {n}\n") } else { format!("line {n}\n") }).collect()
-    };
-    work.write("a.txt", lines(&[])).commit("base");
-    work.branch("feature").write("a.txt", lines(&[10, 40])).commit("head");
-    let pull = fake.pull("octo", "demo", 7).title("Change two lines").open(&work, "main", "feature");
-    (work, pull)
-}
+use crate::support::github::{Fake, TOKEN, demo};
 
 /// A request by hand: its status and its body.
 fn ask(fake: &Fake, method: &str, path: &str, body: &Value) -> (u16, Value) {

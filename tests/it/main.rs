@@ -26,6 +26,8 @@ mod collection_scopes;
 mod commands;
 mod desk;
 mod documents;
+mod github_client;
+mod github_client_faults;
 mod github_fake;
 mod mcp_http;
 mod mcp_pulls;

@@ -18,6 +18,10 @@ pub fn answer(world: &mut World, asked: &Asked) -> Option<Reply> {
     match (asked.method.as_str(), parts.as_slice()) {
         ("GET", ["user"]) => Some(own_account(world)),
         ("GET", ["app"]) => Some(Reply::json(200, &shapes::app(world))),
+        ("GET", ["app", "installations"]) => {
+            let all = world.repos.first().map(|repo| shapes::installation(world, &repo.owner));
+            Some(page(asked, all.into_iter().collect()))
+        }
         ("POST", ["app", "installations", id, "access_tokens"]) => Some(token(world, id)),
         (_, ["repos", owner, name, rest @ ..]) => of_repo(world, asked, owner, name, rest),
         (_, ["repositories", id, rest @ ..]) => {

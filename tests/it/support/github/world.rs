@@ -200,8 +200,10 @@ pub struct World {
     pub wrong: Vec<String>,
     /// Requests of git: paths and queries.
     pub git: Vec<String>,
-    /// Requests of REST and GraphQL: methods, and paths with their queries.
-    pub asked: Vec<(String, String)>,
+    /// Requests of REST and GraphQL: methods, paths with their queries, the statuses they were answered with.
+    pub asked: Vec<(String, String, u16)>,
+    /// Whether it has the addresses of an Enterprise server.
+    pub enterprise: bool,
     /// Whether somebody looked at that.
     pub judged: bool,
     /// Numbers given.
