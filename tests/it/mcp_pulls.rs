@@ -41,8 +41,8 @@ fn refused(client: &mut Client, uri: &str) -> (i64, String, Value) {
 
 /// The error of a tool, as programs read it.
 fn failed(client: &mut Client, tool: &str, input: Value) -> Value {
-    let result = client.call(tool, input.clone());
-    assert_eq!(result["isError"], true, "{tool} {input}: {result}");
+    let result = client.call(tool, input);
+    assert_eq!(result["isError"], true, "{tool}: {result}");
     let told: Value = serde_json::from_str(&text(&result)).unwrap();
     assert_eq!(told["success"], false, "{told}");
     told["error"].clone()
@@ -316,7 +316,7 @@ fn remarks_are_listed_filtered_and_shown() {
     assert_eq!((&other["body"], &other["replies"][0]["body"]), (&json!("Why<U+001B>[31m?"), &json!("Because.")));
     assert_eq!((&other["replies"][0]["author"], &other["aiPrompt"]), (&json!("ada"), &Value::Null));
     // By its end, where that is enough.
-    let end = (1..second.len()).map(|from| &second[from..]).filter(|end| !first.ends_with(end)).next_back().unwrap();
+    let end = (1..second.len()).map(|from| &second[from..]).rfind(|end| !first.ends_with(end)).unwrap();
     assert_eq!(client.tool("pr_get", json!({ "pr": "octo/demo#7", "id": end }))["id"], second.as_str());
     let none = failed(&mut client, "pr_get", json!({ "pr": "octo/demo#7", "id": "none" }));
     assert_eq!(none["kind"], "not_found", "{none}");
