@@ -201,8 +201,10 @@ fn is_tenant(server: &Address) -> bool {
 }
 
 fn address(name: &str, text: &str) -> Result<Address, ForgeError> {
-    Address::parse(text)
-        .map_err(|why| unusable(name, &why.to_string(), "set it to an address such as https://api.github.com"))
+    Address::parse(text).map_err(|why| {
+        let action = "set it to an address such as https://api.github.com";
+        ForgeError { kind: FaultKind::Refused, ..unusable(name, &why.to_string(), action) }
+    })
 }
 
 fn unusable(name: &str, why: &str, action: &str) -> ForgeError {

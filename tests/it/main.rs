@@ -29,6 +29,7 @@ mod documents;
 mod github_client;
 mod github_client_faults;
 mod github_fake;
+mod hostile_pull;
 mod mcp_http;
 mod mcp_pulls;
 mod mcp_reviews;

@@ -20,8 +20,9 @@ pub(super) use pages::Pages;
 pub(super) use queries::LOOKS;
 use queries::Operation;
 
-/// Fields that a token may not see, or that are gone, without anything being lost: each is optional where it ends up.
-const HARMLESS: [&str; 4] = ["headRepository", "mergeable", "resolvedBy", "reviewDecision"];
+/// Fields that a token may not see, or that are gone, without anything being lost: each may be null in the schema, and is optional where it
+/// ends up (the repository that was asked stands in for the base's).
+const HARMLESS: [&str; 4] = ["baseRepository", "headRepository", "resolvedBy", "reviewDecision"];
 
 /// What GraphQL says when it ran out of time.
 pub(super) const FAILED: &str = "omething went wrong while executing your query";

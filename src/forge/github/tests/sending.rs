@@ -121,8 +121,30 @@ async fn no_other_server_gets_the_token() {
         let server = Server::script(vec![Reply::text(status, "").header("location", &location)]);
         let error = server.github().files(&id()).await.unwrap_err();
         assert_eq!(error.kind, FaultKind::Refused, "{error}");
+        assert!(error.message.contains(other.address.trim_start_matches("http://")), "{error}");
     }
     assert!(other.seen().is_empty());
+}
+
+#[tokio::test]
+async fn what_is_created_in_a_renamed_repository_is_created_once() {
+    let posted =
+        json!({ "id": 5, "node_id": "n", "user": null, "html_url": "h", "created_at": "c", "updated_at": "u" });
+    let server = Server::new(move |seen, _| {
+        if seen.line.contains("/repositories/") {
+            Reply::new(201, &posted)
+        } else {
+            Reply::text(307, "").header("location", "/repositories/1/issues/7/comments")
+        }
+    });
+    server.github().create_comment(&id(), "x").await.unwrap();
+    let seen = server.seen();
+    assert_eq!(seen.len(), 2);
+    assert_eq!((seen[1].line.as_str(), &seen[1].body["body"]), ("POST /repositories/1/issues/7/comments", &json!("x")));
+
+    let server = Server::script(vec![Reply::text(301, "").header("location", "/elsewhere")]);
+    let error = server.github().create_comment(&id(), "x").await.unwrap_err();
+    assert_eq!((error.kind, server.seen().len()), (FaultKind::Refused, 1), "{error}");
 }
 
 #[tokio::test]
@@ -184,6 +206,12 @@ async fn refusals_have_a_kind_and_say_what_to_do() {
                 .header("x-accepted-oauth-scopes", "repo"),
             FaultKind::Permission,
             "one of the scopes repo; it has read:org",
+        ),
+        (
+            Reply::new(403, &said("Resource protected by organization SAML enforcement."))
+                .header("x-github-sso", "required; url=https://github.com/orgs/o/sso"),
+            FaultKind::Permission,
+            "authorise the token of GITHUB_TOKEN for the organisation (single sign-on) at https://github.com/orgs/o/sso",
         ),
         (
             Reply::new(404, &said("Not Found")),
