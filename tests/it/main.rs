@@ -31,6 +31,7 @@ mod github_client_faults;
 mod github_fake;
 mod hostile_pull;
 mod mcp_http;
+mod mcp_pulls;
 mod mcp_reviews;
 mod mcp_session;
 mod mcp_stdio;
