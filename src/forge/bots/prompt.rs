@@ -22,24 +22,24 @@ const COMMANDS: &[&str] = &[
 /// Finds it. It is certain where the text marks it as such, and guessed from code or words else.
 pub(super) fn prompt(text: &str, bot: Option<&Bot>) -> Option<AgentPrompt> {
     let marked = commented(text).or_else(|| folded(text)).or_else(|| headed(text));
-    if let Some(text) = marked.and_then(|text| enough(text, SHORTEST)) {
+    if let Some(text) = marked.and_then(|text| enough(&text, SHORTEST)) {
         return Some(AgentPrompt { text, is_certain: true });
     }
-    let code = || suggested(text).and_then(|code| enough(code, SHORTEST));
+    let code = || suggested(text).and_then(|code| enough(&code, SHORTEST));
     let is_all = bot.is_some_and(|bot| bot.is_all_prompt);
     if bot.is_some_and(|bot| bot.has_sure_suggestions)
         && let Some(text) = code()
     {
         return Some(AgentPrompt { text, is_certain: true });
     }
-    let guessed = if is_all { enough(cleaned(text), SHORTEST) } else { code().or_else(|| sentence(text)) };
+    let guessed = if is_all { enough(&cleaned(text), SHORTEST) } else { code().or_else(|| sentence(text)) };
     guessed.map(|text| AgentPrompt { text, is_certain: false })
 }
 
-fn enough(text: String, least: usize) -> Option<String> {
+fn enough(text: &str, least: usize) -> Option<String> {
     let trimmed = text.trim();
     let is_enough = trimmed.chars().nth(least - 1).is_some();
-    is_enough.then(|| if trimmed.len() == text.len() { text.clone() } else { trimmed.to_owned() })
+    is_enough.then(|| trimmed.to_owned())
 }
 
 /// Between two hidden marks.
@@ -56,11 +56,16 @@ fn folded(text: &str) -> Option<String> {
     let shown = blank(text, Blank { quotes: true, comments: true });
     let blocks = Blocks::of(text);
     let block = blocks.all.iter().find(|block| {
-        let name = text[block.summary.clone()].to_lowercase();
-        let is_said = !shown[block.whole.clone()].trim().is_empty();
-        is_said && (name.contains("prompt for ai") || (name.contains('🤖') && name.contains("prompt")))
+        // Folds may stand in each other's names; only short ones are names.
+        let is_said = shown[block.whole.start..].starts_with('<') && block.summary.len() < 200;
+        is_said && is_called_prompt(&text[block.summary.clone()])
     })?;
     Some(inner(&text[block.inside.clone()]))
+}
+
+fn is_called_prompt(name: &str) -> bool {
+    let name = name.to_lowercase();
+    name.contains("prompt for ai") || (name.contains('🤖') && name.contains("prompt"))
 }
 
 /// In a fence under a line that says so.
@@ -131,7 +136,7 @@ fn sentence(text: &str) -> Option<String> {
         let first: String = line.chars().take_while(|c| c.is_alphabetic()).collect();
         COMMANDS.contains(&first.to_lowercase().as_str())
     })?;
-    enough(told, SHORTEST_SENTENCE)
+    enough(&told, SHORTEST_SENTENCE)
 }
 
 #[cfg(test)]
