@@ -1,5 +1,7 @@
 //! GraphQL: what each type has, and what can be changed. Main functions: [`field`], [`mutate`].
 
+#![allow(clippy::unnecessary_wraps, reason = "every field's value is an answer")]
+
 use serde_json::{Value, json};
 
 use super::bare::FileDiff;
@@ -15,9 +17,8 @@ pub fn kind(world: &World, of: &Obj) -> &'static str {
     match of {
         Obj::Query => "Query",
         Obj::Mutation => "Mutation",
-        Obj::Viewer => "User",
         Obj::Account(login) if world.accounts.get(login).is_some_and(super::world::Account::is_bot) => "Bot",
-        Obj::Account(_) => "User",
+        Obj::Viewer | Obj::Account(_) => "User",
         Obj::Repo(_) => "Repository",
         Obj::Pull(..) => "PullRequest",
         Obj::Thread(..) => "PullRequestReviewThread",
@@ -116,14 +117,18 @@ fn of_list(kind: &'static str, here: &[Obj], from: usize, total: usize, name: &s
             Ok(Some(Val::Many(edges.collect())))
         }
         "pageInfo" => {
-            let cursor = |at: usize| Val::Leaf(if here.is_empty() { Value::Null } else { format!("cursor:{at}").into() });
+            let cursor =
+                |at: usize| Val::Leaf(if here.is_empty() { Value::Null } else { format!("cursor:{at}").into() });
             let end = from + here.len();
-            plain("PageInfo", vec![
-                ("hasNextPage", Val::Leaf((end < total).into())),
-                ("hasPreviousPage", Val::Leaf((from > 0).into())),
-                ("startCursor", cursor(from)),
-                ("endCursor", cursor(end.saturating_sub(1))),
-            ])
+            plain(
+                "PageInfo",
+                vec![
+                    ("hasNextPage", Val::Leaf((end < total).into())),
+                    ("hasPreviousPage", Val::Leaf((from > 0).into())),
+                    ("startCursor", cursor(from)),
+                    ("endCursor", cursor(end.saturating_sub(1))),
+                ],
+            )
         }
         _ => Ok(None),
     }
@@ -146,14 +151,17 @@ fn from_top(world: &World, name: &str, args: &Args) -> Answer {
             let id = args.text("id");
             node(world, id).map_or_else(|| Err(missing(&format!("a node with the global id of '{id}'"))), one)
         }
-        "rateLimit" => plain("RateLimit", vec![
-            ("limit", Val::Leaf(5000.into())),
-            ("cost", Val::Leaf(1.into())),
-            ("used", Val::Leaf(1.into())),
-            ("remaining", Val::Leaf(4999.into())),
-            ("nodeCount", Val::Leaf(1.into())),
-            ("resetAt", Val::Leaf("2026-03-01T10:00:00Z".into())),
-        ]),
+        "rateLimit" => plain(
+            "RateLimit",
+            vec![
+                ("limit", Val::Leaf(5000.into())),
+                ("cost", Val::Leaf(1.into())),
+                ("used", Val::Leaf(1.into())),
+                ("remaining", Val::Leaf(4999.into())),
+                ("nodeCount", Val::Leaf(1.into())),
+                ("resetAt", Val::Leaf("2026-03-01T10:00:00Z".into())),
+            ],
+        ),
         _ => Ok(None),
     }
 }
@@ -229,8 +237,8 @@ fn of_repo(world: &World, at: usize, name: &str, args: &Args) -> Answer {
             if order["direction"] == "DESC" {
                 found.reverse();
             }
-            let all = found.into_iter().map(|n| Obj::Pull(at, n)).collect();
-            args.page("PullRequestConnection", all).map(Some)
+            let all: Vec<Obj> = found.into_iter().map(|n| Obj::Pull(at, n)).collect();
+            args.page("PullRequestConnection", &all).map(Some)
         }
         _ => Ok(None),
     }
@@ -243,7 +251,7 @@ pub(super) fn page(world: &World, at: usize, n: usize) -> String {
 
 fn of_pull(world: &World, at: usize, n: usize, name: &str, args: &Args) -> Answer {
     let pull = &world.repos[at].pulls[n];
-    let lists = |kind, all| args.page(kind, all).map(Some);
+    let lists = |kind, all: Vec<Obj>| args.page(kind, &all).map(Some);
     match name {
         "id" => leaf(format!("PR_{:06}", pull.id)),
         "databaseId" => leaf(pull.id),
