@@ -39,6 +39,7 @@ mod model_session;
 mod model_trust;
 mod model_windows;
 mod opening;
+mod post_first;
 mod present;
 mod reading;
 mod reading_for_clients;
