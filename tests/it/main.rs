@@ -39,6 +39,8 @@ mod model_session;
 mod model_trust;
 mod model_windows;
 mod opening;
+mod post_again;
+mod post_faults;
 mod post_first;
 mod present;
 mod reading;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::posting::{Desk, bad, good};
+use crate::support::posting::{Desk, bad, good, many};
 
 #[test]
 fn a_review_is_posted_as_one_review_with_its_comments_and_one_summary() {
@@ -20,7 +20,10 @@ fn a_review_is_posted_as_one_review_with_its_comments_and_one_summary() {
     assert!(summary.contains("complete=1") && summary.contains("2 findings"), "{summary}");
 
     let receipt = desk.receipt();
-    assert_eq!((&receipt["schema"], &receipt["whole"], &receipt["verdict"]), (&json!("delivery/1"), &json!(true), &json!("comment")));
+    assert_eq!(
+        (&receipt["schema"], &receipt["whole"], &receipt["verdict"]),
+        (&json!("delivery/1"), &json!(true), &json!("comment"))
+    );
     assert_eq!(receipt["counts"], json!({"posted": 2}));
     assert_eq!(receipt["summary"]["act"], "created");
     assert!(receipt["items"][0]["url"].as_str().is_some_and(|url| url.contains("/pull/7")), "{receipt:#}");
@@ -93,7 +96,8 @@ fn a_dry_run_prints_what_is_then_really_sent() {
     assert_eq!((&review["method"], &review["path"]), (&json!("POST"), &json!("/repos/octo/demo/pulls/7/reviews")));
     assert_eq!(review["body"]["body"], desk.pull.reviews()[0].said.body);
     let bodies: Vec<Value> = desk.pull.threads().iter().map(|thread| json!(thread.comments[0].body)).collect();
-    let planned: Vec<Value> = review["body"]["comments"].as_array().unwrap().iter().map(|one| one["body"].clone()).collect();
+    let planned: Vec<Value> =
+        review["body"]["comments"].as_array().unwrap().iter().map(|one| one["body"].clone()).collect();
     assert_eq!(planned, bodies);
     assert_eq!(dry["requests"][1]["body"]["body"], json!(desk.summary()));
     assert_eq!(dry["requests"].as_array().map(Vec::len), Some(2));
@@ -106,8 +110,7 @@ fn a_dry_run_prints_what_is_then_really_sent() {
 
 #[test]
 fn more_findings_than_comments_stand_in_the_summary() {
-    let many: String = (0..60).map(|at| bad(&format!("f{at}"))).collect();
-    let desk = Desk::new(&[("a.py", many)]);
+    let desk = Desk::new(&many(4, 15, "f"));
     desk.review_and_post("").ended(0);
     assert_eq!(desk.counts(), json!({"posted": 50, "in_summary": 10}));
     assert_eq!(desk.pull.threads().len(), 50);
@@ -120,8 +123,7 @@ fn more_findings_than_comments_stand_in_the_summary() {
 
 #[test]
 fn a_summary_beyond_what_a_forge_takes_leaves_the_rest_to_the_kept_review() {
-    let many: String = (0..900).map(|at| bad(&format!("a_function_with_a_rather_long_name_number_{at}"))).collect();
-    let desk = Desk::new(&[("a.py", many)]);
+    let desk = Desk::new(&many(45, 20, "a_function_with_a_rather_long_name_number_"));
     desk.review_and_post("").ended(0);
     let counts = desk.counts();
     assert!(counts["in_artefact"].as_u64().is_some_and(|count| count > 0), "{counts}");

@@ -15,6 +15,16 @@ pub fn good(name: &str) -> String {
     format!("def {name}(done):\n    return done\n\n\n")
 }
 
+/// So many files with so many findings each.
+pub fn many(files: usize, each: usize, name: &str) -> Vec<(&'static str, String)> {
+    let file = |at: usize| {
+        let text = (0..each).map(|one| bad(&format!("{name}{at}_{one}"))).collect();
+        let path: &'static str = Box::leak(format!("many/m{at}.py").into_boxed_str());
+        (path, text)
+    };
+    (0..files).map(file).collect()
+}
+
 /// A repository with a pull request, and the program in it.
 pub struct Desk {
     pub work: TestRepo,
@@ -74,7 +84,8 @@ impl Desk {
     pub fn receipt(&self) -> Value {
         let newest = self.program.kept().into_iter().map(|folder| folder.join("delivery.json"));
         let newest = newest.filter(|file| file.exists());
-        let newest = newest.max_by_key(|file| std::fs::metadata(file).expect("it is there").modified().expect("a time"));
+        let newest =
+            newest.max_by_key(|file| std::fs::metadata(file).expect("it is there").modified().expect("a time"));
         serde_json::from_slice(&std::fs::read(newest.expect("a receipt")).expect("a receipt")).expect("JSON")
     }
 
@@ -94,7 +105,8 @@ impl Desk {
 
     /// Requests so far that change something: REST by method and path, GraphQL by its mutation where it is one of threads.
     pub fn writes(&self) -> usize {
-        let of_rest = self.fake.asked().into_iter().filter(|(method, path)| method != "GET" && !path.contains("graphql")).count();
+        let of_rest =
+            self.fake.asked().into_iter().filter(|(method, path)| method != "GET" && !path.contains("graphql")).count();
         let of_threads = self.pull.threads().iter().filter(|thread| thread.resolved).count();
         of_rest + of_threads
     }
