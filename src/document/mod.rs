@@ -12,6 +12,8 @@ mod plain;
 mod references;
 mod rewrite;
 mod sections;
+#[cfg(test)]
+pub(crate) mod shape;
 mod target;
 
 pub use edit::{Edited, edit};

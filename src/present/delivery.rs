@@ -186,8 +186,7 @@ fn written(value: &Value) -> Vec<u8> {
 /// The receipt in lines for people, without a line feed at its end; harmless on a terminal.
 pub fn lines(delivery: &Delivery) -> String {
     let mut lines = Vec::new();
-    let counted: Vec<String> =
-        counts(&delivery.items).map(|(act, count)| format!("{count} {}", phrase(act))).collect();
+    let counted: Vec<String> = counts(&delivery.items).map(|(act, count)| format!("{count} {}", phrase(act))).collect();
     let what = if counted.is_empty() { "nothing to say on lines".to_owned() } else { counted.join(", ") };
     lines.push(format!("{}: {what}", delivery.pull));
     let asked = match delivery.verdict {

@@ -55,7 +55,8 @@ fn standing(finding: &Finding, new: &dyn Workspace, old: &dyn Workspace) -> Opti
     let mut found = finding.clone();
     found.suggestion = finding.suggestion.clone().and_then(|mut suggestion| {
         // It replaces exactly the lines that were found again, or nothing proves it.
-        let is_whole = suggestion.path == first.path && Some(suggestion.lines) == first.lines && first.side == Side::New;
+        let is_whole =
+            suggestion.path == first.path && Some(suggestion.lines) == first.lines && first.side == Side::New;
         suggestion.lines = now.lines.filter(|_| is_whole)?;
         Some(suggestion)
     });

@@ -58,7 +58,9 @@ pub fn still(own: &OwnThread<'_>, review: &Review, change: &ChangeSet, new: &dyn
         Ok(true) => stands("It was not found this time, but its lines are as they were."),
         Err(Unknown::Stopped) => stands("There was no time to look whether its lines are still there."),
         Err(Unknown::TooMuch) => stands("Its file is too large to look whether its lines are still there."),
-        Err(Unknown::NoFile | Unknown::Unreadable) => stands("Its file cannot be read, so nothing shows that it is fixed."),
+        Err(Unknown::NoFile | Unknown::Unreadable) => {
+            stands("Its file cannot be read, so nothing shows that it is fixed.")
+        }
     }
 }
 
@@ -71,11 +73,9 @@ enum Unknown {
 }
 
 /// Whether the lines stand in any file that the change brings.
-fn elsewhere(
-    change: &ChangeSet,
-    look: &mut impl FnMut(&RepoPath) -> Result<bool, Unknown>,
-) -> Result<bool, Unknown> {
-    let brought = change.files.iter().filter(|file| file.status != FileStatus::Deleted && file.without_text().is_none());
+fn elsewhere(change: &ChangeSet, look: &mut impl FnMut(&RepoPath) -> Result<bool, Unknown>) -> Result<bool, Unknown> {
+    let brought =
+        change.files.iter().filter(|file| file.status != FileStatus::Deleted && file.without_text().is_none());
     for file in brought {
         match look(&file.path) {
             Ok(true) => return Ok(true),
@@ -102,7 +102,8 @@ fn holds(text: &FileText, hash: &str, count: usize, budget: &mut usize) -> Resul
 /// What cannot be read was not seen.
 pub fn saw(finding: &Finding, then: &dyn Workspace) -> bool {
     let is_about_lines = finding.anchors.iter().any(|anchor| anchor.lines.is_some());
-    is_about_lines && finding.anchors.iter().filter(|anchor| anchor.lines.is_some()).all(|anchor| saw_place(anchor, then))
+    is_about_lines
+        && finding.anchors.iter().filter(|anchor| anchor.lines.is_some()).all(|anchor| saw_place(anchor, then))
 }
 
 fn saw_place(anchor: &Anchor, then: &dyn Workspace) -> bool {

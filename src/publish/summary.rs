@@ -3,12 +3,17 @@
 //! Main types: [`SummaryParts`], [`Rendered`]. The same input gives the same bytes, so that bringing it up to date changes nothing where nothing
 //! changed. It is never longer than a forge takes; what it has no room for is named in [`Rendered::in_artefact`].
 
-use super::draft::{Beside, Limits};
+mod page;
+
+use super::draft::{Beside, Limits, WhyBeside};
 use super::guard::Guard;
+use super::markdown::length;
 use crate::domain::finding::{FindingId, Severity};
-use crate::domain::forge::Verdict;
+use crate::domain::forge::{RunMark, SummaryMark, Verdict};
 use crate::domain::id::CommitId;
 use crate::domain::review::Review;
+
+use page::Page;
 
 /// A finding of an earlier review, or of this one, by what is known of its thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,12 +85,108 @@ pub struct Rendered {
     pub in_artefact: Vec<FindingId>,
 }
 
+/// Characters of each part that says something beside the findings.
+const ABOUT: usize = 5000;
+const EARLIER: usize = 9000;
+const COVERAGE: usize = 4000;
+/// What the headings of the parts take.
+const HEADINGS: usize = 600;
+/// A finding in full takes no more.
+const FULL: usize = 12_000;
+
 /// Writes the summary.
-pub fn summary(_review: &Review, _parts: &SummaryParts, _limits: &Limits, _guard: &Guard) -> Rendered {
-    Rendered { body: String::new(), in_artefact: Vec::new() }
+///
+/// Where there is no room for all, the verdict stays first of all, then each finding that is not on lines stays as one line, then those findings
+/// in full, then the list of what is on lines.
+pub fn summary(review: &Review, parts: &SummaryParts, limits: &Limits, guard: &Guard) -> Rendered {
+    let page = Page::new(review, parts, guard);
+    let mark = page.mark();
+    let room = limits.characters.saturating_sub(length(&mark) + 2);
+    // Masks found only in the whole text may be longer than what they hide; then less is written.
+    for tenths in [10, 8, 5] {
+        let (text, in_artefact) = layout(&page, room * tenths / 10);
+        let (text, _) = page.writer.checked(&text);
+        let body = format!("{text}{mark}").trim_end().to_owned();
+        if length(&text) <= room && (mark.is_empty() || SummaryMark::read(&body).is_some()) {
+            return Rendered { body, in_artefact };
+        }
+    }
+    let in_artefact = page.beside.iter().map(|(finding, _)| finding.id.clone()).collect();
+    Rendered { body: format!("{}{mark}", page.heading()), in_artefact }
 }
 
 /// The text of the review of a pull request, whose comments are the findings on lines; `head` is the commit that it is posted on.
-pub fn review_body(_review: &Review, _parts: &SummaryParts, _head: CommitId, _guard: &Guard) -> String {
-    String::new()
+pub fn review_body(review: &Review, parts: &SummaryParts, head: CommitId, guard: &Guard) -> String {
+    let page = Page::new(review, parts, guard);
+    let mut text = format!("{}\n\n", page.sentence());
+    if let Some(line) = page.moved() {
+        text.push_str(&format!("{line}\n\n"));
+    }
+    text.push_str("The summary comment says what was looked at, and lists all findings.");
+    let (text, _) = page.writer.checked(&text);
+    format!("{text}\n\n{}", RunMark { run: review.id, head }.write())
 }
+
+/// The whole text without its mark, and the findings that found no room.
+fn layout(page: &Page<'_>, room: usize) -> (String, Vec<FindingId>) {
+    let (head, foot) = (page.head(room / 3), page.foot());
+    let mut left = room.saturating_sub(length(&head) + length(&foot) + HEADINGS.min(room / 4));
+    let mut take = |most: usize, write: &dyn Fn(usize) -> String| {
+        let text = write(most.min(left / 4));
+        left = left.saturating_sub(length(&text) + 2);
+        text
+    };
+    let earlier = take(EARLIER, &|most| page.earlier(most));
+    let coverage = take(COVERAGE, &|most| page.coverage(most));
+    let about = take(ABOUT, &|most| page.about(most));
+
+    let mut in_artefact = Vec::new();
+    let mut shown: Vec<(usize, String, bool)> = Vec::new();
+    for (at, (finding, why)) in page.beside.iter().enumerate() {
+        let line = page.line(finding, Some(*why));
+        // A worse one is never left out for a shorter one.
+        if in_artefact.is_empty() && length(&line) < left {
+            left -= length(&line) + 1;
+            shown.push((at, line, false));
+        } else {
+            in_artefact.push(finding.id.clone());
+        }
+    }
+    for (at, text, is_full) in &mut shown {
+        let Some((finding, why)) = page.beside.get(*at).filter(|(_, why)| *why != WhyBeside::BeyondLimit) else {
+            continue;
+        };
+        let full = page.full(finding, *why, FULL.min(left));
+        if length(&full) <= left + length(text) {
+            left = (left + length(text)).saturating_sub(length(&full) + 2);
+            (*text, *is_full) = (full, true);
+        }
+    }
+    let on_lines = page.on_lines(left);
+
+    let pick = |wanted: &dyn Fn(usize, bool) -> bool| -> Vec<&str> {
+        shown.iter().filter(|(at, _, is_full)| wanted(*at, *is_full)).map(|(_, text, _)| text.as_str()).collect()
+    };
+    let beyond = |at: usize| page.beside.get(at).is_some_and(|(_, why)| *why == WhyBeside::BeyondLimit);
+    let mut out = head;
+    let mut part = |heading: &str, text: &str| {
+        if !text.is_empty() {
+            out.push_str(&format!("{heading}{}{text}\n\n", if heading.is_empty() { "" } else { "\n\n" }));
+        }
+    };
+    part("### On their lines", &on_lines);
+    let full = pick(&|_, is_full| is_full);
+    part("### Not on lines", &full.join("\n\n"));
+    let short = pick(&|at, is_full| !is_full && !beyond(at));
+    part(if full.is_empty() { "### Not on lines" } else { "" }, &short.join("\n"));
+    part("### Beyond the limit of comments", &pick(&|at, is_full| !is_full && beyond(at)).join("\n"));
+    part("", &page.only_kept(in_artefact.len()));
+    part("### Found by earlier reviews", &earlier);
+    part("### About the change", &about);
+    part("### What was looked at", &coverage);
+    part("", &foot);
+    (out, in_artefact)
+}
+
+#[cfg(test)]
+mod tests;

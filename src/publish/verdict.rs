@@ -36,9 +36,9 @@ pub(super) struct Judged {
 /// The verdict, given what stands on the pull request.
 pub(super) fn verdict(grounds: &Grounds, conversation: &Conversation) -> Judged {
     let objections: Vec<&ReviewNote> = objections(conversation).collect();
-    let reaches = |severities: &[Severity]| grounds.floor.is_some_and(|floor| severities.iter().any(|one| *one <= floor));
-    let mut judged =
-        Judged { verdict: Verdict::Comment, must_say: false, dismiss: Vec::new(), notes: Vec::new() };
+    let reaches =
+        |severities: &[Severity]| grounds.floor.is_some_and(|floor| severities.iter().any(|one| *one <= floor));
+    let mut judged = Judged { verdict: Verdict::Comment, must_say: false, dismiss: Vec::new(), notes: Vec::new() };
     if reaches(&grounds.blocking) {
         if grounds.is_own_pull {
             let text = "This would request changes, but the pull request was opened by the same account and GitHub refuses that: it comments.";
@@ -60,7 +60,9 @@ pub(super) fn verdict(grounds: &Grounds, conversation: &Conversation) -> Judged 
     if nothing_left && grounds.is_whole {
         judged.dismiss = objections.iter().filter_map(|review| review.comment.number).collect();
     } else {
-        judged.notes.push("An earlier review of ours still requests changes: nothing shows that they were made.".to_owned());
+        judged
+            .notes
+            .push("An earlier review of ours still requests changes: nothing shows that they were made.".to_owned());
     }
     judged
 }

@@ -4,6 +4,7 @@
 
 mod fence;
 mod file_text;
+mod leak;
 mod mask;
 mod normal;
 mod reveal;
@@ -12,6 +13,7 @@ mod strip;
 
 pub use fence::fence;
 pub use file_text::FileText;
+pub use leak::{Known, KnownSecret, Leak};
 pub use mask::{MASK_PREFIX, Masked, SecretHit, mask, secrets_in};
 pub use normal::{Quote, QuoteForm, is_telling, normal_line, quote_forms, unmarked};
 pub use reveal::reveal;

@@ -13,16 +13,14 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{Peer, RoleServer, ServerHandler};
-use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::answers::{self, knows_structure};
+use super::answers::{self, knows_structure, read_error};
 use super::subscriptions::{self, Ears, LONGEST_URI, Subscriptions};
 use crate::app::{Connection, Service};
 use crate::mcp::clean;
 use crate::mcp::offer::Offer;
 use crate::mcp::prompts::PROMPTS;
-use crate::mcp::pull_json;
 use crate::mcp::resources::{FAMILIES, ReadFault};
 use crate::mcp::tool::{Call, Progress};
 
@@ -365,22 +363,6 @@ fn prompt_arguments(
         }
     };
     given.into_iter().map(text).filter(|pair| !matches!(pair, Ok((_, text)) if text.trim().is_empty())).collect()
-}
-
-fn read_error(fault: &ReadFault, uri: Option<&str>) -> ErrorData {
-    let text = clean::text(&fault.to_string());
-    let mut data = uri.map(|uri| json!({ "uri": clean::text(uri) }));
-    match fault {
-        ReadFault::NotFound(_) => ErrorData::resource_not_found(text, data),
-        ReadFault::Failed(_) => ErrorData::internal_error(text, data),
-        ReadFault::Malformed(_) => ErrorData::invalid_params(text, data),
-        ReadFault::Afar(fault) => {
-            if let (Some(data), Value::Object(about)) = (&mut data, clean::value(pull_json::fault(fault))) {
-                about.into_iter().filter(|(name, _)| name != "message").for_each(|(name, value)| data[name] = value);
-            }
-            ErrorData::internal_error(text, data)
-        }
-    }
 }
 
 /// Where a page of a list begins.

@@ -98,6 +98,7 @@ impl From<PullFault> for ReadFault {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "the lists of other families can fail")]
 fn list(service: &Service) -> Result<Vec<Listed>, ReadFault> {
     let Template { uri: template, name, description, mime } = TEMPLATE;
     let entry = Listed {
@@ -185,9 +186,7 @@ fn changed(_: &Service, changed: &Changed, watched: &BTreeSet<String>) -> Vec<St
     let is_of = |uri: &&String| match (changed, PullUri::parse(uri)) {
         (Changed::Pull(id), Some(PullUri::Pull(of, _))) => of.number == id.number && of.repo.is(&id.repo),
         (Changed::Pulls(repo), Some(PullUri::Open(of))) => of.is(repo),
-        (Changed::Pull(_) | Changed::Pulls(_), _) | (Changed::Review(_) | Changed::Document(_) | Changed::List, _) => {
-            false
-        }
+        (Changed::Pull(_) | Changed::Pulls(_) | Changed::Review(_) | Changed::Document(_) | Changed::List, _) => false,
     };
     watched.iter().filter(is_of).cloned().collect()
 }

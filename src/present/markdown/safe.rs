@@ -1,12 +1,17 @@
 //! Untrusted text as Markdown that renders as text, with its code and its lists and nothing active.
 //!
 //! What is kept: paragraphs, list items, emphasis, code spans and fenced code. What is taken away: HTML, entities, images, links,
-//! reference definitions, headings, tables, mathematics. What a forge would turn into a link or a notice by itself (addresses,
-//! `@name`, `#12`) is shown as code, which no forge links.
+//! reference definitions, footnotes, headings, quotations and the alerts that GitHub makes of them, tables, task lists, mathematics, and fences that
+//! are drawn or committed ([`live`]). What a forge would turn into a link or a notice by itself (addresses, `@name`, `#12`, the id of
+//! a commit) is shown as code, which no forge links.
 //!
 //! Escapes follow `CommonMark` 0.31 §2.4 and the table extension of GFM 0.29 §4.10.
 
+mod live;
+
 use std::collections::BTreeSet;
+
+use live::{is_live, plain_language};
 
 use crate::domain::text::{fence as long_fence, strip_block, strip_line};
 
@@ -23,7 +28,7 @@ enum Where {
 /// One line, as plain text with code spans.
 pub(crate) fn inline(text: &str) -> String {
     let mut out = Inline::new(Where::Line);
-    out.text(strip_line(text).trim());
+    out.line(strip_line(text).trim());
     out.out
 }
 
@@ -48,11 +53,11 @@ pub(crate) fn cell_code(text: &str) -> String {
     out.out
 }
 
-/// A fenced block whose fence is longer than any run of backticks in it.
+/// A fenced block whose fence is longer than any run of backticks in it. It is called by its language where that is one that is only coloured.
 pub(crate) fn fenced(language: &str, text: &str) -> String {
     let text = strip_block(text);
     let fence = long_fence(&text);
-    format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
+    format!("{fence}{}\n{}\n{fence}", plain_language(language), text.trim_end_matches('\n'))
 }
 
 /// A text of several lines.
@@ -63,12 +68,11 @@ pub(crate) fn prose(markdown: &str) -> String {
     while let Some(line) = lines.next() {
         if let Some((mark, length)) = fence(line) {
             let info = line.trim().trim_start_matches(mark).trim();
-            let plain = !info.is_empty() && info.len() <= 20 && info.bytes().all(|byte| byte.is_ascii_alphanumeric());
             let inner: Vec<&str> = lines
                 .by_ref()
                 .take_while(|line| !fence(line).is_some_and(|(m, n)| m == mark && n >= length && closes(line, mark)))
                 .collect();
-            out.push(fenced(if plain { info } else { "" }, &inner.join("\n")));
+            out.push(fenced(info, &inner.join("\n")));
         } else {
             out.push(paragraph_line(line));
         }
@@ -90,6 +94,9 @@ fn closes(line: &str, mark: char) -> bool {
 }
 
 fn paragraph_line(line: &str) -> String {
+    let depth = line.chars().take_while(|c| c.is_whitespace()).count();
+    // A tab would be white space to a list and to a heading as well.
+    let line = line.replace('\t', " ");
     let trimmed = line.trim();
     if trimmed.is_empty() {
         return String::new();
@@ -97,7 +104,6 @@ fn paragraph_line(line: &str) -> String {
     let mut out = Inline::new(Where::Body);
     let bullet = list_mark(trimmed);
     if bullet > 0 {
-        let depth = line.chars().take_while(|c| c.is_whitespace()).count();
         out.out.push_str(&" ".repeat(depth.min(8)));
         out.out.push_str(&trimmed[..bullet]);
     }
@@ -108,13 +114,7 @@ fn paragraph_line(line: &str) -> String {
         let heading = inline(text[hashes..].trim_end_matches('#'));
         return format!("{}{}", out.out, if heading.is_empty() { heading } else { format!("**{heading}**") });
     }
-    // Rules, underlines of headings and fences would change it too; two colons are a command to a runner.
-    if text.starts_with(['#', ':', '~'])
-        || (!text.is_empty() && text.chars().all(|c| matches!(c, '-' | '=' | '*' | '_' | ' ')))
-    {
-        out.out.push('\\');
-    }
-    out.text(text);
+    out.line(text);
     out.out
 }
 
@@ -124,7 +124,8 @@ fn list_mark(line: &str) -> usize {
         return 2;
     }
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    if (1..=3).contains(&digits) && line[digits..].starts_with(". ") { digits + 2 } else { 0 }
+    let rest = &line[digits..];
+    if (1..=3).contains(&digits) && (rest.starts_with(". ") || rest.starts_with(") ")) { digits + 2 } else { 0 }
 }
 
 /// The lengths of the runs of backticks in a text.
@@ -140,6 +141,31 @@ struct Inline {
 impl Inline {
     fn new(place: Where) -> Self {
         Self { out: String::new(), place }
+    }
+
+    /// A line of text, or what stands behind the mark of a list item: nothing at its beginning changes the shape of the page.
+    fn line(&mut self, text: &str) {
+        // Rules, underlines of headings, columns of tables and fences would change it; two colons are a command to a runner.
+        let is_rule = text.chars().all(|c| matches!(c, '-' | '=' | '*' | '_' | ':' | ' '));
+        let is_mark = list_mark(text) > 0 || matches!(text, "-" | "+" | "*");
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        if digits > 0 && text[digits..].starts_with(['.', ')']) {
+            // A number that begins a line begins a list; a digit cannot be escaped.
+            self.out.push_str(&text[..digits]);
+            self.out.push('\\');
+            self.out.push_str(&text[digits..=digits]);
+            self.text(&text[digits + 1..]);
+            return;
+        }
+        let is_escaped = self.place != Where::Body && text.starts_with(['*', '_', '~']);
+        if !text.is_empty()
+            && (text.starts_with(['#', ':', '~']) || is_rule || is_mark)
+            && !is_escaped
+            && !begins_with_live(text)
+        {
+            self.out.push('\\');
+        }
+        self.text(text);
     }
 
     /// Text of one line: its code spans stay, words that would become links turn into code, the rest is escaped.
@@ -244,19 +270,9 @@ fn closing(text: &str, run: usize) -> Option<usize> {
     None
 }
 
-/// Whether a forge or a viewer would make a link or a notice of the word by itself.
-fn is_live(word: &str) -> bool {
-    let lower = word.to_ascii_lowercase();
-    let numbered = |mark: &str| {
-        lower.match_indices(mark).any(|(at, _)| lower[at + mark.len()..].starts_with(|c: char| c.is_ascii_digit()))
-    };
-    lower.contains("://")
-        || lower.contains("www.")
-        || lower.contains("mailto:")
-        || lower.contains("xmpp:")
-        || word.contains('@')
-        || numbered("#")
-        || numbered("gh-")
+/// Whether a line begins with a word that becomes code, before which a backslash would show.
+fn begins_with_live(text: &str) -> bool {
+    text.split(' ').next().is_some_and(is_live)
 }
 
 #[cfg(test)]

@@ -200,7 +200,8 @@ impl Carry<'_> {
             let entry = &mut done.entries[at];
             entry.item.act = DeliveryAct::ResolveRefused;
             let gone = entry.item.reason.take().unwrap_or_default();
-            entry.item.reason = Some(format!("{gone} Its thread could not be resolved: {}.", error.message).trim().to_owned());
+            entry.item.reason =
+                Some(format!("{gone} Its thread could not be resolved: {}.", error.message).trim().to_owned());
             match error.kind {
                 FaultKind::Permission => {
                     if refused.is_none() {
@@ -217,7 +218,9 @@ impl Carry<'_> {
     async fn dismiss(&self, done: &mut Done) {
         for number in &self.plan.dismiss {
             match self.github.dismiss(self.pull, *number, DISMISSED).await {
-                Ok(()) => done.notes.push("An earlier request for changes was dismissed: nothing is left of it.".to_owned()),
+                Ok(()) => {
+                    done.notes.push("An earlier request for changes was dismissed: nothing is left of it.".to_owned())
+                }
                 Err(error) if is_refusal(&error) => {
                     done.notes.push(format!("An earlier request for changes could not be dismissed: {error}."));
                 }

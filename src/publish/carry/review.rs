@@ -52,7 +52,9 @@ impl Carry<'_> {
             match self.github.delete_pending(self.pull, *number).await {
                 Ok(()) => done.notes.push("A review that an earlier run had only begun was taken back.".to_owned()),
                 Err(error) if error.kind == FaultKind::NotFound => {}
-                Err(error) => done.fail(format!("a review that an earlier run had begun could not be taken back: {error}")),
+                Err(error) => {
+                    done.fail(format!("a review that an earlier run had begun could not be taken back: {error}"))
+                }
             }
         }
         let mut was_sorted = false;
@@ -181,7 +183,9 @@ impl Carry<'_> {
                     && entry.is_found
                     && entry.item.finding == mark.id
             });
-            if let Some(entry) = new.filter(|entry| entry.item.url.is_none() || entry.item.act == DeliveryAct::PostedAgain) {
+            if let Some(entry) =
+                new.filter(|entry| entry.item.url.is_none() || entry.item.act == DeliveryAct::PostedAgain)
+            {
                 entry.item.url = Some(first.url.clone()).filter(|url| !url.is_empty());
             }
         }

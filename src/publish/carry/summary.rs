@@ -72,9 +72,13 @@ impl Carry<'_> {
         match self.github.create_comment(self.pull, body).await {
             Err(error) if error.may_have_happened => {
                 let wanted = SummaryMark::read(body);
-                let there = self.github.comments(self.pull).await?.into_iter().rev().find(|comment| {
-                    comment.mine && wanted.is_some() && SummaryMark::read(&comment.body) == wanted
-                });
+                let there = self
+                    .github
+                    .comments(self.pull)
+                    .await?
+                    .into_iter()
+                    .rev()
+                    .find(|comment| comment.mine && wanted.is_some() && SummaryMark::read(&comment.body) == wanted);
                 match there {
                     Some(comment) => Ok(comment),
                     None => self.github.create_comment(self.pull, body).await,

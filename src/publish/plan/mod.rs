@@ -16,8 +16,8 @@ use crate::forge::NewComment;
 
 use super::draft::WhyBeside;
 use super::verdict::{Grounds, verdict};
-use threads::{Spot, matches};
 pub use threads::{OwnThread, own_threads};
+use threads::{Spot, matches};
 
 /// Where a finding can stand on the pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -268,11 +268,7 @@ fn asks_nothing(
     }
 }
 
-fn of_resolving(
-    own: &OwnThread<'_>,
-    why: &str,
-    entry: impl Fn(DeliveryAct, Option<String>, Work) -> Entry,
-) -> Entry {
+fn of_resolving(own: &OwnThread<'_>, why: &str, entry: impl Fn(DeliveryAct, Option<String>, Work) -> Entry) -> Entry {
     if own.thread.can_resolve {
         let work = Work::Resolve { thread: own.thread.node.clone() };
         return entry(DeliveryAct::Resolved, Some(why.to_owned()), work);
@@ -329,7 +325,8 @@ fn title(own: &OwnThread<'_>) -> String {
     const LONGEST: usize = 120;
     let body = own.thread.comments.first().map_or("", |first| first.body.as_str());
     let words = body.lines().map(|line| line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '#' | '_')));
-    let line = words.filter(|line| !line.is_empty() && !line.starts_with("<!--")).map(|line| line.replace("**", "")).next();
+    let line =
+        words.filter(|line| !line.is_empty() && !line.starts_with("<!--")).map(|line| line.replace("**", "")).next();
     line.unwrap_or_else(|| own.mark.id.to_string()).chars().take(LONGEST).collect()
 }
 
@@ -351,19 +348,27 @@ pub fn existing_summary(conversation: &Conversation) -> (Option<Comment>, Vec<St
     let (ours, forged): (Vec<&Comment>, Vec<&Comment>) = marked.partition(|comment| comment.mine);
     let mut notes = Vec::new();
     if ours.len() > 1 {
-        notes.push(format!("There are {} summaries of ours; the newest is kept up to date, the others are left.", ours.len()));
+        notes.push(format!(
+            "There are {} summaries of ours; the newest is kept up to date, the others are left.",
+            ours.len()
+        ));
     }
     if !forged.is_empty() {
-        notes.push(format!("{} of other accounts with a mark like that of our summary: ignored.", comments(forged.len())));
+        notes.push(format!(
+            "{} of other accounts with a mark like that of our summary: ignored.",
+            comments(forged.len())
+        ));
     }
-    let newest = ours.into_iter().filter(|comment| comment.number.is_some()).max_by(|a, b| {
-        (&a.created_at, a.number).cmp(&(&b.created_at, b.number))
-    });
+    let newest = ours
+        .into_iter()
+        .filter(|comment| comment.number.is_some())
+        .max_by(|a, b| (&a.created_at, a.number).cmp(&(&b.created_at, b.number)));
     (newest.cloned(), notes)
 }
 
 fn forged_note(forged: usize) -> Option<String> {
-    (forged > 0).then(|| format!("{} of other accounts with a mark like that of our findings: ignored.", comments(forged)))
+    (forged > 0)
+        .then(|| format!("{} of other accounts with a mark like that of our findings: ignored.", comments(forged)))
 }
 
 fn comments(count: usize) -> String {
@@ -373,9 +378,7 @@ fn comments(count: usize) -> String {
 /// Reviews of ours that a broken-off run left pending: while there is one, the forge takes no other.
 fn begun(conversation: &Conversation) -> Vec<u64> {
     let left = conversation.reviews.iter().filter(|review| {
-        review.verdict == ReviewVerdict::Pending
-            && review.comment.mine
-            && RunMark::read(&review.comment.body).is_some()
+        review.verdict == ReviewVerdict::Pending && review.comment.mine && RunMark::read(&review.comment.body).is_some()
     });
     left.filter_map(|review| review.comment.number).collect()
 }

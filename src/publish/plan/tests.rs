@@ -195,8 +195,11 @@ fn a_reworded_finding_on_the_same_lines_is_the_same_finding() {
 #[test]
 fn of_equal_findings_each_keeps_the_nearest_thread() {
     let review = review(&[("aa", Severity::High), ("aa", Severity::High)]);
-    let plan =
-        planned(&review, &threads(vec![thread(1, "aa", Severity::High, Some(21)), thread(2, "aa", Severity::High, Some(9))]), &USUAL);
+    let plan = planned(
+        &review,
+        &threads(vec![thread(1, "aa", Severity::High, Some(21)), thread(2, "aa", Severity::High, Some(9))]),
+        &USUAL,
+    );
     assert_eq!(plan.entries[0].item.url.as_deref(), Some("https://forge.example/2"));
     assert_eq!(plan.entries[1].item.url.as_deref(), Some("https://forge.example/1"));
 }
@@ -218,7 +221,8 @@ fn what_came_back_is_reopened_unless_somebody_else_settled_it() {
 #[test]
 fn a_resolved_thread_is_history_where_an_open_one_is_about_the_same() {
     let review = review(&[("aa", Severity::High)]);
-    let both = vec![resolved(thread(1, "aa", Severity::High, Some(10)), "ada"), thread(2, "aa", Severity::High, Some(99))];
+    let both =
+        vec![resolved(thread(1, "aa", Severity::High, Some(10)), "ada"), thread(2, "aa", Severity::High, Some(99))];
     assert_eq!(acts(&planned(&review, &threads(both), &USUAL)), [DeliveryAct::Left]);
 }
 
@@ -292,14 +296,20 @@ fn an_objection_goes_when_nothing_is_left_of_it() {
     let high = Case { floor: Some(Severity::High), ..USUAL };
     assert_eq!(planned(&review(&[]), &ours, &high).dismiss, vec![9]);
     assert_eq!(planned(&review(&[("aa", Severity::Low)]), &ours, &high).dismiss, vec![9]);
-    assert_eq!(planned(&review(&[("aa", Severity::Low)]), &ours, &USUAL).dismiss, Vec::<u64>::new(), "nothing says what it was about");
+    assert_eq!(
+        planned(&review(&[("aa", Severity::Low)]), &ours, &USUAL).dismiss,
+        Vec::<u64>::new(),
+        "nothing says what it was about"
+    );
     assert_eq!(planned(&review(&[]), &ours, &USUAL).dismiss, vec![9]);
     let mut incomplete = review(&[]);
     incomplete.outcome = Outcome::Incomplete;
     assert_eq!(planned(&incomplete, &ours, &high).dismiss, Vec::<u64>::new());
     let mut by_hand = objection(9, true, ReviewVerdict::ChangesRequested);
     by_hand.comment.body = "I do not like it".to_owned();
-    for other in [by_hand, objection(9, false, ReviewVerdict::ChangesRequested), objection(9, true, ReviewVerdict::Dismissed)] {
+    for other in
+        [by_hand, objection(9, false, ReviewVerdict::ChangesRequested), objection(9, true, ReviewVerdict::Dismissed)]
+    {
         assert_eq!(planned(&review(&[]), &objecting(other), &high).dismiss, Vec::<u64>::new());
     }
 }
@@ -326,7 +336,8 @@ fn only_reviews_that_a_run_of_ours_began_are_taken_back() {
     let mut there = Conversation::default();
     let mut by_hand = objection(3, true, ReviewVerdict::Pending);
     by_hand.comment.body = "draft".to_owned();
-    there.reviews = vec![objection(1, true, ReviewVerdict::Pending), objection(2, true, ReviewVerdict::Commented), by_hand];
+    there.reviews =
+        vec![objection(1, true, ReviewVerdict::Pending), objection(2, true, ReviewVerdict::Commented), by_hand];
     assert_eq!(planned(&review(&[]), &there, &USUAL).discard, [1]);
 }
 

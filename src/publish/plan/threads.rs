@@ -71,12 +71,7 @@ pub(super) fn matches(threads: &[OwnThread<'_>], spots: &[Spot<'_>]) -> Vec<Opti
     found
 }
 
-fn by_fingerprint(
-    threads: &[OwnThread<'_>],
-    spots: &[Spot<'_>],
-    found: &mut [Option<usize>],
-    taken: &mut [bool],
-) {
+fn by_fingerprint(threads: &[OwnThread<'_>], spots: &[Spot<'_>], found: &mut [Option<usize>], taken: &mut [bool]) {
     let mut named: HashMap<&Fingerprint, Vec<usize>> = HashMap::new();
     for (at, own) in threads.iter().enumerate() {
         named.entry(&own.mark.fingerprint).or_default().push(at);

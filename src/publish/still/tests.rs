@@ -1,6 +1,6 @@
 use super::*;
 use crate::domain::change::FileChange;
-use crate::domain::finding::{Category, Fingerprint, FindingId, Severity};
+use crate::domain::finding::{Category, FindingId, Fingerprint, Severity};
 use crate::domain::forge::{Comment, FindingMark, Thread};
 use crate::domain::place::LineRange;
 use crate::domain::review::FileCoverage;

@@ -34,7 +34,7 @@ impl Service {
                 if let Some(host) = host {
                     self.is_our_forge(&host)?;
                 }
-                let other = self.given(named)?.is_some_and(|repo| !repo.is(&id.repo));
+                let other = given(named)?.is_some_and(|repo| !repo.is(&id.repo));
                 let other = other
                     || named.owner.as_ref().is_some_and(|owner| !owner.trim().eq_ignore_ascii_case(id.repo.owner()));
                 if other {
@@ -51,7 +51,7 @@ impl Service {
     /// The repository that is meant.
     pub async fn repo_meant(&self, named: &NamedPull) -> Result<RepoName, PullFault> {
         self.may_ask()?;
-        if let Some(repo) = self.given(named)? {
+        if let Some(repo) = given(named)? {
             return Ok(repo);
         }
         if named.owner.as_ref().is_some_and(|owner| !owner.trim().is_empty()) {
@@ -66,18 +66,18 @@ impl Service {
             None => Ok(own),
         }
     }
+}
 
-    /// What `owner` and `repo` name together, where they do.
-    fn given(&self, named: &NamedPull) -> Result<Option<RepoName>, PullFault> {
-        let text =
-            |given: &Option<String>| given.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
-        let whole = match (text(&named.owner), text(&named.repo)) {
-            (_, Some(repo)) if repo.contains('/') => repo,
-            (Some(owner), Some(repo)) => format!("{owner}/{repo}"),
-            (Some(_) | None, None) | (None, Some(_)) => return Ok(None),
-        };
-        whole.parse().map(Some).map_err(|_| PullFault::input(format!("{whole:?} names no repository of a forge"), HOW))
-    }
+/// What `owner` and `repo` name together, where they do.
+fn given(named: &NamedPull) -> Result<Option<RepoName>, PullFault> {
+    let text =
+        |given: &Option<String>| given.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
+    let whole = match (text(&named.owner), text(&named.repo)) {
+        (_, Some(repo)) if repo.contains('/') => repo,
+        (Some(owner), Some(repo)) => format!("{owner}/{repo}"),
+        (Some(_) | None, None) | (None, Some(_)) => return Ok(None),
+    };
+    whole.parse().map(Some).map_err(|_| PullFault::input(format!("{whole:?} names no repository of a forge"), HOW))
 }
 
 impl Service {

@@ -120,8 +120,11 @@ impl Service {
 #[derive(Clone, Default)]
 struct Seen {
     marks: Marks,
-    list: Option<(usize, Vec<(u32, String, usize, usize)>)>,
+    list: Option<(usize, Vec<Row>)>,
 }
+
+/// A pull request in a list: number, last change, unresolved threads, comments.
+type Row = (u32, String, usize, usize);
 
 fn key(what: &WatchedPulls) -> WatchedPulls {
     match what {

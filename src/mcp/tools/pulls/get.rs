@@ -33,7 +33,7 @@ pub(super) fn tool() -> Tool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// From pr_list; its end will do.
+    /// From the list; its end will do.
     id: String,
 }
 

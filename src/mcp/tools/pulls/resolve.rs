@@ -27,7 +27,7 @@ pub(super) fn tool() -> Tool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Input {
-    /// Id of a remark, from pr_list.
+    /// Id of a remark, or of a thread as a whole.
     #[serde(alias = "id")]
     thread_id: String,
 }

