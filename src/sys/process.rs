@@ -278,8 +278,10 @@ impl Heard {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
+    #![cfg(unix)]
+
     use super::*;
 
     fn shell(script: &str) -> (Program, Call) {
