@@ -45,19 +45,13 @@ pub(super) async fn of_request(
     let (forge, asked) = (around.forge.clone(), cancel.clone());
     // `gh` may be asked for its token.
     let github = off_the_threads(move || Ok(forge.client(&asked)?)).await?;
-    events.emit(Event::Notice { text: format!("fetching {}", shown(ask)) });
-    let fetched = fetch(ask, &request.directory, &github, around, &cancel).await?;
+    let (id, place) = found(ask, &request.directory, &github).await?;
+    events.emit(Event::Notice { text: format!("fetching {id}") });
+    let fetched = bring(&id, place, &github, around, &cancel).await?;
     for text in &fetched.notices {
         events.emit(Event::Notice { text: text.clone() });
     }
     Ok(Some(fetched))
-}
-
-fn shown(ask: &PullAsk) -> String {
-    match ask {
-        PullAsk::Number(number) => format!("pull request {number}"),
-        PullAsk::Whole { id, .. } => id.to_string(),
-    }
 }
 
 /// Asks the forge about a pull request and brings its commits: into the repository that `directory` is in, where one of its remotes is the
@@ -69,13 +63,20 @@ pub async fn fetch(
     around: &Surroundings,
     cancel: &Cancel,
 ) -> Result<Fetched, AppError> {
+    let (id, place) = found(ask, directory, github).await?;
+    bring(&id, place, github, around, cancel).await
+}
+
+async fn bring(
+    id: &PullId,
+    place: Place,
+    github: &GitHub,
+    around: &Surroundings,
+    cancel: &Cancel,
+) -> Result<Fetched, AppError> {
     let github = github.within(cancel);
-    let server = github.server().reveal().trim_end_matches('/').to_owned();
-    let (id, place) = {
-        let (ask, directory, server) = (ask.clone(), directory.to_owned(), server.clone());
-        off_the_threads(move || Ok(found(&ask, &directory, &server)?)).await?
-    };
-    let pull = github.pull(&id).await?;
+    let server = server(&github);
+    let pull = github.pull(id).await?;
     let job = FetchJob {
         place,
         mirrors: around.forge.mirrors(&around.state),
@@ -87,7 +88,7 @@ pub async fn fetch(
     let (pull, commits) = match commits(&job, &pull, cancel).await {
         // Somebody pushed between the two questions.
         Err(AppError::Fetch(FetchError::HeadMoved { .. } | FetchError::NoCommit { what: "head", .. })) => {
-            let again = github.pull(&id).await?;
+            let again = github.pull(id).await?;
             let commits = commits(&job, &again, cancel).await?;
             (again, commits)
         }
@@ -109,8 +110,17 @@ async fn commits(job: &FetchJob, pull: &PullRequest, cancel: &Cancel) -> Result<
     off_the_threads(move || Ok(git::fetch(&job, &pull, &cancel)?)).await
 }
 
+fn server(github: &GitHub) -> String {
+    github.server().reveal().trim_end_matches('/').to_owned()
+}
+
 /// Which pull request is meant, and where its objects go.
-fn found(ask: &PullAsk, directory: &Path, server: &str) -> Result<(PullId, Place), FetchError> {
+async fn found(ask: &PullAsk, directory: &Path, github: &GitHub) -> Result<(PullId, Place), AppError> {
+    let (ask, directory, server) = (ask.clone(), directory.to_owned(), server(github));
+    off_the_threads(move || Ok(found_on(&ask, &directory, &server)?)).await
+}
+
+fn found_on(ask: &PullAsk, directory: &Path, server: &str) -> Result<(PullId, Place), FetchError> {
     match ask {
         PullAsk::Number(number) => {
             let repo = Repo::open(directory).map_err(FetchError::Nowhere)?;
@@ -144,7 +154,7 @@ mod tests {
     #[test]
     fn an_address_of_another_server_is_not_asked() {
         let folder = tempfile::tempdir().unwrap();
-        let found = |text: &str| found(&text.parse().unwrap(), folder.path(), "https://github.com");
+        let found = |text: &str| found_on(&text.parse().unwrap(), folder.path(), "https://github.com");
         let fault = found("https://evil.example/o/r/pull/1").unwrap_err().to_string();
         assert!(fault.contains("evil.example") && fault.contains("GITHUB_SERVER_URL"), "{fault}");
         assert!(found("https://github.com:8443/o/r/pull/1").is_err());

@@ -85,7 +85,9 @@ impl ChangeVars {
 
     /// Names and values, the leads last.
     pub(super) fn pairs(&self) -> [(&'static str, Value); 17] {
-        let mark = Mark::of(&[&self.change, &self.pull_request, &self.commits, &self.files, &self.diffs, &self.leads]);
+        let mut data = vec![&self.change, &self.commits, &self.files, &self.diffs, &self.leads];
+        data.extend(Some(&self.pull_request).filter(|pull| !pull.is_empty()));
+        let mark = Mark::of(&data);
         let fence = |what: &str, data: &Data| Value::from(mark.fence(what, data));
         [
             ("mark", Value::from(mark.digits())),

@@ -19,7 +19,7 @@ mod scratch;
 mod settings;
 mod shallow;
 mod steps;
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
 
 pub use error::FetchError;
