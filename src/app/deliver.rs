@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::post::Posted;
 use super::subject::Surroundings;
 use crate::config::Settings;
 use crate::domain::finding::Severity;
@@ -35,6 +36,8 @@ pub struct Delivered {
     pub not_kept: Option<String>,
     /// Whether somebody interrupted it.
     pub interrupted: bool,
+    /// What became of posting it, where that was asked for.
+    pub posted: Option<Posted>,
 }
 
 impl Delivered {
@@ -99,7 +102,7 @@ pub(super) fn deliver(
         }
     }
     let interrupted = cancel.check() == Err(Stopped::Interrupted);
-    Delivered { review, settings, root: places.root, failures, not_kept, interrupted }
+    Delivered { review, settings, root: places.root, failures, not_kept, interrupted, posted: None }
 }
 
 #[cfg(test)]

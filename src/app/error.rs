@@ -2,6 +2,7 @@
 
 use super::clients::ClientError;
 use super::instructions::InstructionsError;
+use super::post::PostError;
 use super::service::{PresentFault, RootsError};
 use crate::config::ConfigError;
 use crate::domain::request::InvalidScope;
@@ -33,6 +34,17 @@ pub enum AppError {
     /// The commits of a pull request could not be brought.
     #[error(transparent)]
     Fetch(#[from] FetchError),
+    /// A review cannot be posted at all.
+    #[error(transparent)]
+    Post(#[from] PostError),
+    /// A review could not be posted, and there is no receipt to say so.
+    #[error("nothing was posted on {pull}: {why}")]
+    NotPosted {
+        /// The pull request.
+        pull: String,
+        /// Why.
+        why: String,
+    },
     /// A setting is wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -240,11 +252,12 @@ impl AppError {
             // That somebody interrupted is told by the run's own flag; of a forge only the deadline is left.
             Self::Forge(error) if error.kind == FaultKind::Stopped => 3,
             Self::Fetch(error) => fetch_code(error),
-            Self::Output(_) | Self::Client(ClientError::File(_)) => 5,
+            Self::Output(_) | Self::NotPosted { .. } | Self::Client(ClientError::File(_)) => 5,
             Self::Git(_)
             | Self::Repo(_)
             | Self::Config(_)
             | Self::Forge(_)
+            | Self::Post(_)
             | Self::Workspace(_)
             | Self::Rules(_)
             | Self::Store(_)

@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
 use super::Place;
-use crate::app::{Output, Overrides, providers};
+use crate::app::{MovedHead, Output, Overrides, PostOptions, providers};
 use crate::domain::forge::PullAsk;
 use crate::domain::request::{PatchSource, Scope};
 use crate::present::PRESENTERS;
@@ -133,6 +133,60 @@ impl ShapeArgs {
     }
 }
 
+/// How a review is posted.
+#[derive(Debug, Clone, Args)]
+pub(super) struct HowToPost {
+    /// Print exactly what would be sent, as JSON, and send nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Request changes when there is a finding at or above this severity; a review never approves
+    #[arg(long, value_name = "SEVERITY")]
+    pub(super) request_changes_on: Option<String>,
+    /// When the head moved after the review: find the findings on it again, or post nothing [default: reanchor]
+    #[arg(long, value_name = "WHAT", value_parser = ["reanchor", "stop"])]
+    moved_head: Option<String>,
+}
+
+impl HowToPost {
+    /// The same for the program; `pull` where one is named.
+    pub(super) fn options(&self, pull: Option<PullAsk>) -> PostOptions {
+        let moved_head = match self.moved_head.as_deref() {
+            Some("stop") => MovedHead::Stop,
+            _ => MovedHead::Reanchor,
+        };
+        PostOptions { pull, dry_run: self.dry_run, moved_head }
+    }
+}
+
+/// Whether a review is posted when it is made.
+#[derive(Debug, Clone, Args)]
+pub(super) struct PostArgs {
+    /// Post the review on the pull request
+    #[arg(long, requires = "pr")]
+    post: bool,
+    /// With --post: print exactly what would be sent, as JSON, instead of the review, and send nothing
+    #[arg(long, requires = "post", conflicts_with_all = ["events", "format"])]
+    dry_run: bool,
+    /// With --post: request changes when there is a finding at or above this severity; a review never approves
+    #[arg(long, value_name = "SEVERITY", requires = "post")]
+    request_changes_on: Option<String>,
+    /// With --post: when the head moved meanwhile, find the findings on it again, or post nothing [default: reanchor]
+    #[arg(long, value_name = "WHAT", value_parser = ["reanchor", "stop"], requires = "post")]
+    moved_head: Option<String>,
+}
+
+impl PostArgs {
+    /// How it is posted; `None` where nobody asked for that.
+    pub(super) fn options(&self) -> Option<PostOptions> {
+        let how = HowToPost {
+            dry_run: self.dry_run,
+            request_changes_on: self.request_changes_on.clone(),
+            moved_head: self.moved_head.clone(),
+        };
+        self.post.then(|| how.options(None))
+    }
+}
+
 /// All flags of a review.
 #[derive(Debug, Clone, Args)]
 pub(super) struct ReviewArgs {
@@ -162,6 +216,8 @@ pub(super) struct ReviewArgs {
     /// Send the model at most so many tokens (500k, 2m) [default: 2m]
     #[arg(long, value_name = "N", help_heading = "Who reviews")]
     max_tokens: Option<String>,
+    #[command(flatten, next_help_heading = "Posting")]
+    pub(super) post: PostArgs,
     /// Count findings below this severity, but do not show them
     #[arg(long, value_name = "SEVERITY", help_heading = "Output")]
     min_severity: Option<String>,
@@ -221,6 +277,7 @@ impl ReviewArgs {
         Overrides {
             min_severity: self.min_severity.clone(),
             fail_on: self.fail_on.clone(),
+            request_changes_on: self.post.request_changes_on.clone(),
             format: self.format.clone(),
             colour: self.colour.clone(),
             model: if self.no_model { Some("none".to_owned()) } else { self.model.clone() },

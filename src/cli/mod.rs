@@ -13,6 +13,7 @@ mod completions;
 mod console;
 mod mcp;
 mod mcp_install;
+mod post;
 mod present;
 mod report;
 mod review;
@@ -30,13 +31,14 @@ Examples:
   review --staged                  review what is about to be committed
   review --commit 1a2b3c4          review one commit
   review --pr 12                   review a pull request, without checking it out
+  review --pr 12 --post            the same, and post the review there
   git diff | review --diff -       review a patch, with or without a repository
   review --format json --fail-on high --target main     gate a merge
 
 Exit codes:
   0 complete, nothing at or above --fail-on    1 findings at or above it
   2 usage or settings                          3 incomplete, or nothing could be reviewed
-  4 the provider failed, nothing reviewed      5 an output could not be written
+  4 the provider failed, nothing reviewed      5 an output could not be written or posted
   130 interrupted (what was found is kept)";
 
 /// Reviews a change: what HEAD has that the target has not, one commit, the index, the disk, or a patch.
@@ -55,6 +57,8 @@ pub struct Cli {
 enum Command {
     /// List the reviews that were kept, newest first
     List(runs::ListArgs),
+    /// Post a kept review on its pull request, or bring what stands there up to date
+    Post(post::PostArgs),
     /// Show a kept review again, in any format
     Show(runs::ShowArgs),
     /// Remove kept reviews that are older than the settings allow
@@ -89,6 +93,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let ended = match cli.command {
         None => review::run(cli.review, &console),
         Some(Command::List(args)) => runs::list(&args, &console),
+        Some(Command::Post(args)) => post::run(&args, &console),
         Some(Command::Show(args)) => runs::show(&args, &console),
         Some(Command::Prune(args)) => runs::prune(&args, &console),
         Some(Command::Present(args)) => present::run(&args, &console),

@@ -6,17 +6,19 @@ use std::time::Duration;
 
 use super::args::ReviewArgs;
 use super::console::Console;
-use crate::app::{self, AppError, Cancel, Delivered, Job, Surroundings};
+use super::post;
+use crate::app::{self, AppError, Cancel, Delivered, Job, Posted, Surroundings};
 use crate::config::Colour;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::request::ReviewRequest;
 use crate::domain::run::RunId;
+use crate::present::delivery;
 use crate::present::events::{End, Events, FanOut};
 use crate::present::progress::{Mode, Progress};
 use crate::present::{Links, RenderOptions, presenter};
 
 /// How long a stage may take to hear an interrupt before it is left behind.
-const GRACE: Duration = Duration::from_secs(3);
+pub(super) const GRACE: Duration = Duration::from_secs(3);
 
 pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
     let quiet = args.quiet;
@@ -43,6 +45,7 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
 /// Makes the review; people see its progress, and `events` hears of it where there is a listener.
 fn made(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Result<Delivered, AppError> {
     let flags = args.overrides();
+    let post = args.post.options();
     let request = ReviewRequest {
         directory: args.place.directory,
         settings_from_worktree: args.shape.settings_from_worktree(),
@@ -59,7 +62,7 @@ fn made(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Res
 
     // Two, so that one that a server keeps busy without end does not hold up the clock.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let work = app::review(job, around, Arc::clone(&sink), cancel.clone());
+    let work = app::review_and_post(job, post, around, Arc::clone(&sink), cancel.clone());
     let ended = runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work));
     // A thread that waits for a pipe for ever must not keep the process.
     runtime.shutdown_background();
@@ -69,6 +72,11 @@ fn made(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Res
 
 fn show(delivered: &Delivered, quiet: bool, console: &Console) -> Result<ExitCode, AppError> {
     let settings = &delivered.settings;
+    if let Some(Posted::Dry(dry)) = &delivered.posted {
+        console.data(&post::dry_run(dry))?;
+        say(delivered, quiet, console);
+        return Ok(ExitCode::from(delivered.exit_code()));
+    }
     let options = render_options(console, settings.colour, delivered.root.clone());
     if let Some(presenter) = presenter(&settings.format) {
         console.data(&(presenter.render)(&delivered.review, &options))?;
@@ -79,6 +87,9 @@ fn show(delivered: &Delivered, quiet: bool, console: &Console) -> Result<ExitCod
 
 /// What is said beside the review.
 fn say(delivered: &Delivered, quiet: bool, console: &Console) {
+    if let (Some(Posted::Done(receipt)), false) = (&delivered.posted, quiet) {
+        console.say(&delivery::lines(receipt));
+    }
     for failure in &delivered.failures {
         console.say(&format!("review: error: {failure}"));
     }

@@ -24,4 +24,4 @@ pub use moved::{Reanchored, reanchor};
 pub use plan::{Entry, Inline, OwnThread, Plan, Situation, Still, Work, existing_summary, own_threads, plan};
 pub use still::{saw, still};
 pub use summary::{Earlier, Rendered, SummaryParts, review_body, summary};
-pub use telling::Telling;
+pub use telling::{Telling, lists_beside};

@@ -2,16 +2,21 @@
 //!
 //! The summary tells how things stand, not what was done in this run: so a second run that changes nothing writes nothing.
 
-use crate::domain::finding::FindingStatus;
+use std::borrow::Cow;
+
+use crate::domain::finding::{FindingId, FindingStatus};
 use crate::domain::forge::{DeliveryAct, SummaryMark};
 use crate::domain::id::CommitId;
-use crate::domain::review::Review;
+use crate::domain::review::{Outcome, Review};
 
 use super::carry::{Summarised, Told};
 use super::draft::{Beside, Limits, WhyBeside};
 use super::guard::Guard;
 use super::plan::{Entry, Plan};
 use super::summary::{Earlier, SummaryParts, review_body, summary};
+
+/// The headings below which a summary lists what has no place on lines.
+const BESIDE: [&str; 2] = ["### Not on lines", "### Beyond the limit of comments"];
 
 /// What the summary is made from, beside what became of the plan.
 #[derive(Debug)]
@@ -33,12 +38,10 @@ pub struct Telling<'a> {
 impl Telling<'_> {
     /// The summary.
     pub fn summary(&self, told: &Told<'_>) -> Summarised {
-        let rendered = summary(self.review, &self.parts(told), &self.limits, self.guard);
-        let left_out = told
-            .entries
-            .iter()
-            .enumerate()
-            .filter(|(_, entry)| entry.is_found && rendered.in_artefact.contains(&entry.item.finding));
+        let rendered = summary(&self.shown(), &self.parts(told), &self.limits, self.guard);
+        let left_out = told.entries.iter().enumerate().filter(|(_, entry)| {
+            entry.is_found && rendered.in_artefact.contains(&entry.item.finding)
+        });
         let left_out = left_out.map(|(at, _)| at).collect();
         let body = if told.failures.is_empty() { rendered.body } else { as_incomplete(rendered.body) };
         Summarised { body, left_out }
@@ -46,7 +49,19 @@ impl Telling<'_> {
 
     /// The text of the review that brings the comments.
     pub fn introduction(&self, told: &Told<'_>) -> String {
-        review_body(self.review, &self.parts(told), self.head, self.guard)
+        review_body(&self.shown(), &self.parts(told), self.head, self.guard)
+    }
+
+    /// The review as it may be told: of a head that moved, no review is complete.
+    fn shown(&self) -> Cow<'_, Review> {
+        if !self.has_moved || self.review.outcome == Outcome::Failed {
+            return Cow::Borrowed(self.review);
+        }
+        let mut shown = self.review.clone();
+        let reviewed = shown.change.head.map_or_else(|| "the reviewed one".to_owned(), |head| head.short());
+        shown.outcome = Outcome::Incomplete;
+        shown.reasons.push(format!("The commits after {reviewed} were not reviewed."));
+        Cow::Owned(shown)
     }
 
     fn parts(&self, told: &Told<'_>) -> SummaryParts {
@@ -55,25 +70,14 @@ impl Telling<'_> {
             all.clone().filter(|entry| entry.item.act == act && entry.is_found == is_found).map(earlier).collect()
         };
         let dismissed = |entry: &&Entry| {
-            self.review
-                .findings
-                .iter()
-                .any(|finding| finding.id == entry.item.finding && finding.status == FindingStatus::Dismissed)
+            self.review.findings.iter().any(|finding| {
+                finding.id == entry.item.finding && finding.status == FindingStatus::Dismissed
+            })
         };
         SummaryParts {
             verdict: told.verdict,
-            on_lines: told
-                .entries
-                .iter()
-                .filter(|entry| is_on_lines(entry))
-                .map(|entry| entry.item.finding.clone())
-                .collect(),
-            beside: told
-                .entries
-                .iter()
-                .filter(|entry| entry.is_found && !dismissed(entry))
-                .filter_map(beside)
-                .collect(),
+            on_lines: told.entries.iter().filter(|entry| is_on_lines(entry)).map(|entry| entry.item.finding.clone()).collect(),
+            beside: told.entries.iter().filter(|entry| entry.is_found && !dismissed(entry)).filter_map(beside).collect(),
             still_open: of(DeliveryAct::StillOpen, false),
             fixed: of(DeliveryAct::Resolved, false),
             not_resolved: of(DeliveryAct::ResolveRefused, false),
@@ -102,12 +106,40 @@ fn is_on_lines(entry: &Entry) -> bool {
 }
 
 fn beside(entry: &Entry) -> Option<Beside> {
-    matches!(entry.item.act, DeliveryAct::InSummary | DeliveryAct::InArtefact | DeliveryAct::Refused)
-        .then(|| Beside { finding: entry.item.finding.clone(), why: entry.beside.unwrap_or(WhyBeside::Unplaced) })
+    matches!(entry.item.act, DeliveryAct::InSummary | DeliveryAct::InArtefact | DeliveryAct::Refused).then(|| Beside {
+        finding: entry.item.finding.clone(),
+        why: entry.beside.unwrap_or(WhyBeside::Unplaced),
+    })
 }
 
 /// The same summary, saying that not all of it was delivered: the next run must not take what did not arrive for seen.
 fn as_incomplete(body: String) -> String {
     let Some(mark) = SummaryMark::read(&body).filter(|mark| mark.complete) else { return body };
     body.replace(&mark.write(), &SummaryMark { complete: false, ..mark }.write())
+}
+
+/// Whether a summary of ours lists a finding among those that have no place on lines: then it was raised, though no thread is about it.
+pub fn lists_beside(summary: &str, finding: &FindingId) -> bool {
+    let wanted = format!("id `{finding}`");
+    let mut is_beside = false;
+    summary.lines().any(|line| {
+        if line.starts_with("### ") {
+            is_beside = BESIDE.contains(&line);
+        }
+        is_beside && line.contains(&wanted)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_listed_beside_the_lines_is_told_from_what_was_late() {
+        let text = "## Review\n\n### On their lines\n\n- a (id `aa`)\n\n### Not on lines\n\n- b (id `bb`; not on its lines: x)\n\n\
+                    ### Beyond the limit of comments\n\n- c (id `cc`)\n\n### Found by earlier reviews\n\n- d (id `dd`)\n";
+        for (id, listed) in [("aa", false), ("bb", true), ("cc", true), ("dd", false), ("b", false)] {
+            assert_eq!(lists_beside(text, &FindingId(id.to_owned())), listed, "{id}");
+        }
+    }
 }

@@ -17,7 +17,7 @@ use crate::domain::request::Scope;
 use crate::domain::review::Review;
 use crate::git::{self, CollectOptions};
 use crate::publish::{
-    Guard, Inline, Limits, Plan, Situation, WhyBeside, draft, existing_summary, plan, reanchor, saw, still,
+    Guard, Inline, Limits, Plan, Situation, WhyBeside, draft, existing_summary, lists_beside, plan, reanchor, saw, still,
 };
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoPool};
@@ -143,6 +143,6 @@ struct Earlier {
 impl Earlier {
     /// What its summary names was not overlooked: it had no place on lines.
     fn is_late(&self, finding: &Finding) -> bool {
-        !self.said.contains(&finding.id.0) && saw(finding, &*self.tree)
+        !lists_beside(&self.said, &finding.id) && saw(finding, &*self.tree)
     }
 }

@@ -1,0 +1,73 @@
+//! `review post`: put a kept review on its pull request.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::Place;
+use super::args::HowToPost;
+use super::console::Console;
+use super::review::GRACE;
+use crate::app::{self, AppError, Cancel, DryRun, Overrides, Posted, Surroundings};
+use crate::domain::forge::PullAsk;
+use crate::present::delivery;
+use crate::present::progress::{Mode, Progress};
+
+#[derive(Debug, Args)]
+pub(super) struct PostArgs {
+    /// The id of a run, the beginning of one, or `last`
+    #[arg(default_value = "last")]
+    run: String,
+    #[command(flatten)]
+    place: Place,
+    /// The pull request, where the review does not say: its number, owner/repo#number, or the address of its page
+    #[arg(long, value_name = "PR", value_parser = |text: &str| text.parse::<PullAsk>())]
+    pr: Option<PullAsk>,
+    #[command(flatten)]
+    how: HowToPost,
+    /// Stop after this long (90s, 5m) [default: 20m]
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<String>,
+    /// Say nothing on standard error but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Ends with 0, with 5 where not all of it could be delivered, and with 2 where there is nothing to deliver or nowhere to.
+pub(super) fn run(args: &PostArgs, console: &Console) -> Result<ExitCode, AppError> {
+    let options = args.how.options(args.pr.clone());
+    let flags = Overrides {
+        request_changes_on: args.how.request_changes_on.clone(),
+        timeout: args.timeout.clone(),
+        ..Overrides::default()
+    };
+    let around = Surroundings::of_this_process()?;
+    let progress = Arc::new(Progress::start(Mode::choose(args.quiet, console.stderr_is_terminal)));
+    let cancel = Cancel::never();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let directory = args.place.directory.clone();
+    let work = app::post(&args.run, directory, &options, &flags, &around, &*progress, &cancel);
+    let ended = runtime.block_on(app::interruptible(&cancel, &*progress, GRACE, work));
+    // What waits for a server that never answers must not keep the process.
+    runtime.shutdown_background();
+    progress.finish();
+    match ended? {
+        Posted::Dry(dry) => console.data(&dry_run(&dry))?,
+        Posted::Done(receipt) => {
+            console.data(format!("{}\n", delivery::lines(&receipt)).as_bytes())?;
+            for failure in &receipt.failures {
+                console.say(&format!("review: error: {failure}"));
+            }
+            if !receipt.is_whole() {
+                return Ok(ExitCode::from(if cancel.is_stopped() { 130 } else { 5 }));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a dry run prints.
+pub(super) fn dry_run(dry: &DryRun) -> Vec<u8> {
+    delivery::requests(&dry.requests, &dry.items, &dry.notes, dry.verdict)
+}
