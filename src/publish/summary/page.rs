@@ -186,7 +186,7 @@ impl<'a> Page<'a> {
 
     /// The findings on lines, as many as there is room for.
     pub(super) fn on_lines(&self, room: usize) -> String {
-        rows(self.on_lines.iter().map(|finding| self.line(finding, None)), room)
+        listed(self.on_lines.iter().map(|finding| self.line(finding, None)), room)
     }
 
     /// That some findings are nowhere on the forge.
@@ -215,7 +215,7 @@ impl<'a> Page<'a> {
         let texts = groups.iter().map(|(title, all)| {
             let rows = all.iter().map(|one| self.row(one.severity, &one.title, &one.place, &one.finding, ""));
             let heading = format!("{title} ({}):\n\n", all.len());
-            let rows = rows(rows, share.saturating_sub(length(&heading) + 2));
+            let rows = listed(rows, share.saturating_sub(length(&heading) + 2));
             format!("{heading}{rows}")
         });
         texts.collect::<Vec<_>>().join("\n\n")
@@ -254,7 +254,7 @@ impl<'a> Page<'a> {
                 format!("- **{}**: {words}", row.label)
             })
             .collect();
-        rows(rows.into_iter(), room)
+        listed(rows.into_iter(), room)
     }
 
     /// Commits, who made it, and where all of it is.
@@ -286,7 +286,7 @@ fn short(id: CommitId) -> String {
 }
 
 /// As many rows as there is room for, and how many more there are.
-fn rows(rows: impl ExactSizeIterator<Item = String>, room: usize) -> String {
+fn listed(rows: impl ExactSizeIterator<Item = String>, room: usize) -> String {
     const MORE: usize = 30;
     let (mut out, mut left, total) = (Vec::new(), room.saturating_sub(MORE), rows.len());
     for row in rows {
