@@ -162,7 +162,8 @@ impl HowToPost {
 #[derive(Debug, Clone, Args)]
 pub(super) struct PostArgs {
     /// Post the review on the pull request
-    #[arg(long, requires = "pr")]
+    // Which scope it goes with is told by the program: clap asks for nothing that another flag excludes.
+    #[arg(long)]
     post: bool,
     /// With --post: print exactly what would be sent, as JSON, instead of the review, and send nothing
     #[arg(long, requires = "post", conflicts_with_all = ["events", "format"])]

@@ -14,7 +14,6 @@ pub(crate) fn live_parts(markdown: &str) -> Vec<String> {
                 text.push_str(part);
                 continue;
             }
-            Event::Text(_) | Event::Code(_) | Event::SoftBreak | Event::HardBreak => {}
             Event::Start(Tag::CodeBlock(kind)) => {
                 in_code = true;
                 if let CodeBlockKind::Fenced(info) = kind
@@ -27,7 +26,11 @@ pub(crate) fn live_parts(markdown: &str) -> Vec<String> {
             Event::Start(
                 Tag::Paragraph | Tag::List(_) | Tag::Item | Tag::Emphasis | Tag::Strong | Tag::Strikethrough,
             )
-            | Event::End(_) => {}
+            | Event::End(_)
+            | Event::Text(_)
+            | Event::Code(_)
+            | Event::SoftBreak
+            | Event::HardBreak => {}
             other => found.push(format!("{other:?}")),
         }
         found.extend(linked(&text));

@@ -39,9 +39,11 @@ impl Telling<'_> {
     /// The summary.
     pub fn summary(&self, told: &Told<'_>) -> Summarised {
         let rendered = summary(&self.shown(), &self.parts(told), &self.limits, self.guard);
-        let left_out = told.entries.iter().enumerate().filter(|(_, entry)| {
-            entry.is_found && rendered.in_artefact.contains(&entry.item.finding)
-        });
+        let left_out = told
+            .entries
+            .iter()
+            .enumerate()
+            .filter(|(_, entry)| entry.is_found && rendered.in_artefact.contains(&entry.item.finding));
         let left_out = left_out.map(|(at, _)| at).collect();
         let body = if told.failures.is_empty() { rendered.body } else { as_incomplete(rendered.body) };
         Summarised { body, left_out }
@@ -70,14 +72,25 @@ impl Telling<'_> {
             all.clone().filter(|entry| entry.item.act == act && entry.is_found == is_found).map(earlier).collect()
         };
         let dismissed = |entry: &&Entry| {
-            self.review.findings.iter().any(|finding| {
-                finding.id == entry.item.finding && finding.status == FindingStatus::Dismissed
-            })
+            self.review
+                .findings
+                .iter()
+                .any(|finding| finding.id == entry.item.finding && finding.status == FindingStatus::Dismissed)
         };
         SummaryParts {
             verdict: told.verdict,
-            on_lines: told.entries.iter().filter(|entry| is_on_lines(entry)).map(|entry| entry.item.finding.clone()).collect(),
-            beside: told.entries.iter().filter(|entry| entry.is_found && !dismissed(entry)).filter_map(beside).collect(),
+            on_lines: told
+                .entries
+                .iter()
+                .filter(|entry| is_on_lines(entry))
+                .map(|entry| entry.item.finding.clone())
+                .collect(),
+            beside: told
+                .entries
+                .iter()
+                .filter(|entry| entry.is_found && !dismissed(entry))
+                .filter_map(beside)
+                .collect(),
             still_open: of(DeliveryAct::StillOpen, false),
             fixed: of(DeliveryAct::Resolved, false),
             not_resolved: of(DeliveryAct::ResolveRefused, false),
@@ -106,10 +119,8 @@ fn is_on_lines(entry: &Entry) -> bool {
 }
 
 fn beside(entry: &Entry) -> Option<Beside> {
-    matches!(entry.item.act, DeliveryAct::InSummary | DeliveryAct::InArtefact | DeliveryAct::Refused).then(|| Beside {
-        finding: entry.item.finding.clone(),
-        why: entry.beside.unwrap_or(WhyBeside::Unplaced),
-    })
+    matches!(entry.item.act, DeliveryAct::InSummary | DeliveryAct::InArtefact | DeliveryAct::Refused)
+        .then(|| Beside { finding: entry.item.finding.clone(), why: entry.beside.unwrap_or(WhyBeside::Unplaced) })
 }
 
 /// The same summary, saying that not all of it was delivered: the next run must not take what did not arrive for seen.

@@ -33,7 +33,10 @@ fn a_pull_request_is_read_as_it_is() {
     fake.associate("ada", "MEMBER");
     let read = run(fake.client().pull(&pull.id())).unwrap();
     let state = pull.state();
-    assert_eq!((read.title.as_str(), read.body.as_str(), read.state), ("Change two lines", "Because.", PullState::Open));
+    assert_eq!(
+        (read.title.as_str(), read.body.as_str(), read.state),
+        ("Change two lines", "Because.", PullState::Open)
+    );
     assert_eq!((read.head.to_string(), read.base.to_string()), (state.head, state.base));
     assert_eq!((read.head_ref.as_str(), read.base_ref.as_str()), ("feature", "main"));
     assert_eq!((read.author.unwrap().login.as_str(), read.association.as_str()), ("ada", "MEMBER"));
@@ -70,9 +73,15 @@ fn no_page_of_a_conversation_is_missed() {
     let nodes: BTreeSet<_> = read.threads.iter().flat_map(|thread| &thread.comments).map(|one| &one.node).collect();
     assert_eq!(nodes.len(), 130 + 249 + 99 + 100, "each comment once");
     assert_eq!(read.threads.iter().filter(|thread| thread.comments[0].mine).count(), 44);
-    assert_eq!(read.threads[1].comments[0].author.as_ref().map(|one| (one.login.as_str(), one.is_bot)), Some(("coderabbitai", true)));
+    assert_eq!(
+        read.threads[1].comments[0].author.as_ref().map(|one| (one.login.as_str(), one.is_bot)),
+        Some(("coderabbitai", true))
+    );
     assert_eq!((read.reviews.len(), read.comments.len()), (130, 150));
-    assert_eq!(read.comments.iter().filter(|one| one.mine).map(|one| one.body.as_str()).collect::<Vec<_>>(), ["comment 3"]);
+    assert_eq!(
+        read.comments.iter().filter(|one| one.mine).map(|one| one.body.as_str()).collect::<Vec<_>>(),
+        ["comment 3"]
+    );
     fake.finish();
 }
 
@@ -87,7 +96,10 @@ fn a_thread_is_found_by_its_id_alone() {
     pull.resolve(&node, "eve");
     let github = fake.client();
     let thread = run(github.thread(&node)).unwrap();
-    assert_eq!((thread.comments.len(), thread.side, thread.is_resolved, thread.can_unresolve), (121, Side::Old, true, true));
+    assert_eq!(
+        (thread.comments.len(), thread.side, thread.is_resolved, thread.can_unresolve),
+        (121, Side::Old, true, true)
+    );
     assert_eq!((thread.start_line, thread.line), (Some(9), Some(10)));
     for unknown in ["PRRT_999999", "nonsense"] {
         assert_eq!(run(github.thread(unknown)).unwrap_err().kind, FaultKind::NotFound, "{unknown}");
@@ -115,7 +127,13 @@ fn files_are_read_page_by_page_to_where_the_forge_stops() {
     assert_eq!(files.iter().map(|file| file.path.clone()).collect::<BTreeSet<_>>().len(), 351);
     pull.change(|state| {
         let one = state.diff[0].clone();
-        state.diff = (0..3100).map(|n| { let mut file = one.clone(); file.path = format!("{n}"); file }).collect();
+        state.diff = (0..3100)
+            .map(|n| {
+                let mut file = one.clone();
+                file.path = format!("{n}");
+                file
+            })
+            .collect();
     });
     let (files, cut) = run(fake.client().files(&pull.id())).unwrap();
     assert_eq!((files.len(), cut), (3000, true));
@@ -171,7 +189,10 @@ fn a_review_is_created_with_all_of_its_comments() {
     let places: Vec<_> = state.threads.iter().map(|one| (one.start_line, one.line, one.side.as_str())).collect();
     assert_eq!(places, [(None, Some(10), "RIGHT"), (Some(38), Some(41), "RIGHT"), (None, Some(10), "LEFT")]);
     let seen = run(fake.client().conversation(&pull.id())).unwrap();
-    assert_eq!(seen.threads.iter().map(|one| one.comments[0].body.as_str()).collect::<Vec<_>>(), ["one line", "several", "what was there"]);
+    assert_eq!(
+        seen.threads.iter().map(|one| one.comments[0].body.as_str()).collect::<Vec<_>>(),
+        ["one line", "several", "what was there"]
+    );
     run(fake.client().dismiss(&pull.id(), note.comment.number.unwrap(), "It was repaired.")).unwrap();
     assert_eq!(pull.reviews()[0].state, "DISMISSED");
     fake.finish();

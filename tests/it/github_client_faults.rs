@@ -17,7 +17,10 @@ fn files(github: &GitHub, pull: &Pull) -> Result<usize, ForgeError> {
 
 /// How many requests had a method, and a path that ends so.
 fn count(fake: &Fake, method: &str, end: &str) -> usize {
-    fake.asked().iter().filter(|one| one.0 == method && one.1.split('?').next().is_some_and(|path| path.ends_with(end))).count()
+    fake.asked()
+        .iter()
+        .filter(|one| one.0 == method && one.1.split('?').next().is_some_and(|path| path.ends_with(end)))
+        .count()
 }
 
 #[test]
@@ -25,7 +28,9 @@ fn questions_are_asked_again_after_a_failure() {
     let fake = Fake::start();
     let (_work, pull) = demo(&fake);
     let github = fake.client();
-    for trouble in [Trouble::status(502), Trouble::status(503), Trouble::Drop, Trouble::secondary(Some(1)), Trouble::primary(0)] {
+    for trouble in
+        [Trouble::status(502), Trouble::status(503), Trouble::Drop, Trouble::secondary(Some(1)), Trouble::primary(0)]
+    {
         fake.fail_next(On::rest("GET", "/files"), trouble.clone());
         assert_eq!(files(&github, &pull).unwrap(), 1, "{trouble:?}");
     }
@@ -59,12 +64,9 @@ fn an_order_that_may_have_been_carried_out_is_not_given_twice() {
     let fake = Fake::start();
     let (_work, pull) = demo(&fake);
     let github = fake.client();
-    for (trouble, done) in [
-        (Trouble::status(502), 0),
-        (Trouble::Drop, 0),
-        (Trouble::StatusAfter(502), 1),
-        (Trouble::DropAfter, 2),
-    ] {
+    for (trouble, done) in
+        [(Trouble::status(502), 0), (Trouble::Drop, 0), (Trouble::StatusAfter(502), 1), (Trouble::DropAfter, 2)]
+    {
         fake.fail_next(On::rest("POST", "/issues/7/comments"), trouble.clone());
         let error = run(github.create_comment(&pull.id(), "Summary.")).unwrap_err();
         assert_eq!((error.kind, error.may_have_happened), (FaultKind::Network, true), "{trouble:?}: {error:?}");
@@ -179,7 +181,10 @@ fn the_token_goes_to_no_other_server() {
     demo(&other);
     for status in [301, 302, 307, 308] {
         let to = format!("{}/repos/octo/demo/pulls/7/files", other.url());
-        fake.fail_next(On::rest("GET", "/files"), Trouble::Status(status, vec![("location".to_owned(), to)], json!({})));
+        fake.fail_next(
+            On::rest("GET", "/files"),
+            Trouble::Status(status, vec![("location".to_owned(), to)], json!({})),
+        );
         assert!(files(&fake.client(), &pull).is_err(), "{status}");
     }
     assert!(other.asked().is_empty(), "{:?}", other.asked());

@@ -17,7 +17,8 @@ use crate::domain::request::Scope;
 use crate::domain::review::Review;
 use crate::git::{self, CollectOptions};
 use crate::publish::{
-    Guard, Inline, Limits, Plan, Situation, WhyBeside, draft, existing_summary, lists_beside, plan, reanchor, saw, still,
+    Guard, Inline, Limits, Plan, Situation, WhyBeside, draft, existing_summary, lists_beside, plan, reanchor, saw,
+    still,
 };
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoPool};

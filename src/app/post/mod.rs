@@ -24,6 +24,7 @@ use crate::domain::forge::{
     Actor, Conversation, Delivery, DeliveryAct, DeliveryItem, PullAsk, PullId, PullState, SummaryAct, Verdict,
 };
 use crate::domain::id::CommitId;
+use crate::domain::request::Scope;
 use crate::domain::review::Review;
 use crate::domain::secret::Secret;
 use crate::forge::{ForgeError, GitHub};
@@ -97,15 +98,22 @@ impl Posted {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PostError {
     /// There is nothing to tie comments to.
-    #[error("the review {run} is not of a commit but of {what}, so it cannot stand on a pull request; commit the change and review it again")]
+    #[error(
+        "the review {run} is not of a commit but of {what}, so it cannot stand on a pull request; commit the change and review it again"
+    )]
     NoCommit {
         /// The run.
         run: String,
         /// What was reviewed.
         what: String,
     },
+    /// Something else than a pull request is reviewed.
+    #[error("--post posts the review of a pull request: name it with --pr")]
+    NotAPull,
     /// Nobody said which pull request.
-    #[error("the review {run} is not of a pull request: name one with --pr NUMBER, if it has the commit that was reviewed")]
+    #[error(
+        "the review {run} is not of a pull request: name one with --pr NUMBER, if it has the commit that was reviewed"
+    )]
     NoPull {
         /// The run.
         run: String,
@@ -158,6 +166,9 @@ pub async fn review_and_post(
     events: Arc<dyn EventSink>,
     cancel: Cancel,
 ) -> Result<Delivered, AppError> {
+    if options.is_some() && !matches!(job.request.scope, Scope::Pull(_)) {
+        return Err(PostError::NotAPull.into());
+    }
     let (flags, directory) = (job.flags.clone(), job.request.directory.clone());
     let mut delivered = review(job, around.clone(), Arc::clone(&events), cancel.clone()).await?;
     let Some(options) = options else { return Ok(delivered) };
@@ -244,9 +255,8 @@ fn asked(review: &Review, options: &PostOptions) -> Result<Option<PullAsk>, Post
 
 /// A guard over the secrets of this process: its environment, and the keys it was given otherwise.
 fn guard(forge: &ForgeEnvironment, _: &ProviderEnvironment, keys: impl Iterator<Item = Secret>) -> Guard {
-    let environment = std::env::vars_os().map(|(name, value)| {
-        (name.to_string_lossy().into_owned(), Secret::new(value.to_string_lossy().into_owned()))
-    });
+    let environment = std::env::vars_os()
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), Secret::new(value.to_string_lossy().into_owned())));
     Guard::new(environment).with(forge.secrets()).with(keys)
 }
 
@@ -279,9 +289,14 @@ impl Posting<'_> {
             if let Some(posted) = self.deliver(&github, &there, &prepared, round).await? {
                 return Ok(posted);
             }
-            events.emit(Event::Notice { text: "the head moved while the review was being posted; looking again".to_owned() });
+            events.emit(Event::Notice {
+                text: "the head moved while the review was being posted; looking again".to_owned(),
+            });
         }
-        self.nothing_posted(None, "the head moved again and again while the review was being posted; try again in a moment")
+        self.nothing_posted(
+            None,
+            "the head moved again and again while the review was being posted; try again in a moment",
+        )
     }
 
     async fn look(&self, github: &GitHub) -> Result<There, Fault> {
@@ -397,7 +412,9 @@ impl Posting<'_> {
             (None, PullAsk::Whole { id, .. }, _) => id.clone(),
             (None, PullAsk::Number(_), Some(of)) => of.id.clone(),
             // There is no name to put on a receipt.
-            (None, PullAsk::Number(number), None) => return Err(AppError::NotPosted { pull: format!("#{number}"), why: why.to_owned() }),
+            (None, PullAsk::Number(number), None) => {
+                return Err(AppError::NotPosted { pull: format!("#{number}"), why: why.to_owned() });
+            }
         };
         if self.options.dry_run {
             return Err(AppError::NotPosted { pull: pull.to_string(), why: why.to_owned() });

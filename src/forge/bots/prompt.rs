@@ -149,33 +149,33 @@ mod tests {
         prompt(text, bot_of(source)).map(|prompt| (prompt.text, prompt.is_certain))
     }
 
-    fn sure(text: &str) -> Option<(String, bool)> {
-        Some((text.to_owned(), true))
+    fn sure(text: &str) -> (String, bool) {
+        (text.to_owned(), true)
     }
 
-    fn guess(text: &str) -> Option<(String, bool)> {
-        Some((text.to_owned(), false))
+    fn guess(text: &str) -> (String, bool) {
+        (text.to_owned(), false)
     }
 
     #[test]
     fn what_is_marked_is_certain() {
         let rabbit = |text| told(text, Source::CodeRabbit);
-        assert_eq!(rabbit("x <!-- ai_prompt -->Close the file.<!-- /ai_prompt --> y"), sure("Close the file."));
+        assert_eq!(rabbit("x <!-- ai_prompt -->Close the file.<!-- /ai_prompt --> y"), Some(sure("Close the file.")));
         let fold = "a\n<details>\n<summary>🤖 Prompt for AI Agents</summary>\n\n```text\nIn a.rs close\nthe file.\n```\n\n</details>";
-        assert_eq!(rabbit(fold), sure("In a.rs close\nthe file."));
-        let quoted: String = fold.lines().map(|line| format!("> {line}\n")).collect();
+        assert_eq!(rabbit(fold), Some(sure("In a.rs close\nthe file.")));
+        let quoted = format!("> {}", fold.replace('\n', "\n> "));
         assert_eq!(rabbit(&quoted), None);
-        assert_eq!(rabbit("🤖 **Prompt for AI Agents**\n\n```\nClose the file.\n```\n"), sure("Close the file."));
+        assert_eq!(rabbit("🤖 **Prompt for AI Agents**\n\n```\nClose the file.\n```\n"), Some(sure("Close the file.")));
         assert_eq!(rabbit("🤖 **Prompt for AI Agents**\n\n```\nshort\n```\n"), None);
     }
 
     #[test]
     fn code_and_sentences_are_guesses() {
-        assert_eq!(told("x\n```diff\n-a\n+bcdefghijk\n```", Source::CodeRabbit), guess("-a\n+bcdefghijk"));
-        assert_eq!(told("x\n```suggestion\nlet a = read();\n```", Source::Unknown), guess("let a = read();"));
+        assert_eq!(told("x\n```diff\n-a\n+bcdefghijk\n```", Source::CodeRabbit), Some(guess("-a\n+bcdefghijk")));
+        assert_eq!(told("x\n```suggestion\nlet a = read();\n```", Source::Unknown), Some(guess("let a = read();")));
         assert_eq!(
             told("Hm.\n- Remove the second read of it.", Source::Unknown),
-            guess("Remove the second read of it.")
+            Some(guess("Remove the second read of it."))
         );
         assert_eq!(told("Remove it.", Source::Unknown), None);
         assert_eq!(told("What is this?", Source::Unknown), None);
@@ -184,8 +184,8 @@ mod tests {
     #[test]
     fn a_bot_that_marks_nothing_asks_for_all_it_says() {
         let text = "![high](https://www.gstatic.com/codereviewagent/high-priority.svg)\n\nIt leaks.\n\n```suggestion\n<b>close();</b>\n```\n";
-        assert_eq!(told(text, Source::Gemini), guess("It leaks.\n\n```suggestion\n<b>close();</b>\n```"));
-        assert_eq!(told(text, Source::Copilot), sure("<b>close();</b>"));
-        assert_eq!(told("Keep the lock.\n\nUseful? React with 👍 / 👎.", Source::Codex), guess("Keep the lock."));
+        assert_eq!(told(text, Source::Gemini), Some(guess("It leaks.\n\n```suggestion\n<b>close();</b>\n```")));
+        assert_eq!(told(text, Source::Copilot), Some(sure("<b>close();</b>")));
+        assert_eq!(told("Keep the lock.\n\nUseful? React with 👍 / 👎.", Source::Codex), Some(guess("Keep the lock.")));
     }
 }

@@ -149,7 +149,8 @@ impl Inline {
         let is_rule = text.chars().all(|c| matches!(c, '-' | '=' | '*' | '_' | ':' | ' '));
         let is_mark = list_mark(text) > 0 || matches!(text, "-" | "+" | "*");
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-        if digits > 0 && text[digits..].starts_with(['.', ')']) {
+        // From seven digits on it is code: it may be the id of a commit.
+        if (1..7).contains(&digits) && text[digits..].starts_with(['.', ')']) {
             // A number that begins a line begins a list; a digit cannot be escaped.
             self.out.push_str(&text[..digits]);
             self.out.push('\\');
@@ -272,7 +273,7 @@ fn closing(text: &str, run: usize) -> Option<usize> {
 
 /// Whether a line begins with a word that becomes code, before which a backslash would show.
 fn begins_with_live(text: &str) -> bool {
-    text.split(' ').next().is_some_and(is_live)
+    text.split([' ', '`']).next().is_some_and(is_live)
 }
 
 #[cfg(test)]
@@ -312,6 +313,13 @@ mod tests {
     fn headings_and_rules_lose_their_shape() {
         assert_eq!(prose("## big *x*\n- ~~~\n#\n# #"), "**big \\*x\\***\n- \\~~~\n\\#\n");
         assert_eq!(prose("#big\n---\n===\n- item\n  - nested # x"), "\\#big\n\\---\n\\===\n- item\n  - nested # x");
+    }
+
+    #[test]
+    fn a_line_that_begins_with_a_sign_is_escaped_whatever_follows() {
+        assert_eq!(prose("a\n::x`@"), "a\n\\::x\\` `@`");
+        assert_eq!(prose("::x@y"), "`::x@y`");
+        assert_eq!(prose("1234567. x"), "`1234567.` x");
     }
 
     #[test]

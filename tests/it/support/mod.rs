@@ -6,6 +6,7 @@ pub mod change;
 pub mod github;
 pub mod mcp;
 pub mod model;
+pub mod posting;
 mod program;
 mod repo;
 pub mod schema;

@@ -92,7 +92,7 @@ fn evasions() -> Vec<(&'static str, String)> {
         ("zero width, as entities", between(TOKEN, "&zwnj;")),
         ("lines", between(TOKEN, "\n")),
         ("lines, spelled out", between(TOKEN, "\\n")),
-        ("numbered lines", TOKEN.chars().enumerate().map(|(at, c)| format!("{}. {c}\n", at + 1)).collect()),
+        ("numbered lines", (1..).zip(TOKEN.chars()).map(|(at, c)| format!("{at}. {c}\n")).collect::<Vec<_>>().concat()),
         ("joined strings", format!("\"{half}\" + \"{rest}\"")),
         ("wide letters", TOKEN.chars().map(|c| char::from_u32(u32::from(c) + 0xfee0).unwrap()).collect()),
         ("the first seven cut off", TOKEN[7..].to_owned()),

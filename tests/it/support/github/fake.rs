@@ -212,9 +212,9 @@ impl Fake {
     /// A login as the App, by its installation where `named`, else by that of the repository.
     pub fn app(&self, named: bool) -> Login {
         let world = self.shared.world();
-        // In parts, so that nobody takes it for somebody's key: it was made for this and opens nothing.
-        let (begin, end) = (["-----BEGIN ", "PRIVATE KEY-----"].concat(), ["-----END ", "PRIVATE KEY-----"].concat());
-        let key = Secret::new(format!("{begin}\n{}{end}\n", include_str!("app_key.txt")));
+        // Made for tests, and kept without its armour, so that nobody takes it for one that opens anything.
+        let body = include_str!("../../../../fixtures/forge/app-key.b64");
+        let key = Secret::new(format!("-----BEGIN {0}-----\n{body}-----END {0}-----\n", "RSA PRIVATE KEY"));
         Login::App { id: world.app.id, key, installation: named.then_some(world.app.installation) }
     }
 

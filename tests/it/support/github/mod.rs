@@ -39,7 +39,7 @@ mod world;
 
 use serde_json::Value;
 
-pub use example::demo;
+pub use example::{demo, lines};
 pub use fake::{Fake, TOKEN};
 pub use pull::{NewPull, Pull};
 pub use trouble::{On, Trouble};

@@ -126,7 +126,7 @@ pub fn unprocessable(message: &str, errors: &Value) -> Reply {
 
 /// A renamed repository: by its number.
 fn elsewhere(world: &World, asked: &Asked, at: usize, rest: &[&str]) -> Reply {
-    let tail: String = rest.iter().map(|part| format!("/{part}")).collect();
+    let tail = if rest.is_empty() { String::new() } else { format!("/{}", rest.join("/")) };
     let query = if asked.query.is_empty() { String::new() } else { format!("?{}", asked.query) };
     let url = format!("{}{}/repositories/{}{tail}{query}", world.url, asked.prefix, world.repos[at].id);
     let status = if asked.method == "GET" { 301 } else { 307 };

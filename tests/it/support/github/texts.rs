@@ -1,9 +1,10 @@
 //! GraphQL: what threads, reviews and comments have. The rest of the types is in `fields`.
 
+use serde_json::Value;
+
 use super::fields::{Answer, account, commit, leaf, one, page};
 use super::graph::{Args, Obj};
 use super::world::{Said, World};
-use serde_json::Value;
 
 pub(super) fn of_said(world: &World, said: &Said, kind: &str, name: &str) -> Answer {
     match name {
@@ -13,7 +14,9 @@ pub(super) fn of_said(world: &World, said: &Said, kind: &str, name: &str) -> Ans
         "body" => leaf(said.body.as_str()),
         "author" => account(said.author.as_ref()),
         "authorAssociation" => leaf(world.association(said.author.as_deref())),
-        "viewerDidAuthor" | "viewerCanUpdate" | "viewerCanDelete" => leaf(said.author.as_deref() == Some(world.viewer.as_str())),
+        "viewerDidAuthor" | "viewerCanUpdate" | "viewerCanDelete" => {
+            leaf(said.author.as_deref() == Some(world.viewer.as_str()))
+        }
         "createdAt" | "publishedAt" => leaf(said.created_at.as_str()),
         "updatedAt" => leaf(said.updated_at.as_str()),
         "lastEditedAt" => leaf((said.updated_at != said.created_at).then_some(said.updated_at.as_str())),
@@ -48,8 +51,8 @@ pub(super) fn of_thread(world: &World, (at, n, t): (usize, usize, usize), name: 
         "pullRequest" => one(Obj::Pull(at, n)),
         "repository" => one(Obj::Repo(at)),
         "comments" => {
-            let seen = pull.seen(thread, &world.viewer).map(|said| Obj::Remark(at, n, t, said.id)).collect();
-            args.page("PullRequestReviewCommentConnection", seen).map(Some)
+            let seen = pull.seen(thread, &world.viewer).map(|said| Obj::Remark(at, n, t, said.id)).collect::<Vec<_>>();
+            args.page("PullRequestReviewCommentConnection", &seen).map(Some)
         }
         _ => Ok(None),
     }
@@ -92,9 +95,14 @@ pub(super) fn of_review(world: &World, (at, n, r): (usize, usize, usize), name: 
         "pullRequest" => one(Obj::Pull(at, n)),
         "url" => leaf(format!("{}#pullrequestreview-{}", page(world, at, n), review.said.id)),
         "comments" => {
-            let all = pull.threads.iter().enumerate().flat_map(|(t, thread)| thread.comments.iter().map(move |said| (t, said)));
+            let all = pull
+                .threads
+                .iter()
+                .enumerate()
+                .flat_map(|(t, thread)| thread.comments.iter().map(move |said| (t, said)));
             let own = all.filter(|(_, said)| said.review == Some(review.said.id));
-            args.page("PullRequestReviewCommentConnection", own.map(|(t, said)| Obj::Remark(at, n, t, said.id)).collect()).map(Some)
+            let own: Vec<Obj> = own.map(|(t, said)| Obj::Remark(at, n, t, said.id)).collect();
+            args.page("PullRequestReviewCommentConnection", &own).map(Some)
         }
         _ => of_said(world, &review.said, "PRR", name),
     }

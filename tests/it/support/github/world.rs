@@ -75,7 +75,6 @@ pub struct ReviewState {
 
 /// A thread.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a field of the forge's")]
 pub struct ThreadState {
     /// Its number.
     pub id: u64,
