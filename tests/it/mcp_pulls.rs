@@ -365,6 +365,9 @@ fn many_threads_and_replies_are_all_there_in_pieces() {
     let whole = client.tool("pr_get", json!({ "pr": "octo/demo#7", "id": threads[0] }));
     assert_eq!(whole["replies"].as_array().unwrap().len(), 120);
     assert_eq!(refused(&mut client, &format!("{URI}/comments?cursor=none")).0, -32602);
+    let error = failed(&mut client, "pr_get", json!({ "pr": "octo/demo#7", "id": "0" }));
+    assert_eq!(error["kind"], "ambiguous", "{error}");
+    assert!(error["message"].as_str().unwrap().contains("PRRT_"), "{error}");
     client.close();
     fake.finish();
 }
@@ -456,6 +459,59 @@ fn a_remark_is_resolved_once_and_only_where_that_is_allowed() {
     let error = failed(&mut writer, "pr_resolve", ask());
     assert_eq!(error["kind"], "permission", "{error}");
     writer.close();
+    fake.finish();
+}
+
+#[test]
+fn what_no_thread_holds_is_kept_as_resolved_in_a_comment_of_ours() {
+    let fake = Fake::start();
+    let (work, pull) = demo(&fake);
+    pull.review(
+        "coderabbitai[bot]",
+        "COMMENTED",
+        include_str!("../../fixtures/remarks/coderabbit/review_with_nitpicks.md"),
+    );
+    let parts = include_str!("../../fixtures/remarks/coderabbit/two_issues_in_one_thread.md");
+    let thread = pull.thread("coderabbitai[bot]", "a.txt", 10, parts);
+    pull.comment("qodo-code-review[bot]", include_str!("../../fixtures/remarks/qodo/guide_without_security.md"));
+    let mut client = Client::stdio(&program(&fake, &work), "--no-model --tools pr --allow-write", ERAS[0]);
+    let listed = client.tool("pr_list", json!({ "pr": "octo/demo#7", "max": 100 }))["comments"].take();
+    let ids = |begin: &str| -> Vec<String> {
+        let all = listed.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned());
+        all.filter(|id| id.starts_with(begin)).collect()
+    };
+    let (nitpicks, parts, guide) = (ids("coderabbit-nitpick-"), ids(&format!("{thread}-child-")), ids("qodo-"));
+    assert!(nitpicks.len() == 5 && parts.len() == 2 && !guide.is_empty(), "{listed:#}");
+    let said = pull.comments().len();
+    let resolve =
+        |client: &mut Client, id: &str| client.tool("pr_resolve", json!({ "pr": "octo/demo#7", "threadId": id }));
+    let summary = |client: &mut Client| client.tool("pr_summary", json!({ "pr": "octo/demo#7" }));
+    let before = summary(&mut client);
+    for already in [false, true] {
+        let done = resolve(&mut client, &nitpicks[0]);
+        assert_eq!((&done["by"], &done["already"]), (&json!("state comment"), &json!(already)), "{done}");
+    }
+    assert_eq!(pull.comments().len(), said + 1);
+    assert_eq!(summary(&mut client)["nitpicks"], json!({ "total": 5, "resolved": 1, "unresolved": 4 }));
+    assert!(!pull.threads()[0].resolved);
+    resolve(&mut client, &parts[0]);
+    assert!(!pull.threads()[0].resolved, "one of two parts");
+    let done = resolve(&mut client, &parts[1]);
+    assert!(pull.threads()[0].resolved && done["note"].as_str().unwrap().contains("their thread"), "{done}");
+    assert_eq!(pull.comments().len(), said + 1, "one comment keeps all of it");
+    for already in [false, true] {
+        let done = resolve(&mut client, &guide[0]);
+        assert_eq!((&done["by"], &done["already"]), (&json!("tracker comment"), &json!(already)), "{done}");
+    }
+    assert_eq!(pull.comments().len(), said + 2);
+    let after = summary(&mut client);
+    assert_eq!(after["total"], before["total"]);
+    assert_eq!(after["resolved"].as_u64().unwrap(), before["resolved"].as_u64().unwrap() + 4, "{after}");
+    assert_eq!(
+        after["total"].as_u64().unwrap(),
+        after["resolved"].as_u64().unwrap() + after["unresolved"].as_u64().unwrap()
+    );
+    client.close();
     fake.finish();
 }
 
