@@ -119,6 +119,7 @@ impl ForgeEnvironment {
         // Whoever names only the server means its interfaces too: those of an Enterprise server lie below it.
         let api = match (api, &server) {
             (Some(api), _) => api,
+            (None, Some(server)) if is_tenant(server) => server.at_host(&format!("api.{}", server.host())),
             (None, Some(server)) if !is_public(server) => server.join(&["api", "v3"]),
             (None, _) => address(API, "https://api.github.com")?,
         };
@@ -194,11 +195,153 @@ fn is_public(server: &Address) -> bool {
     server.host().eq_ignore_ascii_case("github.com")
 }
 
+/// Whether it is a company's part of GitHub's own cloud, whose interfaces are where the public ones are.
+fn is_tenant(server: &Address) -> bool {
+    server.host().to_ascii_lowercase().ends_with(".ghe.com")
+}
+
 fn address(name: &str, text: &str) -> Result<Address, ForgeError> {
-    Address::parse(text)
-        .map_err(|why| unusable(name, &why.to_string(), "set it to an address such as https://api.github.com"))
+    Address::parse(text).map_err(|why| {
+        let action = "set it to an address such as https://api.github.com";
+        ForgeError { kind: FaultKind::Refused, ..unusable(name, &why.to_string(), action) }
+    })
 }
 
 fn unusable(name: &str, why: &str, action: &str) -> ForgeError {
     ForgeError::new(FaultKind::Auth, format!("{name} cannot be used: {why}"), action)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(variables: &[(&str, &str)]) -> ForgeEnvironment {
+        ForgeEnvironment::of(|name| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    fn login(environment: &ForgeEnvironment) -> Result<(Login, &'static str), ForgeError> {
+        environment.login(&Address::parse("https://github.com").unwrap(), &Cancel::never())
+    }
+
+    #[test]
+    fn addresses_follow_from_each_other() {
+        for (variables, expected) in [
+            (vec![], ["https://api.github.com", "https://api.github.com/graphql", "https://github.com"]),
+            (
+                vec![(API, "https://api.github.com/"), (SERVER, "https://github.com")],
+                ["https://api.github.com", "https://api.github.com/graphql", "https://github.com"],
+            ),
+            (
+                vec![(API, "https://git.example/api/v3/")],
+                ["https://git.example/api/v3", "https://git.example/api/graphql", "https://git.example"],
+            ),
+            (
+                vec![(SERVER, "https://git.example")],
+                ["https://git.example/api/v3", "https://git.example/api/graphql", "https://git.example"],
+            ),
+            (
+                vec![(SERVER, "https://acme.ghe.com")],
+                ["https://api.acme.ghe.com", "https://api.acme.ghe.com/graphql", "https://acme.ghe.com"],
+            ),
+            (
+                vec![(API, "https://api.acme.ghe.com")],
+                ["https://api.acme.ghe.com", "https://api.acme.ghe.com/graphql", "https://acme.ghe.com"],
+            ),
+            (
+                vec![(API, "http://127.0.0.1:8080")],
+                ["http://127.0.0.1:8080", "http://127.0.0.1:8080/graphql", "http://127.0.0.1:8080"],
+            ),
+            (
+                vec![(API, "http://localhost:1"), (GRAPHQL, "http://localhost:2/q"), (SERVER, "http://localhost:3")],
+                ["http://localhost:1", "http://localhost:2/q", "http://localhost:3"],
+            ),
+        ] {
+            let found = of(&variables).addresses().unwrap();
+            assert_eq!([found.api, found.graphql, found.server].map(|address| address.to_string()), expected);
+        }
+        let error = of(&[(API, "ftp://x")]).client(&Cancel::never()).unwrap_err();
+        assert!(error.message.starts_with(API), "{error}");
+    }
+
+    #[test]
+    fn the_first_token_counts() {
+        let all = [("GH_TOKEN", "two"), ("GITHUB_PERSONAL_ACCESS_TOKEN", "three"), ("GITHUB_TOKEN", " ")];
+        let environment = of(&all);
+        let (login, origin) = login(&environment).unwrap();
+        assert_eq!(origin, "GH_TOKEN");
+        assert!(matches!(login, Login::Token(token) if token.reveal() == "two"));
+        assert_eq!(environment.secrets().len(), 2);
+        assert_eq!(format!("{environment:?}"), r#"["GH_TOKEN", "GITHUB_PERSONAL_ACCESS_TOKEN"]"#);
+    }
+
+    #[test]
+    fn an_app_needs_its_key() {
+        let app = [(APP_ID, "12"), (APP_KEY, "pem"), (APP_INSTALLATION, "34")];
+        let (login_of_app, origin) = login(&of(&app)).unwrap();
+        assert_eq!(origin, APP_ID);
+        assert!(matches!(login_of_app, Login::App { id: 12, installation: Some(34), .. }));
+
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("key.pem");
+        std::fs::write(&file, "pem of a file\n").unwrap();
+        let (login_of_file, _) = login(&of(&[(APP_ID, "12"), (APP_KEY_FILE, file.to_str().unwrap())])).unwrap();
+        assert!(matches!(login_of_file, Login::App { key, .. } if key.reveal() == "pem of a file"));
+
+        for wrong in [
+            vec![(APP_ID, "12")],
+            vec![(APP_ID, "x"), (APP_KEY, "pem")],
+            vec![(APP_ID, "12"), (APP_KEY, "pem"), (APP_INSTALLATION, "-1")],
+            vec![(APP_ID, "12"), (APP_KEY_FILE, "/nowhere/at/all")],
+        ] {
+            assert_eq!(login(&of(&wrong)).unwrap_err().kind, FaultKind::Auth, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn without_any_we_are_nobody() {
+        assert!(matches!(login(&of(&[])).unwrap(), (Login::None, "")));
+        assert!(of(&[]).client(&Cancel::never()).is_ok());
+    }
+
+    #[cfg(unix)]
+    mod gh {
+        use super::*;
+        use std::os::unix::fs::PermissionsExt as _;
+
+        /// A program of that name, which says what it was asked with `script`.
+        fn with_gh(script: &str) -> (tempfile::TempDir, ForgeEnvironment) {
+            let folder = tempfile::tempdir().unwrap();
+            let program = folder.path().join("gh");
+            std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+            std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+            let environment = Environment::default().with("PATH", folder.path().as_os_str());
+            let environment = ForgeEnvironment { gh: Some(environment), ..ForgeEnvironment::default() };
+            (folder, environment)
+        }
+
+        #[test]
+        fn is_asked_for_the_token_of_the_host() {
+            let (_folder, environment) = with_gh(r#"echo "$1-$2-$3-$4""#);
+            let (login, origin) = login(&environment).unwrap();
+            assert_eq!(origin, "`gh auth login`");
+            assert!(matches!(login, Login::Token(token) if token.reveal() == "auth-token---hostname-github.com"));
+        }
+
+        #[test]
+        fn is_not_asked_where_a_token_is_set() {
+            let (_folder, mut environment) = with_gh("echo other");
+            environment.variables = of(&[("GITHUB_TOKEN", "own")]).variables;
+            assert!(matches!(login(&environment).unwrap().0, Login::Token(token) if token.reveal() == "own"));
+        }
+
+        #[test]
+        fn that_knows_no_token_is_ignored() {
+            for script in ["echo 'no oauth token' >&2; exit 1", "true"] {
+                let (_folder, environment) = with_gh(script);
+                assert!(matches!(login(&environment).unwrap().0, Login::None), "{script}");
+            }
+        }
+    }
 }

@@ -36,9 +36,10 @@ pub use pull::{Fetched, fetch as fetch_pull};
 pub use review::{Job, interrupted, interruptible, review};
 pub use runs::{FindingsAsk, dismiss, finding_like, findings, latest_of, list, prune, show};
 pub use service::{
-    AT_ONCE, BriefingError, Changed, Changes, Connection, DismissFault, EndedRun, FindFault, Ledger, Listing,
-    PresentFault, ReviewState, Roots, RootsError, RunningReview, Service, ServiceOptions, Shown, Snapshot, StartFault,
-    StartReview, Started,
+    AT_ONCE, BriefingError, Changed, Changes, Connection, DismissFault, EndedRun, FaultKind, FindFault, Ledger,
+    ListedPull, Listing, NamedPull, News, PresentFault, PullFault, PullFaultKind, PullFiles, PullPage, PullRead,
+    PullsServed, ResolvedBy, ResolvedRemark, ReviewState, Roots, RootsError, RunningReview, SeenPull, Service,
+    ServiceOptions, Shown, Since, Snapshot, StartFault, StartReview, Started, WatchedPulls, Watching,
 };
 pub use subject::{Surroundings, secret_file};
 

@@ -19,6 +19,7 @@ use crate::domain::id::CommitId;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::request::{PatchSource, ReviewRequest, Scope};
 use crate::domain::secret::Secret;
+use crate::domain::text::steering;
 use crate::git::{self, CollectOptions, Range};
 use crate::present::{PRESENTERS, presenter};
 use crate::store::Store;
@@ -180,7 +181,9 @@ fn collect_range(
     }
     let root = on_disk(&repo, range);
     let repository = folder_of(&repo);
-    let notes = changed_settings(&repo, range, &change, request.settings_from_worktree)?.into_iter().collect();
+    let mut notes: Vec<String> =
+        changed_settings(&repo, range, &change, request.settings_from_worktree)?.into_iter().collect();
+    notes.extend(steered(&change));
     let pool = RepoPool::new(repo);
     let new = workspace::open(Some(&pool), range.new_at, Side::New, &[], options.filter.clone())?;
     let old = workspace::open(Some(&pool), range.old_at, Side::Old, &[], options.filter)?;
@@ -319,6 +322,19 @@ fn changed_settings(
     };
     Ok(changed
         .then(|| format!("The change touches the project's review settings; this review followed those {followed}.")))
+}
+
+/// Says that what the authors wrote about the change tells its reviewer what to find. In the code itself a rule tells it.
+fn steered(change: &ChangeSet) -> Option<String> {
+    let steers = |text: &str| !steering(text).is_empty();
+    let pull = change.pull.as_ref().is_some_and(|pull| steers(&pull.title) || steers(&pull.body));
+    let commits = change.commits.iter().any(|commit| steers(&commit.subject) || steers(&commit.body));
+    let place = match (pull, commits) {
+        (true, _) => "The description of the pull request",
+        (false, true) => "A commit message",
+        (false, false) => return None,
+    };
+    Some(format!("{place} tells the reviewer what to say; this review did not follow it."))
 }
 
 /// No link is followed: whoever wrote the checkout could have the error message show any file of this machine.

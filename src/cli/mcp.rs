@@ -11,7 +11,7 @@ use clap::{Args, FromArgMatches as _, Subcommand};
 use super::Place;
 use super::console::Console;
 use super::mcp_install::{self, InstallArgs};
-use crate::app::{AppError, Overrides, Service, ServiceOptions, Surroundings};
+use crate::app::{AppError, Overrides, PullsServed, Service, ServiceOptions, Surroundings};
 use crate::domain::secret::Secret;
 use crate::mcp::{self, Door, HttpDoor, Offer};
 
@@ -35,6 +35,7 @@ Examples:
   review mcp -C ~/app --root ~/work    … and let it read the repositories there
   review mcp --http 127.0.0.1:8080     serve at http://127.0.0.1:8080/mcp
   review mcp --tools default,-review   without the tool that starts reviews
+  review mcp --tools default,pr        with those that read pull requests
 
 Clients start it themselves once they are told of it: review mcp install.
 Standard output carries the protocol and nothing else."
@@ -47,12 +48,15 @@ pub(super) struct McpArgs {
     /// Also look in repositories below this folder; repeatable
     #[arg(long, value_name = "DIR")]
     root: Vec<PathBuf>,
-    /// Offer these tools: names, default, all; -NAME leaves one out
+    /// Offer these tools: names, default, all, pr; -NAME leaves one out
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
     tools: Vec<String>,
-    /// Let clients change what is kept (dismiss findings)
+    /// Let clients dismiss findings, and resolve remarks on pull requests
     #[arg(long)]
     allow_write: bool,
+    /// How often a pull request that a client watches is looked at, in milliseconds; for tests
+    #[arg(long, value_name = "MS", default_value_t = 60_000, hide = true)]
+    watch_every: u64,
     /// Serve over HTTP at this address instead of standard input and output
     #[arg(long, value_name = "ADDRESS:PORT", help_heading = "HTTP")]
     http: Option<SocketAddr>,
@@ -89,7 +93,12 @@ pub(super) fn run(args: McpArgs, console: &Console) -> Result<ExitCode, AppError
         log: args.log,
     };
     let named = options.flags.model.is_some();
-    let service = Arc::new(Service::open(options, Surroundings::of_this_process()?)?);
+    let pulls = PullsServed {
+        on: offer.serves_pulls(args.http.is_some()),
+        every: Duration::from_millis(args.watch_every.max(1)),
+    };
+    let service = Service::open(options, Surroundings::of_this_process()?)?;
+    let service = Arc::new(service.serving_pulls(pulls));
     let say = |line: String| console.say(&format!("review: {line}"));
     // Told now, to whoever starts the server. What settings name need not stop a server whose other tools work without a model: a program on the
     // desktop starts it without the keys that a shell has.

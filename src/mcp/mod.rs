@@ -19,6 +19,7 @@ mod fixture;
 mod offer;
 mod prompts;
 mod protocol;
+mod pull_json;
 mod resources;
 mod tool;
 mod tools;

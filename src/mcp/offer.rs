@@ -1,12 +1,14 @@
 //! Which tools a server offers (`--tools`). Main type: [`Offer`].
 
 use super::tool::Tool;
-use super::tools::tools;
+use super::tools;
 
 /// The tools that a server offers, and what they may do.
 #[derive(Clone)]
 pub struct Offer {
     names: Vec<&'static str>,
+    /// What was said of pull requests as a whole.
+    pulls: Option<bool>,
     /// Whether clients may change what is kept.
     pub allow_write: bool,
 }
@@ -14,7 +16,7 @@ pub struct Offer {
 /// A name that no tool has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no tool {name:?} to offer; --tools takes default, all and {known}, each with - before it to leave it out"
+    "there is no tool {name:?} to offer; --tools takes default, all, pr and {known}, each with - before it to leave it out"
 )]
 pub struct UnknownTool {
     /// What was given.
@@ -35,11 +37,11 @@ pub enum OfferFault {
 }
 
 impl Offer {
-    /// The tools that are named, in the order of the table. `default` and `all` stand for several, `-name` leaves one out of those before it;
-    /// no name at all is `default`, and so is a list that only leaves out.
+    /// The tools that are named, in the order of the table. `default`, `all` and `pr` stand for several, `-name` leaves one out of those before it;
+    /// no name at all is `default`, and so is a list that only leaves out. `-pr` takes the resources `pr://` away as well.
     pub fn new(words: &[String], allow_write: bool) -> Result<Self, OfferFault> {
-        let all = tools();
-        let mut chosen: Vec<&'static str> = Vec::new();
+        let all = tools::tools();
+        let (mut chosen, mut pulls): (Vec<&'static str>, _) = (Vec::new(), None);
         if words.iter().all(|word| word.starts_with('-')) {
             chosen.extend(all.iter().filter(|tool| tool.by_default).map(|tool| tool.name));
         }
@@ -48,6 +50,10 @@ impl Offer {
             let named: Vec<&'static str> = match name {
                 "all" => all.iter().map(|tool| tool.name).collect(),
                 "default" => all.iter().filter(|tool| tool.by_default).map(|tool| tool.name).collect(),
+                tools::PULLS => {
+                    pulls = Some(!leave_out);
+                    all.iter().filter(|tool| tool.group == Some(tools::PULLS)).map(|tool| tool.name).collect()
+                }
                 name => {
                     let tool = all.iter().find(|tool| tool.name == name).ok_or_else(|| UnknownTool {
                         name: name.to_owned(),
@@ -66,23 +72,30 @@ impl Offer {
         if names.is_empty() {
             return Err(OfferFault::Nothing(words.join(",")));
         }
-        Ok(Self { names, allow_write })
+        let asked = all.iter().any(|tool| tool.group == Some(tools::PULLS) && names.contains(&tool.name));
+        Ok(Self { names, pulls: pulls.or(asked.then_some(true)), allow_write })
     }
 
     /// Whether clients can have reviews made.
     pub fn makes_reviews(&self) -> bool {
-        self.names.contains(&super::tools::REVIEW)
+        self.names.contains(&tools::REVIEW)
+    }
+
+    /// Whether clients may read pull requests: as `--tools` says; where it says nothing, the one client that starts the server itself may, because
+    /// whatever it could ask with the server's token it could ask without the server. Others may not.
+    pub fn serves_pulls(&self, to_whoever_connects: bool) -> bool {
+        self.pulls.unwrap_or(!to_whoever_connects)
     }
 
     /// The tool that a client calls: one that is listed, or another name of one.
     pub(super) fn find(&self, name: &str) -> Option<Tool> {
-        let tool = tools().into_iter().find(|tool| tool.name == name)?;
+        let tool = tools::tools().into_iter().find(|tool| tool.name == name)?;
         let listed = |name: &str| self.names.contains(&name);
         (listed(tool.name) || tool.alias_of.is_some_and(listed)).then_some(tool)
     }
 
     /// What is listed.
     pub(super) fn tools(&self) -> Vec<Tool> {
-        tools().into_iter().filter(|tool| self.names.contains(&tool.name)).collect()
+        tools::tools().into_iter().filter(|tool| self.names.contains(&tool.name)).collect()
     }
 }

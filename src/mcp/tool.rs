@@ -32,6 +32,8 @@ pub(super) struct Tool {
     pub(super) alias_of: Option<&'static str>,
     /// Whether it is offered where `--tools` says nothing.
     pub(super) by_default: bool,
+    /// The word by which it is offered together with others.
+    pub(super) group: Option<&'static str>,
     /// Runs it. What a caller can act on is an [`Answer`] too.
     pub(super) call: fn(Call) -> BoxFuture<'static, Answer>,
 }
@@ -45,6 +47,10 @@ pub(super) enum Hints {
     Keeps,
     /// It may send code to the model that the user chose, and keeps what comes of it.
     Sends,
+    /// It changes nothing, and asks a forge.
+    Asks,
+    /// It changes something on a forge; a second time it changes nothing.
+    Settles,
 }
 
 /// One call.

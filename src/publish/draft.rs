@@ -1,7 +1,7 @@
 //! The draft: which finding stands on which lines of a pull request, and with what words. Main types: [`Draft`], [`DraftComment`].
 //!
 //! Worked out from the hunks alone, so that a forge has no reason to refuse a comment: nothing is asked. What stands on the pull request already
-//! is no business of this folder part.
+//! is the business of the plan.
 
 mod body;
 mod offer;
@@ -140,7 +140,7 @@ pub fn draft(review: &Review, change: &ChangeSet, limits: &Limits, guard: &Guard
 
 fn comment(review: &Review, finding: &Finding, spot: &Spot<'_>, limits: &Limits, guard: &Guard) -> DraftComment {
     let writer = Writer::new(guard);
-    let quote = quote_hash(&finding.anchors.first().map(|anchor| anchor.quote.as_str()).unwrap_or_default());
+    let quote = quote_hash(finding.anchors.first().map(|anchor| anchor.quote.as_str()).unwrap_or_default());
     let mark = FindingMark {
         id: finding.id.clone(),
         fingerprint: finding.fingerprint.clone(),
@@ -169,4 +169,4 @@ fn comment(review: &Review, finding: &Finding, spot: &Spot<'_>, limits: &Limits,
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -113,3 +113,6 @@ fn cut(text: &str, units: usize) -> &str {
     let at = at.or_else(|| start.rfind(' ').filter(|at| *at >= half));
     &start[..at.unwrap_or(start.len())]
 }
+
+#[cfg(test)]
+mod tests;

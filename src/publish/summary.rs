@@ -9,7 +9,7 @@ use super::draft::{Beside, Limits, WhyBeside};
 use super::guard::Guard;
 use super::markdown::length;
 use crate::domain::finding::{FindingId, Severity};
-use crate::domain::forge::{RunMark, Verdict};
+use crate::domain::forge::{RunMark, SummaryMark, Verdict};
 use crate::domain::id::CommitId;
 use crate::domain::review::Review;
 
@@ -106,8 +106,9 @@ pub fn summary(review: &Review, parts: &SummaryParts, limits: &Limits, guard: &G
     for tenths in [10, 8, 5] {
         let (text, in_artefact) = layout(&page, room * tenths / 10);
         let (text, _) = page.writer.checked(&text);
-        if length(&text) <= room {
-            return Rendered { body: format!("{text}{mark}"), in_artefact };
+        let body = format!("{text}{mark}").trim_end().to_owned();
+        if length(&text) <= room && (mark.is_empty() || SummaryMark::read(&body).is_some()) {
+            return Rendered { body, in_artefact };
         }
     }
     let in_artefact = page.beside.iter().map(|(finding, _)| finding.id.clone()).collect();
@@ -143,7 +144,8 @@ fn layout(page: &Page<'_>, room: usize) -> (String, Vec<FindingId>) {
     let mut shown: Vec<(usize, String, bool)> = Vec::new();
     for (at, (finding, why)) in page.beside.iter().enumerate() {
         let line = page.line(finding, Some(*why));
-        if length(&line) < left {
+        // A worse one is never left out for a shorter one.
+        if in_artefact.is_empty() && length(&line) < left {
             left -= length(&line) + 1;
             shown.push((at, line, false));
         } else {

@@ -262,7 +262,7 @@ pub fn unanswered(error: &(dyn Error + 'static)) -> Unanswered {
     while let Some(found) = at {
         if let Some(found) = found.downcast_ref::<reqwest::Error>() {
             // Its own words name the address; what lies below says why.
-            let message = found.source().map_or_else(|| "no answer came".to_owned(), |cause| chain(cause));
+            let message = found.source().map_or_else(|| "no answer came".to_owned(), chain);
             return Unanswered { message, is_before_sending: found.is_connect() };
         }
         at = found.source();

@@ -100,6 +100,10 @@ fn every_tool_answers_what_its_schema_promises() {
         let tools = client.result("tools/list", json!({}))["tools"].take();
         for tool in tools.as_array().unwrap() {
             let name = tool["name"].as_str().unwrap();
+            // Those need a forge: `mcp_pulls` has one.
+            if name.starts_with("pr_") {
+                continue;
+            }
             let input = match name {
                 "present_review" | "present-review" => json!({ "content": "# Fine\n" }),
                 "read_file_part" | "read_diff" => json!({ "file_path": "src/cart.py" }),
@@ -305,8 +309,11 @@ fn a_review_is_told_of_and_read_as_resources() {
         assert!(client.read(&format!("{uri}/markdown")).contains(whole["findings"][0]["title"].as_str().unwrap()));
         assert_eq!(client.read("review://latest"), client.read(uri));
         let listed = client.result("resources/list", json!({}))["resources"].take();
-        for resource in listed.as_array().unwrap() {
-            client.read(resource["uri"].as_str().unwrap());
+        // One entry is the shape of a URI, because clients look for it there.
+        for uri in
+            listed.as_array().unwrap().iter().filter_map(|one| one["uri"].as_str().filter(|uri| !uri.contains('{')))
+        {
+            client.read(uri);
         }
         assert!(listed.to_string().contains(uri), "{listed}");
         let about = json!({ "ref": { "type": "ref/resource", "uri": "review://{id}" }, "argument": { "name": "id", "value": &uri[9..12] } });

@@ -2,6 +2,7 @@
 
 use tokio::sync::broadcast;
 
+use crate::domain::forge::{PullId, RepoName};
 use crate::domain::presented::DocumentId;
 use crate::domain::run::RunId;
 
@@ -9,12 +10,16 @@ use crate::domain::run::RunId;
 const WAITING: usize = 256;
 
 /// Something that changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changed {
     /// A review: it went on, ended, or a finding of it was dismissed.
     Review(RunId),
     /// A presented document.
     Document(DocumentId),
+    /// A pull request, or what was said on it.
+    Pull(PullId),
+    /// Which pull requests of a repository are open, or what their list tells of them.
+    Pulls(RepoName),
     /// What there is: a review or a document is new.
     List,
 }

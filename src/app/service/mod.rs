@@ -1,4 +1,5 @@
-//! What a server holds while it runs: the folders it may look in, open trees, reviews in the background, presented documents.
+//! What a server holds while it runs: the folders it may look in, open trees, reviews in the background, presented
+//! documents, pull requests that were read.
 //!
 //! Main type: [`Service`]. Protocols (MCP, editors) belong in the rooms above; each of them asks here, and nothing here knows of any.
 
@@ -8,6 +9,7 @@ mod fault;
 mod ledger;
 mod left_out;
 mod places;
+mod pulls;
 mod readers;
 mod reviews;
 mod roots;
@@ -18,6 +20,10 @@ use std::path::PathBuf;
 pub use briefing::BriefingError;
 pub use changes::{Changed, Changes};
 pub use ledger::Ledger;
+pub use pulls::{
+    FaultKind, ListedPull, NamedPull, News, PullFault, PullFaultKind, PullFiles, PullPage, PullRead, PullsServed,
+    ResolvedBy, ResolvedRemark, SeenPull, Since, WatchedPulls, Watching,
+};
 pub use reviews::{
     AT_ONCE, DismissFault, EndedRun, FindFault, Listing, ReviewState, RunningReview, Snapshot, StartFault, StartReview,
     Started,
@@ -25,6 +31,7 @@ pub use reviews::{
 pub use roots::{Roots, RootsError};
 pub use shelf::{PresentFault, Shown};
 
+use pulls::Pulls;
 use readers::Readers;
 use reviews::Reviews;
 
@@ -60,6 +67,7 @@ pub struct Service {
     ledger: Ledger,
     shelf: Shelf,
     reviews: Reviews,
+    pulls: Pulls,
 }
 
 impl Service {
@@ -68,8 +76,8 @@ impl Service {
         let roots = Roots::new(&options.directory, &options.roots)?;
         let ledger = Ledger::open(options.log.as_deref()).map_err(AppError::Input)?;
         let shelf = Shelf::new(&around.state);
-        let (readers, reviews) = (Readers::default(), Reviews::default());
-        Ok(Self { around, options, roots, readers, changes: Changes::new(), ledger, shelf, reviews })
+        let (readers, reviews, pulls) = (Readers::default(), Reviews::default(), Pulls::default());
+        Ok(Self { around, options, roots, readers, changes: Changes::new(), ledger, shelf, reviews, pulls })
     }
 
     /// The folders it may look in.

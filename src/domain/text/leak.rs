@@ -101,7 +101,9 @@ impl Known {
     pub fn leaks(&self, text: &str) -> Vec<Leak> {
         let mut found: Vec<(Range<usize>, usize)> = Vec::new();
         if !self.seeds.is_empty() {
-            form::of(text).iter().for_each(|form| self.scan(form, &mut found));
+            for form in form::of(text) {
+                self.scan(&form, &mut found);
+            }
         }
         for (name, value) in &self.verbatim {
             found.extend(text.match_indices(value.as_str()).map(|(at, hit)| (at..at + hit.len(), *name)));

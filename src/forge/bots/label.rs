@@ -69,8 +69,8 @@ mod tests {
     #[test]
     fn every_pattern_is_one() {
         assert!(MARKS.is_some());
-        let lower = |word: &&str| **word == word.to_lowercase();
-        assert!(BOTS.iter().all(|bot| bot.logins.iter().chain(bot.traces).chain(bot.names).all(|word| lower(&word))));
+        let lower = |word: &str| word == word.to_lowercase();
+        assert!(BOTS.iter().all(|bot| bot.logins.iter().chain(bot.traces).chain(bot.names).all(|word| lower(word))));
     }
 
     #[test]

@@ -83,6 +83,11 @@ pub(super) fn entry(id: String, held: Held, source: Source, comment: &Comment) -
     }
 }
 
+/// What a comment is called in the names of its entries.
+pub(super) fn number(comment: &Comment) -> String {
+    comment.number.map_or_else(|| comment.node.clone(), |number| number.to_string())
+}
+
 /// The path that a text names; `None` where it leaves the tree or is no path.
 pub(super) fn path(named: &str) -> Option<RepoPath> {
     RepoPath::from_bytes(named.trim().as_bytes()).ok()

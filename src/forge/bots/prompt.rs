@@ -22,24 +22,24 @@ const COMMANDS: &[&str] = &[
 /// Finds it. It is certain where the text marks it as such, and guessed from code or words else.
 pub(super) fn prompt(text: &str, bot: Option<&Bot>) -> Option<AgentPrompt> {
     let marked = commented(text).or_else(|| folded(text)).or_else(|| headed(text));
-    if let Some(text) = marked.and_then(|text| enough(text, SHORTEST)) {
+    if let Some(text) = marked.and_then(|text| enough(&text, SHORTEST)) {
         return Some(AgentPrompt { text, is_certain: true });
     }
-    let code = || suggested(text).and_then(|code| enough(code, SHORTEST));
+    let code = || suggested(text).and_then(|code| enough(&code, SHORTEST));
     let is_all = bot.is_some_and(|bot| bot.is_all_prompt);
     if bot.is_some_and(|bot| bot.has_sure_suggestions)
         && let Some(text) = code()
     {
         return Some(AgentPrompt { text, is_certain: true });
     }
-    let guessed = if is_all { enough(cleaned(text), SHORTEST) } else { code().or_else(|| sentence(text)) };
+    let guessed = if is_all { enough(&cleaned(text), SHORTEST) } else { code().or_else(|| sentence(text)) };
     guessed.map(|text| AgentPrompt { text, is_certain: false })
 }
 
-fn enough(text: String, least: usize) -> Option<String> {
+fn enough(text: &str, least: usize) -> Option<String> {
     let trimmed = text.trim();
     let is_enough = trimmed.chars().nth(least - 1).is_some();
-    is_enough.then(|| if trimmed.len() == text.len() { text.clone() } else { trimmed.to_owned() })
+    is_enough.then(|| trimmed.to_owned())
 }
 
 /// Between two hidden marks.
@@ -56,11 +56,16 @@ fn folded(text: &str) -> Option<String> {
     let shown = blank(text, Blank { quotes: true, comments: true });
     let blocks = Blocks::of(text);
     let block = blocks.all.iter().find(|block| {
-        let name = text[block.summary.clone()].to_lowercase();
-        let is_said = !shown[block.whole.clone()].trim().is_empty();
-        is_said && (name.contains("prompt for ai") || (name.contains('🤖') && name.contains("prompt")))
+        // Folds may stand in each other's names; only short ones are names.
+        let is_said = shown[block.whole.start..].starts_with('<') && block.summary.len() < 200;
+        is_said && is_called_prompt(&text[block.summary.clone()])
     })?;
     Some(inner(&text[block.inside.clone()]))
+}
+
+fn is_called_prompt(name: &str) -> bool {
+    let name = name.to_lowercase();
+    name.contains("prompt for ai") || (name.contains('🤖') && name.contains("prompt"))
 }
 
 /// In a fence under a line that says so.
@@ -131,7 +136,7 @@ fn sentence(text: &str) -> Option<String> {
         let first: String = line.chars().take_while(|c| c.is_alphabetic()).collect();
         COMMANDS.contains(&first.to_lowercase().as_str())
     })?;
-    enough(told, SHORTEST_SENTENCE)
+    enough(&told, SHORTEST_SENTENCE)
 }
 
 #[cfg(test)]
@@ -144,33 +149,33 @@ mod tests {
         prompt(text, bot_of(source)).map(|prompt| (prompt.text, prompt.is_certain))
     }
 
-    fn sure(text: &str) -> Option<(String, bool)> {
-        Some((text.to_owned(), true))
+    fn sure(text: &str) -> (String, bool) {
+        (text.to_owned(), true)
     }
 
-    fn guess(text: &str) -> Option<(String, bool)> {
-        Some((text.to_owned(), false))
+    fn guess(text: &str) -> (String, bool) {
+        (text.to_owned(), false)
     }
 
     #[test]
     fn what_is_marked_is_certain() {
         let rabbit = |text| told(text, Source::CodeRabbit);
-        assert_eq!(rabbit("x <!-- ai_prompt -->Close the file.<!-- /ai_prompt --> y"), sure("Close the file."));
+        assert_eq!(rabbit("x <!-- ai_prompt -->Close the file.<!-- /ai_prompt --> y"), Some(sure("Close the file.")));
         let fold = "a\n<details>\n<summary>🤖 Prompt for AI Agents</summary>\n\n```text\nIn a.rs close\nthe file.\n```\n\n</details>";
-        assert_eq!(rabbit(fold), sure("In a.rs close\nthe file."));
-        let quoted: String = fold.lines().map(|line| format!("> {line}\n")).collect();
+        assert_eq!(rabbit(fold), Some(sure("In a.rs close\nthe file.")));
+        let quoted = format!("> {}", fold.replace('\n', "\n> "));
         assert_eq!(rabbit(&quoted), None);
-        assert_eq!(rabbit("🤖 **Prompt for AI Agents**\n\n```\nClose the file.\n```\n"), sure("Close the file."));
+        assert_eq!(rabbit("🤖 **Prompt for AI Agents**\n\n```\nClose the file.\n```\n"), Some(sure("Close the file.")));
         assert_eq!(rabbit("🤖 **Prompt for AI Agents**\n\n```\nshort\n```\n"), None);
     }
 
     #[test]
     fn code_and_sentences_are_guesses() {
-        assert_eq!(told("x\n```diff\n-a\n+bcdefghijk\n```", Source::CodeRabbit), guess("-a\n+bcdefghijk"));
-        assert_eq!(told("x\n```suggestion\nlet a = read();\n```", Source::Unknown), guess("let a = read();"));
+        assert_eq!(told("x\n```diff\n-a\n+bcdefghijk\n```", Source::CodeRabbit), Some(guess("-a\n+bcdefghijk")));
+        assert_eq!(told("x\n```suggestion\nlet a = read();\n```", Source::Unknown), Some(guess("let a = read();")));
         assert_eq!(
             told("Hm.\n- Remove the second read of it.", Source::Unknown),
-            guess("Remove the second read of it.")
+            Some(guess("Remove the second read of it."))
         );
         assert_eq!(told("Remove it.", Source::Unknown), None);
         assert_eq!(told("What is this?", Source::Unknown), None);
@@ -179,8 +184,8 @@ mod tests {
     #[test]
     fn a_bot_that_marks_nothing_asks_for_all_it_says() {
         let text = "![high](https://www.gstatic.com/codereviewagent/high-priority.svg)\n\nIt leaks.\n\n```suggestion\n<b>close();</b>\n```\n";
-        assert_eq!(told(text, Source::Gemini), guess("It leaks.\n\n```suggestion\n<b>close();</b>\n```"));
-        assert_eq!(told(text, Source::Copilot), sure("<b>close();</b>"));
-        assert_eq!(told("Keep the lock.\n\nUseful? React with 👍 / 👎.", Source::Codex), guess("Keep the lock."));
+        assert_eq!(told(text, Source::Gemini), Some(guess("It leaks.\n\n```suggestion\n<b>close();</b>\n```")));
+        assert_eq!(told(text, Source::Copilot), Some(sure("<b>close();</b>")));
+        assert_eq!(told("Keep the lock.\n\nUseful? React with 👍 / 👎.", Source::Codex), Some(guess("Keep the lock.")));
     }
 }

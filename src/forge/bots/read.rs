@@ -41,8 +41,12 @@ pub fn remarks(
         let mut listed = Found::default();
         list(&asked, &mut listed);
         let (entries, notes) = listed.into_parts();
-        entries.into_iter().for_each(|entry| push(entry, &mut found));
-        notes.into_iter().for_each(|note| found.note(note));
+        for entry in entries {
+            push(entry, &mut found);
+        }
+        for note in notes {
+            found.note(note);
+        }
     }
     for remark in &mut found.remarks {
         remark.is_resolved |= match remark.held {
@@ -118,6 +122,7 @@ fn push(remark: Remark, found: &mut Found) {
         found.note(format!("{} holds more than {MOST_PARTS} issues; the rest stand in its last part", remark.id));
     }
     let count = parts.len();
+    let whole = Remark { body: String::new(), prompt: None, ..remark.clone() };
     for (index, part) in parts.iter().enumerate() {
         let bot = bot_of(remark.source);
         let said = title(part.body, bot.map_or(Title::Bold, |bot| bot.title));
@@ -132,7 +137,7 @@ fn push(remark: Remark, found: &mut Found) {
             title: cut(&format!("Issue {}/{count}: {said}", index + 1)),
             body: part.body.to_owned(),
             prompt: prompt(part.body, bot),
-            ..remark.clone()
+            ..whole.clone()
         });
     }
     if parts.is_empty() {

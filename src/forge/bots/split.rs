@@ -120,7 +120,8 @@ mod tests {
 
     #[test]
     fn many_parts_are_cut_and_said() {
-        let (parts, more) = split("P", &"🤖 Prompt for AI Agents\n".repeat(500));
+        let text = "🤖 Prompt for AI Agents\n".repeat(500);
+        let (parts, more) = split("P", &text);
         assert!(more && parts.len() == MOST_PARTS);
     }
 }

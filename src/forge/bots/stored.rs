@@ -57,14 +57,13 @@ pub(super) struct Children {
 
 /// Who resolved an entry, and when.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub(super) struct Resolved {
     /// RFC 3339.
-    #[serde(default)]
-    pub(super) resolved_at: String,
+    #[serde(default, rename = "resolvedAt")]
+    pub(super) at: String,
     /// A login, or the name of a program.
-    #[serde(default)]
-    pub(super) resolved_by: String,
+    #[serde(default, rename = "resolvedBy")]
+    pub(super) by: String,
     #[serde(flatten)]
     pub(super) other: Map<String, Value>,
 }
@@ -84,7 +83,7 @@ impl Default for Stored {
 impl Resolved {
     /// Resolved by somebody at some time.
     pub(super) fn new(by: &str, at: &str) -> Self {
-        Self { resolved_at: at.to_owned(), resolved_by: by.to_owned(), other: Map::new() }
+        Self { at: at.to_owned(), by: by.to_owned(), other: Map::new() }
     }
 }
 

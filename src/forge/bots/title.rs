@@ -105,11 +105,35 @@ fn sentence(line: &str) -> &str {
 
 /// Pictures, links, tags and their like, each with what stays of it.
 static DRESS: LazyLock<Option<[(Regex, &'static str); 3]>> = LazyLock::new(|| {
-    let picture = Regex::new(r"!\[[^\]\n]{0,300}\]\([^)\n]{0,600}\)").ok()?;
-    let link = Regex::new(r"\[([^\]\n]{1,300})\]\([^)\n]{0,600}\)").ok()?;
-    let tag = Regex::new(r"</?[A-Za-z][^<>\n]{0,300}>|<!--[^>\n]{0,300}-->").ok()?;
+    let picture = Regex::new(r"!\[[^\[\]\n]*\]\([^()\n]*\)").ok()?;
+    let link = Regex::new(r"\[([^\[\]\n]+)\]\([^()\n]*\)").ok()?;
+    let tag = Regex::new(r"</?[A-Za-z][^<>\n]*>|<!--[^<>\n]*-->").ok()?;
     Some([(picture, " "), (link, "$1"), (tag, " ")])
 });
+
+/// A text without its tags; breaks of lines stay.
+pub(super) fn untagged(text: &str) -> String {
+    static TAGS: LazyLock<Option<(Regex, Regex)>> = LazyLock::new(|| {
+        let line = Regex::new(r"(?i)<br\s*/?>|</p>|</li>|</h[1-6]>").ok()?;
+        Some((line, Regex::new(r"</?[A-Za-z][^<>]*>").ok()?))
+    });
+    let Some((line, tag)) = TAGS.as_ref() else { return text.to_owned() };
+    let lines = line.replace_all(text, "\n");
+    tag.replace_all(&lines, "").replace("&nbsp;", " ")
+}
+
+/// Takes the marks of bold words away, but not what looks like them in code.
+fn without_bold(line: &str) -> String {
+    let shown = blank(line, Blank { quotes: false, comments: false });
+    let mut out = String::with_capacity(line.len());
+    let mut from = 0;
+    for (at, mark) in shown.match_indices("**") {
+        out.push_str(&line[from..at]);
+        from = at + mark.len();
+    }
+    out.push_str(&line[from..]);
+    out
+}
 
 /// The words of a line: no pictures, links, tags, heading or list marks, and no emphasis around it.
 pub(super) fn plain(line: &str) -> String {
@@ -117,7 +141,7 @@ pub(super) fn plain(line: &str) -> String {
     for (pattern, left) in DRESS.iter().flatten() {
         words = pattern.replace_all(&words, *left).into_owned();
     }
-    let words = words.replace("&nbsp;", " ").replace("**", "");
+    let words = without_bold(&words.replace("&nbsp;", " "));
     let words: Vec<&str> = words.split_whitespace().collect();
     let words = words.join(" ");
     let bare = words.trim_start_matches(['#', '>', ' ']).trim();

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::graphql::FAILED;
 use super::limits::Limited;
 use super::send::Answer;
 use super::wire::GraphError;
@@ -57,11 +58,16 @@ impl Blame {
             401 => (FaultKind::Auth, format!("Authentication failed{said}"), self.login_action()),
             403 => (FaultKind::Permission, format!("{host} does not allow this{said}"), self.permission_action(answer)),
             404 | 410 => (FaultKind::NotFound, format!("Resource not found{said}"), self.missing_action()),
-            300..=399 => (
-                FaultKind::Refused,
-                format!("{host} redirects to where no token follows{said}"),
-                "see whether GITHUB_API_URL is the address of the server itself".to_owned(),
-            ),
+            300..=399 => {
+                let to = answer.header("location").and_then(host_of).map(|to| self.clean(to));
+                let to = to.map_or_else(String::new, |to| format!(" to {to}"));
+                let message = format!("{host} redirects{to}, where no request of ours follows");
+                (
+                    FaultKind::Refused,
+                    message,
+                    "see whether GITHUB_API_URL is the address of the server itself".to_owned(),
+                )
+            }
             500.. => (
                 FaultKind::Network,
                 format!("{host} failed with status {status}{said}"),
@@ -88,7 +94,7 @@ impl Blame {
             (FaultKind::Permission, format!("{host} does not allow this{said}"), self.permission_action(answer))
         } else if has(&["NOT_FOUND"]) {
             (FaultKind::NotFound, format!("Resource not found{said}"), self.missing_action())
-        } else if has(&["INTERNAL", "SERVICE_UNAVAILABLE", "TIMEOUT"]) || said.contains("omething went wrong") {
+        } else if has(&["INTERNAL", "SERVICE_UNAVAILABLE", "TIMEOUT"]) || said.contains(FAILED) {
             (FaultKind::Network, format!("{host} failed{said}"), "try again later".to_owned())
         } else {
             (FaultKind::Refused, format!("{host} refused this{said}"), "see what it says".to_owned())
@@ -101,7 +107,7 @@ impl Blame {
         let wait = spoken(limited.wait);
         let what =
             if limited.is_secondary { "too many requests at once" } else { "all requests of this hour are used up" };
-        let action = if matches!(self.origin, None) && self.secrets.is_empty() {
+        let action = if self.origin.is_none() && self.secrets.is_empty() {
             format!("wait {wait}; with a token (GITHUB_TOKEN) the limit is far higher")
         } else {
             format!("try again in {wait}")
@@ -152,6 +158,9 @@ impl Blame {
     }
 
     fn login_action(&self) -> String {
+        if self.is_app {
+            return format!("see whether GITHUB_APP_ID and the private key belong to one App; {NEEDS}");
+        }
         match (&self.origin, self.secrets.is_empty()) {
             (Some(origin), _) => format!("{origin} holds no token that is known there (any more): renew it; {NEEDS}"),
             (None, false) => format!("renew the token; {NEEDS}"),
@@ -162,10 +171,15 @@ impl Blame {
     fn permission_action(&self, answer: &Answer) -> String {
         let given = |name| answer.header(name).map(|text| self.clean(text)).filter(|text| !text.is_empty());
         let whose = match &self.origin {
-            Some(origin) if !self.is_app => format!("the token in {origin}"),
+            Some(origin) if !self.is_app => format!("the token of {origin}"),
             _ if self.is_app => "the App's installation".to_owned(),
             _ => "the token".to_owned(),
         };
+        // `required; url=https://…`
+        if let Some(sso) = given("x-github-sso") {
+            let page = sso.split_once("url=").map_or_else(String::new, |(_, page)| format!(" at {page}"));
+            return format!("authorise {whose} for the organisation (single sign-on){page}");
+        }
         if let Some(permissions) = given("x-accepted-github-permissions") {
             return format!("give {whose} the permission {permissions}");
         }
@@ -228,6 +242,12 @@ fn words(body: &[u8]) -> String {
     }
     parts.retain(|part| !part.is_empty());
     parts.join("; ")
+}
+
+/// The host in an address, without credentials.
+fn host_of(address: &str) -> Option<&str> {
+    let authority = address.split_once("://")?.1.split(['/', '?', '#']).next()?;
+    authority.rsplit('@').next()
 }
 
 /// A wait as people say it, rounded up.

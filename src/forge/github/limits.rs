@@ -16,8 +16,8 @@ use crate::sys::clock;
 const BETWEEN_WRITES: Duration = Duration::from_secs(1);
 /// What GitHub asks for after a secondary limit that names no time.
 const UNNAMED: Duration = Duration::from_mins(1);
-/// No longer wait is believed: the longest window is an hour, a day is a mistake of somebody's.
-const LONGEST: Duration = Duration::from_hours(24);
+/// No longer wait is believed: GitHub's windows are an hour long. A longer one is a mistake of somebody's clock.
+const LONGEST: Duration = Duration::from_hours(1);
 
 /// That there were too many requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn no_wait_is_longer_than_a_day() {
+    fn no_wait_is_longer_than_an_hour() {
         let far = [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "99999999999")];
         assert_eq!(limited(&answer(403, &far, ""), Api::Rest, now()).map(|limited| limited.wait), Some(LONGEST));
     }

@@ -143,6 +143,13 @@ impl GitHub {
         Ok(Some(about.slug))
     }
 
+    /// Gets new tokens for the next requests, where tokens are got at all.
+    pub(super) fn forget_tokens(&self) {
+        if let Identity::App(app) = &self.shared.identity {
+            app.tokens.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+    }
+
     /// Which installation of the App speaks for a repository.
     async fn installation(&self, app: &App, repo: Option<&RepoName>) -> Result<u64, ForgeError> {
         if let Some(installation) = app.installation {

@@ -22,6 +22,8 @@ mod login;
 mod poll;
 mod rest;
 mod send;
+#[cfg(test)]
+mod tests;
 mod types;
 mod wire;
 
@@ -69,6 +71,12 @@ impl Way {
         })?;
         Ok(Self { base, http })
     }
+
+    /// To another address; with the same client where that is on the same server.
+    fn beside(&self, base: Address) -> Result<Self, ForgeError> {
+        let is_same = self.base.host() == base.host() && self.base.is_encrypted() == base.is_encrypted();
+        if is_same { Ok(Self { base, http: self.http.clone() }) } else { Self::new(base) }
+    }
 }
 
 impl GitHub {
@@ -81,9 +89,10 @@ impl GitHub {
         let secrets = login::secrets(&login);
         let blame = fault::Blame::new(api.host(), matches!(login, Login::App { .. }), secrets);
         let identity = login::Identity::new(login)?;
+        let rest = Way::new(api)?;
         let shared = Shared {
-            rest: Way::new(api)?,
-            graphql: Way::new(graphql)?,
+            graphql: rest.beside(graphql)?,
+            rest,
             server,
             identity,
             breaker: breaker::Breaker::default(),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::GitHub;
-use super::graphql::{LOOKS, Pages, about};
+use super::graphql::{LOOKS, Pages, about, missing};
 use super::rest::Call;
 use super::types::Marks;
 use super::wire::PageInfo;
@@ -54,7 +54,7 @@ impl GitHub {
             variables["after"] = json!(pages.cursor());
             let data: Value = self.ask(Some(&id.repo), LOOKS, &variables).await?;
             let pull = data.pointer("/repository/pullRequest").filter(|pull| pull.is_object());
-            let pull = pull.ok_or_else(|| self.missing(&id.to_string()))?;
+            let pull = pull.ok_or_else(|| missing(&id.to_string()))?;
             hash.update(pull.to_string());
             let page = pull.pointer("/reviewThreads/pageInfo").cloned().unwrap_or_default();
             let page: PageInfo = serde_json::from_value(page).unwrap_or_default();

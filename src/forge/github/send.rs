@@ -12,7 +12,7 @@ use octocrab::service::middleware::reqwest_connector::ReqwestConnector;
 use octocrab::{AuthState, OctoBody, Octocrab, OctocrabBuilder};
 
 use super::{GitHub, Way, limits};
-use crate::forge::error::ForgeError;
+use crate::forge::error::{FaultKind, ForgeError};
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::http::{Unanswered, unanswered};
 
@@ -121,8 +121,13 @@ impl GitHub {
         let leave = self.shared.breaker.leave(Instant::now()).map_err(|wait| self.shared.blame.open(wait))?;
         let sent = self.tries(ask).await;
         match &sent {
-            Err(error) if error.kind == crate::forge::FaultKind::Network => leave.failed(Instant::now()),
-            Err(error) if error.kind == crate::forge::FaultKind::Stopped => drop(leave),
+            Err(error) if error.kind == FaultKind::Network => leave.failed(Instant::now()),
+            Err(error) if error.kind == FaultKind::Stopped => drop(leave),
+            Err(error) if error.kind == FaultKind::Auth => {
+                // An App's token may have been taken back: the next request gets another.
+                self.forget_tokens();
+                leave.answered();
+            }
             _ => leave.answered(),
         }
         sent
@@ -221,6 +226,11 @@ impl GitHub {
             return Some(Next::After(limited.wait, self.shared.blame.limited(limited, Some(answer))));
         }
         match answer.status {
+            200 if ask.api == Api::GraphQl => {
+                // Not a word of it was carried out or read: GitHub ran out of time.
+                let error = self.failed_inside(answer).map(|error| unsure(ask, error))?;
+                Some(Next::Again(error))
+            }
             200..=299 => None,
             304 if ask.tag.is_some() => None,
             301 | 302 | 307 | 308 => {
@@ -230,9 +240,9 @@ impl GitHub {
                 Some(to.map_or_else(|| Next::Fail(self.shared.blame.refused(answer)), Next::Elsewhere))
             }
             status @ 500.. => {
-                let error = self.shared.blame.refused(answer);
+                let error = unsure(ask, self.shared.blame.refused(answer));
                 let may_repeat = status != 501 && ask.effect != Effect::Creates;
-                Some(if may_repeat { Next::Again(error) } else { Next::Fail(unsure(ask, error)) })
+                Some(if may_repeat { Next::Again(error) } else { Next::Fail(error) })
             }
             _ => Some(Next::Fail(self.shared.blame.refused(answer))),
         }
@@ -242,10 +252,10 @@ impl GitHub {
         match lost {
             Lost::Transport(why) => {
                 let error = self.shared.blame.unanswered(&why);
-                if why.is_before_sending || ask.effect != Effect::Creates {
-                    Next::Again(error)
-                } else {
-                    Next::Fail(unsure(ask, error))
+                match (why.is_before_sending, ask.effect) {
+                    (true, _) => Next::Again(error),
+                    (false, Effect::Creates) => Next::Fail(unsure(ask, error)),
+                    (false, _) => Next::Again(unsure(ask, error)),
                 }
             }
             Lost::TooLarge => {

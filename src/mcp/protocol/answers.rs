@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    Annotations, CallToolResult, ContentBlock, JsonObject, MetaObject, PromptArgument, ProtocolVersion, Resource,
-    ResourceTemplate, Tool as WireTool, ToolAnnotations,
+    Annotations, CallToolResult, ContentBlock, ErrorData, JsonObject, MetaObject, PromptArgument, ProtocolVersion,
+    Resource, ResourceTemplate, Tool as WireTool, ToolAnnotations,
 };
 use serde_json::{Value, json};
 
 use crate::mcp::clean;
 use crate::mcp::offer::Offer;
 use crate::mcp::prompts::Prompt;
-use crate::mcp::resources::{Listed, Template};
+use crate::mcp::pull_json;
+use crate::mcp::resources::{Listed, ReadFault, Template};
 use crate::mcp::tool::{Answer, Hints, Tool};
 
 /// Whether a peer knows structured answers and links to resources: they came with 2025-06-18.
@@ -21,14 +22,16 @@ pub(super) fn knows_structure(version: Option<&ProtocolVersion>) -> bool {
 
 pub(super) fn tool(tool: &Tool, offer: &Offer, structure: bool) -> WireTool {
     let hints = match (tool.hints)(offer) {
-        Hints::ReadsOnly => (true, false),
-        Hints::Keeps => (false, false),
-        Hints::Sends => (false, true),
+        Hints::ReadsOnly => (true, false, true),
+        Hints::Keeps => (false, false, false),
+        Hints::Sends => (false, true, false),
+        Hints::Asks => (true, true, true),
+        Hints::Settles => (false, true, true),
     };
-    let (read_only, open_world) = hints;
+    let (read_only, open_world, idempotent) = hints;
     let mut annotations = ToolAnnotations::with_title(tool.title).read_only(read_only).open_world(open_world);
     if !read_only {
-        annotations = annotations.destructive(false).idempotent(false);
+        annotations = annotations.destructive(false).idempotent(idempotent);
     }
     let wire = WireTool::new(tool.name, tool.description.clone(), object((tool.input)(tool.name, offer)))
         .with_annotations(annotations);
@@ -91,4 +94,21 @@ pub(super) fn untrusted() -> MetaObject {
     let mut meta = MetaObject::new();
     meta.insert("review/untrusted".to_owned(), Value::Bool(true));
     meta
+}
+
+/// Why a resource cannot be read, with the codes that clients know.
+pub(super) fn read_error(fault: &ReadFault, uri: Option<&str>) -> ErrorData {
+    let text = clean::text(&fault.to_string());
+    let mut data = uri.map(|uri| json!({ "uri": clean::text(uri) }));
+    match fault {
+        ReadFault::NotFound(_) => ErrorData::resource_not_found(text, data),
+        ReadFault::Failed(_) => ErrorData::internal_error(text, data),
+        ReadFault::Malformed(_) => ErrorData::invalid_params(text, data),
+        ReadFault::Afar(fault) => {
+            if let (Some(data), Value::Object(about)) = (&mut data, clean::value(pull_json::fault(fault))) {
+                about.into_iter().filter(|(name, _)| name != "message").for_each(|(name, value)| data[name] = value);
+            }
+            ErrorData::internal_error(text, data)
+        }
+    }
 }

@@ -13,10 +13,9 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{Peer, RoleServer, ServerHandler};
-use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::answers::{self, knows_structure};
+use super::answers::{self, knows_structure, read_error};
 use super::subscriptions::{self, Ears, LONGEST_URI, Subscriptions};
 use crate::app::{Connection, Service};
 use crate::mcp::clean;
@@ -152,7 +151,8 @@ impl ServerHandler for Handler {
     ) -> Result<ListResourcesResult, ErrorData> {
         let from = page(request)?;
         let lists = self.apart(|service| {
-            FAMILIES.iter().map(|family| (family.list)(service)).collect::<Result<Vec<_>, ReadFault>>()
+            let served = FAMILIES.iter().filter(|family| (family.served)(service));
+            served.map(|family| (family.list)(service)).collect::<Result<Vec<_>, ReadFault>>()
         });
         let all = lists.await?.map_err(|fault| read_error(&fault, None))?;
         let count: usize = all.iter().map(Vec::len).sum();
@@ -168,14 +168,15 @@ impl ServerHandler for Handler {
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         only_page(request)?;
-        let templates = FAMILIES.iter().flat_map(|family| family.templates).map(answers::template);
+        let served = FAMILIES.iter().filter(|family| (family.served)(&self.service));
+        let templates = served.flat_map(|family| family.templates).map(answers::template);
         Ok(ListResourceTemplatesResult::with_all_items(templates.collect()))
     }
 
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         // The URI goes back as it came, so it must be harmless itself.
         if request.uri.len() > LONGEST_URI || clean::text(&request.uri) != request.uri {
@@ -184,11 +185,20 @@ impl ServerHandler for Handler {
         }
         let uri = request.uri.clone();
         let started = Instant::now();
-        let read = self.apart(move |service| FAMILIES.iter().find_map(|family| (family.read)(service, &uri)));
         let none = || {
             Err(ReadFault::NotFound("there is no such resource; resources/templates/list shows the shapes".to_owned()))
         };
-        let read = read.await?.unwrap_or_else(none);
+        let read = match FAMILIES.iter().find_map(|family| (family.fetch)(&self.service, &uri)) {
+            // Where nobody wants the answer any more, nobody is asked for it any more.
+            Some(fetch) => tokio::select! {
+                read = fetch => read,
+                () = context.ct.cancelled() => Err(ReadFault::Failed("the request was cancelled".to_owned())),
+            },
+            None => {
+                let read = self.apart(move |service| FAMILIES.iter().find_map(|family| (family.read)(service, &uri)));
+                read.await?.unwrap_or_else(none)
+            }
+        };
         self.service.ledger().record("resources/read", started.elapsed(), read.is_ok());
         let contents = read.map_err(|fault| read_error(&fault, Some(&request.uri)))?;
         let contents = ResourceContents::text(clean::text(&contents.text), request.uri).with_mime_type(contents.mime);
@@ -268,10 +278,11 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if !subscriptions::is_ours(&request.uri) {
-            let fault = ReadFault::NotFound("only resources that begin with review:// can be watched".to_owned());
-            return Err(read_error(&fault, Some(&request.uri)));
+            let text = "only resources that begin with review:// or pr:// can be watched";
+            return Err(read_error(&ReadFault::NotFound(text.to_owned()), Some(&request.uri)));
         }
-        if self.subscriptions.watch(request.uri) {
+        let watched = self.subscriptions.watch(&self.service, &request.uri);
+        if watched.map_err(|fault| read_error(&fault, Some(&request.uri)))? {
             // Not every client says that it is ready, and its word may be handled after this one.
             self.subscriptions.notify(Arc::clone(&self.service), context.peer);
             return Ok(());
@@ -290,7 +301,7 @@ impl ServerHandler for Handler {
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         self.ears.open(&self.service);
-        Some(subscriptions::granted(requested))
+        Some(subscriptions::granted(&self.service, requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
@@ -352,15 +363,6 @@ fn prompt_arguments(
         }
     };
     given.into_iter().map(text).filter(|pair| !matches!(pair, Ok((_, text)) if text.trim().is_empty())).collect()
-}
-
-fn read_error(fault: &ReadFault, uri: Option<&str>) -> ErrorData {
-    let text = clean::text(&fault.to_string());
-    let data = uri.map(|uri| json!({ "uri": clean::text(uri) }));
-    match fault {
-        ReadFault::NotFound(_) => ErrorData::resource_not_found(text, data),
-        ReadFault::Failed(_) => ErrorData::internal_error(text, data),
-    }
 }
 
 /// Where a page of a list begins.

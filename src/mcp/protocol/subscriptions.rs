@@ -1,6 +1,6 @@
 //! Telling clients what changed, in both eras. Main type: [`Subscriptions`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,8 +12,8 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::Id;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::app::{Changed, Service};
-use crate::mcp::resources::FAMILIES;
+use crate::app::{Changed, Service, Watching};
+use crate::mcp::resources::{FAMILIES, Family, PULLS, ReadFault};
 
 /// A client may watch so many resources; more are refused.
 const MOST: usize = 256;
@@ -25,7 +25,8 @@ pub(super) const LONGEST_URI: usize = 4096;
 pub(super) struct Subscriptions(Arc<Inner>);
 
 struct Inner {
-    uris: Mutex<BTreeSet<String>>,
+    /// With what sees to it that their changes are noticed.
+    uris: Mutex<BTreeMap<String, Option<Watching>>>,
     /// Whether notices are sent already: a client may say twice that it is ready.
     notifies: AtomicBool,
     stop: CancellationToken,
@@ -44,13 +45,16 @@ impl Subscriptions {
     }
 
     /// Watches a resource; false where there are too many already.
-    pub(super) fn watch(&self, uri: String) -> bool {
+    pub(super) fn watch(&self, service: &Arc<Service>, uri: &str) -> Result<bool, ReadFault> {
         let mut uris = self.0.uris.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = uris.len() < MOST || uris.contains(&uri);
-        if room {
-            uris.insert(uri);
+        if uris.contains_key(uri) {
+            return Ok(true);
         }
-        room
+        let room = uris.len() < MOST;
+        if room {
+            uris.insert(uri.to_owned(), watch(service, uri)?);
+        }
+        Ok(room)
     }
 
     pub(super) fn forget(&self, uri: &str) {
@@ -72,7 +76,7 @@ impl Subscriptions {
                     changed = changes.recv() => changed,
                 };
                 let Some(inner) = watched.upgrade() else { return };
-                let watched = inner.uris.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let watched = inner.uris.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect();
                 let Some((uris, list)) = notices(&service, &watched, changed).await else { return };
                 for uri in uris {
                     let _ = peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await;
@@ -114,19 +118,38 @@ impl Ears {
 }
 
 /// What of a client's wishes is granted: our resources, and their list. Tools and prompts never change while a server runs.
-pub(super) fn granted(requested: &SubscriptionFilter) -> SubscriptionFilter {
+pub(super) fn granted(service: &Arc<Service>, requested: &SubscriptionFilter) -> SubscriptionFilter {
     let mut granted = SubscriptionFilter::new();
     granted.resources_list_changed = requested.resources_list_changed;
+    // What cannot be watched is not granted; it is watched in earnest when the client is listened for.
+    let mut watching = Vec::new();
+    let mut could = |uri: &String| match watch(service, uri) {
+        Ok(one) => {
+            watching.extend(one);
+            true
+        }
+        Err(_) => false,
+    };
     granted.resource_subscriptions = requested
         .resource_subscriptions
         .as_ref()
-        .map(|uris| uris.iter().filter(|uri| is_ours(uri)).take(MOST).cloned().collect());
+        .map(|uris| uris.iter().filter(|uri| is_ours(uri) && could(uri)).take(MOST).cloned().collect());
     granted
 }
 
 /// Whether a URI could be of one of our resources.
 pub(super) fn is_ours(uri: &str) -> bool {
-    uri.starts_with("review://") && uri.len() <= LONGEST_URI
+    (uri.starts_with("review://") || uri.starts_with(PULLS)) && uri.len() <= LONGEST_URI
+}
+
+/// Sees to it that changes of a resource are noticed.
+fn watch(service: &Arc<Service>, uri: &str) -> Result<Option<Watching>, ReadFault> {
+    for family in FAMILIES {
+        if let Some(watching) = (family.watch)(service, uri)? {
+            return Ok(Some(watching));
+        }
+    }
+    Ok(None)
 }
 
 /// Serves one `subscriptions/listen` request until the client ends it.
@@ -134,6 +157,7 @@ pub(super) async fn listen(service: Arc<Service>, ears: &Ears, context: Subscrip
     let mut changes = ears.take(&service);
     let sink = context.sink().clone();
     let watched: BTreeSet<String> = context.accepted().resource_subscriptions.iter().flatten().cloned().collect();
+    let _watching: Vec<Watching> = watched.iter().filter_map(|uri| watch(&service, uri).ok().flatten()).collect();
     let list_wanted = context.accepted().resources_list_changed == Some(true);
     loop {
         let changed = tokio::select! {
@@ -165,10 +189,10 @@ async fn notices(
         Ok(Changed::List) => Some((Vec::new(), true)),
         Ok(_) if watched.is_empty() => Some((Vec::new(), false)),
         Ok(changed) => {
-            let service = Arc::clone(service);
+            let (service, watching) = (Arc::clone(service), watched.clone());
+            let of = move |family: &Family| (family.changed)(&service, &changed, &watching);
             // A family may look at the disk for it.
-            let work =
-                move || FAMILIES.iter().flat_map(|family| (family.changed)(&service, changed)).collect::<Vec<_>>();
+            let work = move || FAMILIES.iter().flat_map(of).collect::<Vec<_>>();
             let mut uris = tokio::task::spawn_blocking(work).await.unwrap_or_default();
             uris.retain(|uri| watched.contains(uri));
             Some((uris, false))

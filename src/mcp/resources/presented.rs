@@ -1,8 +1,10 @@
 //! `review://presented/{id}`: what assistants presented, as Markdown, and its references as JSON.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
-use super::{Contents, Family, Listed, ReadFault, Template};
+use super::{Contents, Family, LOCAL, Listed, ReadFault, Template};
 use crate::app::{self, Changed, Dialect, PresentFault, Service};
 use crate::domain::place::LineRange;
 use crate::domain::presented::{CheckedRef, DocumentId, Presented, RefForm};
@@ -33,6 +35,7 @@ pub(super) const FAMILY: Family = Family {
     read,
     complete,
     changed,
+    ..LOCAL
 };
 
 /// Where a document is read.
@@ -123,10 +126,10 @@ fn complete(service: &Service, template: &str, variable: &str, typed: &str) -> V
     ids.filter(|id| id.starts_with(&typed.to_ascii_lowercase())).collect()
 }
 
-fn changed(_: &Service, changed: Changed) -> Vec<String> {
+fn changed(_: &Service, changed: &Changed, _: &BTreeSet<String>) -> Vec<String> {
     match changed {
-        Changed::Document(id) => vec![uri(id), format!("{}{REFERENCES}", uri(id))],
-        Changed::Review(_) | Changed::List => Vec::new(),
+        Changed::Document(id) => vec![uri(*id), format!("{}{REFERENCES}", uri(*id))],
+        Changed::Review(_) | Changed::Pull(_) | Changed::Pulls(_) | Changed::List => Vec::new(),
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::query;
-use super::{Contents, Family, Listed, ReadFault, Template};
+use super::{Contents, Family, LOCAL, Listed, ReadFault, Template};
 use crate::app::{Changed, FindFault, Listing, ReviewState, RunningReview, Service, Snapshot};
 use crate::domain::finding::FindingId;
 use crate::domain::review::Review;
@@ -66,6 +66,7 @@ pub(super) const FAMILY: Family = Family {
     read,
     complete,
     changed,
+    ..LOCAL
 };
 
 fn list(service: &Service) -> Result<Vec<Listed>, ReadFault> {
@@ -258,8 +259,8 @@ fn complete(service: &Service, template: &str, variable: &str, typed: &str) -> V
     }
 }
 
-fn changed(service: &Service, changed: Changed) -> Vec<String> {
-    let Changed::Review(id) = changed else { return Vec::new() };
+fn changed(service: &Service, changed: &Changed, _: &BTreeSet<String>) -> Vec<String> {
+    let &Changed::Review(id) = changed else { return Vec::new() };
     let mut uris = vec![uri(id), format!("{}/markdown", uri(id))];
     let Ok(Told::Review(review)) = told(service, id) else { return uris };
     uris.extend(review.findings.iter().map(|finding| format!("{}/findings/{}", uri(id), finding.id)));

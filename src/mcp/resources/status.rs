@@ -2,12 +2,11 @@
 
 use serde_json::json;
 
-use super::{Contents, Family, Listed, Template};
+use super::{Contents, Family, LOCAL, Listed};
 
 const URI: &str = "review://status";
 
 pub(super) const FAMILY: Family = Family {
-    templates: &[] as &[Template],
     list: |_| {
         Ok(vec![Listed {
             uri: URI.to_owned(),
@@ -25,6 +24,5 @@ pub(super) const FAMILY: Family = Family {
             Ok(Contents { mime: "application/json", text: format!("{status:#}") })
         })
     },
-    complete: |_, _, _, _| Vec::new(),
-    changed: |_, _| Vec::new(),
+    ..LOCAL
 };

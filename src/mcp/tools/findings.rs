@@ -38,6 +38,7 @@ pub(super) fn tool() -> Tool {
         hints: |offer| if offer.allow_write { Hints::Keeps } else { Hints::ReadsOnly },
         alias_of: None,
         by_default: true,
+        group: None,
         call,
     }
 }

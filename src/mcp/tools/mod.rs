@@ -2,11 +2,13 @@
 
 mod findings;
 mod present_review;
+mod pulls;
 mod reading;
 mod review;
 
 use super::tool::Tool;
 
+pub(super) use pulls::GROUP as PULLS;
 pub(super) use review::NAME as REVIEW;
 
 /// Every tool there is, in the order in which they are listed.
@@ -14,6 +16,7 @@ pub(super) fn tools() -> Vec<Tool> {
     let mut tools = vec![present_review::TOOL];
     tools.extend(reading::rows());
     tools.extend([review::tool(), findings::tool(), present_review::ALIAS]);
+    tools.extend(pulls::rows());
     tools
 }
 

@@ -44,6 +44,7 @@ pub(super) const TOOL: Tool = Tool {
     hints: |_| Hints::Keeps,
     alias_of: None,
     by_default: true,
+    group: None,
     call,
 };
 
@@ -54,6 +55,7 @@ pub(super) const ALIAS: Tool = Tool {
     description: Cow::Borrowed("present_review by its older name."),
     alias_of: Some("present_review"),
     by_default: false,
+    group: None,
     ..TOOL
 };
 

@@ -29,6 +29,7 @@ pub(super) fn rows() -> impl Iterator<Item = Tool> {
         hints: |_| Hints::ReadsOnly,
         alias_of: None,
         by_default: true,
+        group: None,
         call,
     })
 }

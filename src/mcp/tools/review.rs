@@ -40,6 +40,7 @@ pub(super) fn tool() -> Tool {
         hints: |_| Hints::Sends,
         alias_of: None,
         by_default: true,
+        group: None,
         call,
     }
 }

@@ -48,13 +48,15 @@ pub(super) fn comment(
     let fixed = length(&head) + length(&tail) + length(&mark) + 4;
     let room = room.checked_sub(fixed)?;
     let text = format!("{head}{}{tail}", prose(writer, run, &finding.body, room));
-    let (clean, masked) = writer.checked(&text);
-    if masked > 0 && offer.is_some() {
-        return None;
+    if writer.checked(&text).1 == 0 {
+        return Some(format!("{text}\n\n{mark}"));
     }
-    // A mask may be longer than what it hides.
-    let clean = if length(&clean) + length(&mark) + 2 > room + fixed { head } else { clean };
-    Some(format!("{clean}\n\n{mark}"))
+    // Its parts hold a secret only together; masking that here could tear the Markdown.
+    offer.is_none().then(|| format!("{head}{}\n\n{mark}", withheld(run)))
+}
+
+fn withheld(run: RunId) -> String {
+    format!("\n\n_(the rest is withheld: its parts together hold a secret; `review show {run}` has it)_")
 }
 
 /// The finding in full for the summary, in at most about `room`.
@@ -67,7 +69,8 @@ pub(crate) fn full(writer: &Writer<'_>, run: RunId, finding: &Finding, room: usi
     let _ = write!(tail, "\n\n{}", facts(writer, finding));
     let head = format!("{head}\n{place}");
     let fixed = length(&head) + length(&tail);
-    format!("{head}{}{tail}", prose(writer, run, &finding.body, room.saturating_sub(fixed)))
+    let text = format!("{head}{}{tail}", prose(writer, run, &finding.body, room.saturating_sub(fixed)));
+    if writer.checked(&text).1 == 0 { text } else { format!("{head}{}", withheld(run)) }
 }
 
 /// How bad, what kind, and what: one bold line.

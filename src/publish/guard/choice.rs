@@ -64,6 +64,8 @@ const FEWEST: usize = 8;
 /// The fewest of a part of a value, and of a line of a key.
 const PART: usize = 12;
 const LINE: usize = 16;
+/// The most parts of one value.
+const MOST: usize = 500;
 
 /// The secrets in one variable.
 pub(super) fn secrets_of(name: &str, value: &str) -> Vec<KnownSecret> {
@@ -92,14 +94,14 @@ pub(super) fn parts(name: &str, value: &str) -> Vec<KnownSecret> {
     let lines = value.replace("\\n", "\n");
     if lines.contains('\n') && !value.starts_with(['{', '[']) {
         let lines = lines.lines().map(str::trim).filter(|line| line.len() >= LINE && !line.contains("-----"));
-        return lines.map(|line| secret(name, line, false)).collect();
+        return lines.take(MOST).map(|line| secret(name, line, false)).collect();
     }
     if !is_structure(value) {
         let is_word = !looks_random(value);
         return if value.len() >= FEWEST { vec![secret(name, value, is_word)] } else { Vec::new() };
     }
     let words = lines.split(is_separator).filter(|word| word.len() >= PART && looks_random(word));
-    words.map(|word| secret(name, word, false)).collect()
+    words.take(MOST).map(|word| secret(name, word, false)).collect()
 }
 
 fn secret(name: &str, value: &str, whole: bool) -> KnownSecret {
@@ -109,7 +111,7 @@ fn secret(name: &str, value: &str, whole: bool) -> KnownSecret {
 /// Whether a value holds more than one thing: JSON, an address, a list, pairs. A lone sign may well be part of a password.
 fn is_structure(value: &str) -> bool {
     let pairs = value.contains('=') && value.contains([';', ',', '&']);
-    pairs || value.contains("://") || value.contains(|c: char| c.is_whitespace() || matches!(c, '"' | '{' | '['))
+    pairs || value.contains("://") || value.starts_with(['{', '[']) || value.contains(char::is_whitespace)
 }
 
 /// What stands between the parts of a structure: JSON, an address, a list.

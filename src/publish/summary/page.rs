@@ -119,7 +119,7 @@ impl<'a> Page<'a> {
     /// That the head is another one now.
     pub(super) fn moved(&self) -> Option<String> {
         let now = self.parts.moved?;
-        let reviewed = self.review.change.head.map_or_else(|| "another commit".to_owned(), |id| short(id));
+        let reviewed = self.review.change.head.map_or_else(|| "another commit".to_owned(), short);
         Some(format!("**The head moved**: {reviewed} was reviewed, and the pull request is at {} now.", short(now)))
     }
 
@@ -127,11 +127,9 @@ impl<'a> Page<'a> {
     pub(super) fn head(&self, room: usize) -> String {
         let mut out = format!("{}{}\n\n", self.heading(), self.sentence());
         if self.review.outcome != Outcome::Complete {
-            let what = match self.review.outcome {
-                Outcome::Failed => "Why",
-                Outcome::Incomplete | Outcome::Complete => digest::incomplete(self.review),
-            };
-            out.push_str(&format!("Not complete: {what}.\n"));
+            if self.review.outcome == Outcome::Incomplete {
+                out.push_str(&format!("Not complete: {}.\n", digest::incomplete(self.review)));
+            }
             self.list(&mut out, &self.review.reasons, room);
             out.push('\n');
         }
@@ -188,21 +186,7 @@ impl<'a> Page<'a> {
 
     /// The findings on lines, as many as there is room for.
     pub(super) fn on_lines(&self, room: usize) -> String {
-        self.rows(self.on_lines.iter().map(|finding| self.line(finding, None)), room)
-    }
-
-    fn rows(&self, rows: impl ExactSizeIterator<Item = String>, room: usize) -> String {
-        const MORE: usize = 30;
-        let (mut out, mut left, total) = (Vec::new(), room.saturating_sub(MORE), rows.len());
-        for row in rows {
-            let Some(rest) = left.checked_sub(length(&row) + 1) else { break };
-            left = rest;
-            out.push(row);
-        }
-        if out.len() < total {
-            out.push(format!("- and {} more", total - out.len()));
-        }
-        out.join("\n")
+        listed(self.on_lines.iter().map(|finding| self.line(finding, None)), room)
     }
 
     /// That some findings are nowhere on the forge.
@@ -231,7 +215,7 @@ impl<'a> Page<'a> {
         let texts = groups.iter().map(|(title, all)| {
             let rows = all.iter().map(|one| self.row(one.severity, &one.title, &one.place, &one.finding, ""));
             let heading = format!("{title} ({}):\n\n", all.len());
-            let rows = self.rows(rows, share.saturating_sub(length(&heading) + 2));
+            let rows = listed(rows, share.saturating_sub(length(&heading) + 2));
             format!("{heading}{rows}")
         });
         texts.collect::<Vec<_>>().join("\n\n")
@@ -270,7 +254,7 @@ impl<'a> Page<'a> {
                 format!("- **{}**: {words}", row.label)
             })
             .collect();
-        self.rows(rows.into_iter(), room)
+        listed(rows.into_iter(), room)
     }
 
     /// Commits, who made it, and where all of it is.
@@ -299,4 +283,19 @@ impl<'a> Page<'a> {
 
 fn short(id: CommitId) -> String {
     format!("`{}`", id.short())
+}
+
+/// As many rows as there is room for, and how many more there are.
+fn listed(rows: impl ExactSizeIterator<Item = String>, room: usize) -> String {
+    const MORE: usize = 30;
+    let (mut out, mut left, total) = (Vec::new(), room.saturating_sub(MORE), rows.len());
+    for row in rows {
+        let Some(rest) = left.checked_sub(length(&row) + 1) else { break };
+        left = rest;
+        out.push(row);
+    }
+    if out.len() < total {
+        out.push(format!("- and {} more", total - out.len()));
+    }
+    out.join("\n")
 }

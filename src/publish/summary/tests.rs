@@ -1,1 +1,193 @@
 //! Summaries of the kept documents, of huge reviews and of later ones.
+
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::document::shape::live_parts;
+use crate::domain::finding::Finding;
+use crate::domain::forge::SummaryMark;
+use crate::domain::id::ObjectId;
+use crate::domain::place::Side;
+use crate::domain::review::Outcome;
+use crate::present::json;
+use crate::publish::draft::tests::{finding, review};
+
+fn typical() -> Review {
+    json::parse(include_bytes!("../../../fixtures/documents/typical.json")).unwrap()
+}
+
+fn earlier(id: &str) -> Earlier {
+    Earlier {
+        finding: FindingId(id.to_owned()),
+        severity: Severity::High,
+        title: format!("Earlier {id} @octo"),
+        place: "src/a.rs:7".to_owned(),
+    }
+}
+
+fn commit(byte: u8) -> CommitId {
+    CommitId(ObjectId::new([byte; 20]))
+}
+
+fn shown(review: &Review, parts: &SummaryParts) -> String {
+    let rendered = summary(review, parts, &Limits::default(), &Guard::default());
+    assert_eq!(rendered.in_artefact, []);
+    assert_eq!(summary(review, parts, &Limits::default(), &Guard::default()), rendered, "the same bytes each time");
+    rendered.body
+}
+
+/// The first two findings stand on lines, the rest does not.
+fn parts(review: &Review) -> SummaryParts {
+    let ids: Vec<FindingId> = review.findings.iter().map(|finding| finding.id.clone()).collect();
+    let whys = [WhyBeside::NotInDiff, WhyBeside::WholeFile, WhyBeside::BeyondLimit];
+    SummaryParts {
+        on_lines: ids.iter().take(2).cloned().collect(),
+        beside: ids.into_iter().skip(2).zip(whys).map(|(finding, why)| Beside { finding, why }).collect(),
+        ..SummaryParts::default()
+    }
+}
+
+#[test]
+fn a_clean_review_says_that_it_found_nothing() {
+    let mut clean = typical();
+    clean.findings.clear();
+    let body = shown(&clean, &SummaryParts::default());
+    insta::assert_snapshot!(body);
+    assert!(body.starts_with("## Review: no findings\n") && body.contains("**Nothing was found.**"));
+    let open = SummaryParts { still_open: vec![earlier("b0")], ..SummaryParts::default() };
+    let body = shown(&clean, &open);
+    assert!(body.starts_with("## Review: nothing new, 1 found earlier still open\n"), "{body}");
+}
+
+#[test]
+fn findings_stand_where_they_have_to() {
+    let review = typical();
+    insta::assert_snapshot!(shown(&review, &parts(&review)));
+}
+
+#[test]
+fn an_incomplete_review_is_no_pass() {
+    for document in [
+        include_bytes!("../../../fixtures/documents/incomplete.json").as_slice(),
+        include_bytes!("../../../fixtures/documents/failed.json"),
+    ] {
+        let review = json::parse(document).unwrap();
+        assert_ne!(review.outcome, Outcome::Complete);
+        let body = shown(&review, &parts(&review));
+        let first = body.lines().next().unwrap();
+        assert!(first.contains("incomplete") || first.contains("failed"), "{first}");
+        assert!(!body.contains("no findings") && !body.contains("Nothing was found"), "{body}");
+        assert!(SummaryMark::read(&body).is_none_or(|mark| !mark.complete));
+        insta::assert_snapshot!(body);
+    }
+}
+
+#[test]
+fn a_later_review_says_what_became_of_the_earlier_ones() {
+    let mut review = typical();
+    let by_others = Earlier { finding: review.findings[4].id.clone(), ..earlier("x") };
+    let late = Earlier { finding: review.findings[3].id.clone(), ..earlier("y") };
+    review.summary = "It adds uploads.\n\n- with parts\n- and @octo".to_owned();
+    let parts = SummaryParts {
+        verdict: Verdict::RequestChanges,
+        on_lines: review.findings[..3].iter().map(|finding| finding.id.clone()).collect(),
+        still_open: vec![earlier("b0"), earlier("b1")],
+        fixed: vec![earlier("c0")],
+        not_resolved: vec![earlier("d0")],
+        reopened: vec![earlier("e0")],
+        by_others: vec![by_others],
+        late: vec![late],
+        since: Some(commit(7)),
+        moved: Some(commit(9)),
+        notes: vec!["The token may not resolve threads <b>".to_owned()],
+        ..SummaryParts::default()
+    };
+    let body = shown(&review, &parts);
+    insta::assert_snapshot!(body);
+    let mark = SummaryMark::read(&body).unwrap();
+    assert_eq!((mark.run, Some(mark.head), mark.complete), (review.id, review.change.head, true));
+    let text = review_body(&review, &parts, commit(9), &Guard::default());
+    insta::assert_snapshot!(text);
+    assert_eq!(RunMark::read(&text), Some(RunMark { run: review.id, head: commit(9) }));
+}
+
+#[test]
+fn a_huge_review_stays_in_its_limit_and_names_what_has_no_room() {
+    let findings: Vec<Finding> = (0..900)
+        .map(|n| {
+            let mut one = finding(&format!("{n:012x}"), &format!("src/module_{n}/file.rs"), Side::New, Some((1, 2)));
+            one.title = format!("{n} {}", "words ".repeat(20));
+            one.severity = Severity::ALL[n / 180];
+            one
+        })
+        .collect();
+    let review = review(findings);
+    let rendered = summary(&review, &SummaryParts::default(), &Limits::default(), &Guard::default());
+    assert!(length(&rendered.body) <= 65_536 && rendered.body.len() > 50_000);
+    assert!(rendered.body.starts_with("## Review: 900 findings (180 critical, 180 high,"));
+    let told = format!("**{} findings have no room here**", rendered.in_artefact.len());
+    assert!(rendered.in_artefact.len() > 100 && rendered.body.contains(&told), "{told}");
+    let kept: HashSet<_> = rendered.in_artefact.iter().collect();
+    assert!(review.findings.iter().all(|one| kept.contains(&one.id) != rendered.body.contains(&one.id.0)));
+    assert!(review.findings.iter().skip_while(|one| !kept.contains(&one.id)).all(|one| kept.contains(&one.id)));
+    assert!(SummaryMark::read(&rendered.body).is_some());
+}
+
+#[test]
+fn a_hostile_review_changes_nothing_but_words() {
+    let review = json::parse(include_bytes!("../../../fixtures/documents/hostile.json")).unwrap();
+    let body = shown(&review, &parts(&review));
+    insta::assert_snapshot!(body);
+    let live: Vec<String> = live_parts(&body).into_iter().filter(|part| !is_ours(part)).collect();
+    assert_eq!(live, Vec::<String>::new());
+}
+
+/// Headings, the mark, and small diffs.
+fn is_ours(part: &str) -> bool {
+    part.starts_with("Start(Heading")
+        || part.contains("HtmlBlock")
+        || part.contains("review:summary")
+        || part == "fence diff"
+        || part == "fence rust"
+}
+
+proptest! {
+    #[test]
+    fn nothing_is_lost_and_nothing_is_too_long(
+        texts in proptest::collection::vec("[a-c`@#\\[\\]<>\n ~*😀]{0,400}", 0..30),
+        on_lines in 0..10usize,
+        characters in 2000..9000usize,
+        old in 0..40usize,
+    ) {
+        let findings: Vec<Finding> = texts.iter().enumerate().map(|(n, text)| {
+            let mut one = finding(&format!("{n:012x}"), "src/a.rs", Side::New, Some((1, 2)));
+            one.body.clone_from(text);
+            one.title.clone_from(text);
+            one.severity = Severity::ALL[n % 5];
+            one
+        }).collect();
+        let mut review = review(findings);
+        review.summary = texts.concat();
+        review.reasons.clone_from(&texts);
+        review.coverage.notes.clone_from(&texts);
+        review.outcome = if old % 2 == 0 { Outcome::Incomplete } else { Outcome::Complete };
+        let parts = SummaryParts {
+            on_lines: review.findings.iter().take(on_lines).map(|one| one.id.clone()).collect(),
+            beside: review.findings.iter().skip(on_lines).step_by(2)
+                .map(|one| Beside { finding: one.id.clone(), why: WhyBeside::BeyondLimit }).collect(),
+            still_open: (0..old).map(|n| earlier(&format!("old{n}"))).collect(),
+            notes: texts.clone(),
+            ..SummaryParts::default()
+        };
+        let rendered = summary(&review, &parts, &Limits { comments: 50, characters }, &Guard::default());
+        prop_assert!(length(&rendered.body) <= characters, "{} > {}", length(&rendered.body), characters);
+        prop_assert!(SummaryMark::read(&rendered.body).is_some(), "{}", rendered.body);
+        let kept: HashSet<_> = rendered.in_artefact.iter().collect();
+        for one in review.findings.iter().skip(on_lines) {
+            prop_assert!(kept.contains(&one.id) != rendered.body.contains(&one.id.0), "{} in\n{}", one.id, rendered.body);
+        }
+        prop_assert!(live_parts(&rendered.body).iter().all(|part| is_ours(part)), "{:?}\n{}", live_parts(&rendered.body), rendered.body);
+    }
+}

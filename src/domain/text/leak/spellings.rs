@@ -124,7 +124,9 @@ fn joined(bytes: &[u8], write: impl Fn(u8) -> String) -> Vec<u8> {
 /// Letters that are nearly all the same tell nothing.
 fn is_varied(letters: &[u8]) -> bool {
     let mut seen = [false; 256];
-    letters.iter().for_each(|letter| seen[usize::from(*letter)] = true);
+    for letter in letters {
+        seen[usize::from(*letter)] = true;
+    }
     seen.iter().filter(|seen| **seen).count() >= 4
 }
 

@@ -1,8 +1,20 @@
 //! `CodeRabbit`: severity and sort stand before the title of a remark; nitpicks and remarks outside the diff stand in the text of a review.
 
+mod entries;
+mod names;
+mod praise;
+mod sections;
+
+use std::collections::HashSet;
+
 use super::Bot;
-use crate::domain::forge::RemarkSeverity::{Critical, Docs, Issue, Major, Minor, Nitpick, Refactor, Trivial};
+use super::label::by_login;
+use super::listed::{Asked, Found, MOST_ENTRIES, entry, lines, path};
+use super::prompt::prompt;
+use super::title::{cut, plain, title};
+use crate::domain::forge::RemarkSeverity::{Critical, Docs, Issue, Major, Minor, Nitpick, Refactor, Trivial, Unknown};
 use crate::domain::forge::Source;
+use crate::domain::forge::{Held, ReviewNote};
 
 /// Sorts stand beside severities, so they count only where no severity stands.
 pub(super) const BOT: Bot = Bot {
@@ -19,5 +31,76 @@ pub(super) const BOT: Bot = Bot {
     ],
     traces: &["🤖 prompt for ai agents", "🧩 analysis chain"],
     names: &["coderabbit"],
+    list: Some(list),
     ..Bot::new(Source::CodeRabbit)
 };
+
+/// Reads the newest review that has a list: each review lists all that it has to say anew, so older lists are out of date.
+fn list(asked: &Asked<'_>, found: &mut Found) {
+    let is_its = |review: &&ReviewNote| {
+        let author = review.comment.author.as_ref();
+        author.and_then(|author| by_login(&author.login)).is_some_and(|bot| bot.source == Source::CodeRabbit)
+    };
+    for review in asked.conversation.reviews.iter().rev().filter(is_its) {
+        let text = found.readable(&review.comment.body, "a review of CodeRabbit's");
+        let sections = sections::sections(text);
+        if sections.has_unended {
+            found.note("a list in a review of CodeRabbit's has no end and was not read".to_owned());
+        }
+        if sections.all.is_empty() {
+            continue;
+        }
+        read(review, &sections, found);
+        return;
+    }
+}
+
+fn read(review: &ReviewNote, sections: &sections::Sections, found: &mut Found) {
+    let mut seen = HashSet::new();
+    let (mut praised, mut repeated, mut beyond) = (0_usize, 0_usize, 0_usize);
+    for section in &sections.all {
+        let mut count = 0_usize;
+        for file in section.files() {
+            for one in entries::entries(&file) {
+                if praise::is_praise(one.title) {
+                    praised += 1;
+                    continue;
+                }
+                let id = names::name(section.held, file.name, one.first, one.title);
+                if !seen.insert(id.clone()) {
+                    repeated += 1;
+                    continue;
+                }
+                count += 1;
+                if count > MOST_ENTRIES {
+                    beyond += 1;
+                    continue;
+                }
+                let mut remark = entry(id, section.held, Source::CodeRabbit, &review.comment);
+                remark.path = path(file.name);
+                remark.lines = lines(one.first, one.last);
+                remark.severity = one.severity.unwrap_or(match section.held {
+                    Held::Nitpick => Minor,
+                    _ => Unknown,
+                });
+                let said = plain(one.title);
+                remark.title = if said.is_empty() { title(one.body, BOT.title) } else { cut(&said) };
+                remark.prompt = prompt(one.body, Some(&BOT));
+                one.body.clone_into(&mut remark.body);
+                found.remarks.push(remark);
+            }
+        }
+        if count == 0 && praised == 0 && repeated == 0 {
+            found.note("a list in a review of CodeRabbit's has no entry that can be read".to_owned());
+        }
+    }
+    for (number, why) in [
+        (praised, "only praise; left out"),
+        (repeated, "stand there twice; counted once"),
+        (beyond, "are beyond the 500 of one list that are read; left out"),
+    ] {
+        if number > 0 {
+            found.note(format!("entries of CodeRabbit's lists that {why}: {number}"));
+        }
+    }
+}

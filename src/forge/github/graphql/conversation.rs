@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::super::GitHub;
 use super::super::wire::{CommentNode, CommentsNode, Connection, ReviewNode, ThreadNode};
-use super::about;
 use super::pages::Pages;
 use super::queries::{COMMENTS, ONE_THREAD, Operation, REOPEN, RESOLVE, REVIEW_THREADS, REVIEWS, THREAD_COMMENTS};
+use super::{about, missing};
 use crate::domain::forge::{Comment, Conversation, PullId, RepoName, ReviewNote, Thread};
 use crate::forge::error::{FaultKind, ForgeError};
 
@@ -71,7 +71,7 @@ impl GitHub {
         let found = data
             .node
             .filter(|found| found.get("__typename").and_then(Value::as_str) == Some("PullRequestReviewThread"));
-        let found = found.ok_or_else(|| self.missing("no thread has this id"))?;
+        let found = found.ok_or_else(|| missing("no thread has this id"))?;
         let thread = serde_path_to_error::deserialize(found);
         let thread = thread.map_err(|error| self.shared.blame.unreadable(None, &error.to_string()))?;
         self.whole(None, thread).await
@@ -104,7 +104,7 @@ impl GitHub {
         loop {
             let variables = json!({ "id": thread.id, "after": pages.cursor() });
             let data: OfNode<CommentsNode> = self.ask(repo, THREAD_COMMENTS, &variables).await?;
-            let page = data.node.ok_or_else(|| self.missing("the thread is gone"))?.comments;
+            let page = data.node.ok_or_else(|| missing("the thread is gone"))?.comments;
             later.extend(page.nodes.into_iter().flatten().map(Into::into));
             if !pages.advance(self, &page.page_info)? {
                 return Ok(thread.with(later));
@@ -121,7 +121,7 @@ impl GitHub {
             variables["after"] = json!(pages.cursor());
             let data: OfRepository<T> = self.ask(Some(&id.repo), operation, &variables).await?;
             let pull = data.repository.and_then(|repository| repository.pull_request);
-            let page = pull.ok_or_else(|| self.missing(&id.to_string()))?.list;
+            let page = pull.ok_or_else(|| missing(&id.to_string()))?.list;
             let page = page.ok_or_else(|| self.shared.blame.unreadable(None, "a list is not there"))?;
             all.extend(page.nodes.into_iter().flatten());
             if !pages.advance(self, &page.page_info)? {

@@ -20,8 +20,12 @@ pub(super) use pages::Pages;
 pub(super) use queries::LOOKS;
 use queries::Operation;
 
-/// Fields that a token may not see, or that are gone, without anything being lost: each is optional where it ends up.
-const HARMLESS: [&str; 4] = ["headRepository", "mergeable", "resolvedBy", "reviewDecision"];
+/// Fields that a token may not see, or that are gone, without anything being lost: each may be null in the schema, and is optional where it
+/// ends up (the repository that was asked stands in for the base's).
+const HARMLESS: [&str; 4] = ["baseRepository", "headRepository", "resolvedBy", "reviewDecision"];
+
+/// What GraphQL says when it ran out of time.
+pub(super) const FAILED: &str = "omething went wrong while executing your query";
 
 impl GitHub {
     /// Asks, and reads the data of the answer. `repo` is whose installation speaks, where we are an App.
@@ -46,6 +50,16 @@ impl GitHub {
         self.data(&answer)
     }
 
+    /// That GraphQL failed with a status of 200 and no data, so that it may answer when asked again.
+    pub(super) fn failed_inside(&self, answer: &Answer) -> Option<ForgeError> {
+        // Only then is a long answer read a second time.
+        memchr::memmem::find(&answer.body, FAILED.as_bytes())?;
+        let envelope: Envelope = serde_json::from_slice(&answer.body).ok()?;
+        let is_empty = envelope.data.is_none_or(|data| data.is_null());
+        let failed = envelope.errors.iter().any(|error| error.message.contains(FAILED));
+        (is_empty && failed).then(|| self.shared.blame.graph(answer, &envelope.errors))
+    }
+
     fn data<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, ForgeError> {
         let envelope: Envelope = self.read(answer)?;
         let grave: Vec<GraphError> = envelope.errors.into_iter().filter(|error| !is_harmless(error)).collect();
@@ -63,15 +77,12 @@ impl GitHub {
         let read = serde_path_to_error::deserialize(&mut json);
         read.map_err(|error| self.shared.blame.unreadable(Some(answer), &error.to_string()))
     }
+}
 
-    /// That there is no such thing, where GraphQL says so with a null.
-    pub(super) fn missing(&self, what: &str) -> ForgeError {
-        ForgeError::new(
-            FaultKind::NotFound,
-            format!("Resource not found: {what}"),
-            "see whether its name is right, and whether the token may see it",
-        )
-    }
+/// That there is no such thing, where GraphQL says so with a null.
+pub(super) fn missing(what: &str) -> ForgeError {
+    let action = "see whether its name is right, and whether the token may see it";
+    ForgeError::new(FaultKind::NotFound, format!("Resource not found: {what}"), action)
 }
 
 /// The variables that name a pull request.

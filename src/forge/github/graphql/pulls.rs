@@ -6,8 +6,8 @@ use serde_json::json;
 use super::super::GitHub;
 use super::super::types::{PullFilter, PullPage};
 use super::super::wire::{ActorNode, Connection, ListNode, PullNode};
-use super::about;
 use super::queries::{PULL_REQUEST, PULL_REQUESTS, VIEWER};
+use super::{about, missing};
 use crate::domain::forge::{Actor, PullId, PullRequest, RepoName};
 use crate::forge::error::ForgeError;
 
@@ -47,7 +47,7 @@ impl GitHub {
     pub async fn pull(&self, id: &PullId) -> Result<PullRequest, ForgeError> {
         let data: OfRepository<OfPull> = self.ask(Some(&id.repo), PULL_REQUEST, &about(id)).await?;
         let node = data.repository.and_then(|repository| repository.pull_request);
-        let node = node.ok_or_else(|| self.missing(&id.to_string()))?;
+        let node = node.ok_or_else(|| missing(&id.to_string()))?;
         node.pull(&id.repo).map_err(|why| self.shared.blame.unreadable(None, &why))
     }
 
@@ -58,7 +58,7 @@ impl GitHub {
             "owner": repo.owner(), "name": repo.name(), "states": states, "first": filter.limit.clamp(1, 100), "after": null,
         });
         let data: OfRepository<OfPulls> = self.ask(Some(repo), PULL_REQUESTS, &variables).await?;
-        let page = data.repository.ok_or_else(|| self.missing(&repo.to_string()))?.pull_requests;
+        let page = data.repository.ok_or_else(|| missing(&repo.to_string()))?.pull_requests;
         let listed = page.nodes.into_iter().flatten().map(|node| node.listed(repo)).collect::<Result<Vec<_>, _>>();
         let pulls = listed.map_err(|why| self.shared.blame.unreadable(None, &why))?;
         Ok(PullPage { pulls, total: page.total_count })

@@ -152,3 +152,21 @@ pub(super) const ALL: [Operation; 11] = [
     RESOLVE,
     REOPEN,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_is_whole_and_bears_its_name() {
+        for operation in ALL {
+            let query = operation.query();
+            let kind = if operation.is_mutation() { "mutation" } else { "query" };
+            assert!(query.trim_start().starts_with(&format!("{kind} {}", operation.name)), "{query}");
+            assert_eq!(query.matches('{').count(), query.matches('}').count(), "{query}");
+            for part in ["$THREAD", "$COMMENT", "$PULL"] {
+                assert!(!query.contains(part), "{query}");
+            }
+        }
+    }
+}

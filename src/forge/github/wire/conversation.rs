@@ -60,6 +60,7 @@ impl From<CommentNode> for Comment {
 /// A thread with the first page of its comments.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of the answer")]
 pub(in super::super) struct ThreadNode {
     pub(in super::super) id: String,
     is_resolved: bool,

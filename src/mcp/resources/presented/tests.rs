@@ -66,8 +66,8 @@ fn documents_are_listed_and_completed() {
     assert_eq!(complete(&first.to_string()[..20]), [first.to_string()]);
     assert!(super::complete(&service, "review://{id}", "id", "").is_empty(), "that is another family");
     assert_eq!(
-        changed(&service, Changed::Document(second)),
+        changed(&service, &Changed::Document(second), &BTreeSet::new()),
         [format!("review://presented/{second}"), format!("review://presented/{second}/references")]
     );
-    assert!(changed(&service, Changed::List).is_empty());
+    assert!(changed(&service, &Changed::List, &BTreeSet::new()).is_empty());
 }

@@ -91,13 +91,13 @@ fn a_change_names_every_uri_that_shows_it() {
     let fixture = Fixture::new(false);
     let id = fixture.keep(TYPICAL);
     let findings = fixture.service.review(id).unwrap().findings.len();
-    let uris = changed(&fixture.service, Changed::Review(id));
+    let uris = changed(&fixture.service, &Changed::Review(id), &BTreeSet::new());
     assert!(uris.contains(&uri(id)) && uris.contains(&"review://latest".to_owned()), "{uris:?}");
     assert_eq!(uris.len(), 4 + findings, "{uris:?}");
     for uri in uris {
         assert!(read(&fixture.service, &uri).is_some_and(|read| read.is_ok()), "{uri}");
     }
-    assert!(changed(&fixture.service, Changed::List).is_empty());
+    assert!(changed(&fixture.service, &Changed::List, &BTreeSet::new()).is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -114,7 +114,7 @@ async fn a_review_is_read_while_it_runs() {
     let markdown = read(&fixture.service, &format!("{}/markdown", uri(id))).unwrap().unwrap();
     assert!(markdown.text.contains("**running**"), "{}", markdown.text);
     assert!(list(&fixture.service).unwrap()[0].description.starts_with("running"));
-    assert_eq!(changed(&fixture.service, Changed::Review(id)).len(), 2);
+    assert_eq!(changed(&fixture.service, &Changed::Review(id), &BTreeSet::new()).len(), 2);
     not_found(&fixture, &format!("{}/findings/F1", uri(id)));
     fixture.service.shut_down(Duration::from_mins(1)).await;
     let over = json_at(&fixture, &uri(id));

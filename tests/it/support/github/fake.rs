@@ -66,6 +66,7 @@ impl Fake {
             wrong: Vec::new(),
             git: Vec::new(),
             asked: Vec::new(),
+            enterprise,
             judged: false,
             last_id: 100,
             clock: 0,
@@ -207,10 +208,13 @@ impl Fake {
         world.script.retry_after = retry_after;
     }
 
-    /// The App's id, and its installation's.
-    pub fn app(&self) -> (u64, u64) {
+    /// A login as the App, by its installation where `named`, else by that of the repository.
+    pub fn app(&self, named: bool) -> Login {
         let world = self.shared.world();
-        (world.app.id, world.app.installation)
+        // Made for tests, and kept without its armour, so that nobody takes it for one that opens anything.
+        let body = include_str!("../../../../fixtures/forge/app-key.b64");
+        let key = Secret::new(format!("-----BEGIN {0}-----\n{body}-----END {0}-----\n", "RSA PRIVATE KEY"));
+        Login::App { id: world.app.id, key, installation: named.then_some(world.app.installation) }
     }
 
     /// Requests of git so far: paths and queries.
@@ -218,8 +222,8 @@ impl Fake {
         self.shared.world().git.clone()
     }
 
-    /// Requests of REST and GraphQL so far: methods, and paths with their queries.
-    pub fn asked(&self) -> Vec<(String, String)> {
+    /// Requests of REST and GraphQL so far: methods, paths with their queries, and the statuses they were answered with.
+    pub fn asked(&self) -> Vec<(String, String, u16)> {
         self.shared.world().asked.clone()
     }
 

@@ -21,6 +21,7 @@
 #![allow(dead_code, unused_imports, reason = "each test uses a part of it")]
 
 mod bare;
+mod example;
 mod fake;
 mod fields;
 mod graph;
@@ -32,11 +33,13 @@ mod reviews;
 mod server;
 mod shapes;
 mod smart;
+mod texts;
 mod trouble;
 mod world;
 
 use serde_json::Value;
 
+pub use example::{demo, lines};
 pub use fake::{Fake, TOKEN};
 pub use pull::{NewPull, Pull};
 pub use trouble::{On, Trouble};
@@ -49,7 +52,7 @@ pub struct Asked {
     pub method: String,
     /// `http://host:port`.
     pub origin: String,
-    /// What stands before the paths of REST on Enterprise servers: `/api/v3`, or nothing.
+    /// What stands before paths on Enterprise servers: `/api/v3` for REST, `/api` for GraphQL, or nothing.
     pub prefix: String,
     /// The path after that.
     pub path: String,

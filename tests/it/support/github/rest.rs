@@ -18,6 +18,10 @@ pub fn answer(world: &mut World, asked: &Asked) -> Option<Reply> {
     match (asked.method.as_str(), parts.as_slice()) {
         ("GET", ["user"]) => Some(own_account(world)),
         ("GET", ["app"]) => Some(Reply::json(200, &shapes::app(world))),
+        ("GET", ["app", "installations"]) => {
+            let all = world.repos.first().map(|repo| shapes::installation(world, &repo.owner));
+            Some(page(asked, all.into_iter().collect()))
+        }
         ("POST", ["app", "installations", id, "access_tokens"]) => Some(token(world, id)),
         (_, ["repos", owner, name, rest @ ..]) => of_repo(world, asked, owner, name, rest),
         (_, ["repositories", id, rest @ ..]) => {
@@ -114,7 +118,7 @@ pub fn unprocessable(message: &str, errors: &Value) -> Reply {
 
 /// A renamed repository: by its number.
 fn elsewhere(world: &World, asked: &Asked, at: usize, rest: &[&str]) -> Reply {
-    let tail: String = rest.iter().map(|part| format!("/{part}")).collect();
+    let tail = if rest.is_empty() { String::new() } else { format!("/{}", rest.join("/")) };
     let query = if asked.query.is_empty() { String::new() } else { format!("?{}", asked.query) };
     let url = format!("{}{}/repositories/{}{tail}{query}", world.url, asked.prefix, world.repos[at].id);
     let status = if asked.method == "GET" { 301 } else { 307 };

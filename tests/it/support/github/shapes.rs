@@ -1,4 +1,4 @@
-//! REST's bodies: every field that GitHub's OpenAPI description requires. Main functions: one for each kind of thing.
+//! REST's bodies: every field that GitHub's `OpenAPI` description requires. Main functions: one for each kind of thing.
 
 use serde_json::{Map, Value, json};
 

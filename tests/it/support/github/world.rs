@@ -75,7 +75,6 @@ pub struct ReviewState {
 
 /// A thread.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a field of the forge's")]
 pub struct ThreadState {
     /// Its number.
     pub id: u64,
@@ -200,8 +199,10 @@ pub struct World {
     pub wrong: Vec<String>,
     /// Requests of git: paths and queries.
     pub git: Vec<String>,
-    /// Requests of REST and GraphQL: methods, and paths with their queries.
-    pub asked: Vec<(String, String)>,
+    /// Requests of REST and GraphQL: methods, paths with their queries, the statuses they were answered with.
+    pub asked: Vec<(String, String, u16)>,
+    /// Whether it has the addresses of an Enterprise server.
+    pub enterprise: bool,
     /// Whether somebody looked at that.
     pub judged: bool,
     /// Numbers given.

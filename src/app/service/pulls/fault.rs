@@ -1,0 +1,94 @@
+//! Why something about a pull request could not be done, for whoever asked. Main type: [`PullFault`].
+
+use std::time::Duration;
+
+use crate::forge::{FaultKind, ForgeError};
+
+/// What sort of failure it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PullFaultKind {
+    /// The forge failed, or said no.
+    Forge(FaultKind),
+    /// What was asked for makes no sense.
+    InvalidInput,
+    /// A name fits several remarks.
+    Ambiguous,
+    /// This server may not change anything.
+    ReadOnly,
+    /// This server does not serve pull requests.
+    Off,
+    /// It does as much as it may already.
+    Busy,
+    /// A part of this program failed.
+    Broken,
+}
+
+impl PullFaultKind {
+    /// The word used in JSON.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Forge(kind) => kind.word(),
+            Self::InvalidInput => "invalid_input",
+            Self::Ambiguous => "ambiguous",
+            Self::ReadOnly => "read_only",
+            Self::Off => "off",
+            Self::Busy => "busy",
+            Self::Broken => "internal",
+        }
+    }
+
+    /// Whether the same may succeed later.
+    pub const fn is_retryable(self) -> bool {
+        match self {
+            // The time was over: it may not be, the next time.
+            Self::Forge(FaultKind::Stopped) | Self::Busy => true,
+            Self::Forge(kind) => kind.is_retryable(),
+            Self::InvalidInput | Self::Ambiguous | Self::ReadOnly | Self::Off | Self::Broken => false,
+        }
+    }
+}
+
+/// A failure: what happened, and what to do about it. Holds no token.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct PullFault {
+    /// What sort.
+    pub kind: PullFaultKind,
+    /// What happened.
+    pub message: String,
+    /// What whoever asked, or whoever runs the server, can do.
+    pub action: String,
+    /// How long the forge asks to wait.
+    pub retry_after: Option<Duration>,
+    /// The forge's id of the request.
+    pub correlation: Option<String>,
+}
+
+impl PullFault {
+    /// One of our own.
+    pub(super) fn new(kind: PullFaultKind, message: impl Into<String>, action: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), action: action.into(), retry_after: None, correlation: None }
+    }
+
+    /// What was asked for makes no sense.
+    pub(super) fn input(message: impl Into<String>, action: impl Into<String>) -> Self {
+        Self::new(PullFaultKind::InvalidInput, message, action)
+    }
+
+    /// There is no such thing.
+    pub(super) fn not_found(message: impl Into<String>, action: impl Into<String>) -> Self {
+        Self::new(PullFaultKind::Forge(FaultKind::NotFound), message, action)
+    }
+}
+
+impl From<ForgeError> for PullFault {
+    fn from(error: ForgeError) -> Self {
+        let ForgeError { kind, mut message, mut action, retry_after, request_id, .. } = error;
+        // Whoever asks a server gave no time limit, and cannot raise one.
+        if kind == FaultKind::Stopped {
+            "the forge took too long to answer".clone_into(&mut message);
+            "ask again later".clone_into(&mut action);
+        }
+        Self { kind: PullFaultKind::Forge(kind), message, action, retry_after, correlation: request_id }
+    }
+}

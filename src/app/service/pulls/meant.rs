@@ -1,0 +1,110 @@
+//! Which pull request, or which repository, somebody means. Main type: [`NamedPull`].
+
+use super::{PullFault, Service};
+use crate::domain::forge::{PullAsk, PullId, RepoName};
+use crate::git;
+use crate::sys::repo::Repo;
+
+/// What somebody wrote to name a pull request. What is left out is that of the server's own folder.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NamedPull {
+    /// Who the repository belongs to.
+    pub owner: Option<String>,
+    /// Its name on the forge; `owner/name` too.
+    pub repo: Option<String>,
+    /// Its number, `owner/name#12`, or the address of its page.
+    pub pr: Option<String>,
+}
+
+/// How a pull request is named.
+const HOW: &str = "give owner, repo and pr, or pr as owner/repo#number or as the address of its page";
+
+impl Service {
+    /// The pull request that is meant.
+    pub async fn pull_meant(&self, named: &NamedPull) -> Result<PullId, PullFault> {
+        self.may_ask()?;
+        let text = named.pr.as_deref().unwrap_or_default().trim();
+        if text.is_empty() {
+            return Err(PullFault::input("it is not said which pull request is meant", HOW));
+        }
+        let ask: PullAsk = text.parse().map_err(|fault| PullFault::input(format!("`pr`: {fault}"), HOW))?;
+        match ask {
+            PullAsk::Number(number) => Ok(PullId { repo: self.repo_meant(named).await?, number }),
+            PullAsk::Whole { host, id } => {
+                if let Some(host) = host {
+                    self.is_our_forge(&host)?;
+                }
+                let other = given(named)?.is_some_and(|repo| !repo.is(&id.repo));
+                let other = other
+                    || named.owner.as_ref().is_some_and(|owner| !owner.trim().eq_ignore_ascii_case(id.repo.owner()));
+                if other {
+                    return Err(PullFault::input(
+                        format!("`owner` and `repo` name another repository than {text:?}"),
+                        HOW,
+                    ));
+                }
+                Ok(id)
+            }
+        }
+    }
+
+    /// The repository that is meant.
+    pub async fn repo_meant(&self, named: &NamedPull) -> Result<RepoName, PullFault> {
+        self.may_ask()?;
+        if let Some(repo) = given(named)? {
+            return Ok(repo);
+        }
+        if named.owner.as_ref().is_some_and(|owner| !owner.trim().is_empty()) {
+            return Err(PullFault::input("`owner` needs `repo`", HOW));
+        }
+        let own = self.own_repo().await?;
+        match &named.repo {
+            // The name alone: of the same owner.
+            Some(name) => {
+                RepoName::new(own.owner(), name.trim()).map_err(|fault| PullFault::input(fault.to_string(), HOW))
+            }
+            None => Ok(own),
+        }
+    }
+}
+
+/// What `owner` and `repo` name together, where they do.
+fn given(named: &NamedPull) -> Result<Option<RepoName>, PullFault> {
+    let text =
+        |given: &Option<String>| given.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
+    let whole = match (text(&named.owner), text(&named.repo)) {
+        (_, Some(repo)) if repo.contains('/') => repo,
+        (Some(owner), Some(repo)) => format!("{owner}/{repo}"),
+        (Some(_) | None, None) | (None, Some(_)) => return Ok(None),
+    };
+    whole.parse().map(Some).map_err(|_| PullFault::input(format!("{whole:?} names no repository of a forge"), HOW))
+}
+
+impl Service {
+    /// Refuses a page of another forge than the one that is asked.
+    fn is_our_forge(&self, host: &str) -> Result<(), PullFault> {
+        let ours = git::host_of(&self.around.forge.server()?.to_string());
+        if ours.eq_ignore_ascii_case(host) {
+            return Ok(());
+        }
+        let message = format!("this server asks {ours}, and the address is of {host}");
+        Err(PullFault::input(message, "start the server with GITHUB_SERVER_URL and GITHUB_API_URL of that forge"))
+    }
+
+    /// The repository of the forge that the server's own folder is a clone of.
+    async fn own_repo(&self) -> Result<RepoName, PullFault> {
+        let server = self.around.forge.server()?.to_string();
+        let start = self.roots().start().to_owned();
+        let found = tokio::task::spawn_blocking(move || {
+            let repo = Repo::open(&start).map_err(|error| error.to_string())?;
+            git::repository_of(&git::remotes(&repo), &server).map_err(|error| error.to_string())
+        });
+        let found = found.await.unwrap_or_else(|_| Err("the remotes could not be read".to_owned()));
+        found.map_err(|why| {
+            PullFault::input(
+                format!("`owner` and `repo` are left out, and the server's own folder names none: {why}"),
+                HOW,
+            )
+        })
+    }
+}

@@ -1,0 +1,299 @@
+//! What a server knows of pull requests: read from the forge when somebody asks, kept for a moment, watched for whoever wants to hear of changes.
+//!
+//! Main types: [`PullRead`], [`PullFault`]; main method: [`Service::pull`]. How the forge is asked belongs in `forge`, how clients name and see all
+//! this in `mcp`. Everything in it was written by others: data, nothing else.
+
+mod cache;
+mod fault;
+mod meant;
+mod resolve;
+mod since;
+mod watch;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::OnceCell;
+
+pub use crate::forge::{FaultKind, ListedPull, PullPage};
+pub use fault::{PullFault, PullFaultKind};
+pub use meant::NamedPull;
+pub use resolve::{ResolvedBy, ResolvedRemark};
+pub use since::{News, Since};
+pub use watch::{WatchedPulls, Watching};
+
+use super::{Changed, Service};
+use crate::domain::finding::Severity;
+use crate::domain::forge::{
+    Comment, Conversation, FindingMark, PullFile, PullId, PullRequest, PullState, Remark, RepoName, Summary, Thread,
+};
+use crate::forge::{self, GitHub, PullFilter, Remarks};
+use crate::sys::cancel::Cancel;
+use cache::Cache;
+
+/// Whatever is asked of the forge for one call takes at most so long.
+const TIME: Duration = Duration::from_mins(1);
+/// What was read is believed for so long.
+const LIFE: Duration = Duration::from_secs(10);
+/// So many pull requests are kept meanwhile; each may be many megabytes.
+const KEPT: usize = 8;
+/// So many pull requests that were read are listed.
+const SEEN: usize = 50;
+
+/// How a server serves pull requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PullsServed {
+    /// Whether it does.
+    pub on: bool,
+    /// How often a pull request that somebody watches is looked at.
+    pub every: Duration,
+}
+
+impl Default for PullsServed {
+    fn default() -> Self {
+        Self { on: true, every: Duration::from_mins(1) }
+    }
+}
+
+/// A pull request, all that was said on it, and what that comes to.
+#[derive(Debug)]
+pub struct PullRead {
+    /// The pull request.
+    pub pull: PullRequest,
+    /// What was said.
+    pub conversation: Conversation,
+    /// What of it asks for something, told apart; in the order of the threads, then of the lists that bots keep.
+    pub remarks: Vec<Remark>,
+    /// What the remarks come to.
+    pub summary: Summary,
+    /// What could not be read, one sentence each.
+    pub notes: Vec<String>,
+}
+
+impl PullRead {
+    /// The thread that a remark stands in.
+    pub fn thread_of(&self, remark: &Remark) -> Option<&Thread> {
+        let node = remark.thread.as_deref()?;
+        self.conversation.threads.iter().find(|thread| thread.node == node)
+    }
+
+    /// The remark that has this id, or whose id alone ends so.
+    pub fn remark(&self, given: &str) -> Result<&Remark, PullFault> {
+        if let Some(exact) = self.remarks.iter().find(|remark| remark.id == given) {
+            return Ok(exact);
+        }
+        let fits: Vec<&Remark> = match given {
+            "" => Vec::new(),
+            given => self.remarks.iter().filter(|remark| remark.id.ends_with(given)).collect(),
+        };
+        match fits.as_slice() {
+            [one] => Ok(one),
+            [] => {
+                let message = format!("no remark of {} has the id {given:?}", self.pull.id);
+                Err(PullFault::not_found(message, "list them with the tool pr_list"))
+            }
+            several => {
+                let ids: Vec<&str> = several.iter().take(NAMED).map(|remark| remark.id.as_str()).collect();
+                let more = several.len() - ids.len();
+                let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+                let message = format!("{given:?} ends {} ids: {}{more}", several.len(), ids.join(", "));
+                Err(PullFault::new(PullFaultKind::Ambiguous, message, "give one of these ids whole"))
+            }
+        }
+    }
+}
+
+/// So many ids are named where several fit.
+const NAMED: usize = 10;
+
+/// The files of a pull request.
+#[derive(Debug)]
+pub struct PullFiles {
+    /// As the forge lists them.
+    pub files: Vec<PullFile>,
+    /// Whether the forge lists no more than these though there are more.
+    pub cut: bool,
+}
+
+/// A pull request that somebody read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeenPull {
+    /// Which.
+    pub id: PullId,
+    /// Its title then.
+    pub title: String,
+    /// Its state then.
+    pub state: PullState,
+    /// When it was last changed then: RFC 3339.
+    pub updated_at: String,
+}
+
+/// What a service holds of pull requests.
+pub(super) struct Pulls {
+    served: PullsServed,
+    client: OnceCell<GitHub>,
+    reads: Cache<PullId, PullRead>,
+    files: Cache<PullId, PullFiles>,
+    lists: Cache<(RepoName, Option<PullState>), PullPage>,
+    /// The newest first.
+    seen: Mutex<VecDeque<SeenPull>>,
+    cursors: since::Cursors,
+    watched: watch::Watched,
+    /// Two remarks must not be resolved at the same time: the comments that say so are written whole.
+    resolving: tokio::sync::Mutex<()>,
+}
+
+impl Default for Pulls {
+    fn default() -> Self {
+        Self {
+            served: PullsServed::default(),
+            client: OnceCell::new(),
+            reads: Cache::new(KEPT, LIFE),
+            files: Cache::new(KEPT, LIFE),
+            lists: Cache::new(KEPT, LIFE),
+            seen: Mutex::default(),
+            cursors: since::Cursors::default(),
+            watched: watch::Watched::default(),
+            resolving: tokio::sync::Mutex::default(),
+        }
+    }
+}
+
+/// The name of a pull request by which it is kept: forges ignore case.
+fn folded(id: &PullId) -> PullId {
+    PullId { repo: folded_repo(&id.repo), number: id.number }
+}
+
+fn folded_repo(repo: &RepoName) -> RepoName {
+    let lower = RepoName::new(&repo.owner().to_ascii_lowercase(), &repo.name().to_ascii_lowercase());
+    lower.unwrap_or_else(|_| repo.clone())
+}
+
+impl Service {
+    /// The same service, serving pull requests in another way.
+    #[must_use]
+    pub fn serving_pulls(mut self, served: PullsServed) -> Self {
+        self.pulls.served = served;
+        self
+    }
+
+    /// Whether clients may read pull requests.
+    pub fn serves_pulls(&self) -> bool {
+        self.pulls.served.on
+    }
+
+    /// Refuses where pull requests are not served.
+    fn may_ask(&self) -> Result<(), PullFault> {
+        if self.serves_pulls() {
+            return Ok(());
+        }
+        let message = "this server does not serve pull requests";
+        Err(PullFault::new(PullFaultKind::Off, message, "start it with --tools default,pr"))
+    }
+
+    /// A client of the forge, with a deadline for one call.
+    async fn github(&self) -> Result<GitHub, PullFault> {
+        self.may_ask()?;
+        let client = self.pulls.client.get_or_try_init(|| client(self)).await?;
+        Ok(client.within(&Cancel::after(TIME)))
+    }
+
+    /// A pull request with all that was said on it.
+    pub async fn pull(&self, id: &PullId) -> Result<Arc<PullRead>, PullFault> {
+        let github = self.github().await?;
+        let read = self.pulls.reads.get(&folded(id), async || read(self, &github, id).await).await?;
+        self.note_seen(id, &read.pull);
+        Ok(read)
+    }
+
+    /// Its files.
+    pub async fn pull_files(&self, id: &PullId) -> Result<Arc<PullFiles>, PullFault> {
+        let github = self.github().await?;
+        let ask = async || {
+            let (files, cut) = github.files(id).await?;
+            Ok(PullFiles { files, cut })
+        };
+        self.pulls.files.get(&folded(id), ask).await
+    }
+
+    /// Pull requests of a repository in this state (in any where it is `None`), newest first: the first hundred of them.
+    pub async fn pulls_of(&self, repo: &RepoName, state: Option<PullState>) -> Result<Arc<PullPage>, PullFault> {
+        let github = self.github().await?;
+        let ask = async || Ok(github.pulls(repo, PullFilter { state, limit: 100 }).await?);
+        self.pulls.lists.get(&(folded_repo(repo), state), ask).await
+    }
+
+    /// Pull requests that were read, newest first. Asks nobody.
+    pub fn seen_pulls(&self) -> Vec<SeenPull> {
+        self.pulls.seen.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    fn note_seen(&self, id: &PullId, pull: &PullRequest) {
+        let PullRequest { title, state, updated_at, .. } = pull;
+        let new = SeenPull { id: id.clone(), title: title.clone(), state: *state, updated_at: updated_at.clone() };
+        let mut seen = self.pulls.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.front() == Some(&new) {
+            return;
+        }
+        let key = folded(id);
+        let known = seen.iter().position(|one| folded(&one.id) == key).map(|at| seen.remove(at));
+        seen.push_front(new);
+        seen.truncate(SEEN);
+        drop(seen);
+        if known.is_none() {
+            self.changes().say(Changed::List);
+        }
+    }
+
+    /// Lets go what is known of a pull request, because it is not so any more.
+    fn forget_pull(&self, id: &PullId) {
+        self.pulls.reads.forget(&folded(id));
+        self.pulls.files.forget(&folded(id));
+    }
+}
+
+/// Signs in as the environment says; `gh` may be asked for its token, so this is done away from the async threads.
+async fn client(service: &Service) -> Result<GitHub, PullFault> {
+    let environment = service.around.forge.clone();
+    let made = tokio::task::spawn_blocking(move || environment.client(&Cancel::never())).await;
+    let broken =
+        |_| PullFault::new(PullFaultKind::Broken, "a part of the program failed unexpectedly", "please report it");
+    let github = made.map_err(broken)??;
+    Ok(github)
+}
+
+async fn read(service: &Service, github: &GitHub, id: &PullId) -> Result<PullRead, PullFault> {
+    let (pull, conversation) = tokio::try_join!(github.pull(id), github.conversation(id))?;
+    let mut notes = Vec::new();
+    let listed = if needs_files(&conversation) { Some(service.pull_files(id).await) } else { None };
+    let files: &[PullFile] = match &listed {
+        Some(Ok(listed)) => &listed.files,
+        Some(Err(fault)) => {
+            notes.push(format!("Which files some remarks are about could not be asked: {fault}."));
+            &[]
+        }
+        None => &[],
+    };
+    let Remarks { remarks, notes: more } = forge::remarks(&conversation, files, &ours);
+    notes.extend(more.into_iter().map(sentence));
+    let summary = forge::summary(&remarks);
+    Ok(PullRead { pull, conversation, remarks, summary, notes })
+}
+
+/// Whether something names files by the hashes of their paths, as one bot does: only the list of files tells which they are.
+fn needs_files(conversation: &Conversation) -> bool {
+    conversation.comments.iter().any(|comment| comment.body.contains("#diff-"))
+}
+
+/// The severity that a comment of ours has by its own mark.
+fn ours(comment: &Comment) -> Option<Severity> {
+    // Anybody can write the mark; only the forge says who wrote the text.
+    if comment.mine { FindingMark::read(&comment.body).map(|mark| mark.severity) } else { None }
+}
+
+fn sentence(note: String) -> String {
+    let mut letters = note.chars();
+    let note = letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or(note);
+    if note.ends_with('.') { note } else { format!("{note}.") }
+}

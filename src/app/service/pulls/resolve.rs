@@ -1,0 +1,158 @@
+//! Calling a remark resolved. Main method: [`Service::resolve_remark`].
+//!
+//! A thread is resolved by the forge itself. For what no thread holds, a comment of our own account on the pull request keeps what is resolved
+//! (`forge::bots::state`).
+
+use super::{Changed, FaultKind, PullFault, PullFaultKind, PullRead, Service, folded};
+use crate::domain::forge::{Held, PullId, Remark, Thread};
+use crate::forge::GitHub;
+use crate::forge::bots::state::{Recorded, State, TooMuch, Tracker};
+use crate::sys::clock;
+
+/// What says now that a remark is resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResolvedBy {
+    /// The forge, of its thread.
+    Thread,
+    /// A comment of ours that keeps what is resolved of bots' lists.
+    StateComment,
+    /// A comment of ours with a list of Qodo's entries.
+    Tracker,
+}
+
+/// A remark that is resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResolvedRemark {
+    /// Its id, whole.
+    pub id: String,
+    /// What says so.
+    pub by: ResolvedBy,
+    /// Whether it was resolved before, and nothing was changed.
+    pub already: bool,
+    /// What else there is to know, one sentence.
+    pub note: Option<String>,
+}
+
+impl From<TooMuch> for PullFault {
+    fn from(fault: TooMuch) -> Self {
+        Self::new(PullFaultKind::Forge(FaultKind::Refused), fault.to_string(), "delete that comment on the forge")
+    }
+}
+
+/// Where it is resolved.
+struct At<'a> {
+    github: &'a GitHub,
+    id: &'a PullId,
+    read: &'a PullRead,
+}
+
+impl Service {
+    /// Calls a remark resolved, where that is not said already. `given` is the id of a remark or its end, or that of a whole thread.
+    pub async fn resolve_remark(&self, id: &PullId, given: &str) -> Result<ResolvedRemark, PullFault> {
+        self.may_ask()?;
+        if !self.may_write() {
+            let message = "this server may not change what stands on a pull request";
+            return Err(PullFault::new(
+                PullFaultKind::ReadOnly,
+                message,
+                "whoever runs it starts it with --allow-write",
+            ));
+        }
+        let _turn = self.pulls.resolving.lock().await;
+        // What is written rests on what is read: on nothing that is a moment old.
+        self.forget_pull(id);
+        let read = self.pull(id).await?;
+        let github = self.github().await?;
+        let at = At { github: &github, id, read: &read };
+        let resolved = at.resolve(given).await;
+        // Also where it failed: part of it may have been done.
+        self.forget_pull(id);
+        let resolved = resolved?;
+        if !resolved.already {
+            self.changes().say(Changed::Pull(folded(id)));
+        }
+        Ok(resolved)
+    }
+}
+
+impl At<'_> {
+    async fn resolve(&self, given: &str) -> Result<ResolvedRemark, PullFault> {
+        // The thread as a whole, where it was split into several remarks.
+        let whole = self.read.conversation.threads.iter().find(|thread| thread.node == given);
+        if let Some(thread) = whole {
+            return self.thread(thread).await;
+        }
+        let remark = self.read.remark(given)?;
+        match (remark.held, self.read.thread_of(remark)) {
+            (Held::Thread, Some(thread)) => self.thread(thread).await,
+            (Held::Part | Held::Nitpick | Held::OutsideDiff, _) => self.listed(remark).await,
+            (Held::Guide, _) => self.tracked(remark).await,
+            (Held::Overview | Held::Thread, _) => {
+                let message = format!("nothing on the forge can say that {} is resolved", remark.id);
+                Err(PullFault::new(PullFaultKind::Forge(FaultKind::Refused), message, "answer it on the pull request"))
+            }
+        }
+    }
+
+    async fn thread(&self, thread: &Thread) -> Result<ResolvedRemark, PullFault> {
+        if !thread.is_resolved {
+            may_resolve(thread)?;
+            self.github.resolve(&thread.node).await?;
+        }
+        let already = thread.is_resolved;
+        Ok(ResolvedRemark { id: thread.node.clone(), by: ResolvedBy::Thread, already, note: None })
+    }
+
+    /// An entry of a list, or a part of a text that holds several.
+    async fn listed(&self, remark: &Remark) -> Result<ResolvedRemark, PullFault> {
+        let comments = &self.read.conversation.comments;
+        let mut state = State::read(comments);
+        let at = clock::now();
+        let by = if remark.is_resolved { String::new() } else { self.github.viewer().await?.login };
+        let recorded = state.resolve(remark, &self.read.remarks, &by, &at);
+        if !remark.is_resolved {
+            self.write(state.number(), &state.write(&at)?).await?;
+        }
+        let open = self.read.thread_of(remark).filter(|thread| recorded == Recorded::AllParts && !thread.is_resolved);
+        let note = match open {
+            Some(thread) if thread.can_resolve => {
+                self.github.resolve(&thread.node).await?;
+                Some("All parts are resolved now, and so is their thread.".to_owned())
+            }
+            Some(_) => {
+                Some("All parts are resolved now; their thread stays open: this account may not resolve it.".to_owned())
+            }
+            None => None,
+        };
+        let already = remark.is_resolved && !open.is_some_and(|thread| thread.can_resolve);
+        Ok(ResolvedRemark { id: remark.id.clone(), by: ResolvedBy::StateComment, already, note })
+    }
+
+    /// An entry of Qodo's guide.
+    async fn tracked(&self, remark: &Remark) -> Result<ResolvedRemark, PullFault> {
+        if !remark.is_resolved {
+            let mut tracker = Tracker::read(&self.read.conversation.comments);
+            tracker.resolve(remark);
+            self.write(tracker.number(), &tracker.write(&self.read.remarks, &clock::now())?).await?;
+        }
+        let already = remark.is_resolved;
+        Ok(ResolvedRemark { id: remark.id.clone(), by: ResolvedBy::Tracker, already, note: None })
+    }
+
+    async fn write(&self, number: Option<u64>, body: &str) -> Result<(), PullFault> {
+        match number {
+            Some(number) => self.github.update_comment(&self.id.repo, number, body).await?,
+            None => self.github.create_comment(self.id, body).await?,
+        };
+        Ok(())
+    }
+}
+
+fn may_resolve(thread: &Thread) -> Result<(), PullFault> {
+    if thread.can_resolve {
+        return Ok(());
+    }
+    let message = format!("this account may not resolve the thread {}", thread.node);
+    let action = "use a token that may write to the repository, or ask whoever opened the pull request";
+    Err(PullFault::new(PullFaultKind::Forge(FaultKind::Permission), message, action))
+}

@@ -1,0 +1,113 @@
+//! What is new on a pull request since somebody last asked. Main type: [`Since`].
+//!
+//! GitHub does not say when a thread was resolved or fell behind. So a cursor names what its holder was shown, and that is kept here for a while;
+//! whoever comes with another cursor begins again, and is told.
+
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{Hash as _, Hasher as _};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{PullFault, PullRead, Service, folded};
+use crate::domain::forge::{PullId, Remark};
+
+/// So many cursors are remembered; the oldest are forgotten first.
+const REMEMBERED: usize = 64;
+
+/// How a remark differs from what was shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum News {
+    /// It was not there.
+    New,
+    /// It was resolved, reopened, answered, changed, or its lines were.
+    Changed,
+}
+
+/// What is new.
+pub struct Since {
+    /// Where it was looked.
+    pub read: Arc<PullRead>,
+    /// The places of the remarks in [`PullRead::remarks`], and how they differ.
+    pub remarks: Vec<(usize, News)>,
+    /// Remarks that were shown and are not there any more.
+    pub gone: Vec<String>,
+    /// How many are new or changed, those that are not shown yet included.
+    pub total: usize,
+    /// What to ask with next time.
+    pub cursor: String,
+    /// Whether the cursor was not known, so that everything counts as new.
+    pub restarted: bool,
+}
+
+/// What the holder of a cursor was shown: remarks, and what each of them looked like.
+struct Shown {
+    pull: PullId,
+    remarks: BTreeMap<String, u64>,
+}
+
+/// What the holders of cursors were shown.
+#[derive(Default)]
+pub(super) struct Cursors(Mutex<VecDeque<(String, Arc<Shown>)>>);
+
+impl Cursors {
+    fn find(&self, cursor: &str, pull: &PullId) -> Option<Arc<Shown>> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, shown) = known.iter().find(|(name, _)| name == cursor)?;
+        (shown.pull == *pull).then(|| Arc::clone(shown))
+    }
+
+    fn keep(&self, shown: Shown) -> String {
+        let name = uuid::Uuid::new_v4().simple().to_string();
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.push_back((name.clone(), Arc::new(shown)));
+        while known.len() > REMEMBERED {
+            known.pop_front();
+        }
+        name
+    }
+}
+
+impl Service {
+    /// The remarks that are new or changed since `cursor` was given out, at most `max` of them; all of them where there is no cursor.
+    pub async fn pull_since(&self, id: &PullId, cursor: Option<&str>, max: usize) -> Result<Since, PullFault> {
+        let read = self.pull(id).await?;
+        let pull = folded(id);
+        let before = cursor.and_then(|cursor| self.pulls.cursors.find(cursor, &pull));
+        let restarted = cursor.is_some() && before.is_none();
+        let looks: Vec<u64> = read.remarks.iter().map(|remark| look(&read, remark)).collect();
+        let news = news(&read.remarks, &looks, before.as_deref().map(|shown| &shown.remarks));
+        let there: BTreeSet<&str> = read.remarks.iter().map(|remark| remark.id.as_str()).collect();
+        let (mut shown, mut gone) = (BTreeMap::new(), Vec::new());
+        for (name, look) in before.iter().flat_map(|shown| &shown.remarks) {
+            if there.contains(name.as_str()) {
+                shown.insert(name.clone(), *look);
+            } else {
+                gone.push(name.clone());
+            }
+        }
+        let total = news.len();
+        let remarks: Vec<_> = news.into_iter().take(max).collect();
+        shown.extend(remarks.iter().map(|(at, _)| (read.remarks[*at].id.clone(), looks[*at])));
+        let cursor = self.pulls.cursors.keep(Shown { pull, remarks: shown });
+        Ok(Since { read, remarks, gone, total, cursor, restarted })
+    }
+}
+
+fn news(remarks: &[Remark], looks: &[u64], before: Option<&BTreeMap<String, u64>>) -> Vec<(usize, News)> {
+    let of = |(at, remark): (usize, &Remark)| match before.and_then(|before| before.get(&remark.id)) {
+        None => Some((at, News::New)),
+        Some(look) if *look != looks[at] => Some((at, News::Changed)),
+        Some(_) => None,
+    };
+    remarks.iter().enumerate().filter_map(of).collect()
+}
+
+/// What a remark looks like, as a number that another look hardly has.
+fn look(read: &PullRead, remark: &Remark) -> u64 {
+    let mut hash = DefaultHasher::new();
+    (remark.is_resolved, remark.is_outdated, remark.lines, &remark.title, &remark.body).hash(&mut hash);
+    for comment in read.thread_of(remark).iter().flat_map(|thread| &thread.comments) {
+        (&comment.node, &comment.updated_at, comment.is_minimized, &comment.body).hash(&mut hash);
+    }
+    hash.finish()
+}

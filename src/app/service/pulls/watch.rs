@@ -1,0 +1,185 @@
+//! Noticing that a pull request changed, for as long as somebody wants to know: the forge is asked again and again. Main type: [`Watching`].
+//!
+//! Nobody is asked while nobody watches. A forge that fails, or that wants to be left alone, is asked less and less often.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::fault::{PullFault, PullFaultKind};
+use super::{Changed, Service, folded};
+use crate::domain::forge::{PullId, PullState, RepoName};
+use crate::forge::{Marks, PullFilter};
+
+/// So many pull requests and lists are watched at once, over all clients: each of them costs requests all the time.
+const MOST: usize = 32;
+/// However often it failed, it is asked again after this.
+const LONGEST: Duration = Duration::from_mins(15);
+/// So many pull requests of a list are compared.
+const LISTED: usize = 100;
+
+/// What can be watched.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WatchedPulls {
+    /// A pull request, and what is said on it.
+    One(PullId),
+    /// Which pull requests of a repository are open.
+    Open(RepoName),
+}
+
+/// As long as this lives, changes are noticed.
+pub struct Watching {
+    what: WatchedPulls,
+    service: Weak<Service>,
+}
+
+/// What is watched, by how many, and how it is ended.
+#[derive(Default)]
+pub(super) struct Watched(Mutex<BTreeMap<WatchedPulls, (usize, CancellationToken)>>);
+
+impl Watched {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<WatchedPulls, (usize, CancellationToken)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let Some(service) = self.service.upgrade() else { return };
+        let mut all = service.pulls.watched.all();
+        let Some((count, stop)) = all.get_mut(&self.what) else { return };
+        *count -= 1;
+        if *count == 0 {
+            stop.cancel();
+            all.remove(&self.what);
+        }
+    }
+}
+
+impl Service {
+    /// Sees to it that [`Changed::Pull`] or [`Changed::Pulls`] is said of each change from now on.
+    pub fn watch_pulls(self: &Arc<Self>, what: &WatchedPulls) -> Result<Watching, PullFault> {
+        self.may_ask()?;
+        let what = key(what);
+        // What is read from now on must not be older than what is compared with.
+        self.forget_pulls(&what);
+        let mut all = self.pulls.watched.all();
+        if !all.contains_key(&what) && all.len() >= MOST {
+            let message = format!("{MOST} pull requests are watched already");
+            return Err(PullFault::new(PullFaultKind::Busy, message, "end another subscription first"));
+        }
+        let (count, _) = all.entry(what.clone()).or_insert_with(|| {
+            let stop = CancellationToken::new();
+            tokio::spawn(watch(Arc::downgrade(self), what.clone(), stop.clone(), self.pulls.served.every));
+            (0, stop)
+        });
+        *count += 1;
+        Ok(Watching { what, service: Arc::downgrade(self) })
+    }
+
+    fn forget_pulls(&self, what: &WatchedPulls) {
+        match what {
+            WatchedPulls::One(id) => self.forget_pull(id),
+            WatchedPulls::Open(repo) => self.pulls.lists.forget(&(repo.clone(), Some(PullState::Open))),
+        }
+    }
+
+    fn say_changed(&self, what: &WatchedPulls) {
+        self.forget_pulls(what);
+        self.changes().say(match what {
+            WatchedPulls::One(id) => Changed::Pull(id.clone()),
+            WatchedPulls::Open(repo) => Changed::Pulls(repo.clone()),
+        });
+    }
+
+    /// Whether something is not as it was, and how it is now.
+    async fn look_at_pulls(&self, what: &WatchedPulls, before: Seen) -> Result<(bool, Seen), PullFault> {
+        let github = self.github().await?;
+        match what {
+            WatchedPulls::One(id) => {
+                let (changed, marks) = github.changed(id, before.marks).await?;
+                Ok((changed, Seen { marks, ..Seen::default() }))
+            }
+            WatchedPulls::Open(repo) => {
+                let filter = PullFilter { state: Some(PullState::Open), limit: LISTED };
+                let page = github.pulls(repo, filter).await?;
+                let listed = page.pulls.iter().map(|one| {
+                    let pull = &one.pull;
+                    (pull.id.number.value(), pull.updated_at.clone(), one.unresolved, one.comments)
+                });
+                let list = Some((page.total, listed.collect()));
+                Ok((list != before.list, Seen { list, ..Seen::default() }))
+            }
+        }
+    }
+}
+
+/// What it looked like.
+#[derive(Clone, Default)]
+struct Seen {
+    marks: Marks,
+    list: Option<(usize, Vec<Row>)>,
+}
+
+/// A pull request in a list: number, last change, unresolved threads, comments.
+type Row = (u32, String, usize, usize);
+
+fn key(what: &WatchedPulls) -> WatchedPulls {
+    match what {
+        WatchedPulls::One(id) => WatchedPulls::One(folded(id)),
+        WatchedPulls::Open(repo) => WatchedPulls::Open(super::folded_repo(repo)),
+    }
+}
+
+async fn watch(service: Weak<Service>, what: WatchedPulls, stop: CancellationToken, every: Duration) {
+    let (mut seen, mut failures, mut wait) = (None::<Seen>, 0, Duration::ZERO);
+    loop {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(wait) => {}
+        }
+        let Some(service) = service.upgrade() else { return };
+        let looked = tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            looked = service.look_at_pulls(&what, seen.clone().unwrap_or_default()) => looked,
+        };
+        match looked {
+            Ok((changed, now)) => {
+                // The first look only says how it is, unless earlier ones failed: then nobody knows what was missed.
+                if changed && (seen.is_some() || failures > 0) {
+                    service.say_changed(&what);
+                }
+                (seen, failures, wait) = (Some(now), 0, every);
+            }
+            Err(fault) => {
+                failures += 1;
+                wait = pause(every, failures, fault.retry_after);
+            }
+        }
+    }
+}
+
+/// How long to wait after so many failures in a row.
+fn pause(every: Duration, failures: u32, asked_for: Option<Duration>) -> Duration {
+    let longer = every.saturating_mul(1 << failures.min(8)).min(LONGEST);
+    // A forge that asks for more is left alone for as long, within a day.
+    longer.max(asked_for.unwrap_or_default().min(Duration::from_hours(24)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_forge_that_fails_is_asked_less_and_less_often() {
+        let every = Duration::from_mins(1);
+        let waits: Vec<u64> = (1..7).map(|failures| pause(every, failures, None).as_secs()).collect();
+        assert_eq!(waits, [120, 240, 480, 900, 900, 900]);
+        assert_eq!(pause(every, 1, Some(Duration::from_hours(1))), Duration::from_hours(1));
+        assert_eq!(pause(every, u32::MAX, Some(Duration::MAX)), Duration::from_hours(24));
+    }
+}

@@ -1,0 +1,140 @@
+//! What belongs to a pull request, in pieces that a client can take: its comments, its files, one thread. Main functions: [`comments`], [`files`],
+//! [`thread`].
+
+use serde_json::{Map, Value, json};
+
+use super::super::ReadFault;
+use super::uri::{at, of_thread, uri};
+use crate::app::{PullFiles, PullRead};
+use crate::domain::forge::{Comment, PullId};
+use crate::mcp::pull_json;
+use crate::mcp::tool::UNTRUSTED;
+
+/// So many entries are in one answer, …
+const ENTRIES: usize = 100;
+/// … and so many bytes of their texts, beside the last of them.
+const TEXT: usize = 256 << 10;
+/// So many files are in one answer.
+const FILES: usize = 1000;
+
+/// One entry of what is given in pieces: its name, how long its texts are, and what is shown of it.
+struct Entry {
+    id: String,
+    text: usize,
+    shown: (&'static str, Value),
+}
+
+fn no_cursor() -> ReadFault {
+    ReadFault::Malformed(
+        "the cursor is none that this server gave, or what it stood at is gone: read on without one".to_owned(),
+    )
+}
+
+/// The entries behind the one that the cursor names, as many as one answer takes; with the name of the last where more follow.
+fn piece<T>(
+    all: Vec<T>,
+    cursor: Option<&str>,
+    id: impl Fn(&T) -> &str,
+    text: impl Fn(&T) -> usize,
+    most: usize,
+) -> Result<(Vec<T>, Option<String>), ReadFault> {
+    let from = match cursor {
+        None => 0,
+        Some(cursor) => all.iter().position(|one| id(one) == cursor).ok_or_else(no_cursor)? + 1,
+    };
+    let (mut taken, mut used) = (Vec::new(), 0);
+    let mut rest = all.into_iter().skip(from).peekable();
+    while let Some(one) = rest.next_if(|_| taken.len() < most && used < TEXT) {
+        used += text(&one);
+        taken.push(one);
+    }
+    let next = rest.peek().is_some().then(|| taken.last().map(|last| id(last).to_owned())).flatten();
+    Ok((taken, next))
+}
+
+fn begin(id: &PullId) -> Map<String, Value> {
+    let pr = json!({ "owner": id.repo.owner(), "repo": id.repo.name(), "number": id.number.value() });
+    [("untrusted".to_owned(), UNTRUSTED.into()), ("pr".to_owned(), pr)].into_iter().collect()
+}
+
+fn go_on(fields: &mut Map<String, Value>, uri: &str, next: Option<String>) {
+    if let Some(next) = next {
+        fields.insert("next".to_owned(), at(uri, &next).into());
+    }
+}
+
+/// All that was said: the remarks, then the texts of reviews, then the comments on the pull request as a whole.
+pub(super) fn comments(id: &PullId, read: &PullRead, cursor: Option<&str>) -> Result<Value, ReadFault> {
+    let remarks = read.remarks.iter().map(|remark| {
+        let mut shown = pull_json::item(remark);
+        if let Some(thread) = &remark.thread {
+            shown.insert("uri".to_owned(), of_thread(id, thread).into());
+        }
+        shown.insert("body".to_owned(), remark.body.clone().into());
+        Entry { id: remark.id.clone(), text: remark.body.len(), shown: ("remarks", shown.into()) }
+    });
+    let reviews = read.conversation.reviews.iter().filter(|review| !review.comment.body.trim().is_empty());
+    let reviews = reviews.map(|review| ("reviews", &review.comment));
+    let comments = read.conversation.comments.iter().map(|comment| ("comments", comment));
+    let said = reviews.chain(comments).map(|(list, comment)| Entry {
+        id: comment.node.clone(),
+        text: comment.body.len(),
+        shown: (list, pull_json::comment(comment)),
+    });
+    let all: Vec<Entry> = remarks.chain(said).collect();
+    let count = |list: &str| all.iter().filter(|entry| entry.shown.0 == list).count();
+    let total = json!({ "remarks": count("remarks"), "reviews": count("reviews"), "comments": count("comments") });
+    let (taken, next) = piece(all, cursor, |entry| &entry.id, |entry| entry.text, ENTRIES)?;
+    let mut fields = begin(id);
+    fields.insert("total".to_owned(), total);
+    for list in ["remarks", "reviews", "comments"] {
+        let of: Vec<Value> =
+            taken.iter().filter(|entry| entry.shown.0 == list).map(|entry| entry.shown.1.clone()).collect();
+        fields.insert(list.to_owned(), of.into());
+    }
+    if let Some(note) = pull_json::notes(read) {
+        fields.insert("note".to_owned(), note.into());
+    }
+    go_on(&mut fields, &format!("{}/comments", uri(id)), next);
+    Ok(fields.into())
+}
+
+/// The files.
+pub(super) fn files(id: &PullId, files: &PullFiles, cursor: Option<&str>) -> Result<Value, ReadFault> {
+    let named: Vec<_> = files.files.iter().map(|file| (file.path.spelled().into_owned(), file)).collect();
+    let (taken, next) = piece(named, cursor, |(path, _)| path, |_| 0, FILES)?;
+    let mut fields = begin(id);
+    fields.insert("total".to_owned(), files.files.len().into());
+    fields.insert("files".to_owned(), taken.iter().map(|(_, file)| pull_json::changed_file(file)).collect());
+    if files.cut {
+        fields.insert("note".to_owned(), "The forge lists no more files of it; there are more.".into());
+    }
+    go_on(&mut fields, &format!("{}/files", uri(id)), next);
+    Ok(fields.into())
+}
+
+/// A thread with all of its comments; an entry of a bot's list stands alone.
+pub(super) fn thread(id: &PullId, read: &PullRead, wanted: &str, cursor: Option<&str>) -> Result<Value, ReadFault> {
+    let found = read.conversation.threads.iter().find(|thread| thread.node == wanted);
+    let mut fields = begin(id);
+    let comments: &[Comment] = match found {
+        Some(thread) => {
+            fields.extend(pull_json::thread(thread));
+            let own = read.remarks.iter().filter(|remark| remark.thread.as_deref() == Some(wanted));
+            fields.insert("remarks".to_owned(), own.map(|remark| Value::from(pull_json::item(remark))).collect());
+            &thread.comments
+        }
+        None => {
+            let remark = read.remark(wanted)?;
+            fields.extend(pull_json::item(remark));
+            fields.insert("body".to_owned(), remark.body.clone().into());
+            read.thread_of(remark).map_or(&[], |thread| &thread.comments)
+        }
+    };
+    let all: Vec<&Comment> = comments.iter().collect();
+    fields.insert("total".to_owned(), all.len().into());
+    let (taken, next) = piece(all, cursor, |comment| &comment.node, |comment| comment.body.len(), ENTRIES)?;
+    fields.insert("comments".to_owned(), taken.into_iter().map(pull_json::comment).collect());
+    go_on(&mut fields, &of_thread(id, wanted), next);
+    Ok(fields.into())
+}

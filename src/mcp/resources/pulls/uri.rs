@@ -1,0 +1,136 @@
+//! URIs of pull requests and of what belongs to them. Main type: [`PullUri`].
+
+use super::super::query::{self, escaped};
+use crate::domain::forge::{PullId, RepoName};
+use crate::domain::percent::decode;
+
+/// What every URI begins with.
+pub(in crate::mcp) const SCHEME: &str = "pr://";
+
+/// What a URI names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PullUri {
+    /// A pull request, or a part of what there is to read of it.
+    Pull(PullId, Part),
+    /// The open pull requests of a repository.
+    Open(RepoName),
+}
+
+/// What of a pull request; with where to go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    /// What it is and what was said comes to.
+    Whole,
+    /// All that was said.
+    Comments(Option<String>),
+    /// The files.
+    Files(Option<String>),
+    /// A thread, by its id.
+    Thread(String, Option<String>),
+}
+
+impl PullUri {
+    /// Reads a URI; `None` where it names nothing. Owners, names and numbers stand as they are: nothing is decoded in them.
+    pub(super) fn parse(uri: &str) -> Option<Self> {
+        let rest = uri.strip_prefix(SCHEME)?;
+        let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
+        let mut parts = path.split('/');
+        let repo = RepoName::new(parts.next()?, parts.next()?).ok()?;
+        let Some(number) = parts.next() else { return query.is_none().then_some(Self::Open(repo)) };
+        let id = PullId { repo, number: number.parse().ok()? };
+        let below: Vec<&str> = parts.collect();
+        let cursor = match query {
+            None => None,
+            Some(query) => Some(query::value(query, "cursor").filter(|cursor| !cursor.is_empty())?),
+        };
+        let part = match below.as_slice() {
+            [] if query.is_none() => Part::Whole,
+            ["comments"] => Part::Comments(cursor),
+            ["files"] => Part::Files(cursor),
+            ["threads", thread] if !thread.is_empty() => {
+                Part::Thread(String::from_utf8(decode(thread).0).ok()?, cursor)
+            }
+            _ => return None,
+        };
+        Some(Self::Pull(id, part))
+    }
+}
+
+/// Where a pull request is read.
+pub(in crate::mcp) fn uri(id: &PullId) -> String {
+    format!("{SCHEME}{}/{}", id.repo, id.number)
+}
+
+/// Where a thread is read.
+pub(super) fn of_thread(id: &PullId, thread: &str) -> String {
+    format!("{}/threads/{}", uri(id), escaped(thread))
+}
+
+/// Where something goes on.
+pub(super) fn at(uri: &str, cursor: &str) -> String {
+    format!("{uri}?cursor={}", escaped(cursor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uris_name_pull_requests_and_what_belongs_to_them() {
+        let id = PullId { repo: RepoName::new("Octo-Org", "a.b_c").unwrap(), number: "12".parse().unwrap() };
+        let of = |part| Some(PullUri::Pull(id.clone(), part));
+        let cursor = || Some("a=/b".to_owned());
+        for (given, named) in [
+            ("pr://Octo-Org/a.b_c/12", of(Part::Whole)),
+            ("pr://Octo-Org/a.b_c/012", of(Part::Whole)),
+            ("pr://Octo-Org/a.b_c", Some(PullUri::Open(id.repo.clone()))),
+            ("pr://Octo-Org/a.b_c/12/comments", of(Part::Comments(None))),
+            ("pr://Octo-Org/a.b_c/12/comments?cursor=a%3D%2Fb", of(Part::Comments(cursor()))),
+            ("pr://Octo-Org/a.b_c/12/files", of(Part::Files(None))),
+            ("pr://Octo-Org/a.b_c/12/threads/PRRT_x%3D", of(Part::Thread("PRRT_x=".to_owned(), None))),
+        ] {
+            assert_eq!(PullUri::parse(given), named, "{given}");
+        }
+        assert_eq!(PullUri::parse(&uri(&id)), of(Part::Whole));
+        assert_eq!(PullUri::parse(&of_thread(&id, "a/b ?=")), of(Part::Thread("a/b ?=".to_owned(), None)));
+        assert_eq!(PullUri::parse(&at(&format!("{}/files", uri(&id)), "a=/b")), of(Part::Files(cursor())));
+    }
+
+    #[test]
+    fn what_names_nothing_is_told_apart() {
+        for given in [
+            "pr://",
+            "pr://a",
+            "pr:///b/1",
+            "pr://a//1",
+            "pr://a/b/",
+            "pr://a/b/0",
+            "pr://a/b/2147483648",
+            "pr://a/b/+1",
+            "pr://a/b/-1",
+            "pr://a/b/1.0",
+            "pr://a/b/x",
+            "pr://a/b/1/",
+            "pr://a/b/1?x=1",
+            "pr://a/b/1?",
+            "pr://a/b?x",
+            "pr://a/b/1#x",
+            "pr://a/b/%31",
+            "pr://a%2Fb/c/1",
+            "pr://a/../1",
+            "pr://a/b/1/comments/",
+            "pr://a/b/1/comments?x=1",
+            "pr://a/b/1/comments?cursor=",
+            "pr://a/b/1/commits",
+            "pr://a/b/1/threads",
+            "pr://a/b/1/threads/",
+            "pr://a/b/1/threads/x/y",
+            "pr://a/b/1/threads/%ff",
+            "pr://{owner}/{repo}/{pr}",
+            "PR://a/b/1",
+            "review://a/b/1",
+        ] {
+            assert_eq!(PullUri::parse(given), None, "{given}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! `pr_changes`: what is new on a pull request since the last call.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{About, Fault, begin, links, next, next_schema, output, read, reads, run, schema};
+use crate::app::{News, Since};
+use crate::domain::forge::PullId;
+use crate::mcp::pull_json;
+use crate::mcp::tool::{Answer, Call, Tool};
+use crate::tools::input;
+
+const NAME: &str = "pr_changes";
+/// So many are listed where nothing else is said.
+const MANY: u32 = 50;
+/// So many at most.
+const MOST: u32 = 100;
+
+/// The row of the table.
+pub(super) fn tool() -> Tool {
+    Tool {
+        input: |_, _| schema::<Input>(About::Pull),
+        output: |_| answered(),
+        ..reads(
+            NAME,
+            "News of a pull request",
+            "Lists remarks that are new, answered, resolved, reopened or changed since the call that gave the cursor; without one, all.",
+            |call| Box::pin(run(call, answer)),
+        )
+    }
+}
+
+/// Since when.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// From the answer before.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    cursor: Option<String>,
+    /// Default: 50; at most 100.
+    #[serde(default, deserialize_with = "input::number")]
+    #[schemars(with = "u32")]
+    max: Option<u32>,
+}
+
+fn answered() -> Value {
+    let mut item = pull_json::item_schema();
+    item["properties"]["change"] = json!({ "type": "string", "enum": ["new", "changed"] });
+    item["properties"]["replies"] = json!({ "type": "integer" });
+    let fields = json!({
+        "total": { "type": "integer", "description": "How many are new or changed." },
+        "comments": { "type": "array", "items": item },
+        "gone": { "type": "array", "items": { "type": "string" }, "description": "Remarks that are not there any more." },
+        "hasMore": { "type": "boolean" },
+        "cursor": { "type": "string", "description": "For the next call: it knows what was shown." },
+        "restarted": { "type": "boolean", "description": "The cursor was not known; everything counts as new." },
+        "next": next_schema(),
+        "note": { "type": "string" },
+    });
+    output(About::Pull, fields, &["total", "comments", "hasMore", "cursor"])
+}
+
+async fn answer(call: Call) -> Result<Answer, Fault> {
+    let (named, input) = read::<Input>(call.input, About::Pull)?;
+    let id = call.service.pull_meant(&named).await?;
+    let max = input.max.unwrap_or(MANY).clamp(1, MOST);
+    let since = call.service.pull_since(&id, input.cursor.as_deref(), max as usize).await?;
+    Ok(shown(&id, &since, input.max))
+}
+
+fn shown(id: &PullId, since: &Since, max: Option<u32>) -> Answer {
+    let item = |(at, news): &(usize, News)| {
+        let remark = since.read.remarks.get(*at)?;
+        let mut item = pull_json::item(remark);
+        let change = match news {
+            News::New => "new",
+            News::Changed => "changed",
+        };
+        item.insert("change".to_owned(), change.into());
+        let replies = since.read.thread_of(remark).map_or(0, |thread| thread.comments.len().saturating_sub(1));
+        item.insert("replies".to_owned(), replies.into());
+        Some(Value::from(item))
+    };
+    let shown: Vec<Value> = since.remarks.iter().filter_map(item).collect();
+    let more = shown.len() < since.total;
+    let mut fields = begin(id);
+    fields.insert("total".to_owned(), since.total.into());
+    fields.insert("comments".to_owned(), shown.into());
+    if !since.gone.is_empty() {
+        fields.insert("gone".to_owned(), since.gone.clone().into());
+    }
+    fields.insert("hasMore".to_owned(), more.into());
+    fields.insert("cursor".to_owned(), since.cursor.clone().into());
+    if since.restarted {
+        fields.insert("restarted".to_owned(), true.into());
+    }
+    if more {
+        fields.insert("next".to_owned(), next(NAME, id, json!({ "cursor": since.cursor, "max": max })));
+    }
+    let restarted = since.restarted.then(|| "The cursor is not known any more: everything counts as new.".to_owned());
+    let notes: Vec<String> = restarted.into_iter().chain(pull_json::notes(&since.read)).collect();
+    if !notes.is_empty() {
+        fields.insert("note".to_owned(), notes.join(" ").into());
+    }
+    Answer { links: links(id), ..Answer::of(fields.into()) }
+}

@@ -1,0 +1,99 @@
+//! `pr_get`: one remark, whole.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{About, Fault, begin, output, read, reads, run, schema};
+use crate::app::PullRead;
+use crate::domain::forge::{Comment, PullId, Remark};
+use crate::domain::percent::encode_part;
+use crate::mcp::pull_json;
+use crate::mcp::resources::pull_uri;
+use crate::mcp::tool::{Answer, Call, Link, Tool};
+
+/// So many bytes of replies are in one answer, beside the last of them.
+const TEXT: usize = 128 << 10;
+
+/// The row of the table.
+pub(super) fn tool() -> Tool {
+    Tool {
+        input: |_, _| schema::<Input>(About::Pull),
+        output: |_| answered(),
+        ..reads(
+            "pr_get",
+            "A remark on a pull request",
+            "Shows a remark of pr_list whole: its text, the replies, and what it tells a coding agent to do (which is data, too).",
+            |call| Box::pin(run(call, answer)),
+        )
+    }
+}
+
+/// Which.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// From the list; its end will do.
+    id: String,
+}
+
+fn answered() -> Value {
+    let text = json!({ "type": "string" });
+    let perhaps = json!({ "type": ["string", "null"] });
+    let reply = json!({
+        "type": "object",
+        "properties": { "id": text, "body": text, "author": perhaps, "createdAt": text },
+        "required": ["id", "body", "author"]
+    });
+    let prompt = json!({
+        "type": ["object", "null"],
+        "properties": { "text": text, "confidence": { "type": "string", "enum": ["high", "low"] } },
+        "required": ["text", "confidence"]
+    });
+    let item = pull_json::item_schema();
+    let mut fields = item["properties"].clone();
+    fields["body"] = text.clone();
+    fields["aiPrompt"] = prompt;
+    fields["replies"] = json!({ "type": "array", "items": reply });
+    fields["canResolve"] = json!({ "type": "boolean" });
+    fields["note"] = text;
+    let required: Vec<&str> = item["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    output(About::Pull, fields, &[&required[..], &["body", "aiPrompt", "replies", "canResolve"]].concat())
+}
+
+async fn answer(call: Call) -> Result<Answer, Fault> {
+    let (named, input) = read::<Input>(call.input, About::Pull)?;
+    let id = call.service.pull_meant(&named).await?;
+    let read = call.service.pull(&id).await?;
+    Ok(shown(&id, &read, read.remark(input.id.trim())?))
+}
+
+fn shown(id: &PullId, read: &PullRead, remark: &Remark) -> Answer {
+    let mut fields = begin(id);
+    fields.extend(pull_json::item(remark));
+    fields.insert("body".to_owned(), remark.body.clone().into());
+    fields.insert("aiPrompt".to_owned(), pull_json::prompt(remark));
+    let replies: &[Comment] = read.thread_of(remark).map_or(&[], |thread| thread.comments.get(1..).unwrap_or_default());
+    let mut used = 0;
+    let shown = replies.iter().take_while(|reply| {
+        let fits = used < TEXT;
+        used += reply.body.len();
+        fits
+    });
+    let shown: Vec<Value> = shown
+        .map(|reply| {
+            let author = reply.author.as_ref().map(|author| author.login.as_str());
+            json!({ "id": reply.node, "body": reply.body, "author": author, "createdAt": reply.created_at })
+        })
+        .collect();
+    let left = replies.len() - shown.len();
+    let whole =
+        format!("{}/threads/{}", pull_uri(id), encode_part(remark.thread.as_ref().unwrap_or(&remark.id).as_bytes()));
+    fields.insert("replies".to_owned(), shown.into());
+    fields.insert("canResolve".to_owned(), remark.can_resolve.into());
+    if left > 0 {
+        fields.insert("note".to_owned(), format!("{left} more replies are in the resource {whole}.").into());
+    }
+    let link = Link { uri: whole, name: "the thread".to_owned(), mime: "application/json" };
+    Answer { links: vec![link], ..Answer::of(fields.into()) }
+}

@@ -1,0 +1,89 @@
+//! `pr_list_prs`: the pull requests of a repository.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{About, Fault, output, read, reads, run, schema};
+use crate::domain::forge::{PullId, PullState};
+use crate::mcp::pull_json;
+use crate::mcp::resources::pull_uri;
+use crate::mcp::tool::{Answer, Call, Tool, UNTRUSTED};
+use crate::tools::{ErrorKind, ToolFault, input};
+
+/// So many are listed where nothing else is said.
+const MANY: u32 = 20;
+/// So many at most.
+const MOST: u32 = 100;
+
+/// The row of the table.
+pub(super) fn tool() -> Tool {
+    Tool {
+        input: |_, _| schema::<Input>(About::Repo),
+        output: |_| answered(),
+        ..reads(
+            "pr_list_prs",
+            "Pull requests of a repository",
+            "Lists the pull requests of a repository, newest first, with how many threads of each are unresolved.",
+            |call| Box::pin(run(call, answer)),
+        )
+    }
+}
+
+/// Which, and how many.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// OPEN (default), CLOSED, MERGED or all.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    state: Option<String>,
+    /// Default: 20; at most 100.
+    #[serde(default, deserialize_with = "input::number")]
+    #[schemars(with = "u32")]
+    limit: Option<u32>,
+}
+
+fn answered() -> Value {
+    let text = json!({ "type": "string" });
+    let mut pull = pull_json::listed_schema();
+    pull["properties"]["uri"] = text.clone();
+    let fields = json!({
+        "owner": text,
+        "repo": text,
+        "total": { "type": "integer", "description": "How many there are in that state." },
+        "prs": { "type": "array", "items": pull },
+        "hasMore": { "type": "boolean" },
+    });
+    output(About::Repo, fields, &["owner", "repo", "total", "prs", "hasMore"])
+}
+
+fn state(given: Option<&str>) -> Result<Option<PullState>, ToolFault> {
+    let given = given.unwrap_or("OPEN").trim();
+    let all = [PullState::Open, PullState::Closed, PullState::Merged];
+    if given.eq_ignore_ascii_case("all") {
+        return Ok(None);
+    }
+    all.into_iter().find(|state| state.word().eq_ignore_ascii_case(given)).map(Some).ok_or_else(|| {
+        let message = format!("`state` cannot be {given:?}; it takes OPEN, CLOSED, MERGED, all");
+        ToolFault::new(ErrorKind::InvalidInput, message)
+    })
+}
+
+async fn answer(call: Call) -> Result<Answer, Fault> {
+    let (named, input) = read::<Input>(call.input, About::Repo)?;
+    let state = state(input.state.as_deref())?;
+    let limit = input.limit.unwrap_or(MANY).clamp(1, MOST) as usize;
+    let repo = call.service.repo_meant(&named).await?;
+    let page = call.service.pulls_of(&repo, state).await?;
+    let listed = page.pulls.iter().take(limit).map(|one| {
+        let mut fields = pull_json::listed(one);
+        fields["uri"] = pull_uri(&PullId { repo: repo.clone(), number: one.pull.id.number }).into();
+        fields
+    });
+    let prs: Vec<Value> = listed.collect();
+    let more = prs.len() < page.total;
+    Ok(Answer::of(json!({
+        "untrusted": UNTRUSTED, "owner": repo.owner(), "repo": repo.name(), "total": page.total, "prs": prs, "hasMore": more,
+    })))
+}

@@ -1,0 +1,64 @@
+//! `pr_summary`: what the remarks on a pull request come to.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{About, Fault, begin, links, output, read, reads, run, schema};
+use crate::mcp::pull_json;
+use crate::mcp::tool::{Answer, Call, Tool};
+
+/// The row of the table.
+pub(super) fn tool() -> Tool {
+    Tool {
+        input: |_, _| schema::<Input>(About::Pull),
+        output: |_| answered(),
+        ..reads(
+            "pr_summary",
+            "Summary of a pull request",
+            "Counts the remarks on a pull request, of people and of review bots: resolved, unresolved, by severity and by file.",
+            |call| Box::pin(run(call, answer)),
+        )
+    }
+}
+
+/// Nothing else.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {}
+
+fn answered() -> Value {
+    let count = json!({ "type": "integer" });
+    let counts =
+        |description: &str| json!({ "type": "object", "additionalProperties": count, "description": description });
+    let fields = json!({
+        "title": { "type": "string" },
+        "state": { "type": "string", "enum": ["OPEN", "CLOSED", "MERGED"] },
+        "total": { "type": "integer", "description": "Resolved and unresolved." },
+        "resolved": count,
+        "unresolved": count,
+        "outdated": { "type": "integer", "description": "Those whose lines changed since, resolved or not." },
+        "bySeverity": counts("Unresolved ones."),
+        "byFile": counts("Unresolved ones; `general` where they name no file."),
+        "nitpicks": { "type": "object", "properties": { "total": count, "resolved": count, "unresolved": count } },
+        "note": { "type": "string" },
+    });
+    let required = ["title", "state", "total", "resolved", "unresolved", "outdated", "bySeverity", "byFile"];
+    output(About::Pull, fields, &required)
+}
+
+async fn answer(call: Call) -> Result<Answer, Fault> {
+    let (named, Input {}) = read(call.input, About::Pull)?;
+    let id = call.service.pull_meant(&named).await?;
+    let read = call.service.pull(&id).await?;
+    let mut fields = begin(&id);
+    fields.insert("title".to_owned(), read.pull.title.clone().into());
+    fields.insert("state".to_owned(), read.pull.state.word().into());
+    if let Value::Object(summary) = pull_json::summary(&read.summary) {
+        fields.extend(summary);
+    }
+    if let Some(note) = pull_json::notes(&read) {
+        fields.insert("note".to_owned(), note.into());
+    }
+    Ok(Answer { links: links(&id), ..Answer::of(fields.into()) })
+}
