@@ -5,7 +5,6 @@
 mod ground;
 mod posting;
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -14,26 +13,19 @@ use serde_json::Value;
 use super::deliver::Delivered;
 use super::error::AppError;
 use super::forge::ForgeEnvironment;
-use super::pull::{self, Fetched};
 use super::review::{Job, review};
 use super::subject::{self, Surroundings};
 use super::{model::ProviderEnvironment, runs};
 use crate::config::Flags;
-use crate::domain::event::{Event, EventSink};
-use crate::domain::finding::Severity;
-use crate::domain::forge::{
-    Actor, Conversation, Delivery, DeliveryAct, DeliveryItem, PullAsk, PullId, PullState, SummaryAct, Verdict,
-};
-use crate::domain::id::CommitId;
+use crate::domain::event::EventSink;
+use crate::domain::forge::{Delivery, DeliveryItem, PullAsk, Verdict};
 use crate::domain::request::Scope;
 use crate::domain::review::Review;
 use crate::domain::secret::Secret;
-use crate::forge::{ForgeError, GitHub};
 use crate::present::delivery;
-use crate::publish::{Carry, Done, Guard, HeadMoved, Limits, Telling};
+use crate::publish::Guard;
 use crate::store::Store;
 use crate::sys::cancel::Cancel;
-use crate::sys::clock;
 
 use posting::Posting;
 
