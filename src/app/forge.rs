@@ -317,7 +317,7 @@ mod tests {
             std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
             std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
             let environment = Environment::default().with("PATH", folder.path().as_os_str());
-            let environment = ForgeEnvironment { gh: Some(environment), ..ForgeEnvironment::default() };
+            let environment = ForgeEnvironment { gh: true, programs: environment, ..ForgeEnvironment::default() };
             (folder, environment)
         }
 
