@@ -31,10 +31,9 @@ fn told(sources: &Sources) -> String {
 fn defaults_say_everything_once() {
     let resolved = resolve(&Sources::default()).unwrap();
     let settings = &resolved.settings;
-    assert_eq!(settings.request_changes_on, None);
     assert_eq!((settings.timeout, settings.keep_runs), (Duration::from_mins(20), Duration::from_hours(30 * 24)));
-    assert_eq!((settings.min_severity, settings.fail_on, &settings.model), (None, None, &ModelChoice::Auto));
-    assert!(settings.providers.is_empty() && settings.instructions.is_none() && settings.prompts.is_none());
+    assert_eq!((settings.fail_on, settings.request_changes_on, &settings.model), (None, None, &ModelChoice::Auto));
+    assert!(settings.min_severity.is_none() && settings.instructions.is_none() && settings.providers.is_empty());
     assert_eq!((settings.max_turns, settings.max_tokens, settings.max_commits), (40, 2_000_000, 200));
     assert!(settings.include.is_empty() && settings.exclude.is_empty() && settings.rules_off.is_empty());
     let names: Vec<&str> = resolved.origins.iter().map(|(name, _, _)| *name).collect();

@@ -76,7 +76,9 @@ fn at(line: u64) -> i64 {
 impl Hunk {
     /// Whether a line of a side is in it.
     pub fn shows(&self, side: &str, line: u64) -> bool {
-        self.lines.iter().any(|(before, after)| if side == "LEFT" { *before == Some(line) } else { *after == Some(line) })
+        self.lines
+            .iter()
+            .any(|(before, after)| if side == "LEFT" { *before == Some(line) } else { *after == Some(line) })
     }
 }
 

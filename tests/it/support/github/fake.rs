@@ -47,7 +47,8 @@ impl Fake {
     }
 
     fn with(recorder: Recorder, enterprise: bool) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let folder = tempfile::tempdir().expect("a temporary folder");

@@ -110,14 +110,18 @@ fn of_list(kind: &'static str, here: &[Obj], from: usize, total: usize, name: &s
             Ok(Some(Val::Many(edges.collect())))
         }
         "pageInfo" => {
-            let cursor = |at: usize| Val::Leaf(if here.is_empty() { Value::Null } else { format!("cursor:{at}").into() });
+            let cursor =
+                |at: usize| Val::Leaf(if here.is_empty() { Value::Null } else { format!("cursor:{at}").into() });
             let end = from + here.len();
-            plain("PageInfo", vec![
-                ("hasNextPage", Val::Leaf((end < total).into())),
-                ("hasPreviousPage", Val::Leaf((from > 0).into())),
-                ("startCursor", cursor(from)),
-                ("endCursor", cursor(end.saturating_sub(1))),
-            ])
+            plain(
+                "PageInfo",
+                vec![
+                    ("hasNextPage", Val::Leaf((end < total).into())),
+                    ("hasPreviousPage", Val::Leaf((from > 0).into())),
+                    ("startCursor", cursor(from)),
+                    ("endCursor", cursor(end.saturating_sub(1))),
+                ],
+            )
         }
         _ => Ok(None),
     }
@@ -140,14 +144,17 @@ fn from_top(world: &World, name: &str, args: &Args) -> Answer {
             let id = args.text("id");
             node(world, id).map_or_else(|| Err(missing(&format!("a node with the global id of '{id}'"))), one)
         }
-        "rateLimit" => plain("RateLimit", vec![
-            ("limit", Val::Leaf(5000.into())),
-            ("cost", Val::Leaf(1.into())),
-            ("used", Val::Leaf(1.into())),
-            ("remaining", Val::Leaf(4999.into())),
-            ("nodeCount", Val::Leaf(1.into())),
-            ("resetAt", Val::Leaf("2026-03-01T10:00:00Z".into())),
-        ]),
+        "rateLimit" => plain(
+            "RateLimit",
+            vec![
+                ("limit", Val::Leaf(5000.into())),
+                ("cost", Val::Leaf(1.into())),
+                ("used", Val::Leaf(1.into())),
+                ("remaining", Val::Leaf(4999.into())),
+                ("nodeCount", Val::Leaf(1.into())),
+                ("resetAt", Val::Leaf("2026-03-01T10:00:00Z".into())),
+            ],
+        ),
         _ => Ok(None),
     }
 }
@@ -287,7 +294,9 @@ fn of_pull(world: &World, at: usize, n: usize, name: &str, args: &Args) -> Answe
             });
             lists("PullRequestReviewConnection", seen.map(|r| Obj::Review(at, n, r)).collect())
         }
-        "comments" => lists("IssueCommentConnection", (0..pull.comments.len()).map(|c| Obj::Comment(at, n, c)).collect()),
+        "comments" => {
+            lists("IssueCommentConnection", (0..pull.comments.len()).map(|c| Obj::Comment(at, n, c)).collect())
+        }
         _ => Ok(None),
     }
 }
@@ -300,7 +309,9 @@ fn of_said(world: &World, said: &Said, kind: &str, name: &str) -> Answer {
         "body" => leaf(said.body.as_str()),
         "author" => account(said.author.as_ref()),
         "authorAssociation" => leaf(world.association(said.author.as_deref())),
-        "viewerDidAuthor" | "viewerCanUpdate" | "viewerCanDelete" => leaf(said.author.as_deref() == Some(world.viewer.as_str())),
+        "viewerDidAuthor" | "viewerCanUpdate" | "viewerCanDelete" => {
+            leaf(said.author.as_deref() == Some(world.viewer.as_str()))
+        }
         "createdAt" | "publishedAt" => leaf(said.created_at.as_str()),
         "updatedAt" => leaf(said.updated_at.as_str()),
         "lastEditedAt" => leaf((said.updated_at != said.created_at).then_some(said.updated_at.as_str())),
@@ -379,9 +390,17 @@ fn of_review(world: &World, (at, n, r): (usize, usize, usize), name: &str, args:
         "pullRequest" => one(Obj::Pull(at, n)),
         "url" => leaf(format!("{}#pullrequestreview-{}", page(world, at, n), review.said.id)),
         "comments" => {
-            let all = pull.threads.iter().enumerate().flat_map(|(t, thread)| thread.comments.iter().map(move |said| (t, said)));
+            let all = pull
+                .threads
+                .iter()
+                .enumerate()
+                .flat_map(|(t, thread)| thread.comments.iter().map(move |said| (t, said)));
             let own = all.filter(|(_, said)| said.review == Some(review.said.id));
-            args.page("PullRequestReviewCommentConnection", own.map(|(t, said)| Obj::Remark(at, n, t, said.id)).collect()).map(Some)
+            args.page(
+                "PullRequestReviewCommentConnection",
+                own.map(|(t, said)| Obj::Remark(at, n, t, said.id)).collect(),
+            )
+            .map(Some)
         }
         _ => of_said(world, &review.said, "PRR", name),
     }

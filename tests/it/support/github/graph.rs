@@ -80,16 +80,24 @@ impl Args {
         let bad = |kind, message: &str| Refusal { kind, message: message.to_owned() };
         let (first, last) = (self.get("first").as_u64(), self.get("last").as_u64());
         let Some(size) = first.or(last) else {
-            return Err(bad("MISSING_PAGINATION_BOUNDARIES", "You must provide a `first` or `last` value to properly paginate the connection."));
+            return Err(bad(
+                "MISSING_PAGINATION_BOUNDARIES",
+                "You must provide a `first` or `last` value to properly paginate the connection.",
+            ));
         };
         if size > 100 {
-            return Err(bad("EXCESSIVE_PAGINATION", "Requesting more records on the connection exceeds the `first` limit of 100 records."));
+            return Err(bad(
+                "EXCESSIVE_PAGINATION",
+                "Requesting more records on the connection exceeds the `first` limit of 100 records.",
+            ));
         }
         let place = |name| match self.get(name).as_str() {
             None => Ok(None),
             Some(cursor) => match cursor.strip_prefix("cursor:").and_then(|at| at.parse::<usize>().ok()) {
                 Some(at) => Ok(Some(at)),
-                None => Err(bad("INVALID_CURSOR_ARGUMENTS", &format!("`{cursor}` does not appear to be a valid cursor."))),
+                None => {
+                    Err(bad("INVALID_CURSOR_ARGUMENTS", &format!("`{cursor}` does not appear to be a valid cursor.")))
+                }
             },
         };
         let (after, before) = (place("after")?, place("before")?);
@@ -135,7 +143,8 @@ pub fn answer(world: &mut World, body: &Value) -> Value {
     let asked = run.nodes(&document.set, 1);
     if asked > MOST_NODES {
         world.wrong.push(format!("a GraphQL document asks for {asked} nodes"));
-        let message = format!("This query requests up to {asked} possible nodes which exceeds the maximum limit of 500,000.");
+        let message =
+            format!("This query requests up to {asked} possible nodes which exceeds the maximum limit of 500,000.");
         return json!({ "errors": [{ "type": "MAX_NODE_LIMIT_EXCEEDED", "message": message }] });
     }
     let root = if document.kind == "mutation" { Obj::Mutation } else { Obj::Query };
@@ -234,7 +243,8 @@ impl Run<'_> {
             let Selection::Field { key, name, args, set, .. } = one else { continue };
             let args = Args(args.iter().map(|(name, value)| (name.clone(), self.value(value))).collect());
             path.push(key.clone().into());
-            let value = if name == "__typename" { Ok(Some(Val::Leaf(kind.into()))) } else { self.ask(of, &name, &args) };
+            let value =
+                if name == "__typename" { Ok(Some(Val::Leaf(kind.into()))) } else { self.ask(of, &name, &args) };
             let value = match value {
                 Ok(Some(value)) => self.complete(value, &set, path, &name),
                 Ok(None) => {
@@ -267,7 +277,8 @@ impl Run<'_> {
         let has_fields = !matches!(value, Val::Leaf(_));
         let null = matches!(value, Val::Leaf(Value::Null));
         if has_fields == set.is_empty() && !null {
-            self.wrong.push(format!("{name}: {}", if has_fields { "its fields must be named" } else { "it has no fields" }));
+            self.wrong
+                .push(format!("{name}: {}", if has_fields { "its fields must be named" } else { "it has no fields" }));
         }
         match value {
             Val::Leaf(value) => value,

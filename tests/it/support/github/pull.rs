@@ -157,7 +157,8 @@ impl Pull {
             let bare = world.repos[at].bare.clone();
             let names = if fork.is_some() { vec![kept] } else { vec![kept, branch.clone()] };
             let head = bare.take(work.root(), rev, &names);
-            let fork = fork.as_deref().and_then(|full| full.split_once('/')).and_then(|(owner, name)| world.find(owner, name));
+            let fork =
+                fork.as_deref().and_then(|full| full.split_once('/')).and_then(|(owner, name)| world.find(owner, name));
             if let Some((fork, _)) = fork {
                 world.repos[fork].bare.take(work.root(), rev, &[branch]);
             }
@@ -304,10 +305,12 @@ fn moved(repo: &mut RepoState, n: usize, head: &str, now: String) {
         if !known.iter().any(|(from, _)| *from == thread.original_commit) {
             known.push((thread.original_commit.clone(), bare.diff(&thread.original_commit, head, 0).ok()));
         }
-        let on_right = known.iter().find(|(from, _)| *from == thread.original_commit).and_then(|(_, diff)| diff.as_ref());
+        let on_right =
+            known.iter().find(|(from, _)| *from == thread.original_commit).and_then(|(_, diff)| diff.as_ref());
         let left = thread.side == "LEFT";
         let changes = if left { on_left.as_ref() } else { on_right };
-        let (from, line) = if left { (thread.start_line, thread.line) } else { (thread.original_start_line, thread.original_line) };
+        let (from, line) =
+            if left { (thread.start_line, thread.line) } else { (thread.original_start_line, thread.original_line) };
         if thread.on_file {
             continue;
         }

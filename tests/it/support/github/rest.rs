@@ -68,15 +68,18 @@ fn of_repo(world: &mut World, asked: &Asked, owner: &str, name: &str, rest: &[&s
             page(asked, seen.map(|one| shapes::review(world, repo, pull, one)).collect())
         }
         ("GET", ["pulls", _, "comments"]) => {
-            let mut all: Vec<_> = pull.threads.iter().flat_map(|thread| thread.comments.iter().map(move |said| (thread, said))).collect();
+            let mut all: Vec<_> =
+                pull.threads.iter().flat_map(|thread| thread.comments.iter().map(move |said| (thread, said))).collect();
             all.retain(|(_, said)| !pull.is_pending(said.review));
             all.sort_by_key(|(_, said)| said.id);
-            let mut bodies: Vec<_> = all.into_iter().map(|(thread, said)| shapes::remark(world, repo, pull, thread, said)).collect();
+            let mut bodies: Vec<_> =
+                all.into_iter().map(|(thread, said)| shapes::remark(world, repo, pull, thread, said)).collect();
             order(asked, &mut bodies);
             page(asked, bodies)
         }
         ("GET", ["issues", _, "comments"]) => {
-            let mut bodies: Vec<_> = pull.comments.iter().map(|said| shapes::comment(world, repo, pull, said)).collect();
+            let mut bodies: Vec<_> =
+                pull.comments.iter().map(|said| shapes::comment(world, repo, pull, said)).collect();
             order(asked, &mut bodies);
             page(asked, bodies)
         }
@@ -93,8 +96,13 @@ fn of_repo(world: &mut World, asked: &Asked, owner: &str, name: &str, rest: &[&s
 fn known(method: &str, rest: &[&str]) -> bool {
     matches!(
         (method, rest),
-        ("GET", [] | ["installation"] | ["pulls", _] | ["pulls", _, "files" | "reviews" | "comments"] | ["issues", _, "comments"])
-            | ("POST", ["pulls", _, "reviews"] | ["issues", _, "comments"])
+        (
+            "GET",
+            [] | ["installation"]
+                | ["pulls", _]
+                | ["pulls", _, "files" | "reviews" | "comments"]
+                | ["issues", _, "comments"]
+        ) | ("POST", ["pulls", _, "reviews"] | ["issues", _, "comments"])
             | ("DELETE", ["pulls", _, "reviews", _])
             | ("PUT", ["pulls", _, "reviews", _, "dismissals"])
             | ("PATCH", ["issues", "comments", _])
@@ -122,7 +130,8 @@ fn elsewhere(world: &World, asked: &Asked, at: usize, rest: &[&str]) -> Reply {
     let query = if asked.query.is_empty() { String::new() } else { format!("?{}", asked.query) };
     let url = format!("{}{}/repositories/{}{tail}{query}", world.url, asked.prefix, world.repos[at].id);
     let status = if asked.method == "GET" { 301 } else { 307 };
-    let body = json!({ "message": "Moved Permanently", "url": url, "documentation_url": "https://docs.github.com/rest" });
+    let body =
+        json!({ "message": "Moved Permanently", "url": url, "documentation_url": "https://docs.github.com/rest" });
     Reply::json(status, &body).with("location", &url)
 }
 
@@ -142,7 +151,10 @@ fn token(world: &mut World, id: &str) -> Reply {
     world.app.tokens.push((token.clone(), ends));
     let ends = jiff::Timestamp::from_second(ends).expect("a time").to_string();
     let permissions = json!({ "pull_requests": "write", "contents": "read", "metadata": "read" });
-    Reply::json(201, &json!({ "token": token, "expires_at": ends, "permissions": permissions, "repository_selection": "selected" }))
+    Reply::json(
+        201,
+        &json!({ "token": token, "expires_at": ends, "permissions": permissions, "repository_selection": "selected" }),
+    )
 }
 
 fn new_comment(world: &mut World, asked: &Asked, at: usize, n: usize) -> Reply {

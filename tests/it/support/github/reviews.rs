@@ -60,12 +60,18 @@ fn check(pull: &PullState, viewer: &str, body: &Value, comments: &[Value]) -> Re
     let own = pull.author.as_deref() == Some(viewer);
     let text = body["body"].as_str().unwrap_or_default();
     match body["event"].as_str() {
-        Some("REQUEST_CHANGES") if own => return Err("Review Can not request changes on your own pull request".to_owned()),
+        Some("REQUEST_CHANGES") if own => {
+            return Err("Review Can not request changes on your own pull request".to_owned());
+        }
         Some("APPROVE") if own => return Err("Review Can not approve your own pull request".to_owned()),
         Some("REQUEST_CHANGES") if text.is_empty() => return Err("Review Body can't be blank".to_owned()),
-        Some("COMMENT") if text.is_empty() && comments.is_empty() => return Err("Review Body can't be blank".to_owned()),
+        Some("COMMENT") if text.is_empty() && comments.is_empty() => {
+            return Err("Review Body can't be blank".to_owned());
+        }
         None | Some("COMMENT" | "REQUEST_CHANGES" | "APPROVE") => {}
-        Some(other) => return Err(format!("Variable $event of type PullRequestReviewEvent was provided invalid value {other}")),
+        Some(other) => {
+            return Err(format!("Variable $event of type PullRequestReviewEvent was provided invalid value {other}"));
+        }
     }
     let waiting = |one: &ReviewState| one.state == "PENDING" && one.said.author.as_deref() == Some(viewer);
     if pull.reviews.iter().any(waiting) {

@@ -91,7 +91,9 @@ async fn handle(shared: &Arc<Shared>, line: &Line, request: Request) -> Response
         world.script.take(&asked, writes)
     };
     let reply = match &trouble {
-        None | Some(Trouble::DropAfter | Trouble::StatusAfter(_) | Trouble::Delay(_)) => judge(&mut shared.world(), &asked),
+        None | Some(Trouble::DropAfter | Trouble::StatusAfter(_) | Trouble::Delay(_)) => {
+            judge(&mut shared.world(), &asked)
+        }
         Some(Trouble::Status(status, headers, body)) => {
             headers.iter().fold(Reply::json(*status, body), |reply, (name, value)| reply.with(name, value))
         }
@@ -105,7 +107,8 @@ async fn handle(shared: &Arc<Shared>, line: &Line, request: Request) -> Response
         shared.writing.fetch_sub(1, Ordering::SeqCst);
     }
     let reply = finish(&asked, reply, number);
-    let kept = shared.recorder.lock().unwrap_or_else(PoisonError::into_inner).keep(number, &asked, &reply, trouble.is_some());
+    let kept =
+        shared.recorder.lock().unwrap_or_else(PoisonError::into_inner).keep(number, &asked, &reply, trouble.is_some());
     if let Err(why) = kept {
         shared.world().wrong.push(why);
     }
@@ -158,8 +161,12 @@ fn judge(world: &mut World, asked: &Asked) -> Reply {
     match who {
         Who::Stranger => Reply::json(401, &refusal(401, "Bad credentials", &Value::Null)),
         Who::Nobody if needs => Reply::json(401, &refusal(401, "Requires authentication", &Value::Null)),
-        Who::App if !app_route => Reply::json(401, &refusal(401, "A JSON web token could not be decoded", &Value::Null)),
-        Who::Viewer if app_route => Reply::json(401, &refusal(401, "A JSON web token could not be decoded", &Value::Null)),
+        Who::App if !app_route => {
+            Reply::json(401, &refusal(401, "A JSON web token could not be decoded", &Value::Null))
+        }
+        Who::Viewer if app_route => {
+            Reply::json(401, &refusal(401, "A JSON web token could not be decoded", &Value::Null))
+        }
         _ if graphql && asked.method == "POST" => Reply::json(200, &graph::answer(world, &asked.body())),
         _ => rest::answer(world, asked).unwrap_or_else(|| {
             world.wrong.push(format!("there is no route {} {}", asked.method, asked.target()));
@@ -184,7 +191,8 @@ fn who(world: &World, asked: &Asked) -> Who {
 fn is_app(world: &World, token: &str, now: i64) -> bool {
     let [_, claims, _] = token.split('.').collect::<Vec<_>>()[..] else { return false };
     let engine = base64::engine::general_purpose::URL_SAFE_NO_PAD;
-    let claims: Value = engine.decode(claims).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    let claims: Value =
+        engine.decode(claims).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let id = claims["iss"].as_u64().or_else(|| claims["iss"].as_str().and_then(|id| id.parse().ok()));
     let (from, to) = (claims["iat"].as_i64().unwrap_or(i64::MAX), claims["exp"].as_i64().unwrap_or_default());
     id == Some(world.app.id) && from <= now + 60 && to > now && to - now <= 600
@@ -196,7 +204,9 @@ fn finish(asked: &Asked, reply: Reply, number: usize) -> Reply {
     let told = reply.headers.iter().any(|(name, _)| name == "x-ratelimit-remaining");
     if !told {
         let resource = if asked.path == "/graphql" { "graphql" } else { "core" };
-        for (name, value) in [("limit", "5000"), ("remaining", "4999"), ("used", "1"), ("reset", "4102444800"), ("resource", resource)] {
+        for (name, value) in
+            [("limit", "5000"), ("remaining", "4999"), ("used", "1"), ("reset", "4102444800"), ("resource", resource)]
+        {
             reply = reply.with(&format!("x-ratelimit-{name}"), value);
         }
     }

@@ -15,7 +15,17 @@ pub fn user(world: &World, login: Option<&str>) -> Value {
         "avatar_url": format!("{}/avatars/{}", world.url, account.id),
         "html_url": format!("{}/{}", world.url, account.plain()), "type": kind, "site_admin": false,
     });
-    for name in ["events", "followers", "following", "gists", "organizations", "received_events", "repos", "starred", "subscriptions"] {
+    for name in [
+        "events",
+        "followers",
+        "following",
+        "gists",
+        "organizations",
+        "received_events",
+        "repos",
+        "starred",
+        "subscriptions",
+    ] {
         user[format!("{name}_url")] = format!("{}/users/{}/{name}", world.url, account.id).into();
     }
     user
@@ -35,10 +45,42 @@ pub fn repo(world: &World, repo: &RepoState, whole: bool) -> Value {
         "stargazers_count": 0, "watchers": 0, "watchers_count": 0, "pushed_at": now, "created_at": now, "updated_at": now,
     });
     for name in [
-        "archive", "assignees", "blobs", "branches", "collaborators", "comments", "commits", "compare", "contents", "contributors",
-        "deployments", "downloads", "events", "forks", "git_commits", "git_refs", "git_tags", "hooks", "issue_comment", "issue_events",
-        "issues", "keys", "labels", "languages", "merges", "milestones", "notifications", "pulls", "releases", "stargazers", "statuses",
-        "subscribers", "subscription", "tags", "teams", "trees",
+        "archive",
+        "assignees",
+        "blobs",
+        "branches",
+        "collaborators",
+        "comments",
+        "commits",
+        "compare",
+        "contents",
+        "contributors",
+        "deployments",
+        "downloads",
+        "events",
+        "forks",
+        "git_commits",
+        "git_refs",
+        "git_tags",
+        "hooks",
+        "issue_comment",
+        "issue_events",
+        "issues",
+        "keys",
+        "labels",
+        "languages",
+        "merges",
+        "milestones",
+        "notifications",
+        "pulls",
+        "releases",
+        "stargazers",
+        "statuses",
+        "subscribers",
+        "subscription",
+        "tags",
+        "teams",
+        "trees",
     ] {
         body[format!("{name}_url")] = format!("{api}/{name}").into();
     }
@@ -88,9 +130,14 @@ pub fn pull(world: &World, repo_state: &RepoState, pull: &PullState) -> Value {
     }
     let mut links = Map::new();
     for (name, href) in [
-        ("self", &body["url"]), ("html", &body["html_url"]), ("issue", &body["issue_url"]), ("comments", &body["comments_url"]),
-        ("review_comments", &body["review_comments_url"]), ("review_comment", &body["review_comment_url"]),
-        ("commits", &body["commits_url"]), ("statuses", &body["statuses_url"]),
+        ("self", &body["url"]),
+        ("html", &body["html_url"]),
+        ("issue", &body["issue_url"]),
+        ("comments", &body["comments_url"]),
+        ("review_comments", &body["review_comments_url"]),
+        ("review_comment", &body["review_comment_url"]),
+        ("commits", &body["commits_url"]),
+        ("statuses", &body["statuses_url"]),
     ] {
         links.insert(name.to_owned(), json!({ "href": href }));
     }

@@ -68,9 +68,11 @@ fn backend(root: &str, path: &str, asked: &Asked) -> Reply {
         .env("REQUEST_METHOD", &asked.method)
         .env("CONTENT_LENGTH", asked.body.len().to_string())
         .env("REMOTE_ADDR", "127.0.0.1");
-    for (variable, header) in
-        [("CONTENT_TYPE", "content-type"), ("GIT_PROTOCOL", "git-protocol"), ("HTTP_CONTENT_ENCODING", "content-encoding")]
-    {
+    for (variable, header) in [
+        ("CONTENT_TYPE", "content-type"),
+        ("GIT_PROTOCOL", "git-protocol"),
+        ("HTTP_CONTENT_ENCODING", "content-encoding"),
+    ] {
         if let Some(value) = asked.header(header) {
             command.env(variable, value);
         }

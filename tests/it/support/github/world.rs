@@ -295,9 +295,10 @@ impl PullState {
 
     /// The comments of a thread that somebody sees.
     pub fn seen<'a>(&'a self, thread: &'a ThreadState, viewer: &'a str) -> impl Iterator<Item = &'a Said> {
-        thread.comments.iter().filter(move |said| {
-            !self.is_pending(said.review) || said.author.as_deref() == Some(viewer)
-        })
+        thread
+            .comments
+            .iter()
+            .filter(move |said| !self.is_pending(said.review) || said.author.as_deref() == Some(viewer))
     }
 
     /// `APPROVED`, `CHANGES_REQUESTED`, or nothing: by the last word of each reviewer.
