@@ -263,7 +263,7 @@ fn what_changed_is_noticed_and_what_did_not_costs_nothing() {
     changed("the first look", true);
     let before = fake.asked().len();
     changed("nothing", false);
-    let again: Vec<u16> = fake.asked()[before..].iter().filter(|one| one.0 == "GET").map(|one| one.2).collect();
+    let again: Vec<u16> = fake.answered()[before..].iter().filter(|one| one.0 == "GET").map(|one| one.2).collect();
     assert_eq!(again, [304; 4]);
     pull.comment("eve", "A word.");
     changed("a comment", true);

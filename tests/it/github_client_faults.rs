@@ -250,6 +250,19 @@ fn an_app_speaks_by_its_installation() {
 }
 
 #[test]
+fn an_app_whose_token_ended_asks_for_another() {
+    let fake = Fake::start();
+    let (_work, pull) = demo(&fake);
+    let github = fake.client_as(fake.app(true), &Cancel::never());
+    assert_eq!(files(&github, &pull).unwrap(), 1);
+    fake.change(|world| world.app.tokens.iter_mut().for_each(|token| token.1 = 0));
+    assert_eq!(files(&github, &pull).unwrap_err().kind, FaultKind::Auth, "the old token is not known any more");
+    assert_eq!(files(&github, &pull).unwrap(), 1);
+    assert_eq!(count(&fake, "POST", "/access_tokens"), 2);
+    fake.finish();
+}
+
+#[test]
 fn an_enterprise_server_has_other_addresses() {
     let fake = Fake::enterprise();
     let (_work, pull) = demo(&fake);

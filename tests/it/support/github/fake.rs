@@ -223,8 +223,13 @@ impl Fake {
         self.shared.world().git.clone()
     }
 
-    /// Requests of REST and GraphQL so far: methods, paths with their queries, and the statuses they were answered with.
-    pub fn asked(&self) -> Vec<(String, String, u16)> {
+    /// Requests of REST and GraphQL so far: methods, and paths with their queries.
+    pub fn asked(&self) -> Vec<(String, String)> {
+        self.answered().into_iter().map(|(method, target, _)| (method, target)).collect()
+    }
+
+    /// As [`asked`](Self::asked), with the status that each was answered with.
+    pub fn answered(&self) -> Vec<(String, String, u16)> {
         self.shared.world().asked.clone()
     }
 

@@ -1,21 +1,24 @@
 //! GraphQL: what each type has, and what can be changed. Main functions: [`field`], [`mutate`].
 
+#![allow(clippy::unnecessary_wraps, reason = "every field's value is an answer")]
+
 use serde_json::{Value, json};
 
 use super::bare::FileDiff;
-use super::graph::{Args, Obj, Refusal, Val};
-use super::world::{PullState, Said, World};
+use super::graph::{Args, Obj, Refusal, UNBOUND, Val};
+use super::texts::{of_remark, of_review, of_said, of_thread};
+use super::world::{PullState, World};
 
-type Answer = Result<Option<Val>, Refusal>;
+/// A field's value.
+pub(super) type Answer = Result<Option<Val>, Refusal>;
 
 /// The name of a thing's type.
 pub fn kind(world: &World, of: &Obj) -> &'static str {
     match of {
         Obj::Query => "Query",
         Obj::Mutation => "Mutation",
-        Obj::Viewer => "User",
         Obj::Account(login) if world.accounts.get(login).is_some_and(super::world::Account::is_bot) => "Bot",
-        Obj::Account(_) => "User",
+        Obj::Viewer | Obj::Account(_) => "User",
         Obj::Repo(_) => "Repository",
         Obj::Pull(..) => "PullRequest",
         Obj::Thread(..) => "PullRequestReviewThread",
@@ -40,28 +43,28 @@ pub fn is(kind: &str, on: &str) -> bool {
         }
 }
 
-fn leaf(value: impl Into<Value>) -> Answer {
+pub(super) fn leaf(value: impl Into<Value>) -> Answer {
     Ok(Some(Val::Leaf(value.into())))
 }
 
-fn one(of: Obj) -> Answer {
+pub(super) fn one(of: Obj) -> Answer {
     Ok(Some(Val::One(of)))
 }
 
-fn account(login: Option<&String>) -> Answer {
+pub(super) fn account(login: Option<&String>) -> Answer {
     login.map_or_else(|| leaf(Value::Null), |login| one(Obj::Account(login.clone())))
 }
 
-fn plain(kind: &'static str, fields: Vec<(&'static str, Val)>) -> Answer {
+pub(super) fn plain(kind: &'static str, fields: Vec<(&'static str, Val)>) -> Answer {
     one(Obj::Plain(kind, fields))
 }
 
-fn commit(id: &str) -> Answer {
+pub(super) fn commit(id: &str) -> Answer {
     let short: String = id.chars().take(7).collect();
     plain("Commit", vec![("oid", Val::Leaf(id.into())), ("abbreviatedOid", Val::Leaf(short.into()))])
 }
 
-fn missing(what: &str) -> Refusal {
+pub(super) fn missing(what: &str) -> Refusal {
     Refusal { kind: "NOT_FOUND", message: format!("Could not resolve to {what}.") }
 }
 
@@ -104,6 +107,10 @@ pub fn field(world: &World, of: &Obj, name: &str, args: &Args) -> Answer {
 fn of_list(kind: &'static str, here: &[Obj], from: usize, total: usize, name: &str) -> Answer {
     match name {
         "totalCount" => leaf(total),
+        _ if from == UNBOUND => Err(Refusal {
+            kind: "MISSING_PAGINATION_BOUNDARIES",
+            message: "You must provide a `first` or `last` value to properly paginate the connection.".to_owned(),
+        }),
         "nodes" => Ok(Some(Val::Many(here.to_vec()))),
         "edges" => {
             let edges = here.iter().enumerate().map(|(at, one)| Obj::Edge(kind, Box::new(one.clone()), from + at));
@@ -230,21 +237,21 @@ fn of_repo(world: &World, at: usize, name: &str, args: &Args) -> Answer {
             if order["direction"] == "DESC" {
                 found.reverse();
             }
-            let all = found.into_iter().map(|n| Obj::Pull(at, n)).collect();
-            args.page("PullRequestConnection", all).map(Some)
+            let all: Vec<Obj> = found.into_iter().map(|n| Obj::Pull(at, n)).collect();
+            args.page("PullRequestConnection", &all).map(Some)
         }
         _ => Ok(None),
     }
 }
 
-fn page(world: &World, at: usize, n: usize) -> String {
+pub(super) fn page(world: &World, at: usize, n: usize) -> String {
     let repo = &world.repos[at];
     format!("{}/{}/pull/{}", world.url, repo.full(), repo.pulls[n].number)
 }
 
 fn of_pull(world: &World, at: usize, n: usize, name: &str, args: &Args) -> Answer {
     let pull = &world.repos[at].pulls[n];
-    let lists = |kind, all| args.page(kind, all).map(Some);
+    let lists = |kind, all: Vec<Obj>| args.page(kind, &all).map(Some);
     match name {
         "id" => leaf(format!("PR_{:06}", pull.id)),
         "databaseId" => leaf(pull.id),
@@ -295,114 +302,16 @@ fn of_pull(world: &World, at: usize, n: usize, name: &str, args: &Args) -> Answe
             lists("PullRequestReviewConnection", seen.map(|r| Obj::Review(at, n, r)).collect())
         }
         "comments" => {
-            lists("IssueCommentConnection", (0..pull.comments.len()).map(|c| Obj::Comment(at, n, c)).collect())
+            let mut all: Vec<usize> = (0..pull.comments.len()).collect();
+            if args.get("orderBy")["field"] == "UPDATED_AT" {
+                all.sort_by(|a, b| pull.comments[*a].updated_at.cmp(&pull.comments[*b].updated_at));
+            }
+            if args.get("orderBy")["direction"] == "DESC" {
+                all.reverse();
+            }
+            lists("IssueCommentConnection", all.into_iter().map(|c| Obj::Comment(at, n, c)).collect())
         }
         _ => Ok(None),
-    }
-}
-
-fn of_said(world: &World, said: &Said, kind: &str, name: &str) -> Answer {
-    match name {
-        "id" => leaf(format!("{kind}_{:06}", said.id)),
-        "databaseId" => leaf(said.id),
-        "fullDatabaseId" => leaf(said.id.to_string()),
-        "body" => leaf(said.body.as_str()),
-        "author" => account(said.author.as_ref()),
-        "authorAssociation" => leaf(world.association(said.author.as_deref())),
-        "viewerDidAuthor" | "viewerCanUpdate" | "viewerCanDelete" => {
-            leaf(said.author.as_deref() == Some(world.viewer.as_str()))
-        }
-        "createdAt" | "publishedAt" => leaf(said.created_at.as_str()),
-        "updatedAt" => leaf(said.updated_at.as_str()),
-        "lastEditedAt" => leaf((said.updated_at != said.created_at).then_some(said.updated_at.as_str())),
-        "isMinimized" => leaf(said.minimized),
-        "minimizedReason" => leaf(said.minimized.then_some("outdated")),
-        _ => Ok(None),
-    }
-}
-
-fn of_thread(world: &World, (at, n, t): (usize, usize, usize), name: &str, args: &Args) -> Answer {
-    let pull = &world.repos[at].pulls[n];
-    let thread = &pull.threads[t];
-    match name {
-        "id" => leaf(format!("PRRT_{:06}", thread.id)),
-        "isResolved" | "isCollapsed" => leaf(thread.resolved),
-        "resolvedBy" => match &thread.resolved_by {
-            Some(login) if *login == world.viewer => one(Obj::Viewer),
-            login => account(login.as_ref()),
-        },
-        "isOutdated" => leaf(thread.outdated),
-        "viewerCanResolve" => leaf(world.rights.resolve && !thread.resolved),
-        "viewerCanUnresolve" => leaf(world.rights.resolve && thread.resolved),
-        "viewerCanReply" => leaf(world.rights.write),
-        "path" => leaf(thread.path.as_str()),
-        "line" => leaf(thread.line),
-        "startLine" => leaf(thread.start_line),
-        "originalLine" => leaf(thread.original_line),
-        "originalStartLine" => leaf(thread.original_start_line),
-        "diffSide" => leaf(thread.side.as_str()),
-        "startDiffSide" => leaf(thread.original_start_line.map(|_| thread.side.as_str())),
-        "subjectType" => leaf(if thread.on_file { "FILE" } else { "LINE" }),
-        "pullRequest" => one(Obj::Pull(at, n)),
-        "repository" => one(Obj::Repo(at)),
-        "comments" => {
-            let seen = pull.seen(thread, &world.viewer).map(|said| Obj::Remark(at, n, t, said.id)).collect();
-            args.page("PullRequestReviewCommentConnection", seen).map(Some)
-        }
-        _ => Ok(None),
-    }
-}
-
-fn of_remark(world: &World, (at, n, t): (usize, usize, usize), id: u64, name: &str) -> Answer {
-    let pull = &world.repos[at].pulls[n];
-    let thread = &pull.threads[t];
-    let Some(said) = thread.comments.iter().find(|said| said.id == id) else { return Ok(None) };
-    match name {
-        "path" | "line" | "startLine" | "originalLine" | "originalStartLine" | "subjectType" => {
-            of_thread(world, (at, n, t), name, &Args::default())
-        }
-        "outdated" => leaf(thread.outdated),
-        "diffHunk" => leaf(thread.diff_hunk.as_str()),
-        "state" => leaf(if pull.is_pending(said.review) { "PENDING" } else { "SUBMITTED" }),
-        "commit" => commit(&pull.head),
-        "originalCommit" => commit(&thread.original_commit),
-        "replyTo" => {
-            let first = thread.comments.first().map(|first| first.id).filter(|first| *first != id);
-            first.map_or_else(|| leaf(Value::Null), |first| one(Obj::Remark(at, n, t, first)))
-        }
-        "pullRequestReview" => {
-            let found = pull.reviews.iter().position(|one| Some(one.said.id) == said.review);
-            found.map_or_else(|| leaf(Value::Null), |r| one(Obj::Review(at, n, r)))
-        }
-        "pullRequest" => one(Obj::Pull(at, n)),
-        "url" => leaf(format!("{}#discussion_r{id}", page(world, at, n))),
-        _ => of_said(world, said, "PRRC", name),
-    }
-}
-
-fn of_review(world: &World, (at, n, r): (usize, usize, usize), name: &str, args: &Args) -> Answer {
-    let pull = &world.repos[at].pulls[n];
-    let review = &pull.reviews[r];
-    match name {
-        "state" => leaf(review.state.as_str()),
-        "commit" => commit(&review.commit),
-        "submittedAt" => leaf((review.state != "PENDING").then_some(review.said.created_at.as_str())),
-        "pullRequest" => one(Obj::Pull(at, n)),
-        "url" => leaf(format!("{}#pullrequestreview-{}", page(world, at, n), review.said.id)),
-        "comments" => {
-            let all = pull
-                .threads
-                .iter()
-                .enumerate()
-                .flat_map(|(t, thread)| thread.comments.iter().map(move |said| (t, said)));
-            let own = all.filter(|(_, said)| said.review == Some(review.said.id));
-            args.page(
-                "PullRequestReviewCommentConnection",
-                own.map(|(t, said)| Obj::Remark(at, n, t, said.id)).collect(),
-            )
-            .map(Some)
-        }
-        _ => of_said(world, &review.said, "PRR", name),
     }
 }
 

@@ -58,7 +58,8 @@ async fn read(request: Request, origin: &str) -> Asked {
     let path = parts.uri.path();
     let (prefix, path) = match path.strip_prefix("/api/v3") {
         Some(rest) => ("/api/v3", rest),
-        None => ("", if path == "/api/graphql" { "/graphql" } else { path }),
+        None if path == "/api/graphql" => ("/api", "/graphql"),
+        None => ("", path),
     };
     let text = |value: &axum::http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     Asked {
@@ -87,7 +88,6 @@ async fn handle(shared: &Arc<Shared>, line: &Line, request: Request) -> Response
     let number = shared.recorder.lock().unwrap_or_else(PoisonError::into_inner).next();
     let trouble = {
         let mut world = shared.world();
-        world.asked.push((asked.method.clone(), asked.target()));
         world.script.take(&asked, writes)
     };
     let reply = match &trouble {
@@ -107,6 +107,7 @@ async fn handle(shared: &Arc<Shared>, line: &Line, request: Request) -> Response
         shared.writing.fetch_sub(1, Ordering::SeqCst);
     }
     let reply = finish(&asked, reply, number);
+    shared.world().asked.push((asked.method.clone(), asked.target(), reply.status));
     let kept =
         shared.recorder.lock().unwrap_or_else(PoisonError::into_inner).keep(number, &asked, &reply, trouble.is_some());
     if let Err(why) = kept {
@@ -151,6 +152,9 @@ fn judge(world: &mut World, asked: &Asked) -> Reply {
     let needs = graphql || asked.method != "GET" || asked.path == "/user" || app_route;
     if needs && matches!(who, Who::Nobody) {
         missing.push("a token");
+    }
+    if world.enterprise == asked.prefix.is_empty() {
+        missing.push("the path that belongs before REST's and GraphQL's on this kind of server");
     }
     for what in missing {
         world.wrong.push(format!("{} {} came without {what}", asked.method, asked.path));
@@ -213,7 +217,7 @@ fn finish(asked: &Asked, reply: Reply, number: usize) -> Reply {
     if asked.method != "GET" || reply.status != 200 {
         return reply;
     }
-    let hash: String = Sha256::digest(&reply.body).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let hash = review_runner::domain::id::hex(&Sha256::digest(&reply.body)[..16]);
     let tag = format!("W/\"{hash}\"");
     if asked.header("if-none-match") == Some(tag.as_str()) {
         (reply.status, reply.body) = (304, Vec::new());
