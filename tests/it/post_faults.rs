@@ -26,13 +26,12 @@ fn one_comment_that_is_refused_does_not_take_the_others_along() {
 #[test]
 fn a_review_that_is_refused_whatever_it_holds_is_a_failure_and_the_next_run_repairs_it() {
     let desk = Desk::new(&[("a.py", format!("{}{}", bad("one"), bad("two")))]);
-    desk.fake.fail_times(4, On::rest("POST", REVIEWS), Trouble::status(403));
+    desk.fake.fail_next(On::rest("POST", REVIEWS), Trouble::status(403));
     let ran = desk.review_and_post("");
     assert_eq!(ran.code, 5, "{}", ran.stderr);
     assert_eq!(desk.counts(), json!({"in_summary": 2}));
     let summary = desk.summary();
     assert!(summary.contains("complete=0") && summary.contains("could not be posted"), "{summary}");
-    desk.fake.change(|world| world.script = Default::default());
     desk.post("").ended(0);
     assert_eq!(desk.counts(), json!({"posted": 2}));
     assert!(desk.summary().contains("complete=1"));
@@ -167,7 +166,9 @@ fn a_review_that_somebody_has_begun_by_hand_is_not_touched() {
 #[test]
 fn more_than_three_hundred_files_are_no_trouble() {
     let mut files = many(310, 0, "");
-    files.iter_mut().for_each(|(_, text)| *text = good("nothing"));
+    for (_, text) in &mut files {
+        *text = good("nothing");
+    }
     files.push(("z.py", bad("one")));
     let desk = Desk::new(&files);
     desk.review_and_post("").ended(0);

@@ -219,7 +219,7 @@ impl Carry<'_> {
         for number in &self.plan.dismiss {
             match self.github.dismiss(self.pull, *number, DISMISSED).await {
                 Ok(()) => {
-                    done.notes.push("An earlier request for changes was dismissed: nothing is left of it.".to_owned())
+                    done.notes.push("An earlier request for changes was dismissed: nothing is left of it.".to_owned());
                 }
                 Err(error) if is_refusal(&error) => {
                     done.notes.push(format!("An earlier request for changes could not be dismissed: {error}."));
@@ -261,7 +261,7 @@ impl Done {
     }
 
     /// Puts an entry that was to stand on its lines into the summary.
-    fn into_summary(&mut self, at: usize, beside: WhyBeside, why: String) {
+    fn move_to_summary(&mut self, at: usize, beside: WhyBeside, why: String) {
         let entry = &mut self.entries[at];
         entry.item.act = DeliveryAct::InSummary;
         entry.item.reason = Some(why);

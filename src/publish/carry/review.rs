@@ -53,7 +53,7 @@ impl Carry<'_> {
                 Ok(()) => done.notes.push("A review that an earlier run had only begun was taken back.".to_owned()),
                 Err(error) if error.kind == FaultKind::NotFound => {}
                 Err(error) => {
-                    done.fail(format!("a review that an earlier run had begun could not be taken back: {error}"))
+                    done.fail(format!("a review that an earlier run had begun could not be taken back: {error}"));
                 }
             }
         }
@@ -138,11 +138,11 @@ impl Carry<'_> {
         })
         .await;
         for (at, reason) in sorted.bad {
-            done.into_summary(comments[at].0, WhyBeside::Refused, format!("GitHub refused it on its lines: {reason}."));
+            done.move_to_summary(comments[at].0, WhyBeside::Refused, format!("GitHub refused it on its lines: {reason}."));
         }
         for at in sorted.unknown {
             let why = "GitHub refused some comments on their lines, and it was not found out whether this is one.";
-            done.into_summary(comments[at].0, WhyBeside::Refused, why.to_owned());
+            done.move_to_summary(comments[at].0, WhyBeside::Refused, why.to_owned());
         }
         if let Some(error) = sorted.broken {
             done.fail(format!("it was not found out which comments are refused: {error}"));
@@ -203,7 +203,7 @@ fn give_up(done: &mut Done, unsent: Unsent) {
         Unsent::OwnPull | Unsent::Moved => "GitHub refused the review again and again".to_owned(),
     };
     for (at, _) in new_comments(done) {
-        done.into_summary(at, WhyBeside::NotPosted, "It could not be posted on its lines.".to_owned());
+        done.move_to_summary(at, WhyBeside::NotPosted, "It could not be posted on its lines.".to_owned());
     }
     done.fail(text);
 }

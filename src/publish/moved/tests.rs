@@ -1,3 +1,5 @@
+//! Reviews on another head than they were made on.
+
 use super::*;
 use crate::domain::finding::Suggestion;
 use crate::domain::path::RepoPath;

@@ -3,11 +3,12 @@
 //! It is given what a review found and what stands on the pull request, and says for each finding and for each open thread of ours what becomes of
 //! it. Reading trees (`still`, `moved`) and sending (`carry`) are elsewhere.
 
+mod found;
 mod threads;
 
 use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity};
 use crate::domain::forge::{
-    Actor, Comment, Conversation, DeliveryAct, DeliveryItem, PullRequest, ReviewVerdict, RunMark, SummaryMark, Verdict,
+    Actor, Comment, Conversation, DeliveryAct, DeliveryItem, PullRequest, Verdict,
 };
 use crate::domain::path::RepoPath;
 use crate::domain::place::LineRange;
@@ -17,6 +18,8 @@ use crate::forge::NewComment;
 use super::draft::WhyBeside;
 use super::verdict::{Grounds, verdict};
 pub use threads::{OwnThread, own_threads};
+pub use found::existing_summary;
+use found::{begun, first_url, forged_note, title};
 use threads::{Spot, matches};
 
 /// Where a finding can stand on the pull request.
@@ -320,67 +323,12 @@ fn place(at: Option<(&RepoPath, Option<u32>)>) -> String {
     }
 }
 
-/// What an old comment calls itself: its first line of words.
-fn title(own: &OwnThread<'_>) -> String {
-    const LONGEST: usize = 120;
-    let body = own.thread.comments.first().map_or("", |first| first.body.as_str());
-    let words = body.lines().map(|line| line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '#' | '_')));
-    let line =
-        words.filter(|line| !line.is_empty() && !line.starts_with("<!--")).map(|line| line.replace("**", "")).next();
-    line.unwrap_or_else(|| own.mark.id.to_string()).chars().take(LONGEST).collect()
-}
-
-fn first_url(own: &OwnThread<'_>) -> Option<String> {
-    own.thread.comments.first().map(|first| first.url.clone()).filter(|url| !url.is_empty())
-}
-
 /// Whether our own account resolved a thread. The forge may name nobody where an app did it: for an app that is taken for itself.
 fn resolved_by_us(own: &OwnThread<'_>, viewer: &Actor) -> bool {
     match &own.thread.resolved_by {
         Some(actor) => actor.login.eq_ignore_ascii_case(&viewer.login),
         None => viewer.is_bot,
     }
-}
-
-/// Our summary: the newest where there are several, and what to say about the others.
-pub fn existing_summary(conversation: &Conversation) -> (Option<Comment>, Vec<String>) {
-    let marked = conversation.comments.iter().filter(|comment| SummaryMark::read(&comment.body).is_some());
-    let (ours, forged): (Vec<&Comment>, Vec<&Comment>) = marked.partition(|comment| comment.mine);
-    let mut notes = Vec::new();
-    if ours.len() > 1 {
-        notes.push(format!(
-            "There are {} summaries of ours; the newest is kept up to date, the others are left.",
-            ours.len()
-        ));
-    }
-    if !forged.is_empty() {
-        notes.push(format!(
-            "{} of other accounts with a mark like that of our summary: ignored.",
-            comments(forged.len())
-        ));
-    }
-    let newest = ours
-        .into_iter()
-        .filter(|comment| comment.number.is_some())
-        .max_by(|a, b| (&a.created_at, a.number).cmp(&(&b.created_at, b.number)));
-    (newest.cloned(), notes)
-}
-
-fn forged_note(forged: usize) -> Option<String> {
-    (forged > 0)
-        .then(|| format!("{} of other accounts with a mark like that of our findings: ignored.", comments(forged)))
-}
-
-fn comments(count: usize) -> String {
-    if count == 1 { "One comment".to_owned() } else { format!("{count} comments") }
-}
-
-/// Reviews of ours that a broken-off run left pending: while there is one, the forge takes no other.
-fn begun(conversation: &Conversation) -> Vec<u64> {
-    let left = conversation.reviews.iter().filter(|review| {
-        review.verdict == ReviewVerdict::Pending && review.comment.mine && RunMark::read(&review.comment.body).is_some()
-    });
-    left.filter_map(|review| review.comment.number).collect()
 }
 
 impl Plan {
@@ -399,5 +347,7 @@ impl Plan {
     }
 }
 
+#[cfg(test)]
+mod fixtures;
 #[cfg(test)]
 mod tests;

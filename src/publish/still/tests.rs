@@ -1,3 +1,5 @@
+//! What is gone, and what was seen.
+
 use super::*;
 use crate::domain::change::FileChange;
 use crate::domain::finding::{Category, FindingId, Fingerprint, Severity};

@@ -1,0 +1,168 @@
+//! Reviews, threads and pull requests for the tests of `plan`.
+
+use super::*;
+use crate::domain::finding::{Category, Fingerprint};
+use crate::domain::forge::{FindingMark, PullId, PullNumber, PullState, RepoName, ReviewNote, ReviewVerdict, RunMark, Thread, quote_hash};
+use crate::domain::id::{CommitId, ObjectId};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::domain::run::RunId;
+use crate::present::json;
+
+/// The example review with findings of these fingerprints, each on its own line of one file.
+pub(super) fn review(findings: &[(&str, Severity)]) -> Review {
+    let mut review = json::parse(include_bytes!("../../../fixtures/documents/typical.json")).unwrap();
+    let model = review.findings[0].clone();
+    let one = |(at, (name, severity)): (usize, &(&str, Severity))| {
+        let mut finding = model.clone();
+        finding.id = FindingId((*name).to_owned());
+        finding.fingerprint = Fingerprint((*name).to_owned());
+        finding.severity = *severity;
+        finding.status = FindingStatus::New;
+        finding.category = Category::Logic;
+        finding.anchors.truncate(1);
+        finding.anchors[0].path = path();
+        finding.anchors[0].side = Side::New;
+        finding.anchors[0].lines = Some(line_of(at));
+        finding
+    };
+    review.findings = findings.iter().enumerate().map(one).collect();
+    review.outcome = Outcome::Complete;
+    review
+}
+
+pub(super) fn path() -> RepoPath {
+    RepoPath::parse("src/a.rs").unwrap()
+}
+
+pub(super) fn line_of(at: usize) -> LineRange {
+    LineRange::line(10 * (u32::try_from(at).unwrap() + 1))
+}
+
+pub(super) fn here(review: &Review) -> Vec<Inline> {
+    let comment = |finding: &Finding| NewComment {
+        path: path(),
+        side: Side::New,
+        lines: finding.anchors[0].lines.unwrap(),
+        body: finding.title.clone(),
+    };
+    review.findings.iter().map(|finding| Inline::Here(comment(finding))).collect()
+}
+
+pub(super) fn actor(login: &str) -> Actor {
+    Actor { login: login.to_owned(), is_bot: false }
+}
+
+pub(super) fn comment(number: u64, body: String, mine: bool) -> Comment {
+    Comment {
+        node: format!("node{number}"),
+        number: Some(number),
+        body,
+        author: Some(actor(if mine { "robot" } else { "mallory" })),
+        association: "NONE".to_owned(),
+        mine,
+        created_at: format!("2026-01-01T00:00:{:02}Z", number % 60),
+        updated_at: String::new(),
+        url: format!("https://forge.example/{number}"),
+        is_minimized: false,
+    }
+}
+
+pub(super) fn thread(number: u64, fingerprint: &str, severity: Severity, line: Option<u32>) -> Thread {
+    let mark = FindingMark {
+        id: FindingId(fingerprint.to_owned()),
+        fingerprint: Fingerprint(fingerprint.to_owned()),
+        quote: quote_hash("let a = 1;"),
+        severity,
+        category: Category::Logic,
+    };
+    Thread {
+        node: format!("thread{number}"),
+        is_resolved: false,
+        resolved_by: None,
+        is_outdated: line.is_none(),
+        can_resolve: true,
+        can_unresolve: true,
+        path: Some(path()),
+        line,
+        start_line: None,
+        original_line: Some(1),
+        original_start_line: None,
+        side: Side::New,
+        on_file: false,
+        comments: vec![comment(number, format!("**[high] It leaks**\n\nwords\n\n{}", mark.write()), true)],
+    }
+}
+
+pub(super) fn resolved(mut thread: Thread, by: &str) -> Thread {
+    (thread.is_resolved, thread.resolved_by) = (true, Some(actor(by)));
+    thread
+}
+
+pub(super) fn pull(author: &str) -> PullRequest {
+    PullRequest {
+        id: PullId { repo: RepoName::new("ada", "engine").unwrap(), number: PullNumber::new(7).unwrap() },
+        node: "P".to_owned(),
+        url: String::new(),
+        title: String::new(),
+        body: String::new(),
+        state: PullState::Open,
+        is_draft: false,
+        author: Some(actor(author)),
+        association: String::new(),
+        head_ref: "topic".to_owned(),
+        base_ref: "main".to_owned(),
+        head: commit(),
+        base: commit(),
+        head_repo: None,
+        mergeable: None,
+        review_decision: None,
+        created_at: String::new(),
+        updated_at: String::new(),
+        additions: 0,
+        deletions: 0,
+        changed_files: 0,
+    }
+}
+
+pub(super) fn commit() -> CommitId {
+    CommitId(ObjectId::new([7; 20]))
+}
+
+/// What is different from a review of an open pull request on which threads of ours stand whose lines are gone.
+pub(super) struct Case {
+    pub(super) author: &'static str,
+    pub(super) floor: Option<Severity>,
+    pub(super) has_moved: bool,
+    pub(super) still: Still,
+    pub(super) late: bool,
+}
+
+pub(super) const USUAL: Case = Case { author: "ada", floor: None, has_moved: false, still: Still::Gone, late: false };
+
+pub(super) fn planned(review: &Review, conversation: &Conversation, case: &Case) -> Plan {
+    plan(&Situation {
+        review,
+        inline: here(review),
+        pull: &pull(case.author),
+        conversation,
+        viewer: &actor("robot"),
+        floor: case.floor,
+        has_moved: case.has_moved,
+        still: &|_| case.still.clone(),
+        is_late: &|_| case.late,
+    })
+}
+
+pub(super) fn threads(threads: Vec<Thread>) -> Conversation {
+    Conversation { threads, ..Conversation::default() }
+}
+
+pub(super) fn acts(plan: &Plan) -> Vec<DeliveryAct> {
+    plan.entries.iter().map(|entry| entry.item.act).collect()
+}
+
+pub(super) fn objection(number: u64, mine: bool, verdict: ReviewVerdict) -> ReviewNote {
+    let mark = RunMark { run: RunId::random(), head: commit() }.write();
+    ReviewNote { comment: comment(number, format!("x\n\n{mark}"), mine), verdict, commit: None }
+}

@@ -1,0 +1,59 @@
+//! What of ours stands on a pull request beside threads: the summary, reviews that were begun, and what an old comment calls itself.
+
+use super::threads::OwnThread;
+use crate::domain::forge::{Comment, Conversation, ReviewVerdict, RunMark, SummaryMark};
+
+/// What an old comment calls itself: its first line of words.
+pub(super) fn title(own: &OwnThread<'_>) -> String {
+    const LONGEST: usize = 120;
+    let body = own.thread.comments.first().map_or("", |first| first.body.as_str());
+    let words = body.lines().map(|line| line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '#' | '_')));
+    let line =
+        words.filter(|line| !line.is_empty() && !line.starts_with("<!--")).map(|line| line.replace("**", "")).next();
+    line.unwrap_or_else(|| own.mark.id.to_string()).chars().take(LONGEST).collect()
+}
+
+pub(super) fn first_url(own: &OwnThread<'_>) -> Option<String> {
+    own.thread.comments.first().map(|first| first.url.clone()).filter(|url| !url.is_empty())
+}
+
+/// Our summary: the newest where there are several, and what to say about the others.
+pub fn existing_summary(conversation: &Conversation) -> (Option<Comment>, Vec<String>) {
+    let marked = conversation.comments.iter().filter(|comment| SummaryMark::read(&comment.body).is_some());
+    let (ours, forged): (Vec<&Comment>, Vec<&Comment>) = marked.partition(|comment| comment.mine);
+    let mut notes = Vec::new();
+    if ours.len() > 1 {
+        notes.push(format!(
+            "There are {} summaries of ours; the newest is kept up to date, the others are left.",
+            ours.len()
+        ));
+    }
+    if !forged.is_empty() {
+        notes.push(format!(
+            "{} of other accounts with a mark like that of our summary: ignored.",
+            comments(forged.len())
+        ));
+    }
+    let newest = ours
+        .into_iter()
+        .filter(|comment| comment.number.is_some())
+        .max_by(|a, b| (&a.created_at, a.number).cmp(&(&b.created_at, b.number)));
+    (newest.cloned(), notes)
+}
+
+pub(super) fn forged_note(forged: usize) -> Option<String> {
+    (forged > 0)
+        .then(|| format!("{} of other accounts with a mark like that of our findings: ignored.", comments(forged)))
+}
+
+fn comments(count: usize) -> String {
+    if count == 1 { "One comment".to_owned() } else { format!("{count} comments") }
+}
+
+/// Reviews of ours that a broken-off run left pending: while there is one, the forge takes no other.
+pub(super) fn begun(conversation: &Conversation) -> Vec<u64> {
+    let left = conversation.reviews.iter().filter(|review| {
+        review.verdict == ReviewVerdict::Pending && review.comment.mine && RunMark::read(&review.comment.body).is_some()
+    });
+    left.filter_map(|review| review.comment.number).collect()
+}
