@@ -98,11 +98,21 @@ async fn bring(
     let of = PullOf {
         id: pull.id.clone(),
         server,
-        title: strip_line(&mask(&pull.title).text),
+        title: shortened(&strip_line(&mask(&pull.title).text)),
         body: mask(&pull.body).text,
         author: pull.author.as_ref().map(|author| strip_line(&author.login)),
     };
     Ok(Fetched { directory, base, head, pull, of, notices })
+}
+
+/// No page is told apart by more of a title than this; GitHub itself takes no longer one.
+const LONGEST_TITLE: usize = 256;
+
+fn shortened(title: &str) -> String {
+    match title.char_indices().nth(LONGEST_TITLE) {
+        Some((end, _)) => format!("{}…", &title[..end]),
+        None => title.to_owned(),
+    }
 }
 
 async fn commits(job: &FetchJob, pull: &PullRequest, cancel: &Cancel) -> Result<FetchedCommits, AppError> {

@@ -107,6 +107,40 @@ fn texts_in(folder: &Path, into: &mut String) {
     }
 }
 
+/// The text without its code spans and fenced blocks, in which nothing is active.
+fn outside_of_code(text: &str) -> String {
+    let mut out = String::new();
+    let mut fence: Option<String> = None;
+    for line in text.lines() {
+        let ticks: String = line.trim_start().chars().take_while(|c| *c == '`').collect();
+        match &fence {
+            Some(open) => {
+                if line.trim() == open {
+                    fence = None;
+                }
+            }
+            None if ticks.len() >= 3 => fence = Some(ticks),
+            None => {
+                let mut inside = false;
+                let mut rest = line;
+                while let Some(at) = rest.find('`') {
+                    let run = rest[at..].chars().take_while(|c| *c == '`').count();
+                    if !inside {
+                        out.push_str(&rest[..at]);
+                    }
+                    inside = !inside;
+                    rest = &rest[at + run..];
+                }
+                if !inside {
+                    out.push_str(rest);
+                }
+                out.push('\n');
+            }
+        }
+    }
+    out
+}
+
 /// One run serves many tests; each looks at another side of it.
 #[cfg(unix)]
 static RUN: LazyLock<Run> = LazyLock::new(|| {
@@ -161,7 +195,7 @@ mod rules {
         for call in &calls {
             for needed in ["core.hooksPath=", "core.fsmonitor=", "protocol.allow=never"] {
                 // What only asks for a version or for the user's own settings touches no repository.
-                assert!(call.contains(needed) || call.contains("config --") || call.contains("--version"), "{call}");
+                assert!(call.contains(needed) || (call.contains("git config -z") && call.contains("--get-regexp")) || call.contains("--version"), "{call}");
             }
             assert!(!call.contains("checkout") && !call.contains("submodule update"), "{call}");
         }
@@ -239,40 +273,6 @@ mod rules {
         }
     }
 
-    /// The text without its code spans and fenced blocks, in which nothing is active.
-    fn outside_of_code(text: &str) -> String {
-        let mut out = String::new();
-        let mut fence: Option<String> = None;
-        for line in text.lines() {
-            let ticks: String = line.trim_start().chars().take_while(|c| *c == '`').collect();
-            match &fence {
-                Some(open) => {
-                    if line.trim() == open {
-                        fence = None;
-                    }
-                }
-                None if ticks.len() >= 3 => fence = Some(ticks),
-                None => {
-                    let mut inside = false;
-                    let mut rest = line;
-                    while let Some(at) = rest.find('`') {
-                        let run = rest[at..].chars().take_while(|c| *c == '`').count();
-                        if !inside {
-                            out.push_str(&rest[..at]);
-                        }
-                        inside = !inside;
-                        rest = &rest[at + run..];
-                    }
-                    if !inside {
-                        out.push_str(rest);
-                    }
-                    out.push('\n');
-                }
-            }
-        }
-        out
-    }
-
     #[test]
     fn a21_no_control_character_reaches_a_terminal() {
         for (name, text) in [("stdout", RUN.ran.text()), ("stderr", RUN.ran.stderr.as_str())] {
@@ -328,7 +328,7 @@ mod rules {
     fn a26_endless_texts_are_bounded() {
         let repo = TestRepo::new();
         repo.write("a.py", "x = 1\n").commit("begin");
-        repo.branch("feature").write("a.py", format!("x = 1\n{DEFECT}")).commit(&"long ".repeat(40_000));
+        repo.branch("feature").write("a.py", format!("x = 1\n{DEFECT}")).commit(&"long ".repeat(20_000));
         let fake = Fake::unrecorded();
         let pull = fake
             .pull("octo", "shop", 7)
@@ -471,7 +471,7 @@ mod model {
 
     #[test]
     fn a4_a5_nothing_outside_of_the_reviewed_tree_is_read() {
-        for inner in ["PATH=", "root:x:", "repositoryformatversion", CANARY] {
+        for inner in ["PATH=", "root:x:", "repositoryformatversion", "DEPLOY_PASSWORD="] {
             assert!(!WON.sent.contains(inner), "{inner}");
         }
     }
@@ -485,7 +485,7 @@ mod model {
     fn a20_what_a_model_writes_is_posted_as_text() {
         for text in &WON.texts {
             for active in ["![x](", "<img", "](https"] {
-                assert!(!text.contains(active), "{active} in\n{text}");
+                assert!(!outside_of_code(text).contains(active), "{active} in\n{text}");
             }
             assert!(!text.contains("```suggestion"), "nothing unproven can be committed with a click:\n{text}");
             assert_eq!(text.matches("<!--").count(), 1, "{text}");

@@ -136,7 +136,7 @@ fn a_budget_of_the_target_may_be_lower_and_the_user_may_raise_his_own() {
     let (repo, program) = project(Some("timeout = '19m'\n"), None);
     program.words("--target main").ended(0);
     let shown = program.words("config --target main").ended(0);
-    assert!(shown.text().contains("timeout       19m       .review.toml at "), "{}", shown.text());
+    assert!(shown.text().contains("timeout             19m       .review.toml at "), "{}", shown.text());
     let careful = Program::in_folder(repo.root()).with_settings("timeout = '5m'\n");
     careful.words("--target main").ended(2);
     careful.words("--target main --timeout 30m").ended(0);
