@@ -229,4 +229,3 @@ fn guard(forge: &ForgeEnvironment, _: &ProviderEnvironment, keys: impl Iterator<
         .map(|(name, value)| (name.to_string_lossy().into_owned(), Secret::new(value.to_string_lossy().into_owned())));
     Guard::new(environment).with(forge.secrets()).with(keys)
 }
-

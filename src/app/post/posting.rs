@@ -12,7 +12,8 @@ use crate::app::subject::Surroundings;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::{Finding, Severity};
 use crate::domain::forge::{
-    Actor, Conversation, Delivered, Delivery, DeliveryAct, DeliveryItem, PullAsk, PullId, PullState, SummaryAct, Verdict,
+    Actor, Conversation, Delivered, Delivery, DeliveryAct, DeliveryItem, PullAsk, PullId, PullState, SummaryAct,
+    Verdict,
 };
 use crate::domain::id::CommitId;
 use crate::domain::review::Review;

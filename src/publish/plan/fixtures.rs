@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::domain::finding::{Category, Fingerprint};
-use crate::domain::forge::{FindingMark, PullId, PullNumber, PullState, RepoName, ReviewNote, ReviewVerdict, RunMark, Thread, quote_hash};
+use crate::domain::forge::{
+    FindingMark, PullId, PullNumber, PullState, RepoName, ReviewNote, ReviewVerdict, RunMark, Thread, quote_hash,
+};
 use crate::domain::id::{CommitId, ObjectId};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};

@@ -238,7 +238,7 @@ proptest! {
         for url in plan.entries.iter().filter_map(|entry| entry.item.url.as_deref()) {
             *told.entry(url).or_default() += 1;
         }
-        for thread in there.threads.iter() {
+        for thread in &there.threads {
             let count = told.get(thread.comments[0].url.as_str()).copied().unwrap_or_default();
             if !thread.comments[0].mine {
                 prop_assert_eq!(count, 0);
