@@ -195,7 +195,12 @@ mod rules {
         for call in &calls {
             for needed in ["core.hooksPath=", "core.fsmonitor=", "protocol.allow=never"] {
                 // What only asks for a version or for the user's own settings touches no repository.
-                assert!(call.contains(needed) || (call.contains("git config -z") && call.contains("--get-regexp")) || call.contains("--version"), "{call}");
+                assert!(
+                    call.contains(needed)
+                        || (call.contains("git config -z") && call.contains("--get-regexp"))
+                        || call.contains("--version"),
+                    "{call}"
+                );
             }
             assert!(!call.contains("checkout") && !call.contains("submodule update"), "{call}");
         }

@@ -138,7 +138,11 @@ impl Carry<'_> {
         })
         .await;
         for (at, reason) in sorted.bad {
-            done.move_to_summary(comments[at].0, WhyBeside::Refused, format!("GitHub refused it on its lines: {reason}."));
+            done.move_to_summary(
+                comments[at].0,
+                WhyBeside::Refused,
+                format!("GitHub refused it on its lines: {reason}."),
+            );
         }
         for at in sorted.unknown {
             let why = "GitHub refused some comments on their lines, and it was not found out whether this is one.";

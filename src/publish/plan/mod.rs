@@ -7,9 +7,7 @@ mod found;
 mod threads;
 
 use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity};
-use crate::domain::forge::{
-    Actor, Comment, Conversation, DeliveryAct, DeliveryItem, PullRequest, Verdict,
-};
+use crate::domain::forge::{Actor, Comment, Conversation, DeliveryAct, DeliveryItem, PullRequest, Verdict};
 use crate::domain::path::RepoPath;
 use crate::domain::place::LineRange;
 use crate::domain::review::{Outcome, Review};
@@ -17,9 +15,9 @@ use crate::forge::NewComment;
 
 use super::draft::WhyBeside;
 use super::verdict::{Grounds, verdict};
-pub use threads::{OwnThread, own_threads};
 pub use found::existing_summary;
 use found::{begun, first_url, forged_note, title};
+pub use threads::{OwnThread, own_threads};
 use threads::{Spot, matches};
 
 /// Where a finding can stand on the pull request.

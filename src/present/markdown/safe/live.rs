@@ -141,9 +141,11 @@ pub(super) fn is_live(word: &str) -> bool {
 /// Whether the word holds what may be the id of a commit: seven to sixty-four hexadecimal digits that stand alone. Decimal digits alone are
 /// taken for one only where they are too long for a number that people write: hardly any abbreviated id has no letter.
 fn has_commit(word: &str) -> bool {
-    word.split(|c: char| !c.is_ascii_alphanumeric())
-        .any(|part| (7..=64).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_hexdigit())
-            && (part.len() > 12 || part.bytes().any(|byte| byte.is_ascii_alphabetic())))
+    word.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| {
+        (7..=64).contains(&part.len())
+            && part.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && (part.len() > 12 || part.bytes().any(|byte| byte.is_ascii_alphabetic()))
+    })
 }
 
 #[cfg(test)]
