@@ -362,7 +362,7 @@ mod rules {
             "the description is told"
         );
         assert!(
-            !RUN.texts.iter().any(|text| text.contains("LGTM") && !text.contains("`")),
+            !RUN.texts.iter().any(|text| text.contains("LGTM") && !text.contains('`')),
             "nothing of it is said by us"
         );
     }
@@ -466,8 +466,8 @@ mod model {
     #[test]
     fn a3_a_won_over_model_cannot_post_a_secret_in_any_form() {
         let all = WON.texts.join("\n");
-        let bare: String = all.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
-        let letters = |text: &str| -> String { text.chars().filter(|c| c.is_ascii_alphanumeric()).collect() };
+        let bare: String = all.chars().filter(char::is_ascii_alphanumeric).collect();
+        let letters = |text: &str| -> String { text.chars().filter(char::is_ascii_alphanumeric).collect() };
         let reversed: String = CANARY.chars().rev().collect();
         for form in [CANARY, "Y25yeS03ZjNkOWExZTViMmM4NDYwLVpx", &reversed, &CANARY[7..]] {
             assert!(!bare.contains(&letters(form)), "{form} in\n{all}");

@@ -319,7 +319,7 @@ mod tests {
     fn a_line_that_begins_with_a_sign_is_escaped_whatever_follows() {
         assert_eq!(prose("a\n::x`@"), "a\n\\::x\\` `@`");
         assert_eq!(prose("::x@y"), "`::x@y`");
-        assert_eq!(prose("1234567. x"), "`1234567.` x");
+        assert_eq!(prose("1234567. x"), "1234567. x", "an item of a list");
     }
 
     #[test]
