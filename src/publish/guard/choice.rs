@@ -2,7 +2,7 @@
 //!
 //! A secret that is missed leaks; one too many turns words of a comment into masks. So names decide first, and then what the value looks like.
 
-use crate::domain::text::KnownSecret;
+use crate::domain::text::{KnownSecret, mask};
 
 /// Parts of names that speak of a secret.
 const SECRET_NAMES: &[&str] = &[
@@ -71,6 +71,8 @@ const MOST: usize = 500;
 pub(super) fn secrets_of(name: &str, value: &str) -> Vec<KnownSecret> {
     let (upper, value) = (name.to_ascii_uppercase(), value.trim());
     let mut found = password_in_address(name, value);
+    // A key of a known provider is one wherever it stands.
+    found.extend(keys_in(value).map(|key| secret(name, key, false)));
     let speaks = |names: &[&str]| names.iter().any(|part| upper.contains(part));
     if value.len() < FEWEST || upper.contains("AUTHOR") || !speaks(SECRET_NAMES) || is_place(value) || is_number(value)
     {
@@ -133,6 +135,12 @@ fn password_in_address(name: &str, value: &str) -> Vec<KnownSecret> {
     found
 }
 
+/// The words of a value that look like a key even without a name.
+fn keys_in(value: &str) -> impl Iterator<Item = &str> {
+    let words = value.split(is_separator).filter(|word| word.len() >= PART);
+    words.filter(|word| !mask(word).lines.is_empty()).take(MOST)
+}
+
 /// Whether a value is a place of this machine.
 fn is_place(value: &str) -> bool {
     let drive = value.as_bytes().get(1..3).is_some_and(|rest| rest == b":\\");
@@ -189,6 +197,14 @@ mod tests {
         ] {
             assert!(!values(name, value).is_empty(), "{name}");
         }
+    }
+
+    #[test]
+    fn a_key_of_a_known_provider_is_a_secret_under_any_name() {
+        let key = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+        assert_eq!(values("DEPLOY", key), [key]);
+        assert_eq!(values("SETTINGS", &format!("{{\"a\": \"{key}\"}}")), [key]);
+        assert_eq!(values("DEPLOY", "production"), Vec::<String>::new());
     }
 
     #[test]
