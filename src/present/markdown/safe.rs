@@ -149,8 +149,8 @@ impl Inline {
         let is_rule = text.chars().all(|c| matches!(c, '-' | '=' | '*' | '_' | ':' | ' '));
         let is_mark = list_mark(text) > 0 || matches!(text, "-" | "+" | "*");
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-        // From seven digits on it is code: it may be the id of a commit.
-        if (1..7).contains(&digits) && text[digits..].starts_with(['.', ')']) {
+        // A list knows numbers of nine digits at most.
+        if (1..=9).contains(&digits) && text[digits..].starts_with(['.', ')']) {
             // A number that begins a line begins a list; a digit cannot be escaped.
             self.out.push_str(&text[..digits]);
             self.out.push('\\');
@@ -323,7 +323,8 @@ mod tests {
     fn a_line_that_begins_with_a_sign_is_escaped_whatever_follows() {
         assert_eq!(prose("a\n::x`@"), "a\n\\::x\\` `@`");
         assert_eq!(prose("::x@y"), "`::x@y`");
-        assert_eq!(prose("1234567. x"), "1234567. x", "an item of a list");
+        assert_eq!(prose("1234567. ~~~suggestion\nx"), "1234567\\. ~~~suggestion\nx");
+        assert_eq!(prose("123456789) # x\n1234567890. x"), "123456789\\) # x\n1234567890. x");
     }
 
     #[test]
