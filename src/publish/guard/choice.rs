@@ -59,6 +59,29 @@ const WORDY_ENDS: &[&str] = &[
     "_EMAIL",
     "_PROVIDER",
 ];
+/// Passwords that everybody knows, as test databases have them: none of them is a secret, and all of them are words of ordinary texts.
+const KNOWN_TO_ALL: &[&str] = &[
+    "administrator",
+    "changeme",
+    "database",
+    "developer",
+    "development",
+    "guestguest",
+    "localhost",
+    "mariadb",
+    "minioadmin",
+    "mongodb",
+    "passw0rd",
+    "password",
+    "password1",
+    "postgres",
+    "postgresql",
+    "production",
+    "rabbitmq",
+    "rootpassword",
+    "testpassword",
+    "undefined",
+];
 /// The fewest bytes of a secret.
 const FEWEST: usize = 8;
 /// The fewest of a part of a value, and of a line of a key.
@@ -83,7 +106,7 @@ pub(super) fn secrets_of(name: &str, value: &str) -> Vec<KnownSecret> {
         found.extend(parts(name, value));
     } else if looks_random(value) && (is_strong || value.len() >= PART) {
         found.push(secret(name, value, false));
-    } else if is_strong && value.bytes().all(|byte| !matches!(byte, b'-' | b'.' | b'/')) {
+    } else if is_strong && !is_known_to_all(value) && value.bytes().all(|byte| !matches!(byte, b'-' | b'.' | b'/')) {
         // A word that is a password: only all of it counts.
         found.push(secret(name, value, true));
     }
@@ -127,8 +150,9 @@ fn password_in_address(name: &str, value: &str) -> Vec<KnownSecret> {
     for (at, _) in value.match_indices("://").take(20) {
         let authority = value[at + 3..].split(['/', '?', '#', ' ', '"', ',']).next().unwrap_or_default();
         let Some((user, _)) = authority.rsplit_once('@') else { continue };
-        let password = user.split_once(':').map_or(user, |(_, password)| password);
-        if password.len() >= FEWEST {
+        let (user, password) = user.split_once(':').unwrap_or(("", user));
+        // A database of a test has its own name for a password.
+        if password.len() >= FEWEST && password != user && !is_known_to_all(password) {
             found.push(secret(name, password, !looks_random(password)));
         }
     }
@@ -139,6 +163,10 @@ fn password_in_address(name: &str, value: &str) -> Vec<KnownSecret> {
 fn keys_in(value: &str) -> impl Iterator<Item = &str> {
     let words = value.split(is_separator).filter(|word| word.len() >= PART);
     words.filter(|word| !mask(word).lines.is_empty()).take(MOST)
+}
+
+fn is_known_to_all(password: &str) -> bool {
+    KNOWN_TO_ALL.iter().any(|known| known.eq_ignore_ascii_case(password))
 }
 
 /// Whether a value is a place of this machine.
@@ -222,6 +250,10 @@ mod tests {
             ("PATH", "/usr/bin:/bin"),
             ("HOSTNAME", "a1b2c3d4e5f6"),
             ("DESKTOP_SESSION", "ubuntu-xorg"),
+            ("MYSQL_ROOT_PASSWORD", "password"),
+            ("POSTGRES_PASSWORD", "postgres"),
+            ("DATABASE_URL", "postgres://postgres:postgres@localhost:5432/app_test"),
+            ("DATABASE_URL", "postgres://app_test:app_test@localhost/app_test"),
         ] {
             assert_eq!(values(name, value), Vec::<String>::new(), "{name}");
         }
