@@ -249,7 +249,7 @@ impl AppError {
             | Self::Workspace(WorkspaceError::Stopped(_))
             | Self::Engine(EngineError::Broken)
             | Self::Broken => 3,
-            // That somebody interrupted is told by the run's own flag; of a forge only the deadline is left.
+            Self::Forge(ForgeError { stopped: Some(Stopped::Interrupted), .. }) => 130,
             Self::Forge(error) if error.kind == FaultKind::Stopped => 3,
             Self::Fetch(error) => fetch_code(error),
             Self::Output(_) | Self::NotPosted { .. } | Self::Client(ClientError::File(_)) => 5,
