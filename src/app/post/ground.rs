@@ -12,9 +12,10 @@ use crate::domain::filter::PathFilter;
 use crate::domain::finding::{Finding, FindingId, Severity};
 use crate::domain::forge::{Actor, Conversation, PullRequest, SummaryMark};
 use crate::domain::id::CommitId;
+use crate::domain::path::RepoPath;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::request::Scope;
-use crate::domain::review::Review;
+use crate::domain::review::{Outcome, Review};
 use crate::git::{self, CollectOptions};
 use crate::publish::{
     Guard, Inline, Limits, Plan, Situation, WhyBeside, draft, existing_summary, lists_beside, plan, reanchor, saw,
@@ -68,15 +69,22 @@ impl Ground {
         let old = open(range.old_at, Side::Old)?;
 
         let is_as_reviewed = !self.has_moved && change.merge_base == self.review.change.merge_base;
-        let (review, gone) = if is_as_reviewed {
+        let (mut review, gone) = if is_as_reviewed {
             (self.review.clone(), std::collections::HashSet::new())
         } else {
             let found = reanchor(&self.review, &*new, &*old, &self.cancel)?;
             (found.review, found.gone)
         };
+        let left_out = left_out(&review, &change);
+        if left_out > 0 && review.change.pull.is_none() && review.outcome == Outcome::Complete {
+            // A review of one commit is none of all of them.
+            review.outcome = Outcome::Incomplete;
+            let files = if left_out == 1 { "One file".to_owned() } else { format!("{left_out} files") };
+            review.reasons.push(format!("{files} that the pull request changes: not part of what was reviewed"));
+        }
         let inline = self.inline(&review, &change, |id| gone.contains(id));
         let earlier = self.earlier(&pool);
-        let plan = plan(&Situation {
+        let mut plan = plan(&Situation {
             review: &review,
             inline,
             pull: &self.pull,
@@ -87,6 +95,7 @@ impl Ground {
             still: &|own| still(own, &review, &change, &*new, &self.cancel),
             is_late: &|finding| earlier.as_ref().is_some_and(|earlier| earlier.is_late(finding)),
         });
+        plan.is_of_all = left_out == 0;
         Ok(Prepared { review, plan })
     }
 
@@ -129,6 +138,12 @@ impl Ground {
         let tree = workspace::open(Some(pool), at, Side::New, &[], everything().ok()?).ok()?;
         Some(Earlier { tree, said: summary.body })
     }
+}
+
+/// How many files that the pull request changes the review was not of.
+fn left_out(review: &Review, change: &ChangeSet) -> usize {
+    let of: std::collections::HashSet<&RepoPath> = review.coverage.files.iter().map(|file| &file.path).collect();
+    change.files.iter().filter(|file| !of.contains(&file.path)).count()
 }
 
 fn everything() -> Result<PathFilter, AppError> {
