@@ -55,7 +55,9 @@ fn a_clean_review_says_that_it_found_nothing() {
     clean.findings.clear();
     let body = shown(&clean, &SummaryParts::default());
     insta::assert_snapshot!(body);
-    assert!(body.starts_with("## Review: no findings\n") && body.contains("**Nothing was found** by the built-in rules"));
+    assert!(
+        body.starts_with("## Review: no findings\n") && body.contains("**Nothing was found** by the built-in rules")
+    );
     let open = SummaryParts { still_open: vec![earlier("b0")], ..SummaryParts::default() };
     let body = shown(&clean, &open);
     assert!(body.starts_with("## Review: nothing new, 1 found earlier still open\n"), "{body}");
