@@ -189,17 +189,20 @@ pub fn lines(delivery: &Delivery) -> String {
     let counted: Vec<String> = counts(&delivery.items).map(|(act, count)| format!("{count} {}", phrase(act))).collect();
     let what = if counted.is_empty() { "nothing to say on lines".to_owned() } else { counted.join(", ") };
     lines.push(format!("{}: {what}", delivery.pull));
-    let asked = match delivery.verdict {
-        Verdict::Comment => "comments",
-        Verdict::RequestChanges => "requests changes",
+    // Where there is no review, as none was needed or none went through, it says nothing.
+    let asked = match (delivery.verdict, &delivery.delivered.review_url) {
+        (Verdict::Comment, Some(_)) => "the review comments; ",
+        (Verdict::RequestChanges, Some(_)) => "the review requests changes; ",
+        (Verdict::RequestChanges, None) => "changes stay requested; ",
+        (Verdict::Comment, None) => "",
     };
     let summary = match delivery.summary {
         SummaryAct::Created => "was written",
         SummaryAct::Updated => "was brought up to date",
         SummaryAct::Unchanged => "says the same already",
-        SummaryAct::Failed => "could not be written",
+        SummaryAct::Failed => "was not written",
     };
-    lines.push(format!("the review {asked}; the summary {summary}"));
+    lines.push(format!("{asked}the summary {summary}"));
     lines.extend([&delivery.delivered.review_url, &delivery.delivered.summary_url].into_iter().flatten().cloned());
     lines.extend(delivery.notes.iter().cloned());
     lines.iter().map(|line| strip_line(line)).collect::<Vec<_>>().join("\n")

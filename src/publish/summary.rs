@@ -55,6 +55,8 @@ pub struct SummaryParts {
     pub moved: Option<CommitId>,
     /// What was done differently, or could not be done: one sentence each; untrusted text.
     pub notes: Vec<String>,
+    /// Whether the review was of every file that the pull request changes.
+    pub is_of_all: bool,
 }
 
 impl Default for SummaryParts {
@@ -72,6 +74,7 @@ impl Default for SummaryParts {
             since: None,
             moved: None,
             notes: Vec::new(),
+            is_of_all: true,
         }
     }
 }

@@ -104,6 +104,7 @@ impl Telling<'_> {
             since: None,
             moved: self.has_moved.then_some(self.head),
             notes: self.plan.notes.iter().chain(told.failures).cloned().collect(),
+            is_of_all: self.plan.is_of_all,
         }
     }
 }

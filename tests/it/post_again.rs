@@ -71,6 +71,28 @@ fn a_rebase_posts_nothing_twice() {
 }
 
 #[test]
+fn what_an_earlier_review_was_not_of_is_not_late() {
+    let desk = Desk::new(&[("a.py", bad("one")), ("b.md", "text\n".to_owned())]);
+    desk.review_and_post("--include *.md").ended(0);
+    assert!(desk.summary().contains("no findings"));
+    desk.review_and_post("").ended(0);
+    assert_eq!(desk.counts(), json!({"posted": 1}));
+    desk.fake.finish();
+}
+
+#[test]
+fn a_review_of_one_commit_is_none_of_the_pull_request() {
+    let desk = Desk::new(&[("a.py", bad("one"))]);
+    desk.push(&[("b.md", "text\n".to_owned())]);
+    desk.program.words("--commit HEAD --no-model").ended(0);
+    desk.post("--pr octo/demo#7").ended(0);
+    assert!(desk.summary().contains("not a pass"), "{}", desk.summary());
+    desk.review_and_post("").ended(0);
+    assert_eq!(desk.counts(), json!({"posted": 1}));
+    desk.fake.finish();
+}
+
+#[test]
 fn what_an_earlier_review_saw_and_did_not_raise_is_late() {
     let desk = Desk::new(&[("a.py", bad("one")), ("b.py", good("two"))]);
     // The first review does not look for it.

@@ -12,6 +12,7 @@ use crate::domain::filter::PathFilter;
 use crate::domain::finding::{Finding, FindingId, Severity};
 use crate::domain::forge::{Actor, Conversation, PullRequest, SummaryMark};
 use crate::domain::id::CommitId;
+use crate::domain::path::RepoPath;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::request::Scope;
 use crate::domain::review::{Outcome, Review};
@@ -77,9 +78,16 @@ impl Ground {
         if !has_same_base && !self.has_moved {
             of_another_change(&mut review, &change);
         }
+        let left_out = left_out(&review, &change);
+        if left_out > 0 && review.change.pull.is_none() && review.outcome == Outcome::Complete {
+            // A review of one commit is none of all of them.
+            review.outcome = Outcome::Incomplete;
+            let files = if left_out == 1 { "One file".to_owned() } else { format!("{left_out} files") };
+            review.reasons.push(format!("{files} that the pull request changes: not part of what was reviewed"));
+        }
         let inline = self.inline(&review, &change, |id| gone.contains(id));
         let earlier = self.earlier(&pool);
-        let plan = plan(&Situation {
+        let mut plan = plan(&Situation {
             review: &review,
             inline,
             pull: &self.pull,
@@ -90,6 +98,7 @@ impl Ground {
             still: &|own| still(own, &review, &change, (&*old, &*new), &self.cancel),
             is_late: &|finding| earlier.as_ref().is_some_and(|earlier| earlier.is_late(finding)),
         });
+        plan.is_of_all = left_out == 0;
         Ok(Prepared { review, plan })
     }
 
@@ -146,6 +155,12 @@ fn of_another_change(review: &mut Review, shown: &ChangeSet) {
     let mut change = ChangeSet::clone(&review.change);
     change.merge_base = shown.merge_base;
     review.change = Arc::new(change);
+}
+
+/// How many files that the pull request changes the review was not of.
+fn left_out(review: &Review, change: &ChangeSet) -> usize {
+    let of: std::collections::HashSet<&RepoPath> = review.coverage.files.iter().map(|file| &file.path).collect();
+    change.files.iter().filter(|file| !of.contains(&file.path)).count()
 }
 
 fn everything() -> Result<PathFilter, AppError> {

@@ -1,6 +1,7 @@
 //! What of ours stands on a pull request beside threads: the summary, reviews that were begun, and what an old comment calls itself.
 
 use super::threads::OwnThread;
+use crate::domain::finding::Severity;
 use crate::domain::forge::{Comment, Conversation, ReviewVerdict, RunMark, SummaryMark};
 
 /// What an old comment calls itself: its first line of words.
@@ -10,7 +11,14 @@ pub(super) fn title(own: &OwnThread<'_>) -> String {
     let words = body.lines().map(|line| line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '#' | '_')));
     let line =
         words.filter(|line| !line.is_empty() && !line.starts_with("<!--")).map(|line| line.replace("**", "")).next();
-    line.unwrap_or_else(|| own.mark.id.to_string()).chars().take(LONGEST).collect()
+    let line = line.unwrap_or_else(|| own.mark.id.to_string());
+    // How bad and of what kind stands before it, as the comment was written: `High (logic): `.
+    let named = line.split_once("): ").filter(|(before, _)| before.split(' ').next().is_some_and(is_severity));
+    named.map_or(line.as_str(), |(_, title)| title).chars().take(LONGEST).collect()
+}
+
+fn is_severity(word: &str) -> bool {
+    Severity::from_word(&word.to_ascii_lowercase()).is_some()
 }
 
 pub(super) fn first_url(own: &OwnThread<'_>) -> Option<String> {

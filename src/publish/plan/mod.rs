@@ -79,6 +79,8 @@ pub struct Plan {
     pub summary: Option<Comment>,
     /// What to tell people: one sentence each.
     pub notes: Vec<String>,
+    /// Whether the review was of every file that the pull request changes; the others are no late findings afterwards.
+    pub is_of_all: bool,
 }
 
 /// One finding, or one thread that is left of one.
@@ -175,6 +177,7 @@ pub fn plan(at: &Situation<'_>) -> Plan {
         settled,
         summary,
         notes,
+        is_of_all: true,
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Earlier, SummaryParts};
 use crate::domain::finding::{Finding, FindingId, Severity};
 use crate::domain::forge::{SummaryMark, Verdict};
 use crate::domain::id::CommitId;
-use crate::domain::review::{Outcome, Review};
+use crate::domain::review::{Engine, Outcome, Review};
 use crate::present::{digest, engine};
 use crate::publish::draft::{WhyBeside, full};
 use crate::publish::guard::Guard;
@@ -52,7 +52,7 @@ impl<'a> Page<'a> {
     pub(super) fn mark(&self) -> String {
         let change = &self.review.change;
         let (Some(head), Some(merge_base)) = (change.head, change.merge_base) else { return String::new() };
-        let complete = self.review.outcome == Outcome::Complete;
+        let complete = self.review.outcome == Outcome::Complete && self.parts.is_of_all;
         SummaryMark { run: self.review.id, head, merge_base, complete }.write()
     }
 
@@ -110,8 +110,13 @@ impl<'a> Page<'a> {
             Outcome::Complete => match self.looked_at() {
                 0 => format!("**Nothing was found**, though no file of {what} had lines to look at."),
                 files => {
-                    let files = digest::counted(files, "changed file");
-                    format!("**Nothing was found.** {files} of {what} were looked at.")
+                    let (were, files) =
+                        (if files == 1 { "was" } else { "were" }, digest::counted(files, "changed file"));
+                    let by = match self.review.provenance.engine {
+                        Engine::Rules => "the built-in rules (no model)".to_owned(),
+                        Engine::Model => self.writer.code(&engine(self.review), TITLE),
+                    };
+                    format!("**Nothing was found** by {by}. {files} of {what} {were} looked at.")
                 }
             },
         };
@@ -237,7 +242,9 @@ impl<'a> Page<'a> {
     pub(super) fn about(&self, room: usize) -> String {
         let mut out = String::new();
         let mut left_out = 0;
-        let summary = ("", self.review.summary.as_str());
+        // What rules say of a change is how many findings there are, which stands above.
+        let is_model = self.review.provenance.engine != Engine::Rules;
+        let summary = ("", if is_model { self.review.summary.as_str() } else { "" });
         let sections = self.review.sections.iter().map(|section| (section.title.as_str(), section.body.as_str()));
         for (title, body) in std::iter::once(summary).chain(sections).filter(|(_, body)| !body.trim().is_empty()) {
             let title = self.writer.line(title, TITLE);

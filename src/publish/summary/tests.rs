@@ -55,7 +55,9 @@ fn a_clean_review_says_that_it_found_nothing() {
     clean.findings.clear();
     let body = shown(&clean, &SummaryParts::default());
     insta::assert_snapshot!(body);
-    assert!(body.starts_with("## Review: no findings\n") && body.contains("**Nothing was found.**"));
+    assert!(
+        body.starts_with("## Review: no findings\n") && body.contains("**Nothing was found** by the built-in rules")
+    );
     let open = SummaryParts { still_open: vec![earlier("b0")], ..SummaryParts::default() };
     let body = shown(&clean, &open);
     assert!(body.starts_with("## Review: nothing new, 1 found earlier still open\n"), "{body}");
@@ -89,6 +91,7 @@ fn a_later_review_says_what_became_of_the_earlier_ones() {
     let mut review = typical();
     let by_others = Earlier { finding: review.findings[4].id.clone(), ..earlier("x") };
     let late = Earlier { finding: review.findings[3].id.clone(), ..earlier("y") };
+    review.provenance.engine = crate::domain::review::Engine::Model;
     review.summary = "It adds uploads.\n\n- with parts\n- and @octo".to_owned();
     let parts = SummaryParts {
         verdict: Verdict::RequestChanges,
