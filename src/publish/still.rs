@@ -87,8 +87,17 @@ enum Unknown {
 }
 
 /// Whether the review found the same once more at these lines: then they are of another thread, as one thread is about one finding.
+///
+/// A fingerprint knows the lines around it. Of what rules find, which overlook nothing, the same lines are enough.
 fn is_anothers(own: &OwnThread<'_>, review: &Review, path: &RepoPath, lines: LineRange) -> bool {
-    let alike = review.unresolved().filter(|finding| finding.fingerprint == own.mark.fingerprint);
+    let by_rules = |finding: &Finding| {
+        let quote = finding.anchors.first().map_or("", |anchor| &anchor.quote);
+        (finding.origin.kind, own.mark.origin) == (OriginKind::Rule, OriginKind::Rule)
+            && finding.category == own.mark.category
+            && quote_hash(quote) == own.mark.quote
+    };
+    let alike = review.unresolved();
+    let alike = alike.filter(|finding| finding.fingerprint == own.mark.fingerprint || by_rules(finding));
     alike.filter_map(|finding| finding.anchors.first()).any(|anchor| {
         anchor.path == *path && anchor.side == Side::New && anchor.lines.is_some_and(|found| found.overlaps(lines))
     })
