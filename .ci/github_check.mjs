@@ -8,7 +8,7 @@
 //
 // A check that cannot fail proves nothing: each shape of request and answer is then spoiled in many ways, and each of those must be refused.
 
-import { readFileSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 
@@ -19,7 +19,7 @@ import { spoiledAnswers, spoiledGraph, spoiledRest } from "./github_spoil.mjs";
 const REPO = "/repos/{owner}/{repo}";
 const OPERATIONS = [
   `GET ${REPO}/pulls/{pull_number}`, `GET ${REPO}/pulls/{pull_number}/files`, `GET ${REPO}/pulls/{pull_number}/reviews`,
-  `GET ${REPO}/pulls/{pull_number}/comments`, `GET ${REPO}/issues/{issue_number}/comments`, `GET ${REPO}/installation`, "GET /app",
+  `GET ${REPO}/pulls/{pull_number}/comments`, `GET ${REPO}/issues/{issue_number}/comments`, `GET ${REPO}/installation`, "GET /app", "GET /app/installations",
   `POST ${REPO}/pulls/{pull_number}/reviews`, `DELETE ${REPO}/pulls/{pull_number}/reviews/{review_id}`,
   `PUT ${REPO}/pulls/{pull_number}/reviews/{review_id}/dismissals`, `POST ${REPO}/issues/{issue_number}/comments`,
   `PATCH ${REPO}/issues/comments/{comment_id}`, "POST /app/installations/{installation_id}/access_tokens",
@@ -72,11 +72,20 @@ function fail(message) {
 }
 
 function recorded() {
+  if (!existsSync(folder)) fail(`there is no folder ${folder}: run the tests first, they record what they send`);
   const found = [];
   for (const test of readdirSync(folder).sort())
     if (statSync(join(folder, test)).isDirectory())
-      for (const file of readdirSync(join(folder, test)).sort()) found.push([`${test}/${file}`, JSON.parse(readFileSync(join(folder, test, file), "utf8"))]);
+      for (const file of readdirSync(join(folder, test)).sort()) found.push([`${test}/${file}`, whole(join(folder, test, file))]);
   return found;
+}
+
+function whole(file) {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    return fail(`${file} is no record (${error.message}): a test run was cut off while it wrote it; remove ${folder} and run the tests again`);
+  }
 }
 
 async function main() {

@@ -176,7 +176,10 @@ def main():
             sys.exit(f"failed: no request of {name} was recorded in {folder / name}")
         done, bodies, spoilt, results = set(), 0, 0, 0
         for file in files:
-            recorded = json.loads(file.read_text())
+            try:
+                recorded = json.loads(file.read_text())
+            except ValueError as why:
+                sys.exit(f"failed: {file} is no record ({why}): a test run was cut off while it wrote it; remove {folder} and run the tests again")
             try:
                 check_request(wire, recorded)
             except Refused as why:

@@ -243,13 +243,13 @@ impl AppError {
         match self {
             Self::Stopped(Stopped::Interrupted)
             | Self::Git(GitError::Stopped(Stopped::Interrupted))
-            | Self::Workspace(WorkspaceError::Stopped(Stopped::Interrupted)) => 130,
+            | Self::Workspace(WorkspaceError::Stopped(Stopped::Interrupted))
+            | Self::Forge(ForgeError { stopped: Some(Stopped::Interrupted), .. }) => 130,
             Self::Stopped(Stopped::DeadlinePassed)
             | Self::Git(GitError::Stopped(_))
             | Self::Workspace(WorkspaceError::Stopped(_))
             | Self::Engine(EngineError::Broken)
             | Self::Broken => 3,
-            // That somebody interrupted is told by the run's own flag; of a forge only the deadline is left.
             Self::Forge(error) if error.kind == FaultKind::Stopped => 3,
             Self::Fetch(error) => fetch_code(error),
             Self::Output(_) | Self::NotPosted { .. } | Self::Client(ClientError::File(_)) => 5,

@@ -100,7 +100,8 @@ impl ForgeEnvironment {
     pub fn client(&self, cancel: &Cancel) -> Result<GitHub, ForgeError> {
         let Addresses { api, graphql, server } = self.addresses()?;
         let (login, origin) = self.login(&server, cancel)?;
-        let github = GitHub::new(GitHubOptions { api, graphql, server, login, cancel: cancel.clone() })?;
+        let (cancel, first_wait) = (cancel.clone(), GitHubOptions::FIRST_WAIT);
+        let github = GitHub::new(GitHubOptions { api, graphql, server, login, cancel, first_wait })?;
         Ok(if origin.is_empty() { github } else { github.told_by(origin) })
     }
 

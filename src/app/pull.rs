@@ -74,7 +74,7 @@ async fn bring(
     around: &Surroundings,
     cancel: &Cancel,
 ) -> Result<Fetched, AppError> {
-    let github = github.within(cancel);
+    let github = github.within(cancel).about(&id.repo);
     let server = server(&github);
     let pull = github.pull(id).await?;
     let job = FetchJob {

@@ -8,6 +8,7 @@ use clap::Args;
 use super::Place;
 use super::args::HowToPost;
 use super::console::Console;
+use super::report::report;
 use super::review::GRACE;
 use crate::app::{self, AppError, Cancel, DryRun, Overrides, Posted, Surroundings};
 use crate::domain::forge::PullAsk;
@@ -52,7 +53,15 @@ pub(super) fn run(args: &PostArgs, console: &Console) -> Result<ExitCode, AppErr
     // What waits for a server that never answers must not keep the process.
     runtime.shutdown_background();
     progress.finish();
-    match ended? {
+    let ended = match ended {
+        // Whatever that came to: nobody is to take it for a forge that refused.
+        Err(error) if cancel.is_stopped() => {
+            report(&error, console);
+            return Ok(ExitCode::from(130));
+        }
+        ended => ended?,
+    };
+    match ended {
         Posted::Dry(dry) => console.data(&dry_run(&dry))?,
         Posted::Done(receipt) => {
             console.data(format!("{}\n", delivery::lines(&receipt)).as_bytes())?;

@@ -56,6 +56,11 @@ pub enum InvalidScope {
         /// What says that too.
         target: String,
     },
+    /// A pull request whose commits nobody fetched.
+    #[error(
+        "{0:?} is a pull request, and nothing is fetched to read: review it with the tool review, or name commits that are here, as base...head"
+    )]
+    Unread(String),
     /// A name that would be read as an option, or as several revisions.
     #[error("{0:?} is not a revision: name a branch, a tag, a commit, A..B or A...B, staged, or uncommitted")]
     NotARevision(String),
@@ -66,7 +71,8 @@ impl Scope {
     pub const WORDS: [&str; 2] = ["staged", "uncommitted"];
 
     /// Reads how other programs name a change: a revision (compared with `target`, or with what it was made from), `A..B`, `A...B`, `staged`,
-    /// or `uncommitted`; the head where nothing is said. An end of a range that is left out is `HEAD`. A target that names a change with both its
+    /// `uncommitted`, or a pull request (`#12`, `owner/name#12`, the address of its page); the head where nothing is said.
+    /// A branch that is called like a pull request is meant by its whole name, `refs/heads/…`. An end of a range that is left out is `HEAD`. A target that names a change with both its
     /// ends is taken for `at` where there is none.
     pub fn named(target: Option<&str>, at: Option<&str>) -> Result<Self, InvalidScope> {
         let target = target.map(str::trim).filter(|target| !target.is_empty());
@@ -84,6 +90,9 @@ impl Scope {
         };
         if let Some(target) = target {
             revision(target)?;
+        }
+        if let Some(ask) = at.and_then(pull) {
+            return alone(Self::Pull(ask));
         }
         match at {
             Some("staged") => alone(Self::Staged),
@@ -103,6 +112,12 @@ impl Scope {
 
 fn names_both_ends(name: &str) -> bool {
     Scope::WORDS.contains(&name) || name.contains("..")
+}
+
+/// A number alone may begin a commit's id; one behind `#` names a pull request.
+fn pull(name: &str) -> Option<PullAsk> {
+    let is_said = name.contains('#') || name.contains("://");
+    name.parse().ok().filter(|_| is_said)
 }
 
 fn revision(name: &str) -> Result<String, InvalidScope> {
@@ -157,12 +172,23 @@ mod tests {
             (None, Some("main.."), range("main", "HEAD", false)),
             (None, Some("staged"), Scope::Staged),
             (None, Some("uncommitted"), Scope::Uncommitted),
+            (None, Some("#12"), Scope::Pull("12".parse().unwrap())),
+            (None, Some("o/r#12"), Scope::Pull("o/r#12".parse().unwrap())),
+            (None, Some("http://h/o/r/pull/12"), Scope::Pull("http://h/o/r/pull/12".parse().unwrap())),
+            (None, Some("12"), branch(None, Some("12"))),
+            (None, Some("refs/heads/o/r#12"), branch(None, Some("refs/heads/o/r#12"))),
         ] {
             assert_eq!(Scope::named(target, at), Ok(scope), "{target:?} {at:?}");
         }
-        for (target, at) in
-            [("main", "a..b"), ("main", "staged"), ("a..b", "x"), ("--output=x", "x"), ("x", "-x"), ("x", "a..b..c")]
-        {
+        for (target, at) in [
+            ("main", "a..b"),
+            ("main", "staged"),
+            ("main", "#12"),
+            ("a..b", "x"),
+            ("--output=x", "x"),
+            ("x", "-x"),
+            ("x", "a..b..c"),
+        ] {
             assert!(Scope::named(Some(target), Some(at)).is_err(), "{target} {at}");
         }
         assert!(Scope::named(None, Some("a..b..c")).is_err());

@@ -67,6 +67,8 @@ pub struct ForgeError {
     pub request_id: Option<String>,
     /// Whether the forge may have done what it was asked, so that asking again may do it twice.
     pub may_have_happened: bool,
+    /// What stopped it, where something did.
+    pub stopped: Option<Stopped>,
 }
 
 impl ForgeError {
@@ -80,6 +82,7 @@ impl ForgeError {
             retry_after: None,
             request_id: None,
             may_have_happened: false,
+            stopped: None,
         }
     }
 }
@@ -91,6 +94,6 @@ impl From<Stopped> for ForgeError {
             Stopped::Interrupted => "run it again",
             Stopped::DeadlinePassed => "give it more time",
         };
-        Self::new(FaultKind::Stopped, stopped.to_string(), action)
+        Self { stopped: Some(stopped), ..Self::new(FaultKind::Stopped, stopped.to_string(), action) }
     }
 }

@@ -31,6 +31,12 @@ pub fn until(date: &str) -> Option<Duration> {
     Some(Duration::try_from(then.duration_since(Timestamp::now())).unwrap_or_default())
 }
 
+/// How long it is until a time as RFC 3339 writes it; nothing for one that is past, none for what is no time.
+pub fn left(time: &str) -> Option<Duration> {
+    let then: Timestamp = time.parse().ok()?;
+    Some(Duration::try_from(then.duration_since(Timestamp::now())).unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,5 +52,7 @@ mod tests {
         assert_eq!(until("Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::ZERO));
         assert!(until("Fri, 06 Nov 2099 08:49:37 GMT").unwrap() > Duration::from_hours(24));
         assert_eq!(until("soon"), None);
+        assert_eq!((left("1994-11-06T08:49:37Z"), left("soon")), (Some(Duration::ZERO), None));
+        assert!(left("2099-11-06T08:49:37Z").unwrap() > Duration::from_hours(24));
     }
 }

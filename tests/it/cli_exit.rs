@@ -156,6 +156,7 @@ mod interrupted {
     use rustix::process::{Pid, Signal, kill_process};
 
     use super::{MEDIUM, with_file};
+    use crate::support::github::{Fake, On, Trouble, demo};
     use crate::support::{Program, Ran, TestRepo};
 
     /// Waits until the process listens for SIGINT: its bit in `SigCgt` (proc(5)).
@@ -189,6 +190,27 @@ mod interrupted {
         drop(held);
         assert_eq!(ran.text(), "");
         assert!(ran.stderr.contains("interrupted"), "{}", ran.stderr);
+    }
+
+    #[test]
+    fn while_it_waits_for_a_forge_it_ends_with_130() {
+        for words in ["--pr octo/demo#7 --no-model", "post last --pr octo/demo#7"] {
+            let fake = Fake::start();
+            let (work, _pull) = demo(&fake);
+            let program = fake
+                .env()
+                .into_iter()
+                .fold(Program::in_folder(work.root()), |program, (name, value)| program.with(name, &value));
+            program.words("--range main..feature --no-model --quiet").ended(0);
+            fake.fail_next(On::graphql("PullRequest"), Trouble::Hang);
+            let child = program.command(words.split(' ')).spawn().expect("the program starts");
+            while fake.asked().is_empty() {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            interrupt(&child);
+            Ran::wait(child).ended(130);
+            fake.finish();
+        }
     }
 
     #[test]

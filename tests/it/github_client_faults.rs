@@ -263,6 +263,33 @@ fn an_app_whose_token_ended_asks_for_another() {
 }
 
 #[test]
+fn an_app_that_has_one_installation_need_not_be_told_which() {
+    let fake = Fake::start();
+    let (_work, pull) = demo(&fake);
+    let node = pull.thread("eve", "a.txt", 10, "Hm.");
+    let github = fake.client_as(fake.app(false), &Cancel::never());
+    assert_eq!(run(github.thread(&node)).unwrap().node, node);
+    assert_eq!((count(&fake, "GET", "/app/installations"), count(&fake, "GET", "/installation")), (1, 0));
+    let github = fake.client_as(fake.app(false), &Cancel::never()).about(&pull.id().repo);
+    assert_eq!(run(github.thread(&node)).unwrap().node, node);
+    assert_eq!((count(&fake, "GET", "/app/installations"), count(&fake, "GET", "/installation")), (1, 1));
+    fake.finish();
+}
+
+#[test]
+fn an_app_uses_no_token_that_is_about_to_end() {
+    let fake = Fake::start();
+    let (_work, pull) = demo(&fake);
+    fake.change(|world| world.app.lasts = 50);
+    let github = fake.client_as(fake.app(true), &Cancel::never());
+    for _ in 0..2 {
+        assert_eq!(files(&github, &pull).unwrap(), 1);
+    }
+    assert_eq!(count(&fake, "POST", "/access_tokens"), 2, "fifty seconds are not enough to rely on");
+    fake.finish();
+}
+
+#[test]
 fn an_enterprise_server_has_other_addresses() {
     let fake = Fake::enterprise();
     let (_work, pull) = demo(&fake);

@@ -53,6 +53,64 @@ fn keys(value: &Value) -> Vec<&str> {
 }
 
 #[test]
+fn no_secret_that_somebody_wrote_on_a_pull_request_is_handed_on() {
+    let fake = Fake::start();
+    let (work, pull) = demo(&fake);
+    let secret = format!("ghp_{}", "k7Qz2vXw9RtLm4NpB8sYc3HdJf6GaUe5TiWo");
+    let long = "never ".repeat(12);
+    let thread = format!("**Do {long}commit {secret} again.**\n\n```suggestion\nkey = \"{secret}\"\n```\n");
+    let thread = pull.thread("grace", "a.txt", 10, &thread);
+    pull.comment("eve", &format!("It is\n{secret}\n<!-- {secret} -->"));
+    pull.review("eve", "COMMENTED", &format!("Try {secret}"));
+    let program = program(&fake, &work);
+    let mut client = Client::stdio(&program, "--no-model --tools pr", ERAS[0]);
+    let parts = ["", "/comments", &format!("/threads/{thread}")].map(|part| format!("{URI}{part}"));
+    let mut said: Vec<Value> = parts.iter().map(|uri| client.result("resources/read", json!({ "uri": uri }))).collect();
+    for (tool, more) in [("pr_list", json!({})), ("pr_get", json!({ "id": thread })), ("pr_changes", json!({}))] {
+        let mut input = json!({ "pr": "octo/demo#7" });
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        said.push(client.result("tools/call", json!({ "name": tool, "arguments": input })));
+    }
+    let all = said.iter().map(Value::to_string).collect::<String>();
+    // Half of one is none that is known any more.
+    assert!(!all.contains(&secret[..12]), "{all}");
+    assert!(all.matches("[masked:").count() > 6, "{all}");
+    client.close();
+    fake.finish();
+}
+
+#[test]
+fn the_tool_review_reviews_a_pull_request() {
+    let fake = Fake::start();
+    let (work, _pull) = demo(&fake);
+    let program = program(&fake, &work);
+    let mut client = Client::stdio(&program, "--no-model", ERAS[0]);
+    let told = client.tool("review", json!({ "at": "octo/demo#7", "wait_seconds": 60 }));
+    assert_eq!(told["state"], "complete", "{told}");
+    let review = read(&mut client, told["uri"].as_str().unwrap());
+    assert_eq!(review["change"]["pull_request"]["number"], 7, "{review}");
+    assert_eq!(review["change"]["files"][0]["path"], "a.txt");
+    for (tool, input) in [
+        ("read_diff", json!({ "file_path": "a.txt", "at": "octo/demo#7" })),
+        ("review", json!({ "at": "#7", "target": "main" })),
+        ("review", json!({ "at": "https://evil.example/octo/demo/pull/7", "wait_seconds": 60 })),
+    ] {
+        let asked = fake.asked().len();
+        let refused = client.call(tool, input.clone());
+        assert_eq!(refused["isError"], true, "{input}: {refused}");
+        assert_eq!(fake.asked().len(), asked, "{input}");
+    }
+    client.close();
+    let mut client = Client::stdio(&program, "--no-model --tools default,-pr", ERAS[0]);
+    let asked = fake.asked().len();
+    let refused = client.call("review", json!({ "at": "octo/demo#7", "wait_seconds": 60 }));
+    assert!(refused.to_string().contains("does not serve pull requests"), "{refused}");
+    assert_eq!(fake.asked().len(), asked);
+    client.close();
+    fake.finish();
+}
+
+#[test]
 fn a_pull_request_is_read_with_the_fields_that_clients_know() {
     let fake = Fake::start();
     let (work, pull) = demo(&fake);
@@ -129,7 +187,7 @@ fn the_entry_and_the_templates_are_listed_without_asking_anybody() {
     let templates = client.result("resources/templates/list", json!({}))["resourceTemplates"].take();
     let uris: Vec<&str> =
         templates.as_array().unwrap().iter().map(|one| one["uriTemplate"].as_str().unwrap()).collect();
-    for uri in ["pr://{owner}/{repo}/{pr}", "pr://{owner}/{repo}/{pr}/threads/{id}", "pr://{owner}/{repo}"] {
+    for uri in ["pr://{owner}/{repo}/{pr}", "pr://{owner}/{repo}/{pr}/threads/{id}{?cursor}", "pr://{owner}/{repo}"] {
         assert!(uris.contains(&uri), "{uris:?}");
     }
     assert!(fake.asked().is_empty(), "{:?}", fake.asked());

@@ -15,7 +15,7 @@ use super::{Roots, Service};
 use crate::app::error::AppError;
 use crate::app::pending::Asking;
 use crate::app::view::{Opened, View};
-use crate::domain::request::Scope;
+use crate::domain::request::{InvalidScope, Scope};
 use crate::git::GitError;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::files::{self, Identity};
@@ -156,6 +156,9 @@ impl Service {
     ) -> Result<ToolOutcome, AppError> {
         let folder = self.roots.folder(repo.map(Path::new))?;
         let scope = Scope::named(None, at)?;
+        if let Scope::Pull(_) = scope {
+            return Err(InvalidScope::Unread(at.unwrap_or_default().to_owned()).into());
+        }
         let reader = self.readers.reader(&folder, &self.roots)?;
         // A handle knows the index as it was when it first looked.
         let fresh = match scope {

@@ -8,7 +8,7 @@ use regex::Regex;
 use super::Title;
 use super::blocks::Blocks;
 use super::shown::{Blank, blank, cover};
-use crate::domain::text::strip_line;
+use crate::domain::text::{mask, strip_line};
 
 /// The longest title, in characters.
 const LONGEST: usize = 100;
@@ -42,8 +42,9 @@ pub fn shorten(text: &str, most: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}...", text[..word].trim_end()))
 }
 
-/// A title that is no longer than titles may be.
+/// A title that is no longer than titles may be, without secrets: half of one would not be known as one any more.
 pub(super) fn cut(text: &str) -> String {
+    let text = &mask(text).text;
     if text.chars().nth(LONGEST).is_none() { text.to_owned() } else { shorten(text, LONGEST - 3).into_owned() }
 }
 

@@ -58,7 +58,7 @@ impl Blame {
             401 => (FaultKind::Auth, format!("Authentication failed{said}"), self.login_action()),
             403 => (FaultKind::Permission, format!("{host} does not allow this{said}"), self.permission_action(answer)),
             404 | 410 => (FaultKind::NotFound, format!("Resource not found{said}"), self.missing_action()),
-            300..=399 => {
+            300..=303 | 305..=399 => {
                 let to = answer.header("location").and_then(host_of).map(|to| self.clean(to));
                 let to = to.map_or_else(String::new, |to| format!(" to {to}"));
                 let message = format!("{host} redirects{to}, where no request of ours follows");

@@ -12,8 +12,10 @@ use serde::Deserialize;
 use super::send::{Answer, Api};
 use crate::sys::clock;
 
-/// GitHub asks for a pause of a second between requests that create something.
+/// GitHub asks for a pause of a second between requests that create something, where there are many of them.
 const BETWEEN_WRITES: Duration = Duration::from_secs(1);
+/// So many are not many yet: what one delivery creates goes out at once.
+const AT_ONCE: u32 = 4;
 /// What GitHub asks for after a secondary limit that names no time.
 const UNNAMED: Duration = Duration::from_mins(1);
 /// No longer wait is believed: GitHub's windows are an hour long. A longer one is a mistake of somebody's clock.
@@ -33,8 +35,8 @@ pub(super) struct Limited {
 pub(super) struct Limits {
     /// When each interface may be asked again.
     blocked: Mutex<[Option<Instant>; 2]>,
-    /// When the next request that creates something may go.
-    next_write: Mutex<Option<Instant>>,
+    /// When all requests that created something would have been sent, had each waited for the one before.
+    written_until: Mutex<Option<Instant>>,
 }
 
 impl Limits {
@@ -53,10 +55,10 @@ impl Limits {
 
     /// Takes the next place in the row of requests that create something: how long to wait for it.
     pub(super) fn queue(&self, now: Instant) -> Duration {
-        let mut next = self.next_write.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = next.map_or(now, |next| next.max(now));
-        *next = at.checked_add(BETWEEN_WRITES);
-        at.saturating_duration_since(now)
+        let mut until = self.written_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let owed = until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now));
+        *until = now.checked_add(owed + BETWEEN_WRITES);
+        owed.saturating_sub(BETWEEN_WRITES * (AT_ONCE - 1))
     }
 }
 
@@ -211,10 +213,15 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_create_something_stand_a_second_apart() {
+    fn many_requests_that_create_something_stand_a_second_apart() {
         let (limits, now) = (Limits::default(), Instant::now());
-        let waits: Vec<u64> = (0..3).map(|_| limits.queue(now).as_secs()).collect();
-        assert_eq!(waits, [0, 1, 2]);
+        let waits: Vec<u64> = (0..7).map(|_| limits.queue(now).as_secs()).collect();
+        assert_eq!(waits, [0, 0, 0, 0, 1, 2, 3]);
+        assert_eq!(
+            limits.queue(now + Duration::from_secs(4)),
+            Duration::ZERO,
+            "those that wait have their turn by then"
+        );
         assert_eq!(limits.queue(now + Duration::from_mins(1)), Duration::ZERO);
     }
 }

@@ -20,10 +20,13 @@ use super::{GitHub, wire};
 use crate::domain::forge::RepoName;
 use crate::domain::secret::Secret;
 use crate::forge::error::{FaultKind, ForgeError};
+use crate::sys::clock;
 use crate::sys::http::Address;
 
-/// An installation's token lives for an hour.
+/// An installation's token lives for an hour, where nothing else is said.
 const KEPT: Duration = Duration::from_mins(50);
+/// A token that ends sooner than this may end on its way.
+const SPARE: Duration = Duration::from_mins(1);
 
 /// Who we are.
 pub(super) enum Identity {
@@ -37,6 +40,7 @@ pub(super) struct App {
     id: u64,
     key: EncodingKey,
     installation: Option<u64>,
+    /// Each with the time until which it is used.
     tokens: Mutex<HashMap<u64, (Secret, Instant)>>,
     installations: Mutex<HashMap<String, u64>>,
 }
@@ -130,7 +134,7 @@ impl GitHub {
             Identity::None => Ok(None),
             Identity::Token(token) => Ok(Some(token.clone())),
             Identity::App(app) => {
-                let installation = self.installation(app, repo).await?;
+                let installation = self.installation(app, repo.or(self.repo.as_ref())).await?;
                 self.installation_token(app, installation).await.map(Some)
             }
         }
@@ -195,16 +199,17 @@ impl GitHub {
     async fn installation_token(&self, app: &App, installation: u64) -> Result<Secret, ForgeError> {
         {
             let known = app.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some((token, _)) = known.get(&installation).filter(|(_, since)| since.elapsed() < KEPT) {
+            if let Some((token, _)) = known.get(&installation).filter(|(_, until)| Instant::now() < *until) {
                 return Ok(token.clone());
             }
         }
         let number = installation.to_string();
         let parts = ["app", "installations", &number, "access_tokens"];
         let token: wire::InstallationToken = self.as_app(app, Method::POST, &parts).await?;
+        let lives = token.expires_at.as_deref().and_then(clock::left).map(|left| left.saturating_sub(SPARE));
         let token = Secret::new(token.token);
-        let kept = (token.clone(), Instant::now());
-        app.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert(installation, kept);
+        let until = Instant::now() + lives.map_or(KEPT, |lives| lives.min(KEPT));
+        app.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert(installation, (token.clone(), until));
         Ok(token)
     }
 

@@ -28,6 +28,7 @@ mod types;
 mod wire;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::domain::forge::RepoName;
 use crate::domain::secret::Secret;
@@ -43,6 +44,8 @@ pub use types::{GitHubOptions, ListedPull, Login, Marks, NewComment, NewReview, 
 pub struct GitHub {
     shared: Arc<Shared>,
     cancel: Cancel,
+    /// What questions that name no repository are about.
+    repo: Option<RepoName>,
 }
 
 /// What clones share.
@@ -54,6 +57,7 @@ struct Shared {
     identity: login::Identity,
     breaker: breaker::Breaker,
     limits: limits::Limits,
+    first_wait: Duration,
     blame: fault::Blame,
 }
 
@@ -82,7 +86,7 @@ impl Way {
 impl GitHub {
     /// A client. Nothing is asked yet.
     pub fn new(options: GitHubOptions) -> Result<Self, ForgeError> {
-        let GitHubOptions { api, graphql, server, login, cancel } = options;
+        let GitHubOptions { api, graphql, server, login, cancel, first_wait } = options;
         for address in [&api, &graphql, &server] {
             login::may_be_told(&login, address)?;
         }
@@ -97,15 +101,23 @@ impl GitHub {
             identity,
             breaker: breaker::Breaker::default(),
             limits: limits::Limits::default(),
+            first_wait,
             blame,
         };
-        Ok(Self { shared: Arc::new(shared), cancel })
+        Ok(Self { shared: Arc::new(shared), cancel, repo: None })
     }
 
     /// The same client under another deadline.
     #[must_use]
     pub fn within(&self, cancel: &Cancel) -> Self {
-        Self { shared: Arc::clone(&self.shared), cancel: cancel.clone() }
+        Self { cancel: cancel.clone(), ..self.clone() }
+    }
+
+    /// The same client for questions about a repository: an App, which may have several installations, then speaks by that of the repository
+    /// even where a question does not name it (a thread has but an id).
+    #[must_use]
+    pub fn about(&self, repo: &RepoName) -> Self {
+        Self { repo: Some(repo.clone()), ..self.clone() }
     }
 
     /// Says where the login came from (`GITHUB_TOKEN`), so that a refusal can name it. Before the client is cloned.

@@ -24,8 +24,6 @@ const SLOWEST: Duration = Duration::from_mins(1);
 const LONGEST_WAIT: Duration = Duration::from_mins(2);
 /// Tries after the first one.
 const MORE_TRIES: usize = 2;
-/// The first wait between two tries; it doubles.
-const FIRST_WAIT: Duration = Duration::from_millis(400);
 /// How often one request is sent elsewhere: a repository may have been renamed more than once.
 const REDIRECTS: usize = 3;
 /// How often a waiting request asks whether it was stopped.
@@ -137,8 +135,8 @@ impl GitHub {
         let blame = &self.shared.blame;
         let unfit = |why: http::uri::InvalidUri| blame.unreadable(None, &why.to_string());
         let mut uri: Uri = ask.address.parse().map_err(unfit)?;
-        let mut waits =
-            ExponentialBuilder::new().with_min_delay(FIRST_WAIT).with_max_times(MORE_TRIES).with_jitter().build();
+        let waits = ExponentialBuilder::new().with_min_delay(self.shared.first_wait).with_max_times(MORE_TRIES);
+        let mut waits = waits.with_jitter().build();
         let mut redirects = 0;
         loop {
             self.turn(ask).await?;

@@ -1,5 +1,7 @@
 //! What the client is made with, asked with and answers with, beside the types of `domain::forge`. Main types: [`GitHubOptions`], [`NewReview`].
 
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
 
 use crate::domain::forge::{PullRequest, PullState, Verdict};
@@ -23,6 +25,13 @@ pub struct GitHubOptions {
     pub login: Login,
     /// The deadline of everything that is asked.
     pub cancel: Cancel,
+    /// How long it waits before it asks again after a failure; each further wait is twice as long.
+    pub first_wait: Duration,
+}
+
+impl GitHubOptions {
+    /// The wait that suits a server with many users.
+    pub const FIRST_WAIT: Duration = Duration::from_millis(400);
 }
 
 /// Who we are to GitHub.

@@ -57,7 +57,7 @@ struct Input {
     #[serde(default, deserialize_with = "input::text")]
     #[schemars(with = "String")]
     target: Option<String>,
-    /// Revision, A..B, A...B, staged or uncommitted. Default: HEAD.
+    /// Revision, A..B, A...B, staged, uncommitted, or a pull request (#12, owner/repo#12). Default: HEAD.
     #[serde(default, deserialize_with = "input::text")]
     #[schemars(with = "String")]
     at: Option<String>,

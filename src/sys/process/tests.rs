@@ -1,5 +1,7 @@
 //! Small programs of the shell, started and ended.
 
+#![allow(clippy::unwrap_used, reason = "tests of some systems only: the lint does not know them as tests")]
+
 use super::*;
 
 fn shell(script: &str) -> (Program, Call) {

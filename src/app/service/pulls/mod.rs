@@ -5,6 +5,7 @@
 
 mod cache;
 mod fault;
+mod masked;
 mod meant;
 mod resolve;
 mod since;
@@ -28,6 +29,7 @@ use crate::domain::finding::Severity;
 use crate::domain::forge::{
     Comment, Conversation, FindingMark, PullFile, PullId, PullRequest, PullState, Remark, RepoName, Summary, Thread,
 };
+use crate::forge::bots::state::{State, Tracker};
 use crate::forge::{self, GitHub, PullFilter, Remarks};
 use crate::sys::cancel::Cancel;
 use cache::Cache;
@@ -61,7 +63,7 @@ impl Default for PullsServed {
 pub struct PullRead {
     /// The pull request.
     pub pull: PullRequest,
-    /// What was said.
+    /// What was said, without secrets.
     pub conversation: Conversation,
     /// What of it asks for something, told apart; in the order of the threads, then of the lists that bots keep.
     pub remarks: Vec<Remark>,
@@ -69,6 +71,9 @@ pub struct PullRead {
     pub summary: Summary,
     /// What could not be read, one sentence each.
     pub notes: Vec<String>,
+    /// What comments say is resolved, as they say it.
+    state: State,
+    tracker: Tracker,
 }
 
 impl PullRead {
@@ -184,7 +189,7 @@ impl Service {
     }
 
     /// Refuses where pull requests are not served.
-    fn may_ask(&self) -> Result<(), PullFault> {
+    pub(super) fn may_ask(&self) -> Result<(), PullFault> {
         if self.serves_pulls() {
             return Ok(());
         }
@@ -220,7 +225,11 @@ impl Service {
     /// Pull requests of a repository in this state (in any where it is `None`), newest first: the first hundred of them.
     pub async fn pulls_of(&self, repo: &RepoName, state: Option<PullState>) -> Result<Arc<PullPage>, PullFault> {
         let github = self.github().await?;
-        let ask = async || Ok(github.pulls(repo, PullFilter { state, limit: 100 }).await?);
+        let ask = async || {
+            let mut page = github.pulls(repo, PullFilter { state, limit: 100 }).await?;
+            page.pulls.iter_mut().for_each(|listed| masked::pull(&mut listed.pull));
+            Ok(page)
+        };
         self.pulls.lists.get(&(folded_repo(repo), state), ask).await
     }
 
@@ -264,7 +273,7 @@ async fn client(service: &Service) -> Result<GitHub, PullFault> {
 }
 
 async fn read(service: &Service, github: &GitHub, id: &PullId) -> Result<PullRead, PullFault> {
-    let (pull, conversation) = tokio::try_join!(github.pull(id), github.conversation(id))?;
+    let (mut pull, mut conversation) = tokio::try_join!(github.pull(id), github.conversation(id))?;
     let mut notes = Vec::new();
     let listed = if needs_files(&conversation) { Some(service.pull_files(id).await) } else { None };
     let files: &[PullFile] = match &listed {
@@ -275,10 +284,13 @@ async fn read(service: &Service, github: &GitHub, id: &PullId) -> Result<PullRea
         }
         None => &[],
     };
-    let Remarks { remarks, notes: more } = forge::remarks(&conversation, files, &ours);
+    let Remarks { mut remarks, notes: more } = forge::remarks(&conversation, files, &ours);
     notes.extend(more.into_iter().map(sentence));
     let summary = forge::summary(&remarks);
-    Ok(PullRead { pull, conversation, remarks, summary, notes })
+    let (state, tracker) = (State::read(&conversation.comments), Tracker::read(&conversation.comments));
+    masked::pull(&mut pull);
+    masked::said(&mut conversation, &mut remarks);
+    Ok(PullRead { pull, conversation, remarks, summary, notes, state, tracker })
 }
 
 /// Whether something names files by the hashes of their paths, as one bot does: only the list of files tells which they are.

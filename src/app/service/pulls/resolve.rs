@@ -6,7 +6,7 @@
 use super::{Changed, FaultKind, PullFault, PullFaultKind, PullRead, Service, folded};
 use crate::domain::forge::{Held, PullId, Remark, Thread};
 use crate::forge::GitHub;
-use crate::forge::bots::state::{Recorded, State, TooMuch, Tracker};
+use crate::forge::bots::state::{Recorded, TooMuch};
 use crate::sys::clock;
 
 /// What says now that a remark is resolved.
@@ -62,7 +62,7 @@ impl Service {
         // What is written rests on what is read: on nothing that is a moment old.
         self.forget_pull(id);
         let read = self.pull(id).await?;
-        let github = self.github().await?;
+        let github = self.github().await?.about(&id.repo);
         let at = At { github: &github, id, read: &read };
         let resolved = at.resolve(given).await;
         // Also where it failed: part of it may have been done.
@@ -105,8 +105,7 @@ impl At<'_> {
 
     /// An entry of a list, or a part of a text that holds several.
     async fn listed(&self, remark: &Remark) -> Result<ResolvedRemark, PullFault> {
-        let comments = &self.read.conversation.comments;
-        let mut state = State::read(comments);
+        let mut state = self.read.state.clone();
         let at = clock::now();
         let by = if remark.is_resolved { String::new() } else { self.github.viewer().await?.login };
         let recorded = state.resolve(remark, &self.read.remarks, &by, &at);
@@ -131,7 +130,7 @@ impl At<'_> {
     /// An entry of Qodo's guide.
     async fn tracked(&self, remark: &Remark) -> Result<ResolvedRemark, PullFault> {
         if !remark.is_resolved {
-            let mut tracker = Tracker::read(&self.read.conversation.comments);
+            let mut tracker = self.read.tracker.clone();
             tracker.resolve(remark);
             self.write(tracker.number(), &tracker.write(&self.read.remarks, &clock::now())?).await?;
         }

@@ -19,15 +19,17 @@ use tokio::time::{sleep, timeout};
 pub use lookup::{DismissFault, FindFault, Listing};
 pub use run::{EndedRun, ReviewState, RunningReview, Snapshot};
 
-use self::run::{Question, Run};
+use self::run::{Commits, Question, Run};
 use super::super::error::AppError;
 use super::super::model;
 use super::super::review::{Job, review};
 use super::super::subject;
 use super::fault::for_client;
 use super::left_out::LeftOut;
+use super::pulls::PullFault;
 use super::{Changed, Changes, Service};
 use crate::domain::event::EventSink;
+use crate::domain::forge::PullAsk;
 use crate::domain::request::{InvalidScope, ReviewRequest, Scope};
 use crate::domain::run::RunId;
 use crate::git::{self, GitError};
@@ -51,7 +53,8 @@ pub struct StartReview {
     pub repo: Option<String>,
     /// What the head is compared with; found where `None`.
     pub target: Option<String>,
-    /// What is reviewed: a revision, `A..B`, `A...B`, `staged` or `uncommitted` (which `target` may be, too); `HEAD` where `None`.
+    /// What is reviewed: a revision, `A..B`, `A...B`, `staged` or `uncommitted` (which `target` may be, too), or a pull request; `HEAD` where
+    /// `None`.
     pub at: Option<String>,
     /// Whether no model is asked, whatever the settings say.
     pub rules_only: bool,
@@ -86,6 +89,9 @@ pub enum StartFault {
         /// Those that go on.
         ids: Vec<RunId>,
     },
+    /// It is of a pull request, and there are none here.
+    #[error("{message}; {action}", message = .0.message, action = .0.action)]
+    Pull(#[from] PullFault),
     /// The server is about to end.
     #[error("the server is shutting down")]
     ShuttingDown,
@@ -166,13 +172,8 @@ impl Service {
     pub fn start_review(self: &Arc<Self>, start: &StartReview) -> Result<Started, StartFault> {
         let runtime = Handle::try_current().map_err(|_| AppError::Broken)?;
         let scope = Scope::named(start.target.as_deref(), start.at.as_deref())?;
-        let (folder, repo) = self.repository(start.repo.as_deref())?;
-        let range = git::resolve(&repo, &scope)?;
-        let question = Question {
-            folder: folder.clone(),
-            commits: range.head.map(|head| (range.base, range.merge_base, head)),
-            rules_only: start.rules_only,
-        };
+        let (folder, commits) = self.place(start.repo.as_deref(), &scope)?;
+        let question = Question { folder: folder.clone(), commits, rules_only: start.rules_only };
         let run = {
             let mut known = self.reviews.known();
             if known.shutting_down {
@@ -202,6 +203,25 @@ impl Service {
         self.changes().say(Changed::List);
         runtime.spawn(Arc::clone(self).carry(job, run, left_out));
         Ok(Started { id, joined: false })
+    }
+
+    /// Where it is looked, and what is compared, where that is known already: the commits of a pull request are fetched first.
+    fn place(&self, named: Option<&str>, scope: &Scope) -> Result<(PathBuf, Option<Commits>), StartFault> {
+        if let Scope::Pull(ask) = scope {
+            self.may_ask()?;
+            let found = self.repository(named).map(|(folder, _)| folder);
+            // One that is named whole needs no clone.
+            let folder = match (found, ask) {
+                (Err(AppError::NotARepository { .. }), PullAsk::Whole { .. }) => {
+                    self.roots().folder(named.map(Path::new)).map_err(AppError::from)?
+                }
+                (found, _) => found?,
+            };
+            return Ok((folder, None));
+        }
+        let (folder, repo) = self.repository(named)?;
+        let range = git::resolve(&repo, scope)?;
+        Ok((folder, range.head.map(|head| (range.base, range.merge_base, head))))
     }
 
     /// The folder that stands for a repository, and the repository; refused where it lies outside of the roots.

@@ -101,12 +101,15 @@ pub struct EndedRun {
     pub(super) unkept: Option<Arc<Review>>,
 }
 
+/// Base, merge base and head.
+pub(super) type Commits = (Option<CommitId>, Option<CommitId>, CommitId);
+
 /// What is asked, to know it again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Question {
     pub(super) folder: PathBuf,
-    /// Base, merge base and head; `None` where what is reviewed is no commit and may be another the next time.
-    pub(super) commits: Option<(Option<CommitId>, Option<CommitId>, CommitId)>,
+    /// `None` where what is reviewed is no commit, or may be another one the next time.
+    pub(super) commits: Option<Commits>,
     pub(super) rules_only: bool,
 }
 

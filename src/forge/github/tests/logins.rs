@@ -81,7 +81,7 @@ fn app_server() -> Server {
             "/repos/octo-org/hello.world/installation" if signed => Reply::ok(&json!({ "id": 42 })),
             "/app/installations" if signed => Reply::ok(&json!([{ "id": 1 }, { "id": 2 }])),
             "/app/installations/42/access_tokens" if signed => {
-                Reply::new(201, &json!({ "token": "ghs_installation", "expires_at": "2026-01-01T01:00:00Z" }))
+                Reply::new(201, &json!({ "token": "ghs_installation", "expires_at": "2999-01-01T01:00:00Z" }))
             }
             _ if login == "Bearer ghs_installation" => Reply::ok(&json!([])),
             _ => Reply::new(401, &json!({ "message": "Bad credentials" })),
@@ -122,6 +122,8 @@ async fn an_app_that_cannot_know_its_installation_says_how_to_name_it() {
     assert!(error.action.contains("GITHUB_APP_INSTALLATION_ID"), "{error}");
     let github = GitHub::new(server.options(app(Some(42)))).unwrap();
     assert!(github.git_secret().await.unwrap().is_some());
+    let github = GitHub::new(server.options(app(None))).unwrap().about(&id().repo);
+    assert!(github.git_secret().await.unwrap().is_some(), "the repository tells which");
 }
 
 #[test]

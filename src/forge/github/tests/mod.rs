@@ -122,6 +122,7 @@ impl Server {
             api,
             login,
             cancel: Cancel::after(Duration::from_secs(30)),
+            first_wait: Duration::from_millis(5),
         }
     }
 

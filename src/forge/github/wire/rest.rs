@@ -23,6 +23,9 @@ pub(in super::super) struct Installation {
 #[derive(Deserialize)]
 pub(in super::super) struct InstallationToken {
     pub(in super::super) token: String,
+    /// RFC 3339.
+    #[serde(default)]
+    pub(in super::super) expires_at: Option<String>,
 }
 
 /// An account.

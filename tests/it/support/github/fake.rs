@@ -118,6 +118,7 @@ impl Fake {
             server: address(&self.url),
             login,
             cancel: cancel.clone(),
+            first_wait: std::time::Duration::from_millis(5),
         };
         GitHub::new(options).expect("a client")
     }
