@@ -321,12 +321,13 @@ fn remove_left(parent: &Path) {
     }
 }
 
-/// Whether a folder is this user's, and nobody else can read it.
+/// Whether a folder is this user's, and nobody else may do anything with it: the last six bits of its mode.
 #[cfg(unix)]
 fn is_own(folder: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let user = rustix::process::geteuid().as_raw();
-    fs::symlink_metadata(folder).is_ok_and(|about| about.is_dir() && about.uid() == user && about.mode() & 0o077 == 0)
+    fs::symlink_metadata(folder)
+        .is_ok_and(|about| about.is_dir() && about.uid() == user && about.mode().trailing_zeros() >= 6)
 }
 
 #[cfg(not(unix))]

@@ -40,6 +40,11 @@ impl Blame {
         self.origin = Some(origin.to_owned());
     }
 
+    /// What must not be said.
+    pub(super) fn secrets(&self) -> &[Secret] {
+        &self.secrets
+    }
+
     /// That something cannot be asked without a login.
     pub(super) fn nobody(&self) -> ForgeError {
         ForgeError::new(

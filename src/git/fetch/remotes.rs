@@ -98,7 +98,8 @@ impl RemoteAddress {
         let host = if self.spoken == Spoken::Ssh && self.host == alias { stands_for } else { &self.host };
         let same = host == server.host && (self.spoken == Spoken::Ssh || self.web_port() == server.web_port());
         let below = if self.spoken == Spoken::Ssh { "" } else { server.path.trim_matches('/') };
-        let path = self.path.trim_matches('/').strip_prefix(below)?.trim_matches('/');
+        let path = self.path.trim_matches('/').strip_prefix(below)?;
+        let path = Some(path).filter(|path| below.is_empty() || path.starts_with('/'))?.trim_matches('/');
         let path = match path.len().checked_sub(4).and_then(|at| path.split_at_checked(at)) {
             Some((name, end)) if end.eq_ignore_ascii_case(".git") => name,
             _ => path,
@@ -217,6 +218,7 @@ mod tests {
         }
         assert_eq!(on("http://localhost:8080", "http://localhost:8080/o/r.git").as_deref(), Some("o/r"));
         assert_eq!(on("https://ghe.example/git", "https://ghe.example/git/o/r").as_deref(), Some("o/r"));
+        assert_eq!(on("https://ghe.example/git", "https://ghe.example/gito/r"), None);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The fetch itself: what is asked for, what is asked for instead when the server refuses, and when it is enough. Main function: [`fetch`].
 
+use std::path::Path;
+
 use crate::domain::forge::{PullRequest, PullState};
 use crate::domain::id::CommitId;
 use crate::sys::cancel::Cancel;
@@ -73,7 +75,9 @@ pub(super) fn fetch(
     match &job.place {
         Place::Here { folder, ssh } => {
             let repo = Repo::open(folder)?;
-            let directory = repo.workdir().unwrap_or_else(|| repo.git_dir()).to_owned();
+            // A folder with files belongs to it where the way back leads to it, too: a setting may name any folder, also of another repository.
+            let leads_back = |folder: &&Path| Repo::open(folder).is_ok_and(|there| there.git_dir() == repo.git_dir());
+            let directory = repo.workdir().filter(leads_back).unwrap_or_else(|| repo.git_dir()).to_owned();
             let brought = Bringing::new(job, pull, &repo, false, cancel)?.by_all_ways(transport, ssh.as_deref())?;
             Ok(FetchedCommits { directory, ..brought })
         }

@@ -20,7 +20,7 @@ async fn nobody_reads_public_data_over_rest_alone() {
         assert_eq!(error.kind, FaultKind::Auth);
         assert!(error.action.contains("GITHUB_TOKEN"), "{error}");
     }
-    assert!(github.git_secret().await.unwrap().is_none());
+    assert!(github.git_secret().await.unwrap().is_none() && github.secrets().is_empty());
     assert_eq!(server.seen().len(), 1);
 }
 
@@ -57,6 +57,8 @@ fn a_token_that_no_header_can_carry_is_refused() {
 #[tokio::test]
 async fn git_is_told_the_token_as_it_wants_it() {
     let github = Server::script(vec![]).github();
+    let held = github.secrets();
+    assert!(matches!(held.as_slice(), [token] if !token.reveal().is_empty()));
     let secret = github.git_secret().await.unwrap().unwrap();
     let encoded = secret.reveal().strip_prefix("basic ").unwrap();
     let decoded = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, encoded).unwrap();

@@ -36,6 +36,21 @@ fn a_linked_worktree_is_a_place_too() {
 }
 
 #[test]
+fn files_that_a_setting_puts_elsewhere_lead_to_no_other_repository() {
+    let world = World::new();
+    let (pull, met) = world.pull(4, 1);
+    world.git("", &["clone", "-q", &world.address(), "other"]);
+    std::fs::create_dir(world.at("plain")).unwrap();
+    world.git("", &["clone", "-q", &world.address(), "clone"]);
+    for elsewhere in ["plain", "other"] {
+        world.git("clone", &["config", "core.worktree", world.at(elsewhere).to_str().unwrap()]);
+        let fetched = run(&world.here("clone"), &pull).unwrap();
+        assert_eq!(fetched.directory, world.at("clone/.git/"), "{elsewhere}");
+        assert_eq!(merge_base(&fetched), met);
+    }
+}
+
+#[test]
 fn a_cut_history_is_deepened_until_both_meet() {
     // What is needed: the first step, the second one, all of it.
     for (length, behind, whole) in [(80, 5, false), (400, 120, false), (1300, 1250, true)] {
