@@ -4,9 +4,10 @@
 //!
 //! ```text
 //! cli ┬▶ app ─▶ git ─────────────▶ review ─────────────▶ present ─▶ terminal · file
-//! mcp ┘   │      ChangeSet         ▲  ▲  │   Review
+//! mcp ┘   │      ChangeSet         ▲  ▲  │   Review └──▶ publish ─▶ forge (a pull request)
 //!         ├─▶ workspace (the reviewed tree) ┘  │  └─ rules ─▶ claims ─▶ evidence ─▶ findings
 //!         ├─▶ store (kept runs)                └─ events ─▶ progress · NDJSON · notifications
+//!         ├─▶ forge (which pull request, and what is said on it) ─▶ resources · tools
 //!         └─▶ document (what an assistant presents) ─▶ references checked by evidence ─▶ resources · terminal
 //! ```
 //!
@@ -17,6 +18,8 @@
 //! 3. [`review`] runs an engine. Today that is [`rules`]; it makes [`Claim`](domain::claim::Claim)s.
 //! 4. [`evidence`] checks each claim against the text: it becomes a [`Finding`](domain::finding::Finding), or is withheld and counted.
 //! 5. [`present`] renders the one [`Review`](domain::review::Review) for each surface; [`store`] keeps the run.
+//! 6. Where it was asked for, [`publish`] puts it on a pull request: a draft checked against the hunks, a plan against what stands there already,
+//!    and a receipt of what became of it.
 //!
 //! # Layers
 //!
@@ -58,6 +61,7 @@
 //! | check that is blind to language | `rules/<name>.rs` | `CHECKS` in `rules/mod.rs` |
 //! | setting | a row in `config`, its default in `config/defaults.toml` | — |
 //! | prompt | `prompts/<name>.md` | `TEMPLATES` in `prompt/mod.rs`, a method of `Prompts`, a row in `docs/prompts.md` |
+//! | review bot whose remarks are told apart | `forge/bots/<name>.rs` | `BOTS` in `forge/bots/mod.rs`, cases in `fixtures/remarks/<name>/` |
 //! | provider of models | a row in `llm/table.rs` | its three settings in `KEYS` in `config/keys.rs` |
 //! | tool of the MCP server | `mcp/tools/<name>.rs` | `tools()` in `mcp/tools/mod.rs`; a tool that only reads is a row of `TOOLS` and is served by itself |
 //! | resource of the MCP server | `mcp/resources/<name>.rs` | `FAMILIES` in `mcp/resources/mod.rs` |
@@ -70,7 +74,7 @@
 //!
 //! *Evidence*: [`evidence::anchor`] is the only way from a claim to a finding. *Never a false green*: [`review::Draft::finish`] computes the
 //! outcome from what was really seen. *Safe on hostile changes*: text is masked once, in [`FileText`](domain::text::FileText), and stripped once
-//! per surface, in [`present`]; settings come from the target tip. *No checkout*: see [`workspace`].
+//! per surface, in [`present`] and [`publish`]; settings come from the target tip; other programs are started in [`sys::process`] alone. *No checkout*: see [`workspace`].
 
 pub mod app;
 pub mod cli;

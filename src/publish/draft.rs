@@ -147,6 +147,7 @@ fn comment(review: &Review, finding: &Finding, spot: &Spot<'_>, limits: &Limits,
         quote: quote.clone(),
         severity: finding.severity,
         category: finding.category,
+        origin: finding.origin.kind,
     };
     let offer = offer::offer(finding, spot, guard);
     let room = limits.characters;

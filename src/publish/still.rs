@@ -3,11 +3,11 @@
 //! Both are asked of trees and of the receipt, never of what anybody wrote. What follows belongs in `plan`.
 
 use crate::domain::change::{ChangeSet, FileStatus};
-use crate::domain::finding::{Anchor, Finding};
+use crate::domain::finding::{Anchor, Finding, OriginKind};
 use crate::domain::forge::quote_hash;
 use crate::domain::path::RepoPath;
-use crate::domain::place::Side;
-use crate::domain::review::{CoverageState, Review};
+use crate::domain::place::{LineRange, Side};
+use crate::domain::review::{CoverageState, Engine, Review};
 use crate::domain::text::{FileText, normal_line};
 use crate::evidence::{Located, locate};
 use crate::sys::cancel::Cancel;
@@ -20,38 +20,52 @@ const MOST_HASHED: usize = 20_000_000;
 
 /// Whether the lines that a thread of ours is about still stand in the tree that `review` is about.
 ///
-/// They are gone only where that is shown: the review saw the file (or the change no longer touches it), it can be read, and the lines stand
-/// nowhere in it. Where the file is gone, they may stand in any changed file: it may have been renamed.
-pub fn still(own: &OwnThread<'_>, review: &Review, change: &ChangeSet, new: &dyn Workspace, cancel: &Cancel) -> Still {
+/// They are gone only where that is shown: the review could have found it, it saw the file (or the change no longer touches it), the file can
+/// be read, and the lines stand nowhere in it. Where the file is gone, they may stand in any changed file: it may have been renamed. Lines
+/// that were deleted are back only where the change deletes them nowhere. `trees` are those of before and after the change.
+pub fn still(
+    own: &OwnThread<'_>,
+    review: &Review,
+    change: &ChangeSet,
+    trees: (&dyn Workspace, &dyn Workspace),
+    cancel: &Cancel,
+) -> Still {
     let stands = |why: &str| Still::Stands(why.to_owned());
+    let (old, new) = trees;
     let Some(path) = &own.thread.path else { return stands("The forge does not say which file it is about.") };
-    if let Some(file) = review.coverage.files.iter().find(|file| file.path == *path)
-        && file.state != CoverageState::Reviewed
-    {
+    if is_unseen(review, path) {
         return stands("The review did not see all of the file.");
+    }
+    if review.provenance.engine == Engine::Rules && own.mark.origin == OriginKind::Model {
+        return stands("A model found it, and this review asked none.");
+    }
+    if review.coverage.below_floor.keys().any(|hidden| *hidden <= own.mark.severity) {
+        return stands("This review hides findings of its severity.");
     }
     let (hash, count) = &own.mark.quote;
     let Some(count) = usize::try_from(*count).ok().filter(|count| *count > 0) else {
         return stands("It is about the file as a whole.");
     };
     let mut budget = MOST_HASHED;
-    let mut look = |path: &RepoPath| -> Result<bool, Unknown> {
+    let mut look = |tree: &dyn Workspace, path: &RepoPath| -> Result<Vec<LineRange>, Unknown> {
         cancel.check().map_err(|_| Unknown::Stopped)?;
-        match new.read(path) {
-            Ok(text) => holds(&text, hash, count, &mut budget),
+        match tree.read(path) {
+            Ok(text) => places(&text, hash, count, &mut budget),
             Err(WorkspaceError::NotFound(_)) => Err(Unknown::NoFile),
             Err(_) => Err(Unknown::Unreadable),
         }
     };
-    let found = match (look(path), own.thread.side) {
-        (Err(Unknown::NoFile), Side::New) => elsewhere(change, &mut look),
-        // Lines that were deleted are back, or they are not: then the deletion is still there.
-        (found, Side::Old) => match found {
-            Ok(is_back) => Ok(!is_back),
-            Err(Unknown::NoFile) => Ok(true),
-            Err(other) => Err(other),
+    let found = match own.thread.side {
+        Side::New => match look(new, path) {
+            Ok(there) => Ok(there.into_iter().any(|lines| !is_anothers(own, review, path, lines))),
+            Err(Unknown::NoFile) => elsewhere(review, change, &mut |path| look(new, path)),
+            Err(unknown) => Err(unknown),
         },
-        (found, Side::New) => found,
+        Side::Old => match look(new, path) {
+            Ok(back) if !back.is_empty() => is_deleted(change, path, &mut |path| look(old, path)),
+            Ok(_) | Err(Unknown::NoFile) => Ok(true),
+            Err(unknown) => Err(unknown),
+        },
     };
     match found {
         Ok(false) => Still::Gone,
@@ -72,29 +86,66 @@ enum Unknown {
     TooMuch,
 }
 
-/// Whether the lines stand in any file that the change brings.
-fn elsewhere(change: &ChangeSet, look: &mut impl FnMut(&RepoPath) -> Result<bool, Unknown>) -> Result<bool, Unknown> {
+/// Whether the review found the same once more at these lines: then they are of another thread, as one thread is about one finding.
+fn is_anothers(own: &OwnThread<'_>, review: &Review, path: &RepoPath, lines: LineRange) -> bool {
+    let alike = review.unresolved().filter(|finding| finding.fingerprint == own.mark.fingerprint);
+    alike.filter_map(|finding| finding.anchors.first()).any(|anchor| {
+        anchor.path == *path && anchor.side == Side::New && anchor.lines.is_some_and(|found| found.overlaps(lines))
+    })
+}
+
+/// Whether the review did not see all of a changed file.
+fn is_unseen(review: &Review, path: &RepoPath) -> bool {
+    review.coverage.files.iter().any(|file| file.path == *path && file.state != CoverageState::Reviewed)
+}
+
+/// Whether the lines stand in any file that the change brings, or may do so in one that the review did not see.
+fn elsewhere(
+    review: &Review,
+    change: &ChangeSet,
+    look: &mut impl FnMut(&RepoPath) -> Result<Vec<LineRange>, Unknown>,
+) -> Result<bool, Unknown> {
     let brought =
         change.files.iter().filter(|file| file.status != FileStatus::Deleted && file.without_text().is_none());
     for file in brought {
+        if matches!(file.status, FileStatus::Renamed | FileStatus::Added) && is_unseen(review, &file.path) {
+            return Err(Unknown::Unreadable);
+        }
         match look(&file.path) {
-            Ok(true) => return Ok(true),
-            Ok(false) | Err(Unknown::NoFile | Unknown::Unreadable) => {}
+            Ok(there) if !there.is_empty() => return Ok(true),
+            Ok(_) | Err(Unknown::NoFile | Unknown::Unreadable) => {}
             Err(stopped) => return Err(stopped),
         }
     }
     Ok(false)
 }
 
-/// Whether `count` lines in a row anywhere in the text have this hash.
-fn holds(text: &FileText, hash: &str, count: usize, budget: &mut usize) -> Result<bool, Unknown> {
+/// Whether the change still deletes the lines somewhere in a file; they may stand in it more than once.
+fn is_deleted(
+    change: &ChangeSet,
+    path: &RepoPath,
+    look: &mut impl FnMut(&RepoPath) -> Result<Vec<LineRange>, Unknown>,
+) -> Result<bool, Unknown> {
+    let Some(file) = change.files.iter().find(|file| file.path == *path) else { return Ok(false) };
+    match look(file.path_at(Side::Old)) {
+        Ok(there) => Ok(there.into_iter().any(|lines| file.touches(Side::Old, lines))),
+        Err(Unknown::NoFile) => Ok(false),
+        Err(unknown) => Err(unknown),
+    }
+}
+
+/// Where in the text `count` lines in a row have this hash.
+fn places(text: &FileText, hash: &str, count: usize, budget: &mut usize) -> Result<Vec<LineRange>, Unknown> {
     let lines: Vec<&str> = text.all_lines().map(|(_, line)| normal_line(line)).collect();
     let cost = lines.len().saturating_mul(count);
     if lines.len() < count {
-        return Ok(false);
+        return Ok(Vec::new());
     }
     *budget = budget.checked_sub(cost).ok_or(Unknown::TooMuch)?;
-    Ok(lines.windows(count).any(|window| quote_hash(&window.join("\n")).0 == hash))
+    let windows = lines.windows(count).zip(1u32..);
+    let found = windows.filter(|(window, _)| quote_hash(&window.join("\n")).0 == hash);
+    let last = u32::try_from(count - 1).unwrap_or(u32::MAX);
+    Ok(found.filter_map(|(_, start)| LineRange::new(start, start.saturating_add(last)).ok()).collect())
 }
 
 /// Whether an earlier review of the tree `then` saw everything that a finding rests on, as it is now.

@@ -69,7 +69,11 @@ impl Telling<'_> {
     fn parts(&self, told: &Told<'_>) -> SummaryParts {
         let all = told.entries.iter().chain(&self.plan.settled);
         let of = |act: DeliveryAct, is_found: bool| -> Vec<Earlier> {
-            all.clone().filter(|entry| entry.item.act == act && entry.is_found == is_found).map(earlier).collect()
+            let named = all.clone().filter(|entry| entry.item.act == act && entry.is_found == is_found);
+            let mut named: Vec<Earlier> = named.map(earlier).collect();
+            // What is done now and what was done before stand together, and not in the order of their doing.
+            named.sort_by(|a, b| (a.severity, &a.place, &a.finding).cmp(&(b.severity, &b.place, &b.finding)));
+            named
         };
         let dismissed = |entry: &&Entry| {
             self.review

@@ -112,6 +112,25 @@ fn outside_a_repository_a_mirror_is_used() {
 }
 
 #[test]
+fn what_comes_to_a_new_mirror_as_a_pack_is_found_there() {
+    let fake = Fake::unrecorded();
+    let work = TestRepo::new();
+    work.write("README", "read me\n").commit("begin");
+    work.branch("feature");
+    // git keeps packs of a hundred objects and more as they are.
+    for at in 0..120 {
+        work.write(format!("many/m{at}.txt"), format!("number {at}\n"));
+    }
+    work.commit("many files");
+    fake.pull("octo", "demo", 7).open(&work, "main", "feature");
+    let folder = work.beside("elsewhere");
+    std::fs::create_dir(&folder).unwrap();
+    let program = program(&folder, &fake);
+    let (code, review) = program.review("--pr octo/demo#7 --no-model");
+    assert_eq!((code, review["coverage"]["files"].as_array().unwrap().len()), (0, 120));
+}
+
+#[test]
 fn a_fork_and_a_branch_that_went_on_are_no_hindrance() {
     let fake = Fake::unrecorded();
     let work = TestRepo::new();

@@ -187,7 +187,7 @@ fn the_entry_and_the_templates_are_listed_without_asking_anybody() {
     let templates = client.result("resources/templates/list", json!({}))["resourceTemplates"].take();
     let uris: Vec<&str> =
         templates.as_array().unwrap().iter().map(|one| one["uriTemplate"].as_str().unwrap()).collect();
-    for uri in ["pr://{owner}/{repo}/{pr}", "pr://{owner}/{repo}/{pr}/threads/{id}", "pr://{owner}/{repo}"] {
+    for uri in ["pr://{owner}/{repo}/{pr}", "pr://{owner}/{repo}/{pr}/threads/{id}{?cursor}", "pr://{owner}/{repo}"] {
         assert!(uris.contains(&uri), "{uris:?}");
     }
     assert!(fake.asked().is_empty(), "{:?}", fake.asked());

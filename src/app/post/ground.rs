@@ -14,7 +14,7 @@ use crate::domain::forge::{Actor, Conversation, PullRequest, SummaryMark};
 use crate::domain::id::CommitId;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::request::Scope;
-use crate::domain::review::Review;
+use crate::domain::review::{Outcome, Review};
 use crate::git::{self, CollectOptions};
 use crate::publish::{
     Guard, Inline, Limits, Plan, Situation, WhyBeside, draft, existing_summary, lists_beside, plan, reanchor, saw,
@@ -67,13 +67,16 @@ impl Ground {
         let new = open(range.new_at, Side::New)?;
         let old = open(range.old_at, Side::Old)?;
 
-        let is_as_reviewed = !self.has_moved && change.merge_base == self.review.change.merge_base;
-        let (review, gone) = if is_as_reviewed {
+        let has_same_base = change.merge_base == self.review.change.merge_base;
+        let (mut review, gone) = if !self.has_moved && has_same_base {
             (self.review.clone(), std::collections::HashSet::new())
         } else {
             let found = reanchor(&self.review, &*new, &*old, &self.cancel)?;
             (found.review, found.gone)
         };
+        if !has_same_base && !self.has_moved {
+            of_another_change(&mut review, &change);
+        }
         let inline = self.inline(&review, &change, |id| gone.contains(id));
         let earlier = self.earlier(&pool);
         let plan = plan(&Situation {
@@ -84,7 +87,7 @@ impl Ground {
             viewer: &self.viewer,
             floor: self.floor,
             has_moved: self.has_moved,
-            still: &|own| still(own, &review, &change, &*new, &self.cancel),
+            still: &|own| still(own, &review, &change, (&*old, &*new), &self.cancel),
             is_late: &|finding| earlier.as_ref().is_some_and(|earlier| earlier.is_late(finding)),
         });
         Ok(Prepared { review, plan })
@@ -129,6 +132,20 @@ impl Ground {
         let tree = workspace::open(Some(pool), at, Side::New, &[], everything().ok()?).ok()?;
         Some(Earlier { tree, said: summary.body })
     }
+}
+
+/// Says that a review is of another change than the pull request shows, because it begins elsewhere: of the pull request it is not complete.
+fn of_another_change(review: &mut Review, shown: &ChangeSet) {
+    let short = |id: Option<CommitId>| id.map_or_else(|| "the beginning".to_owned(), |id| id.short());
+    if review.outcome == Outcome::Complete {
+        review.outcome = Outcome::Incomplete;
+    }
+    let (from, begins) = (short(review.change.merge_base), short(shown.merge_base));
+    review.reasons.push(format!("What was reviewed begins at {from}, but the pull request at {begins}."));
+    // The mark of the summary names what the pull request shows, even where the review has nothing to name.
+    let mut change = ChangeSet::clone(&review.change);
+    change.merge_base = shown.merge_base;
+    review.change = Arc::new(change);
 }
 
 fn everything() -> Result<PathFilter, AppError> {

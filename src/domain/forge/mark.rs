@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::domain::finding::{Category, FindingId, Fingerprint, Severity};
+use crate::domain::finding::{Category, FindingId, Fingerprint, OriginKind, Severity};
 use crate::domain::id::{CommitId, hex};
 use crate::domain::run::RunId;
 
@@ -30,6 +30,8 @@ pub struct FindingMark {
     pub severity: Severity,
     /// What kind.
     pub category: Category,
+    /// What sort of engine found it: another sort that does not find it proves nothing.
+    pub origin: OriginKind,
 }
 
 /// In the summary: what was reviewed last.
@@ -88,6 +90,7 @@ impl FindingMark {
                 ("quote", &format!("{}:{}", self.quote.0, self.quote.1)),
                 ("severity", self.severity.word()),
                 ("category", self.category.word()),
+                ("origin", self.origin.word()),
             ],
         )
     }
@@ -95,8 +98,8 @@ impl FindingMark {
     /// The one at the end of a text.
     pub fn read(text: &str) -> Option<Self> {
         let line = last(text, Self::KIND)?;
-        let [id, fingerprint, quote, severity, category] =
-            values(line, Self::KIND, ["id", "fp", "quote", "severity", "category"])?;
+        let [id, fingerprint, quote, severity, category, origin] =
+            values(line, Self::KIND, ["id", "fp", "quote", "severity", "category", "origin"])?;
         let (digits, lines) = quote.split_once(':')?;
         let is_hash = digits.len() == QUOTE_DIGITS && digits.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
         let mark = Self {
@@ -105,6 +108,7 @@ impl FindingMark {
             quote: (is_hash.then(|| digits.to_owned())?, lines.parse().ok()?),
             severity: Severity::from_word(&severity)?,
             category: Category::from_word(&category)?,
+            origin: OriginKind::from_word(&origin)?,
         };
         (mark.write() == line).then_some(mark)
     }
@@ -282,6 +286,7 @@ mod tests {
             quote: quote_hash("let a = 1;"),
             severity: Severity::High,
             category: Category::AccessControl,
+            origin: OriginKind::Model,
         }
     }
 
@@ -298,7 +303,7 @@ mod tests {
         assert_eq!(
             finding().write(),
             "<!-- review:finding v=1 id=0123456789ab-2 fp=00ff00ff00ff00ff00ff00ff00ff00ff quote=c58e9029f1fd:1 severity=high \
-             category=access_control -->"
+             category=access_control origin=model -->"
         );
         let run = RunMark { run: "6f1c2a34-0000-4000-8000-000000000001".parse().unwrap(), head: commit(0xab) };
         assert_eq!(
@@ -379,6 +384,7 @@ mod tests {
                 quote: (quote_hash("x").0, lines),
                 severity: Severity::ALL[severity],
                 category: Category::ALL[category],
+                origin: OriginKind::Rule,
             };
             let line = mark.write();
             let inner = line.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->")).unwrap();

@@ -30,6 +30,8 @@ pub(super) struct Scratch {
 /// Makes a bare git folder without history, hooks or templates; what is in the way of its settings is replaced.
 pub(super) fn lay_out(folder: &Path, more: &str) -> Result<(), FileError> {
     files::private_folder(&folder.join("objects"))?;
+    // libgit2 looks for packs only where there was a place for them when it opened the repository.
+    files::private_folder(&folder.join("objects/pack"))?;
     files::private_folder(&folder.join("refs"))?;
     files::write_private(&folder.join("HEAD"), b"ref: refs/heads/none\n")?;
     files::write_private(&folder.join("config"), format!("{FOLDER_SETTINGS}{more}").as_bytes())

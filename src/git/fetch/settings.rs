@@ -62,8 +62,12 @@ pub(super) fn text(
             text.push_str(&format!("[{section}]\n\t{name} = {}\n", quoted(value)));
         }
     }
+    let server = format!("{}/", server.trim_end_matches('/'));
+    if protocol == "http" {
+        // This machine alone is spoken to without encryption; a proxy could read who we are.
+        text.push_str(&format!("[http {}]\n\tproxy = \"\"\n", quoted(&server)));
+    }
     if let Some(secret) = authorization {
-        let server = format!("{}/", server.trim_end_matches('/'));
         let header = quoted(&format!("Authorization: {}", secret.reveal()));
         text.push_str(&format!("[http {}]\n\textraHeader = {header}\n", quoted(&server)));
     }
@@ -127,5 +131,13 @@ mod tests {
         assert!(!text.contains("\n[core]\n\tfsmonitor = x"), "{text}");
         assert!(text.ends_with("[http \"https://h/\"]\n\textraHeader = \"Authorization: basic abc\"\n"), "{text}");
         assert!(!super::text("https", "https://h", None, &[]).contains("extraHeader"));
+    }
+
+    #[test]
+    fn what_is_not_encrypted_goes_through_no_proxy() {
+        let network = [("http.proxy".to_owned(), "http://proxy.example".to_owned())];
+        let text = |protocol, server| super::text(protocol, server, None, &network);
+        assert!(text("http", "http://localhost:1").ends_with("[http \"http://localhost:1/\"]\n\tproxy = \"\"\n"));
+        assert!(!text("https", "https://h").contains("proxy = \"\""));
     }
 }

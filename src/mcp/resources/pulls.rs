@@ -26,7 +26,7 @@ const JSON: &str = "application/json";
 const ONE: &str = "pr://{owner}/{repo}/{pr}";
 const COMMENTS: &str = "pr://{owner}/{repo}/{pr}/comments{?cursor}";
 const FILES: &str = "pr://{owner}/{repo}/{pr}/files{?cursor}";
-const THREAD: &str = "pr://{owner}/{repo}/{pr}/threads/{id}";
+const THREAD: &str = "pr://{owner}/{repo}/{pr}/threads/{id}{?cursor}";
 const OPEN: &str = "pr://{owner}/{repo}";
 
 /// The entry of the list and the template for one pull request, as clients know it.

@@ -57,9 +57,9 @@ impl Carry<'_> {
                 }
             }
         }
-        let mut was_sorted = false;
-        // At most: as planned, as a comment, without what is refused.
-        for _ in 0..3 {
+        let (mut was_sorted, mut was_taken_back) = (false, false);
+        // At most: as planned, as a comment, without what is refused, without what a trial left.
+        for _ in 0..4 {
             let Some(review) = self.new_review(done) else { return Ok(()) };
             match self.send(&review).await {
                 Ok(note) => {
@@ -83,6 +83,7 @@ impl Carry<'_> {
                         return Ok(());
                     }
                 }
+                Err(Unsent::Begun) if !was_taken_back && self.take_back().await => was_taken_back = true,
                 Err(unsent) => {
                     give_up(done, unsent);
                     return Ok(());
@@ -91,6 +92,13 @@ impl Carry<'_> {
         }
         give_up(done, Unsent::OwnPull);
         Ok(())
+    }
+
+    /// Takes back what a trial of this run left begun; whether there was something.
+    async fn take_back(&self) -> bool {
+        let Ok(Some(begun)) = self.mine_of_this_run(true).await else { return false };
+        let Some(number) = begun.comment.number else { return false };
+        self.github.delete_pending(self.pull, number).await.is_ok()
     }
 
     /// Sends a review once. Where the answer was lost, it looks whether the review is there before it sends it again.

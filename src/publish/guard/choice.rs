@@ -2,7 +2,7 @@
 //!
 //! A secret that is missed leaks; one too many turns words of a comment into masks. So names decide first, and then what the value looks like.
 
-use crate::domain::text::KnownSecret;
+use crate::domain::text::{KnownSecret, mask};
 
 /// Parts of names that speak of a secret.
 const SECRET_NAMES: &[&str] = &[
@@ -59,6 +59,29 @@ const WORDY_ENDS: &[&str] = &[
     "_EMAIL",
     "_PROVIDER",
 ];
+/// Passwords that everybody knows, as test databases have them: none of them is a secret, and all of them are words of ordinary texts.
+const KNOWN_TO_ALL: &[&str] = &[
+    "administrator",
+    "changeme",
+    "database",
+    "developer",
+    "development",
+    "guestguest",
+    "localhost",
+    "mariadb",
+    "minioadmin",
+    "mongodb",
+    "passw0rd",
+    "password",
+    "password1",
+    "postgres",
+    "postgresql",
+    "production",
+    "rabbitmq",
+    "rootpassword",
+    "testpassword",
+    "undefined",
+];
 /// The fewest bytes of a secret.
 const FEWEST: usize = 8;
 /// The fewest of a part of a value, and of a line of a key.
@@ -71,6 +94,8 @@ const MOST: usize = 500;
 pub(super) fn secrets_of(name: &str, value: &str) -> Vec<KnownSecret> {
     let (upper, value) = (name.to_ascii_uppercase(), value.trim());
     let mut found = password_in_address(name, value);
+    // A key of a known provider is one wherever it stands.
+    found.extend(keys_in(value).map(|key| secret(name, key, false)));
     let speaks = |names: &[&str]| names.iter().any(|part| upper.contains(part));
     if value.len() < FEWEST || upper.contains("AUTHOR") || !speaks(SECRET_NAMES) || is_place(value) || is_number(value)
     {
@@ -81,7 +106,7 @@ pub(super) fn secrets_of(name: &str, value: &str) -> Vec<KnownSecret> {
         found.extend(parts(name, value));
     } else if looks_random(value) && (is_strong || value.len() >= PART) {
         found.push(secret(name, value, false));
-    } else if is_strong && value.bytes().all(|byte| !matches!(byte, b'-' | b'.' | b'/')) {
+    } else if is_strong && !is_known_to_all(value) && value.bytes().all(|byte| !matches!(byte, b'-' | b'.' | b'/')) {
         // A word that is a password: only all of it counts.
         found.push(secret(name, value, true));
     }
@@ -125,12 +150,23 @@ fn password_in_address(name: &str, value: &str) -> Vec<KnownSecret> {
     for (at, _) in value.match_indices("://").take(20) {
         let authority = value[at + 3..].split(['/', '?', '#', ' ', '"', ',']).next().unwrap_or_default();
         let Some((user, _)) = authority.rsplit_once('@') else { continue };
-        let password = user.split_once(':').map_or(user, |(_, password)| password);
-        if password.len() >= FEWEST {
+        let (user, password) = user.split_once(':').unwrap_or(("", user));
+        // A database of a test has its own name for a password.
+        if password.len() >= FEWEST && password != user && !is_known_to_all(password) {
             found.push(secret(name, password, !looks_random(password)));
         }
     }
     found
+}
+
+/// The words of a value that look like a key even without a name.
+fn keys_in(value: &str) -> impl Iterator<Item = &str> {
+    let words = value.split(is_separator).filter(|word| word.len() >= PART);
+    words.filter(|word| !mask(word).lines.is_empty()).take(MOST)
+}
+
+fn is_known_to_all(password: &str) -> bool {
+    KNOWN_TO_ALL.iter().any(|known| known.eq_ignore_ascii_case(password))
 }
 
 /// Whether a value is a place of this machine.
@@ -192,6 +228,14 @@ mod tests {
     }
 
     #[test]
+    fn a_key_of_a_known_provider_is_a_secret_under_any_name() {
+        let key = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+        assert_eq!(values("DEPLOY", key), [key]);
+        assert_eq!(values("SETTINGS", &format!("{{\"a\": \"{key}\"}}")), [key]);
+        assert_eq!(values("DEPLOY", "production"), Vec::<String>::new());
+    }
+
+    #[test]
     fn what_only_stands_in_such_a_variable_is_no_secret() {
         for (name, value) in [
             ("SSH_AUTH_SOCK", "/tmp/ssh-XXabc123/agent.4711"),
@@ -206,6 +250,10 @@ mod tests {
             ("PATH", "/usr/bin:/bin"),
             ("HOSTNAME", "a1b2c3d4e5f6"),
             ("DESKTOP_SESSION", "ubuntu-xorg"),
+            ("MYSQL_ROOT_PASSWORD", "password"),
+            ("POSTGRES_PASSWORD", "postgres"),
+            ("DATABASE_URL", "postgres://postgres:postgres@localhost:5432/app_test"),
+            ("DATABASE_URL", "postgres://app_test:app_test@localhost/app_test"),
         ] {
             assert_eq!(values(name, value), Vec::<String>::new(), "{name}");
         }

@@ -44,6 +44,7 @@ const ATTACKS: &[&str] = &[
     "*http*://evil.example w*w*w.evil.example ht`tp`://evil.example",
     "xmpp:a@b mailto:a@b //evil.example",
     "1986. A year.\n1. one\n2) two",
+    "1234567. ~~~suggestion\nrm\n\n12345678. # Heading\n\n123456789. ---\n\n123456789) > quoted",
     "~~~\n```suggestion\nx\n```\n~~~",
     "- ```suggestion\n  x\n  ```",
     "CVE-2025-30066 GHSA-8q5r-mmjf-575q",

@@ -1,7 +1,7 @@
 //! Reviews, threads and pull requests for the tests of `plan`.
 
 use super::*;
-use crate::domain::finding::{Category, Fingerprint};
+use crate::domain::finding::{Category, Fingerprint, OriginKind};
 use crate::domain::forge::{
     FindingMark, PullId, PullNumber, PullState, RepoName, ReviewNote, ReviewVerdict, RunMark, Thread, quote_hash,
 };
@@ -77,6 +77,7 @@ pub(super) fn thread(number: u64, fingerprint: &str, severity: Severity, line: O
         quote: quote_hash("let a = 1;"),
         severity,
         category: Category::Logic,
+        origin: OriginKind::Model,
     };
     Thread {
         node: format!("thread{number}"),

@@ -126,7 +126,7 @@ pub fn plan(at: &Situation<'_>) -> Plan {
     let mut taken = vec![false; ours.len()];
     let mut grounds = Grounds {
         floor: at.floor,
-        is_whole: at.review.outcome == Outcome::Complete && !at.has_moved,
+        is_whole: at.review.outcome == Outcome::Complete && !at.has_moved && !hides_blockers(at),
         is_own_pull: at.pull.author.as_ref().is_some_and(|author| is_same(author, at.viewer)),
         ..Grounds::default()
     };
@@ -146,9 +146,11 @@ pub fn plan(at: &Situation<'_>) -> Plan {
         entries.push(entry);
     }
     let mut settled = Vec::new();
+    // What was said anew elsewhere is not fixed because its first thread was resolved.
+    let is_back = |own: &OwnThread<'_>| spots.iter().any(|spot| *spot.fingerprint == own.mark.fingerprint);
     for (own, _) in ours.iter().zip(&taken).filter(|(_, taken)| !**taken) {
         if own.thread.is_resolved {
-            if resolved_by_us(own, at.viewer) {
+            if resolved_by_us(own, at.viewer) && !is_back(own) {
                 settled.push(thread_entry(own, DeliveryAct::Resolved, None, Work::Nothing));
             }
             continue;
@@ -174,6 +176,11 @@ pub fn plan(at: &Situation<'_>) -> Plan {
         summary,
         notes,
     }
+}
+
+/// Whether the review may have found what changes are requested for, and hid it.
+fn hides_blockers(at: &Situation<'_>) -> bool {
+    at.review.coverage.below_floor.keys().any(|hidden| at.floor.is_none_or(|floor| *hidden <= floor))
 }
 
 /// Whether two accounts are the same, as far as names tell; forges ignore case.

@@ -1,7 +1,7 @@
 //! What is gone, and what was seen.
 
 use super::*;
-use crate::domain::change::FileChange;
+use crate::domain::change::{ChangeRun, FileChange, Hunk, Span};
 use crate::domain::finding::{Category, FindingId, Fingerprint, Severity};
 use crate::domain::forge::{Comment, FindingMark, Thread};
 use crate::domain::place::LineRange;
@@ -60,6 +60,7 @@ fn mark(quote: (String, u32)) -> FindingMark {
         quote,
         severity: Severity::High,
         category: Category::Logic,
+        origin: OriginKind::Rule,
     }
 }
 
@@ -75,7 +76,7 @@ fn asked(side: Side, quote: (String, u32), files: &[(&str, &str)], review: &Revi
     let thread = thread("a.rs", side);
     let own = OwnThread { thread: &thread, mark: mark(quote) };
     let change = ChangeSet::of(vec![FileChange::modified(path("a.rs")), FileChange::modified(path("b.rs"))]);
-    still(&own, review, &change, &tree(files), &Cancel::never()) == Still::Gone
+    still(&own, review, &change, (&tree(files), &tree(files)), &Cancel::never()) == Still::Gone
 }
 
 #[test]
@@ -101,6 +102,64 @@ fn a_deletion_is_gone_when_its_lines_are_back() {
     assert!(gone(&[("a.rs", CODE)]));
     assert!(!gone(&[("a.rs", "fn first() {}\n")]));
     assert!(!gone(&[]));
+}
+
+#[test]
+fn a_deletion_is_not_gone_because_its_lines_stand_a_second_time() {
+    let (thread, quote) = (thread("a.rs", Side::Old), quote_hash("    unlock();"));
+    let own = OwnThread { thread: &thread, mark: mark(quote) };
+    let mut file = FileChange::modified(path("a.rs"));
+    let (old, new) = (Span { start: 1, count: 5 }, Span { start: 1, count: 4 });
+    let gone = Span { start: 2, count: 1 };
+    let runs = vec![ChangeRun { old: gone, new: Span { start: 1, count: 0 } }];
+    file.hunks = vec![Hunk { old, new, runs }];
+    let (before, after) = ("a();\n    unlock();\nb();\n    unlock();\nc();\n", "a();\nb();\n    unlock();\nc();\n");
+    let asked = |change: &ChangeSet, after: &str| {
+        let trees = (tree(&[("a.rs", before)]), tree(&[("a.rs", after)]));
+        still(&own, &review(), change, (&trees.0, &trees.1), &Cancel::never()) == Still::Gone
+    };
+    assert!(!asked(&ChangeSet::of(vec![file]), after));
+    assert!(asked(&ChangeSet::of(Vec::new()), before), "nothing is deleted any more");
+}
+
+#[test]
+fn a_file_that_nobody_saw_may_hold_what_was_renamed() {
+    let mut review = review();
+    let thread = thread("old.rs", Side::New);
+    let own = OwnThread { thread: &thread, mark: mark(quote_hash(QUOTE)) };
+    let mut file = FileChange::modified(path("b.rs"));
+    (file.status, file.old_path) = (FileStatus::Renamed, Some(path("old.rs")));
+    let change = ChangeSet::of(vec![file]);
+    let new = tree(&[("b.rs", "let total = 0; // more\n")]);
+    for (state, expected) in [(CoverageState::Reviewed, true), (CoverageState::Skipped, false)] {
+        review.coverage.files = vec![FileCoverage { path: path("b.rs"), state, reason: None }];
+        let asked = still(&own, &review, &change, (&tree(&[]), &new), &Cancel::never());
+        assert_eq!(asked == Still::Gone, expected, "{state:?}");
+    }
+}
+
+#[test]
+fn who_could_not_have_found_it_shows_nothing() {
+    let thread = thread("a.rs", Side::New);
+    let gone = |review: &Review, origin| {
+        let own = OwnThread { thread: &thread, mark: FindingMark { origin, ..mark(quote_hash(QUOTE)) } };
+        let change = ChangeSet::of(vec![FileChange::modified(path("a.rs"))]);
+        let trees = tree(&[("a.rs", "x\n")]);
+        still(&own, review, &change, (&trees, &trees), &Cancel::never()) == Still::Gone
+    };
+    let mut review = review();
+    for (engine, origin, expected) in [
+        (Engine::Rules, OriginKind::Rule, true),
+        (Engine::Rules, OriginKind::Model, false),
+        (Engine::Model, OriginKind::Model, true),
+    ] {
+        review.provenance.engine = engine;
+        assert_eq!(gone(&review, origin), expected, "{engine:?} {origin:?}");
+    }
+    for (hidden, expected) in [(Severity::Low, true), (Severity::High, false), (Severity::Critical, false)] {
+        review.coverage.below_floor = [(hidden, 1)].into();
+        assert_eq!(gone(&review, OriginKind::Model), expected, "{hidden}");
+    }
 }
 
 #[test]

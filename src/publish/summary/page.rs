@@ -71,13 +71,14 @@ impl<'a> Page<'a> {
     /// The verdict in words.
     pub(super) fn heading(&self) -> String {
         let found = self.raised().next().is_some();
-        let open = self.parts.still_open.len();
+        let (open, silent) = (self.parts.still_open.len(), self.silent());
         let words = match self.review.outcome {
             Outcome::Failed => "failed, nothing was reviewed".to_owned(),
             Outcome::Incomplete if found => format!("incomplete, {} so far", self.counts()),
             Outcome::Incomplete => "incomplete, so this is not a pass".to_owned(),
             Outcome::Complete if found => self.counts(),
             Outcome::Complete if open > 0 => format!("nothing new, {open} found earlier still open"),
+            Outcome::Complete if silent > 0 => format!("nothing new, {silent} found and not raised"),
             Outcome::Complete => "no findings".to_owned(),
         };
         format!("## Review: {words}\n\n")
@@ -100,6 +101,12 @@ impl<'a> Page<'a> {
             }
             Outcome::Incomplete => format!("**Incomplete**: nothing was found so far in {what}; that is not a pass."),
             Outcome::Complete if found => format!("**{}** in {what}.", self.counts()),
+            Outcome::Complete if self.silent() > 0 => {
+                format!(
+                    "**Nothing new** in {what}; {} not raised, see below.",
+                    digest::counted(self.silent(), "finding")
+                )
+            }
             Outcome::Complete => match self.looked_at() {
                 0 => format!("**Nothing was found**, though no file of {what} had lines to look at."),
                 files => {
@@ -109,6 +116,11 @@ impl<'a> Page<'a> {
             },
         };
         format!("{said}{asks}")
+    }
+
+    /// Findings of this review that nothing is said about on lines: it is not clean.
+    fn silent(&self) -> usize {
+        self.parts.by_others.len() + self.parts.late.len()
     }
 
     fn looked_at(&self) -> usize {

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::super::GitHub;
-use super::super::wire::{CommentNode, CommentsNode, Connection, ReviewNode, ThreadNode};
+use super::super::wire::{CommentNode, CommentsNode, Connection, RemarkNode, ReviewNode, ThreadNode};
 use super::pages::Pages;
 use super::queries::{COMMENTS, ONE_THREAD, Operation, REOPEN, RESOLVE, REVIEW_THREADS, REVIEWS, THREAD_COMMENTS};
 use super::{about, missing};
@@ -43,13 +43,14 @@ impl GitHub {
         Ok(Conversation { threads, reviews, comments })
     }
 
-    /// The threads of a pull request, oldest first, with all of their comments.
+    /// The threads of a pull request, oldest first, with all of their comments. What is in a review that was only begun was not said yet.
     pub async fn threads(&self, id: &PullId) -> Result<Vec<Thread>, ForgeError> {
         let nodes: Vec<ThreadNode> = self.list(id, REVIEW_THREADS).await?;
         let mut threads = Vec::with_capacity(nodes.len());
         for node in nodes {
             threads.push(self.whole(Some(&id.repo), node).await?);
         }
+        threads.retain(|thread| !thread.comments.is_empty());
         Ok(threads)
     }
 
@@ -105,7 +106,7 @@ impl GitHub {
             let variables = json!({ "id": thread.id, "after": pages.cursor() });
             let data: OfNode<CommentsNode> = self.ask(repo, THREAD_COMMENTS, &variables).await?;
             let page = data.node.ok_or_else(|| missing("the thread is gone"))?.comments;
-            later.extend(page.nodes.into_iter().flatten().map(Into::into));
+            later.extend(page.nodes.into_iter().flatten().filter_map(RemarkNode::said));
             if !pages.advance(self, &page.page_info)? {
                 return Ok(thread.with(later));
             }

@@ -9,7 +9,7 @@ const COMMENT: &str = "
 const THREAD: &str = "
   id isResolved resolvedBy { __typename login } isOutdated viewerCanResolve viewerCanUnresolve
   path line startLine originalLine originalStartLine diffSide subjectType
-  comments(first: 50) { pageInfo { hasNextPage endCursor } nodes { $COMMENT } }";
+  comments(first: 50) { pageInfo { hasNextPage endCursor } nodes { $COMMENT state } }";
 
 const PULL: &str = "
   id number url title body state isDraft author { __typename login } authorAssociation
@@ -61,7 +61,7 @@ pub(super) const THREAD_COMMENTS: Operation = Operation {
     text: "
 query ThreadComments($id: ID!, $after: String) {
   node(id: $id) { ... on PullRequestReviewThread {
-    comments(first: 100, after: $after) { pageInfo { hasNextPage endCursor } nodes { $COMMENT } }
+    comments(first: 100, after: $after) { pageInfo { hasNextPage endCursor } nodes { $COMMENT state } }
   } }
 }",
 };

@@ -28,6 +28,22 @@ pub(in super::super) struct CommentNode {
     is_minimized: bool,
 }
 
+/// A comment of a thread.
+#[derive(Debug, Deserialize)]
+pub(in super::super) struct RemarkNode {
+    #[serde(flatten)]
+    comment: CommentNode,
+    #[serde(default)]
+    state: Option<String>,
+}
+
+impl RemarkNode {
+    /// The comment; none where its review was only begun. Such a one is shown to its author alone, and goes when the review is taken back.
+    pub(in super::super) fn said(self) -> Option<Comment> {
+        (self.state.as_deref() != Some("PENDING")).then(|| self.comment.into())
+    }
+}
+
 /// A number, written as one or as text.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
@@ -77,13 +93,13 @@ pub(in super::super) struct ThreadNode {
     original_start_line: Option<u32>,
     diff_side: String,
     subject_type: String,
-    pub(in super::super) comments: Connection<CommentNode>,
+    pub(in super::super) comments: Connection<RemarkNode>,
 }
 
 impl ThreadNode {
     /// With the comments of its later pages.
     pub(in super::super) fn with(self, later: Vec<Comment>) -> Thread {
-        let first = self.comments.nodes.into_iter().flatten().map(Into::into);
+        let first = self.comments.nodes.into_iter().flatten().filter_map(RemarkNode::said);
         let comments = first.chain(later).collect();
         Thread {
             node: self.id,
@@ -107,7 +123,7 @@ impl ThreadNode {
 /// Comments of one thread.
 #[derive(Debug, Deserialize)]
 pub(in super::super) struct CommentsNode {
-    pub(in super::super) comments: Connection<CommentNode>,
+    pub(in super::super) comments: Connection<RemarkNode>,
 }
 
 /// A review.

@@ -7,7 +7,7 @@ mod rest;
 use serde::Deserialize;
 use serde_json::Value;
 
-pub(super) use conversation::{CommentNode, CommentsNode, ReviewNode, ThreadNode};
+pub(super) use conversation::{CommentNode, CommentsNode, RemarkNode, ReviewNode, ThreadNode};
 pub(super) use pull::{ListNode, PullNode};
 pub(super) use rest::{AppAbout, FileEntry, Installation, InstallationToken, PostedComment, PostedReview};
 

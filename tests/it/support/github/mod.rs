@@ -42,7 +42,7 @@ use serde_json::Value;
 pub use example::{demo, lines};
 pub use fake::{Fake, TOKEN};
 pub use pull::{NewPull, Pull};
-pub use trouble::{On, Trouble};
+pub use trouble::{On, Script, Trouble};
 pub use world::{PullState, ReviewState, Rights, Said, ThreadState, World};
 
 /// A request as it arrived.

@@ -128,6 +128,8 @@ pub struct Script {
     rules: Vec<(On, Trouble, usize)>,
     /// After so many more writes the secondary limit is reached, for this many answers.
     pub limit: Option<(usize, usize)>,
+    /// After so many writes, this goes wrong with so many writes.
+    pub at: Option<(usize, Trouble, usize)>,
     /// The `retry-after` of that limit.
     pub retry_after: u64,
 }
@@ -146,6 +148,14 @@ impl Script {
             } else if *refusals > 0 {
                 *refusals -= 1;
                 return Some(Trouble::secondary(Some(self.retry_after)));
+            }
+        }
+        if writes && let Some((left, trouble, times)) = &mut self.at {
+            if *left > 0 {
+                *left -= 1;
+            } else if *times > 0 {
+                *times -= 1;
+                return Some(trouble.clone());
             }
         }
         let rule = self.rules.iter_mut().find(|(on, _, left)| *left > 0 && on.matches(asked))?;
