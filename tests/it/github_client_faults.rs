@@ -36,8 +36,8 @@ fn questions_are_asked_again_after_a_failure() {
     }
     let told = Trouble::graphql("RATE_LIMITED", "You have exceeded a secondary rate limit.");
     let Trouble::Status(status, _, body) = told else { panic!("a status") };
-    let told = Trouble::Status(status, vec![("retry-after".to_owned(), "1".to_owned())], body);
-    for trouble in [Trouble::status(502), Trouble::Drop, Trouble::secondary(Some(1)), told] {
+    let told = Trouble::Status(status, vec![("retry-after".to_owned(), "0".to_owned())], body);
+    for trouble in [Trouble::status(502), Trouble::Drop, Trouble::secondary(Some(0)), told] {
         fake.fail_next(On::graphql("PullRequest"), trouble.clone());
         run(github.pull(&pull.id())).unwrap_or_else(|error| panic!("{trouble:?}: {error:?}"));
     }

@@ -56,7 +56,7 @@ fn keys(value: &Value) -> Vec<&str> {
 fn no_secret_that_somebody_wrote_on_a_pull_request_is_handed_on() {
     let fake = Fake::start();
     let (work, pull) = demo(&fake);
-    let secret = format!("ghp_{}", "k7Qz2vXw9RtLm4NpB8sYc3HdJf6GaUe5TiWo");
+    let secret = format!("npm_{}", "k7Qz2vXw9RtLm4NpB8sYc3HdJf6GaUe5TiWo");
     let long = "never ".repeat(12);
     let thread = format!("**Do {long}commit {secret} again.**\n\n```suggestion\nkey = \"{secret}\"\n```\n");
     let thread = pull.thread("grace", "a.txt", 10, &thread);

@@ -81,6 +81,46 @@ mod tests {
     }
 
     #[test]
+    fn every_row_of_the_table_tells() {
+        let gemini = |level: &str| format!("![{level}](https://www.gstatic.com/codereviewagent/{level}-priority.svg)");
+        let codex =
+            |level: u8| format!("**<sub>![P{level} Badge](https://img.shields.io/badge/P{level}-red)</sub> T**");
+        let own = |text: &str| text.to_owned();
+        for (text, severity, source) in [
+            (own("_🔴 Critical_"), "CRIT", "coderabbit"),
+            (own("🟠  MAJOR"), "MAJOR", "coderabbit"),
+            (own("🟡 minor"), "MINOR", "coderabbit"),
+            (own("🔵 Trivial"), "TRIVIAL", "coderabbit"),
+            (own("⚠️ Potential issue"), "ISSUE", "coderabbit"),
+            (own("🛠️ Refactor suggestion"), "REFACTOR", "coderabbit"),
+            (own("🧹 Nitpick (assertive)"), "NITPICK", "coderabbit"),
+            (own("📝 Documentation"), "DOCS", "coderabbit"),
+            (gemini("critical"), "CRIT", "gemini"),
+            (gemini("high"), "MAJOR", "gemini"),
+            (gemini("medium"), "MINOR", "gemini"),
+            (gemini("low"), "TRIVIAL", "gemini"),
+            (codex(0), "CRIT", "codex"),
+            (codex(1), "MAJOR", "codex"),
+            (codex(2), "MINOR", "codex"),
+            (codex(3), "TRIVIAL", "codex"),
+            (own("**issue (security):** x"), "CRIT", "sourcery"),
+            (own("**Issue (bug_risk):** x"), "MAJOR", "sourcery"),
+            (own("**issue (other):** x"), "ISSUE", "sourcery"),
+            (own("**suggestion (performance):** x"), "MINOR", "sourcery"),
+        ] {
+            assert_eq!(by("x", true, &text), (severity, source), "{text}");
+            assert_eq!(by("x", true, &format!("A word before it.\n\n{text}\n> _🔴 Critical_")), (severity, source));
+        }
+        for other in [
+            "🔴 Criticism",
+            "![high](https://evil.example/codereviewagent/high.svg)",
+            "![P4 Badge](https://img.shields.io/badge/P4-x)",
+        ] {
+            assert_eq!(by("ana", false, other).0, "N/A", "{other}");
+        }
+    }
+
+    #[test]
     fn what_is_quoted_or_shown_as_code_says_nothing() {
         for text in ["> _🔴 Critical_\n\nFixed.", "`🔴 Critical`", "```\n🔴 Critical\n```", "<!-- 🔴 Critical -->"]
         {

@@ -1,4 +1,4 @@
-//! What review bots write, told apart: one file for each of them, and one line in [`BOTS`].
+//! What review bots write, told apart: one file for each of them, and one line in the table `BOTS`.
 //!
 //! [`remarks()`] makes one list of all that was remarked on a pull request, [`summary()`] counts it, [`state`] reads and writes what is
 //! resolved where the forge has no place for it. Everything here is pure and takes time in proportion to what it is given. Texts are of
