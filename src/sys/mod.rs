@@ -13,4 +13,5 @@ pub mod inside;
 mod objects;
 pub mod process;
 pub mod repo;
+pub mod temporary;
 pub mod tree;

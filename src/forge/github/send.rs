@@ -17,7 +17,7 @@ use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::http::{Unanswered, unanswered};
 
 /// The largest answer that is read, in bytes.
-const LARGEST: usize = 32 << 20;
+const LARGEST: usize = 64 << 20;
 /// A server that takes longer for one answer has lost the request. GitHub gives up after ten seconds.
 const SLOWEST: Duration = Duration::from_mins(1);
 /// The longest limit that is waited for.

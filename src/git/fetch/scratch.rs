@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::id::CommitId;
 use crate::sys::cancel::Cancel;
-use crate::sys::files::{self, FileError, TemporaryFolder};
+use crate::sys::files::{self, FileError};
 use crate::sys::process::{Call, Ended, Environment, Program};
 use crate::sys::repo::{Repo, object_id};
+use crate::sys::temporary::TemporaryFolder;
 
 use super::{FetchError, settings};
 

@@ -6,10 +6,11 @@
 const COMMENT: &str = "
   id fullDatabaseId body author { __typename login } authorAssociation viewerDidAuthor createdAt updatedAt url isMinimized";
 
+/// Few at a time: a comment may have 65 536 characters, and one answer must hold a page of the longest.
 const THREAD: &str = "
   id isResolved resolvedBy { __typename login } isOutdated viewerCanResolve viewerCanUnresolve
   path line startLine originalLine originalStartLine diffSide subjectType
-  comments(first: 50) { pageInfo { hasNextPage endCursor } nodes { $COMMENT state } }";
+  comments(first: 10) { pageInfo { hasNextPage endCursor } nodes { $COMMENT state } }";
 
 const PULL: &str = "
   id number url title body state isDraft author { __typename login } authorAssociation
@@ -51,7 +52,7 @@ pub(super) const REVIEW_THREADS: Operation = Operation {
     text: "
 query ReviewThreads($owner: String!, $name: String!, $number: Int!, $after: String) {
   repository(owner: $owner, name: $name) { pullRequest(number: $number) {
-    reviewThreads(first: 50, after: $after) { pageInfo { hasNextPage endCursor } nodes { $THREAD } }
+    reviewThreads(first: 20, after: $after) { pageInfo { hasNextPage endCursor } nodes { $THREAD } }
   } }
 }",
 };

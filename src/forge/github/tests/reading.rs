@@ -34,7 +34,8 @@ async fn a_pull_request_is_read() {
 #[tokio::test]
 async fn what_is_not_there_is_said_so() {
     let nothing = json!({ "data": { "repository": null }, "errors": [{ "type": "NOT_FOUND", "path": ["repository"], "message": "Could not resolve to a Repository" }] });
-    for body in [nothing, json!({ "data": { "repository": { "pullRequest": null } } })] {
+    let bare = json!({ "data": null, "errors": [{ "type": "NOT_FOUND", "path": null, "message": null }] });
+    for body in [nothing, bare, json!({ "data": { "repository": { "pullRequest": null } } })] {
         let server = Server::script(vec![Reply::ok(&body)]);
         let error = server.github().pull(&id()).await.unwrap_err();
         assert_eq!(error.kind, FaultKind::NotFound);

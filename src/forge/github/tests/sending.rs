@@ -166,7 +166,7 @@ async fn a_silent_server_is_waited_for_until_the_deadline() {
 
 #[tokio::test]
 async fn an_endless_answer_is_refused() {
-    let server = Server::script(vec![Reply::text(200, &" ".repeat((32 << 20) + 1))]);
+    let server = Server::script(vec![Reply::text(200, &" ".repeat((64 << 20) + 1))]);
     let error = server.github().files(&id()).await.unwrap_err();
     assert_eq!(error.kind, FaultKind::Parse, "{error}");
     assert_eq!(server.seen().len(), 1);

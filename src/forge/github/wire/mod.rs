@@ -18,19 +18,24 @@ use crate::domain::forge::Actor;
 pub(super) struct Envelope {
     #[serde(default)]
     pub(super) data: Option<Value>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_nothing")]
     pub(super) errors: Vec<GraphError>,
+}
+
+/// What is not there and what is null are the same.
+fn or_nothing<'de, D: serde::Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
 /// One of its errors.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct GraphError {
-    #[serde(default, rename = "type")]
+    #[serde(default, rename = "type", deserialize_with = "or_nothing")]
     pub(super) kind: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_nothing")]
     pub(super) message: String,
     /// Where in the answer: names and numbers.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_nothing")]
     pub(super) path: Vec<Value>,
 }
 
