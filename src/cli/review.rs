@@ -32,7 +32,12 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
             for text in &delivered.failures {
                 events.emit(Event::Notice { text: text.clone() });
             }
-            events.finish(&End::Review(&delivered.review), delivered.exit_code())?;
+            let receipt = match &delivered.posted {
+                Some(Posted::Done(receipt)) => Some(&**receipt),
+                Some(Posted::Dry(_)) | None => None,
+            };
+            let end = End::Review { review: &delivered.review, delivery: receipt };
+            events.finish(&end, delivered.exit_code())?;
         }
         // The first fault is the one to be told, and its exit code counts.
         Err(error) => events.finish(&End::Error(&error.to_string()), error.exit_code()).unwrap_or_default(),
