@@ -102,7 +102,7 @@ pub enum AppError {
         /// The most characters.
         most: usize,
     },
-    /// The settings name an output format that there is not.
+    /// An output format was named that there is not, or not for this.
     #[error("{origin}: format cannot be {name:?}; it takes {known}")]
     Format {
         /// Where it was set.

@@ -21,6 +21,7 @@ use crate::present::{Links, RenderOptions, presenter};
 pub(super) const GRACE: Duration = Duration::from_secs(3);
 
 pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
+    args.check()?;
     let quiet = args.quiet;
     if !args.events {
         return show(&made(args, console, None)?, quiet, console);

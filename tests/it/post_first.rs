@@ -109,6 +109,17 @@ fn a_dry_run_prints_what_is_then_really_sent() {
 }
 
 #[test]
+fn a_dry_run_is_json_and_nothing_else() {
+    let desk = Desk::new(&[("a.py", bad("one"))]);
+    let dry = desk.review_and_post("--dry-run --format json").ended(0).json();
+    assert_eq!(dry["schema"], "delivery-plan/1");
+    let refused = desk.review_and_post("--dry-run --format markdown").ended(2);
+    assert!(refused.stderr.contains("\"markdown\"") && refused.stderr.contains("json"), "{}", refused.stderr);
+    assert_eq!((refused.text(), desk.writes()), ("", 0));
+    desk.fake.finish();
+}
+
+#[test]
 fn more_findings_than_comments_stand_in_the_summary() {
     let desk = Desk::new(&many(4, 15, "f"));
     desk.review_and_post("").ended(0);
