@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::support::Program;
 use crate::support::posting::{Desk, bad, good, many};
 
 #[test]
@@ -161,5 +162,38 @@ fn posting_needs_a_pull_request_and_is_asked_for_by_flags() {
     desk.work.write("c.py", bad("other")).commit("another");
     desk.program.words("--commit HEAD --no-model --quiet").ended(0);
     assert!(desk.post("--pr octo/demo#7").ended(2).stderr.contains("does not have the commit"));
+    desk.fake.finish();
+}
+
+/// A token from another program stands in no variable.
+#[cfg(unix)]
+#[test]
+fn a_token_that_gh_told_is_posted_nowhere() {
+    use std::os::unix::fs::PermissionsExt as _;
+    const TOKEN: &str = "opensesame-of-gh";
+    let mut desk = Desk::new(&[("a.py", bad("one"))]);
+    desk.fake.change(|world| world.token = TOKEN.to_owned());
+    let folder = desk.work.beside("programs");
+    std::fs::create_dir(&folder).unwrap();
+    let gh = folder.join("gh");
+    std::fs::write(&gh, format!("#!/bin/sh\necho {TOKEN}\n")).unwrap();
+    std::fs::set_permissions(&gh, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let known = desk.fake.env().into_iter().filter(|(name, _)| *name != "GITHUB_TOKEN");
+    desk.program = known
+        .chain([("PATH", path)])
+        .fold(Program::in_folder(desk.work.root()), |program, (name, value)| program.with(name, &value));
+    desk.review();
+    let kept = desk.program.kept().remove(0).join("review.json");
+    let mut review: Value = serde_json::from_slice(&std::fs::read(&kept).unwrap()).unwrap();
+    for field in ["title", "body"] {
+        review["findings"][0][field] = format!("It tells {TOKEN} to all").into();
+    }
+    std::fs::write(&kept, review.to_string()).unwrap();
+    desk.post("").ended(0);
+    let said = desk.pull.threads()[0].comments[0].body.clone();
+    assert!(said.contains(r"It tells \[masked:") && !said.contains(TOKEN), "{said}");
+    assert!(desk.pull.reviews().iter().all(|review| !review.said.body.contains(TOKEN)));
+    assert!(!desk.summary().contains(TOKEN));
     desk.fake.finish();
 }

@@ -71,8 +71,10 @@ impl Posting<'_> {
                 );
                 return self.nothing_posted(Some(&there), &why);
             }
-            let prepared = self.prepare(&there, has_moved).await?;
-            if let Some(posted) = self.deliver(&github, &there, &prepared, round).await? {
+            // The login is known only now: it may come from a file or from another program, or be lent to an App.
+            let guard = self.guard.clone().with(github.secrets());
+            let prepared = self.prepare(&there, has_moved, &guard).await?;
+            if let Some(posted) = self.deliver(&github, &there, &prepared, &guard, round).await? {
                 return Ok(posted);
             }
             events.emit(Event::Notice {
@@ -93,7 +95,7 @@ impl Posting<'_> {
     }
 
     /// Reads the trees and works out the plan, away from the async threads.
-    async fn prepare(&self, there: &There, has_moved: bool) -> Result<Prepared, AppError> {
+    async fn prepare(&self, there: &There, has_moved: bool, guard: &Guard) -> Result<Prepared, AppError> {
         let ground = Ground {
             review: self.review.clone(),
             reviewed: self.reviewed,
@@ -105,7 +107,7 @@ impl Posting<'_> {
             conversation: Arc::clone(&there.conversation),
             floor: self.floor,
             has_moved,
-            guard: self.guard.clone(),
+            guard: guard.clone(),
             cancel: self.cancel.clone(),
         };
         tokio::task::spawn_blocking(move || ground.prepare()).await.map_err(|_| AppError::Broken)?
@@ -117,6 +119,7 @@ impl Posting<'_> {
         github: &GitHub,
         there: &There,
         prepared: &Prepared,
+        guard: &Guard,
         round: usize,
     ) -> Result<Option<Posted>, AppError> {
         let (pull, head) = (&there.fetched.pull.id, there.fetched.head);
@@ -126,7 +129,7 @@ impl Posting<'_> {
             head,
             has_moved: head != self.reviewed,
             limits: Limits::default(),
-            guard: &self.guard,
+            guard,
         };
         let carry = Carry {
             github,
