@@ -80,6 +80,7 @@ fn what_was_posted_is_told_before_the_end() {
     assert_eq!((&delivery["event"], &last["event"]), (&"delivery".into(), &"review".into()));
     assert_eq!(delivery["delivery"], desk.receipt(), "it is the same receipt");
     assert_eq!(delivery["delivery"]["counts"]["posted"], 1);
+    assert!(told.iter().any(|line| line["event"] == "stage" && line["stage"] == "post"), "{told:?}");
     // What failed is in it as well.
     desk.push(&[("a.py", bad("two"))]);
     desk.fake.fail_always(On::rest("POST", "/reviews"), Trouble::status(502));

@@ -10,6 +10,10 @@ fn a_review_is_posted_as_one_review_with_its_comments_and_one_summary() {
     let desk = Desk::new(&[("a.py", format!("{}{}", bad("one"), bad("two"))), ("b.py", good("three"))]);
     let ran = desk.review_and_post("").ended(0);
     assert!(ran.stderr.contains("octo/demo#7: 2 posted"), "{}", ran.stderr);
+    let place = |words: &str| ran.stderr.find(words).unwrap_or_else(|| panic!("{words}: {}", ran.stderr));
+    assert!(place("writing the outputs") < place("at work on the pull request"));
+    assert!(place("at work on the pull request") < place("posting the review "));
+    assert!(place("(2 findings at ") < place("octo/demo#7: 2 posted"));
     let reviews = desk.pull.reviews();
     assert_eq!((reviews.len(), reviews[0].state.as_str()), (1, "COMMENTED"));
     assert!(reviews[0].said.body.contains("<!-- review:run v=1 "), "{}", reviews[0].said.body);

@@ -61,6 +61,9 @@ impl Posting<'_> {
             for text in &there.fetched.notices {
                 events.emit(Event::Notice { text: text.clone() });
             }
+            if round == 1 {
+                events.emit(Event::Notice { text: self.announced(&there) });
+            }
             let has_moved = there.fetched.head != self.reviewed;
             if has_moved && self.options.moved_head == MovedHead::Stop {
                 let why = format!(
@@ -85,6 +88,20 @@ impl Posting<'_> {
             None,
             "the head moved again and again while the review was being posted; try again in a moment",
         )
+    }
+
+    /// What is about to be posted where, before anything is sent.
+    fn announced(&self, there: &There) -> String {
+        let (pull, run) = (&there.fetched.pull.id, self.review.id);
+        let findings = match self.review.findings.len() {
+            1 => "1 finding".to_owned(),
+            count => format!("{count} findings"),
+        };
+        let what = format!("the review {run} ({findings} at {})", self.reviewed.short());
+        if self.options.dry_run {
+            return format!("working out what {what} comes to on {pull}; nothing is sent");
+        }
+        format!("posting {what} on {pull}")
     }
 
     async fn look(&self, github: &GitHub) -> Result<There, Fault> {

@@ -77,11 +77,9 @@ impl Blame {
                 let variable = variable(api);
                 (FaultKind::Refused, message, format!("see whether {variable} is the address of the server itself"))
             }
-            500.. => (
-                FaultKind::Network,
-                format!("{host} failed with status {status}{said}"),
-                self.trouble_action(api),
-            ),
+            500.. => {
+                (FaultKind::Network, format!("{host} failed with status {status}{said}"), self.trouble_action(api))
+            }
             _ => {
                 let action = if is_page(&answer.body) { wrong_address(api) } else { "see what it says".to_owned() };
                 (FaultKind::Refused, format!("{host} refused this with status {status}{said}"), action)

@@ -7,11 +7,11 @@ mod sections;
 
 use std::collections::HashSet;
 
-use super::{Bot, Title};
 use super::label::by_login;
 use super::listed::{Asked, Found, MOST_ENTRIES, entry, lines, path};
 use super::prompt::prompt;
 use super::title::{cut, is_badge, plain, title};
+use super::{Bot, Title};
 use crate::domain::forge::RemarkSeverity::{Critical, Docs, Issue, Major, Minor, Nitpick, Refactor, Trivial, Unknown};
 use crate::domain::forge::Source;
 use crate::domain::forge::{Held, ReviewNote};
