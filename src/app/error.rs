@@ -102,7 +102,7 @@ pub enum AppError {
         /// The most characters.
         most: usize,
     },
-    /// The settings name an output format that there is not.
+    /// An output format was named that there is not, or not for this.
     #[error("{origin}: format cannot be {name:?}; it takes {known}")]
     Format {
         /// Where it was set.
@@ -199,6 +199,15 @@ pub enum AppError {
 }
 
 /// What a user has to set right is 2, what may go well the next time 3.
+fn forge_code(error: &ForgeError) -> u8 {
+    match error.kind {
+        FaultKind::Stopped if error.stopped == Some(Stopped::Interrupted) => 130,
+        FaultKind::RateLimit | FaultKind::Network | FaultKind::CircuitOpen | FaultKind::Stopped => 3,
+        FaultKind::Auth | FaultKind::Permission | FaultKind::NotFound | FaultKind::Parse | FaultKind::Refused => 2,
+    }
+}
+
+/// The same for what comes over git.
 fn fetch_code(error: &FetchError) -> u8 {
     match error {
         FetchError::Stopped(Stopped::Interrupted)
@@ -243,20 +252,18 @@ impl AppError {
         match self {
             Self::Stopped(Stopped::Interrupted)
             | Self::Git(GitError::Stopped(Stopped::Interrupted))
-            | Self::Workspace(WorkspaceError::Stopped(Stopped::Interrupted))
-            | Self::Forge(ForgeError { stopped: Some(Stopped::Interrupted), .. }) => 130,
+            | Self::Workspace(WorkspaceError::Stopped(Stopped::Interrupted)) => 130,
             Self::Stopped(Stopped::DeadlinePassed)
             | Self::Git(GitError::Stopped(_))
             | Self::Workspace(WorkspaceError::Stopped(_))
             | Self::Engine(EngineError::Broken)
             | Self::Broken => 3,
-            Self::Forge(error) if error.kind == FaultKind::Stopped => 3,
+            Self::Forge(error) => forge_code(error),
             Self::Fetch(error) => fetch_code(error),
             Self::Output(_) | Self::NotPosted { .. } | Self::Client(ClientError::File(_)) => 5,
             Self::Git(_)
             | Self::Repo(_)
             | Self::Config(_)
-            | Self::Forge(_)
             | Self::Post(_)
             | Self::Workspace(_)
             | Self::Rules(_)
@@ -283,5 +290,31 @@ impl AppError {
             | Self::Present(_)
             | Self::ToolInput(_) => 2,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_forge_that_may_answer_the_next_time_is_no_fault_of_the_user() {
+        for (kind, code) in [
+            (FaultKind::Network, 3),
+            (FaultKind::RateLimit, 3),
+            (FaultKind::CircuitOpen, 3),
+            (FaultKind::Auth, 2),
+            (FaultKind::Permission, 2),
+            (FaultKind::NotFound, 2),
+            (FaultKind::Parse, 2),
+            (FaultKind::Refused, 2),
+        ] {
+            assert_eq!(AppError::from(ForgeError::new(kind, "what", "do")).exit_code(), code, "{kind:?}");
+        }
+        for (stopped, code) in [(Stopped::Interrupted, 130), (Stopped::DeadlinePassed, 3)] {
+            assert_eq!(AppError::from(ForgeError::from(stopped)).exit_code(), code);
+            assert_eq!(AppError::from(FetchError::Stopped(stopped)).exit_code(), code);
+        }
+        assert_eq!(AppError::from(FetchError::Process(ProcessError::Stopped(Stopped::Interrupted))).exit_code(), 130);
     }
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
 use super::Place;
-use crate::app::{MovedHead, Output, Overrides, PostOptions, providers};
+use crate::app::{AppError, MovedHead, Output, Overrides, PostOptions, providers};
 use crate::domain::forge::PullAsk;
 use crate::domain::request::{PatchSource, Scope};
 use crate::present::PRESENTERS;
@@ -166,7 +166,7 @@ pub(super) struct PostArgs {
     #[arg(long)]
     post: bool,
     /// With --post: print exactly what would be sent, as JSON, instead of the review, and send nothing
-    #[arg(long, requires = "post", conflicts_with_all = ["events", "format"])]
+    #[arg(long, requires = "post", conflicts_with = "events")]
     dry_run: bool,
     /// With --post: request changes when there is a finding at or above this severity; a review never approves
     #[arg(long, value_name = "SEVERITY", requires = "post")]
@@ -273,6 +273,18 @@ fn parse_output(text: &str) -> Result<Output, String> {
 }
 
 impl ReviewArgs {
+    /// Refuses a format that what a dry run prints does not have.
+    pub(super) fn check(&self) -> Result<(), AppError> {
+        match self.format.as_deref() {
+            Some(name) if self.post.dry_run && name != "json" => Err(AppError::Format {
+                origin: "--format with --dry-run".to_owned(),
+                name: name.to_owned(),
+                known: "json alone: a dry run prints the requests that would be sent".to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// What the flags say about settings.
     pub(super) fn overrides(&self) -> Overrides {
         Overrides {

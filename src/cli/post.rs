@@ -17,7 +17,7 @@ use crate::present::progress::{Mode, Progress};
 
 #[derive(Debug, Args)]
 pub(super) struct PostArgs {
-    /// The id of a run, the beginning of one, or `last`
+    /// The id of a run, the beginning of one, or `last`: the newest of the repository here, or of all where there is none
     #[arg(default_value = "last")]
     run: String,
     #[command(flatten)]

@@ -21,6 +21,7 @@ use crate::present::{Links, RenderOptions, presenter};
 pub(super) const GRACE: Duration = Duration::from_secs(3);
 
 pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
+    args.check()?;
     let quiet = args.quiet;
     if !args.events {
         return show(&made(args, console, None)?, quiet, console);
@@ -32,7 +33,12 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
             for text in &delivered.failures {
                 events.emit(Event::Notice { text: text.clone() });
             }
-            events.finish(&End::Review(&delivered.review), delivered.exit_code())?;
+            let receipt = match &delivered.posted {
+                Some(Posted::Done(receipt)) => Some(&**receipt),
+                Some(Posted::Dry(_)) | None => None,
+            };
+            let end = End::Review { review: &delivered.review, delivery: receipt };
+            events.finish(&end, delivered.exit_code())?;
         }
         // The first fault is the one to be told, and its exit code counts.
         Err(error) => events.finish(&End::Error(&error.to_string()), error.exit_code()).unwrap_or_default(),

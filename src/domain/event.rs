@@ -16,6 +16,8 @@ pub enum Stage {
     Review,
     /// Keeping the run and writing the outputs.
     Deliver,
+    /// Posting the review on its pull request.
+    Post,
 }
 
 /// Something that happened.

@@ -332,6 +332,7 @@ impl Review {
             folder,
             target: self.change.target.clone(),
             head_name: self.change.head_name.clone(),
+            pull: self.change.pull.as_ref().map(|of| of.id.clone()),
             outcome: self.outcome,
             engine: self.provenance.engine,
             findings,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::finding::Severity;
+use super::forge::PullId;
 use super::review::{Engine, Outcome};
 
 /// The id of a run: a random UUID.
@@ -56,6 +57,8 @@ pub struct RunRecord {
     pub target: String,
     /// What the head was called.
     pub head_name: String,
+    /// The pull request that was reviewed, where it was one. `None` too for runs that were kept before this was written down.
+    pub pull: Option<PullId>,
     /// How it ended.
     pub outcome: Outcome,
     /// Which engine reviewed.

@@ -140,6 +140,11 @@ fn item(item: &DeliveryItem) -> Item<'_> {
 
 /// The receipt as `delivery.json` holds it.
 pub fn json(delivery: &Delivery) -> Vec<u8> {
+    written(&value(delivery))
+}
+
+/// The same as a value.
+pub(super) fn value(delivery: &Delivery) -> Value {
     let receipt = Receipt {
         schema: SCHEMA,
         run: delivery.run.to_string(),
@@ -163,7 +168,7 @@ pub fn json(delivery: &Delivery) -> Vec<u8> {
     };
     let mut value = serde_json::to_value(receipt).unwrap_or_default();
     value["counts"] = counts(&delivery.items).map(|(act, count)| (word(act).to_owned(), Value::from(count))).collect();
-    written(&value)
+    value
 }
 
 /// What a dry run prints: the exact requests in order, and what they would come to.

@@ -1,7 +1,7 @@
 //! What happens during a run, for programs: NDJSON, one object a line (`docs/events.md`). Main types: [`Events`], [`FanOut`].
 //!
 //! Events are handed to a thread of its own through a bounded queue: a slow reader misses some, which the next line says, and never
-//! holds the review. The last line, with the review or the error, is always written.
+//! holds the review. The last line, with the review or the error, is always written, and so is the receipt of a posting before it.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::json;
 
-use super::json;
+use super::{delivery, json};
 use crate::domain::event::{Event, EventSink};
+use crate::domain::forge::Delivery;
 use crate::domain::review::Review;
 use crate::domain::text::strip_line;
 use crate::sys::clock;
@@ -57,7 +58,12 @@ struct Line {
 /// How a run ended.
 pub enum End<'r> {
     /// With a review.
-    Review(&'r Review),
+    Review {
+        /// The review.
+        review: &'r Review,
+        /// What became of posting it, where it was posted.
+        delivery: Option<&'r Delivery>,
+    },
     /// Without one: why.
     Error(&'r str),
 }
@@ -75,7 +81,7 @@ impl Events {
         Ok(Self { state: Mutex::new(State { running, dropped: 0, told: None }) })
     }
 
-    /// Writes the last line after all that is waiting, however long the reader takes, and stops; later events are ignored.
+    /// Writes the receipt and the last line after all that is waiting, however long the reader takes, and stops; later events are ignored.
     ///
     /// A reader that went away is no error.
     pub fn finish(&self, end: &End<'_>, exit_code: u8) -> io::Result<()> {
@@ -84,8 +90,11 @@ impl Events {
             (state.running.take(), state.dropped)
         };
         let Some(Writer { lines, thread }) = running else { return Ok(()) };
-        // The thread is gone only where it failed, and then it says so itself.
-        let _ = lines.send(Line { open: last(end, exit_code), at: clock::now(), dropped });
+        let mut dropped = dropped;
+        for open in posted(end).into_iter().chain([last(end, exit_code)]) {
+            // The thread is gone only where it failed, and then it says so itself.
+            let _ = lines.send(Line { open, at: clock::now(), dropped: std::mem::take(&mut dropped) });
+        }
         drop(lines);
         thread.join().unwrap_or_else(|_| Err(io::Error::other("writing the events failed unexpectedly")))
     }
@@ -154,10 +163,20 @@ fn plain(event: Event) -> Event {
     }
 }
 
+/// The receipt of a posting.
+fn posted(end: &End<'_>) -> Option<String> {
+    match end {
+        End::Review { delivery: Some(receipt), .. } => {
+            Some(open(&json!({ "event": "delivery", "delivery": delivery::value(receipt) })))
+        }
+        End::Review { delivery: None, .. } | End::Error(_) => None,
+    }
+}
+
 fn last(end: &End<'_>, exit_code: u8) -> String {
     match end {
         // The document is large and has been made safe already: it goes in as the text that it is.
-        End::Review(review) => {
+        End::Review { review, .. } => {
             let document = json::on_one_line(review);
             format!("{},\"review\":{document}", open(&json!({ "event": "review", "exit_code": exit_code })))
         }

@@ -133,6 +133,7 @@ pub fn doing(stage: Stage) -> &'static str {
         Stage::Collect => "collecting the change",
         Stage::Review => "reviewing",
         Stage::Deliver => "writing the outputs",
+        Stage::Post => "at work on the pull request",
     }
 }
 

@@ -58,11 +58,12 @@ fn whole(record: &RunRecord) -> [String; 6] {
         (_, 0) => "none".to_owned(),
         _ => format!("{total} ({})", parts.join(", ")),
     };
+    let pull = record.pull.as_ref().map(|pull| format!(" (#{})", pull.number)).unwrap_or_default();
     [
         short(&record.id.to_string()),
         minute(&record.started_at),
         strip_line(&record.repository),
-        strip_line(&format!("{} → {}", record.target, record.head_name)),
+        strip_line(&format!("{} → {}{pull}", record.target, record.head_name)),
         record.outcome.word().to_owned(),
         findings,
     ]
@@ -80,6 +81,7 @@ fn minute(time: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::forge::PullId;
     use crate::domain::review::Engine;
     use std::collections::BTreeMap;
 
@@ -87,6 +89,8 @@ mod tests {
     fn columns_line_up_and_damage_is_told() {
         let record = |id: &str, repository: &str, findings: &[(Severity, u32)]| {
             KeptRun::Whole(RunRecord {
+                pull: (repository == "日本")
+                    .then(|| PullId { repo: "octo/demo".parse().unwrap(), number: "5".parse().unwrap() }),
                 id: id.parse().unwrap(),
                 started_at: "2026-11-20T18:56:58.123Z".to_owned(),
                 took_ms: 10,
@@ -109,10 +113,10 @@ mod tests {
             record("c0000000-0000-4000-8000-000000000003", "x\x07y", &[]),
         ];
         insta::assert_snapshot!(table(&runs), @r"
-        run       started (UTC)     repository  change          outcome   findings
-        a0000000  2026-11-20 18:56  日本        main → feature  complete  3 (1 high, 2 low)
-        b0000000  2026-11-19 01:02  -           -               damaged: there is no run.json (the run did not finish)
-        c0000000  2026-11-20 18:56  xy          main → feature  complete  none
+        run       started (UTC)     repository  change               outcome   findings
+        a0000000  2026-11-20 18:56  日本        main → feature (#5)  complete  3 (1 high, 2 low)
+        b0000000  2026-11-19 01:02  -           -                    damaged: there is no run.json (the run did not finish)
+        c0000000  2026-11-20 18:56  xy          main → feature       complete  none
         ");
         assert_eq!(table(&[]), "no runs are kept yet: `review` keeps each one it makes\n");
     }

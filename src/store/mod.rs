@@ -215,6 +215,7 @@ mod tests {
 
     fn record(run: &str, started_at: &str) -> RunRecord {
         RunRecord {
+            pull: None,
             id: id(run),
             started_at: started_at.to_owned(),
             took_ms: 1200,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::finding::Severity;
+use crate::domain::forge::{PullAsk, PullId};
 use crate::domain::review::{Engine, Outcome};
 use crate::domain::run::{RunId, RunRecord};
 
@@ -25,6 +26,9 @@ struct Record {
     folder: Option<String>,
     target: String,
     head_name: String,
+    /// `owner/name#12`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pull: Option<String>,
     outcome: Outcome,
     engine: Engine,
     findings: BTreeMap<Severity, u32>,
@@ -54,6 +58,7 @@ pub(super) fn write(record: &RunRecord) -> Result<Vec<u8>, serde_json::Error> {
         folder: record.folder.as_deref().and_then(Path::to_str).map(str::to_owned),
         target: record.target.clone(),
         head_name: record.head_name.clone(),
+        pull: record.pull.as_ref().map(ToString::to_string),
         outcome: record.outcome,
         engine: record.engine,
         findings: record.findings.clone(),
@@ -81,10 +86,19 @@ pub(super) fn read(id: RunId, bytes: &[u8]) -> Result<RunRecord, RecordFault> {
         folder: record.folder.map(PathBuf::from),
         target: record.target,
         head_name: record.head_name,
+        pull: record.pull.as_deref().and_then(pull),
         outcome: record.outcome,
         engine: record.engine,
         findings: record.findings,
     })
+}
+
+/// A name that is none is passed over: the rest of the record is worth no less.
+fn pull(text: &str) -> Option<PullId> {
+    match text.parse() {
+        Ok(PullAsk::Whole { host: None, id }) => Some(id),
+        Ok(PullAsk::Whole { .. } | PullAsk::Number(_)) | Err(_) => None,
+    }
 }
 
 #[cfg(test)]
@@ -99,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_from_before_repositories_had_a_folder_reads() {
+    fn a_record_from_before_folders_and_pull_requests_were_written_down_reads() {
         let id = RunId::random();
         let text = format!(
             r#"{{"version":1,"id":"{id}","started_at":"2020-01-01T00:00:00.000Z","took_ms":1,"repository":"demo","target":"main",
@@ -107,7 +121,10 @@ mod tests {
         );
         let mut record = read(id, text.as_bytes()).unwrap();
         assert_eq!((record.folder.clone(), record.findings.len()), (None, 1));
-        assert!(!String::from_utf8(write(&record).unwrap()).unwrap().contains("folder"));
+        let written = String::from_utf8(write(&record).unwrap()).unwrap();
+        assert!(!written.contains("folder") && !written.contains("pull"), "{written}");
+        record.pull = pull("octo/demo#5");
+        assert!(record.pull.is_some());
         record.folder = Some(PathBuf::from("/home/ada/demo"));
         assert_eq!(read(id, &write(&record).unwrap()).unwrap(), record);
     }

@@ -4,6 +4,8 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
+use crate::support::github::{On, Trouble};
+use crate::support::posting::{Desk, bad};
 use crate::support::{Program, Ran, TestRepo};
 
 /// A branch with a finding of medium severity.
@@ -68,6 +70,27 @@ fn a_stream_has_no_other_format() {
     assert_eq!(ran.text(), "");
     let set = Program::in_folder(repo.root()).with("REVIEW_FORMAT", "markdown");
     assert_eq!(lines(&set.words("--target main --events").ended(0)).last().expect("a line")["event"], "review");
+}
+
+#[test]
+fn what_was_posted_is_told_before_the_end() {
+    let desk = Desk::new(&[("a.py", bad("one"))]);
+    let told = lines(&desk.review_and_post("--events").ended(0));
+    let [.., delivery, last] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!((&delivery["event"], &last["event"]), (&"delivery".into(), &"review".into()));
+    assert_eq!(delivery["delivery"], desk.receipt(), "it is the same receipt");
+    assert_eq!(delivery["delivery"]["counts"]["posted"], 1);
+    assert!(told.iter().any(|line| line["event"] == "stage" && line["stage"] == "post"), "{told:?}");
+    // What failed is in it as well.
+    desk.push(&[("a.py", bad("two"))]);
+    desk.fake.fail_always(On::rest("POST", "/reviews"), Trouble::status(502));
+    let told = lines(&desk.review_and_post("--events").ended(5));
+    let [.., delivery, _] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!((&delivery["event"], &delivery["delivery"]["whole"]), (&"delivery".into(), &false.into()), "{delivery}");
+    // Where nothing is posted, nothing is told of it.
+    let desk = Desk::new(&[("a.py", bad("one"))]);
+    let told = lines(&desk.program.words("--pr octo/demo#7 --no-model --events").ended(0));
+    assert!(told.iter().all(|line| line["event"] != "delivery"));
 }
 
 #[test]

@@ -48,6 +48,7 @@ mod post_again;
 mod post_broken_off;
 mod post_faults;
 mod post_first;
+mod post_last;
 mod post_not_clean;
 mod present;
 mod pull_fetch;

@@ -490,6 +490,27 @@ fn what_changed_since_a_cursor_is_told_once() {
 }
 
 #[test]
+fn what_could_not_be_read_is_noted_once_among_the_news() {
+    let fake = Fake::start();
+    let (work, pull) = demo(&fake);
+    pull.thread("grace", "a.txt", 10, "Why?");
+    let list = "<details>\n<summary>🧹 Nitpick comments (1)</summary><blockquote>\n\nno end";
+    pull.review("coderabbitai[bot]", "COMMENTED", list);
+    let mut client = Client::stdio(&program(&fake, &work), TOOLS, ERAS[0]);
+    let ask = |client: &mut Client, cursor: &Value| {
+        client.tool("pr_changes", json!({ "pr": "octo/demo#7", "cursor": cursor }))
+    };
+    let first = ask(&mut client, &Value::Null);
+    assert!(first["note"].as_str().is_some_and(|note| note.contains("has no end")), "{first}");
+    let again = ask(&mut client, &first["cursor"]);
+    assert_eq!(again.get("note"), None, "{again}");
+    // Whoever begins anew was told nothing.
+    assert_eq!(ask(&mut client, &Value::Null)["note"], first["note"]);
+    client.close();
+    fake.finish();
+}
+
+#[test]
 fn a_remark_is_resolved_once_and_only_where_that_is_allowed() {
     let fake = Fake::start();
     let (work, pull) = demo(&fake);

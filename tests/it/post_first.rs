@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::support::Program;
 use crate::support::posting::{Desk, bad, good, many};
 
 #[test]
@@ -9,6 +10,10 @@ fn a_review_is_posted_as_one_review_with_its_comments_and_one_summary() {
     let desk = Desk::new(&[("a.py", format!("{}{}", bad("one"), bad("two"))), ("b.py", good("three"))]);
     let ran = desk.review_and_post("").ended(0);
     assert!(ran.stderr.contains("octo/demo#7: 2 posted"), "{}", ran.stderr);
+    let place = |words: &str| ran.stderr.find(words).unwrap_or_else(|| panic!("{words}: {}", ran.stderr));
+    assert!(place("writing the outputs") < place("at work on the pull request"));
+    assert!(place("at work on the pull request") < place("posting the review "));
+    assert!(place("(2 findings at ") < place("octo/demo#7: 2 posted"));
     let reviews = desk.pull.reviews();
     assert_eq!((reviews.len(), reviews[0].state.as_str()), (1, "COMMENTED"));
     assert!(reviews[0].said.body.contains("<!-- review:run v=1 "), "{}", reviews[0].said.body);
@@ -109,6 +114,17 @@ fn a_dry_run_prints_what_is_then_really_sent() {
 }
 
 #[test]
+fn a_dry_run_is_json_and_nothing_else() {
+    let desk = Desk::new(&[("a.py", bad("one"))]);
+    let dry = desk.review_and_post("--dry-run --format json").ended(0).json();
+    assert_eq!(dry["schema"], "delivery-plan/1");
+    let refused = desk.review_and_post("--dry-run --format markdown").ended(2);
+    assert!(refused.stderr.contains("\"markdown\"") && refused.stderr.contains("json"), "{}", refused.stderr);
+    assert_eq!((refused.text(), desk.writes()), ("", 0));
+    desk.fake.finish();
+}
+
+#[test]
 fn more_findings_than_comments_stand_in_the_summary() {
     let desk = Desk::new(&many(4, 15, "f"));
     desk.review_and_post("").ended(0);
@@ -150,5 +166,38 @@ fn posting_needs_a_pull_request_and_is_asked_for_by_flags() {
     desk.work.write("c.py", bad("other")).commit("another");
     desk.program.words("--commit HEAD --no-model --quiet").ended(0);
     assert!(desk.post("--pr octo/demo#7").ended(2).stderr.contains("does not have the commit"));
+    desk.fake.finish();
+}
+
+/// A token from another program stands in no variable.
+#[cfg(unix)]
+#[test]
+fn a_token_that_gh_told_is_posted_nowhere() {
+    use std::os::unix::fs::PermissionsExt as _;
+    const TOKEN: &str = "opensesame-of-gh";
+    let mut desk = Desk::new(&[("a.py", bad("one"))]);
+    desk.fake.change(|world| world.token = TOKEN.to_owned());
+    let folder = desk.work.beside("programs");
+    std::fs::create_dir(&folder).unwrap();
+    let gh = folder.join("gh");
+    std::fs::write(&gh, format!("#!/bin/sh\necho {TOKEN}\n")).unwrap();
+    std::fs::set_permissions(&gh, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let known = desk.fake.env().into_iter().filter(|(name, _)| *name != "GITHUB_TOKEN");
+    desk.program = known
+        .chain([("PATH", path)])
+        .fold(Program::in_folder(desk.work.root()), |program, (name, value)| program.with(name, &value));
+    desk.review();
+    let kept = desk.program.kept().remove(0).join("review.json");
+    let mut review: Value = serde_json::from_slice(&std::fs::read(&kept).unwrap()).unwrap();
+    for field in ["title", "body"] {
+        review["findings"][0][field] = format!("It tells {TOKEN} to all").into();
+    }
+    std::fs::write(&kept, review.to_string()).unwrap();
+    desk.post("").ended(0);
+    let said = desk.pull.threads()[0].comments[0].body.clone();
+    assert!(said.contains(r"It tells \[masked:") && !said.contains(TOKEN), "{said}");
+    assert!(desk.pull.reviews().iter().all(|review| !review.said.body.contains(TOKEN)));
+    assert!(!desk.summary().contains(TOKEN));
     desk.fake.finish();
 }

@@ -5,7 +5,7 @@
 mod ground;
 mod posting;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -17,15 +17,17 @@ use super::review::{Job, review};
 use super::subject::{self, Surroundings};
 use super::{model::ProviderEnvironment, runs};
 use crate::config::Flags;
-use crate::domain::event::EventSink;
+use crate::domain::event::{Event, EventSink, Stage};
 use crate::domain::forge::{Delivery, DeliveryItem, PullAsk, Verdict};
 use crate::domain::request::Scope;
 use crate::domain::review::Review;
+use crate::domain::run::RunId;
 use crate::domain::secret::Secret;
 use crate::present::delivery;
 use crate::publish::Guard;
 use crate::store::Store;
 use crate::sys::cancel::Cancel;
+use crate::sys::repo::{Repo, RepoError};
 
 use posting::Posting;
 
@@ -108,6 +110,18 @@ pub enum PostError {
         /// The run.
         run: String,
     },
+    /// Nothing of this repository is kept.
+    #[error(
+        "no review of the repository {folder} is kept; if you mean the newest of all, which is of {of}: review post {newest}"
+    )]
+    NoneHere {
+        /// The repository.
+        folder: String,
+        /// The newest run of all.
+        newest: String,
+        /// What that is of.
+        of: String,
+    },
     /// Two pull requests were named.
     #[error("the review is of {of}, not of {asked}: leave out --pr, or review {asked} with review --pr")]
     OtherPull {
@@ -152,7 +166,7 @@ pub async fn review_and_post(
     Ok(delivered)
 }
 
-/// Posts a kept review, named by its id, the beginning of its id, or `last`.
+/// Posts a kept review, named by its id, the beginning of its id, or `last` (of the repository that `directory` is in).
 pub async fn post(
     name: &str,
     directory: PathBuf,
@@ -162,10 +176,27 @@ pub async fn post(
     events: &dyn EventSink,
     cancel: &Cancel,
 ) -> Result<Posted, AppError> {
-    let review = runs::show(around, name)?;
+    let review = runs::read(around, meant(name, &directory, around)?)?;
     let kept = Store::at(&around.state).record(review.id).ok().and_then(|record| record.folder);
     let directory = kept.filter(|folder| folder.is_dir()).unwrap_or(directory);
     post_review(&review, directory, options, flags, around, events, cancel).await
+}
+
+/// The run that is named. `last` is the newest of the repository that one stands in, and outside of any the newest of all.
+fn meant(name: &str, directory: &Path, around: &Surroundings) -> Result<RunId, AppError> {
+    let newest = Store::at(&around.state).find(name)?;
+    let repo = match Repo::open(directory) {
+        _ if name != "last" => return Ok(newest),
+        Err(RepoError::NotARepository(_)) => return Ok(newest),
+        opened => opened?,
+    };
+    let Some(folder) = subject::folder_of(&repo) else { return Ok(newest) };
+    if let Some(record) = runs::latest_of(around, &folder)? {
+        return Ok(record.id);
+    }
+    let record = runs::record(around, newest)?;
+    let of = record.pull.map_or(record.repository, |pull| pull.to_string());
+    Err(PostError::NoneHere { folder: folder.display().to_string(), newest: newest.to_string(), of }.into())
 }
 
 async fn post_review(
@@ -177,6 +208,7 @@ async fn post_review(
     events: &dyn EventSink,
     cancel: &Cancel,
 ) -> Result<Posted, AppError> {
+    events.emit(Event::Stage { stage: Stage::Post });
     // The repository has no say in how a review is posted.
     let settings = subject::resolve(None, flags, around)?.settings;
     let cancel = cancel.within(settings.timeout);

@@ -63,6 +63,9 @@ impl Posting<'_> {
             for text in &there.fetched.notices {
                 events.emit(Event::Notice { text: text.clone() });
             }
+            if round == 1 {
+                events.emit(Event::Notice { text: self.announced(&there) });
+            }
             let has_moved = there.fetched.head != self.reviewed;
             if has_moved && self.options.moved_head == MovedHead::Stop {
                 let why = format!(
@@ -73,8 +76,10 @@ impl Posting<'_> {
                 );
                 return self.nothing_posted(Some(&there), &why);
             }
-            let prepared = self.prepare(&there, has_moved).await?;
-            if let Some(posted) = self.deliver(&github, &there, &prepared, round).await? {
+            // The login is known only now: it may come from a file or from another program, or be lent to an App.
+            let guard = self.guard.clone().with(github.secrets());
+            let prepared = self.prepare(&there, has_moved, &guard).await?;
+            if let Some(posted) = self.deliver(&github, &there, &prepared, &guard, round).await? {
                 return Ok(posted);
             }
             events.emit(Event::Notice {
@@ -87,6 +92,20 @@ impl Posting<'_> {
         )
     }
 
+    /// What is about to be posted where, before anything is sent.
+    fn announced(&self, there: &There) -> String {
+        let (pull, run) = (&there.fetched.pull.id, self.review.id);
+        let findings = match self.review.findings.len() {
+            1 => "1 finding".to_owned(),
+            count => format!("{count} findings"),
+        };
+        let what = format!("the review {run} ({findings} at {})", self.reviewed.short());
+        if self.options.dry_run {
+            return format!("working out what {what} comes to on {pull}; nothing is sent");
+        }
+        format!("posting {what} on {pull}")
+    }
+
     async fn look(&self, github: &GitHub) -> Result<There, Fault> {
         let fetched = pull::fetch(&self.ask, &self.directory, github, self.around, self.cancel).await?;
         let id = fetched.pull.id.clone();
@@ -95,7 +114,7 @@ impl Posting<'_> {
     }
 
     /// Reads the trees and works out the plan, away from the async threads.
-    async fn prepare(&self, there: &There, has_moved: bool) -> Result<Prepared, AppError> {
+    async fn prepare(&self, there: &There, has_moved: bool, guard: &Guard) -> Result<Prepared, AppError> {
         let ground = Ground {
             review: self.review.clone(),
             reviewed: self.reviewed,
@@ -107,7 +126,7 @@ impl Posting<'_> {
             conversation: Arc::clone(&there.conversation),
             floor: self.floor,
             has_moved,
-            guard: self.guard.clone(),
+            guard: guard.clone(),
             cancel: self.cancel.clone(),
         };
         tokio::task::spawn_blocking(move || ground.prepare()).await.map_err(|_| AppError::Broken)?
@@ -119,6 +138,7 @@ impl Posting<'_> {
         github: &GitHub,
         there: &There,
         prepared: &Prepared,
+        guard: &Guard,
         round: usize,
     ) -> Result<Option<Posted>, AppError> {
         let (pull, head) = (&there.fetched.pull.id, there.fetched.head);
@@ -128,7 +148,7 @@ impl Posting<'_> {
             head,
             has_moved: head != self.reviewed,
             limits: Limits::default(),
-            guard: &self.guard,
+            guard,
         };
         let carry = Carry {
             github,

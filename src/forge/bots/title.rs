@@ -26,7 +26,7 @@ pub(super) fn title(text: &str, how: Title) -> String {
     }
     let shown = String::from_utf8(shown).unwrap_or_default();
     let said = match how {
-        Title::Bold => bold(text, &shown).or_else(|| heading(text, &shown)).or_else(|| first_line(text, &shown)),
+        Title::Bold => bold(text, &shown).or_else(|| heading(text, &shown)).or_else(|| opening(text, &shown)),
         Title::Sentence => first_line(text, &shown).map(|line| sentence(&line).to_owned()),
     };
     // Nothing is said outside quotes, code and folds: whatever stands first.
@@ -89,8 +89,23 @@ fn heading(text: &str, shown: &str) -> Option<String> {
     headings.find(|line| !line.is_empty())
 }
 
+/// The first line; below a badge, which is no line of the text itself, the first sentence.
+fn opening(text: &str, shown: &str) -> Option<String> {
+    let has_badge = lines(text, shown).next().is_some_and(is_badge);
+    first_line(text, shown).map(|line| if has_badge { sentence(&line).to_owned() } else { line })
+}
+
 fn first_line(text: &str, shown: &str) -> Option<String> {
-    lines(text, shown).map(plain).find(|line| line.chars().any(char::is_alphanumeric))
+    lines(text, shown).filter(|line| !is_badge(line)).map(plain).find(|line| line.chars().any(char::is_alphanumeric))
+}
+
+/// Whether a line is but signs and their words, as in `_🧹 Nitpick (assertive)_ | _🔵 Trivial_`: it says what sort of remark follows.
+pub(super) fn is_badge(line: &str) -> bool {
+    let sign = |part: &str| {
+        let inner = part.trim().strip_prefix('_')?.strip_suffix('_')?;
+        inner.chars().next().filter(|first| !first.is_alphanumeric() && !first.is_ascii())
+    };
+    line.split('|').all(|part| sign(part).is_some())
 }
 
 /// The shortest first sentence that is not an abbreviation.
@@ -162,6 +177,9 @@ mod tests {
     #[test]
     fn the_first_bold_words_are_the_title() {
         for (text, said) in [
+            ("_🧹 Nitpick (assertive)_ | _🔵 Trivial_\n\nTake `a` here. It is shorter.\n", "Take `a` here."),
+            ("_🧹 Nitpick_", "🧹 Nitpick"),
+            ("_Quite_ | _so_\n\nAnd more.", "_Quite_ | _so_"),
             ("_⚠️ Potential issue_ | _🟠 Major_\n\n**Use `a**b` here.**\n\nmore", "Use `a**b` here."),
             ("> **quoted**\n\n`**code**` **real** x", "real"),
             ("<details><summary>x</summary>\n\n**folded**\n\n</details>\n\n**said**", "said"),

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::graphql::FAILED;
 use super::limits::Limited;
-use super::send::Answer;
+use super::send::{Answer, Api};
 use super::wire::GraphError;
 use crate::domain::secret::Secret;
 use crate::domain::text::{mask, strip_line};
@@ -17,6 +17,9 @@ use crate::sys::http::Unanswered;
 const WORDS: usize = 300;
 /// The most characters that are looked at for that.
 const LOOKED_AT: usize = 16_384;
+
+/// The host of GitHub's own interfaces.
+const PUBLIC: &str = "api.github.com";
 
 /// What a token needs for all that is asked here.
 const NEEDS: &str = "it needs the scope repo (classic), or read and write access to pull requests (fine-grained, Apps)";
@@ -34,6 +37,11 @@ pub(super) struct Blame {
 impl Blame {
     pub(super) fn new(host: &str, is_app: bool, secrets: Vec<Secret>) -> Self {
         Self { host: host.to_owned(), is_app, origin: None, secrets }
+    }
+
+    /// What must not be said.
+    pub(super) fn secrets(&self) -> &[Secret] {
+        &self.secrets
     }
 
     pub(super) fn set_origin(&mut self, origin: &str) {
@@ -55,36 +63,42 @@ impl Blame {
     }
 
     /// What a status that is no success means.
-    pub(super) fn refused(&self, answer: &Answer) -> ForgeError {
+    pub(super) fn refused(&self, api: Api, answer: &Answer) -> ForgeError {
         let said = self.said(&words(&answer.body));
         let status = answer.status;
         let host = &self.host;
         let (kind, message, action) = match status {
             401 => (FaultKind::Auth, format!("Authentication failed{said}"), self.login_action()),
             403 => (FaultKind::Permission, format!("{host} does not allow this{said}"), self.permission_action(answer)),
+            // GraphQL says so of a thing in an answer that is a success, and the interfaces speak JSON.
+            404 | 410 if api == Api::GraphQl || is_page(&answer.body) => {
+                (FaultKind::NotFound, format!("{host} has nothing at this address{said}"), wrong_address(api))
+            }
             404 | 410 => (FaultKind::NotFound, format!("Resource not found{said}"), self.missing_action()),
             300..=303 | 305..=399 => {
                 let to = answer.header("location").and_then(host_of).map(|to| self.clean(to));
                 let to = to.map_or_else(String::new, |to| format!(" to {to}"));
                 let message = format!("{host} redirects{to}, where no request of ours follows");
-                (
-                    FaultKind::Refused,
-                    message,
-                    "see whether GITHUB_API_URL is the address of the server itself".to_owned(),
-                )
+                let variable = variable(api);
+                (FaultKind::Refused, message, format!("see whether {variable} is the address of the server itself"))
             }
-            500.. => (
-                FaultKind::Network,
-                format!("{host} failed with status {status}{said}"),
-                "try again later; https://www.githubstatus.com says whether others have trouble too".to_owned(),
-            ),
-            _ => (
-                FaultKind::Refused,
-                format!("{host} refused this with status {status}{said}"),
-                "see what it says".to_owned(),
-            ),
+            500.. => {
+                (FaultKind::Network, format!("{host} failed with status {status}{said}"), self.trouble_action(api))
+            }
+            _ => {
+                let action = if is_page(&answer.body) { wrong_address(api) } else { "see what it says".to_owned() };
+                (FaultKind::Refused, format!("{host} refused this with status {status}{said}"), action)
+            }
         };
         self.about(answer, ForgeError::new(kind, message, action))
+    }
+
+    /// What to do where the server has trouble; another than GitHub's own may be none of the kind.
+    fn trouble_action(&self, api: Api) -> String {
+        if self.host.eq_ignore_ascii_case(PUBLIC) {
+            return "try again later; https://www.githubstatus.com says whether others have trouble too".to_owned();
+        }
+        format!("{}; if it is, try again later", wrong_address(api))
     }
 
     /// What the errors of a GraphQL answer mean: the worst of them.
@@ -224,11 +238,28 @@ impl Blame {
     }
 }
 
+/// The variable that names an interface.
+fn variable(api: Api) -> &'static str {
+    match api {
+        Api::Rest => "GITHUB_API_URL",
+        Api::GraphQl => "GITHUB_GRAPHQL_URL (or GITHUB_API_URL, where that is not set)",
+    }
+}
+
+fn wrong_address(api: Api) -> String {
+    format!("see whether {} is the address of a GitHub server's interface", variable(api))
+}
+
+/// Whether a body is a page for people.
+fn is_page(body: &[u8]) -> bool {
+    body.trim_ascii_start().starts_with(b"<")
+}
+
 /// What an error's body says: `message`, and all of `errors`. A proxy in between has its own shape, or none.
 fn words(body: &[u8]) -> String {
     let Ok(value) = serde_json::from_slice::<Value>(body) else {
-        let text = String::from_utf8_lossy(&body[..body.len().min(LOOKED_AT)]).trim().to_owned();
-        return if text.starts_with('<') { "a page for people, not for programs".to_owned() } else { text };
+        let text = || String::from_utf8_lossy(&body[..body.len().min(LOOKED_AT)]).trim().to_owned();
+        return if is_page(body) { "a page for people, not for programs".to_owned() } else { text() };
     };
     let text =
         |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
@@ -262,5 +293,37 @@ fn spoken(wait: Duration) -> String {
         0 | 1 => "a second".to_owned(),
         2..=119 => format!("{seconds} seconds"),
         _ => format!("{} minutes", seconds.div_ceil(60)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(host: &str, api: Api, status: u16, body: &str) -> ForgeError {
+        let answer = Answer { status, headers: http::HeaderMap::new(), body: body.as_bytes().to_vec() };
+        Blame::new(host, false, Vec::new()).refused(api, &answer)
+    }
+
+    #[test]
+    fn a_web_page_is_blamed_on_the_address_and_github_status_is_githubs_alone() {
+        let page = "\n<!DOCTYPE html><p>Nothing here</p>";
+        for (api, variable) in [(Api::Rest, "GITHUB_API_URL"), (Api::GraphQl, "GITHUB_GRAPHQL_URL")] {
+            for status in [404, 405, 501, 503] {
+                let fault = told("forge.example", api, status, page);
+                assert!(fault.action.contains(variable) && !fault.action.contains("githubstatus"), "{fault}");
+                assert!(fault.message.contains("a page for people"), "{fault}");
+            }
+        }
+        assert!(told(PUBLIC, Api::Rest, 503, page).action.contains("githubstatus"));
+        assert!(!told("forge.example", Api::Rest, 502, "{}").action.contains("githubstatus"));
+    }
+
+    #[test]
+    fn a_missing_thing_is_told_from_a_missing_interface() {
+        let said = r#"{"message": "Not Found"}"#;
+        assert!(told("forge.example", Api::Rest, 404, said).action.contains("its name is right"));
+        let fault = told("forge.example", Api::GraphQl, 404, said);
+        assert_eq!((fault.kind, fault.action.contains("GITHUB_GRAPHQL_URL")), (FaultKind::NotFound, true), "{fault}");
     }
 }

@@ -140,6 +140,16 @@ impl GitHub {
         }
     }
 
+    /// What must stand in no text that goes out: what the login holds, whoever told it, and what an App was given for it so far.
+    pub fn secrets(&self) -> Vec<Secret> {
+        let mut secrets = self.shared.blame.secrets().to_vec();
+        if let Identity::App(app) = &self.shared.identity {
+            let given = app.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+            secrets.extend(given.values().map(|(token, _)| token.clone()));
+        }
+        secrets
+    }
+
     /// The App's own name, where we are one.
     pub(super) async fn app_slug(&self) -> Result<Option<String>, ForgeError> {
         let Identity::App(app) = &self.shared.identity else { return Ok(None) };

@@ -74,7 +74,7 @@ pub(super) struct Ask {
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
-    headers: HeaderMap,
+    pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
 }
 
@@ -235,14 +235,14 @@ impl GitHub {
                 // Only the latter two say that any method may be repeated there.
                 let may = ask.method == Method::GET || matches!(answer.status, 307 | 308);
                 let to = answer.header("location").filter(|_| may).and_then(|to| same_server(uri, to));
-                Some(to.map_or_else(|| Next::Fail(self.shared.blame.refused(answer)), Next::Elsewhere))
+                Some(to.map_or_else(|| Next::Fail(self.shared.blame.refused(ask.api, answer)), Next::Elsewhere))
             }
             status @ 500.. => {
-                let error = unsure(ask, self.shared.blame.refused(answer));
+                let error = unsure(ask, self.shared.blame.refused(ask.api, answer));
                 let may_repeat = status != 501 && ask.effect != Effect::Creates;
                 Some(if may_repeat { Next::Again(error) } else { Next::Fail(error) })
             }
-            _ => Some(Next::Fail(self.shared.blame.refused(answer))),
+            _ => Some(Next::Fail(self.shared.blame.refused(ask.api, answer))),
         }
     }
 

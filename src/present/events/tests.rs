@@ -84,6 +84,7 @@ fn every_event_is_described_with_all_its_fields() {
             assert!(row.contains(&format!("`{field}`")), "{field} is missing in {row}");
         }
     }
+    assert!(row("delivery").contains("`delivery`"));
     for (end, fields) in [("review", ["`exit_code`", "`review`"]), ("error", ["`exit_code`", "`message`"])] {
         assert!(fields.iter().all(|field| row(end).contains(field)), "{end}");
     }
@@ -101,7 +102,7 @@ fn a_stream_is_numbered_and_ends_with_the_review() {
         events.emit(event);
     }
     let review = review();
-    events.finish(&End::Review(&review), 3).unwrap();
+    events.finish(&End::Review { review: &review, delivery: None }, 3).unwrap();
     events.emit(Event::Notice { text: "too late".to_owned() });
     drop(events);
     let lines = lines(&seen);
@@ -134,7 +135,7 @@ fn nothing_in_a_line_acts_on_a_terminal() {
     let path = "src/\u{202e}a\x1b]0;owned\x07.rs".to_owned();
     let title = "\x1b[2Jcleared\u{200b}".to_owned();
     events.emit(Event::Finding { id: "F1".to_owned(), title, severity: Severity::Low, path: path.clone(), line: None });
-    events.finish(&End::Review(&review()), 0).unwrap();
+    events.finish(&End::Review { review: &review(), delivery: None }, 0).unwrap();
     drop(events);
     let text = String::from_utf8(seen.iter().flatten().collect()).unwrap();
     assert!(!text.contains(|c: char| (c.is_control() && c != '\n') || crate::domain::text::is_invisible(c)), "{text}");

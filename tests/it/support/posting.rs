@@ -1,5 +1,7 @@
 //! A pull request on a fake GitHub, and the program that reviews and posts on it. Main type: [`Desk`].
 
+use std::path::PathBuf;
+
 use serde_json::Value;
 
 use super::github::{Fake, Pull};
@@ -75,9 +77,14 @@ impl Desk {
         self.program.words(&format!("--pr octo/demo#7 --no-model --post {more}"))
     }
 
-    /// Posts the last review.
+    /// Posts the newest review. It is named by its id: it is of a mirror, because the repository has no remote.
     pub fn post(&self, more: &str) -> Ran {
-        self.program.words(&format!("post last {more}"))
+        let record = |folder: PathBuf| -> Value {
+            serde_json::from_slice(&std::fs::read(folder.join("run.json")).expect("a record")).expect("JSON")
+        };
+        let started = |record: &Value| record["started_at"].to_string();
+        let newest = self.program.kept().into_iter().map(record).max_by_key(started).expect("a review");
+        self.program.words(&format!("post {} {more}", newest["id"].as_str().expect("an id")))
     }
 
     /// The newest receipt.

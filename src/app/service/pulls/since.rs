@@ -35,14 +35,17 @@ pub struct Since {
     pub total: usize,
     /// What to ask with next time.
     pub cursor: String,
+    /// What could not be read, as far as the holder of the cursor was not told that before.
+    pub notes: Vec<String>,
     /// Whether the cursor was not known, so that everything counts as new.
     pub restarted: bool,
 }
 
-/// What the holder of a cursor was shown: remarks, and what each of them looked like.
+/// What the holder of a cursor was shown: remarks, what each of them looked like, and what was noted.
 struct Shown {
     pull: PullId,
     remarks: BTreeMap<String, u64>,
+    notes: Vec<String>,
 }
 
 /// What the holders of cursors were shown.
@@ -88,8 +91,10 @@ impl Service {
         let total = news.len();
         let remarks: Vec<_> = news.into_iter().take(max).collect();
         shown.extend(remarks.iter().map(|(at, _)| (read.remarks[*at].id.clone(), looks[*at])));
-        let cursor = self.pulls.cursors.keep(Shown { pull, remarks: shown });
-        Ok(Since { read, remarks, gone, total, cursor, restarted })
+        let is_new = |note: &&String| before.as_ref().is_none_or(|before| !before.notes.contains(note));
+        let notes = read.notes.iter().filter(is_new).cloned().collect();
+        let cursor = self.pulls.cursors.keep(Shown { pull, remarks: shown, notes: read.notes.clone() });
+        Ok(Since { read, remarks, gone, total, cursor, notes, restarted })
     }
 }
 

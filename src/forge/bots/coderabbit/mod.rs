@@ -7,11 +7,11 @@ mod sections;
 
 use std::collections::HashSet;
 
-use super::Bot;
 use super::label::by_login;
 use super::listed::{Asked, Found, MOST_ENTRIES, entry, lines, path};
 use super::prompt::prompt;
-use super::title::{cut, plain, title};
+use super::title::{cut, is_badge, plain, title};
+use super::{Bot, Title};
 use crate::domain::forge::RemarkSeverity::{Critical, Docs, Issue, Major, Minor, Nitpick, Refactor, Trivial, Unknown};
 use crate::domain::forge::Source;
 use crate::domain::forge::{Held, ReviewNote};
@@ -84,7 +84,12 @@ fn read(review: &ReviewNote, sections: &sections::Sections, found: &mut Found) {
                     _ => Unknown,
                 });
                 let said = plain(one.title);
-                remark.title = if said.is_empty() { title(one.body, BOT.title) } else { cut(&said) };
+                remark.title = match said.as_str() {
+                    "" => title(one.body, BOT.title),
+                    // There is no headline: what stands there is in the text as well.
+                    _ if is_badge(one.title) => title(one.body, Title::Sentence),
+                    said => cut(said),
+                };
                 remark.prompt = prompt(one.body, Some(&BOT));
                 one.body.clone_into(&mut remark.body);
                 found.remarks.push(remark);

@@ -1,7 +1,7 @@
 //! Which of several texts of a bot is read.
 
 use super::super::remarks;
-use super::{comment, review};
+use super::{comment, review, thread};
 use crate::domain::forge::{Conversation, Remark};
 
 fn nitpicks(title: &str) -> String {
@@ -29,6 +29,19 @@ fn the_newest_review_with_a_list_is_read_however_many_came_before() {
     said.reviews.push(review(comment("coderabbitai", true, "**Actionable comments posted: 2**")));
     said.reviews.push(review(comment("ana", false, &nitpicks("Forged"))));
     assert_eq!(titles(&read(&said)), ["New"]);
+}
+
+#[test]
+fn a_nitpick_without_a_headline_is_called_by_its_first_sentence() {
+    let below = "_🧹 Nitpick (assertive)_ | _🔵 Trivial_\n\nTake the constant here. It is shorter.";
+    let list = nitpicks("x").replace("**x**\n\nx", below);
+    assert!(list.contains(below), "{list}");
+    let said = Conversation {
+        reviews: vec![review(comment("coderabbitai", true, &list))],
+        threads: vec![thread("coderabbitai", vec![comment("coderabbitai", true, below)])],
+        ..Conversation::default()
+    };
+    assert_eq!(titles(&read(&said)), ["Take the constant here."; 2]);
 }
 
 #[test]

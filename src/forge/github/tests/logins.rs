@@ -115,6 +115,9 @@ async fn an_app_asks_for_a_token_of_its_installation_once() {
         ]
     );
     assert!(!format!("{github:?}").contains("ghs_"));
+    let secrets = github.secrets();
+    let holds = |text: &str| secrets.iter().any(|secret| secret.reveal().contains(text));
+    assert!(holds("PRIVATE KEY") && holds("ghs_installation"), "what it was lent is to be told to nobody as well");
 }
 
 #[tokio::test]

@@ -100,7 +100,7 @@ fn shown(id: &PullId, since: &Since, max: Option<u32>) -> Answer {
         fields.insert("next".to_owned(), next(NAME, id, json!({ "cursor": since.cursor, "max": max })));
     }
     let restarted = since.restarted.then(|| "The cursor is not known any more: everything counts as new.".to_owned());
-    let notes: Vec<String> = restarted.into_iter().chain(pull_json::notes(&since.read)).collect();
+    let notes: Vec<String> = restarted.into_iter().chain(since.notes.iter().cloned()).collect();
     if !notes.is_empty() {
         fields.insert("note".to_owned(), notes.join(" ").into());
     }
