@@ -47,13 +47,11 @@ pub(super) struct There {
 
 impl Posting<'_> {
     /// Posts, in a second round where the head moved in the first.
-    pub(super) async fn go(mut self, events: &dyn EventSink) -> Result<Posted, AppError> {
+    pub(super) async fn go(self, events: &dyn EventSink) -> Result<Posted, AppError> {
         let (forge, cancel) = (self.around.forge.clone(), self.cancel.clone());
         // `gh` may be asked for its token.
         let client = tokio::task::spawn_blocking(move || forge.client(&cancel)).await.map_err(|_| AppError::Broken)?;
         let github = client?;
-        // Also what no variable holds: the token of `gh`, an App's key in a file.
-        self.guard = self.guard.clone().with(github.secrets());
         for round in 1..=ROUNDS {
             let there = match self.look(&github).await {
                 Ok(there) => there,

@@ -39,11 +39,6 @@ impl Blame {
         Self { host: host.to_owned(), is_app, origin: None, secrets }
     }
 
-    /// What must not be said.
-    pub(super) fn secrets(&self) -> &[Secret] {
-        &self.secrets
-    }
-
     pub(super) fn set_origin(&mut self, origin: &str) {
         self.origin = Some(origin.to_owned());
     }

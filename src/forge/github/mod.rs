@@ -129,11 +129,6 @@ impl GitHub {
         self
     }
 
-    /// What we log in with, however it was come by: it must stand in no text that goes out.
-    pub fn secrets(&self) -> Vec<Secret> {
-        self.shared.blame.secrets().to_vec()
-    }
-
     /// The address of the pages.
     pub fn server(&self) -> &Address {
         &self.shared.server
