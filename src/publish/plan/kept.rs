@@ -31,7 +31,9 @@ impl Kept {
             named.entry(spot.fingerprint).or_default().push(at);
         }
         // Those that have no thread are taken first; a run that was broken off may have begun threads for others.
-        named.values_mut().for_each(|places| places.sort_by_key(|at| found[*at].is_none()));
+        for places in named.values_mut() {
+            places.sort_by_key(|at| found[*at].is_none());
+        }
         let threads: HashSet<&FindingId> =
             ours.iter().filter(|own| !own.thread.is_resolved).map(|own| &own.mark.id).collect();
         let mut kept = Self { left: Vec::new(), raised: HashSet::new() };
@@ -107,10 +109,8 @@ fn thread_of(mark: &BesideMark) -> Thread {
 
 /// What becomes of one that this review did not find.
 pub(super) fn entry(at: &Situation<'_>, own: &OwnThread<'_>, mark: &BesideMark) -> Entry {
-    let mut entry = match mark.is_fixed {
-        true => thread_entry(own, DeliveryAct::Resolved, None, Work::Nothing),
-        false => of_thread(at, own),
-    };
+    let mut entry =
+        if mark.is_fixed { thread_entry(own, DeliveryAct::Resolved, None, Work::Nothing) } else { of_thread(at, own) };
     // There is no thread.
     entry.work = Work::Nothing;
     if !mark.title.is_empty() {
