@@ -12,7 +12,6 @@ use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity};
 use crate::domain::forge::{
     Actor, BesideMark, Comment, Conversation, DeliveryAct, DeliveryItem, PullRequest, SummaryMark, Verdict,
 };
-use crate::domain::path::RepoPath;
 use crate::domain::place::LineRange;
 use crate::domain::review::{Outcome, Review};
 use crate::forge::NewComment;
@@ -20,7 +19,7 @@ use crate::forge::NewComment;
 use super::draft::WhyBeside;
 use super::verdict::{Grounds, verdict};
 pub use found::existing_summary;
-use found::{begun, first_url, forged_note, title};
+use found::{begun, first_url, forged_note, place, title};
 use kept::Kept;
 use limit::keep_within;
 pub use threads::{OwnThread, own_threads};
@@ -364,14 +363,6 @@ fn thread_entry(own: &OwnThread<'_>, act: DeliveryAct, reason: Option<String>, w
         age: thread.comments.first().and_then(|first| first.number).unwrap_or(0),
         // The lines of when it was written do not change with each push.
         place: place(thread.path.as_ref().map(|path| (path, thread.original_line))),
-    }
-}
-
-fn place(at: Option<(&RepoPath, Option<u32>)>) -> String {
-    match at {
-        Some((path, Some(line))) => format!("{}:{line}", path.spelled()),
-        Some((path, None)) => path.spelled().into_owned(),
-        None => String::new(),
     }
 }
 
