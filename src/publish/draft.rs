@@ -13,7 +13,7 @@ use super::guard::Guard;
 use super::markdown::Writer;
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Finding, FindingId, Fingerprint, Severity};
-use crate::domain::forge::{FindingMark, quote_hash};
+use crate::domain::forge::FindingMark;
 use crate::domain::review::Review;
 use crate::forge::NewComment;
 
@@ -57,7 +57,7 @@ pub struct DraftComment {
     pub severity: Severity,
     /// Its title: one line of plain text without secrets, not Markdown.
     pub title: String,
-    /// The hash of the lines that it is about ([`quote_hash`]), as in its mark.
+    /// The hash of the lines that it is about ([`quote_hash`](crate::domain::forge::quote_hash)), as in its mark.
     pub quote: (String, u32),
     /// Where, and what it says; its mark is the last line.
     pub comment: NewComment,
@@ -140,15 +140,8 @@ pub fn draft(review: &Review, change: &ChangeSet, limits: &Limits, guard: &Guard
 
 fn comment(review: &Review, finding: &Finding, spot: &Spot<'_>, limits: &Limits, guard: &Guard) -> DraftComment {
     let writer = Writer::new(guard);
-    let quote = quote_hash(finding.anchors.first().map(|anchor| anchor.quote.as_str()).unwrap_or_default());
-    let mark = FindingMark {
-        id: finding.id.clone(),
-        fingerprint: finding.fingerprint.clone(),
-        quote: quote.clone(),
-        severity: finding.severity,
-        category: finding.category,
-        origin: finding.origin.kind,
-    };
+    let mark = FindingMark::of(finding);
+    let quote = mark.quote.clone();
     let offer = offer::offer(finding, spot, guard);
     let room = limits.characters;
     let offered = offer.and_then(|offer| {

@@ -44,6 +44,10 @@ pub fn still(
     }
     let (hash, count) = &own.mark.quote;
     let Some(count) = usize::try_from(*count).ok().filter(|count| *count > 0) else {
+        // Nobody can resolve what has no thread; rules overlook nothing.
+        if own.thread.comments.is_empty() && own.mark.origin == OriginKind::Rule {
+            return Still::Gone;
+        }
         return stands("It is about the file as a whole.");
     };
     let mut budget = MOST_HASHED;

@@ -5,11 +5,13 @@
 
 mod page;
 
+use std::collections::HashSet;
+
 use super::draft::{Beside, Limits, WhyBeside};
 use super::guard::Guard;
 use super::markdown::length;
 use crate::domain::finding::{FindingId, Severity};
-use crate::domain::forge::{RunMark, SummaryMark, Verdict};
+use crate::domain::forge::{BesideMark, RunMark, SummaryMark, Verdict};
 use crate::domain::id::CommitId;
 use crate::domain::review::Review;
 
@@ -39,7 +41,7 @@ pub struct SummaryParts {
     pub beside: Vec<Beside>,
     /// Found earlier, not found this time, and nothing shows that they are gone.
     pub still_open: Vec<Earlier>,
-    /// Found earlier and gone; their threads are resolved.
+    /// Found earlier and gone, the newest first; their threads are resolved.
     pub fixed: Vec<Earlier>,
     /// Found earlier and gone; their threads could not be resolved.
     pub not_resolved: Vec<Earlier>,
@@ -57,6 +59,8 @@ pub struct SummaryParts {
     pub notes: Vec<String>,
     /// Whether the review was of every file that the pull request changes.
     pub is_of_all: bool,
+    /// What stands here and on no lines and must not be forgotten, the most important first.
+    pub kept: Vec<BesideMark>,
 }
 
 impl Default for SummaryParts {
@@ -75,6 +79,7 @@ impl Default for SummaryParts {
             moved: None,
             notes: Vec::new(),
             is_of_all: true,
+            kept: Vec::new(),
         }
     }
 }
@@ -92,6 +97,8 @@ pub struct Rendered {
 const ABOUT: usize = 5000;
 const EARLIER: usize = 9000;
 const COVERAGE: usize = 4000;
+/// Findings beyond the limit of comments that are listed.
+const MOST_BEYOND: usize = 100;
 /// What the headings of the parts take.
 const HEADINGS: usize = 600;
 /// A finding in full takes no more.
@@ -103,19 +110,31 @@ const FULL: usize = 12_000;
 /// in full, then the list of what is on lines.
 pub fn summary(review: &Review, parts: &SummaryParts, limits: &Limits, guard: &Guard) -> Rendered {
     let page = Page::new(review, parts, guard);
-    let mark = page.mark();
-    let room = limits.characters.saturating_sub(length(&mark) + 2);
+    let (kept, marked) = page.kept(limits.characters / 5 * 2);
+    let longest = page.mark(usize::MAX);
+    let room = limits.characters.saturating_sub(length(&kept) + length(&longest) + 2);
     // Masks found only in the whole text may be longer than what they hide; then less is written.
     for tenths in [10, 8, 5] {
         let (text, in_artefact) = layout(&page, room * tenths / 10);
         let (text, _) = page.writer.checked(&text);
-        let body = format!("{text}{mark}").trim_end().to_owned();
+        let mark = page.mark(untold(parts, &in_artefact, marked));
+        let body = format!("{text}{kept}{mark}").trim_end().to_owned();
         if length(&text) <= room && (mark.is_empty() || SummaryMark::read(&body).is_some()) {
             return Rendered { body, in_artefact };
         }
     }
-    let in_artefact = page.beside.iter().map(|(finding, _)| finding.id.clone()).collect();
+    let in_artefact: Vec<FindingId> = page.beside.iter().map(|(finding, _)| finding.id.clone()).collect();
+    let mark = page.mark(untold(parts, &in_artefact, 0));
     Rendered { body: format!("{}{mark}", page.heading()), in_artefact }
+}
+
+/// How many findings the next review will not know of, of which the first `marked` of those to keep have marks.
+fn untold(parts: &SummaryParts, in_artefact: &[FindingId], marked: usize) -> usize {
+    let (with, without) = parts.kept.split_at(marked.min(parts.kept.len()));
+    let with: HashSet<&FindingId> = with.iter().map(|mark| &mark.finding.id).collect();
+    let without = without.iter().filter(|mark| !mark.is_fixed).map(|mark| &mark.finding.id);
+    let all: HashSet<&FindingId> = in_artefact.iter().filter(|id| !with.contains(id)).chain(without).collect();
+    all.len()
 }
 
 /// The text of the review of a pull request, whose comments are the findings on lines; `head` is the commit that it is posted on.
@@ -145,14 +164,18 @@ fn layout(page: &Page<'_>, room: usize) -> (String, Vec<FindingId>) {
 
     let mut in_artefact = Vec::new();
     let mut shown: Vec<(usize, String, bool)> = Vec::new();
+    let (mut is_full, mut beyond) = (false, 0);
     for (at, (finding, why)) in page.beside.iter().enumerate() {
+        let is_beyond = *why == WhyBeside::BeyondLimit;
         let line = page.line(finding, Some(*why));
         // A worse one is never left out for a shorter one.
-        if in_artefact.is_empty() && length(&line) < left {
+        is_full |= length(&line) >= left;
+        if is_full || (is_beyond && beyond >= MOST_BEYOND) {
+            in_artefact.push(finding.id.clone());
+        } else {
+            beyond += usize::from(is_beyond);
             left -= length(&line) + 1;
             shown.push((at, line, false));
-        } else {
-            in_artefact.push(finding.id.clone());
         }
     }
     for (at, text, is_full) in &mut shown {

@@ -4,8 +4,8 @@
 
 use std::borrow::Cow;
 
-use crate::domain::finding::{FindingId, FindingStatus};
-use crate::domain::forge::{DeliveryAct, SummaryMark};
+use crate::domain::finding::{FindingId, FindingStatus, Severity};
+use crate::domain::forge::{BesideMark, DeliveryAct, SummaryMark};
 use crate::domain::id::CommitId;
 use crate::domain::review::{Outcome, Review};
 
@@ -17,6 +17,11 @@ use super::summary::{Earlier, SummaryParts, review_body, summary};
 
 /// The headings below which a summary lists what has no place on lines.
 const BESIDE: [&str; 2] = ["### Not on lines", "### Beyond the limit of comments"];
+
+/// What is at least so bad is not forgotten though it stands on no lines.
+const KEPT: Severity = Severity::Medium;
+/// How many of those that are fixed are kept.
+const FIXED: usize = 10;
 
 /// What the summary is made from, beside what became of the plan.
 #[derive(Debug)]
@@ -96,7 +101,7 @@ impl Telling<'_> {
                 .filter_map(beside)
                 .collect(),
             still_open: of(DeliveryAct::StillOpen, false),
-            fixed: of(DeliveryAct::Resolved, false),
+            fixed: fixed(all.clone()),
             not_resolved: of(DeliveryAct::ResolveRefused, false),
             reopened: Vec::new(),
             by_others: of(DeliveryAct::ResolvedByOthers, true),
@@ -105,8 +110,41 @@ impl Telling<'_> {
             moved: self.has_moved.then_some(self.head),
             notes: self.plan.notes.iter().chain(told.failures).cloned().collect(),
             is_of_all: self.plan.is_of_all,
+            kept: self.kept(told),
         }
     }
+
+    /// What stands here alone, open before fixed, and worst first.
+    fn kept(&self, told: &Told<'_>) -> Vec<BesideMark> {
+        let mut kept: Vec<BesideMark> =
+            told.entries.iter().chain(&self.plan.settled).filter_map(|entry| self.mark(entry)).collect();
+        let order = |mark: &BesideMark| (mark.is_fixed, mark.finding.severity, mark.path.clone(), mark.line);
+        kept.sort_by_cached_key(order);
+        let open = kept.iter().filter(|mark| !mark.is_fixed).count();
+        kept.truncate(open + FIXED);
+        kept
+    }
+
+    fn mark(&self, entry: &Entry) -> Option<BesideMark> {
+        if !entry.is_found {
+            let is_fixed = entry.item.act == DeliveryAct::Resolved;
+            return entry.kept.clone().map(|mark| BesideMark { is_fixed, ..mark });
+        }
+        beside(entry)?;
+        let finding = self.review.findings.iter().find(|finding| finding.id == entry.item.finding)?;
+        let counts = !finding.status.is_resolved() && finding.severity <= KEPT;
+        counts.then(|| BesideMark::of(finding)).flatten()
+    }
+}
+
+/// What is fixed, by the age of its thread, the newest first; it does not tell in which run it was resolved.
+fn fixed<'e>(all: impl Iterator<Item = &'e Entry>) -> Vec<Earlier> {
+    let mut fixed: Vec<&Entry> =
+        all.filter(|entry| entry.item.act == DeliveryAct::Resolved && !entry.is_found).collect();
+    fixed.sort_by(|a, b| {
+        (b.age, a.item.severity, &a.place, &a.item.finding).cmp(&(a.age, b.item.severity, &b.place, &b.item.finding))
+    });
+    fixed.into_iter().map(earlier).collect()
 }
 
 fn earlier(entry: &Entry) -> Earlier {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::posting::{Desk, bad, good};
+use crate::support::posting::{Desk, bad, good, many};
 
 /// Two findings, posted.
 fn posted() -> Desk {
@@ -98,6 +98,12 @@ fn what_an_earlier_review_saw_and_did_not_raise_is_late() {
     // The first review does not look for it.
     desk.program.words("--pr octo/demo#7 --no-model --post --quiet --min-severity critical").ended(0);
     assert_eq!(desk.pull.threads().len(), 0);
+    // As if it had hidden nothing but overlooked it.
+    desk.fake.change(|world| {
+        for said in world.repos.iter_mut().flat_map(|repo| &mut repo.pulls).flat_map(|pull| &mut pull.comments) {
+            said.body = said.body.replace("hid=high", "hid=none");
+        }
+    });
     desk.push(&[("b.py", bad("two"))]);
     desk.review_and_post("--request-changes-on high").ended(0);
     assert_eq!(desk.counts(), json!({"posted": 1, "late": 1}));
@@ -107,6 +113,35 @@ fn what_an_earlier_review_saw_and_did_not_raise_is_late() {
     let before = desk.writes();
     desk.post("--request-changes-on high").ended(0);
     assert_eq!((desk.counts(), desk.writes()), (json!({"left": 1, "late": 1}), before));
+    desk.fake.finish();
+}
+
+#[test]
+fn what_an_earlier_review_hid_is_not_late() {
+    let desk = Desk::new(&[("a.py", bad("one"))]);
+    desk.review_and_post("--min-severity critical").ended(0);
+    assert_eq!(desk.pull.threads().len(), 0);
+    desk.review_and_post("").ended(0);
+    assert_eq!(desk.counts(), json!({"posted": 1}));
+    desk.fake.finish();
+}
+
+#[test]
+fn what_stood_in_the_summary_alone_is_told_when_it_is_fixed() {
+    let desk = Desk::new(&many(3, 20, "f"));
+    desk.review_and_post("").ended(0);
+    assert_eq!(desk.counts(), json!({"posted": 50, "in_summary": 10}));
+    let before = (desk.writes(), desk.summary());
+    desk.review_and_post("").ended(0);
+    assert_eq!((desk.writes(), desk.summary()), before, "another run that finds the same writes nothing");
+    let most: String = (0..15).map(|n| bad(&format!("f2_{n}"))).collect();
+    desk.push(&[("many/m2.py", most)]);
+    desk.review_and_post("").ended(0);
+    assert_eq!(desk.counts(), json!({"posted": 5, "left": 50, "resolved": 5}));
+    assert!(desk.summary().contains("Fixed (5)"), "{}", desk.summary());
+    let before = (desk.writes(), desk.summary());
+    desk.post("").ended(0);
+    assert_eq!((desk.writes(), desk.summary()), before);
     desk.fake.finish();
 }
 

@@ -10,12 +10,12 @@ use crate::domain::change::ChangeSet;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::filter::PathFilter;
 use crate::domain::finding::{Finding, FindingId, Severity};
-use crate::domain::forge::{Actor, Conversation, PullRequest, SummaryMark};
+use crate::domain::forge::{Actor, Conversation, Made, PullRequest, SummaryMark};
 use crate::domain::id::CommitId;
 use crate::domain::path::RepoPath;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::request::Scope;
-use crate::domain::review::{Outcome, Review};
+use crate::domain::review::{Engine, Outcome, Review};
 use crate::git::{self, CollectOptions};
 use crate::publish::{
     Guard, Inline, Limits, Plan, Situation, WhyBeside, draft, existing_summary, lists_beside, plan, reanchor, saw,
@@ -96,6 +96,7 @@ impl Ground {
             floor: self.floor,
             has_moved: self.has_moved,
             still: &|own| still(own, &review, &change, (&*old, &*new), &self.cancel),
+            most: Limits::default().comments,
             is_late: &|finding| earlier.as_ref().is_some_and(|earlier| earlier.is_late(finding)),
         });
         plan.is_of_all = left_out == 0;
@@ -122,7 +123,9 @@ impl Ground {
     fn inline(&self, review: &Review, change: &ChangeSet, is_gone: impl Fn(&FindingId) -> bool) -> Vec<Inline> {
         let mut standing = review.clone();
         standing.findings.retain(|finding| !is_gone(&finding.id));
-        let draft = draft(&standing, change, &Limits::default(), &self.guard);
+        // Which of them are posted is the plan's business.
+        let limits = Limits { comments: usize::MAX, ..Limits::default() };
+        let draft = draft(&standing, change, &limits, &self.guard);
         let comments = draft.comments.into_iter().map(|one| (one.finding, Inline::Here(one.comment)));
         let beside = draft.beside.into_iter().map(|one| (one.finding, Inline::Beside(one.why)));
         let mut known: HashMap<FindingId, Inline> = comments.chain(beside).collect();
@@ -139,7 +142,7 @@ impl Ground {
         let mark = SummaryMark::read(&summary.body).filter(|mark| mark.complete)?;
         let at = WorkspaceAt::Revision(mark.head);
         let tree = workspace::open(Some(pool), at, Side::New, &[], everything().ok()?).ok()?;
-        Some(Earlier { tree, said: summary.body })
+        Some(Earlier { tree, said: summary.body, made: mark.made?, engine: self.review.provenance.engine })
     }
 }
 
@@ -171,11 +174,20 @@ fn everything() -> Result<PathFilter, AppError> {
 struct Earlier {
     tree: Arc<dyn Workspace>,
     said: String,
+    made: Made,
+    /// What this review was made with.
+    engine: Engine,
 }
 
 impl Earlier {
-    /// What its summary names was not overlooked: it had no place on lines.
+    /// What its summary names was not overlooked: it had no place on lines. Nor was what it had no room for, what it hid, and what rules
+    /// cannot find.
     fn is_late(&self, finding: &Finding) -> bool {
-        !lists_beside(&self.said, &finding.id) && saw(finding, &*self.tree)
+        let could_find = self.made.engine == Engine::Model || self.engine == Engine::Rules;
+        could_find
+            && self.made.untold == 0
+            && self.made.hid.is_none_or(|hid| finding.severity < hid)
+            && !lists_beside(&self.said, &finding.id)
+            && saw(finding, &*self.tree)
     }
 }

@@ -4,13 +4,18 @@
 //! end of a text, on a line of its own below an empty line or another mark, and outside of fences; a text that has two of a kind has none.
 //! What is written is read back only in exactly the form in which it is written.
 
+mod beside;
+
 use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::domain::finding::{Category, FindingId, Fingerprint, OriginKind, Severity};
+use crate::domain::finding::{Category, Finding, FindingId, Fingerprint, OriginKind, Severity};
 use crate::domain::id::{CommitId, hex};
+use crate::domain::review::Engine;
 use crate::domain::run::RunId;
+
+pub use beside::BesideMark;
 
 /// How many hexadecimal digits of the hash of a quote are kept.
 const QUOTE_DIGITS: usize = 12;
@@ -45,6 +50,19 @@ pub struct SummaryMark {
     pub merge_base: CommitId,
     /// Whether that review was complete.
     pub complete: bool,
+    /// How it was made; `None` in a mark of before that was said.
+    pub made: Option<Made>,
+}
+
+/// What a review could find and what of it its summary names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Made {
+    /// Which engine.
+    pub engine: Engine,
+    /// The worst severity of what it found and hid, being below the floor.
+    pub hid: Option<Severity>,
+    /// How many findings stand on no lines and have neither a line nor a mark in the summary, where they should.
+    pub untold: usize,
 }
 
 /// In the text of a review: the run that it comes from, so that a lost answer does not post it twice.
@@ -79,6 +97,18 @@ pub fn quote_hash(quote: &str) -> (String, u32) {
 
 impl FindingMark {
     const KIND: &'static str = "finding";
+
+    /// The mark of a finding.
+    pub fn of(finding: &Finding) -> Self {
+        Self {
+            id: finding.id.clone(),
+            fingerprint: finding.fingerprint.clone(),
+            quote: quote_hash(finding.anchors.first().map(|anchor| anchor.quote.as_str()).unwrap_or_default()),
+            severity: finding.severity,
+            category: finding.category,
+            origin: finding.origin.kind,
+        }
+    }
 
     /// As it stands in a text; one line.
     pub fn write(&self) -> String {
@@ -119,26 +149,38 @@ impl SummaryMark {
 
     /// As it stands in a text; one line.
     pub fn write(&self) -> String {
-        written(
-            Self::KIND,
-            &[
-                ("head", &self.head.to_string()),
-                ("base", &self.merge_base.to_string()),
-                ("complete", if self.complete { "1" } else { "0" }),
-                ("run", &self.run.to_string()),
-            ],
-        )
+        let (head, base, run) = (self.head.to_string(), self.merge_base.to_string(), self.run.to_string());
+        let complete = if self.complete { "1" } else { "0" };
+        let mut fields = vec![("head", head.as_str()), ("base", &base), ("complete", complete), ("run", &run)];
+        let untold = self.made.map(|made| made.untold.to_string());
+        if let (Some(made), Some(untold)) = (self.made, &untold) {
+            let hid = made.hid.map_or("none", Severity::word);
+            fields.extend([("by", made.engine.word()), ("hid", hid), ("untold", untold)]);
+        }
+        written(Self::KIND, &fields)
     }
 
     /// The one at the end of a text.
     pub fn read(text: &str) -> Option<Self> {
         let line = last(text, Self::KIND)?;
-        let [head, base, complete, run] = values(line, Self::KIND, ["head", "base", "complete", "run"])?;
+        let all = values(line, Self::KIND, ["head", "base", "complete", "run", "by", "hid", "untold"]);
+        let (head, base, complete, run, made) = match all {
+            Some([head, base, complete, run, by, hid, untold]) => {
+                let engine = [Engine::Model, Engine::Rules].into_iter().find(|engine| engine.word() == by)?;
+                let made = Made { engine, hid: Severity::from_word(&hid), untold: untold.parse().ok()? };
+                (head, base, complete, run, Some(made))
+            }
+            None => {
+                let [head, base, complete, run] = values(line, Self::KIND, ["head", "base", "complete", "run"])?;
+                (head, base, complete, run, None)
+            }
+        };
         let mark = Self {
             run: run.parse().ok()?,
             head: CommitId(head.parse().ok()?),
             merge_base: CommitId(base.parse().ok()?),
             complete: complete == "1",
+            made,
         };
         (mark.write() == line).then_some(mark)
     }
@@ -164,7 +206,7 @@ impl RunMark {
 fn written(kind: &str, fields: &[(&str, &str)]) -> String {
     let mut out = format!("{}v=1", opening(kind));
     for (name, value) in fields {
-        let _ = write!(out, " {name}={}", escaped(value));
+        let _ = write!(out, " {name}={}", escaped(value.as_bytes(), b""));
     }
     out.push_str(CLOSING);
     out
@@ -176,13 +218,14 @@ fn opening(kind: &str) -> String {
     format!("<!-- review:{kind} ")
 }
 
-/// A value that can neither end the comment nor be read as two: all but letters, digits and a few signs percent-encoded, and so is a
+/// A value that can neither end the comment nor be read as two: all but letters, digits, a few signs and `also` percent-encoded, and so is a
 /// hyphen that does not stand alone.
-fn escaped(value: &str) -> String {
+fn escaped(value: &[u8], also: &[u8]) -> String {
     let mut out = String::with_capacity(value.len());
-    for byte in value.bytes() {
+    for byte in value.iter().copied() {
         match byte {
             b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'.' | b':' | b'_' => out.push(char::from(byte)),
+            _ if also.contains(&byte) => out.push(char::from(byte)),
             b'-' if !out.is_empty() && !out.ends_with('-') => out.push('-'),
             _ => {
                 let _ = write!(out, "%{byte:02X}");
@@ -193,6 +236,10 @@ fn escaped(value: &str) -> String {
 }
 
 fn unescaped(value: &str) -> Option<String> {
+    String::from_utf8(unescaped_bytes(value)?).ok()
+}
+
+fn unescaped_bytes(value: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.bytes();
     while let Some(byte) = rest.next() {
@@ -203,20 +250,28 @@ fn unescaped(value: &str) -> Option<String> {
         let mut digit = || char::from(rest.next()?).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
         bytes.push(digit()? << 4 | digit()?);
     }
-    String::from_utf8(bytes).ok()
+    Some(bytes)
 }
 
 /// The values of a mark's fields, all of them and in order.
 fn values<const N: usize>(line: &str, kind: &str, names: [&str; N]) -> Option<[String; N]> {
+    let mut values = std::array::from_fn(|_| String::new());
+    for (value, written) in values.iter_mut().zip(fields(line, kind, names)?) {
+        *value = unescaped(written)?;
+    }
+    Some(values)
+}
+
+/// The same as they are written.
+fn fields<'l, const N: usize>(line: &'l str, kind: &str, names: [&str; N]) -> Option<[&'l str; N]> {
     let inner = line.strip_prefix(&opening(kind))?.strip_suffix(CLOSING)?;
     let mut fields = inner.split(' ');
     if fields.next() != Some("v=1") {
         return None;
     }
-    let mut values = std::array::from_fn(|_| String::new());
+    let mut values = [""; N];
     for (value, name) in values.iter_mut().zip(names) {
-        let written = fields.next()?.strip_prefix(name)?.strip_prefix('=')?;
-        *value = unescaped(written)?;
+        *value = fields.next()?.strip_prefix(name)?.strip_prefix('=')?;
     }
     fields.next().is_none().then_some(values)
 }
@@ -295,7 +350,7 @@ mod tests {
     }
 
     fn summary() -> SummaryMark {
-        SummaryMark { run: RunId::random(), head: commit(1), merge_base: commit(2), complete: true }
+        SummaryMark { run: RunId::random(), head: commit(1), merge_base: commit(2), complete: true, made: None }
     }
 
     #[test]
@@ -360,6 +415,17 @@ mod tests {
         let text = format!("words\n\n{}\n{}\n", mark.write(), run.write());
         assert_eq!((SummaryMark::read(&text), RunMark::read(&text)), (Some(mark), Some(run)));
         assert_eq!(FindingMark::read(&text), None);
+    }
+
+    #[test]
+    fn a_summary_says_how_it_was_made_and_older_ones_did_not() {
+        let old = summary();
+        let made = Made { engine: Engine::Rules, hid: Some(Severity::High), untold: 3 };
+        let new = SummaryMark { made: Some(made), ..old.clone() };
+        assert!(new.write().ends_with(" by=rules hid=high untold=3 -->"), "{}", new.write());
+        for mark in [new, old, SummaryMark { made: Some(Made { hid: None, ..made }), ..summary() }] {
+            assert_eq!(SummaryMark::read(&format!("words\n\n{}", mark.write())), Some(mark));
+        }
     }
 
     #[test]

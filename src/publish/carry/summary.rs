@@ -1,13 +1,23 @@
 //! The summary: one comment of ours that is brought up to date, never a second one.
 
+use std::borrow::Cow;
+
 use crate::domain::forge::{Comment, DeliveryAct, SummaryAct, SummaryMark};
 use crate::forge::{FaultKind, ForgeError};
 
 use super::{Carry, Done};
 
-/// Whether two texts are the same to a forge that may trim them and end lines its own way.
+/// Whether two texts are the same to a forge that may trim them and end lines its own way, and but for the names of their runs.
 pub(super) fn is_same(a: &str, b: &str) -> bool {
+    let (a, b) = (without_run(a), without_run(b));
     a.trim_end().lines().eq(b.trim_end().lines())
+}
+
+fn without_run(text: &str) -> Cow<'_, str> {
+    match SummaryMark::read(text) {
+        Some(mark) => Cow::Owned(text.replace(&mark.run.to_string(), "RUN")),
+        None => Cow::Borrowed(text),
+    }
 }
 
 impl Carry<'_> {
@@ -86,5 +96,25 @@ impl Carry<'_> {
             }
             written => written,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::id::{CommitId, ObjectId};
+    use crate::domain::run::RunId;
+
+    #[test]
+    fn another_run_that_says_the_same_is_no_other_summary() {
+        let text = |words: &str| {
+            let head = CommitId(ObjectId::new([1; 20]));
+            let run = RunId::random();
+            let mark = SummaryMark { run, head, merge_base: head, complete: true, made: None };
+            format!("{words} `review show {run}`\n\n{}", mark.write())
+        };
+        assert!(is_same(&text("words"), &text("words")));
+        assert!(!is_same(&text("words"), &text("others")));
+        assert!(is_same("a\r\nb\n", "a\nb") && !is_same("a", "b"));
     }
 }

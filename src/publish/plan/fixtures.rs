@@ -153,6 +153,7 @@ pub(super) fn planned(review: &Review, conversation: &Conversation, case: &Case)
         floor: case.floor,
         has_moved: case.has_moved,
         still: &|_| case.still.clone(),
+        most: 50,
         is_late: &|_| case.late,
     })
 }

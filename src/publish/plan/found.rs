@@ -3,6 +3,7 @@
 use super::threads::OwnThread;
 use crate::domain::finding::Severity;
 use crate::domain::forge::{Comment, Conversation, ReviewVerdict, RunMark, SummaryMark};
+use crate::domain::path::RepoPath;
 
 /// What an old comment calls itself: its first line of words.
 pub(super) fn title(own: &OwnThread<'_>) -> String {
@@ -19,6 +20,15 @@ pub(super) fn title(own: &OwnThread<'_>) -> String {
 
 fn is_severity(word: &str) -> bool {
     Severity::from_word(&word.to_ascii_lowercase()).is_some()
+}
+
+/// A place as people write it.
+pub(super) fn place(at: Option<(&RepoPath, Option<u32>)>) -> String {
+    match at {
+        Some((path, Some(line))) => format!("{}:{line}", path.spelled()),
+        Some((path, None)) => path.spelled().into_owned(),
+        None => String::new(),
+    }
 }
 
 pub(super) fn first_url(own: &OwnThread<'_>) -> Option<String> {

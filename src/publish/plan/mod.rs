@@ -4,11 +4,14 @@
 //! it. Reading trees (`still`, `moved`) and sending (`carry`) are elsewhere.
 
 mod found;
+mod kept;
+mod limit;
 mod threads;
 
 use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity};
-use crate::domain::forge::{Actor, Comment, Conversation, DeliveryAct, DeliveryItem, PullRequest, Verdict};
-use crate::domain::path::RepoPath;
+use crate::domain::forge::{
+    Actor, BesideMark, Comment, Conversation, DeliveryAct, DeliveryItem, PullRequest, SummaryMark, Verdict,
+};
 use crate::domain::place::LineRange;
 use crate::domain::review::{Outcome, Review};
 use crate::forge::NewComment;
@@ -16,7 +19,9 @@ use crate::forge::NewComment;
 use super::draft::WhyBeside;
 use super::verdict::{Grounds, verdict};
 pub use found::existing_summary;
-use found::{begun, first_url, forged_note, title};
+use found::{begun, first_url, forged_note, place, title};
+use kept::Kept;
+use limit::keep_within;
 pub use threads::{OwnThread, own_threads};
 use threads::{Spot, matches};
 
@@ -56,6 +61,8 @@ pub struct Situation<'a> {
     pub has_moved: bool,
     /// Whether what a thread of ours is about is still there.
     pub still: &'a dyn Fn(&OwnThread<'_>) -> Still,
+    /// How many new comments are posted at most.
+    pub most: usize,
     /// Whether a finding is about lines that an earlier, complete review saw as they are.
     pub is_late: &'a dyn Fn(&Finding) -> bool,
 }
@@ -96,6 +103,10 @@ pub struct Entry {
     pub beside: Option<WhyBeside>,
     /// Where it is, as people write it: `src/a.rs:12`.
     pub place: String,
+    /// Of what is left of an earlier review without a thread: its mark.
+    pub kept: Option<BesideMark>,
+    /// The number of the comment that began its thread: the higher, the newer.
+    pub age: u64,
 }
 
 /// What has to be sent for one entry.
@@ -124,22 +135,30 @@ pub fn plan(at: &Situation<'_>) -> Plan {
     let (ours, forged) = own_threads(at.conversation);
     let places: Vec<Option<Spot<'_>>> = at.review.findings.iter().map(spot).collect();
     let spots: Vec<Spot<'_>> = places.iter().flatten().cloned().collect();
-    let mut matched = matches(&ours, &spots).into_iter();
+    let (summary, mut notes) = existing_summary(at.conversation);
+    let before = summary.as_ref().and_then(|there| SummaryMark::read(&there.body));
+    let found = matches(&ours, &spots);
+    let kept = Kept::read(summary.as_ref(), &ours, &spots, &found);
+    let mut matched = found.iter().copied().enumerate();
     let mut taken = vec![false; ours.len()];
     let mut grounds = Grounds {
         floor: at.floor,
-        is_whole: at.review.outcome == Outcome::Complete && !at.has_moved && !hides_blockers(at),
+        is_whole: at.review.outcome == Outcome::Complete
+            && !at.has_moved
+            && !hides_blockers(at)
+            && before.as_ref().and_then(|mark| mark.made).is_none_or(|made| made.untold == 0),
         is_own_pull: at.pull.author.as_ref().is_some_and(|author| is_same(author, at.viewer)),
         ..Grounds::default()
     };
 
     let mut entries = Vec::new();
     for ((finding, inline), place) in at.review.findings.iter().zip(&at.inline).zip(&places) {
-        let thread = place.as_ref().and_then(|_| matched.next().flatten());
+        let (spot, thread) = place.as_ref().and_then(|_| matched.next()).unzip();
+        let (thread, was_raised) = (thread.flatten(), spot.is_some_and(|spot| kept.was_raised(spot)));
         if let Some(index) = thread {
             taken[index] = true;
         }
-        let entry = of_finding(at, finding, inline, thread.map(|index| &ours[index]));
+        let entry = of_finding(at, finding, inline, thread.map(|index| &ours[index]), was_raised);
         match entry.item.act {
             DeliveryAct::Late => grounds.late.push(finding.severity),
             _ if finding.status.is_resolved() => {}
@@ -164,8 +183,21 @@ pub fn plan(at: &Situation<'_>) -> Plan {
         entries.push(entry);
     }
 
+    for (own, mark) in kept.left(&spots) {
+        let entry = kept::entry(at, &own, mark);
+        match entry.item.act {
+            DeliveryAct::Resolved if mark.is_fixed => settled.push(entry),
+            act => {
+                if act == DeliveryAct::StillOpen {
+                    grounds.blocking.push(mark.finding.severity);
+                }
+                entries.push(entry);
+            }
+        }
+    }
+    keep_within(at, before.as_ref(), &mut entries);
+
     let judged = verdict(&grounds, at.conversation);
-    let (summary, mut notes) = existing_summary(at.conversation);
     notes.extend(forged_note(forged));
     notes.extend(judged.notes);
     Plan {
@@ -202,7 +234,14 @@ fn spot(finding: &Finding) -> Option<Spot<'_>> {
     })
 }
 
-fn of_finding(at: &Situation<'_>, finding: &Finding, inline: &Inline, own: Option<&OwnThread<'_>>) -> Entry {
+/// What becomes of a finding; `was_raised` in a summary, where no thread is about it.
+fn of_finding(
+    at: &Situation<'_>,
+    finding: &Finding,
+    inline: &Inline,
+    own: Option<&OwnThread<'_>>,
+    was_raised: bool,
+) -> Entry {
     let entry = |act, reason: Option<String>, work| Entry {
         item: DeliveryItem {
             finding: finding.id.clone(),
@@ -215,6 +254,8 @@ fn of_finding(at: &Situation<'_>, finding: &Finding, inline: &Inline, own: Optio
         work,
         is_found: true,
         beside: None,
+        kept: None,
+        age: 0,
         place: place(finding.anchors.first().map(|anchor| (&anchor.path, anchor.lines.map(LineRange::start)))),
     };
     let beside = |why: WhyBeside, reason: String| {
@@ -230,7 +271,7 @@ fn of_finding(at: &Situation<'_>, finding: &Finding, inline: &Inline, own: Optio
             Inline::Here(_) if at.review.outcome == Outcome::Failed => {
                 beside(WhyBeside::NotPosted, "Nothing was reviewed, so nothing is said on lines.".to_owned())
             }
-            Inline::Here(_) if (at.is_late)(finding) => {
+            Inline::Here(_) if !was_raised && (at.is_late)(finding) => {
                 let why = "An earlier, complete review saw these lines as they are and did not raise it.".to_owned();
                 entry(DeliveryAct::Late, Some(why), Work::Nothing)
             }
@@ -318,16 +359,10 @@ fn thread_entry(own: &OwnThread<'_>, act: DeliveryAct, reason: Option<String>, w
         work,
         is_found: false,
         beside: None,
+        kept: None,
+        age: thread.comments.first().and_then(|first| first.number).unwrap_or(0),
         // The lines of when it was written do not change with each push.
         place: place(thread.path.as_ref().map(|path| (path, thread.original_line))),
-    }
-}
-
-fn place(at: Option<(&RepoPath, Option<u32>)>) -> String {
-    match at {
-        Some((path, Some(line))) => format!("{}:{line}", path.spelled()),
-        Some((path, None)) => path.spelled().into_owned(),
-        None => String::new(),
     }
 }
 

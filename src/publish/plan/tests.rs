@@ -6,8 +6,9 @@ use proptest::prelude::*;
 
 use super::fixtures::*;
 use super::*;
-use crate::domain::forge::{ReviewVerdict, SummaryMark, Thread};
+use crate::domain::forge::{Made, ReviewVerdict, SummaryMark, Thread};
 use crate::domain::place::Side;
+use crate::domain::review::Engine;
 use crate::domain::run::RunId;
 
 #[test]
@@ -162,7 +163,8 @@ fn marks_of_other_accounts_mean_nothing() {
     // An answer of ours in a thread of theirs does not make it ours.
     forged.comments.push(comment(2, forged.comments[0].body.clone(), true));
     let mut there = threads(vec![forged]);
-    let mark = SummaryMark { run: RunId::random(), head: commit(), merge_base: commit(), complete: true }.write();
+    let mark =
+        SummaryMark { run: RunId::random(), head: commit(), merge_base: commit(), complete: true, made: None }.write();
     there.comments.push(comment(3, mark.clone(), false));
     let plan = planned(&review(&[("aa", Severity::High)]), &there, &USUAL);
     assert_eq!((acts(&plan), &plan.summary, plan.notes.len()), (vec![DeliveryAct::Posted], &None, 2));
@@ -188,6 +190,95 @@ fn a_review_of_nothing_says_nothing_on_lines() {
     failed.outcome = Outcome::Failed;
     let plan = planned(&failed, &Conversation::default(), &USUAL);
     assert_eq!((acts(&plan), plan.comments().len()), (vec![DeliveryAct::InSummary], 0));
+}
+
+/// A summary of ours that keeps findings of these names.
+fn summary_with(kept: &[(&str, Severity, bool)], untold: usize) -> Comment {
+    let made = Made { engine: Engine::Rules, hid: None, untold };
+    let mark =
+        SummaryMark { run: RunId::random(), head: commit(), merge_base: commit(), complete: true, made: Some(made) };
+    let line = |(name, severity, is_fixed): &(&str, Severity, bool)| {
+        let finding = review(&[(name, *severity)]).findings.remove(0);
+        let kept =
+            BesideMark { is_fixed: *is_fixed, title: format!("It is {name}"), ..BesideMark::of(&finding).unwrap() };
+        kept.write().unwrap()
+    };
+    let lines: Vec<String> = kept.iter().map(line).collect();
+    comment(50, format!("words\n\n{}\n{}", lines.join("\n"), mark.write()), true)
+}
+
+fn told(summary: Comment) -> Conversation {
+    Conversation { comments: vec![summary], ..Conversation::default() }
+}
+
+#[test]
+fn a_blocker_that_stood_only_in_the_summary_is_not_forgotten() {
+    let mut there = told(summary_with(&[("aa", Severity::High, false)], 0));
+    there.reviews.push(objection(9, true, ReviewVerdict::ChangesRequested));
+    let high = Case { floor: Some(Severity::High), ..USUAL };
+    let stands = Case { still: Still::Stands("yes".to_owned()), ..high };
+    let plan = planned(&review(&[]), &there, &stands);
+    assert_eq!((acts(&plan), plan.verdict), (vec![DeliveryAct::StillOpen], Verdict::RequestChanges));
+    assert_eq!((plan.dismiss.len(), plan.entries[0].item.title.as_str()), (0, "It is aa"));
+    assert!(plan.entries[0].kept.is_some() && plan.entries[0].place == "src/a.rs:10");
+    let mut incomplete = review(&[]);
+    incomplete.outcome = Outcome::Incomplete;
+    assert_eq!(acts(&planned(&incomplete, &there, &high)), [DeliveryAct::StillOpen]);
+
+    let gone = planned(&review(&[]), &there, &Case { floor: Some(Severity::High), ..USUAL });
+    assert_eq!((acts(&gone), &gone.entries[0].work), (vec![DeliveryAct::Resolved], &Work::Nothing));
+    assert_eq!(gone.dismiss, [9]);
+    there.comments[0].mine = false;
+    assert_eq!(planned(&review(&[]), &there, &stands).entries, []);
+}
+
+#[test]
+fn what_stood_in_the_summary_and_is_found_again_is_as_any_other_and_never_late() {
+    let there = told(summary_with(&[("aa", Severity::High, false), ("bb", Severity::High, true)], 0));
+    let late = Case { late: true, ..USUAL };
+    let plan = planned(&review(&[("aa", Severity::High)]), &there, &late);
+    assert_eq!(acts(&plan), [DeliveryAct::Posted]);
+    assert_eq!(plan.settled.len(), 1, "the fixed one is told again");
+    let reworded = planned(&review(&[("zz", Severity::High)]), &there, &late);
+    assert_eq!(acts(&reworded), [DeliveryAct::Posted]);
+    let back =
+        planned(&review(&[("bb", Severity::High)]), &told(summary_with(&[("bb", Severity::High, true)], 0)), &late);
+    assert_eq!((acts(&back), back.settled.len()), (vec![DeliveryAct::Posted], 0));
+    // A run that was broken off may have begun its thread.
+    let mut both = there;
+    both.threads.push(thread(1, "aa", Severity::High, None));
+    assert_eq!(acts(&planned(&review(&[("aa", Severity::High)]), &both, &late)), [DeliveryAct::Left]);
+    let stands = Case { still: Still::Stands("yes".to_owned()), ..USUAL };
+    assert_eq!(acts(&planned(&review(&[]), &both, &stands)), [DeliveryAct::StillOpen]);
+}
+
+#[test]
+fn an_objection_stays_where_a_summary_could_not_name_all() {
+    let mut there = told(summary_with(&[], 3));
+    there.reviews.push(objection(9, true, ReviewVerdict::ChangesRequested));
+    let plan = planned(&review(&[]), &there, &Case { floor: Some(Severity::High), ..USUAL });
+    assert_eq!((plan.dismiss.len(), plan.notes.len()), (0, 1));
+}
+
+#[test]
+fn only_new_comments_count_against_the_limit_and_the_worst_come_first() {
+    let names: Vec<String> = (0..60).map(|n| format!("f{n:02}")).collect();
+    let severity = |n: usize| if n == 59 { Severity::Critical } else { Severity::Low };
+    let all: Vec<(&str, Severity)> = names.iter().enumerate().map(|(n, name)| (name.as_str(), severity(n))).collect();
+    let first = planned(&review(&all), &Conversation::default(), &USUAL);
+    assert_eq!(first.comments().len(), 50);
+    assert_eq!(first.of(&FindingId("f59".to_owned())).unwrap().item.act, DeliveryAct::Posted);
+    assert_eq!(first.of(&FindingId("f58".to_owned())).unwrap().beside, Some(WhyBeside::BeyondLimit));
+
+    let standing = (0..49).map(|n| thread(n as u64 + 1, &names[n], Severity::Low, None)).collect();
+    let mut there = threads(standing);
+    assert_eq!(planned(&review(&all), &there, &USUAL).comments().len(), 11, "what stands takes no place");
+    let mut same = review(&all);
+    let mut change = crate::domain::change::ChangeSet::clone(&same.change);
+    change.head = Some(commit());
+    same.change = std::sync::Arc::new(change);
+    there.comments.push(summary_with(&[], 0));
+    assert_eq!(planned(&same, &there, &USUAL).comments().len(), 1, "the same head never gets more");
 }
 
 /// A thread as any run may have left it.

@@ -211,3 +211,18 @@ fn what_an_earlier_review_saw_is_what_stood_there_as_it_stands_now() {
     finding.anchors[0].lines = None;
     assert!(!saw(&finding, &tree(&[])));
 }
+
+#[test]
+fn a_whole_file_without_a_thread_is_gone_where_rules_no_longer_find_it() {
+    let mut bare = thread("a.rs", Side::New);
+    let asked = |thread: &Thread, origin| {
+        let own = OwnThread { thread, mark: FindingMark { origin, ..mark(quote_hash("")) } };
+        let change = ChangeSet::of(vec![FileChange::modified(path("a.rs"))]);
+        let mut review = review();
+        review.provenance.engine = Engine::Model;
+        still(&own, &review, &change, (&tree(&[]), &tree(&[])), &Cancel::never()) == Still::Gone
+    };
+    assert!(!asked(&bare, OriginKind::Rule), "somebody can resolve its thread");
+    bare.comments.clear();
+    assert!(asked(&bare, OriginKind::Rule) && !asked(&bare, OriginKind::Model));
+}

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Earlier, SummaryParts};
 use crate::domain::finding::{Finding, FindingId, Severity};
-use crate::domain::forge::{SummaryMark, Verdict};
+use crate::domain::forge::{BesideMark, Made, SummaryMark, Verdict};
 use crate::domain::id::CommitId;
-use crate::domain::review::{Engine, Outcome, Review};
+use crate::domain::review::{Ended, Engine, Outcome, Review};
 use crate::present::{digest, engine};
 use crate::publish::draft::{WhyBeside, full};
 use crate::publish::guard::Guard;
-use crate::publish::markdown::{Writer, length};
+use crate::publish::markdown::{Writer, length, shortened};
 
 /// Characters of a title, a place and a reason in one line.
 const TITLE: usize = 160;
@@ -18,6 +18,12 @@ const PLACE: usize = 300;
 const REASON: usize = 300;
 /// Reasons and notes that are named.
 const REASONS: usize = 8;
+/// Characters of a title in a mark.
+const KEPT_TITLE: usize = 60;
+/// Findings on lines that are listed here too.
+const ON_LINES: usize = 10;
+/// Fixed findings that are listed.
+const FIXED: usize = 10;
 /// Commits that are named.
 const COMMITS: usize = 20;
 
@@ -49,11 +55,40 @@ impl<'a> Page<'a> {
     }
 
     /// The line that ends the text; none for a change without commits.
-    pub(super) fn mark(&self) -> String {
+    pub(super) fn mark(&self, untold: usize) -> String {
         let change = &self.review.change;
         let (Some(head), Some(merge_base)) = (change.head, change.merge_base) else { return String::new() };
         let complete = self.review.outcome == Outcome::Complete && self.parts.is_of_all;
-        SummaryMark { run: self.review.id, head, merge_base, complete }.write()
+        let hid = self.review.coverage.below_floor.keys().next().copied();
+        let made = Some(Made { engine: self.review.provenance.engine, hid, untold });
+        SummaryMark { run: self.review.id, head, merge_base, complete, made }.write()
+    }
+
+    /// The marks of what has no thread, one a line, and of how many they are: the first ones, as many as there is room for.
+    pub(super) fn kept(&self, room: usize) -> (String, usize) {
+        let (mut out, mut count) = (String::new(), 0);
+        if self.mark(0).is_empty() {
+            return (out, count);
+        }
+        for mark in self.parts.kept.iter().take(BesideMark::MOST) {
+            let path = mark.path.spelled();
+            let title = shortened(&self.writer.plain(&mark.title), KEPT_TITLE);
+            let line = BesideMark { title, ..mark.clone() }.write();
+            // What may be a secret must not stand in a mark either.
+            let line = line.filter(|line| self.writer.plain(&path) == path && length(&out) + length(line) < room);
+            let Some(line) = line else { break };
+            out.push_str(&line);
+            out.push('\n');
+            count += 1;
+        }
+        (out, count)
+    }
+
+    fn by_severity<'f>(findings: impl Iterator<Item = &'f Finding>) -> (usize, String) {
+        let mut by: BTreeMap<Severity, usize> = BTreeMap::new();
+        findings.for_each(|finding| *by.entry(finding.severity).or_default() += 1);
+        let words: Vec<String> = by.iter().map(|(severity, count)| format!("{count} {severity}")).collect();
+        (by.values().sum(), words.join(", "))
     }
 
     fn raised(&self) -> impl Iterator<Item = &Finding> {
@@ -62,10 +97,8 @@ impl<'a> Page<'a> {
 
     /// `3 findings (1 high, 2 low)`.
     fn counts(&self) -> String {
-        let mut by: BTreeMap<Severity, usize> = BTreeMap::new();
-        self.raised().for_each(|finding| *by.entry(finding.severity).or_default() += 1);
-        let words: Vec<String> = by.iter().map(|(severity, count)| format!("{count} {severity}")).collect();
-        format!("{} ({})", digest::counted(by.values().sum(), "finding"), words.join(", "))
+        let (count, words) = Self::by_severity(self.raised());
+        format!("{} ({words})", digest::counted(count, "finding"))
     }
 
     /// The verdict in words.
@@ -145,7 +178,7 @@ impl<'a> Page<'a> {
         let mut out = format!("{}{}\n\n", self.heading(), self.sentence());
         if self.review.outcome != Outcome::Complete {
             if self.review.outcome == Outcome::Incomplete {
-                out.push_str(&format!("Not complete: {}.\n", digest::incomplete(self.review)));
+                out.push_str(&format!("Not complete: {}.\n", self.why_incomplete()));
             }
             self.list(&mut out, &self.review.reasons, room);
             out.push('\n');
@@ -162,6 +195,15 @@ impl<'a> Page<'a> {
             out.push('\n');
         }
         out
+    }
+
+    /// What is wrong with an incomplete review. Of a head that only moved, nothing was lost.
+    fn why_incomplete(&self) -> &'static str {
+        let review = self.review;
+        if self.parts.moved.is_some() && review.reasons.len() == 1 && review.ended == Ended::Finished {
+            return "newer commits were not reviewed";
+        }
+        digest::incomplete(review)
     }
 
     fn list(&self, out: &mut String, texts: &[String], room: usize) {
@@ -201,8 +243,12 @@ impl<'a> Page<'a> {
         format!("{text}{why}")
     }
 
-    /// The findings on lines, as many as there is room for.
+    /// The findings on lines, as many as there is room for; where they are many, only how many.
     pub(super) fn on_lines(&self, room: usize) -> String {
+        if self.on_lines.len() > ON_LINES {
+            let (count, words) = Self::by_severity(self.on_lines.iter().copied());
+            return format!("{} with a comment on the lines: {words}.", digest::counted(count, "finding"));
+        }
         listed(self.on_lines.iter().map(|finding| self.line(finding, None)), room)
     }
 
@@ -213,7 +259,8 @@ impl<'a> Page<'a> {
         }
         let (are, have) = if count == 1 { ("is", "has") } else { ("are", "have") };
         let count = digest::counted(count, "finding");
-        format!("**{count} {have} no room here** and {are} only in the kept review: `review show {}`.", self.review.id)
+        let run = self.review.id;
+        format!("**{count} {have} no room here** and {are} kept with the run (`review show {run}` where it was made).")
     }
 
     /// What became of what earlier reviews found.
@@ -230,10 +277,15 @@ impl<'a> Page<'a> {
         let groups: Vec<_> = groups.into_iter().filter(|(_, all)| !all.is_empty()).collect();
         let share = room / groups.len().max(1);
         let texts = groups.iter().map(|(title, all)| {
-            let rows = all.iter().map(|one| self.row(one.severity, &one.title, &one.place, &one.finding, ""));
+            // What is fixed grows with each push: the newest are named.
+            let most = if *title == "Fixed" { FIXED } else { usize::MAX };
+            let rows =
+                all.iter().take(most).map(|one| self.row(one.severity, &one.title, &one.place, &one.finding, ""));
             let heading = format!("{title} ({}):\n\n", all.len());
             let rows = listed(rows, share.saturating_sub(length(&heading) + 2));
-            format!("{heading}{rows}")
+            let older = all.len().saturating_sub(most);
+            let older = if older > 0 { format!("\n- and {older} fixed before") } else { String::new() };
+            format!("{heading}{rows}{older}")
         });
         texts.collect::<Vec<_>>().join("\n\n")
     }
@@ -295,7 +347,9 @@ impl<'a> Page<'a> {
         let engine = self.writer.code(&engine(self.review), TITLE);
         let version = self.writer.code(&format!("review {}", made.version), TITLE);
         let cost = cost.unwrap_or_default().replace('$', "US$ ");
-        out.push_str(&format!("Made by {version} with {engine}{cost}. All of it: `review show {}`.", self.review.id));
+        let run = self.review.id;
+        let all = format!("All of it is kept with the run (`review show {run}` where it was made).");
+        out.push_str(&format!("Made by {version} with {engine}{cost}. {all}"));
         out
     }
 }

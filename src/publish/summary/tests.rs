@@ -131,11 +131,77 @@ fn a_huge_review_stays_in_its_limit_and_names_what_has_no_room() {
     assert!(length(&rendered.body) <= 65_536 && rendered.body.len() > 50_000);
     assert!(rendered.body.starts_with("## Review: 900 findings (180 critical, 180 high,"));
     let told = format!("**{} findings have no room here**", rendered.in_artefact.len());
+    assert_eq!(SummaryMark::read(&rendered.body).unwrap().made.unwrap().untold, rendered.in_artefact.len());
     assert!(rendered.in_artefact.len() > 100 && rendered.body.contains(&told), "{told}");
     let kept: HashSet<_> = rendered.in_artefact.iter().collect();
     assert!(review.findings.iter().all(|one| kept.contains(&one.id) != rendered.body.contains(&one.id.0)));
     assert!(review.findings.iter().skip_while(|one| !kept.contains(&one.id)).all(|one| kept.contains(&one.id)));
     assert!(SummaryMark::read(&rendered.body).is_some());
+}
+
+#[test]
+fn hundreds_of_findings_are_no_wall() {
+    let one = |n: usize| {
+        let mut one = finding(&format!("{n:012x}"), "src/a.rs", Side::New, Some((1, 2)));
+        one.severity = Severity::ALL[n / 128];
+        one
+    };
+    let review = review((0..640).map(one).collect());
+    let ids: Vec<FindingId> = review.findings.iter().map(|one| one.id.clone()).collect();
+    let beyond = |id: &FindingId| Beside { finding: id.clone(), why: WhyBeside::BeyondLimit };
+    let kept: Vec<BesideMark> = review.findings[50..].iter().filter_map(BesideMark::of).collect();
+    let parts = SummaryParts {
+        on_lines: ids[..50].to_vec(),
+        beside: ids[50..].iter().map(beyond).collect(),
+        kept: kept.clone(),
+        ..SummaryParts::default()
+    };
+    let rendered = summary(&review, &parts, &Limits::default(), &Guard::default());
+    let (shown, marks) = rendered.body.split_once("<!-- ").unwrap();
+    assert!(shown.contains("50 findings with a comment on the lines: 50 critical.") && shown.len() < 20_000, "{shown}");
+    assert_eq!((shown.matches("id `").count(), rendered.in_artefact.len()), (100, 490));
+    assert!(ids[50..].iter().all(|id| shown.contains(&id.0) != rendered.in_artefact.contains(id)));
+    assert!(marks.len() < 26_300 && length(&rendered.body) <= 65_536);
+    let read = BesideMark::read_all(&rendered.body);
+    assert_eq!(read[..], kept[..read.len()]);
+    assert!(read.len() > 90, "{}", read.len());
+    let untold = SummaryMark::read(&rendered.body).unwrap().made.unwrap().untold;
+    assert_eq!(untold, 590 - read.len());
+}
+
+#[test]
+fn what_may_be_a_secret_stands_in_no_mark() {
+    let mut one = finding("aa", "AKIAZ7QWERTY3UIOPA2X.txt", Side::New, Some((1, 2)));
+    one.title = "It is AKIAZ7QWERTY3UIOPA2X".to_owned();
+    let mut other = one.clone();
+    (other.id, other.anchors[0].path) =
+        (FindingId("bb".to_owned()), crate::domain::path::RepoPath::parse("a.txt").unwrap());
+    let kept = [&other, &one].into_iter().filter_map(BesideMark::of).collect();
+    let body = shown(&review(vec![one, other]), &SummaryParts { kept, ..SummaryParts::default() });
+    assert!(!body.contains("AKIAZ7"), "{body}");
+    assert_eq!(BesideMark::read_all(&body).len(), 1);
+    assert_eq!(SummaryMark::read(&body).unwrap().made.unwrap().untold, 1);
+}
+
+#[test]
+fn of_what_is_fixed_only_the_newest_are_named() {
+    let parts =
+        SummaryParts { fixed: (0..25).map(|n| earlier(&format!("f{n}x"))).collect(), ..SummaryParts::default() };
+    let body = shown(&typical(), &parts);
+    assert!(body.contains("Fixed (25):") && body.contains("- and 15 fixed before"), "{body}");
+    assert!(body.contains("f9x") && !body.contains("f10x"));
+}
+
+#[test]
+fn where_only_the_head_moved_nothing_was_lost() {
+    let mut moved = typical();
+    moved.outcome = Outcome::Incomplete;
+    moved.reasons = vec!["The commits after 0707070707 were not reviewed.".to_owned()];
+    let body = shown(&moved, &SummaryParts { moved: Some(commit(9)), ..parts(&moved) });
+    assert!(body.contains("Not complete: newer commits were not reviewed.") && !body.contains("was lost"), "{body}");
+    moved.reasons.push("The time was up.".to_owned());
+    let body = shown(&moved, &SummaryParts { moved: Some(commit(9)), ..parts(&moved) });
+    assert!(!body.contains("Not complete: newer"), "{body}");
 }
 
 #[test]
