@@ -11,7 +11,8 @@ mod live;
 
 use std::collections::BTreeSet;
 
-use live::{is_live, plain_language};
+use live::is_live;
+pub(crate) use live::plain_language;
 
 use crate::domain::text::{fence as long_fence, strip_block, strip_line};
 

@@ -114,7 +114,7 @@ const LANGUAGES: &[&str] = &[
 ];
 
 /// The first word of a fence's line where it names a language that is only coloured, else nothing.
-pub(super) fn plain_language(info: &str) -> &str {
+pub(crate) fn plain_language(info: &str) -> &str {
     let word = info.split([' ', '\t', ',', '{']).next().unwrap_or_default();
     if LANGUAGES.iter().any(|language| word.eq_ignore_ascii_case(language)) { word } else { "" }
 }
