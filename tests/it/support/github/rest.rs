@@ -21,7 +21,7 @@ pub fn answer(world: &mut World, asked: &Asked) -> Option<Reply> {
         ("GET", ["app", "installations"]) => {
             let mut all = world.repos.first().map(|repo| shapes::installation(world, &repo.owner));
             // GitHub's description of this list asks for an account that is a person and an enterprise at once, or for none.
-            for one in &mut all {
+            if let Some(one) = &mut all {
                 one["account"] = serde_json::Value::Null;
             }
             Some(page(asked, all.into_iter().collect()))
