@@ -185,8 +185,10 @@ pub async fn post(
 /// The run that is named. `last` is the newest of the repository that one stands in, and outside of any the newest of all.
 fn meant(name: &str, directory: &Path, around: &Surroundings) -> Result<RunId, AppError> {
     let newest = Store::at(&around.state).find(name)?;
+    if name != "last" {
+        return Ok(newest);
+    }
     let repo = match Repo::open(directory) {
-        _ if name != "last" => return Ok(newest),
         Err(RepoError::NotARepository(_)) => return Ok(newest),
         opened => opened?,
     };
