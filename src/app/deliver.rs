@@ -70,14 +70,15 @@ pub(super) struct Places {
 /// Keeps a review in every format that is looked back at. What a list reads comes last: a run that it shows is whole.
 pub(super) fn keep(store: &Store, review: &Review, folder: Option<PathBuf>) -> Result<(), StoreError> {
     for (format, file) in [("json", "review.json"), ("markdown", "review.md")] {
-        let Some(bytes) = render(review, format) else { continue };
+        let Some(bytes) = render(review, format, None) else { continue };
         store.keep(review.id, file, &bytes)?;
     }
     store.keep_record(&review.record(folder)).map(|_| ())
 }
 
-fn render(review: &Review, format: &str) -> Option<Vec<u8>> {
-    presenter(format).map(|presenter| (presenter.render)(review, &RenderOptions::default()))
+fn render(review: &Review, format: &str, fail_on: Option<Severity>) -> Option<Vec<u8>> {
+    let options = RenderOptions { fail_on, ..RenderOptions::default() };
+    presenter(format).map(|presenter| (presenter.render)(review, &options))
 }
 
 /// Keeps the review and writes its files. What cannot be written is said, and the rest is written all the same.
@@ -96,7 +97,7 @@ pub(super) fn deliver(
     let _ = store.prune(settings.keep_runs);
 
     for output in outputs {
-        let Some(bytes) = render(&review, &output.format) else { continue };
+        let Some(bytes) = render(&review, &output.format, settings.fail_on) else { continue };
         if let Err(error) = files::write_output(&output.file, &bytes) {
             failures.push(error.to_string());
         }

@@ -83,7 +83,8 @@ fn show(delivered: &Delivered, quiet: bool, console: &Console) -> Result<ExitCod
         say(delivered, quiet, console);
         return Ok(ExitCode::from(delivered.exit_code()));
     }
-    let options = render_options(console, settings.colour, delivered.root.clone());
+    let options =
+        RenderOptions { fail_on: settings.fail_on, ..render_options(console, settings.colour, delivered.root.clone()) };
     if let Some(presenter) = presenter(&settings.format) {
         console.data(&(presenter.render)(&delivered.review, &options))?;
     }
@@ -116,5 +117,6 @@ pub(super) fn render_options(console: &Console, colour: Colour, root: Option<std
             Some(root) if console.links(colour) => Links::Osc8 { root },
             _ => Links::None,
         },
+        fail_on: None,
     }
 }

@@ -13,7 +13,7 @@ mod write;
 
 use std::fmt::Write as _;
 
-use super::{Presenter, RenderOptions};
+use super::{Presenter, RenderOptions, Syntax};
 use crate::domain::finding::Finding;
 use crate::domain::review::Review;
 use crate::domain::text::is_invisible;
@@ -28,6 +28,7 @@ pub(super) const PRESENTER: Presenter = Presenter {
     name: "json",
     extension: "json",
     about: "everything there is to know, for programs (schema review/1)",
+    syntax: Syntax::Json,
     render,
 };
 

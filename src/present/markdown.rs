@@ -8,15 +8,20 @@ pub(crate) mod safe;
 use std::fmt::Write as _;
 
 use super::patch::{self, Row};
-use super::{Presenter, RenderOptions, digest};
+use super::{Presenter, RenderOptions, Syntax, digest};
 use crate::domain::finding::{Finding, FindingStatus, OriginKind, Severity, VerificationState};
 use crate::domain::path::RepoPath;
 use crate::domain::review::{Outcome, Review};
 use safe::{cell_code, code, fenced, inline, prose, table_cell};
 
 /// The output of this file.
-pub(super) const PRESENTER: Presenter =
-    Presenter { name: "markdown", extension: "md", about: "GitHub-flavoured Markdown, for files and comments", render };
+pub(super) const PRESENTER: Presenter = Presenter {
+    name: "markdown",
+    extension: "md",
+    about: "GitHub-flavoured Markdown, for files and comments",
+    syntax: Syntax::Plain,
+    render,
+};
 
 /// Lines of code shown for one quote.
 const CODE_LINES: usize = 60;

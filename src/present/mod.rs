@@ -23,6 +23,7 @@ pub(crate) use markdown::safe;
 
 use std::path::PathBuf;
 
+use crate::domain::finding::Severity;
 use crate::domain::review::Review;
 
 /// One output format.
@@ -34,6 +35,8 @@ pub struct Presenter {
     pub extension: &'static str,
     /// One line for the help text.
     pub about: &'static str,
+    /// What its bytes are written in.
+    pub syntax: Syntax,
     /// Renders the whole output, UTF-8.
     pub render: fn(&Review, &RenderOptions) -> Vec<u8>,
 }
@@ -41,7 +44,20 @@ pub struct Presenter {
 /// Every output format; the first is the default.
 pub const PRESENTERS: &[Presenter] = &[terminal::PRESENTER, markdown::PRESENTER, json::PRESENTER];
 
-/// What an output may do on its surface. Only the terminal has choices; the others ignore it.
+/// What an output is written in. The log of a build service obeys certain lines; this says how such a line is spelled so that it stays text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Syntax {
+    /// Text and Markdown.
+    Plain,
+    /// JSON, whole or in lines.
+    Json,
+    /// XML.
+    Xml,
+    /// Lines that the log is meant to obey.
+    Commands,
+}
+
+/// What an output may do on its surface, and what it is measured by. Each output takes what it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenderOptions {
     /// Columns; fewer than [`MIN_WIDTH`] are taken as [`MIN_WIDTH`].
@@ -50,6 +66,8 @@ pub struct RenderOptions {
     pub colour: bool,
     /// Whether places become links.
     pub links: Links,
+    /// The severity at which a finding fails a gate, for outputs that know passed and failed.
+    pub fail_on: Option<Severity>,
 }
 
 /// Whether places become links.
@@ -68,9 +86,9 @@ pub enum Links {
 pub const MIN_WIDTH: usize = 40;
 
 impl Default for RenderOptions {
-    /// 80 columns, no colours, no links.
+    /// 80 columns, no colours, no links, no gate.
     fn default() -> Self {
-        Self { width: 80, colour: false, links: Links::None }
+        Self { width: 80, colour: false, links: Links::None, fail_on: None }
     }
 }
 

@@ -104,7 +104,7 @@ mod tests {
 
     fn page(text: &str, links: bool) -> String {
         let links = if links { Links::Osc8 { root: PathBuf::from("/w") } } else { Links::None };
-        String::from_utf8(terminal(text, &RenderOptions { width: 40, colour: false, links })).unwrap()
+        String::from_utf8(terminal(text, &RenderOptions { width: 40, links, ..RenderOptions::default() })).unwrap()
     }
 
     fn link(address: &str, text: &str) -> String {

@@ -8,15 +8,20 @@ mod page;
 
 use anstyle::{AnsiColor, Style};
 
-use super::{Presenter, RenderOptions, digest};
+use super::{Presenter, RenderOptions, Syntax, digest};
 use crate::domain::finding::{Finding, Severity};
 use crate::domain::review::{Outcome, Review};
 use crate::domain::text::strip_line;
 use page::Page;
 
 /// The output of this file.
-pub(super) const PRESENTER: Presenter =
-    Presenter { name: "terminal", extension: "txt", about: "plain text for people (the default)", render };
+pub(super) const PRESENTER: Presenter = Presenter {
+    name: "terminal",
+    extension: "txt",
+    about: "plain text for people (the default)",
+    syntax: Syntax::Plain,
+    render,
+};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -170,7 +175,12 @@ mod tests {
         for document in [HOSTILE, TYPICAL] {
             for width in [40, 57, 80, 200] {
                 let plain = RenderOptions { width, ..RenderOptions::default() };
-                let rich = RenderOptions { width, colour: true, links: Links::Osc8 { root: "/home/me/a b".into() } };
+                let rich = RenderOptions {
+                    width,
+                    colour: true,
+                    links: Links::Osc8 { root: "/home/me/a b".into() },
+                    ..RenderOptions::default()
+                };
                 let coloured = text(document, &rich);
                 assert!(coloured.contains("\x1b]8;;file:///home/me/a%20b/"), "{coloured}");
                 let read: Vec<String> = coloured.lines().map(shown).collect();
