@@ -9,8 +9,8 @@
 
 use std::collections::BTreeMap;
 
-use super::report::{Entry, entries, facts, is_blank, plain_line, shortened, words};
-use super::{Presenter, RenderOptions, Syntax, suggested};
+use super::report::{Entry, also, entries, facts, is_blank, plain_line, shortened, suggested, words};
+use super::{Presenter, RenderOptions, Syntax};
 use crate::domain::finding::Severity;
 use crate::domain::review::Review;
 use crate::domain::text::strip_block;
@@ -78,15 +78,16 @@ fn annotation(entry: &Entry<'_>, level: &str) -> String {
 fn message(entry: &Entry<'_>) -> String {
     let note = entry.place.as_ref().map(|place| plain(&place.note)).unwrap_or_default();
     let facts = entry.finding.map(|finding| plain(&facts(finding))).unwrap_or_default();
-    let diff =
-        entry.finding.and_then(suggested).map(|diff| format!("Suggested:\n{}", plain(&diff))).unwrap_or_default();
+    let also = entry.finding.map(|finding| plain(&also(finding))).unwrap_or_default();
+    let diff = entry.finding.and_then(suggested).map(|diff| plain(&diff)).unwrap_or_default();
     let units = |text: &str| text.chars().map(char::len_utf16).sum::<usize>();
     let room = MESSAGE.saturating_sub(units(&note) + units(&facts));
     // A character is two units at most.
     let body = plain(&entry.body);
     let body = if units(&body) > room { shortened(&body, room / 2) } else { body };
     let diff = if units(&body) + units(&diff) > room { String::new() } else { diff };
-    let parts = [note, body, diff, facts];
+    let also = if units(&body) + units(&diff) + units(&also) > room { String::new() } else { also };
+    let parts = [note, body, also, diff, facts];
     let said: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !is_blank(part)).collect();
     if said.is_empty() { plain(&entry.title) } else { said.join("\n\n") }
 }
