@@ -16,6 +16,7 @@ pub(crate) mod patch;
 pub mod presented;
 pub mod progress;
 pub mod runs;
+mod sarif;
 mod terminal;
 
 pub use brief::{brief, engine, place, suggested};
@@ -42,7 +43,7 @@ pub struct Presenter {
 }
 
 /// Every output format; the first is the default.
-pub const PRESENTERS: &[Presenter] = &[terminal::PRESENTER, markdown::PRESENTER, json::PRESENTER];
+pub const PRESENTERS: &[Presenter] = &[terminal::PRESENTER, markdown::PRESENTER, json::PRESENTER, sarif::PRESENTER];
 
 /// What an output is written in. The log of a build service obeys certain lines; this says how such a line is spelled so that it stays text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
