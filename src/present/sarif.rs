@@ -88,6 +88,7 @@ fn tool(review: &Review) -> Tool {
     if text::is_semantic_version(&version) {
         driver.semantic_version = Some(version.clone());
     }
+    driver.information_uri = option_env!("CARGO_PKG_REPOSITORY").filter(|page| !page.is_empty()).map(str::to_owned);
     driver.version = Some(version).filter(|version| !version.is_empty());
     driver.notifications = Some(notice::descriptors());
     Tool::builder().driver(driver).build()

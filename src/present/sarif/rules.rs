@@ -96,7 +96,7 @@ fn id(finding: &Finding) -> String {
 fn descriptor(id: &str, worst: &Finding) -> ReportingDescriptor {
     let (short, full, help) = texts(id, worst);
     let mut rule = ReportingDescriptor::builder().id(id).build();
-    rule.name = Some(name(id)).filter(|name| !name.is_empty());
+    rule.name = Some(name(id)).filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case(id));
     rule.short_description = Some(described(&text::cut(&short, LONGEST_TEXT)));
     rule.full_description = Some(described(&text::cut(&full, LONGEST_TEXT)));
     rule.help = Some(described(&help));
@@ -155,8 +155,7 @@ fn texts(id: &str, finding: &Finding) -> (String, String, String) {
         OriginKind::Rule => (
             format!("{}.", words(id)),
             format!("The built-in rule {id} matched the change: {what}."),
-            "Read the message of the result: it says what goes wrong and what to do. A comment in the code can silence the rule."
-                .to_owned(),
+            "Read the message of the result: it says what goes wrong and what to do.".to_owned(),
         ),
         OriginKind::Build => (
             format!("{}.", words(id)),
@@ -190,6 +189,6 @@ fn words(id: &str) -> String {
 /// `rust/compared-with-nan` as `RustComparedWithNan`.
 fn name(id: &str) -> String {
     let parts = id.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
-    let name: String = parts.map(|part| format!("{}{}", part[..1].to_ascii_uppercase(), &part[1..])).collect();
+    let name = parts.fold(String::new(), |name, part| name + &part[..1].to_ascii_uppercase() + &part[1..]);
     text::cut(&name, text::LONGEST_NAME)
 }
