@@ -56,6 +56,7 @@ mod present;
 mod pull_fetch;
 mod reading;
 mod reading_for_clients;
+mod recipes;
 mod references;
 mod service_reviews;
 mod tool_command;
