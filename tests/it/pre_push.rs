@@ -57,9 +57,13 @@ impl Clone {
 
     /// Pushes with the program in this folder, or with none.
     fn push_with(&self, words: &str, program: Option<&Path>, set: &[(&str, &str)]) -> Pushed {
+        self.push_from(self.repo.root(), words, program, set)
+    }
+
+    fn push_from(&self, folder: &Path, words: &str, program: Option<&Path>, set: &[(&str, &str)]) -> Pushed {
         let rest = std::env::var_os("PATH").unwrap_or_default();
         let folders = program.map(Path::to_owned).into_iter().chain(std::env::split_paths(&rest));
-        let output = git_command(self.repo.root())
+        let output = git_command(folder)
             .env("PATH", std::env::join_paths(folders).expect("a PATH"))
             .env("HOME", self.repo.beside("home"))
             .env("XDG_STATE_HOME", self.repo.beside("state"))
@@ -205,6 +209,21 @@ fn a_first_push_has_nothing_to_compare_with_and_says_so() {
     let clone = Clone::unpushed();
     let pushed = clone.with("a.py", GOOD).push("origin main").passed();
     assert!(pushed.said.contains("nothing on the other side to compare with"), "{}", pushed.said);
+}
+
+#[test]
+fn an_address_in_place_of_a_remote_and_a_linked_worktree_are_no_obstacle() {
+    let clone = Clone::new();
+    let address = clone.repo.beside("remote.git").display().to_string();
+    clone.with("a.py", &bad()).push(&format!("{address} main")).stopped("findings");
+    clone.push(&format!("{address} main:new")).stopped("findings");
+    let linked = clone.repo.beside("linked");
+    clone.repo.git(["worktree", "add", "-q", "-b", "there", linked.to_str().expect("UTF-8"), "origin/main"]);
+    std::fs::write(linked.join("b.py"), bad()).expect("a file");
+    clone.repo.git(["-C", linked.to_str().expect("UTF-8"), "add", "b.py"]);
+    clone.repo.git(["-C", linked.to_str().expect("UTF-8"), "commit", "-q", "-m", "change"]);
+    let program = Path::new(env!("CARGO_BIN_EXE_review")).parent();
+    clone.push_from(&linked, "origin there", program, &[]).stopped("findings");
 }
 
 #[test]
