@@ -6,7 +6,7 @@ use super::error::AppError;
 use super::subject::{self, Surroundings};
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink};
-use crate::domain::forge::{PullAsk, PullId, PullOf, PullRequest};
+use crate::domain::forge::{PullAsk, PullId, PullOf, PullRequest, RepoName};
 use crate::domain::id::CommitId;
 use crate::domain::request::{ReviewRequest, Scope};
 use crate::domain::text::{mask, strip_line};
@@ -65,6 +65,27 @@ pub async fn fetch(
 ) -> Result<Fetched, AppError> {
     let (id, place) = found(ask, directory, github).await?;
     bring(&id, place, github, around, cancel).await
+}
+
+/// The same for one that is known by its name, always in a mirror: nothing that lies on this disk is asked.
+pub(super) async fn fetch_apart(
+    id: &PullId,
+    github: &GitHub,
+    around: &Surroundings,
+    cancel: &Cancel,
+) -> Result<Fetched, AppError> {
+    bring(id, Place::Mirror, github, around, cancel).await
+}
+
+/// The repository of the forge that the repository in `directory` is a clone of, by its remotes.
+pub(super) async fn repository_of(directory: &Path, github: &GitHub) -> Result<(Repo, RepoName), AppError> {
+    let (directory, server) = (directory.to_owned(), server(github));
+    off_the_threads(move || {
+        let repo = Repo::open(&directory).map_err(FetchError::Nowhere)?;
+        let name = git::repository_of(&git::remotes(&repo), &server)?;
+        Ok((repo, name))
+    })
+    .await
 }
 
 async fn bring(

@@ -12,6 +12,9 @@ mod support;
 // One line per feature.
 mod anchors;
 mod architecture;
+mod artefact;
+mod artefact_random;
+mod artefact_tampered;
 mod briefing;
 mod build_logs;
 mod cli_events;
