@@ -216,6 +216,7 @@ fn fetch_code(error: &FetchError) -> u8 {
         | FetchError::Process(ProcessError::Stopped(_) | ProcessError::TooMuch { .. })
         | FetchError::Network { .. }
         | FetchError::NoCommit { .. }
+        | FetchError::NoBranch { .. }
         | FetchError::HeadMoved { .. }
         | FetchError::ShallowChanged { .. }
         | FetchError::Failed { .. } => 3,
