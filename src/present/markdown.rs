@@ -48,14 +48,27 @@ fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
 }
 
 fn head(out: &mut String, review: &Review) {
-    let change = &review.change;
     let _ = write!(out, "# Code review\n\n**{}**\n\n", digest::verdict(review));
+    about(out, review);
+    outcome(out, review, usize::MAX);
+    if !review.summary.trim().is_empty() {
+        let _ = write!(out, "## Summary\n\n{}\n\n", prose(&review.summary));
+    }
+}
+
+/// What was reviewed, and by whom.
+pub(super) fn about(out: &mut String, review: &Review) {
+    let change = &review.change;
     let size = digest::size(change).join(", ");
     let (repository, names) = (inline(&change.repository), code(&digest::names(change)));
     let _ = write!(out, "{repository}: {names} ({size}), {}.\n\n", inline(&digest::reviewer(review)));
     if let Some((name, title)) = digest::pull(change) {
         let _ = write!(out, "Pull request {}: {}\n\n", code(&name), inline(title));
     }
+}
+
+/// That a review is not complete, and at most so many of its reasons; nothing where it is.
+pub(super) fn outcome(out: &mut String, review: &Review, most: usize) {
     match review.outcome {
         Outcome::Complete => {}
         Outcome::Incomplete => {
@@ -64,17 +77,17 @@ fn head(out: &mut String, review: &Review) {
         Outcome::Failed => out.push_str("> ⛔ **Failed**: nothing was reviewed.\n"),
     }
     if review.outcome != Outcome::Complete {
-        for reason in &review.reasons {
+        for reason in review.reasons.iter().take(most) {
             let _ = writeln!(out, "> - {}", inline(reason));
+        }
+        if review.reasons.len() > most {
+            let _ = writeln!(out, "> - and {} more reasons", review.reasons.len() - most);
         }
         out.push('\n');
     }
-    if !review.summary.trim().is_empty() {
-        let _ = write!(out, "## Summary\n\n{}\n\n", prose(&review.summary));
-    }
 }
 
-fn severity(severity: Severity) -> &'static str {
+pub(super) fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Critical => "🔴 critical",
         Severity::High => "🟠 high",
@@ -85,21 +98,30 @@ fn severity(severity: Severity) -> &'static str {
 }
 
 fn table(out: &mut String, findings: &[(usize, &Finding)]) {
-    out.push_str("## Findings\n\n| # | Title | Severity | Category | Location |\n| ---: | --- | --- | --- | --- |\n");
+    out.push_str(TABLE);
     for (number, finding) in findings {
-        let place = finding.anchors.first().map(digest::place).unwrap_or_default();
-        let more = finding.anchors.len().saturating_sub(1);
-        let _ = writeln!(
-            out,
-            "| {number} | {} | {} | {} | {}{} |",
-            table_cell(title(finding)),
-            severity(finding.severity),
-            finding.category.word().replace('_', " "),
-            cell_code(&place),
-            if more > 0 { format!(" (+{more})") } else { String::new() },
-        );
+        row(out, *number, finding);
     }
     out.push('\n');
+}
+
+/// The heading of the table of findings and of its columns.
+pub(super) const TABLE: &str =
+    "## Findings\n\n| # | Title | Severity | Category | Location |\n| ---: | --- | --- | --- | --- |\n";
+
+/// A row of the table.
+pub(super) fn row(out: &mut String, number: usize, finding: &Finding) {
+    let place = finding.anchors.first().map(digest::place).unwrap_or_default();
+    let more = finding.anchors.len().saturating_sub(1);
+    let _ = writeln!(
+        out,
+        "| {number} | {} | {} | {} | {}{} |",
+        table_cell(title(finding)),
+        severity(finding.severity),
+        finding.category.word().replace('_', " "),
+        cell_code(&place),
+        if more > 0 { format!(" (+{more})") } else { String::new() },
+    );
 }
 
 fn title(finding: &Finding) -> &str {
@@ -108,6 +130,11 @@ fn title(finding: &Finding) -> &str {
 
 fn details(out: &mut String, number: usize, finding: &Finding) {
     let _ = write!(out, "### {number}. {}\n\n", inline(title(finding)));
+    body(out, finding);
+}
+
+/// What there is to say of a finding below its title.
+pub(super) fn body(out: &mut String, finding: &Finding) {
     let _ = write!(out, "{}\n\n", facts(finding));
     if !finding.body.trim().is_empty() {
         let _ = write!(out, "{}\n\n", prose(&finding.body));
@@ -183,7 +210,7 @@ fn language(path: &RepoPath) -> &str {
         .unwrap_or_default()
 }
 
-fn resolved(out: &mut String, review: &Review) {
+pub(super) fn resolved(out: &mut String, review: &Review) {
     let mut resolved = review.findings.iter().filter(|finding| finding.status.is_resolved()).peekable();
     if resolved.peek().is_none() {
         return;
@@ -196,7 +223,7 @@ fn resolved(out: &mut String, review: &Review) {
     out.push('\n');
 }
 
-fn receipt(out: &mut String, review: &Review) {
+pub(super) fn receipt(out: &mut String, review: &Review) {
     out.push_str("## Coverage\n\n");
     for row in digest::receipt(review) {
         let _ = writeln!(out, "- **{}**: {}", row.label, row.words(inline, code));

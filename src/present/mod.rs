@@ -2,19 +2,27 @@
 //!
 //! Main type: [`Presenter`]; the table is [`PRESENTERS`]. A new output is one file with a `PRESENTER` and one line in the
 //! table. What several outputs say in the same words is worked out in `digest`
-//! (the verdict, the receipt) and `patch` (quotes and suggestions as a small diff). [`brief()`] is a review in a few lines, [`progress`] shows
+//! (the verdict, the receipt), `patch` (quotes and suggestions as a small diff) and
+//! `report` (findings for programs that know linters). [`brief()`] is a review in a few lines, [`progress`] shows
 //! a run to a person while it goes on, [`events`] tells it to a program, [`runs`] lists kept runs, [`presented`] lays out what an assistant
 //! presented. Nothing here decides what a review says, and nothing reads a file.
 
+pub mod annotations;
 mod brief;
 pub mod delivery;
 pub(crate) mod digest;
 pub mod events;
+mod gitlab;
+mod job_summary;
 pub mod json;
+mod junit;
 mod markdown;
 pub(crate) mod patch;
 pub mod presented;
 pub mod progress;
+mod rdjson;
+mod rdjsonl;
+mod report;
 pub mod runs;
 mod terminal;
 
@@ -42,7 +50,17 @@ pub struct Presenter {
 }
 
 /// Every output format; the first is the default.
-pub const PRESENTERS: &[Presenter] = &[terminal::PRESENTER, markdown::PRESENTER, json::PRESENTER];
+pub const PRESENTERS: &[Presenter] = &[
+    terminal::PRESENTER,
+    markdown::PRESENTER,
+    json::PRESENTER,
+    rdjson::PRESENTER,
+    rdjsonl::PRESENTER,
+    gitlab::PRESENTER,
+    junit::PRESENTER,
+    annotations::PRESENTER,
+    job_summary::PRESENTER,
+];
 
 /// What an output is written in. The log of a build service obeys certain lines; this says how such a line is spelled so that it stays text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,112 @@
+//! GitLab's Code Quality report: an array of violations, as GitLab documents it for tools other than its own.
+//!
+//! GitLab shows what the target's report does not have. A finding is known by its id, which is the same on every run; that a review is not
+//! complete is known by the run, so that it is new each time.
+
+use serde::Serialize;
+
+use super::json::escape_invisible;
+use super::report::{Entry, entries, plain_line, words};
+use super::{Presenter, RenderOptions, Syntax};
+use crate::domain::review::Review;
+
+/// The output of this file.
+pub(super) const PRESENTER: Presenter = Presenter {
+    name: "gitlab",
+    extension: "gitlab.json",
+    about: "a Code Quality report of GitLab",
+    syntax: Syntax::Json,
+    render,
+};
+
+/// Characters of a description, which GitLab shows on one line.
+const DESCRIPTION: usize = 1000;
+
+#[derive(Serialize)]
+struct Violation {
+    description: String,
+    check_name: String,
+    fingerprint: String,
+    severity: &'static str,
+    location: Location,
+}
+
+#[derive(Serialize)]
+struct Location {
+    path: String,
+    lines: Lines,
+}
+
+#[derive(Serialize)]
+struct Lines {
+    begin: u32,
+    end: u32,
+}
+
+fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
+    let violations: Vec<Violation> = entries(review).iter().map(violation).collect();
+    // Plain fields: there is no value here that cannot be written.
+    let mut text = serde_json::to_string_pretty(&violations).unwrap_or_default();
+    text.push('\n');
+    escape_invisible(text).into_bytes()
+}
+
+fn violation(entry: &Entry<'_>) -> Violation {
+    let note = entry.place.as_ref().map(|place| place.note.as_str()).unwrap_or_default();
+    let parts = [entry.title.as_str(), note, entry.body.as_str()];
+    let said: Vec<String> =
+        parts.iter().map(|part| plain_line(part, DESCRIPTION)).filter(|part| !part.is_empty()).collect();
+    let lines = entry.place.as_ref().and_then(|place| place.lines);
+    Violation {
+        description: plain_line(&said.join(" — "), DESCRIPTION),
+        check_name: entry.check.clone(),
+        fingerprint: entry.id.clone(),
+        severity: words(entry.severity).gitlab,
+        location: Location {
+            path: entry.place.as_ref().map_or_else(|| ".".to_owned(), |place| place.path.spelled().into_owned()),
+            // GitLab refuses a violation without a line: a whole file begins at its first.
+            lines: Lines { begin: lines.map_or(1, |lines| lines.start()), end: lines.map_or(1, |lines| lines.end()) },
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::present::{json, presenter};
+
+    fn rendered(document: &[u8]) -> Vec<serde_json::Value> {
+        let review = json::parse(document).unwrap();
+        let bytes = (presenter("gitlab").unwrap().render)(&review, &RenderOptions::default());
+        serde_json::from_slice(&bytes).unwrap()
+    }
+
+    #[test]
+    fn what_is_one_violation_has_one_fingerprint() {
+        let violations = rendered(include_bytes!("../../fixtures/documents/typical.json"));
+        let fingerprints: std::collections::HashSet<&str> =
+            violations.iter().map(|one| one["fingerprint"].as_str().unwrap()).collect();
+        assert_eq!((violations.len(), fingerprints.len()), (5, 5));
+        assert_eq!(violations[3]["fingerprint"], "c277d0f1e83b-2");
+        assert_eq!(violations[2]["location"]["lines"]["begin"], 1, "its lines are gone");
+    }
+
+    #[test]
+    fn an_unfinished_review_is_new_on_every_run() {
+        let violations = rendered(include_bytes!("../../fixtures/documents/failed.json"));
+        assert_eq!(violations.len(), 1);
+        assert_eq!(
+            (violations[0]["check_name"].as_str(), violations[0]["severity"].as_str()),
+            (Some("review/failed"), Some("blocker"))
+        );
+        let document = String::from_utf8(include_bytes!("../../fixtures/documents/failed.json").to_vec()).unwrap();
+        let id = violations[0]["fingerprint"].as_str().unwrap().to_owned();
+        let again = rendered(document.replace(&id, "00000009-0000-4000-8000-000000000000").as_bytes());
+        assert_ne!(again[0]["fingerprint"], violations[0]["fingerprint"]);
+    }
+
+    #[test]
+    fn no_finding_is_no_violation() {
+        assert!(rendered(include_bytes!("../../fixtures/documents/empty.json")).is_empty());
+    }
+}

@@ -1,0 +1,240 @@
+//! The review as a JUnit report: a test case for each finding, and one for the review itself.
+//!
+//! No reader keeps the same things. Jenkins and Azure show the class, the name and the message of a case; GitLab shows the suite, the name
+//! and the text; none shows lines. So a case is named by its file and its title, with the id of the finding, which keeps names apart and is
+//! the same on every run; its class is the check; the place with its lines begins the message and the text. One suite holds the review, and
+//! one each file that has findings.
+//!
+//! Written as the schema of Jenkins' xUnit plugin has it, which refuses what it does not know: no attribute `disabled` of a suite, none for
+//! the file or the line of a case.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use super::report::{Entry, entries, facts, plain_line};
+use super::{Presenter, RenderOptions, Syntax, digest, suggested};
+use crate::domain::finding::Severity;
+use crate::domain::path::RepoPath;
+use crate::domain::review::{Outcome, Review};
+use crate::domain::text::strip_block;
+
+/// The output of this file.
+pub(super) const PRESENTER: Presenter = Presenter {
+    name: "junit",
+    extension: "junit.xml",
+    about: "a JUnit report: each finding a test case, failed at or above --fail-on",
+    syntax: Syntax::Xml,
+    render,
+};
+
+/// What the case of the review itself is called.
+const WHOLE: &str = "The whole change was reviewed";
+/// Characters of a message, which is one line, and of a text.
+const MESSAGE: usize = 500;
+const TEXT: usize = 30_000;
+
+/// What stands in the place of a report that could not be written, which nobody must take for one without failures.
+const UNWRITABLE: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+    <testsuites name=\"review\" tests=\"1\" failures=\"0\" errors=\"1\">\
+    <testsuite name=\"review\" tests=\"1\" errors=\"1\" failures=\"0\">\
+    <testcase name=\"The whole change was reviewed\" classname=\"review\">\
+    <error message=\"the report could not be written\" type=\"review/failed\"/></testcase></testsuite></testsuites>\n";
+
+fn render(review: &Review, options: &RenderOptions) -> Vec<u8> {
+    let entries = entries(review);
+    let mut report = Report::new("review");
+    report.set_time(Duration::from_millis(review.provenance.took_ms));
+    let mut own = TestSuite::new("review");
+    own.add_test_case(whole(review, entries.iter().find(|entry| entry.finding.is_none())));
+    let mut files: BTreeMap<Option<&RepoPath>, TestSuite> = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| entry.finding.is_some()) {
+        let path = entry.place.as_ref().map(|place| &place.path);
+        files.entry(path).or_insert_with(|| suite(path)).add_test_case(case(entry, options.fail_on));
+    }
+    report.add_test_suite(own).add_test_suites(files.into_values());
+    let text = report.to_string().unwrap_or_else(|_| UNWRITABLE.to_owned());
+    // Quotes are escaped in every text, so this is nothing but the attribute that the library always writes.
+    text.replace(" disabled=\"0\"", "").into_bytes()
+}
+
+fn suite(path: Option<&RepoPath>) -> TestSuite {
+    let Some(path) = path else { return TestSuite::new("(no file)") };
+    let spelled = line(&path.spelled());
+    let mut suite = TestSuite::new(&spelled);
+    suite.extra.insert("file".into(), spelled.into());
+    suite
+}
+
+/// The case of the review itself: passed when it is complete, else an error.
+fn whole(review: &Review, unfinished: Option<&Entry<'_>>) -> TestCase {
+    let rows: Vec<String> = digest::receipt(review)
+        .iter()
+        .map(|row| format!("{}: {}", row.label, row.words(str::to_owned, str::to_owned)))
+        .collect();
+    let said = format!("{}\n{}\n\n{}", digest::verdict(review), digest::reviewer(review), rows.join("\n"));
+    let status = match (review.outcome, unfinished) {
+        (Outcome::Complete, _) | (_, None) => TestCaseStatus::success(),
+        (Outcome::Incomplete | Outcome::Failed, Some(entry)) => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+            status.set_message(line(&entry.title)).set_type(line(&entry.check));
+            status.set_description(text(&format!("{}\n\n{}\n\n{said}", entry.title, entry.body)));
+            status
+        }
+    };
+    let mut case = TestCase::new(WHOLE, status);
+    case.set_classname("review");
+    if unfinished.is_none() {
+        case.set_system_out(text(&said));
+    }
+    case
+}
+
+/// The case of a finding: failed at or above the gate; without a gate, every finding fails.
+fn case(entry: &Entry<'_>, fail_on: Option<Severity>) -> TestCase {
+    let fails = fail_on.is_none_or(|floor| entry.severity <= floor);
+    let file = entry.place.as_ref().map(|place| format!("{}: ", place.path.spelled())).unwrap_or_default();
+    let said = said(entry);
+    let status = if fails {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        let message = format!("{}: {}, {}", place(entry), entry.severity, entry.title);
+        status.set_message(line(&message)).set_type(line(&entry.check)).set_description(text(&said));
+        status
+    } else {
+        TestCaseStatus::success()
+    };
+    let mut case = TestCase::new(line(&format!("{file}{} ({})", entry.title, entry.id)), status);
+    case.set_classname(line(&entry.check));
+    if !fails {
+        case.set_system_out(text(&said));
+    }
+    case
+}
+
+/// Where a finding is; where its lines are gone, the place before the change.
+fn place(entry: &Entry<'_>) -> String {
+    entry.finding.and_then(|finding| finding.anchors.first()).map(digest::place).unwrap_or_default()
+}
+
+fn said(entry: &Entry<'_>) -> String {
+    let note = entry.place.as_ref().map(|place| place.note.clone()).unwrap_or_default();
+    let also: Vec<String> = entry
+        .finding
+        .into_iter()
+        .flat_map(|finding| finding.anchors.iter().skip(1))
+        .map(|anchor| format!("Also: {}", digest::place(anchor)))
+        .collect();
+    let diff = entry.finding.and_then(suggested).map(|diff| format!("Suggested:\n{diff}")).unwrap_or_default();
+    let facts = entry.finding.map(facts).unwrap_or_default();
+    let head = format!("{}: {}", place(entry), entry.title);
+    let parts = [head, note, entry.body.clone(), also.join("\n"), diff, facts];
+    parts.into_iter().filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// One line for an attribute.
+fn line(text: &str) -> String {
+    allowed(&plain_line(text, MESSAGE)).into_owned()
+}
+
+fn text(text: &str) -> String {
+    allowed(&super::report::shortened(strip_block(text).trim(), TEXT)).into_owned()
+}
+
+/// Text without what XML 1.0 (§2.2) has no place for, of which two are left once escapes and controls are gone, and without the mark by
+/// which plugins of Jenkins and GitLab attach a file of the machine to a report.
+fn allowed(text: &str) -> Cow<'_, str> {
+    if text.contains(['\u{fffe}', '\u{ffff}']) || text.contains("[[") {
+        return Cow::Owned(text.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}").replace("[[ATTACHMENT", "[ [ATTACHMENT"));
+    }
+    Cow::Borrowed(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::present::{json, presenter};
+    use proptest::prelude::*;
+
+    fn rendered(document: &[u8], fail_on: Option<Severity>, change: impl FnOnce(&mut Review)) -> (String, Report) {
+        let mut review = json::parse(document).unwrap();
+        change(&mut review);
+        let options = RenderOptions { fail_on, ..RenderOptions::default() };
+        let text = String::from_utf8((presenter("junit").unwrap().render)(&review, &options)).unwrap();
+        let report = Report::deserialize_from_str(&text).unwrap_or_else(|fault| panic!("{fault}: {text}"));
+        (text, report)
+    }
+
+    const TYPICAL: &[u8] = include_bytes!("../../fixtures/documents/typical.json");
+
+    #[test]
+    fn without_a_gate_every_finding_fails() {
+        let (_, report) = rendered(TYPICAL, None, |_| ());
+        assert_eq!((report.tests, report.failures, report.errors), (6, 5, 0));
+        let names: Vec<&str> = report.test_suites.iter().map(|suite| suite.name.as_str()).collect();
+        assert_eq!(names, ["review", "src/config.py", "src/storage/client.rs", "tests/test_upload.py", "web/app.ts"]);
+    }
+
+    #[test]
+    fn with_a_gate_what_is_below_it_passes_and_is_told_all_the_same() {
+        let (text, report) = rendered(TYPICAL, Some(Severity::High), |_| ());
+        assert_eq!((report.tests, report.failures, report.errors), (6, 2, 0));
+        let passed = report.test_suites[4].test_cases[0].system_out.as_ref().unwrap();
+        assert!(passed.as_str().contains("so a wrong call is found by users"), "{text}");
+        let (_, report) = rendered(TYPICAL, Some(Severity::Nit), |_| ());
+        assert_eq!(report.failures, 5);
+    }
+
+    #[test]
+    fn an_unfinished_review_is_an_error_whatever_the_gate() {
+        for (document, findings) in [
+            (&include_bytes!("../../fixtures/documents/incomplete.json")[..], 2),
+            (include_bytes!("../../fixtures/documents/failed.json"), 0),
+        ] {
+            let (text, report) = rendered(document, Some(Severity::Critical), |_| ());
+            assert_eq!((report.tests, report.errors), (findings + 1, 1), "{text}");
+            assert!(matches!(
+                report.test_suites[0].test_cases[0].status,
+                TestCaseStatus::NonSuccess { kind: NonSuccessKind::Error, .. }
+            ));
+        }
+    }
+
+    #[test]
+    fn a_review_without_findings_is_one_passed_case() {
+        let (_, report) = rendered(include_bytes!("../../fixtures/documents/empty.json"), None, |_| ());
+        assert_eq!((report.tests, report.failures, report.errors), (1, 0, 0));
+    }
+
+    #[test]
+    fn nothing_stands_in_the_report_that_the_schema_of_jenkins_refuses() {
+        let (text, _) = rendered(TYPICAL, None, |review| review.findings[0].body = "\" disabled=\"0\" ".repeat(3));
+        assert!(!text.contains("<testsuite disabled") && !text.contains("\" disabled=\""), "{text}");
+        assert!(text.contains("&quot; disabled=&quot;0&quot;"), "a text is left alone");
+        assert!(Report::deserialize_from_str(UNWRITABLE).unwrap().errors == 1);
+    }
+
+    #[test]
+    fn a_text_attaches_no_file() {
+        let (text, _) = rendered(TYPICAL, Some(Severity::Critical), |review| {
+            review.findings[4].body = "[[ATTACHMENT|/etc/passwd]]".to_owned();
+            review.findings[0].title = "[[ATTACHMENT|/etc/passwd]]".to_owned();
+        });
+        assert!(!text.contains("[[ATTACHMENT"), "{text}");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_said_reads_back_as_one_report(title in any::<String>(), body in "(]]>|<!--|&#0;|[\\x00-\\x1f\\ufffe\\uffff]|<x>|\\PC){0,30}") {
+            let (text, report) = rendered(TYPICAL, None, |review| {
+                review.findings[0].title.clone_from(&title);
+                review.findings[0].body.clone_from(&body);
+                review.findings[0].origin.name = title;
+            });
+            prop_assert_eq!((report.tests, report.failures), (6, 5));
+            let illegal = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || matches!(c, '\u{fffe}' | '\u{ffff}');
+            prop_assert!(!text.contains(illegal));
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Reviewdog's `DiagnosticResult` as JSON. Main function: [`diagnostic`], which `rdjsonl` uses too.
+//!
+//! The format: `proto/rdf/reviewdog.proto` of reviewdog. Lines without columns mean whole lines, the last one included; the findings quote
+//! whole lines, so no column is ever written. A message is posted as Markdown by reviewdog, so that of a model is sanitised like any other
+//! Markdown of ours. A suggestion has lines and no path of its own: it is one of the finding's file or it is told in the message.
+
+use serde::Serialize;
+
+use super::json::escape_invisible;
+use super::markdown::safe::{fenced, inline, prose};
+use super::report::{Entry, Place, Places, entries, facts, shortened, words};
+use super::{Presenter, RenderOptions, Syntax, digest, suggested};
+use crate::domain::finding::{Anchor, Finding, Suggestion};
+use crate::domain::place::LineRange;
+use crate::domain::review::Review;
+
+/// The output of this file.
+pub(super) const PRESENTER: Presenter = Presenter {
+    name: "rdjson",
+    extension: "rdjson",
+    about: "reviewdog's diagnostics as one JSON document",
+    syntax: Syntax::Json,
+    render,
+};
+
+/// Characters of a body: a comment of GitHub holds 65 536, and reviewdog adds to it.
+pub(super) const BODY: usize = 30_000;
+
+#[derive(Serialize)]
+struct DiagnosticResult {
+    source: Source,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// A `Diagnostic` of reviewdog.
+#[derive(Serialize)]
+pub(super) struct Diagnostic {
+    message: String,
+    location: Location,
+    severity: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<Source>,
+    code: Code,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    suggestions: Vec<Replacement>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    related_locations: Vec<Related>,
+}
+
+#[derive(Serialize)]
+struct Source {
+    name: &'static str,
+}
+
+#[derive(Serialize)]
+struct Code {
+    value: String,
+}
+
+#[derive(Serialize)]
+struct Location {
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<Range>,
+}
+
+#[derive(Serialize)]
+struct Range {
+    start: Position,
+    end: Position,
+}
+
+#[derive(Serialize)]
+struct Position {
+    line: u32,
+}
+
+#[derive(Serialize)]
+struct Replacement {
+    range: Range,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct Related {
+    message: String,
+    location: Location,
+}
+
+const SOURCE: Source = Source { name: "review" };
+
+fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
+    let places = Places::of(&review.change);
+    let diagnostics = entries(review).iter().map(|entry| diagnostic(entry, &places, BODY)).collect();
+    // Plain fields: there is no value here that cannot be written.
+    let mut text = serde_json::to_string_pretty(&DiagnosticResult { source: SOURCE, diagnostics }).unwrap_or_default();
+    text.push('\n');
+    escape_invisible(text).into_bytes()
+}
+
+/// An entry as a diagnostic, at most `most` characters of its body in it.
+pub(super) fn diagnostic(entry: &Entry<'_>, places: &Places<'_>, most: usize) -> Diagnostic {
+    let suggestion = entry.finding.and_then(|finding| finding.suggestion.as_ref());
+    let (carried, told) = match (suggestion, &entry.place) {
+        (Some(suggestion), Some(place)) if place.exists && place.path == suggestion.path => (Some(suggestion), None),
+        (told, _) => (None, told),
+    };
+    Diagnostic {
+        message: message(entry, told, most),
+        location: location(entry.place.as_ref()),
+        severity: words(entry.severity).rdjson,
+        source: None,
+        code: Code { value: entry.check.clone() },
+        suggestions: carried.map(replacement).into_iter().collect(),
+        related_locations: entry.finding.map(|finding| related(finding, places)).unwrap_or_default(),
+    }
+}
+
+impl Diagnostic {
+    /// The diagnostic for a reader that sees nothing beside it.
+    pub(super) fn with_source(self) -> Self {
+        Self { source: Some(SOURCE), ..self }
+    }
+
+    /// The diagnostic without what can be long beside its message, which says so.
+    pub(super) fn bare(mut self) -> Self {
+        if !self.suggestions.is_empty() || !self.related_locations.is_empty() {
+            self.message.push_str("\n\nIts suggestion and its other places were too long for this format.");
+        }
+        self.suggestions.clear();
+        self.related_locations.clear();
+        self
+    }
+}
+
+fn message(entry: &Entry<'_>, told: Option<&Suggestion>, most: usize) -> String {
+    let mut parts = vec![format!("**{}**", inline(&entry.title))];
+    if let Some(place) = entry.place.as_ref().filter(|place| !place.note.is_empty()) {
+        parts.push(inline(&place.note));
+    }
+    parts.push(prose(&shortened(&entry.body, most)));
+    if let (Some(suggestion), Some(diff)) = (told, entry.finding.and_then(suggested)) {
+        let (lines, path) = (digest::line_words(suggestion.lines), suggestion.path.spelled());
+        let diff = fenced("diff", &shortened(&diff, most));
+        parts.push(format!("{}\n\n{diff}", inline(&format!("Suggested instead of {lines} of {path}:"))));
+    }
+    parts.extend(entry.finding.map(|finding| inline(&facts(finding))));
+    parts.retain(|part| !part.trim().is_empty());
+    parts.join("\n\n")
+}
+
+fn location(place: Option<&Place>) -> Location {
+    match place {
+        Some(place) => Location { path: place.path.spelled().into_owned(), range: place.lines.map(range) },
+        None => Location { path: ".".to_owned(), range: None },
+    }
+}
+
+fn range(lines: LineRange) -> Range {
+    Range { start: Position { line: lines.start() }, end: Position { line: lines.end() } }
+}
+
+fn replacement(suggestion: &Suggestion) -> Replacement {
+    Replacement { range: range(suggestion.lines), text: suggestion.replacement.clone() }
+}
+
+fn related(finding: &Finding, places: &Places<'_>) -> Vec<Related> {
+    let one = |anchor: &Anchor| {
+        let place = places.at_head(anchor);
+        let message = if place.note.is_empty() { "Also here".to_owned() } else { inline(&place.note) };
+        Related { message, location: location(Some(&place)) }
+    };
+    finding.anchors.iter().skip(1).map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::present::{json, presenter};
+
+    fn rendered(change: impl FnOnce(&mut Review)) -> serde_json::Value {
+        let mut review = json::parse(include_bytes!("../../fixtures/documents/typical.json")).unwrap();
+        change(&mut review);
+        let bytes = (presenter("rdjson").unwrap().render)(&review, &RenderOptions::default());
+        serde_json::from_slice(&bytes).unwrap()
+    }
+
+    #[test]
+    fn a_suggestion_replaces_whole_lines_of_the_file_of_its_finding() {
+        let document = rendered(|_| ());
+        let one = &document["diagnostics"][1];
+        assert_eq!(one["location"]["range"], serde_json::json!({"start": {"line": 88}, "end": {"line": 90}}));
+        let suggestion = &one["suggestions"][0];
+        assert_eq!(suggestion["range"], serde_json::json!({"start": {"line": 89}, "end": {"line": 89}}));
+        assert_eq!(suggestion["text"], "            self.put(part)?;");
+        assert_eq!(document["diagnostics"][4]["suggestions"][0]["text"], "", "lines that go are replaced by nothing");
+    }
+
+    #[test]
+    fn a_suggestion_for_another_file_is_told_and_not_applied_to_this_one() {
+        let document = rendered(|review| {
+            let other = crate::domain::path::RepoPath::parse("src/other.rs").unwrap();
+            review.findings[1].suggestion.as_mut().unwrap().path = other;
+        });
+        let one = &document["diagnostics"][1];
+        assert!(one.get("suggestions").is_none());
+        let message = one["message"].as_str().unwrap();
+        assert!(message.contains("line 89 of src/other.rs") && message.contains("self.put(part)?;"), "{message}");
+    }
+
+    #[test]
+    fn a_place_that_is_gone_names_no_line_of_the_head() {
+        let one = rendered(|_| ())["diagnostics"][2].clone();
+        assert_eq!(one["location"], serde_json::json!({"path": "tests/test_upload.py"}));
+        let message = one["message"].as_str().unwrap();
+        assert!(message.contains("Before the change: lines 40-44 of `tests/test_upload.py`"), "{message}");
+    }
+
+    #[test]
+    fn a_long_body_is_cut() {
+        let document = rendered(|review| review.findings[0].body = "word ".repeat(1_000_000));
+        let message = document["diagnostics"][0]["message"].as_str().unwrap();
+        assert!(message.len() < BODY + 1000 && message.contains('…'));
+        assert!(message.ends_with("id `4be01c9d72fa`"), "{}", &message[message.len() - 80..]);
+    }
+}

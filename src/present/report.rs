@@ -1,0 +1,335 @@
+//! What the outputs share that hand findings to programs which know linters: one [`Entry`] for each finding, at a place that exists at the
+//! head, and one entry more that says that a review is not complete.
+//!
+//! Such formats know findings and nothing else: a review that saw half of the change would look like one that found nothing. How a format
+//! writes an entry belongs in its own file; how it calls a severity stands here, in [`words`], so that one table in `docs/formats.md` is
+//! true of all.
+
+use std::collections::{HashMap, HashSet};
+
+use super::digest;
+use crate::domain::change::{ChangeSet, FileChange, FileStatus};
+use crate::domain::finding::{Anchor, Finding, OriginKind, Severity, VerificationState};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::domain::review::{CoverageState, Outcome, Review};
+use crate::domain::text::{is_invisible, strip_line};
+
+/// Reasons why a review is not complete that are named.
+const REASONS: usize = 10;
+/// Characters of a title, and of the name of a check.
+const TITLE: usize = 300;
+const CHECK: usize = 200;
+
+/// What the formats call a severity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Words {
+    /// Reviewdog's `Severity`.
+    pub(super) rdjson: &'static str,
+    /// GitLab's severity of a violation.
+    pub(super) gitlab: &'static str,
+    /// GitHub's level of an annotation.
+    pub(super) annotation: &'static str,
+}
+
+/// What the formats call a severity.
+pub(super) const fn words(severity: Severity) -> Words {
+    match severity {
+        Severity::Critical => Words { rdjson: "ERROR", gitlab: "blocker", annotation: "error" },
+        Severity::High => Words { rdjson: "ERROR", gitlab: "critical", annotation: "error" },
+        Severity::Medium => Words { rdjson: "WARNING", gitlab: "major", annotation: "warning" },
+        Severity::Low => Words { rdjson: "INFO", gitlab: "minor", annotation: "notice" },
+        Severity::Nit => Words { rdjson: "INFO", gitlab: "info", annotation: "notice" },
+    }
+}
+
+/// Where an entry is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The file: at the head, or, where it is gone, as it was called before.
+    pub(super) path: RepoPath,
+    /// Whether the file is there at the head.
+    pub(super) exists: bool,
+    /// Its lines at the head, where there are any to name.
+    pub(super) lines: Option<LineRange>,
+    /// What the place does not say by itself: where the lines stood before the change. Ours and a path; empty where there is nothing to say.
+    pub(super) note: String,
+}
+
+/// One line of a report.
+#[derive(Debug, Clone)]
+pub(super) struct Entry<'r> {
+    /// Its name: the id of a finding, or of the run. No two entries of a report have the same.
+    pub(super) id: String,
+    /// What it is reported by: the id of a rule, `review/<category>`, `review/incomplete` or `review/failed`.
+    pub(super) check: String,
+    /// How bad; that a review is not complete is as bad as anything can be.
+    pub(super) severity: Severity,
+    /// One line without escapes; never empty.
+    pub(super) title: String,
+    /// Markdown of a model or of ours, not yet sanitised.
+    pub(super) body: String,
+    /// Where; `None` where the change has no file.
+    pub(super) place: Option<Place>,
+    /// The finding; `None` where it is about the review itself.
+    pub(super) finding: Option<&'r Finding>,
+}
+
+/// What there is to report: first that the review is not complete, then the unresolved findings, worst first.
+pub(super) fn entries(review: &Review) -> Vec<Entry<'_>> {
+    let places = Places::of(&review.change);
+    let mut known = HashSet::new();
+    let own = unfinished(review).into_iter();
+    let mut entries: Vec<Entry<'_>> = own.chain(review.unresolved().map(|finding| entry(finding, &places))).collect();
+    for entry in &mut entries {
+        let mut name = entry.id.clone();
+        let mut number = 2;
+        while !known.insert(name.clone()) {
+            name = format!("{}~{number}", entry.id);
+            number += 1;
+        }
+        entry.id = name;
+    }
+    entries
+}
+
+fn entry<'r>(finding: &'r Finding, places: &Places<'_>) -> Entry<'r> {
+    Entry {
+        id: plain_line(&finding.id.0, CHECK),
+        check: check(finding),
+        severity: finding.severity,
+        title: title(finding),
+        body: finding.body.trim().to_owned(),
+        place: finding.anchors.first().map(|anchor| places.at_head(anchor)),
+        finding: Some(finding),
+    }
+}
+
+/// What reports a finding: the rule or the tool, or `review/<category>` where a model does.
+pub(super) fn check(finding: &Finding) -> String {
+    let name = plain_line(&finding.origin.name, CHECK);
+    match finding.origin.kind {
+        OriginKind::Rule | OriginKind::Build if !name.is_empty() => name,
+        OriginKind::Rule | OriginKind::Build | OriginKind::Model => format!("review/{}", finding.category.word()),
+    }
+}
+
+/// The title of a finding in one line.
+pub(super) fn title(finding: &Finding) -> String {
+    let title = plain_line(&finding.title, TITLE);
+    if title.is_empty() { "(no title)".to_owned() } else { title }
+}
+
+/// What a reader wants to know of a finding beside its text: `high, logic, confidence 9/10, id 4be01c9d72fa`.
+pub(super) fn facts(finding: &Finding) -> String {
+    let mut parts = vec![finding.severity.to_string(), finding.category.word().replace('_', " ")];
+    if let Some(confidence) = finding.confidence {
+        parts.push(format!("confidence {}/10", confidence.value()));
+    }
+    if finding.verification.state != VerificationState::Unchecked {
+        parts.push(finding.verification.state.to_string());
+    }
+    if let Some(guideline) = &finding.guideline {
+        parts.push(format!("see {}:{}", guideline.path, guideline.line));
+    }
+    parts.push(format!("id {}", plain_line(&finding.id.0, CHECK)));
+    parts.join(", ")
+}
+
+/// The entry that says that a review is not complete.
+fn unfinished(review: &Review) -> Option<Entry<'_>> {
+    let (check, title) = match review.outcome {
+        Outcome::Complete => return None,
+        Outcome::Incomplete => {
+            ("review/incomplete", format!("The review is incomplete: {}", digest::incomplete(review)))
+        }
+        Outcome::Failed => ("review/failed", "The review failed: nothing was reviewed".to_owned()),
+    };
+    let mut lines =
+        vec!["That nothing is reported here does not mean that nothing is wrong.".to_owned(), String::new()];
+    lines.extend(review.reasons.iter().take(REASONS).map(|reason| format!("- {}", plain_line(reason, TITLE))));
+    if review.reasons.len() > REASONS {
+        lines.push(format!("- and {} more reasons", review.reasons.len() - REASONS));
+    }
+    Some(Entry {
+        id: review.id.to_string(),
+        check: check.to_owned(),
+        severity: Severity::Critical,
+        title,
+        body: lines.join("\n").trim_end().to_owned(),
+        place: unseen(review).map(|file| Place {
+            path: file.path.clone(),
+            exists: file.status != FileStatus::Deleted,
+            // Readers that show only what lies on changed lines have to show this.
+            lines: (file.status != FileStatus::Deleted).then(|| first_added(file).unwrap_or(LineRange::line(1))),
+            note: String::new(),
+        }),
+        finding: None,
+    })
+}
+
+/// The file that an unfinished review is told at: one that was not wholly looked at, if it can be, and that is still there.
+fn unseen(review: &Review) -> Option<&FileChange> {
+    let states: HashMap<&RepoPath, CoverageState> =
+        review.coverage.files.iter().map(|file| (&file.path, file.state)).collect();
+    review.change.files.iter().min_by_key(|file| {
+        let seen = states.get(&file.path) == Some(&CoverageState::Reviewed);
+        (file.status == FileStatus::Deleted, file.without_text().is_some(), seen)
+    })
+}
+
+fn first_added(file: &FileChange) -> Option<LineRange> {
+    file.runs().find_map(|run| run.new.range()).map(|range| LineRange::line(range.start()))
+}
+
+/// The changed files by their old names, to find what became of a place.
+pub(super) struct Places<'c> {
+    by_old_path: HashMap<&'c RepoPath, &'c FileChange>,
+}
+
+impl<'c> Places<'c> {
+    pub(super) fn of(change: &'c ChangeSet) -> Self {
+        let before = change.files.iter().filter(|file| file.status != FileStatus::Added);
+        Self { by_old_path: before.map(|file| (file.path_at(Side::Old), file)).collect() }
+    }
+
+    /// Where an anchor is at the head. One on lines that are gone is told where they were taken out, if the change still knows (a review
+    /// that was read back does not know its hunks), else at its file.
+    pub(super) fn at_head(&self, anchor: &Anchor) -> Place {
+        if anchor.side == Side::New {
+            return Place { path: anchor.path.clone(), exists: true, lines: anchor.lines, note: String::new() };
+        }
+        let stood = match anchor.lines {
+            Some(lines) => format!("Before the change: {} of {}", digest::line_words(lines), anchor.path),
+            None => format!("Before the change: {}", anchor.path),
+        };
+        let Some(file) = self.by_old_path.get(&anchor.path) else {
+            return Place { path: anchor.path.clone(), exists: true, lines: None, note: stood };
+        };
+        let exists = file.status != FileStatus::Deleted;
+        let lines = anchor.lines.filter(|_| exists).and_then(|lines| taken_out(file, lines));
+        Place { path: file.path.clone(), exists, lines, note: stood }
+    }
+}
+
+/// The line at the head where some lines were taken out.
+fn taken_out(file: &FileChange, lines: LineRange) -> Option<LineRange> {
+    let run = file.runs().find(|run| run.old.range().is_some_and(|old| old.overlaps(lines)))?;
+    // Where nothing came in their place, the span names the line before it.
+    Some(LineRange::line(run.new.start))
+}
+
+/// One line without escapes, at most so many characters.
+pub(super) fn plain_line(text: &str, most: usize) -> String {
+    shortened(strip_line(text).trim(), most)
+}
+
+/// At most so many characters.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+/// Whether there is anything to see in a text.
+pub(super) fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || c.is_control() || is_invisible(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::change::{ChangeRun, Hunk, Span};
+    use crate::present::json;
+
+    fn review(document: &[u8]) -> Review {
+        json::parse(document).unwrap()
+    }
+
+    fn typical() -> Review {
+        review(include_bytes!("../../fixtures/documents/typical.json"))
+    }
+
+    #[test]
+    fn a_complete_review_reports_its_unresolved_findings_and_nothing_else() {
+        let mut review = typical();
+        assert_eq!(entries(&review).len(), review.findings.len());
+        assert!(entries(&review).iter().all(|entry| entry.finding.is_some()));
+        review.findings[0].status = crate::domain::finding::FindingStatus::Dismissed;
+        assert_eq!(entries(&review).len(), review.findings.len() - 1);
+    }
+
+    #[test]
+    fn that_a_review_is_not_complete_comes_first_at_a_file_that_was_not_seen() {
+        let incomplete = review(include_bytes!("../../fixtures/documents/incomplete.json"));
+        let entries = entries(&incomplete);
+        let place = entries[0].place.clone().unwrap();
+        assert_eq!((entries[0].check.as_str(), entries[0].severity), ("review/incomplete", Severity::Critical));
+        assert_eq!((&*place.path.spelled(), place.lines), ("src/scheduler.rs", Some(LineRange::line(1))));
+        let failed = review(include_bytes!("../../fixtures/documents/failed.json"));
+        let entries = super::entries(&failed);
+        assert_eq!((entries.len(), entries[0].check.as_str()), (1, "review/failed"));
+        assert!(entries[0].body.contains("503"), "{}", entries[0].body);
+    }
+
+    #[test]
+    fn ids_that_repeat_are_told_apart() {
+        let mut review = typical();
+        let twin = review.findings[0].clone();
+        review.findings.insert(1, twin.clone());
+        review.findings.push(twin);
+        let ids: HashSet<String> = entries(&review).into_iter().map(|entry| entry.id).collect();
+        assert_eq!(ids.len(), review.findings.len());
+        assert!(ids.contains("4be01c9d72fa") && ids.contains("4be01c9d72fa~2") && ids.contains("4be01c9d72fa~3"));
+    }
+
+    #[test]
+    fn lines_that_are_gone_are_told_where_they_were_taken_out() {
+        let mut file = FileChange::modified(RepoPath::parse("src/new.rs").unwrap());
+        file.old_path = Some(RepoPath::parse("src/old.rs").unwrap());
+        file.status = FileStatus::Renamed;
+        let run = ChangeRun { old: Span { start: 10, count: 4 }, new: Span { start: 8, count: 0 } };
+        file.hunks = vec![Hunk { runs: vec![run], ..Hunk::default() }];
+        let mut anchor = typical().findings[2].anchors[0].clone();
+        anchor.path = RepoPath::parse("src/old.rs").unwrap();
+        anchor.lines = Some(LineRange::new(12, 13).unwrap());
+        let at = |file: &FileChange, anchor: &Anchor| {
+            let change = ChangeSet::of(vec![file.clone()]);
+            Places::of(&change).at_head(anchor)
+        };
+        let place = at(&file, &anchor);
+        assert_eq!((&*place.path.spelled(), place.lines), ("src/new.rs", Some(LineRange::line(8))));
+        assert_eq!(place.note, "Before the change: lines 12-13 of src/old.rs");
+        file.hunks.clear();
+        assert_eq!(at(&file, &anchor).lines, None, "nobody knows where");
+        file.status = FileStatus::Deleted;
+        assert!(!at(&file, &anchor).exists);
+        anchor.path = RepoPath::parse("src/elsewhere.rs").unwrap();
+        assert_eq!(&*at(&file, &anchor).path.spelled(), "src/elsewhere.rs");
+    }
+
+    #[test]
+    fn a_worse_severity_is_never_called_less() {
+        let rank = |list: &[&str], word: &str| list.iter().position(|one| *one == word).unwrap();
+        for pair in Severity::ALL.windows(2) {
+            let (worse, better) = (words(pair[0]), words(pair[1]));
+            assert!(
+                rank(&["ERROR", "WARNING", "INFO"], worse.rdjson) <= rank(&["ERROR", "WARNING", "INFO"], better.rdjson)
+            );
+            let gitlab = ["blocker", "critical", "major", "minor", "info"];
+            assert!(rank(&gitlab, worse.gitlab) < rank(&gitlab, better.gitlab));
+            let levels = ["error", "warning", "notice"];
+            assert!(rank(&levels, worse.annotation) <= rank(&levels, better.annotation));
+        }
+    }
+
+    #[test]
+    fn names_of_checks_are_one_visible_line() {
+        let hostile = review(include_bytes!("../../fixtures/documents/hostile.json"));
+        let entries = entries(&hostile);
+        assert!(entries.iter().all(|entry| !entry.title.contains(['\n', '\x1b']) && !is_blank(&entry.check)));
+        assert_eq!(entries[3].check, "review/documentation", "a rule without a name");
+        assert_eq!(entries[3].title, "(no title)");
+    }
+}
