@@ -7,6 +7,7 @@ use clap::{Args, CommandFactory as _};
 use super::Cli;
 use super::console::Console;
 use crate::app::AppError;
+use crate::present::Syntax;
 
 #[derive(Debug, Args)]
 pub(super) struct CompletionsArgs {
@@ -17,6 +18,7 @@ pub(super) struct CompletionsArgs {
 pub(super) fn run(args: &CompletionsArgs, console: &Console) -> Result<ExitCode, AppError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "review", &mut script);
-    console.data(&script)?;
+    // All of it is ours, and a shell reads it.
+    console.data(&script, Syntax::Commands)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,20 +1,27 @@
-//! The two streams of this process, and what the terminal behind them can do. The rim: the only place that writes to them.
+//! The two streams of this process, and what stands behind them: a terminal, or the log of a build service. Main type: [`Console`].
+//!
+//! The rim: whatever is written goes through here, and here alone it is decided what a log must not obey. What is written outside of such a
+//! log is not touched.
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Write};
 
 use crate::config::Colour;
+use crate::domain::text::{BuildLogs, Spelling, Syntax};
+use crate::present::progress::{Mode, Progress};
 
 /// What this process was started in.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact about the process, not a state")]
+#[derive(Clone)]
 pub(super) struct Console {
     /// Columns of the terminal; 80 where there is none.
     pub(super) width: usize,
-    pub(super) stderr_is_terminal: bool,
+    stderr_is_terminal: bool,
     pub(super) stdout_is_terminal: bool,
     no_colour: bool,
     dumb: bool,
     links: bool,
+    logs: BuildLogs,
 }
 
 impl Console {
@@ -33,6 +40,7 @@ impl Console {
             no_colour: set("NO_COLOR"),
             dumb: std::env::var_os("TERM") == Some(OsString::from("dumb")),
             links: supports_hyperlinks::on(supports_hyperlinks::Stream::Stdout),
+            logs: BuildLogs::found(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())),
         }
     }
 
@@ -49,24 +57,78 @@ impl Console {
         self.links && self.colour(wish)
     }
 
-    /// Writes data. A reader that went away (`| head`) is no error.
-    #[expect(clippy::unused_self, reason = "whoever writes must have been given the console")]
-    pub(super) fn data(&self, bytes: &[u8]) -> io::Result<()> {
+    /// The build logs that these streams end in.
+    pub(super) fn logs(&self) -> BuildLogs {
+        self.logs
+    }
+
+    /// Writes data: the whole of an output, and what it is written in. A reader that went away (`| head`) is no error.
+    pub(super) fn data(&self, bytes: &[u8], syntax: Syntax) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
-        match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        match stdout.write_all(&self.logs.spell(bytes, syntax)).and_then(|()| stdout.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             ended => ended,
         }
     }
 
-    /// Standard output, for what is written while a run goes on.
-    pub(super) fn stream() -> io::Stdout {
-        io::stdout()
+    /// Standard output, for lines of JSON that are written while a run goes on.
+    pub(super) fn stream(&self) -> Spelled<io::Stdout> {
+        Spelled { out: io::stdout(), spelling: Spelling::new(self.logs, Syntax::Json) }
+    }
+
+    /// Shows people how a run goes on. In a log a bar would be drawn over and over.
+    pub(super) fn progress(&self, quiet: bool) -> Progress {
+        let stderr = Spelled { out: io::stderr(), spelling: Spelling::new(self.logs, Syntax::Plain) };
+        Progress::start(Mode::choose(quiet, self.stderr_is_terminal && !self.logs.any()), stderr)
     }
 
     /// Writes a line for the person. Nothing can be done when even that fails.
-    #[expect(clippy::unused_self, reason = "whoever writes must have been given the console")]
     pub(super) fn say(&self, line: &str) {
-        let _ = writeln!(io::stderr().lock(), "{line}");
+        let _ = io::stderr().lock().write_all(&self.logs.spell(format!("{line}\n").as_bytes(), Syntax::Plain));
+    }
+
+    /// Writes what the command line has to say: help to one stream, what is wrong with it to the other.
+    pub(super) fn usage(&self, said: &clap::Error) -> io::Result<()> {
+        if !self.logs.any() {
+            return match said.print() {
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+                ended => ended,
+            };
+        }
+        let text = said.render().to_string();
+        if !said.use_stderr() {
+            return self.data(text.as_bytes(), Syntax::Plain);
+        }
+        self.say(text.trim_end());
+        Ok(())
+    }
+
+    /// In a log, has a fault of this program told there as everything else is: its words may quote what it was reading.
+    pub(super) fn tell_of_panics(&self) {
+        if self.logs.any() {
+            let console = self.clone();
+            std::panic::set_hook(Box::new(move |panic| console.say(&format!("review: {panic}"))));
+        }
+    }
+}
+
+/// A stream whose pieces are spelled as the log behind it needs.
+pub(super) struct Spelled<W> {
+    out: W,
+    spelling: Spelling,
+}
+
+impl<W: Write> Write for Spelled<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write_all(&self.spelling.piece(bytes)).map(|()| bytes.len())
+    }
+
+    // In one piece, so that what another thread writes cannot come between: it would begin a new line here.
+    fn write_fmt(&mut self, text: std::fmt::Arguments<'_>) -> io::Result<()> {
+        self.write_all(text.to_string().as_bytes())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }

@@ -81,7 +81,7 @@ pub(super) fn run(args: McpArgs, console: &Console) -> Result<ExitCode, AppError
     if let Some(Action::Install(install)) = args.action {
         return mcp_install::run(install, console);
     }
-    let door = door(&args)?;
+    let door = door(&args, console)?;
     let offer = Offer::new(&args.tools, args.allow_write).map_err(|error| AppError::Serve(error.to_string()))?;
     let flags =
         Overrides { model: if args.no_model { Some("none".to_owned()) } else { args.model }, ..Overrides::default() };
@@ -132,8 +132,8 @@ pub(super) fn check_flags(flags: &[String]) -> Result<(), String> {
     Offer::new(&read.tools, read.allow_write).map(drop).map_err(|error| error.to_string())
 }
 
-fn door(args: &McpArgs) -> Result<Door, AppError> {
-    let Some(address) = args.http else { return Ok(Door::Stdio) };
+fn door(args: &McpArgs, console: &Console) -> Result<Door, AppError> {
+    let Some(address) = args.http else { return Ok(Door::Stdio(console.logs())) };
     let token = match &args.token_file {
         Some(path) => Some(crate::app::secret_file(path)?),
         None => {

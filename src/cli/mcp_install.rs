@@ -10,6 +10,7 @@ use super::console::Console;
 use crate::app::AppError;
 use crate::app::clients::{self, CLIENTS, Client, Folders, For, Setup, Wanted, Written};
 use crate::domain::text::strip_line;
+use crate::present::Syntax;
 
 #[derive(Debug, Args)]
 pub(super) struct InstallArgs {
@@ -105,14 +106,15 @@ fn print(setup: &Setup, client: &Client, console: &Console) -> Result<(), AppErr
                 "review: {title} reads {}; put this there, or have it put there with --write:",
                 strip_line(&path.display().to_string())
             ));
-            console.data(text.as_bytes())?;
+            let syntax = if path.extension().is_some_and(|it| it == "toml") { Syntax::Plain } else { Syntax::Json };
+            console.data(text.as_bytes(), syntax)?;
             if let Some(command) = command {
                 console.say(&format!("review: or let {title} do it: {command}"));
             }
         }
         (None, command) => {
             console.say(&format!("review: {title} does it itself; run this:"));
-            console.data(format!("{}\n", command.as_deref().unwrap_or_default()).as_bytes())?;
+            console.data(format!("{}\n", command.as_deref().unwrap_or_default()).as_bytes(), Syntax::Plain)?;
         }
     }
     Ok(())

@@ -77,19 +77,18 @@ enum Command {
 
 /// Runs the program with its command line (the first word is the program) and says how it ended.
 pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let console = Console::of_this_process();
+    console.tell_of_panics();
     let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(asked) => {
             // Help and version are answers, not errors: clap knows which stream and which code each has.
-            return match asked.print() {
-                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                    report::report(&error.into(), &Console::of_this_process())
-                }
-                _ => u8::try_from(asked.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
+            return match console.usage(&asked) {
+                Err(error) => report::report(&error.into(), &console),
+                Ok(()) => u8::try_from(asked.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
             };
         }
     };
-    let console = Console::of_this_process();
     let ended = match cli.command {
         None => review::run(cli.review, &console),
         Some(Command::List(args)) => runs::list(&args, &console),

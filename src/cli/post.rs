@@ -12,8 +12,7 @@ use super::report::report;
 use super::review::GRACE;
 use crate::app::{self, AppError, Cancel, DryRun, Overrides, Posted, Surroundings};
 use crate::domain::forge::PullAsk;
-use crate::present::delivery;
-use crate::present::progress::{Mode, Progress};
+use crate::present::{Syntax, delivery};
 
 #[derive(Debug, Args)]
 pub(super) struct PostArgs {
@@ -44,7 +43,7 @@ pub(super) fn run(args: &PostArgs, console: &Console) -> Result<ExitCode, AppErr
         ..Overrides::default()
     };
     let around = Surroundings::of_this_process()?;
-    let progress = Arc::new(Progress::start(Mode::choose(args.quiet, console.stderr_is_terminal)));
+    let progress = Arc::new(console.progress(args.quiet));
     let cancel = Cancel::never();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let directory = args.place.directory.clone();
@@ -62,9 +61,9 @@ pub(super) fn run(args: &PostArgs, console: &Console) -> Result<ExitCode, AppErr
         ended => ended?,
     };
     match ended {
-        Posted::Dry(dry) => console.data(&dry_run(&dry))?,
+        Posted::Dry(dry) => console.data(&dry_run(&dry), Syntax::Json)?,
         Posted::Done(receipt) => {
-            console.data(format!("{}\n", delivery::lines(&receipt)).as_bytes())?;
+            console.data(format!("{}\n", delivery::lines(&receipt)).as_bytes(), Syntax::Plain)?;
             for failure in &receipt.failures {
                 console.say(&format!("review: error: {failure}"));
             }

@@ -11,8 +11,8 @@ use crate::app::{self, AppError, Connection, Dialect, Overrides, Service, Servic
 use crate::config::Colour;
 use crate::domain::presented::{PresentMode, PresentReview, Presented, WhichDocument};
 use crate::domain::text::{strip_block, strip_line};
-use crate::present::Links;
 use crate::present::presented::terminal;
+use crate::present::{Links, Syntax};
 
 /// So many references that point nowhere are told.
 const TOLD: usize = 50;
@@ -93,7 +93,7 @@ pub(super) fn run(args: &PresentArgs, console: &Console) -> Result<ExitCode, App
         (Some(name), _) => app::show_document(&around, name)?,
         (None, file) => present(args, file.as_deref().unwrap_or(Path::new("-")), around, console)?,
     };
-    console.data(&output(args, &presented, console))?;
+    console.data(&output(args, &presented, console), Syntax::Plain)?;
     let broken = presented.broken().count();
     for (reference, fault) in presented.broken().take(TOLD) {
         let near = if fault.near.is_empty() { String::new() } else { format!(" (near: {})", fault.near.join(", ")) };
@@ -151,8 +151,8 @@ fn output(args: &PresentArgs, presented: &Presented, console: &Console) -> Vec<u
         (None, Format::Plain | Format::Terminal, _) => Dialect::Plain,
     };
     let mut text = app::written(presented, &dialect);
-    // Markdown stays as it was written, unless a terminal would obey it.
-    if console.stdout_is_terminal {
+    // Markdown stays as it was written, unless a terminal would obey it, or the page of a log that plays one.
+    if console.stdout_is_terminal || console.logs().any() {
         text = strip_block(&text);
     }
     if !text.ends_with('\n') {

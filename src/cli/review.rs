@@ -14,8 +14,7 @@ use crate::domain::request::ReviewRequest;
 use crate::domain::run::RunId;
 use crate::present::delivery;
 use crate::present::events::{End, Events, FanOut};
-use crate::present::progress::{Mode, Progress};
-use crate::present::{Links, RenderOptions, presenter};
+use crate::present::{Links, RenderOptions, Syntax, presenter};
 
 /// How long a stage may take to hear an interrupt before it is left behind.
 pub(super) const GRACE: Duration = Duration::from_secs(3);
@@ -26,7 +25,7 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
     if !args.events {
         return show(&made(args, console, None)?, quiet, console);
     }
-    let events = Arc::new(Events::start(Console::stream())?);
+    let events = Arc::new(Events::start(console.stream())?);
     let made = made(args, console, Some(Arc::clone(&events)));
     match &made {
         Ok(delivered) => {
@@ -59,7 +58,7 @@ fn made(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Res
     };
     let job = Job { run: RunId::random(), request, flags, outputs: args.output };
     let around = Surroundings::of_this_process()?;
-    let progress = Arc::new(Progress::start(Mode::choose(args.quiet, console.stderr_is_terminal)));
+    let progress = Arc::new(console.progress(args.quiet));
     let sink: Arc<dyn EventSink> = match events {
         Some(events) => Arc::new(FanOut(vec![progress.clone(), events])),
         None => progress.clone(),
@@ -79,14 +78,14 @@ fn made(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Res
 fn show(delivered: &Delivered, quiet: bool, console: &Console) -> Result<ExitCode, AppError> {
     let settings = &delivered.settings;
     if let Some(Posted::Dry(dry)) = &delivered.posted {
-        console.data(&post::dry_run(dry))?;
+        console.data(&post::dry_run(dry), Syntax::Json)?;
         say(delivered, quiet, console);
         return Ok(ExitCode::from(delivered.exit_code()));
     }
     let options =
         RenderOptions { fail_on: settings.fail_on, ..render_options(console, settings.colour, delivered.root.clone()) };
     if let Some(presenter) = presenter(&settings.format) {
-        console.data(&(presenter.render)(&delivered.review, &options))?;
+        console.data(&(presenter.render)(&delivered.review, &options), presenter.syntax)?;
     }
     say(delivered, quiet, console);
     Ok(ExitCode::from(delivered.exit_code()))

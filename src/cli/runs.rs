@@ -9,7 +9,7 @@ use super::console::Console;
 use super::review::render_options;
 use crate::app::{self, AppError, Surroundings};
 use crate::config::Colour;
-use crate::present::{presenter, runs};
+use crate::present::{Syntax, presenter, runs};
 
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {}
@@ -31,14 +31,14 @@ pub(super) fn show(args: &ShowArgs, console: &Console) -> Result<ExitCode, AppEr
     let review = app::show(&Surroundings::of_this_process()?, &args.run)?;
     let options = render_options(console, Colour::Auto, None);
     if let Some(presenter) = presenter(&args.format) {
-        console.data(&(presenter.render)(&review, &options))?;
+        console.data(&(presenter.render)(&review, &options), presenter.syntax)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 pub(super) fn list(_: &ListArgs, console: &Console) -> Result<ExitCode, AppError> {
     let kept = app::list(&Surroundings::of_this_process()?)?;
-    console.data(runs::table(&kept).as_bytes())?;
+    console.data(runs::table(&kept).as_bytes(), Syntax::Plain)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -11,6 +11,7 @@ use crate::app::{self, AppError, Surroundings};
 use crate::config::{KEYS, Resolved};
 use crate::domain::request::ReviewRequest;
 use crate::domain::text::strip_line;
+use crate::present::Syntax;
 
 #[derive(Debug, Args)]
 pub(super) struct ConfigArgs {
@@ -46,7 +47,7 @@ pub(super) fn run(args: &ConfigArgs, console: &Console) -> Result<ExitCode, AppE
     for name in &resolved.ignored_env {
         out.push_str(&format!("{} means nothing and is ignored\n", strip_line(name)));
     }
-    console.data(out.as_bytes())?;
+    console.data(out.as_bytes(), Syntax::Plain)?;
     Ok(ExitCode::SUCCESS)
 }
 

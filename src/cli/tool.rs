@@ -9,6 +9,7 @@ use super::args::{ScopeArgs, ShapeArgs};
 use super::console::Console;
 use crate::app::{self, AppError, Surroundings, ToolCall};
 use crate::domain::request::ReviewRequest;
+use crate::present::Syntax;
 use crate::tools::TOOLS;
 
 #[derive(Debug, Args)]
@@ -47,7 +48,6 @@ pub(super) fn run(args: ToolArgs, console: &Console) -> Result<ExitCode, AppErro
     };
     let call = ToolCall { name: args.name, input: args.input, request, flags };
     let outcome = app::call_tool(&call, &Surroundings::of_this_process()?, &app::Cancel::never())?;
-    console.data(outcome.text.as_bytes())?;
-    console.data(b"\n")?;
+    console.data(format!("{}\n", outcome.text).as_bytes(), Syntax::Json)?;
     Ok(if outcome.is_error { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }

@@ -29,6 +29,8 @@ mod terminal;
 pub use brief::{brief, engine, place, suggested};
 pub(crate) use markdown::safe;
 
+pub use crate::domain::text::Syntax;
+
 use std::path::PathBuf;
 
 use crate::domain::finding::Severity;
@@ -61,19 +63,6 @@ pub const PRESENTERS: &[Presenter] = &[
     annotations::PRESENTER,
     job_summary::PRESENTER,
 ];
-
-/// What an output is written in. The log of a build service obeys certain lines; this says how such a line is spelled so that it stays text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Syntax {
-    /// Text and Markdown.
-    Plain,
-    /// JSON, whole or in lines.
-    Json,
-    /// XML.
-    Xml,
-    /// Lines that the log is meant to obey.
-    Commands,
-}
 
 /// What an output may do on its surface, and what it is measured by. Each output takes what it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]

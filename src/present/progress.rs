@@ -1,13 +1,13 @@
 //! What a person sees while a run goes on: a live line on a terminal (`bar`), plain lines elsewhere (`lines`). Main type: [`Progress`].
 //!
-//! Writes to stderr only. Events are handed to a thread of its own through a bounded queue, so that a slow terminal drops
+//! Writes to the stderr that it is given. Events are handed to a thread of its own through a bounded queue, so that a slow terminal drops
 //! events and never holds the review. What an event means is not decided here.
 
 mod bar;
 mod lines;
 mod turns;
 
-use std::io;
+use std::io::Write;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -55,12 +55,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Starts showing.
-    pub fn start(mode: Mode) -> Self {
+    /// Starts showing on `stderr`; a bar draws itself on the terminal, and only what is said beside it goes there.
+    pub fn start(mode: Mode, stderr: impl Write + Send + 'static) -> Self {
         match mode {
-            Mode::Quiet => Self::on(Warnings(io::stderr()), HEARTBEAT),
-            Mode::Lines => Self::on(Lines::new(io::stderr()), HEARTBEAT),
-            Mode::Bar => Self::on(Bar::new(), TICK),
+            Mode::Quiet => Self::on(Warnings(stderr), HEARTBEAT),
+            Mode::Lines => Self::on(Lines::new(stderr), HEARTBEAT),
+            Mode::Bar => Self::on(Bar::new(stderr), TICK),
         }
     }
 
@@ -141,7 +141,7 @@ pub fn doing(stage: Stage) -> &'static str {
 mod tests {
     use super::*;
     use crate::domain::finding::Severity;
-    use std::io::Write;
+    use std::io;
     use std::sync::Arc;
     use std::sync::mpsc::{Sender, channel};
 

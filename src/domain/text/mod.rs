@@ -1,7 +1,9 @@
-//! Pure functions over text that every surface shares: decoded files, masking, stripping, the normal form of quotes.
+//! Pure functions over text that every surface shares: decoded files, masking, stripping, the normal form of quotes,
+//! and what the log of a build service would obey.
 //!
 //! Nothing here reads a file. What a terminal or a page needs beyond stripping belongs in `present`.
 
+mod commands;
 mod fence;
 mod file_text;
 mod leak;
@@ -11,6 +13,7 @@ mod reveal;
 mod steering;
 mod strip;
 
+pub use commands::{BuildLog, BuildLogs, Spelling, Syntax};
 pub use fence::fence;
 pub use file_text::FileText;
 pub use leak::{Known, KnownSecret, Leak};

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::offer::Offer;
 use crate::app::{Connection, Service};
 use crate::domain::secret::Secret;
+use crate::domain::text::BuildLogs;
 use handler::Handler;
 
 /// A larger message is refused, in bytes, at either door.
@@ -28,8 +29,8 @@ const MAX_MESSAGE: usize = 8 << 20;
 /// Where clients come in.
 #[derive(Debug, Clone)]
 pub enum Door {
-    /// Standard input and output: one client.
-    Stdio,
+    /// Standard input and output: one client. The logs are those that standard output may end in.
+    Stdio(BuildLogs),
     /// HTTP, at the path `/mcp`: many clients.
     Http(HttpDoor),
 }
@@ -79,7 +80,9 @@ pub(super) async fn serve(
     say: impl Fn(String),
 ) -> Result<(), ServeError> {
     match door {
-        Door::Stdio => stdio::serve(Handler::new(service, Arc::new(offer), Some(Connection::Process)), stop).await,
+        Door::Stdio(logs) => {
+            stdio::serve(Handler::new(service, Arc::new(offer), Some(Connection::Process)), logs, stop).await
+        }
         Door::Http(door) => http::serve(service, Arc::new(offer), &door, stop, say).await,
     }
 }

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::due::Due;
 use super::handler::Handler;
 use super::{MAX_MESSAGE, ServeError};
+use crate::domain::text::{BuildLogs, Syntax};
 
 /// So many messages are read ahead of the one that is being handed on.
 const AHEAD: usize = 64;
@@ -25,8 +26,8 @@ const AHEAD: usize = 64;
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Serves the one client behind standard input and output until it closes them.
-pub(super) async fn serve(handler: Handler, stop: CancellationToken) -> Result<(), ServeError> {
-    let lines = Lines::start(tokio::io::stdin(), tokio::io::stdout());
+pub(super) async fn serve(handler: Handler, logs: BuildLogs, stop: CancellationToken) -> Result<(), ServeError> {
+    let lines = Lines::start(tokio::io::stdin(), tokio::io::stdout(), logs);
     match handler.serve_with_ct(lines, stop).await {
         Ok(running) => {
             let _: Result<QuitReason, _> = running.waiting().await;
@@ -46,9 +47,10 @@ pub(super) struct Lines<W> {
 
 impl<W: AsyncWrite + Send + Unpin + 'static> Lines<W> {
     /// Reads from now on.
-    pub(super) fn start(reader: impl AsyncRead + Send + Unpin + 'static, writer: W) -> Self {
+    pub(super) fn start(reader: impl AsyncRead + Send + Unpin + 'static, writer: W, logs: BuildLogs) -> Self {
         let (sender, messages) = mpsc::channel(AHEAD);
-        let out = Arc::new(Out { writer: Mutex::new(writer), due: Due::default(), deaf: CancellationToken::new() });
+        let out =
+            Arc::new(Out { writer: Mutex::new(writer), logs, due: Due::default(), deaf: CancellationToken::new() });
         tokio::spawn(read(BufReader::new(reader), sender, Arc::clone(&out)));
         Self { messages, out }
     }
@@ -57,6 +59,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Lines<W> {
 /// The way to the client.
 struct Out<W> {
     writer: Mutex<W>,
+    logs: BuildLogs,
     due: Due,
     /// Set when nothing can be written any more.
     deaf: CancellationToken,
@@ -67,7 +70,7 @@ impl<W: AsyncWrite + Unpin> Out<W> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
         let mut writer = self.writer.lock().await;
-        let written = match writer.write_all(&line).await {
+        let written = match writer.write_all(&self.logs.spell(&line, Syntax::Json)).await {
             Ok(()) => writer.flush().await,
             failed => failed,
         };
@@ -217,7 +220,7 @@ mod tests {
     fn connected() -> (Lines<DuplexStream>, DuplexStream, tokio::io::Lines<BufReader<DuplexStream>>) {
         let (client, reader) = duplex(1 << 16);
         let (writer, answers) = duplex(1 << 16);
-        (Lines::start(reader, writer), client, BufReader::new(answers).lines())
+        (Lines::start(reader, writer, BuildLogs::default()), client, BufReader::new(answers).lines())
     }
 
     fn ping(id: u32) -> Vec<u8> {

@@ -221,7 +221,8 @@ mod tests {
         let (writer, mut answers) = duplex(16);
         let offer = Arc::new(Offer::new(&[], false).unwrap());
         let handler = Handler::new(Arc::clone(&fixture.service), offer, Some(Connection::Process));
-        let serving = tokio::spawn(handler.serve(Lines::start(reader, writer)));
+        let serving =
+            tokio::spawn(handler.serve(Lines::start(reader, writer, crate::domain::text::BuildLogs::default())));
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },

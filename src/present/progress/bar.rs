@@ -1,6 +1,6 @@
 //! Progress on a terminal: one live line that is redrawn in place. Main type: [`Bar`].
 
-use std::io::{self, Write as _};
+use std::io::Write;
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -25,17 +25,18 @@ enum Look {
 }
 
 /// Redraws a line.
-pub(super) struct Bar {
+pub(super) struct Bar<W> {
+    stderr: W,
     line: ProgressBar,
     look: Option<Look>,
     turns: Turns,
     started: Instant,
 }
 
-impl Bar {
-    pub(super) fn new() -> Self {
+impl<W: Write> Bar<W> {
+    pub(super) fn new(stderr: W) -> Self {
         let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        let mut it = Self { line, look: None, turns: Turns::default(), started: Instant::now() };
+        let mut it = Self { stderr, line, look: None, turns: Turns::default(), started: Instant::now() };
         it.look(Look::Plain);
         it
     }
@@ -61,15 +62,16 @@ impl Bar {
         self.line.set_message(self.turns.line(self.started.elapsed(), WIDTH));
     }
 
-    fn say(&self, text: &str) {
+    fn say(&mut self, text: &str) {
         let text = strip_line(text);
+        let stderr = &mut self.stderr;
         self.line.suspend(|| {
-            let _ = writeln!(io::stderr(), "review: {text}");
+            let _ = writeln!(stderr, "review: {text}");
         });
     }
 }
 
-impl Surface for Bar {
+impl<W: Write> Surface for Bar<W> {
     fn take(&mut self, event: Event) -> bool {
         self.turns.take(&event);
         match event {
