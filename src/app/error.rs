@@ -1,5 +1,6 @@
 //! Everything that can end a command, with its exit code. Main type: [`AppError`].
 
+use super::artefact::ArtefactError;
 use super::clients::ClientError;
 use super::instructions::InstructionsError;
 use super::post::PostError;
@@ -37,6 +38,9 @@ pub enum AppError {
     /// A review cannot be posted at all.
     #[error(transparent)]
     Post(#[from] PostError),
+    /// A review of an untrusted job is not posted.
+    #[error(transparent)]
+    Artefact(#[from] ArtefactError),
     /// A review could not be posted, and there is no receipt to say so.
     #[error("nothing was posted on {pull}: {why}")]
     NotPosted {
@@ -259,6 +263,7 @@ impl AppError {
             | Self::Workspace(WorkspaceError::Stopped(_))
             | Self::Engine(EngineError::Broken)
             | Self::Broken => 3,
+            Self::Artefact(error) => error.exit_code(),
             Self::Forge(error) => forge_code(error),
             Self::Fetch(error) => fetch_code(error),
             Self::Output(_) | Self::NotPosted { .. } | Self::Client(ClientError::File(_)) => 5,

@@ -2,6 +2,7 @@
 //!
 //! Start at [`review()`]: collect, open the trees, run the engine, keep, deliver. What people type belongs in `cli`; what any part does, in the part.
 
+mod artefact;
 pub mod clients;
 mod deliver;
 mod diffs;
@@ -24,6 +25,7 @@ mod templates;
 mod view;
 
 pub use crate::config::Flags as Overrides;
+pub use artefact::{ArtefactError, Expected, expected_artefact, post_artefact};
 pub use deliver::{Delivered, Output};
 pub use error::AppError;
 pub use forge::ForgeEnvironment;

@@ -67,6 +67,27 @@ pub async fn fetch(
     bring(&id, place, github, around, cancel).await
 }
 
+/// The same for one that is known by its name, always in a mirror: nothing that lies on this disk is asked.
+pub(super) async fn fetch_apart(
+    id: &PullId,
+    github: &GitHub,
+    around: &Surroundings,
+    cancel: &Cancel,
+) -> Result<Fetched, AppError> {
+    bring(id, Place::Mirror, github, around, cancel).await
+}
+
+/// The repository of the forge that the repository in `directory` is a clone of, by its remotes.
+pub(super) async fn repository_of(directory: &Path, github: &GitHub) -> Result<(Repo, RepoName), AppError> {
+    let (directory, server) = (directory.to_owned(), server(github));
+    off_the_threads(move || {
+        let repo = Repo::open(&directory).map_err(FetchError::Nowhere)?;
+        let name = git::repository_of(&git::remotes(&repo), &server)?;
+        Ok((repo, name))
+    })
+    .await
+}
+
 async fn bring(
     id: &PullId,
     place: Place,

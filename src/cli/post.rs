@@ -1,5 +1,6 @@
 //! `review post`: put a kept review on its pull request.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use super::report::report;
 use super::review::GRACE;
 use crate::app::{self, AppError, Cancel, DryRun, Overrides, Posted, Surroundings};
 use crate::domain::forge::PullAsk;
+use crate::domain::id::{CommitId, ObjectId};
 use crate::present::{Syntax, delivery};
 
 #[derive(Debug, Args)]
@@ -19,6 +21,12 @@ pub(super) struct PostArgs {
     /// The id of a run, the beginning of one, or `last`: the newest of the repository here, or of all where there is none
     #[arg(default_value = "last")]
     run: String,
+    /// Post the review in this folder: an artefact of a job that nobody vouches for. It is checked against the pull request first
+    #[arg(long, value_name = "FOLDER", conflicts_with = "run")]
+    from: Option<PathBuf>,
+    /// With --from: the commit that the artefact has to be of [default: the head of the pull request now]
+    #[arg(long, value_name = "SHA", requires = "from", value_parser = |text: &str| text.parse::<ObjectId>().map(CommitId))]
+    head: Option<CommitId>,
     #[command(flatten)]
     place: Place,
     /// The pull request, where the review does not say: its number, owner/repo#number, or the address of its page
@@ -47,7 +55,14 @@ pub(super) fn run(args: &PostArgs, console: &Console) -> Result<ExitCode, AppErr
     let cancel = Cancel::never();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let directory = args.place.directory.clone();
-    let work = app::post(&args.run, directory, &options, &flags, &around, &*progress, &cancel);
+    let work = async {
+        let Some(folder) = &args.from else {
+            return app::post(&args.run, directory, &options, &flags, &around, &*progress, &cancel).await;
+        };
+        let (pull, head) = (args.pr.as_ref(), args.head);
+        let expected = app::expected_artefact(folder, pull, head, &directory, &around, &cancel).await?;
+        app::post_artefact(folder, expected, &options, &flags, &around, &*progress, &cancel).await
+    };
     let ended = runtime.block_on(app::interruptible(&cancel, &*progress, GRACE, work));
     // What waits for a server that never answers must not keep the process.
     runtime.shutdown_background();

@@ -8,6 +8,7 @@
 //! it with `REVIEW_REFRESH=1 cargo test --lib present::json`.
 
 mod parse;
+mod strict;
 mod wire;
 mod write;
 
@@ -19,6 +20,7 @@ use crate::domain::review::Review;
 use crate::domain::text::is_invisible;
 
 pub use parse::{Fault, ParseError, parse};
+pub use strict::{NotExact, parse_exactly, value};
 
 /// What the field `schema` of a document says.
 pub const SCHEMA: &str = "review/1";

@@ -13,7 +13,7 @@ use super::guard::Guard;
 use super::markdown::Writer;
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Finding, FindingId, Fingerprint, Severity};
-use crate::domain::forge::FindingMark;
+use crate::domain::forge::{FindingMark, Trust};
 use crate::domain::review::Review;
 use crate::forge::NewComment;
 
@@ -120,8 +120,9 @@ impl fmt::Display for WhyBeside {
 
 /// Finds a place for each unresolved finding of the review, worst first, and writes its comment.
 ///
-/// `change` is the change with its hunks: what the review was made of, or the same files against another head. No finding is left out.
-pub fn draft(review: &Review, change: &ChangeSet, limits: &Limits, guard: &Guard) -> Draft {
+/// `change` is the change with its hunks: what the review was made of, or the same files against another head. No finding is left out. The marks are of
+/// `trust`.
+pub fn draft(review: &Review, change: &ChangeSet, limits: &Limits, guard: &Guard, trust: Trust) -> Draft {
     let ground = Ground::of(change);
     let mut findings: Vec<&Finding> = review.unresolved().collect();
     // The order within a severity is that of the review.
@@ -132,25 +133,32 @@ pub fn draft(review: &Review, change: &ChangeSet, limits: &Limits, guard: &Guard
         match ground.spot(finding) {
             Err(why) => draft.beside.push(beside(why)),
             Ok(_) if draft.comments.len() >= limits.comments => draft.beside.push(beside(WhyBeside::BeyondLimit)),
-            Ok(spot) => draft.comments.push(comment(review, finding, &spot, limits, guard)),
+            Ok(spot) => draft.comments.push(comment(review, finding, &spot, limits, guard, trust)),
         }
     }
     draft
 }
 
-fn comment(review: &Review, finding: &Finding, spot: &Spot<'_>, limits: &Limits, guard: &Guard) -> DraftComment {
+fn comment(
+    review: &Review,
+    finding: &Finding,
+    spot: &Spot<'_>,
+    limits: &Limits,
+    guard: &Guard,
+    trust: Trust,
+) -> DraftComment {
     let writer = Writer::new(guard);
     let mark = FindingMark::of(finding);
     let quote = mark.quote.clone();
     let offer = offer::offer(finding, spot, guard);
-    let room = limits.characters;
+    let (room, written) = (limits.characters, mark.write_as(trust));
     let offered = offer.and_then(|offer| {
-        let body = body::comment(&writer, review.id, finding, spot, Some(&offer), &mark, room)?;
+        let body = body::comment(&writer, review.id, finding, spot, Some(&offer), &written, room)?;
         Some((offer.lines, body))
     });
     let (lines, body) = offered.unwrap_or_else(|| {
-        let body = body::comment(&writer, review.id, finding, spot, None, &mark, room);
-        (spot.lines, body.unwrap_or_else(|| mark.write()))
+        let body = body::comment(&writer, review.id, finding, spot, None, &written, room);
+        (spot.lines, body.unwrap_or_else(|| written.clone()))
     });
     DraftComment {
         finding: finding.id.clone(),

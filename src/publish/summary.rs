@@ -4,6 +4,7 @@
 //! changed. It is never longer than a forge takes; what it has no room for is named in [`Rendered::in_artefact`].
 
 mod page;
+mod untrusted;
 
 use std::collections::HashSet;
 
@@ -11,7 +12,7 @@ use super::draft::{Beside, Limits, WhyBeside};
 use super::guard::Guard;
 use super::markdown::length;
 use crate::domain::finding::{FindingId, Severity};
-use crate::domain::forge::{BesideMark, RunMark, SummaryMark, Verdict};
+use crate::domain::forge::{BesideMark, RunMark, SummaryMark, Trust, Verdict};
 use crate::domain::id::CommitId;
 use crate::domain::review::Review;
 
@@ -33,6 +34,8 @@ pub struct Earlier {
 /// What the summary says beside the review itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummaryParts {
+    /// Who vouches for the review. Of one that nobody vouches for only the findings are told, and no more is said of the rest than that.
+    pub trust: Trust,
     /// What the review as a whole says.
     pub verdict: Verdict,
     /// Findings of this review that stand on their lines, new or from before.
@@ -66,6 +69,7 @@ pub struct SummaryParts {
 impl Default for SummaryParts {
     fn default() -> Self {
         Self {
+            trust: Trust::Own,
             verdict: Verdict::Comment,
             on_lines: Vec::new(),
             beside: Vec::new(),
@@ -119,7 +123,7 @@ pub fn summary(review: &Review, parts: &SummaryParts, limits: &Limits, guard: &G
         let (text, _) = page.writer.checked(&text);
         let mark = page.mark(untold(parts, &in_artefact, marked));
         let body = format!("{text}{kept}{mark}").trim_end().to_owned();
-        if length(&text) <= room && (mark.is_empty() || SummaryMark::read(&body).is_some()) {
+        if length(&text) <= room && (mark.is_empty() || SummaryMark::read_as(&body, parts.trust).is_some()) {
             return Rendered { body, in_artefact };
         }
     }
@@ -144,9 +148,12 @@ pub fn review_body(review: &Review, parts: &SummaryParts, head: CommitId, guard:
     if let Some(line) = page.moved() {
         text.push_str(&format!("{line}\n\n"));
     }
-    text.push_str("The summary comment says what was looked at, and lists all findings.");
+    text.push_str(match parts.trust {
+        Trust::Own => "The summary comment says what was looked at, and lists all findings.",
+        Trust::Untrusted => untrusted::INTRODUCTION,
+    });
     let (text, _) = page.writer.checked(&text);
-    format!("{text}\n\n{}", RunMark { run: review.id, head }.write())
+    format!("{text}\n\n{}", RunMark { run: review.id, head }.write_as(parts.trust))
 }
 
 /// The whole text without its mark, and the findings that found no room.

@@ -87,6 +87,7 @@ impl Telling<'_> {
                 .any(|finding| finding.id == entry.item.finding && finding.status == FindingStatus::Dismissed)
         };
         SummaryParts {
+            trust: self.plan.trust,
             verdict: told.verdict,
             on_lines: told
                 .entries

@@ -3,7 +3,7 @@
 //! No text has a say in it: not the model's, not the pull request's. It never approves.
 
 use crate::domain::finding::Severity;
-use crate::domain::forge::{Conversation, ReviewNote, ReviewVerdict, RunMark, Verdict};
+use crate::domain::forge::{Conversation, ReviewNote, ReviewVerdict, RunMark, Trust, Verdict};
 
 /// What the verdict rests on.
 #[derive(Debug, Clone, Default)]
@@ -34,8 +34,8 @@ pub(super) struct Judged {
 }
 
 /// The verdict, given what stands on the pull request.
-pub(super) fn verdict(grounds: &Grounds, conversation: &Conversation) -> Judged {
-    let objections: Vec<&ReviewNote> = objections(conversation).collect();
+pub(super) fn verdict(grounds: &Grounds, conversation: &Conversation, trust: Trust) -> Judged {
+    let objections: Vec<&ReviewNote> = objections(conversation, trust).collect();
     let reaches =
         |severities: &[Severity]| grounds.floor.is_some_and(|floor| severities.iter().any(|one| *one <= floor));
     let mut judged = Judged { verdict: Verdict::Comment, must_say: false, dismiss: Vec::new(), notes: Vec::new() };
@@ -67,11 +67,11 @@ pub(super) fn verdict(grounds: &Grounds, conversation: &Conversation) -> Judged 
     judged
 }
 
-/// Our reviews that ask for changes. The account may be a person's, so that only those count that say which run they are of.
-fn objections(conversation: &Conversation) -> impl Iterator<Item = &ReviewNote> {
-    conversation.reviews.iter().filter(|review| {
+/// Our reviews of this trust that ask for changes. The account may be a person's, so that only those count that say which run they are of.
+fn objections(conversation: &Conversation, trust: Trust) -> impl Iterator<Item = &ReviewNote> {
+    conversation.reviews.iter().filter(move |review| {
         review.verdict == ReviewVerdict::ChangesRequested
             && review.comment.mine
-            && RunMark::read(&review.comment.body).is_some()
+            && RunMark::read_as(&review.comment.body, trust).is_some()
     })
 }

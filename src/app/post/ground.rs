@@ -10,7 +10,7 @@ use crate::domain::change::ChangeSet;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::filter::PathFilter;
 use crate::domain::finding::{Finding, FindingId, Severity};
-use crate::domain::forge::{Actor, Conversation, Made, PullRequest, SummaryMark};
+use crate::domain::forge::{Actor, Conversation, Made, PullRequest, SummaryMark, Trust};
 use crate::domain::id::CommitId;
 use crate::domain::path::RepoPath;
 use crate::domain::place::{Side, WorkspaceAt};
@@ -38,6 +38,7 @@ pub(super) struct Ground {
     pub(super) floor: Option<Severity>,
     pub(super) has_moved: bool,
     pub(super) guard: Guard,
+    pub(super) trust: Trust,
     pub(super) cancel: Cancel,
 }
 
@@ -88,6 +89,7 @@ impl Ground {
         let inline = self.inline(&review, &change, |id| gone.contains(id));
         let earlier = self.earlier(&pool);
         let mut plan = plan(&Situation {
+            trust: self.trust,
             review: &review,
             inline,
             pull: &self.pull,
@@ -125,7 +127,7 @@ impl Ground {
         standing.findings.retain(|finding| !is_gone(&finding.id));
         // Which of them are posted is the plan's business.
         let limits = Limits { comments: usize::MAX, ..Limits::default() };
-        let draft = draft(&standing, change, &limits, &self.guard);
+        let draft = draft(&standing, change, &limits, &self.guard, self.trust);
         let comments = draft.comments.into_iter().map(|one| (one.finding, Inline::Here(one.comment)));
         let beside = draft.beside.into_iter().map(|one| (one.finding, Inline::Beside(one.why)));
         let mut known: HashMap<FindingId, Inline> = comments.chain(beside).collect();
@@ -138,8 +140,8 @@ impl Ground {
 
     /// What the last complete review saw, where our summary says that there was one and its commit is still here.
     fn earlier(&self, pool: &RepoPool) -> Option<Earlier> {
-        let summary = existing_summary(&self.conversation).0?;
-        let mark = SummaryMark::read(&summary.body).filter(|mark| mark.complete)?;
+        let summary = existing_summary(&self.conversation, self.trust).0?;
+        let mark = SummaryMark::read_as(&summary.body, self.trust).filter(|mark| mark.complete)?;
         let at = WorkspaceAt::Revision(mark.head);
         let tree = workspace::open(Some(pool), at, Side::New, &[], everything().ok()?).ok()?;
         Some(Earlier { tree, said: summary.body, made: mark.made?, engine: self.review.provenance.engine })

@@ -14,11 +14,12 @@ use super::deliver::Delivered;
 use super::error::AppError;
 use super::forge::ForgeEnvironment;
 use super::review::{Job, review};
+use super::runs;
 use super::subject::{self, Surroundings};
-use super::{model::ProviderEnvironment, runs};
-use crate::config::Flags;
+use crate::config::{Flags, Settings};
 use crate::domain::event::{Event, EventSink, Stage};
-use crate::domain::forge::{Delivery, DeliveryItem, PullAsk, Verdict};
+use crate::domain::forge::{Delivery, DeliveryItem, PullAsk, PullId, Trust, Verdict};
+use crate::domain::id::CommitId;
 use crate::domain::request::Scope;
 use crate::domain::review::Review;
 use crate::domain::run::RunId;
@@ -29,7 +30,8 @@ use crate::store::Store;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoError};
 
-use posting::Posting;
+pub(super) use posting::Accept;
+use posting::{Asked, Posting};
 
 /// The name of the receipt in the folder of a run.
 const RECEIPT: &str = "delivery.json";
@@ -218,15 +220,15 @@ pub(super) async fn post_review(
     let what = review.change.head_name.clone();
     let reviewed = review.change.head.ok_or(PostError::NoCommit { run: run.clone(), what })?;
     let ask = asked(review, options)?.ok_or(PostError::NoPull { run })?;
-    let keys = settings.providers.values().filter_map(|provider| provider.api_key.clone());
     let posting = Posting {
         review,
         reviewed,
-        ask,
-        directory,
+        asked: Asked::Near(ask, directory),
+        trust: Trust::Own,
+        accept: None,
         options,
         floor: settings.request_changes_on,
-        guard: guard(&around.forge, &around.providers, keys),
+        guard: guard(&around.forge, &settings),
         around,
         cancel: &cancel,
     };
@@ -235,6 +237,33 @@ pub(super) async fn post_review(
         Store::at(&around.state).keep(review.id, RECEIPT, &delivery::json(receipt))?;
     }
     Ok(posted)
+}
+
+/// Posts a review that nobody vouches for, on a pull request that `accept` says yes to each time. No receipt is kept: the run is none of ours.
+#[expect(clippy::too_many_arguments, reason = "what `post` takes, and what is to be posted where")]
+pub(super) async fn post_untrusted(
+    review: &Review,
+    (id, reviewed): (PullId, CommitId),
+    accept: &Accept,
+    options: &PostOptions,
+    settings: &Settings,
+    around: &Surroundings,
+    events: &dyn EventSink,
+    cancel: &Cancel,
+) -> Result<Posted, AppError> {
+    let posting = Posting {
+        review,
+        reviewed,
+        asked: Asked::Apart(id),
+        trust: Trust::Untrusted,
+        accept: Some(accept),
+        options,
+        floor: settings.request_changes_on,
+        guard: guard(&around.forge, settings),
+        around,
+        cancel,
+    };
+    posting.go(events).await
 }
 
 /// The pull request that is meant; of the review itself where none is named.
@@ -258,7 +287,8 @@ fn asked(review: &Review, options: &PostOptions) -> Result<Option<PullAsk>, Post
 }
 
 /// A guard over the secrets of this process: its environment, and the keys it was given otherwise.
-fn guard(forge: &ForgeEnvironment, _: &ProviderEnvironment, keys: impl Iterator<Item = Secret>) -> Guard {
+fn guard(forge: &ForgeEnvironment, settings: &Settings) -> Guard {
+    let keys = settings.providers.values().filter_map(|provider| provider.api_key.clone());
     let environment = std::env::vars_os()
         .map(|(name, value)| (name.to_string_lossy().into_owned(), Secret::new(value.to_string_lossy().into_owned())));
     Guard::new(environment).with(forge.secrets()).with(keys)

@@ -12,8 +12,8 @@ use crate::app::subject::Surroundings;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::{Finding, Severity};
 use crate::domain::forge::{
-    Actor, Conversation, Delivered, Delivery, DeliveryAct, DeliveryItem, PullAsk, PullId, PullState, SummaryAct,
-    Verdict,
+    Actor, Conversation, Delivered, Delivery, DeliveryAct, DeliveryItem, PullAsk, PullId, PullRequest, PullState,
+    SummaryAct, Trust, Verdict,
 };
 use crate::domain::id::CommitId;
 use crate::domain::review::Review;
@@ -29,13 +29,26 @@ const ROUNDS: usize = 2;
 pub(super) struct Posting<'a> {
     pub(super) review: &'a Review,
     pub(super) reviewed: CommitId,
-    pub(super) ask: PullAsk,
-    pub(super) directory: PathBuf,
+    pub(super) asked: Asked,
+    pub(super) trust: Trust,
+    /// What must hold of the pull request each time that it is looked at.
+    pub(super) accept: Option<&'a Accept>,
     pub(super) options: &'a PostOptions,
     pub(super) floor: Option<Severity>,
     pub(super) guard: Guard,
     pub(super) around: &'a Surroundings,
     pub(super) cancel: &'a Cancel,
+}
+
+/// Says whether a review may stand on a pull request as that is now.
+pub(in crate::app) type Accept = dyn Fn(&PullRequest) -> Result<(), AppError> + Send + Sync;
+
+/// Which pull request, and whose objects.
+pub(super) enum Asked {
+    /// As somebody named it; the repository in the folder is used where it is the pull request's.
+    Near(PullAsk, PathBuf),
+    /// This one, in a mirror.
+    Apart(PullId),
 }
 
 /// What stands on the forge.
@@ -105,10 +118,18 @@ impl Posting<'_> {
     }
 
     async fn look(&self, github: &GitHub) -> Result<There, Fault> {
-        let fetched = pull::fetch(&self.ask, &self.directory, github, self.around, self.cancel).await?;
+        let fetched = match &self.asked {
+            Asked::Near(ask, directory) => pull::fetch(ask, directory, github, self.around, self.cancel).await?,
+            Asked::Apart(id) => pull::fetch_apart(id, github, self.around, self.cancel).await?,
+        };
+        self.accepted(&fetched.pull)?;
         let id = fetched.pull.id.clone();
         let (viewer, conversation) = tokio::try_join!(github.viewer(), github.conversation(&id))?;
         Ok(There { fetched, viewer, conversation: Arc::new(conversation) })
+    }
+
+    fn accepted(&self, pull: &PullRequest) -> Result<(), AppError> {
+        self.accept.map_or(Ok(()), |accept| accept(pull))
     }
 
     /// Reads the trees and works out the plan, away from the async threads.
@@ -125,6 +146,7 @@ impl Posting<'_> {
             floor: self.floor,
             has_moved,
             guard: guard.clone(),
+            trust: self.trust,
             cancel: self.cancel.clone(),
         };
         tokio::task::spawn_blocking(move || ground.prepare()).await.map_err(|_| AppError::Broken)?
@@ -165,7 +187,7 @@ impl Posting<'_> {
         }
         match github.pull(pull).await {
             Ok(now) if now.head != head && round < ROUNDS => return Ok(None),
-            Ok(_) => {}
+            Ok(now) => self.accepted(&now)?,
             Err(error) => return self.refused(Some(there), &error).map(Some),
         }
         match carry.out().await {
@@ -224,12 +246,12 @@ impl Posting<'_> {
     }
 
     fn nothing_came(&self, there: Option<&There>, why: &str, is_forbidden: bool) -> Result<Posted, AppError> {
-        let pull = match (there, &self.ask, &self.review.change.pull) {
+        let pull = match (there, &self.asked, &self.review.change.pull) {
             (Some(there), _, _) => there.fetched.pull.id.clone(),
-            (None, PullAsk::Whole { id, .. }, _) => id.clone(),
-            (None, PullAsk::Number(_), Some(of)) => of.id.clone(),
+            (None, Asked::Near(PullAsk::Whole { id, .. }, _) | Asked::Apart(id), _) => id.clone(),
+            (None, Asked::Near(PullAsk::Number(_), _), Some(of)) => of.id.clone(),
             // There is no name to put on a receipt.
-            (None, PullAsk::Number(number), None) => {
+            (None, Asked::Near(PullAsk::Number(number), _), None) => {
                 return Err(AppError::NotPosted { pull: format!("#{number}"), why: why.to_owned() });
             }
         };

@@ -2,7 +2,8 @@
 //!
 //! A mark proves nothing by itself, anybody can write one: it counts only in a text that the forge says our own account wrote. It stands at the
 //! end of a text, on a line of its own below an empty line or another mark, and outside of fences; a text that has two of a kind has none.
-//! What is written is read back only in exactly the form in which it is written.
+//! What is written is read back only in exactly the form in which it is written. Marks of [`Trust::Untrusted`] are of other kinds, so that no
+//! reader of the one takes the other for its own.
 
 mod beside;
 
@@ -21,6 +22,29 @@ pub use beside::BesideMark;
 const QUOTE_DIGITS: usize = 12;
 /// No mark is longer, in bytes.
 const LONGEST: usize = 2000;
+
+/// Who vouches for what is posted. It decides which marks are written and read, and what may become of what stands there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Trust {
+    /// We made the review ourselves.
+    #[default]
+    Own,
+    /// Somebody whom nobody vouches for made it; only the evidence of its findings was checked.
+    Untrusted,
+}
+
+impl Trust {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Own, Self::Untrusted];
+
+    /// The kind of a mark: one of two words.
+    const fn of<'k>(self, [own, untrusted]: [&'k str; 2]) -> &'k str {
+        match self {
+            Self::Own => own,
+            Self::Untrusted => untrusted,
+        }
+    }
+}
 
 /// In an inline comment: the finding that it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,7 +120,7 @@ pub fn quote_hash(quote: &str) -> (String, u32) {
 }
 
 impl FindingMark {
-    const KIND: &'static str = "finding";
+    const KINDS: [&'static str; 2] = ["finding", "untrusted-finding"];
 
     /// The mark of a finding.
     pub fn of(finding: &Finding) -> Self {
@@ -110,10 +134,15 @@ impl FindingMark {
         }
     }
 
-    /// As it stands in a text; one line.
+    /// As it stands in a text of ours; one line.
     pub fn write(&self) -> String {
+        self.write_as(Trust::Own)
+    }
+
+    /// The same for a text of this trust.
+    pub fn write_as(&self, trust: Trust) -> String {
         written(
-            Self::KIND,
+            trust.of(Self::KINDS),
             &[
                 ("id", &self.id.0),
                 ("fp", &self.fingerprint.0),
@@ -125,11 +154,16 @@ impl FindingMark {
         )
     }
 
-    /// The one at the end of a text.
+    /// The one at the end of a text of ours.
     pub fn read(text: &str) -> Option<Self> {
-        let line = last(text, Self::KIND)?;
+        Self::read_as(text, Trust::Own)
+    }
+
+    /// The same of a text of this trust.
+    pub fn read_as(text: &str, trust: Trust) -> Option<Self> {
+        let line = last(text, trust.of(Self::KINDS))?;
         let [id, fingerprint, quote, severity, category, origin] =
-            values(line, Self::KIND, ["id", "fp", "quote", "severity", "category", "origin"])?;
+            values(line, trust.of(Self::KINDS), ["id", "fp", "quote", "severity", "category", "origin"])?;
         let (digits, lines) = quote.split_once(':')?;
         let is_hash = digits.len() == QUOTE_DIGITS && digits.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
         let mark = Self {
@@ -140,15 +174,20 @@ impl FindingMark {
             category: Category::from_word(&category)?,
             origin: OriginKind::from_word(&origin)?,
         };
-        (mark.write() == line).then_some(mark)
+        (mark.write_as(trust) == line).then_some(mark)
     }
 }
 
 impl SummaryMark {
-    const KIND: &'static str = "summary";
+    const KINDS: [&'static str; 2] = ["summary", "untrusted-summary"];
 
-    /// As it stands in a text; one line.
+    /// As it stands in a text of ours; one line.
     pub fn write(&self) -> String {
+        self.write_as(Trust::Own)
+    }
+
+    /// The same for a text of this trust.
+    pub fn write_as(&self, trust: Trust) -> String {
         let (head, base, run) = (self.head.to_string(), self.merge_base.to_string(), self.run.to_string());
         let complete = if self.complete { "1" } else { "0" };
         let mut fields = vec![("head", head.as_str()), ("base", &base), ("complete", complete), ("run", &run)];
@@ -157,13 +196,18 @@ impl SummaryMark {
             let hid = made.hid.map_or("none", Severity::word);
             fields.extend([("by", made.engine.word()), ("hid", hid), ("untold", untold)]);
         }
-        written(Self::KIND, &fields)
+        written(trust.of(Self::KINDS), &fields)
     }
 
-    /// The one at the end of a text.
+    /// The one at the end of a text of ours.
     pub fn read(text: &str) -> Option<Self> {
-        let line = last(text, Self::KIND)?;
-        let all = values(line, Self::KIND, ["head", "base", "complete", "run", "by", "hid", "untold"]);
+        Self::read_as(text, Trust::Own)
+    }
+
+    /// The same of a text of this trust.
+    pub fn read_as(text: &str, trust: Trust) -> Option<Self> {
+        let line = last(text, trust.of(Self::KINDS))?;
+        let all = values(line, trust.of(Self::KINDS), ["head", "base", "complete", "run", "by", "hid", "untold"]);
         let (head, base, complete, run, made) = match all {
             Some([head, base, complete, run, by, hid, untold]) => {
                 let engine = [Engine::Model, Engine::Rules].into_iter().find(|engine| engine.word() == by)?;
@@ -171,7 +215,8 @@ impl SummaryMark {
                 (head, base, complete, run, Some(made))
             }
             None => {
-                let [head, base, complete, run] = values(line, Self::KIND, ["head", "base", "complete", "run"])?;
+                let [head, base, complete, run] =
+                    values(line, trust.of(Self::KINDS), ["head", "base", "complete", "run"])?;
                 (head, base, complete, run, None)
             }
         };
@@ -182,24 +227,34 @@ impl SummaryMark {
             complete: complete == "1",
             made,
         };
-        (mark.write() == line).then_some(mark)
+        (mark.write_as(trust) == line).then_some(mark)
     }
 }
 
 impl RunMark {
-    const KIND: &'static str = "run";
+    const KINDS: [&'static str; 2] = ["run", "untrusted-run"];
 
-    /// As it stands in a text; one line.
+    /// As it stands in a text of ours; one line.
     pub fn write(&self) -> String {
-        written(Self::KIND, &[("run", &self.run.to_string()), ("head", &self.head.to_string())])
+        self.write_as(Trust::Own)
     }
 
-    /// The one at the end of a text.
+    /// The same for a text of this trust.
+    pub fn write_as(&self, trust: Trust) -> String {
+        written(trust.of(Self::KINDS), &[("run", &self.run.to_string()), ("head", &self.head.to_string())])
+    }
+
+    /// The one at the end of a text of ours.
     pub fn read(text: &str) -> Option<Self> {
-        let line = last(text, Self::KIND)?;
-        let [run, head] = values(line, Self::KIND, ["run", "head"])?;
+        Self::read_as(text, Trust::Own)
+    }
+
+    /// The same of a text of this trust.
+    pub fn read_as(text: &str, trust: Trust) -> Option<Self> {
+        let line = last(text, trust.of(Self::KINDS))?;
+        let [run, head] = values(line, trust.of(Self::KINDS), ["run", "head"])?;
         let mark = Self { run: run.parse().ok()?, head: CommitId(head.parse().ok()?) };
-        (mark.write() == line).then_some(mark)
+        (mark.write_as(trust) == line).then_some(mark)
     }
 }
 
@@ -365,6 +420,21 @@ mod tests {
             run.write(),
             format!("<!-- review:run v=1 run=6f1c2a34-0000-4000-8000-000000000001 head={} -->", "ab".repeat(20))
         );
+    }
+
+    #[test]
+    fn marks_of_what_nobody_vouches_for_are_others() {
+        let (finding, summary) = (finding(), summary());
+        let run = RunMark { run: RunId::random(), head: commit(3) };
+        for (trust, other) in [(Trust::Own, Trust::Untrusted), (Trust::Untrusted, Trust::Own)] {
+            assert_eq!(FindingMark::read_as(&finding.write_as(trust), trust), Some(finding.clone()));
+            assert_eq!(FindingMark::read_as(&finding.write_as(trust), other), None);
+            assert_eq!(SummaryMark::read_as(&summary.write_as(trust), trust), Some(summary.clone()));
+            assert_eq!(SummaryMark::read_as(&summary.write_as(trust), other), None);
+            assert_eq!(RunMark::read_as(&run.write_as(trust), trust), Some(run.clone()));
+            assert_eq!(RunMark::read_as(&run.write_as(trust), other), None);
+        }
+        assert!(finding.write_as(Trust::Untrusted).starts_with("<!-- review:untrusted-finding v=1 "));
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod remark;
 
 pub use conversation::{Actor, Comment, Conversation, ReviewNote, ReviewVerdict, Thread};
 pub use delivery::{Delivered, Delivery, DeliveryAct, DeliveryItem, SummaryAct, Verdict};
-pub use mark::{BesideMark, FindingMark, Made, RunMark, SummaryMark, quote_hash};
+pub use mark::{BesideMark, FindingMark, Made, RunMark, SummaryMark, Trust, quote_hash};
 pub use names::{BadPullName, PullAsk, PullId, PullNumber, RepoName};
 pub use pull::{PullFile, PullOf, PullRequest, PullState};
 pub use remark::{AgentPrompt, Held, Remark, RemarkKind, RemarkSeverity, Source, Summary, SummaryNitpicks};

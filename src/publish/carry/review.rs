@@ -138,7 +138,7 @@ impl Carry<'_> {
             review.comment.mine
                 && (review.verdict == ReviewVerdict::Pending) == is_pending
                 && !self.known_reviews.contains(&review.comment.node)
-                && RunMark::read(&review.comment.body).as_ref() == Some(&wanted)
+                && RunMark::read_as(&review.comment.body, self.plan.trust).as_ref() == Some(&wanted)
         }))
     }
 
@@ -194,7 +194,7 @@ impl Carry<'_> {
         let Ok(threads) = self.github.threads(self.pull).await else { return };
         for thread in threads.iter().rev() {
             let Some(first) = thread.comments.first().filter(|first| first.mine) else { continue };
-            let Some(mark) = FindingMark::read(&first.body) else { continue };
+            let Some(mark) = FindingMark::read_as(&first.body, self.plan.trust) else { continue };
             let new = done.entries.iter_mut().find(|entry| {
                 matches!(entry.item.act, DeliveryAct::Posted | DeliveryAct::PostedAgain)
                     && entry.is_found

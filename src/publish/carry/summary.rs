@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::domain::forge::{Comment, DeliveryAct, SummaryAct, SummaryMark};
+use crate::domain::forge::{Comment, DeliveryAct, SummaryAct, SummaryMark, Trust};
 use crate::forge::{FaultKind, ForgeError};
 
 use super::{Carry, Done};
@@ -13,9 +13,14 @@ pub(super) fn is_same(a: &str, b: &str) -> bool {
     a.trim_end().lines().eq(b.trim_end().lines())
 }
 
+/// The mark of a summary, whatever its trust.
+fn mark(text: &str) -> Option<(Trust, SummaryMark)> {
+    Trust::ALL.into_iter().find_map(|trust| Some((trust, SummaryMark::read_as(text, trust)?)))
+}
+
 fn without_run(text: &str) -> Cow<'_, str> {
-    match SummaryMark::read(text) {
-        Some(mark) => Cow::Owned(text.replace(&mark.run.to_string(), "RUN")),
+    match mark(text) {
+        Some((_, mark)) => Cow::Owned(text.replace(&mark.run.to_string(), "RUN")),
         None => Cow::Borrowed(text),
     }
 }
@@ -82,14 +87,14 @@ impl Carry<'_> {
     async fn create(&self, body: &str) -> Result<Comment, ForgeError> {
         match self.github.create_comment(self.pull, body).await {
             Err(error) if error.may_have_happened => {
-                let wanted = SummaryMark::read(body);
+                let wanted = mark(body);
                 let there = self
                     .github
                     .comments(self.pull)
                     .await?
                     .into_iter()
                     .rev()
-                    .find(|comment| comment.mine && wanted.is_some() && SummaryMark::read(&comment.body) == wanted);
+                    .find(|comment| comment.mine && wanted.is_some() && mark(&comment.body) == wanted);
                 match there {
                     Some(comment) => Ok(comment),
                     None => self.github.create_comment(self.pull, body).await,

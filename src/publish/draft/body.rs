@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use super::offer::Offer;
 use super::spot::Spot;
 use crate::domain::finding::{Finding, OriginKind, VerificationState};
-use crate::domain::forge::FindingMark;
 use crate::domain::run::RunId;
 use crate::domain::text::fence;
 use crate::present::{digest, patch};
@@ -28,10 +27,9 @@ pub(super) fn comment(
     finding: &Finding,
     spot: &Spot<'_>,
     offer: Option<&Offer>,
-    mark: &FindingMark,
+    mark: &str,
     room: usize,
 ) -> Option<String> {
-    let mark = mark.write();
     let head = headline(writer, finding);
     let mut tail = also(writer, finding, Some(spot));
     match offer {
@@ -45,7 +43,7 @@ pub(super) fn comment(
     }
     tail.push_str(&rationale(writer, finding));
     let _ = write!(tail, "\n\n{}", facts(writer, finding));
-    let fixed = length(&head) + length(&tail) + length(&mark) + 4;
+    let fixed = length(&head) + length(&tail) + length(mark) + 4;
     let room = room.checked_sub(fixed)?;
     let text = format!("{head}{}{tail}", prose(writer, run, &finding.body, room));
     if writer.checked(&text).1 == 0 {

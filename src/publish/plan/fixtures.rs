@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::finding::{Category, Fingerprint, OriginKind};
 use crate::domain::forge::{
-    FindingMark, PullId, PullNumber, PullState, RepoName, ReviewNote, ReviewVerdict, RunMark, Thread, quote_hash,
+    FindingMark, PullId, PullNumber, PullState, RepoName, ReviewNote, ReviewVerdict, RunMark, Thread, Trust, quote_hash,
 };
 use crate::domain::id::{CommitId, ObjectId};
 use crate::domain::path::RepoPath;
@@ -145,6 +145,7 @@ pub(super) const USUAL: Case = Case { author: "ada", floor: None, has_moved: fal
 
 pub(super) fn planned(review: &Review, conversation: &Conversation, case: &Case) -> Plan {
     plan(&Situation {
+        trust: Trust::Own,
         review,
         inline: here(review),
         pull: &pull(case.author),

@@ -2,7 +2,7 @@
 
 use super::threads::OwnThread;
 use crate::domain::finding::Severity;
-use crate::domain::forge::{Comment, Conversation, ReviewVerdict, RunMark, SummaryMark};
+use crate::domain::forge::{Comment, Conversation, ReviewVerdict, RunMark, SummaryMark, Trust};
 use crate::domain::path::RepoPath;
 
 /// What an old comment calls itself: its first line of words.
@@ -35,9 +35,9 @@ pub(super) fn first_url(own: &OwnThread<'_>) -> Option<String> {
     own.thread.comments.first().map(|first| first.url.clone()).filter(|url| !url.is_empty())
 }
 
-/// Our summary: the newest where there are several, and what to say about the others.
-pub fn existing_summary(conversation: &Conversation) -> (Option<Comment>, Vec<String>) {
-    let marked = conversation.comments.iter().filter(|comment| SummaryMark::read(&comment.body).is_some());
+/// Our summary of this trust: the newest where there are several, and what to say about the others.
+pub fn existing_summary(conversation: &Conversation, trust: Trust) -> (Option<Comment>, Vec<String>) {
+    let marked = conversation.comments.iter().filter(|comment| SummaryMark::read_as(&comment.body, trust).is_some());
     let (ours, forged): (Vec<&Comment>, Vec<&Comment>) = marked.partition(|comment| comment.mine);
     let mut notes = Vec::new();
     if ours.len() > 1 {
@@ -68,10 +68,12 @@ fn comments(count: usize) -> String {
     if count == 1 { "One comment".to_owned() } else { format!("{count} comments") }
 }
 
-/// Reviews of ours that a broken-off run left pending: while there is one, the forge takes no other.
+/// Reviews of ours that a broken-off run left pending: while there is one, the forge takes no other, whatever its trust.
 pub(super) fn begun(conversation: &Conversation) -> Vec<u64> {
     let left = conversation.reviews.iter().filter(|review| {
-        review.verdict == ReviewVerdict::Pending && review.comment.mine && RunMark::read(&review.comment.body).is_some()
+        let body = &review.comment.body;
+        let is_ours = || Trust::ALL.into_iter().any(|trust| RunMark::read_as(body, trust).is_some());
+        review.verdict == ReviewVerdict::Pending && review.comment.mine && is_ours()
     });
     left.filter_map(|review| review.comment.number).collect()
 }

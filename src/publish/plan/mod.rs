@@ -10,7 +10,7 @@ mod threads;
 
 use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity};
 use crate::domain::forge::{
-    Actor, BesideMark, Comment, Conversation, DeliveryAct, DeliveryItem, PullRequest, SummaryMark, Verdict,
+    Actor, BesideMark, Comment, Conversation, DeliveryAct, DeliveryItem, PullRequest, SummaryMark, Trust, Verdict,
 };
 use crate::domain::place::LineRange;
 use crate::domain::review::{Outcome, Review};
@@ -45,6 +45,8 @@ pub enum Still {
 
 /// All that a plan rests on. Nothing in it was written by a model but the texts of the comments.
 pub struct Situation<'a> {
+    /// Who vouches for the review: one that nobody vouches for says something new and takes nothing back.
+    pub trust: Trust,
     /// The review.
     pub review: &'a Review,
     /// For each of its findings, in its order, where it can stand.
@@ -70,6 +72,8 @@ pub struct Situation<'a> {
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
+    /// Who vouches for it.
+    pub trust: Trust,
     /// Each finding, then each open thread of ours that no finding is about.
     pub entries: Vec<Entry>,
     /// What the review says as a whole.
@@ -132,18 +136,19 @@ pub enum Work {
 
 /// Works out what is to be done. Pure but for what the two questions in `at` read.
 pub fn plan(at: &Situation<'_>) -> Plan {
-    let (ours, forged) = own_threads(at.conversation);
+    let (ours, forged) = own_threads(at.conversation, at.trust);
     let places: Vec<Option<Spot<'_>>> = at.review.findings.iter().map(spot).collect();
     let spots: Vec<Spot<'_>> = places.iter().flatten().cloned().collect();
-    let (summary, mut notes) = existing_summary(at.conversation);
-    let before = summary.as_ref().and_then(|there| SummaryMark::read(&there.body));
+    let (summary, mut notes) = existing_summary(at.conversation, at.trust);
+    let before = summary.as_ref().and_then(|there| SummaryMark::read_as(&there.body, at.trust));
     let found = matches(&ours, &spots);
     let kept = Kept::read(summary.as_ref(), &ours, &spots, &found);
     let mut matched = found.iter().copied().enumerate();
     let mut taken = vec![false; ours.len()];
     let mut grounds = Grounds {
         floor: at.floor,
-        is_whole: at.review.outcome == Outcome::Complete
+        is_whole: at.trust == Trust::Own
+            && at.review.outcome == Outcome::Complete
             && !at.has_moved
             && !hides_blockers(at)
             && before.as_ref().and_then(|mark| mark.made).is_none_or(|made| made.untold == 0),
@@ -197,10 +202,11 @@ pub fn plan(at: &Situation<'_>) -> Plan {
     }
     keep_within(at, before.as_ref(), &mut entries);
 
-    let judged = verdict(&grounds, at.conversation);
+    let judged = verdict(&grounds, at.conversation, at.trust);
     notes.extend(forged_note(forged));
     notes.extend(judged.notes);
     Plan {
+        trust: at.trust,
         entries,
         verdict: judged.verdict,
         must_say: judged.must_say,
@@ -263,6 +269,8 @@ fn of_finding(
         Entry { beside: Some(why), ..beside }
     };
     if finding.status.is_resolved() {
+        // That it is fixed is a claim like any other.
+        let own = own.filter(|_| at.trust == Trust::Own);
         return asks_nothing(finding, own, entry);
     }
     let Some(own) = own else {
@@ -281,7 +289,7 @@ fn of_finding(
     if !own.thread.is_resolved {
         return entry(DeliveryAct::Left, None, Work::Nothing);
     }
-    if !resolved_by_us(own, at.viewer) {
+    if at.trust == Trust::Untrusted || !resolved_by_us(own, at.viewer) {
         let who = own.thread.resolved_by.as_ref().map_or("somebody else", |actor| actor.login.as_str());
         let why = format!("Its thread was resolved by {who}.");
         return entry(DeliveryAct::ResolvedByOthers, Some(why), Work::Nothing);
@@ -331,7 +339,9 @@ fn of_resolving(own: &OwnThread<'_>, why: &str, entry: impl Fn(DeliveryAct, Opti
 
 fn of_thread(at: &Situation<'_>, own: &OwnThread<'_>) -> Entry {
     let entry = |act, reason, work| thread_entry(own, act, reason, work);
-    let still = if at.has_moved {
+    let still = if at.trust == Trust::Untrusted {
+        Still::Stands("Nobody vouches for this review, so what it does not say shows nothing.".to_owned())
+    } else if at.has_moved {
         Still::Stands("The head moved after the review, so nothing shows that it is fixed.".to_owned())
     } else if at.review.outcome == Outcome::Complete {
         (at.still)(own)

@@ -1,12 +1,12 @@
 //! Which threads are ours, and which finding each of them is about. Main types: [`OwnThread`], [`Spot`].
 //!
 //! A thread is ours when the forge says that our account wrote its first comment, and that comment ends with a finding's mark. A mark in
-//! anybody else's comment means nothing. What follows from a match belongs in `plan`.
+//! anybody else's comment means nothing, and so does one of another trust. What follows from a match belongs in `plan`.
 
 use std::collections::HashMap;
 
 use crate::domain::finding::{Category, Fingerprint};
-use crate::domain::forge::{Conversation, FindingMark, Thread};
+use crate::domain::forge::{Conversation, FindingMark, Thread, Trust};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 
@@ -29,12 +29,12 @@ pub(super) struct Spot<'a> {
     pub(super) lines: Option<LineRange>,
 }
 
-/// The threads that are ours, oldest first, and how many of others carry a mark like ours.
-pub fn own_threads(conversation: &Conversation) -> (Vec<OwnThread<'_>>, usize) {
+/// The threads of this trust that are ours, oldest first, and how many of others carry a mark like ours.
+pub fn own_threads(conversation: &Conversation, trust: Trust) -> (Vec<OwnThread<'_>>, usize) {
     let (mut ours, mut forged) = (Vec::new(), 0);
     for thread in &conversation.threads {
         let Some(first) = thread.comments.first() else { continue };
-        match FindingMark::read(&first.body) {
+        match FindingMark::read_as(&first.body, trust) {
             Some(mark) if first.mine => ours.push(OwnThread { thread, mark }),
             Some(_) => forged += 1,
             None => {}

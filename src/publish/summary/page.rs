@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{Earlier, SummaryParts};
+use super::{Earlier, SummaryParts, untrusted};
 use crate::domain::finding::{Finding, FindingId, Severity};
-use crate::domain::forge::{BesideMark, Made, SummaryMark, Verdict};
+use crate::domain::forge::{BesideMark, Made, SummaryMark, Trust, Verdict};
 use crate::domain::id::CommitId;
 use crate::domain::review::{Ended, Engine, Outcome, Review};
 use crate::present::{digest, engine};
@@ -58,6 +58,10 @@ impl<'a> Page<'a> {
     pub(super) fn mark(&self, untold: usize) -> String {
         let change = &self.review.change;
         let (Some(head), Some(merge_base)) = (change.head, change.merge_base) else { return String::new() };
+        if self.parts.trust == Trust::Untrusted {
+            let mark = SummaryMark { run: self.review.id, head, merge_base, complete: false, made: None };
+            return mark.write_as(Trust::Untrusted);
+        }
         let complete = self.review.outcome == Outcome::Complete && self.parts.is_of_all;
         let hid = self.review.coverage.below_floor.keys().next().copied();
         let made = Some(Made { engine: self.review.provenance.engine, hid, untold });
@@ -67,7 +71,7 @@ impl<'a> Page<'a> {
     /// The marks of what has no thread, one a line, and of how many they are: the first ones, as many as there is room for.
     pub(super) fn kept(&self, room: usize) -> (String, usize) {
         let (mut out, mut count) = (String::new(), 0);
-        if self.mark(0).is_empty() {
+        if self.mark(0).is_empty() || self.parts.trust == Trust::Untrusted {
             return (out, count);
         }
         for mark in self.parts.kept.iter().take(BesideMark::MOST) {
@@ -91,18 +95,21 @@ impl<'a> Page<'a> {
         (by.values().sum(), words.join(", "))
     }
 
-    fn raised(&self) -> impl Iterator<Item = &Finding> {
+    pub(super) fn raised(&self) -> impl Iterator<Item = &Finding> {
         self.on_lines.iter().copied().chain(self.beside.iter().map(|(finding, _)| *finding))
     }
 
     /// `3 findings (1 high, 2 low)`.
-    fn counts(&self) -> String {
+    pub(super) fn counts(&self) -> String {
         let (count, words) = Self::by_severity(self.raised());
         format!("{} ({words})", digest::counted(count, "finding"))
     }
 
     /// The verdict in words.
     pub(super) fn heading(&self) -> String {
+        if self.parts.trust == Trust::Untrusted {
+            return untrusted::heading(self);
+        }
         let found = self.raised().next().is_some();
         let (open, silent) = (self.parts.still_open.len(), self.silent());
         let words = match self.review.outcome {
@@ -122,6 +129,9 @@ impl<'a> Page<'a> {
         let change = &self.review.change;
         let size = digest::size(change).join(", ");
         let what = format!("{} ({size})", self.writer.code(&digest::names(change), PLACE));
+        if self.parts.trust == Trust::Untrusted {
+            return untrusted::sentence(self, &what, self.parts.verdict);
+        }
         let found = self.raised().next().is_some();
         let asks = match self.parts.verdict {
             Verdict::Comment => "",
@@ -176,7 +186,14 @@ impl<'a> Page<'a> {
     /// The verdict, the reasons, what is to be known before anything else.
     pub(super) fn head(&self, room: usize) -> String {
         let mut out = format!("{}{}\n\n", self.heading(), self.sentence());
-        if self.review.outcome != Outcome::Complete {
+        if self.parts.trust == Trust::Untrusted {
+            out.push_str(untrusted::CAUTION);
+            if !self.review.reasons.is_empty() {
+                self.list(&mut out, &self.review.reasons, room);
+                out.push('\n');
+            }
+        }
+        if self.parts.trust == Trust::Own && self.review.outcome != Outcome::Complete {
             if self.review.outcome == Outcome::Incomplete {
                 out.push_str(&format!("Not complete: {}.\n", self.why_incomplete()));
             }
@@ -206,7 +223,7 @@ impl<'a> Page<'a> {
         digest::incomplete(review)
     }
 
-    fn list(&self, out: &mut String, texts: &[String], room: usize) {
+    pub(super) fn list(&self, out: &mut String, texts: &[String], room: usize) {
         let mut named = 0;
         for text in texts.iter().take(REASONS) {
             let line = format!("- {}\n", self.writer.line(text.trim_end_matches('.'), REASON));
@@ -292,6 +309,9 @@ impl<'a> Page<'a> {
 
     /// What the engine says of the change, and the sections that it wrote.
     pub(super) fn about(&self, room: usize) -> String {
+        if self.parts.trust == Trust::Untrusted {
+            return String::new();
+        }
         let mut out = String::new();
         let mut left_out = 0;
         // What rules say of a change is how many findings there are, which stands above.
@@ -318,6 +338,9 @@ impl<'a> Page<'a> {
 
     /// The receipt.
     pub(super) fn coverage(&self, room: usize) -> String {
+        if self.parts.trust == Trust::Untrusted {
+            return String::new();
+        }
         let rows: Vec<String> = digest::receipt(self.review)
             .iter()
             .map(|row| {
@@ -330,6 +353,9 @@ impl<'a> Page<'a> {
 
     /// Commits, who made it, and where all of it is.
     pub(super) fn foot(&self) -> String {
+        if self.parts.trust == Trust::Untrusted {
+            return untrusted::foot(self.review.id);
+        }
         let change = &self.review.change;
         let commits = change.commits.len() + change.commits_omitted;
         let mut out = String::new();

@@ -1,0 +1,75 @@
+//! Reading the one file of an artefact that is read. Main function: [`read`].
+
+use std::io;
+use std::path::Path;
+
+use super::ArtefactError;
+use crate::sys::beneath::{Beneath, Kind, ReadFile};
+
+/// The file; no other is opened, and no folder below is looked into.
+const REVIEW: &str = "review.json";
+/// A larger review is refused, in bytes.
+const MOST: u64 = 8 << 20;
+
+/// The text of the review in the folder. No link is followed, and no pipe or device waited for.
+pub(super) fn read(folder: &Path) -> Result<String, ArtefactError> {
+    let missing = |why: String| ArtefactError::Missing { folder: folder.display().to_string(), why };
+    let fault = |error: io::Error| missing(error.to_string());
+    let beneath = Beneath::new(folder).map_err(fault)?;
+    let not_plain = |kind: Kind| ArtefactError::NotPlain {
+        what: match kind {
+            Kind::Link => "a symbolic link",
+            Kind::Folder => "a folder",
+            Kind::File { .. } | Kind::Special => "a pipe, a socket or a device",
+        },
+    };
+    match beneath.kind(REVIEW.as_bytes()) {
+        Ok(Kind::File { .. }) => {}
+        Ok(kind) => return Err(not_plain(kind)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(missing(format!("it has no file {REVIEW}")));
+        }
+        Err(error) => return Err(fault(error)),
+    }
+    let mut buffer = Vec::new();
+    match beneath.read(REVIEW.as_bytes(), MOST, &mut buffer).map_err(fault)? {
+        ReadFile::Bytes(bytes) => String::from_utf8(bytes.to_vec()).map_err(|_| ArtefactError::NotText),
+        ReadFile::TooLarge(bytes) => Err(ArtefactError::TooLarge { bytes, most: MOST }),
+        ReadFile::NotPlain(kind) => Err(not_plain(kind)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plain_file_of_bounded_size_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(REVIEW);
+        assert!(matches!(read(folder.path()), Err(ArtefactError::Missing { .. })));
+        assert!(matches!(read(&folder.path().join("none")), Err(ArtefactError::Missing { .. })));
+        std::fs::write(&file, "{}").unwrap();
+        assert_eq!(read(folder.path()).unwrap(), "{}");
+        std::fs::write(&file, b"\xff").unwrap();
+        assert_eq!(read(folder.path()), Err(ArtefactError::NotText));
+        std::fs::write(&file, vec![b' '; usize::try_from(MOST).unwrap() + 1]).unwrap();
+        assert_eq!(read(folder.path()), Err(ArtefactError::TooLarge { bytes: MOST + 1, most: MOST }));
+        std::fs::remove_file(&file).unwrap();
+        std::fs::create_dir(&file).unwrap();
+        assert_eq!(read(folder.path()), Err(ArtefactError::NotPlain { what: "a folder" }));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn neither_a_link_nor_a_pipe_is_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, other) = (folder.path().join(REVIEW), folder.path().join("other"));
+        std::fs::write(&other, "{}").unwrap();
+        std::os::unix::fs::symlink(&other, &file).unwrap();
+        assert_eq!(read(folder.path()), Err(ArtefactError::NotPlain { what: "a symbolic link" }));
+        std::fs::remove_file(&file).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(&file).unwrap();
+        assert_eq!(read(folder.path()), Err(ArtefactError::NotPlain { what: "a pipe, a socket or a device" }));
+    }
+}

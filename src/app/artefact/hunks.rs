@@ -1,0 +1,183 @@
+//! The claims of an artefact against the change as it is: files, places, quotes, suggestions. Main function: [`prove`].
+//!
+//! Everything is found and compared by `evidence`, as it is for the claims of a model; here it is only asked whether that comes to what the
+//! artefact says. What comes out is made from our own trees wherever they have it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::ArtefactError;
+use super::claims::shown;
+use crate::app::error::AppError;
+use crate::app::subject::Subject;
+use crate::domain::change::{ChangeSet, FileChange};
+use crate::domain::claim::{Claim, ClaimedPlace};
+use crate::domain::finding::{Anchor, Finding, FindingStatus, Suggestion, Verification};
+use crate::domain::forge::PullId;
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::domain::review::Review;
+use crate::domain::text::strip_line;
+use crate::evidence::{self, Grammar as _, Languages, Rejection, SuggestionFault};
+use crate::sys::cancel::Stopped;
+
+/// So many reasons are enough; the others are counted.
+const MOST: usize = 50;
+
+/// The findings of an artefact, each proved in the subject; those that it calls fixed or dismissed are left out.
+///
+/// An honest run cannot name a place that does not stand, so that one finding that fails refuses them all.
+pub(super) fn prove(claimed: &Review, subject: &Subject, pull: &PullId) -> Result<Vec<Finding>, AppError> {
+    let reasons = other_change(&claimed.change, &subject.change);
+    if !reasons.is_empty() {
+        return Err(ArtefactError::OtherChange { pull: pull.clone(), reasons }.into());
+    }
+    let (mut proved, mut reasons) = (Vec::new(), Vec::new());
+    for (n, finding) in claimed.findings.iter().enumerate().filter(|(_, finding)| !finding.status.is_resolved()) {
+        subject.cancel.check()?;
+        match stand(finding, subject) {
+            Ok(stands) => proved.push(stands),
+            Err(Fault::Stopped(stopped)) => return Err(stopped.into()),
+            Err(why) => reasons.push(format!("findings[{n}]: {}", shown(&why.to_string()))),
+        }
+        if reasons.len() >= MOST {
+            break;
+        }
+    }
+    if reasons.is_empty() { Ok(proved) } else { Err(ArtefactError::Unproven { pull: pull.clone(), reasons }.into()) }
+}
+
+/// How the change that an artefact is of differs from the one of the pull request.
+fn other_change(claimed: &ChangeSet, ours: &ChangeSet) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if claimed.merge_base != ours.merge_base {
+        let short = |change: &ChangeSet| change.merge_base.map_or_else(|| "nowhere".to_owned(), |id| id.short());
+        reasons.push(format!("it begins at {}, not at {}", short(claimed), short(ours)));
+    }
+    // The name is what the forge says, without what cannot be shown.
+    if claimed.target != strip_line(&ours.target) {
+        reasons.push(format!("it is compared with {}, not with {}", shown(&claimed.target), shown(&ours.target)));
+    }
+    let known: HashMap<&RepoPath, &FileChange> = ours.files.iter().map(|file| (&file.path, file)).collect();
+    let mut named = HashSet::new();
+    for file in &claimed.files {
+        let path = shown(&file.path.spelled());
+        match known.get(&file.path) {
+            _ if !named.insert(&file.path) => reasons.push(format!("it names {path} twice")),
+            None => reasons.push(format!("it names {path}, which is not changed")),
+            Some(ours) if ours.status != file.status || ours.old_path != file.old_path => {
+                reasons.push(format!("it says that {path} changed otherwise than it did"));
+            }
+            Some(_) => {}
+        }
+    }
+    let left_out = ours.files.iter().filter(|file| !named.contains(&file.path));
+    reasons.extend(left_out.map(|file| format!("it leaves out {}", shown(&file.path.spelled()))));
+    reasons.truncate(MOST);
+    reasons
+}
+
+/// Why a finding does not stand.
+#[derive(Debug, thiserror::Error)]
+enum Fault {
+    #[error("{}", .0.brief())]
+    Rejected(Rejection),
+    #[error("anchors[{0}] is not what stands there")]
+    Otherwise(usize),
+    #[error("an anchor is about the whole file and quotes something")]
+    QuotesFile,
+    #[error("the suggestion is not about the lines of the finding")]
+    Elsewhere,
+    #[error("the suggestion does not stand: {0}")]
+    Suggestion(#[from] SuggestionFault),
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+impl From<Rejection> for Fault {
+    fn from(rejection: Rejection) -> Self {
+        match rejection {
+            Rejection::Stopped(stopped) => Self::Stopped(stopped),
+            other => Self::Rejected(other),
+        }
+    }
+}
+
+/// The finding as it may be posted: its words, and places of ours.
+fn stand(finding: &Finding, subject: &Subject) -> Result<Finding, Fault> {
+    let anchors = without_repeats(&finding.anchors);
+    let mut places = Vec::with_capacity(anchors.len());
+    for anchor in &anchors {
+        if anchor.lines.is_none() && !anchor.quote.is_empty() {
+            return Err(Fault::QuotesFile);
+        }
+        places.push(ClaimedPlace {
+            path: anchor.path.clone(),
+            side: anchor.side,
+            quote: anchor.lines.map(|_| anchor.quote.clone()),
+            lines: anchor.lines,
+            note: None,
+        });
+    }
+    let mut places = places.into_iter();
+    let Some(place) = places.next() else { return Err(Fault::Otherwise(0)) };
+    let claim = Claim {
+        title: finding.title.clone(),
+        body: finding.body.clone(),
+        severity: finding.severity,
+        category: finding.category,
+        confidence: None,
+        place,
+        related: places.collect(),
+        replacement: None,
+        origin: finding.origin.clone(),
+    };
+    let found = evidence::anchor(&claim, &subject.change, &*subject.new, &*subject.old)?;
+    let is_same = |n: usize| match (found.anchors.get(n), anchors.get(n)) {
+        (Some(ours), Some(theirs)) => place_of(ours) == place_of(theirs),
+        _ => false,
+    };
+    if let Some(n) = (0..anchors.len().max(found.anchors.len())).find(|n| !is_same(*n)) {
+        return Err(Fault::Otherwise(n));
+    }
+    let suggestion = finding.suggestion.as_ref().map(|one| suggestion(one, &anchors, subject)).transpose()?;
+    Ok(Finding {
+        id: finding.id.clone(),
+        fingerprint: finding.fingerprint.clone(),
+        status: FindingStatus::New,
+        title: finding.title.clone(),
+        body: finding.body.clone(),
+        severity: finding.severity,
+        category: finding.category,
+        // How sure it is and what a second look said are claims that nothing proves.
+        confidence: None,
+        anchors: found.anchors,
+        suggestion,
+        verification: Verification::UNCHECKED,
+        origin: finding.origin.clone(),
+        guideline: None,
+    })
+}
+
+/// All of an anchor but how it was found when it was made.
+fn place_of(anchor: &Anchor) -> (&RepoPath, Side, Option<LineRange>, &str, bool) {
+    (&anchor.path, anchor.side, anchor.lines, &anchor.quote, anchor.masked)
+}
+
+/// One place may have been found in two ways.
+fn without_repeats(anchors: &[Anchor]) -> Vec<&Anchor> {
+    let mut known = HashSet::new();
+    anchors.iter().filter(|anchor| known.insert(place_of(anchor))).collect()
+}
+
+/// A suggestion stands where the finding does, or on the line beside it that an insertion takes along.
+fn suggestion(claimed: &Suggestion, anchors: &[&Anchor], subject: &Subject) -> Result<Suggestion, Fault> {
+    let beside = |lines: LineRange| {
+        claimed.lines.start() >= lines.start().saturating_sub(1) && claimed.lines.end() <= lines.end().saturating_add(1)
+    };
+    let is_about =
+        |anchor: &&&Anchor| anchor.side == Side::New && anchor.path == claimed.path && anchor.lines.is_some_and(beside);
+    let anchor = anchors.iter().find(is_about).ok_or(Fault::Elsewhere)?;
+    let text = subject.new.read(&anchor.path).map_err(Rejection::from)?;
+    let errors = |text: &str| Languages.error_nodes(&anchor.path, text);
+    Ok(evidence::prove(&text, &anchor.path, claimed.lines, &claimed.replacement, errors)?)
+}

@@ -1,0 +1,135 @@
+//! Posting the review that an untrusted job made. Main function: [`post_artefact`].
+//!
+//! On the `pull_request` event of a fork the author of the pull request writes the workflow that runs, so that whatever the job leaves behind is
+//! hostile input. It is read strictly (`folder`, `claims`), held against what the event says of the run and what the forge says of the pull
+//! request now (`which`), and proved against the change as git has it (`hunks`). What is left of it are findings: places of ours, words of
+//! theirs. All else that it says of itself is dropped, and what is posted takes nothing back ([`Trust::Untrusted`](crate::domain::forge::Trust)).
+
+mod claims;
+mod error;
+mod folder;
+mod hunks;
+mod which;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::error::AppError;
+use super::post::{self, PostOptions, Posted};
+use super::pull::{self, Fetched};
+use super::subject::{self, Surroundings};
+use crate::config::Flags;
+use crate::domain::event::{Event, EventSink, Stage};
+use crate::domain::forge::{PullAsk, PullRequest};
+use crate::domain::request::{ReviewRequest, Scope};
+use crate::domain::review::{Coverage, Ended, Engine, Outcome, Provenance, Review, Usage};
+use crate::sys::cancel::Cancel;
+
+pub use error::ArtefactError;
+pub use which::{Expected, expected_artefact};
+
+/// Collecting the change again tells nobody anything.
+struct Quiet;
+
+impl EventSink for Quiet {
+    fn emit(&self, _: Event) {}
+}
+
+/// Posts the review in `folder`, where all of it stands; else nothing is posted, and the error says why.
+///
+/// The change is collected with the settings of the target and `flags`: what they leave out has to be what the job left out. `options` says
+/// whether it is a dry run; which pull request is meant comes from `expected` alone. No receipt is kept: the run is none of ours.
+pub async fn post_artefact(
+    folder: &Path,
+    expected: Expected,
+    options: &PostOptions,
+    flags: &Flags,
+    around: &Surroundings,
+    events: &dyn EventSink,
+    cancel: &Cancel,
+) -> Result<Posted, AppError> {
+    events.emit(Event::Stage { stage: Stage::Post });
+    // The repository has no say in how a review is posted.
+    let settings = subject::resolve(None, flags, around)?.settings;
+    let cancel = cancel.within(settings.timeout);
+    let path = folder.to_owned();
+    let claimed = off_the_threads(move || Ok(claims::read(&folder::read(&path)?)?)).await?;
+
+    let (forge, asked) = (around.forge.clone(), cancel.clone());
+    let github = off_the_threads(move || Ok(forge.client(&asked)?)).await?;
+    let id = which::meant(&claimed, &expected, github.server().reveal().trim_end_matches('/'))?;
+    let accept = move |pull: &PullRequest| Ok(which::accept(pull, &expected)?);
+    // Nothing is fetched for a pull request that is none of ours.
+    accept(&github.within(&cancel).about(&id.repo).pull(&id).await?)?;
+    events.emit(Event::Notice { text: format!("fetching {id}, to hold the artefact against it") });
+    let fetched = pull::fetch_apart(&id, &github, around, &cancel).await?;
+    accept(&fetched.pull)?;
+
+    let (flags, surroundings, stop) = (flags.clone(), around.clone(), cancel.clone());
+    let head = fetched.head;
+    let review = off_the_threads(move || proved(claimed, &fetched, &flags, &surroundings, &stop)).await?;
+    post::post_untrusted(&review, (id, head), &accept, options, &settings, around, events, &cancel).await
+}
+
+/// The review that may be posted: what of the claimed one was proved, in a change of our own.
+fn proved(
+    claimed: Review,
+    fetched: &Fetched,
+    flags: &Flags,
+    around: &Surroundings,
+    cancel: &Cancel,
+) -> Result<Review, AppError> {
+    let request = ReviewRequest {
+        scope: Scope::Pull(PullAsk::Whole { host: None, id: fetched.pull.id.clone() }),
+        directory: fetched.directory.clone(),
+        settings_from_worktree: false,
+    };
+    let subject = subject::collect_pull(fetched, &request, flags, around, cancel, &Quiet)?;
+    let findings = hunks::prove(&claimed, &subject, &fetched.pull.id)?;
+    Ok(Review {
+        id: claimed.id,
+        // Nobody vouches for it: it is never complete.
+        outcome: Outcome::Incomplete,
+        reasons: caveats(&claimed),
+        ended: Ended::Finished,
+        change: Arc::clone(&subject.change),
+        summary: String::new(),
+        findings,
+        sections: Vec::new(),
+        coverage: Coverage::default(),
+        provenance: Provenance {
+            version: String::new(),
+            engine: Engine::Rules,
+            provider: None,
+            model: None,
+            prompts: None,
+            rules: None,
+            started_at: String::new(),
+            took_ms: 0,
+            turns: 0,
+            usage: Usage::default(),
+        },
+    })
+}
+
+/// What of its claims makes it worse than it looks, in words of ours.
+fn caveats(claimed: &Review) -> Vec<String> {
+    let mut caveats = Vec::new();
+    match claimed.outcome {
+        Outcome::Complete => {}
+        Outcome::Incomplete => caveats.push("By its own account it is incomplete".to_owned()),
+        Outcome::Failed => caveats.push("By its own account nothing was reviewed".to_owned()),
+    }
+    let left_out = claimed.findings.iter().filter(|finding| finding.status.is_resolved()).count();
+    if left_out > 0 {
+        let (findings, are) = if left_out == 1 { ("finding", "is") } else { ("findings", "are") };
+        caveats.push(format!("{left_out} {findings} that it calls fixed or dismissed {are} not shown"));
+    }
+    caveats
+}
+
+async fn off_the_threads<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, AppError> + Send + 'static,
+) -> Result<T, AppError> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken)?
+}

@@ -1,0 +1,106 @@
+//! Which pull request an artefact is posted on: what was expected of it, what it claims, and what the forge says now. Main types: [`Expected`].
+
+use std::path::Path;
+
+use super::ArtefactError;
+use super::claims::shown;
+use crate::app::error::AppError;
+use crate::app::pull;
+use crate::app::subject::Surroundings;
+use crate::domain::forge::{PullAsk, PullId, PullNumber, PullRequest, PullState, RepoName};
+use crate::domain::id::CommitId;
+use crate::domain::review::Review;
+use crate::sys::cancel::Cancel;
+use crate::sys::files;
+
+/// What is known of the run that made an artefact, from somebody other than the artefact: the event that started this one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expected {
+    /// The repository that is posted in.
+    pub repository: RepoName,
+    /// The commit that the run was of.
+    pub head: CommitId,
+    /// Where that commit was pushed to: the fork; `None` where nobody says.
+    pub head_repository: Option<RepoName>,
+    /// The number of the pull request. Where nobody says it, the artefact's is taken, and believed only if its head is `head`.
+    pub pull: Option<u32>,
+}
+
+/// What a person who posts an artefact by hand says of it: a pull request, a commit, or both. The head of a pull request alone is the one that
+/// it has now. A number alone is of the repository that one stands in; that must not have come with the artefact.
+pub async fn expected_artefact(
+    artefact: &Path,
+    ask: Option<&PullAsk>,
+    head: Option<CommitId>,
+    directory: &Path,
+    around: &Surroundings,
+    cancel: &Cancel,
+) -> Result<Expected, AppError> {
+    if ask.is_none() && head.is_none() {
+        return Err(ArtefactError::NoHead.into());
+    }
+    let (forge, asked) = (around.forge.clone(), cancel.clone());
+    let client = tokio::task::spawn_blocking(move || forge.client(&asked)).await.map_err(|_| AppError::Broken)?;
+    let github = client?;
+    let (repository, number) = match ask {
+        Some(PullAsk::Whole { id, .. }) => (id.repo.clone(), Some(id.number)),
+        other => {
+            let (repo, name) = pull::repository_of(directory, &github).await?;
+            let (inside, folder) = (files::real_path(repo.git_dir()), files::real_path(artefact));
+            if inside.ok().zip(folder.ok()).is_some_and(|(inside, folder)| inside.starts_with(folder)) {
+                return Err(ArtefactError::InArtefact.into());
+            }
+            (name, other.and_then(|ask| if let PullAsk::Number(number) = ask { Some(*number) } else { None }))
+        }
+    };
+    let head = match (head, number) {
+        (Some(head), _) => head,
+        (None, Some(number)) => github.within(cancel).pull(&PullId { repo: repository.clone(), number }).await?.head,
+        (None, None) => return Err(ArtefactError::NoHead.into()),
+    };
+    Ok(Expected { repository, head, head_repository: None, pull: number.map(PullNumber::value) })
+}
+
+/// The pull request that is meant, where the artefact claims nothing else than what is expected. `server` is where we post.
+pub(super) fn meant(claimed: &Review, expected: &Expected, server: &str) -> Result<PullId, ArtefactError> {
+    let change = &claimed.change;
+    if change.head != Some(expected.head) {
+        let named = change.head.map_or_else(|| "no commit".to_owned(), |head| head.to_string());
+        return Err(ArtefactError::OtherHead { named, expected: expected.head });
+    }
+    let given = expected.pull.map(|number| PullNumber::new(number.into()).ok_or(ArtefactError::NoPull)).transpose()?;
+    if let Some(of) = &change.pull {
+        let other = |why: String| Err(ArtefactError::OtherPull { why });
+        if !of.server.trim_end_matches('/').eq_ignore_ascii_case(server) {
+            return other(format!("the artefact is of a pull request on {}, and this is {server}", shown(&of.server)));
+        }
+        if !of.id.repo.is(&expected.repository) || given.is_some_and(|number| number != of.id.number) {
+            let meant = given
+                .map_or_else(|| expected.repository.to_string(), |number| format!("{}#{number}", expected.repository));
+            return other(format!("the artefact is a review of {}, and {meant} was expected", of.id));
+        }
+    }
+    let number = given.or_else(|| change.pull.as_ref().map(|of| of.id.number)).ok_or(ArtefactError::NoPull)?;
+    Ok(PullId { repo: expected.repository.clone(), number })
+}
+
+/// Whether the pull request, as the forge tells it now, is the one that was expected.
+pub(super) fn accept(pull: &PullRequest, expected: &Expected) -> Result<(), ArtefactError> {
+    let other = |why: String| Err(ArtefactError::OtherPull { why });
+    if !pull.id.repo.is(&expected.repository) {
+        return other(format!("{} is not of {}", pull.id, expected.repository));
+    }
+    if let Some(fork) = &expected.head_repository
+        && !pull.head_repo.as_ref().is_some_and(|repo| repo.is(fork))
+    {
+        let comes = pull.head_repo.as_ref().map_or_else(|| "a repository that is gone".to_owned(), ToString::to_string);
+        return other(format!("{} comes from {comes}, but the run that made the artefact was of {fork}", pull.id));
+    }
+    if pull.state != PullState::Open {
+        return Err(ArtefactError::Closed { pull: pull.id.clone(), state: pull.state });
+    }
+    if pull.head != expected.head {
+        return Err(ArtefactError::Superseded { pull: pull.id.clone(), reviewed: expected.head, now: pull.head });
+    }
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! What the summary says of a review that nobody vouches for: what was checked of it, what was not, and that silence means nothing.
+//!
+//! No word of the review itself stands here; its findings are told as those of any other, in `page`.
+
+use super::page::Page;
+use crate::domain::forge::Verdict;
+use crate::domain::run::RunId;
+
+/// What the text of the review ends with.
+pub(super) const INTRODUCTION: &str = "It was made by the pull request's own workflow, which its author controls. The summary comment says what that means, and lists all \
+     findings.";
+
+/// The first line. It never sounds like a pass.
+pub(super) fn heading(page: &Page<'_>) -> String {
+    let found = page.raised().next().is_some();
+    let words = if found { page.counts() } else { "names nothing, which is no pass".to_owned() };
+    format!("## Review by the pull request's own workflow: {words}\n\n")
+}
+
+/// What it names, in a sentence.
+pub(super) fn sentence(page: &Page<'_>, what: &str, verdict: Verdict) -> String {
+    let asks = match verdict {
+        Verdict::Comment => "",
+        Verdict::RequestChanges => " This review asks for changes.",
+    };
+    if page.raised().next().is_some() {
+        return format!("**{}** in {what}, and there may be more.{asks}", page.counts());
+    }
+    format!("**Nothing new is named** in {what}. That is not a pass.{asks}")
+}
+
+/// What it rests on.
+pub(super) const CAUTION: &str = "> This review was made by the pull request's own workflow, **which its author controls**. Here it was checked that each finding quotes the \
+     change as it is and that each suggestion applies; whether a finding is right, and how bad it is, was not. What the review says of itself \
+     (that it is complete, what it looked at, what is fixed) is not repeated, and **nothing can be concluded from what it does not say**.\n\n";
+
+/// Where the rest is.
+pub(super) fn foot(run: RunId) -> String {
+    format!("Posted from an artefact. The artefact has the whole review (run `{run}`).")
+}
