@@ -26,7 +26,9 @@ pub enum ActionError {
         wrong: String,
     },
     /// The event cannot be read.
-    #[error("the event {event} in {path} cannot be read: {why}; if no other program wrote it, please report this as a defect of review")]
+    #[error(
+        "the event {event} in {path} cannot be read: {why}; if no other program wrote it, please report this as a defect of review"
+    )]
     Payload {
         /// Its name.
         event: String,

@@ -141,7 +141,8 @@ pub(super) fn read(name: &str, bytes: &[u8], here: &RepoName) -> Result<Occasion
             let pull = payload.pull_request.ok_or("it has no pull_request")?;
             let base = pull.base.repo.as_ref().ok_or("its pull_request has no base.repo")?;
             is_here(base, here)?;
-            let is_own = pull.head.repo.as_ref().is_some_and(|head| head.full_name.eq_ignore_ascii_case(&base.full_name));
+            let is_own =
+                pull.head.repo.as_ref().is_some_and(|head| head.full_name.eq_ignore_ascii_case(&base.full_name));
             if payload.number.is_some_and(|number| number != pull.number) {
                 return Err("it names two pull requests".to_owned());
             }
@@ -249,9 +250,7 @@ mod tests {
     #[test]
     fn events_about_commits_are_read() {
         assert_eq!(occasion("merge_group", "merge_group.json"), Occasion::MergeGroup { base: id('a'), head: id('b') });
-        let push = |before, after| {
-            Occasion::Push(PushEvent { before, after, default_branch: "main".to_owned() })
-        };
+        let push = |before, after| Occasion::Push(PushEvent { before, after, default_branch: "main".to_owned() });
         assert_eq!(occasion("push", "push.json"), push(Some(id('a')), Some(id('b'))));
         assert_eq!(occasion("push", "push_new_branch.json"), push(None, Some(id('b'))));
         assert_eq!(occasion("push", "push_deleted.json"), push(Some(id('a')), None));

@@ -15,6 +15,8 @@ pub enum Kind {
     Failed,
     /// There was nothing to do.
     Skipped,
+    /// What another run left was checked and posted; what that one came to is for it to say.
+    Posted,
     /// The head moved: nothing is said about the commit that the step is for.
     Superseded,
     /// The step could not do what it was asked.
@@ -23,8 +25,8 @@ pub enum Kind {
 
 impl Kind {
     /// Every one, for whoever documents them.
-    pub const ALL: [Self; 6] =
-        [Self::Complete, Self::Incomplete, Self::Failed, Self::Skipped, Self::Superseded, Self::Error];
+    pub const ALL: [Self; 7] =
+        [Self::Complete, Self::Incomplete, Self::Failed, Self::Skipped, Self::Posted, Self::Superseded, Self::Error];
 
     /// The word.
     pub const fn word(self) -> &'static str {
@@ -33,6 +35,7 @@ impl Kind {
             Self::Incomplete => "incomplete",
             Self::Failed => "failed",
             Self::Skipped => "skipped",
+            Self::Posted => "posted",
             Self::Superseded => "superseded",
             Self::Error => "error",
         }

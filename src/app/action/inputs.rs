@@ -153,6 +153,11 @@ fn flags(given: &Given) -> Result<Flags, ActionError> {
             max_tokens: some(value),
             ..Flags::default()
         })?,
+        min_confidence: one(given::MIN_CONFIDENCE, "min_confidence", &|value| Flags {
+            min_confidence: some(value),
+            ..Flags::default()
+        })?,
+        verify: one(given::VERIFY, "verify", &|value| Flags { verify: some(value), ..Flags::default() })?,
         // What the log shows is not a matter of a user's settings file.
         format: Some("terminal".to_owned()),
         ..Flags::default()
@@ -182,7 +187,8 @@ fn instructions(given: &Given) -> Result<Option<String>, ActionError> {
     let path = path.strip_prefix("./").unwrap_or(path);
     let is_plain = |part: &str| !part.is_empty() && part != "." && part != "..";
     if path.contains(['\\', ':', '\n']) || !path.split('/').all(is_plain) {
-        let write = "write the path of a file of the repository, such as docs/review.md; it is read from the target branch";
+        let write =
+            "write the path of a file of the repository, such as docs/review.md; it is read from the target branch";
         return Err(cannot_be(given::INSTRUCTIONS, path, write));
     }
     Ok(Some(path.to_owned()))
@@ -250,6 +256,8 @@ mod tests {
             ("INPUT_MAX_TURNS", "0", "the input max-turns cannot"),
             ("INPUT_MAX_TOKENS", "many", "the input max-tokens cannot"),
             ("INPUT_MODEL", "a/b,c/d", "the input model cannot"),
+            ("INPUT_VERIFY", "some", "the input verify cannot be \"some\": write auto"),
+            ("INPUT_MIN_CONFIDENCE", "11", "the input min-confidence cannot"),
             ("INPUT_PULL", "x", "the input pull cannot be \"x\": write the number"),
             ("INPUT_POST", "loud", "the input post cannot be \"loud\": write one of auto, review, annotations, none"),
             ("INPUT_DRAFTS", "x", "write one of review, skip"),

@@ -134,18 +134,13 @@ fn verdict(did: &Result<Did, AppError>, on_error: OnError) -> Verdict {
         Err(error) => (Kind::Error, error.exit_code()),
         Ok(Did::Skipped(_)) => (Kind::Skipped, 0),
         Ok(Did::Superseded { .. }) => (Kind::Superseded, SUPERSEDED),
-        Ok(Did::Posted { failures, .. }) => (Kind::Complete, if failures.is_empty() { 0 } else { 5 }),
+        Ok(Did::Posted { failures, .. }) => (Kind::Posted, if failures.is_empty() { 0 } else { 5 }),
         Ok(Did::Reviewed(made)) => (made.delivered.review.outcome.into(), made.delivered.exit_code()),
     };
     Verdict::of(kind, came_to, on_error)
 }
 
-async fn run(
-    given: &Given,
-    around: Surroundings,
-    events: Arc<dyn EventSink>,
-    cancel: Cancel,
-) -> Result<Did, AppError> {
+async fn run(given: &Given, around: Surroundings, events: Arc<dyn EventSink>, cancel: Cancel) -> Result<Did, AppError> {
     let inputs = Inputs::read(given)?;
     let here = repository(given)?;
     let name = variable(given, given::EVENT_NAME)?;
@@ -184,8 +179,7 @@ fn occasion(name: &str, path: &str, here: &RepoName) -> Result<event::Occasion, 
 
 /// Writes the outputs and the summary, and says the rest. What cannot be written is a failure where nothing else is.
 fn tell(given: &Given, did: Result<Did, AppError>, verdict: Verdict) -> Acted {
-    let mut acted =
-        Acted { verdict, delivered: None, error: None, said: Vec::new(), commands: String::new() };
+    let mut acted = Acted { verdict, delivered: None, error: None, said: Vec::new(), commands: String::new() };
     let mut beside = Vec::new();
     if verdict.was_let_pass() {
         let text = format!(

@@ -52,7 +52,9 @@ fn page(made: &Made) -> String {
 /// Where the review went, one paragraph.
 fn went(posted: &Where) -> String {
     match posted {
-        Where::Review { pull, url: Some(url) } => format!("The review stands on [{}](<{url}>).", inline(&pull.to_string())),
+        Where::Review { pull, url: Some(url) } => {
+            format!("The review stands on [{}](<{url}>).", inline(&pull.to_string()))
+        }
         Where::Review { pull, url: None } => format!("The review stands on {}.", inline(&pull.to_string())),
         Where::Annotations(Some(why)) => format!("The findings are annotations of this run: {}", inline(why)),
         Where::Annotations(None) => "The findings are annotations of this run.".to_owned(),

@@ -49,20 +49,19 @@ pub(super) struct Wanted {
 
 /// Decides. `event` is the name of what happened.
 pub(super) fn decide(event: &str, occasion: Occasion, inputs: &Inputs, here: &RepoName) -> Result<What, ActionError> {
-    let named = |number| Wanted {
-        id: PullId { repo: here.clone(), number },
-        head: None,
-        is_draft: None,
-        is_fork: false,
-    };
+    let named =
+        |number| Wanted { id: PullId { repo: here.clone(), number }, head: None, is_draft: None, is_fork: false };
     if let (Some(_), true) = (&inputs.artifact, !matches!(occasion, Occasion::Run(_))) {
-        let write = "use it on the event workflow_run alone: what an untrusted run left is posted by a run that follows it";
+        let write =
+            "use it on the event workflow_run alone: what an untrusted run left is posted by a run that follows it";
         return Err(cannot_be(given::ARTIFACT, &format!("given on {event}"), write));
     }
     match (occasion, inputs.pull) {
         (Occasion::Pull(pull), asked) => of_pull(pull, asked, named),
         (Occasion::Run(run), pull) => of_run(run, pull, inputs, named),
-        (Occasion::MergeGroup { .. } | Occasion::Push(_) | Occasion::Other, Some(number)) => Ok(What::Pull(named(number))),
+        (Occasion::MergeGroup { .. } | Occasion::Push(_) | Occasion::Other, Some(number)) => {
+            Ok(What::Pull(named(number)))
+        }
         (Occasion::Other, None) => Err(ActionError::Nothing { event: event.to_owned() }),
         (Occasion::MergeGroup { .. } | Occasion::Push(_), None) if inputs.post == PostWish::Review => {
             let write = format!("write auto, annotations or none: {event} has no pull request to post on");
@@ -102,9 +101,9 @@ fn of_run(
     named: impl Fn(PullNumber) -> Wanted,
 ) -> Result<What, ActionError> {
     match (&inputs.artifact, pull) {
-        (Some(_), _) if run.event != "pull_request" => {
-            Ok(What::Skip("The run that this one follows was not of a pull request: there is nothing to post.".to_owned()))
-        }
+        (Some(_), _) if run.event != "pull_request" => Ok(What::Skip(
+            "The run that this one follows was not of a pull request: there is nothing to post.".to_owned(),
+        )),
         (Some(folder), pull) => Ok(What::Artefact { folder: folder.clone(), pull: pull.or(run.pull), run }),
         (None, Some(number)) => Ok(What::Pull(named(number))),
         (None, None) => Err(ActionError::NoArtefact),
@@ -165,7 +164,11 @@ mod tests {
     #[test]
     fn what_cannot_be_meant_says_what_to_write() {
         for (occasion, inputs, told) in [
-            (pull(false), &[("INPUT_PULL", "8")][..], "the input pull cannot be \"8\": leave it out: the event is about #7"),
+            (
+                pull(false),
+                &[("INPUT_PULL", "8")][..],
+                "the input pull cannot be \"8\": leave it out: the event is about #7",
+            ),
             (Occasion::Other, &[], "the_event names nothing to review"),
             (push(Some(id('a')), Some(id('b'))), &[("INPUT_POST", "review")], "has no pull request to post on"),
             (pull(false), &[("INPUT_ARTIFACT", "x")], "workflow_run alone"),

@@ -27,7 +27,8 @@ pub(super) fn choose(
     if let Some(provider) = provider {
         if !PROVIDERS.iter().any(|row| row.name == provider) {
             let known: Vec<&str> = PROVIDERS.iter().map(|row| row.name).collect();
-            let write = format!("write PROVIDER/NAME with one of {}, or none for the built-in rules alone", known.join(", "));
+            let write =
+                format!("write PROVIDER/NAME with one of {}, or none for the built-in rules alone", known.join(", "));
             return Err(cannot_be(given::MODEL, provider, &write).into());
         }
         give(inputs, provider, around)?;
@@ -63,9 +64,10 @@ fn give(inputs: &Inputs, provider: &str, around: &mut Surroundings) -> Result<()
     if let Some(key) = &inputs.key {
         set(variable("API_KEY"), key.reveal());
     }
-    for (input, field, value) in
-        [(given::BASE_URL, "BASE_URL", &inputs.base_url), (given::CONTEXT_WINDOW, "CONTEXT_WINDOW", &inputs.context_window)]
-    {
+    for (input, field, value) in [
+        (given::BASE_URL, "BASE_URL", &inputs.base_url),
+        (given::CONTEXT_WINDOW, "CONTEXT_WINDOW", &inputs.context_window),
+    ] {
         let Some(value) = value else { continue };
         let (name, setting) = (variable(field), format!("{provider}.{}", field.to_ascii_lowercase()));
         let environment = vec![(name.clone(), value.clone())];
@@ -92,7 +94,9 @@ fn unused(inputs: &Inputs, asked: &ModelChoice) -> Result<Vec<String>, ActionErr
     let mut given = given.iter().filter(|(_, is)| *is).map(|(input, _)| input.name);
     match asked {
         ModelChoice::Named { .. } => Ok(Vec::new()),
-        ModelChoice::Rules => Ok(given.map(|name| format!("the input {name} is not used: the built-in rules review")).collect()),
+        ModelChoice::Rules => {
+            Ok(given.map(|name| format!("the input {name} is not used: the built-in rules review")).collect())
+        }
         ModelChoice::Auto => match given.next() {
             None => Ok(Vec::new()),
             Some(input) => Err(ActionError::Input {
@@ -111,7 +115,8 @@ mod tests {
     use crate::app::{ForgeEnvironment, ProviderEnvironment};
 
     fn around(providers: &[(&str, &str)], environment: &[(&str, &str)]) -> Surroundings {
-        let find = |name: &str| providers.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let find =
+            |name: &str| providers.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         Surroundings {
             user_settings: None,
@@ -134,8 +139,7 @@ mod tests {
     #[test]
     fn the_key_is_for_the_provider_that_is_named() {
         let mut around = around(&[], &[("REVIEW_ANTHROPIC_API_KEY", "old"), ("REVIEW_OPENAI_API_KEY", "other")]);
-        let inputs =
-            [("INPUT_MODEL", "anthropic/x"), ("INPUT_KEY", "new"), ("INPUT_BASE_URL", "https://llm.example")];
+        let inputs = [("INPUT_MODEL", "anthropic/x"), ("INPUT_KEY", "new"), ("INPUT_BASE_URL", "https://llm.example")];
         assert_eq!(chosen(&inputs, &mut around, false), Ok(Vec::new()));
         around.environment.sort();
         let set: Vec<(&str, &str)> = around.environment.iter().map(|(name, value)| (&**name, &**value)).collect();

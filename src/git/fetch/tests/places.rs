@@ -1,6 +1,7 @@
 //! Into which repository commits are brought, and how many.
 
 use super::*;
+use crate::domain::id::ObjectId;
 
 #[test]
 fn a_whole_clone_gets_the_objects_and_nothing_else() {
