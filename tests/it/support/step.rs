@@ -199,7 +199,8 @@ impl Stepped {
     /// The lines that a runner obeys: of both streams, the new form and the old.
     pub fn commands(&self) -> Vec<&str> {
         let all = self.stdout.lines().chain(self.stderr.lines());
-        all.filter(|line| line.trim_start().starts_with("::") || line.contains("##[") || line.contains("##vso[")).collect()
+        all.filter(|line| line.trim_start().starts_with("::") || line.contains("##[") || line.contains("##vso["))
+            .collect()
     }
 
     /// Commands of a kind.
