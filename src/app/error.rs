@@ -1,5 +1,6 @@
 //! Everything that can end a command, with its exit code. Main type: [`AppError`].
 
+use super::action::ActionError;
 use super::artefact::ArtefactError;
 use super::clients::ClientError;
 use super::instructions::InstructionsError;
@@ -49,6 +50,9 @@ pub enum AppError {
         /// Why.
         why: String,
     },
+    /// A step of a workflow cannot do what it was asked.
+    #[error(transparent)]
+    Action(#[from] ActionError),
     /// A setting is wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -220,6 +224,7 @@ fn fetch_code(error: &FetchError) -> u8 {
         | FetchError::Process(ProcessError::Stopped(_) | ProcessError::TooMuch { .. })
         | FetchError::Network { .. }
         | FetchError::NoCommit { .. }
+        | FetchError::NoBranch { .. }
         | FetchError::HeadMoved { .. }
         | FetchError::ShallowChanged { .. }
         | FetchError::Failed { .. } => 3,
@@ -265,6 +270,7 @@ impl AppError {
             Self::Artefact(error) => error.exit_code(),
             Self::Forge(error) => forge_code(error),
             Self::Fetch(error) => fetch_code(error),
+            Self::Action(error) => error.exit_code(),
             Self::Output(_) | Self::NotPosted { .. } | Self::Client(ClientError::File(_)) => 5,
             Self::Git(_)
             | Self::Repo(_)

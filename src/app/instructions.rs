@@ -32,6 +32,15 @@ pub(super) struct Instructions {
     pub(super) from: String,
 }
 
+/// Whose word a path of instructions is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// The user's: a path of this machine. What of it lies inside the repository is read from the target's tip.
+    User,
+    /// A file of the repository, by its path there: read from the target's tip whatever is on the disk.
+    Target,
+}
+
 /// The repository under review, as far as it matters here.
 #[derive(Clone, Copy)]
 struct Reviewed<'r> {
@@ -97,7 +106,7 @@ pub enum InstructionsError {
 }
 
 /// Reads the instructions that the settings name. `None` where they name none, or an empty file.
-pub(super) fn load(request: &ReviewRequest, subject: &Subject) -> Result<Option<Instructions>, AppError> {
+pub(super) fn load(request: &ReviewRequest, subject: &Subject, whose: Whose) -> Result<Option<Instructions>, AppError> {
     if subject.settings.instructions.is_none() && subject.settings.prompts.is_none() {
         return Ok(None);
     }
@@ -105,21 +114,24 @@ pub(super) fn load(request: &ReviewRequest, subject: &Subject) -> Result<Option<
     match &subject.diffs {
         Diffs::Repository(pool) => {
             let repo = pool.take()?;
-            read(&subject.settings, Some(Reviewed { repo: &repo, settings_at, from_worktree }))
+            read(&subject.settings, Some(Reviewed { repo: &repo, settings_at, from_worktree }), whose)
         }
         // The patch may well be of the repository that this folder is in, so its files are not the user's own either.
         Diffs::Patch(_) => {
             let repo = Repo::open(&request.directory).ok();
             let reviewed = repo.as_ref().map(|repo| Reviewed { repo, settings_at, from_worktree });
-            read(&subject.settings, reviewed)
+            read(&subject.settings, reviewed, whose)
         }
     }
 }
 
-fn read(settings: &Settings, reviewed: Option<Reviewed<'_>>) -> Result<Option<Instructions>, AppError> {
+fn read(settings: &Settings, reviewed: Option<Reviewed<'_>>, whose: Whose) -> Result<Option<Instructions>, AppError> {
     prompts_are_outside(settings, reviewed)?;
     let Some(path) = &settings.instructions else { return Ok(None) };
-    let inside = reviewed.and_then(|reviewed| Some((reviewed, inside(path, reviewed.repo.workdir()?)?)));
+    let inside = reviewed.and_then(|reviewed| match whose {
+        Whose::User => Some((reviewed, inside(path, reviewed.repo.workdir()?)?)),
+        Whose::Target => Some((reviewed, path.as_os_str().as_encoded_bytes().to_vec())),
+    });
     let (bytes, from) = match inside {
         None => (from_disk(path)?, path.display().to_string()),
         Some((reviewed, within)) => from_repository(&reviewed, &within)?,

@@ -2,6 +2,7 @@
 //!
 //! Start at [`review()`]: collect, open the trees, run the engine, keep, deliver. What people type belongs in `cli`; what any part does, in the part.
 
+pub mod action;
 mod artefact;
 pub mod clients;
 mod deliver;

@@ -11,7 +11,7 @@ use crate::domain::id::CommitId;
 use crate::domain::request::{ReviewRequest, Scope};
 use crate::domain::text::{mask, strip_line};
 use crate::forge::GitHub;
-use crate::git::{self, FetchError, FetchJob, FetchedCommits, Place};
+use crate::git::{self, FetchBase, FetchError, FetchJob, FetchedCommits, Place};
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 
@@ -98,14 +98,7 @@ async fn bring(
     let github = github.within(cancel).about(&id.repo);
     let server = server(&github);
     let pull = github.pull(id).await?;
-    let job = FetchJob {
-        place,
-        mirrors: around.forge.mirrors(&around.state),
-        address: github.git_address(&id.repo).reveal().to_owned(),
-        server: server.clone(),
-        authorization: github.git_secret().await?,
-        environment: around.forge.programs().clone(),
-    };
+    let job = job(&id.repo, place, &github, around).await?;
     let (pull, commits) = match commits(&job, &pull, cancel).await {
         // Somebody pushed between the two questions.
         Err(AppError::Fetch(FetchError::HeadMoved { .. } | FetchError::NoCommit { what: "head", .. })) => {
@@ -124,6 +117,38 @@ async fn bring(
         author: pull.author.as_ref().map(|author| strip_line(&author.login)),
     };
     Ok(Fetched { directory, base, head, pull, of, notices })
+}
+
+async fn job(repo: &RepoName, place: Place, github: &GitHub, around: &Surroundings) -> Result<FetchJob, AppError> {
+    Ok(FetchJob {
+        place,
+        mirrors: around.forge.mirrors(&around.state),
+        address: github.git_address(repo).reveal().to_owned(),
+        server: server(github),
+        authorization: github.git_secret().await?,
+        environment: around.forge.programs().clone(),
+    })
+}
+
+/// Brings two commits of a repository: into the one that `directory` is in, where one of its remotes is that repository, else into a mirror.
+pub(super) async fn fetch_commits(
+    repo: &RepoName,
+    base: &FetchBase,
+    head: CommitId,
+    directory: &Path,
+    github: &GitHub,
+    around: &Surroundings,
+    cancel: &Cancel,
+) -> Result<FetchedCommits, AppError> {
+    let github = github.within(cancel).about(repo);
+    let (directory, name, server) = (directory.to_owned(), repo.clone(), server(&github));
+    let place = off_the_threads(move || {
+        Ok(Repo::open(&directory).map_or(Place::Mirror, |here| git::standing_in(&here, &name, &server)))
+    })
+    .await?;
+    let job = job(repo, place, &github, around).await?;
+    let (repo, base, cancel) = (repo.clone(), base.clone(), cancel.clone());
+    off_the_threads(move || Ok(git::fetch_commits(&job, &repo, &base, head, &cancel)?)).await
 }
 
 /// No page is told apart by more of a title than this; GitHub itself takes no longer one.
@@ -172,7 +197,7 @@ fn found_on(ask: &PullAsk, directory: &Path, server: &str) -> Result<(PullId, Pl
     }
 }
 
-async fn off_the_threads<T: Send + 'static>(
+pub(super) async fn off_the_threads<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, AppError> + Send + 'static,
 ) -> Result<T, AppError> {
     tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken)?

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::deliver::{self, Delivered, Output, Places};
 use super::engine::{ByModel, engine};
 use super::error::AppError;
-use super::instructions;
+use super::instructions::{self, Whose};
 use super::model;
 use super::pull;
 use super::subject::{self, Surroundings};
@@ -40,6 +40,17 @@ pub async fn review(
     events: Arc<dyn EventSink>,
     cancel: Cancel,
 ) -> Result<Delivered, AppError> {
+    review_with(job, Whose::User, around, events, cancel).await
+}
+
+/// The same; `whose` says where instructions are read.
+pub(super) async fn review_with(
+    job: Job,
+    whose: Whose,
+    around: Surroundings,
+    events: Arc<dyn EventSink>,
+    cancel: Cancel,
+) -> Result<Delivered, AppError> {
     let started = (clock::now(), Instant::now());
 
     let Job { run, request, flags, outputs } = job;
@@ -59,7 +70,7 @@ pub async fn review(
                 Some(pulled) => subject::collect_pull(pulled, &request, &flags, &around, &cancel, &*events)?,
                 None => subject::collect(&request, &patch, &flags, &around, &cancel, &*events)?,
             };
-            let instructions = instructions::load(&request, &subject)?;
+            let instructions = instructions::load(&request, &subject, whose)?;
             Ok((subject, instructions))
         })
         .await?

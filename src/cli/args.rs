@@ -211,6 +211,15 @@ pub(super) struct ReviewArgs {
     /// `--settings worktree`, from the disk.
     #[arg(long, value_name = "FILE", help_heading = "Who reviews")]
     instructions: Option<PathBuf>,
+    /// Let a fresh look try to refute findings of a model: auto (critical and high ones), all or none [default: auto]
+    ///
+    /// What it refutes is not shown, but counted with the reason; what it could not look at is marked `unchecked`. It spends of the
+    /// same budget.
+    #[arg(long, value_name = "WHICH", help_heading = "Who reviews")]
+    verify: Option<String>,
+    /// Let this model take the second look; it receives code [default: the model that reviews]
+    #[arg(long, value_name = "MODEL", help_heading = "Who reviews")]
+    verify_model: Option<String>,
     /// Let the model take at most so many turns [default: 40]
     #[arg(long, value_name = "N", help_heading = "Who reviews")]
     max_turns: Option<String>,
@@ -222,6 +231,9 @@ pub(super) struct ReviewArgs {
     /// Count findings below this severity, but do not show them
     #[arg(long, value_name = "SEVERITY", help_heading = "Output")]
     min_severity: Option<String>,
+    /// Count findings of lower confidence (1 to 10), but do not show them; nor do they count for --fail-on
+    #[arg(long, value_name = "N", help_heading = "Output")]
+    min_confidence: Option<String>,
     /// Exit with 1 when there is a finding at or above this severity, shown or not
     #[arg(long, value_name = "SEVERITY", help_heading = "Output")]
     fail_on: Option<String>,
@@ -289,11 +301,14 @@ impl ReviewArgs {
     pub(super) fn overrides(&self) -> Overrides {
         Overrides {
             min_severity: self.min_severity.clone(),
+            min_confidence: self.min_confidence.clone(),
             fail_on: self.fail_on.clone(),
             request_changes_on: self.post.request_changes_on.clone(),
             format: self.format.clone(),
             colour: self.colour.clone(),
             model: if self.no_model { Some("none".to_owned()) } else { self.model.clone() },
+            verify: self.verify.clone(),
+            verify_model: self.verify_model.clone(),
             max_turns: self.max_turns.clone(),
             max_tokens: self.max_tokens.clone(),
             instructions: self.instructions.clone(),

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod action;
 mod args;
 mod completions;
 mod console;
@@ -63,6 +64,8 @@ enum Command {
     Show(runs::ShowArgs),
     /// Remove kept reviews that are older than the settings allow
     Prune(runs::PruneArgs),
+    /// Be a step of a GitHub workflow: review what its event is about, as its inputs say
+    Action,
     /// Present Markdown with its file references checked, as an assistant does over MCP
     Present(present::PresentArgs),
     /// Call one of the tools a model would have, and print exactly what it would see
@@ -95,6 +98,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Post(args)) => post::run(&args, &console),
         Some(Command::Show(args)) => runs::show(&args, &console),
         Some(Command::Prune(args)) => runs::prune(&args, &console),
+        Some(Command::Action) => action::run(&console),
         Some(Command::Present(args)) => present::run(&args, &console),
         Some(Command::Tool(args)) => tool::run(args, &console),
         Some(Command::Mcp(args)) => mcp::run(args, &console),

@@ -36,6 +36,7 @@ const TURNS: &str = "a number from 1 to 1000";
 const TOKENS: &str = "a whole number of tokens from 1 to 1000000000, such as 2000000, \"500k\" or \"2m\"";
 const WINDOW: &str = "a whole number of tokens from 1000 to 1000000000, such as 128000 or \"128k\"";
 const MODELS: &str = "one PROVIDER/NAME (no list), a PROVIDER alone, auto or none";
+const SECOND_MODELS: &str = "one PROVIDER/NAME (no list), a PROVIDER alone, or same";
 const FILES: &str = "the path of a file";
 const FOLDERS: &str = "the path of a folder";
 const ADDRESSES: &str =
@@ -48,6 +49,7 @@ pub const KEYS: &[Key] = &[
     key("include", Shape::List, GLOBS, Some("--include")),
     key("exclude", Shape::List, GLOBS, Some("--exclude")),
     key("min_severity", Shape::One, SEVERITIES, Some("--min-severity")),
+    key("min_confidence", Shape::One, "a number from 1 to 10, or none", Some("--min-confidence")),
     key("fail_on", Shape::One, SEVERITIES, Some("--fail-on")),
     key("request_changes_on", Shape::One, SEVERITIES, Some("--request-changes-on")),
     key("timeout", Shape::One, DURATIONS, Some("--timeout")),
@@ -56,6 +58,8 @@ pub const KEYS: &[Key] = &[
     key("colour", Shape::One, "auto, always or never", Some("--colour")),
     key("format", Shape::One, "the name of an output format", Some("--format")),
     key("model", Shape::One, MODELS, Some("--model")),
+    key("verify", Shape::One, "auto, all or none", Some("--verify")),
+    key("verify_model", Shape::One, SECOND_MODELS, Some("--verify-model")),
     key("max_turns", Shape::One, TURNS, Some("--max-turns")),
     key("max_tokens", Shape::One, TOKENS, Some("--max-tokens")),
     key("instructions", Shape::Path, FILES, Some("--instructions")),

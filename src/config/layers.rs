@@ -59,6 +59,8 @@ pub struct Flags {
     pub exclude: Vec<String>,
     /// `--min-severity`
     pub min_severity: Option<String>,
+    /// `--min-confidence`
+    pub min_confidence: Option<String>,
     /// `--fail-on`
     pub fail_on: Option<String>,
     /// `--request-changes-on`
@@ -71,6 +73,10 @@ pub struct Flags {
     pub format: Option<String>,
     /// `--model`; `none` for `--no-model`
     pub model: Option<String>,
+    /// `--verify`
+    pub verify: Option<String>,
+    /// `--verify-model`
+    pub verify_model: Option<String>,
     /// `--max-turns`
     pub max_turns: Option<String>,
     /// `--max-tokens`
@@ -228,12 +234,15 @@ fn read_flags(flags: &Flags, said: &mut Vec<Said>) {
         include,
         exclude,
         min_severity,
+        min_confidence,
         fail_on,
         request_changes_on,
         timeout,
         colour,
         format,
         model,
+        verify,
+        verify_model,
         max_turns,
         max_tokens,
         instructions,
@@ -244,12 +253,15 @@ fn read_flags(flags: &Flags, said: &mut Vec<Said>) {
         ("include", list(include)),
         ("exclude", list(exclude)),
         ("min_severity", one(min_severity)),
+        ("min_confidence", one(min_confidence)),
         ("fail_on", one(fail_on)),
         ("request_changes_on", one(request_changes_on)),
         ("timeout", one(timeout)),
         ("colour", one(colour)),
         ("format", one(format)),
         ("model", one(model)),
+        ("verify", one(verify)),
+        ("verify_model", one(verify_model)),
         ("max_turns", one(max_turns)),
         ("max_tokens", one(max_tokens)),
         ("instructions", instructions.clone().map(Value::Path)),

@@ -30,4 +30,4 @@ pub use error::{ConfigError, Origin};
 pub use keys::{KEYS, Key, Shape};
 pub use layers::{Flags, Resolved, Sources, Value, resolve};
 pub use outside::{environment, mirrors, user_document, user_file};
-pub use settings::{Colour, ModelChoice, ProviderSettings, Settings};
+pub use settings::{Colour, ModelChoice, ProviderSettings, Settings, Verify};

@@ -9,7 +9,7 @@ use globset::GlobBuilder;
 use super::duration::parse_duration;
 use super::layers::Value;
 use super::tokens::parse_tokens;
-use crate::domain::finding::Severity;
+use crate::domain::finding::{Confidence, Severity};
 use crate::domain::secret::Secret;
 
 /// Every setting, resolved.
@@ -22,6 +22,8 @@ pub struct Settings {
     pub exclude: Vec<String>,
     /// Findings below it are counted, not shown.
     pub min_severity: Option<Severity>,
+    /// Findings of which somebody is less sure are counted, not shown.
+    pub min_confidence: Option<Confidence>,
     /// Findings at or above it make the exit code 1.
     pub fail_on: Option<Severity>,
     /// Findings at or above it make a posted review request changes.
@@ -38,6 +40,10 @@ pub struct Settings {
     pub format: String,
     /// Which model reviews.
     pub model: ModelChoice,
+    /// Which findings get a second look.
+    pub verify: Verify,
+    /// Which model takes it; `None` for the one that reviews.
+    pub verify_model: Option<ModelChoice>,
     /// How many turns a model may take.
     pub max_turns: u32,
     /// How many tokens may be sent to a model during a run, cached ones included.
@@ -83,6 +89,26 @@ impl ModelChoice {
         // A comma would be a list of models to fall back on, which there is not yet; it must not become a part of a name.
         let is_none = provider.is_empty() || model.is_some_and(str::is_empty) || word.contains(',');
         (!is_none).then(|| Self::Named { provider: provider.to_owned(), model: model.map(str::to_owned) })
+    }
+}
+
+/// Which findings of a model get a second look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verify {
+    /// The critical and the high ones.
+    Auto,
+    /// All.
+    All,
+    /// None.
+    None,
+}
+
+impl Verify {
+    fn from_word(word: &str) -> Option<Self> {
+        [("auto", Self::Auto), ("all", Self::All), ("none", Self::None)]
+            .into_iter()
+            .find(|(known, _)| word.eq_ignore_ascii_case(known))
+            .map(|(_, verify)| verify)
     }
 }
 
@@ -133,6 +159,7 @@ impl Settings {
             include: Vec::new(),
             exclude: Vec::new(),
             min_severity: None,
+            min_confidence: None,
             fail_on: None,
             request_changes_on: None,
             timeout: Duration::ZERO,
@@ -141,6 +168,8 @@ impl Settings {
             colour: Colour::Auto,
             format: String::new(),
             model: ModelChoice::Rules,
+            verify: Verify::None,
+            verify_model: None,
             max_turns: 0,
             max_tokens: 0,
             instructions: None,
@@ -163,6 +192,7 @@ impl Settings {
             }
             ("rules.off", Value::List(names)) => add_new(&mut self.rules_off, names),
             ("min_severity", Value::One(text)) => self.min_severity = severity(text)?,
+            ("min_confidence", Value::One(text)) => self.min_confidence = confidence(text)?,
             ("fail_on", Value::One(text)) => self.fail_on = severity(text)?,
             ("request_changes_on", Value::One(text)) => self.request_changes_on = severity(text)?,
             ("timeout", Value::One(text)) => self.timeout = duration(text)?,
@@ -178,6 +208,10 @@ impl Settings {
             ("model", Value::One(text)) => {
                 self.model = ModelChoice::from_word(&word(text)?).ok_or_else(|| refused(text))?;
             }
+            ("verify", Value::One(text)) => {
+                self.verify = Verify::from_word(text.trim()).ok_or_else(|| refused(text))?;
+            }
+            ("verify_model", Value::One(text)) => self.verify_model = second_model(text)?,
             ("max_turns", Value::One(text)) => {
                 let turns = text.trim().parse().ok().filter(|turns| (1..=1_000).contains(turns));
                 self.max_turns = turns.ok_or_else(|| refused(text))?;
@@ -246,6 +280,27 @@ fn severity(text: &str) -> Result<Option<Severity>, Refused> {
     Severity::from_word(word).map(Some).ok_or_else(|| refused(text))
 }
 
+/// A number from 1 to 10.
+fn confidence(text: &str) -> Result<Option<Confidence>, Refused> {
+    let word = text.trim();
+    if word.eq_ignore_ascii_case("none") {
+        return Ok(None);
+    }
+    word.parse().ok().and_then(Confidence::new).map(Some).ok_or_else(|| refused(text))
+}
+
+/// A model by name. What stands for no certain model is refused: a second look is switched off by `verify`.
+fn second_model(text: &str) -> Result<Option<ModelChoice>, Refused> {
+    let word = word(text)?;
+    if word.eq_ignore_ascii_case("same") {
+        return Ok(None);
+    }
+    match ModelChoice::from_word(&word) {
+        Some(choice @ ModelChoice::Named { .. }) => Ok(Some(choice)),
+        Some(ModelChoice::Auto | ModelChoice::Rules) | None => Err(refused(text)),
+    }
+}
+
 fn duration(text: &str) -> Result<Duration, Refused> {
     parse_duration(text).map_err(|_| refused(text))
 }
@@ -292,4 +347,28 @@ fn secret(key: &Secret) -> Result<Option<Secret>, Refused> {
         return Err(Refused::Hidden);
     }
     Ok((!trimmed.reveal().is_empty()).then_some(trimmed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_confidence_is_a_number_from_one_to_ten() {
+        for (text, read) in [("1", Some(1)), (" 10 ", Some(10)), ("None", None)] {
+            assert_eq!(confidence(text).unwrap().map(Confidence::value), read, "{text}");
+        }
+        for text in ["0", "11", "7.5", "high", "", "-1"] {
+            assert!(confidence(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_second_model_is_named_or_the_same() {
+        assert_eq!(second_model("Same").unwrap(), None);
+        assert!(matches!(second_model("openai/a/b"), Ok(Some(ModelChoice::Named { .. }))));
+        for text in ["none", "auto", "", "openai/", "a/b,c/d"] {
+            assert!(second_model(text).is_err(), "{text}");
+        }
+    }
 }

@@ -54,7 +54,6 @@ const TRIED: &[&str] = &[
     "state",
     "target",
     "token",
-    "verify",
 ];
 
 /// What the repository's file may do with the setting `name`; `None` where no such setting is known.
@@ -90,6 +89,10 @@ mod tests {
             "keep_runs",
             "fail_on",
             "request_changes_on",
+            // It moves what fail_on counts.
+            "min_confidence",
+            "verify",
+            "verify_model",
             "colour",
             "provider",
             "base_url",

@@ -36,8 +36,8 @@ mod uncommitted;
 pub use branches::branches;
 pub use collect::{CollectOptions, collect};
 pub use fetch::{
-    FetchError, FetchJob, FetchedCommits, Place, Remote, RemoteAddress, fetch, host_of, mirror_path, remotes,
-    repository_of, standing_in,
+    FetchBase, FetchError, FetchJob, FetchOf, FetchedCommits, Place, Remote, RemoteAddress, fetch, fetch_commits,
+    host_of, mirror_path, remotes, repository_of, standing_in,
 };
 pub use file_patch::{FilePatch, Position, file_patch};
 pub use patch_file::{PatchChange, from_patch};

@@ -246,6 +246,7 @@ mod tests {
             ],
             notes: vec!["Two\nlines".to_owned()],
             failures: Vec::new(),
+            is_forbidden: false,
         }
     }
 

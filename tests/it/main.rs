@@ -10,6 +10,8 @@
 mod support;
 
 // One line per feature.
+mod action;
+mod action_gate;
 mod anchors;
 mod architecture;
 mod artefact;

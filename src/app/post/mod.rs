@@ -203,7 +203,7 @@ fn meant(name: &str, directory: &Path, around: &Surroundings) -> Result<RunId, A
     Err(PostError::NoneHere { folder: folder.display().to_string(), newest: newest.to_string(), of }.into())
 }
 
-async fn post_review(
+pub(super) async fn post_review(
     review: &Review,
     directory: PathBuf,
     options: &PostOptions,

@@ -17,7 +17,7 @@ use crate::domain::forge::{
 };
 use crate::domain::id::CommitId;
 use crate::domain::review::Review;
-use crate::forge::{ForgeError, GitHub};
+use crate::forge::{FaultKind, ForgeError, GitHub};
 use crate::publish::{Carry, Done, Guard, HeadMoved, Limits, Telling};
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
@@ -68,7 +68,7 @@ impl Posting<'_> {
         for round in 1..=ROUNDS {
             let there = match self.look(&github).await {
                 Ok(there) => there,
-                Err(Fault::Forge(error)) => return self.nothing_posted(None, &error.to_string()),
+                Err(Fault::Forge(error)) => return self.refused(None, &error),
                 Err(Fault::App(error)) => return Err(error),
             };
             for text in &there.fetched.notices {
@@ -188,7 +188,7 @@ impl Posting<'_> {
         match github.pull(pull).await {
             Ok(now) if now.head != head && round < ROUNDS => return Ok(None),
             Ok(now) => self.accepted(&now)?,
-            Err(error) => return self.nothing_posted(Some(there), &error.to_string()).map(Some),
+            Err(error) => return self.refused(Some(there), &error).map(Some),
         }
         match carry.out().await {
             Ok(done) => Ok(Some(self.posted(there, done))),
@@ -201,7 +201,8 @@ impl Posting<'_> {
     }
 
     fn posted(&self, there: &There, done: Done) -> Posted {
-        let Done { entries, verdict, delivered, summary, notes, failures } = done;
+        let Done { entries, verdict, delivered, summary, notes, failures, has_arrived, only_forbidden } = done;
+        let is_forbidden = !failures.is_empty() && !has_arrived && only_forbidden;
         Posted::Done(Box::new(Delivery {
             run: self.review.id,
             pull: there.fetched.pull.id.clone(),
@@ -215,6 +216,7 @@ impl Posting<'_> {
             items: entries.into_iter().map(|entry| entry.item).collect(),
             notes: notes.into_iter().chain(self.about(there)).collect(),
             failures,
+            is_forbidden,
         }))
     }
 
@@ -235,6 +237,15 @@ impl Posting<'_> {
 
     /// The receipt of a delivery of which nothing came.
     fn nothing_posted(&self, there: Option<&There>, why: &str) -> Result<Posted, AppError> {
+        self.nothing_came(there, why, false)
+    }
+
+    /// The same because of the forge.
+    fn refused(&self, there: Option<&There>, error: &ForgeError) -> Result<Posted, AppError> {
+        self.nothing_came(there, &error.to_string(), error.kind == FaultKind::Permission)
+    }
+
+    fn nothing_came(&self, there: Option<&There>, why: &str, is_forbidden: bool) -> Result<Posted, AppError> {
         let pull = match (there, &self.asked, &self.review.change.pull) {
             (Some(there), _, _) => there.fetched.pull.id.clone(),
             (None, Asked::Near(PullAsk::Whole { id, .. }, _) | Asked::Apart(id), _) => id.clone(),
@@ -247,10 +258,10 @@ impl Posting<'_> {
         if self.options.dry_run {
             return Err(AppError::NotPosted { pull: pull.to_string(), why: why.to_owned() });
         }
-        Ok(Posted::Done(Box::new(self.receipt_of_nothing(pull, there, why))))
+        Ok(Posted::Done(Box::new(self.receipt_of_nothing(pull, there, why, is_forbidden))))
     }
 
-    fn receipt_of_nothing(&self, pull: PullId, there: Option<&There>, why: &str) -> Delivery {
+    fn receipt_of_nothing(&self, pull: PullId, there: Option<&There>, why: &str, is_forbidden: bool) -> Delivery {
         let item = |finding: &Finding| DeliveryItem {
             finding: finding.id.clone(),
             severity: finding.severity,
@@ -272,6 +283,7 @@ impl Posting<'_> {
             items: self.review.findings.iter().map(item).collect(),
             notes: Vec::new(),
             failures: vec![format!("nothing was posted: {why}")],
+            is_forbidden,
         }
     }
 }

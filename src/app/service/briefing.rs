@@ -149,7 +149,9 @@ impl Service {
             let uncommitted = left_out.map_or(0, |left_out| left_out.count());
             return Err(BriefingError::Nothing { target, head, uncommitted });
         }
-        let instructions = instructions::load(&request, &subject)?.map(|found| found.text).unwrap_or_default();
+        let instructions = instructions::load(&request, &subject, instructions::Whose::User)?
+            .map(|found| found.text)
+            .unwrap_or_default();
         let prompts = templates::load(subject.settings.prompts.as_deref())?;
         let vars = AssistantVars { at: at(change, &request.scope), focus, instructions };
         let note = left_out.and_then(|left_out| left_out::note(left_out.count()));

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::*;
-use crate::config::{Colour, ModelChoice, ProviderSettings};
-use crate::domain::finding::Severity;
+use crate::config::{Colour, ModelChoice, ProviderSettings, Verify};
+use crate::domain::finding::{Confidence, Severity};
 use proptest::prelude::*;
 
 fn document(name: &str, text: &str) -> Document {
@@ -33,6 +33,7 @@ fn defaults_say_everything_once() {
     let settings = &resolved.settings;
     assert_eq!((settings.timeout, settings.keep_runs), (Duration::from_mins(20), Duration::from_hours(30 * 24)));
     assert_eq!((settings.fail_on, settings.request_changes_on, &settings.model), (None, None, &ModelChoice::Auto));
+    assert_eq!((settings.verify, &settings.verify_model, settings.min_confidence), (Verify::Auto, &None, None));
     assert!(settings.min_severity.is_none() && settings.instructions.is_none() && settings.providers.is_empty());
     assert_eq!((settings.max_turns, settings.max_tokens, settings.max_commits), (40, 2_000_000, 200));
     assert!(settings.include.is_empty() && settings.exclude.is_empty() && settings.rules_off.is_empty());
@@ -65,7 +66,7 @@ fn a_later_layer_wins() {
 fn every_setting_can_come_from_the_users_file() {
     let text = "include = ['src/**']\nexclude = ['**/*.snap']\nmin_severity = 'low'\nfail_on = 'high'\nrequest_changes_on = 'medium'\ntimeout = '90s'\n\
                 max_commits = 5\nkeep_runs = '2w'\ncolour = 'never'\nformat = 'json'\nmodel = 'ollama/x'\nrules.off = ['go']\n\
-                max_turns = 7\nmax_tokens = '500k'\ninstructions = 'notes/review.md'\nprompts = '/prompts'\n\
+                min_confidence = 7\nverify = 'All'\nverify_model = 'gemini'\nmax_turns = 7\nmax_tokens = '500k'\ninstructions = 'notes/review.md'\nprompts = '/prompts'\n\
                 [openai-chat]\nbase_url = 'http://127.0.0.1:8080/v1'\napi_key = \"sk-1\\n\"\ncontext_window = 64_000\n";
     let mut sources = user(text);
     sources.user.as_mut().unwrap().folder = Some(PathBuf::from("/home/ada/.config/review"));
@@ -74,6 +75,7 @@ fn every_setting_can_come_from_the_users_file() {
         include: vec![vec!["src/**".to_owned()]],
         exclude: vec!["**/*.snap".to_owned()],
         min_severity: Some(Severity::Low),
+        min_confidence: Confidence::new(7),
         fail_on: Some(Severity::High),
         request_changes_on: Some(Severity::Medium),
         timeout: Duration::from_secs(90),
@@ -82,6 +84,8 @@ fn every_setting_can_come_from_the_users_file() {
         colour: Colour::Never,
         format: "json".to_owned(),
         model: ModelChoice::Named { provider: "ollama".to_owned(), model: Some("x".to_owned()) },
+        verify: Verify::All,
+        verify_model: Some(ModelChoice::Named { provider: "gemini".to_owned(), model: None }),
         max_turns: 7,
         max_tokens: 500_000,
         instructions: Some(PathBuf::from("/home/ada/.config/review/notes/review.md")),
@@ -106,7 +110,8 @@ fn every_setting_can_come_from_the_environment() {
         let value = match key.name {
             "min_severity" | "fail_on" | "request_changes_on" => "low",
             "timeout" | "keep_runs" => "7m",
-            "max_commits" | "max_turns" => "7",
+            "max_commits" | "max_turns" | "min_confidence" => "7",
+            "verify" => "none",
             "max_tokens" => "700k",
             "colour" => "always",
             _ => match key.shape {
@@ -132,12 +137,15 @@ fn every_flag_counts() {
         include: vec!["a/**".to_owned()],
         exclude: vec!["b/**".to_owned()],
         min_severity: one("low"),
+        min_confidence: one("1"),
         fail_on: one("high"),
         request_changes_on: one("high"),
         timeout: one("1m"),
         colour: one("always"),
         format: one("json"),
         model: one("none"),
+        verify: one("all"),
+        verify_model: one("SAME"),
         max_turns: one("3"),
         max_tokens: one("3m"),
         instructions: Some(PathBuf::from("notes.md")),
@@ -152,12 +160,15 @@ fn every_flag_counts() {
             "include",
             "exclude",
             "min_severity",
+            "min_confidence",
             "fail_on",
             "request_changes_on",
             "timeout",
             "colour",
             "format",
             "model",
+            "verify",
+            "verify_model",
             "max_turns",
             "max_tokens",
             "instructions"

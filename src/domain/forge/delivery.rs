@@ -109,6 +109,8 @@ pub struct Delivery {
     pub notes: Vec<String>,
     /// What failed, so that the delivery is not whole (exit 5): one sentence each.
     pub failures: Vec<String>,
+    /// Whether nothing was changed on the forge, and for no other reason than that the login may not.
+    pub is_forbidden: bool,
 }
 
 impl Delivery {

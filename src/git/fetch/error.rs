@@ -1,12 +1,13 @@
 //! Why commits could not be brought, and what git's words mean. Main type: [`FetchError`].
 
-use crate::domain::forge::PullId;
 use crate::domain::id::CommitId;
 use crate::domain::text::{mask, strip_line};
 use crate::sys::cancel::Stopped;
 use crate::sys::files::FileError;
 use crate::sys::process::ProcessError;
 use crate::sys::repo::RepoError;
+
+use super::wanted::FetchOf;
 
 /// The most characters of a server's or git's words in a message.
 const MOST_SAID: usize = 300;
@@ -87,44 +88,52 @@ pub enum FetchError {
     },
     /// It is private, or not there.
     #[error(
-        "git may not read {pull}'s repository: {said}; {}",
+        "git may not read {of}'s repository: {said}; {}",
         if *with_login { "give the token the right to read its contents" } else { "set GITHUB_TOKEN to a token that may read its contents" }
     )]
     Access {
-        /// The pull request.
-        pull: PullId,
+        /// Whose commits they are.
+        of: FetchOf,
         /// Git's words.
         said: String,
         /// Whether we said who we are.
         with_login: bool,
     },
     /// It has another name now.
-    #[error(
-        "{pull}'s repository was moved, and git does not follow: name the pull request by the repository's new name"
-    )]
+    #[error("{of}'s repository was moved, and git does not follow: name it by its new name")]
     Moved {
-        /// The pull request.
-        pull: PullId,
+        /// Whose commits they are.
+        of: FetchOf,
     },
     /// The server has not got the commit.
     #[error(
-        "{server} does not hand out {commit}, the {what} of {pull}; it may have been replaced a moment ago: try again"
+        "{server} does not hand out {commit}, the {what} of {of}; it may have been replaced a moment ago: try again"
     )]
     NoCommit {
         /// The host.
         server: String,
-        /// The pull request.
-        pull: PullId,
-        /// Which commit it is of the pull request.
+        /// Whose commits they are.
+        of: FetchOf,
+        /// Which of the two it is.
         what: &'static str,
         /// The commit.
         commit: CommitId,
     },
+    /// The branch that something is compared with is not there.
+    #[error("{server} has no {branch} in {of}: name a branch that is there, or try again if it was made a moment ago")]
+    NoBranch {
+        /// The host.
+        server: String,
+        /// Whose commits they are.
+        of: FetchOf,
+        /// The reference.
+        branch: String,
+    },
     /// Somebody pushed meanwhile.
-    #[error("the head of {pull} was {was} and is {now} now: try again")]
+    #[error("the head of {of} was {was} and is {now} now: try again")]
     HeadMoved {
-        /// The pull request.
-        pull: PullId,
+        /// Whose commits they are.
+        of: FetchOf,
         /// What the forge said.
         was: CommitId,
         /// What its git says.
@@ -137,10 +146,10 @@ pub enum FetchError {
         folder: String,
     },
     /// Anything else.
-    #[error("git could not bring {pull}: {said}; try the same with `git fetch`, which must be 2.17 or newer")]
+    #[error("git could not bring {of}: {said}; try the same with `git fetch`, which must be 2.17 or newer")]
     Failed {
-        /// The pull request.
-        pull: PullId,
+        /// Whose commits they are.
+        of: FetchOf,
         /// Git's words.
         said: String,
     },

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::domain::forge::{PullId, RepoName};
+use crate::domain::forge::RepoName;
 use crate::domain::id::CommitId;
 use crate::sys::cancel::Cancel;
 use crate::sys::files::{self, Held};
@@ -70,10 +70,10 @@ impl Mirror {
     }
 }
 
-/// Keeps both commits of a pull request from being tidied away by whoever runs `git gc` in a mirror.
-pub(super) fn keep(repo: &Repo, pull: &PullId, base: CommitId, head: CommitId) -> Result<(), FetchError> {
+/// Keeps both commits from being tidied away by whoever runs `git gc` in a mirror.
+pub(super) fn keep(repo: &Repo, under: &str, base: CommitId, head: CommitId) -> Result<(), FetchError> {
     for (end, commit) in [("base", base), ("head", head)] {
-        let name = format!("refs/pull/{}/{end}", pull.number);
+        let name = format!("{under}/{end}");
         let kept = repo.raw().reference(&name, raw_id(commit.0), true, "review");
         kept.map_err(crate::sys::repo::RepoError::from)?;
     }

@@ -1,4 +1,4 @@
-//! Bringing the two commits of a pull request to this machine with the `git` program. Main function: [`fetch`].
+//! Bringing two commits, mostly those of a pull request, to this machine with the `git` program. Main functions: [`fetch`], [`fetch_commits`].
 //!
 //! ```text
 //! remotes ─▶ whose objects (the repository one stands in, or a mirror in the cache) ─▶ scratch ─▶ git fetch ─▶ shallow ─▶ Fetched
@@ -21,23 +21,28 @@ mod shallow;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod wanted;
 
 pub use error::FetchError;
 pub use mirror::mirror_path;
 pub use remotes::{Place, Remote, RemoteAddress, host_of, remotes, repository_of, standing_in};
+pub use wanted::{FetchBase, FetchOf};
 
 use std::path::PathBuf;
 
-use crate::domain::forge::PullRequest;
+use crate::domain::forge::{PullRequest, RepoName};
 use crate::domain::id::CommitId;
 use crate::domain::secret::Secret;
+use crate::domain::text::strip_line;
 use crate::sys::cancel::Cancel;
 use crate::sys::process::Environment;
 
-/// Where a pull request's commits are, and where they are to go.
+use wanted::Wanted;
+
+/// Where commits are, and where they are to go.
 #[derive(Debug, Clone)]
 pub struct FetchJob {
-    /// The repository that the pull request is of, on this machine.
+    /// The repository that they are of, on this machine.
     pub place: Place,
     /// The folder with the mirrors; what is not in a repository of this machine goes there.
     pub mirrors: PathBuf,
@@ -56,9 +61,9 @@ pub struct FetchJob {
 pub struct FetchedCommits {
     /// The repository or mirror that has them.
     pub directory: PathBuf,
-    /// What the pull request is compared with: the tip of the base branch while it is open, else what the forge remembers.
+    /// What the head is compared with: of a pull request the tip of the base branch while it is open, else what the forge remembers.
     pub base: CommitId,
-    /// Its head.
+    /// The head.
     pub head: CommitId,
     /// What was done differently than one would think, one sentence each.
     pub notices: Vec<String>,
@@ -68,5 +73,21 @@ pub struct FetchedCommits {
 ///
 /// `http` is spoken with this machine only. Where the server refuses, and the repository has an `ssh` address of the same forge, that is tried.
 pub fn fetch(job: &FetchJob, pull: &PullRequest, cancel: &Cancel) -> Result<FetchedCommits, FetchError> {
-    steps::fetch(job, pull, steps::Transport::of(&job.address)?, cancel)
+    steps::fetch(job, &Wanted::pull(pull), steps::Transport::of(&job.address)?, cancel)
+}
+
+/// Brings two commits of a repository in the same way. A base that is a branch is the tip that it has now.
+pub fn fetch_commits(
+    job: &FetchJob,
+    repo: &RepoName,
+    base: &FetchBase,
+    head: CommitId,
+    cancel: &Cancel,
+) -> Result<FetchedCommits, FetchError> {
+    let (wanted, transport) = (Wanted::commits(repo, base, head), steps::Transport::of(&job.address)?);
+    if let (FetchBase::Branch(branch), None) = (base, &wanted.base_ref) {
+        let branch = format!("branch that is called {:?}", strip_line(branch));
+        return Err(FetchError::NoBranch { server: host_of(&job.server), of: wanted.of, branch });
+    }
+    steps::fetch(job, &wanted, transport, cancel)
 }

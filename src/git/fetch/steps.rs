@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::domain::forge::{PullRequest, PullState};
 use crate::domain::id::CommitId;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
@@ -11,6 +10,7 @@ use super::error::{Trouble, said, trouble};
 use super::mirror::{self, Mirror};
 use super::scratch::Scratch;
 use super::shallow::{DEPTHS, Shallow, is_enough};
+use super::wanted::Wanted;
 use super::{FetchError, FetchJob, FetchedCommits, Place, host_of, mirror_path};
 
 /// What git says beside the objects, in bytes.
@@ -68,7 +68,7 @@ struct Way<'j> {
 
 pub(super) fn fetch(
     job: &FetchJob,
-    pull: &PullRequest,
+    wanted: &Wanted,
     transport: Transport,
     cancel: &Cancel,
 ) -> Result<FetchedCommits, FetchError> {
@@ -78,15 +78,15 @@ pub(super) fn fetch(
             // A folder with files belongs to it where the way back leads to it, too: a setting may name any folder, also of another repository.
             let leads_back = |folder: &&Path| Repo::open(folder).is_ok_and(|there| there.git_dir() == repo.git_dir());
             let directory = repo.workdir().filter(leads_back).unwrap_or_else(|| repo.git_dir()).to_owned();
-            let brought = Bringing::new(job, pull, &repo, false, cancel)?.by_all_ways(transport, ssh.as_deref())?;
+            let brought = Bringing::new(job, wanted, &repo, false, cancel)?.by_all_ways(transport, ssh.as_deref())?;
             Ok(FetchedCommits { directory, ..brought })
         }
         Place::Mirror => {
-            let mirror = Mirror::take(mirror_path(&job.mirrors, &job.server, &pull.id.repo), cancel)?;
+            let mirror = Mirror::take(mirror_path(&job.mirrors, &job.server, wanted.of.repo()), cancel)?;
             let bring = || {
                 let repo = mirror.open()?;
-                let brought = Bringing::new(job, pull, &repo, true, cancel)?.by_all_ways(transport, None)?;
-                mirror::keep(&repo, &pull.id, brought.base, brought.head)?;
+                let brought = Bringing::new(job, wanted, &repo, true, cancel)?.by_all_ways(transport, None)?;
+                mirror::keep(&repo, &wanted.under, brought.base, brought.head)?;
                 Ok(FetchedCommits { directory: mirror.folder.clone(), ..brought })
             };
             match bring() {
@@ -104,7 +104,7 @@ pub(super) fn fetch(
 /// One fetch, with all that it needs.
 struct Bringing<'j> {
     job: &'j FetchJob,
-    pull: &'j PullRequest,
+    wanted: &'j Wanted,
     repo: &'j Repo,
     scratch: Scratch,
     shallow: Shallow,
@@ -121,7 +121,7 @@ struct Bringing<'j> {
 impl<'j> Bringing<'j> {
     fn new(
         job: &'j FetchJob,
-        pull: &'j PullRequest,
+        wanted: &'j Wanted,
         repo: &'j Repo,
         is_mirror: bool,
         cancel: &'j Cancel,
@@ -131,11 +131,9 @@ impl<'j> Bringing<'j> {
         shallow.begin(&scratch)?;
         // A new mirror begins with a cut history: whole ones of large projects take minutes.
         let is_new = is_mirror && repo.raw().references().is_ok_and(|mut all| all.next().is_none());
-        let branch = Some(format!("refs/heads/{}", pull.base_ref)).filter(|_| pull.state == PullState::Open);
-        let branch = branch.filter(|name| git2::Reference::is_valid_name(name) && !name.contains('*'));
         let in_steps = is_new || shallow.is_cut();
-        let (head_by_name, notices) = (false, Vec::new());
-        Ok(Self { job, pull, repo, scratch, shallow, in_steps, cancel, head_by_name, branch, notices })
+        let (head_by_name, branch, notices) = (false, wanted.base_ref.clone(), Vec::new());
+        Ok(Self { job, wanted, repo, scratch, shallow, in_steps, cancel, head_by_name, branch, notices })
     }
 
     /// Over the forge's address, and over ssh where that refuses and the user's own remote says ssh.
@@ -182,10 +180,17 @@ impl<'j> Bringing<'j> {
             }
             let errors = String::from_utf8_lossy(&ended.errors).into_owned();
             match trouble(&ended.errors) {
-                Trouble::NoCommit if !self.head_by_name && errors.contains(&self.pull.head.to_string()) => {
+                Trouble::NoCommit
+                    if !self.head_by_name
+                        && self.wanted.head_ref.is_some()
+                        && errors.contains(&self.wanted.head.to_string()) =>
+                {
                     self.head_by_name = true;
                 }
-                Trouble::NoRef if self.branch.as_ref().is_some_and(|branch| errors.contains(branch)) => {
+                Trouble::NoRef
+                    if self.wanted.base.is_some()
+                        && self.branch.as_ref().is_some_and(|branch| errors.contains(branch)) =>
+                {
                     let text =
                         "the base branch is gone; the change is compared with the commit that the forge remembers";
                     self.notices.push(text.to_owned());
@@ -197,49 +202,58 @@ impl<'j> Bringing<'j> {
     }
 
     fn once(&self, way: &Way<'_>, depth: Option<u32>) -> Result<crate::sys::process::Ended, FetchError> {
-        let number = self.pull.id.number;
-        let head = if self.head_by_name { format!("refs/pull/{number}/head") } else { self.pull.head.to_string() };
-        let base = self.branch.clone().unwrap_or_else(|| self.pull.base.to_string());
+        let Wanted { under, .. } = self.wanted;
+        let by_name = self.wanted.head_ref.clone().filter(|_| self.head_by_name);
+        let head = by_name.unwrap_or_else(|| self.wanted.head.to_string());
+        let base = self.branch.clone().or_else(|| self.wanted.base.map(|base| base.to_string()));
+        // One of the two is always known.
+        let base = base.unwrap_or_default();
         let mut arguments: Vec<String> =
             ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--refmap="].map(str::to_owned).to_vec();
         arguments.extend(depth.map(|depth| format!("--depth={depth}")));
         arguments.extend(["--".to_owned(), way.address.to_owned()]);
-        arguments.push(format!("+{head}:refs/pull/{number}/head"));
-        arguments.push(format!("+{base}:refs/pull/{number}/base"));
+        arguments.push(format!("+{head}:{under}/head"));
+        arguments.push(format!("+{base}:{under}/base"));
         self.scratch.git(arguments, MOST_SAID, self.cancel)
     }
 
     /// The base and the head that were brought.
     fn arrived(&self) -> Result<(CommitId, CommitId), FetchError> {
-        let end = |end: &str, what, expected| {
-            let name = format!("refs/pull/{}/{end}", self.pull.id.number);
-            self.scratch.commit(&name, self.cancel)?.ok_or_else(|| self.no_commit(what, expected))
+        let end = |end: &'static str| {
+            let name = format!("{}/{end}", self.wanted.under);
+            self.scratch.commit(&name, self.cancel)?.ok_or_else(|| self.no_commit(end))
         };
-        let head = end("head", "head", self.pull.head)?;
-        if head != self.pull.head {
-            return Err(FetchError::HeadMoved { pull: self.pull.id.clone(), was: self.pull.head, now: head });
+        let head = end("head")?;
+        if head != self.wanted.head {
+            return Err(FetchError::HeadMoved { of: self.wanted.of.clone(), was: self.wanted.head, now: head });
         }
-        Ok((end("base", "base", self.pull.base)?, head))
+        Ok((end("base")?, head))
     }
 
-    fn no_commit(&self, what: &'static str, commit: CommitId) -> FetchError {
-        FetchError::NoCommit { server: host_of(&self.job.server), pull: self.pull.id.clone(), what, commit }
+    fn no_commit(&self, what: &'static str) -> FetchError {
+        let commit = self.wanted.base.filter(|_| what == "base").unwrap_or(self.wanted.head);
+        FetchError::NoCommit { server: host_of(&self.job.server), of: self.wanted.of.clone(), what, commit }
     }
 
     fn fault(&self, errors: &[u8]) -> FetchError {
         let said = said(errors, self.job.authorization.as_ref().map(crate::domain::secret::Secret::reveal));
-        let (server, pull) = (host_of(&self.job.server), self.pull.id.clone());
+        let (server, of) = (host_of(&self.job.server), self.wanted.of.clone());
         match trouble(errors) {
             Trouble::Network => FetchError::Network { server, said },
             Trouble::Certificate => FetchError::Certificate { server, said },
-            Trouble::Access => FetchError::Access { pull, said, with_login: self.job.authorization.is_some() },
-            Trouble::Moved => FetchError::Moved { pull },
-            Trouble::NoRef => self.no_commit("head", self.pull.head),
+            Trouble::Access => FetchError::Access { of, said, with_login: self.job.authorization.is_some() },
+            Trouble::Moved => FetchError::Moved { of },
+            Trouble::NoRef => match &self.branch {
+                Some(branch) if self.wanted.base.is_none() => {
+                    FetchError::NoBranch { server, of, branch: branch.clone() }
+                }
+                _ => self.no_commit("head"),
+            },
             Trouble::NoCommit => {
-                let of_head = String::from_utf8_lossy(errors).contains(&self.pull.head.to_string());
-                if of_head { self.no_commit("head", self.pull.head) } else { self.no_commit("base", self.pull.base) }
+                let of_head = String::from_utf8_lossy(errors).contains(&self.wanted.head.to_string());
+                self.no_commit(if of_head { "head" } else { "base" })
             }
-            Trouble::Other => FetchError::Failed { pull, said },
+            Trouble::Other => FetchError::Failed { of, said },
         }
     }
 }

@@ -162,7 +162,7 @@ fn pull(base: CommitId, head: CommitId) -> PullRequest {
 }
 
 fn run(job: &FetchJob, pull: &PullRequest) -> Result<FetchedCommits, FetchError> {
-    steps::fetch(job, pull, Transport::File, &Cancel::after(Duration::from_mins(1)))
+    steps::fetch(job, &Wanted::pull(pull), Transport::File, &Cancel::after(Duration::from_mins(1)))
 }
 
 fn merge_base(fetched: &FetchedCommits) -> CommitId {

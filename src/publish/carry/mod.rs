@@ -74,6 +74,10 @@ pub struct Done {
     pub notes: Vec<String>,
     /// What failed: one sentence each.
     pub failures: Vec<String>,
+    /// Whether anything was changed on the forge.
+    pub has_arrived: bool,
+    /// Whether all that failed did so because the login may not.
+    pub only_forbidden: bool,
 }
 
 /// The forge says that the head is no longer part of the pull request; no comment was posted.
@@ -101,6 +105,8 @@ impl Carry<'_> {
             summary: SummaryAct::Unchanged,
             notes: self.plan.notes.clone(),
             failures: Vec::new(),
+            has_arrived: false,
+            only_forbidden: true,
         }
     }
 
@@ -164,7 +170,10 @@ impl Carry<'_> {
     async fn reopen(&self, done: &mut Done) {
         for at in 0..done.entries.len() {
             let Work::Reopen { thread, anew } = done.entries[at].work.clone() else { continue };
-            let Err(error) = self.github.reopen(&thread).await else { continue };
+            let Err(error) = self.github.reopen(&thread).await else {
+                done.has_arrived = true;
+                continue;
+            };
             let entry = &mut done.entries[at];
             match anew {
                 Some(comment) if is_refusal(&error) => {
@@ -178,7 +187,7 @@ impl Carry<'_> {
                     entry.beside = Some(WhyBeside::NotPosted);
                     entry.work = Work::Nothing;
                     if !is_refusal(&error) {
-                        done.fail(format!("a thread could not be opened again: {error}"));
+                        done.fail(error.kind, format!("a thread could not be opened again: {error}"));
                     }
                 }
             }
@@ -193,7 +202,10 @@ impl Carry<'_> {
             let error = match &refused {
                 Some(error) => error.clone(),
                 None => match self.github.resolve(&thread).await {
-                    Ok(()) => continue,
+                    Ok(()) => {
+                        done.has_arrived = true;
+                        continue;
+                    }
                     Err(error) => error,
                 },
             };
@@ -210,7 +222,7 @@ impl Carry<'_> {
                     refused = Some(error);
                 }
                 FaultKind::NotFound | FaultKind::Refused => {}
-                _ => done.fail(format!("a thread could not be resolved: {error}")),
+                _ => done.fail(error.kind, format!("a thread could not be resolved: {error}")),
             }
         }
     }
@@ -219,12 +231,15 @@ impl Carry<'_> {
         for number in &self.plan.dismiss {
             match self.github.dismiss(self.pull, *number, DISMISSED).await {
                 Ok(()) => {
+                    done.has_arrived = true;
                     done.notes.push("An earlier request for changes was dismissed: nothing is left of it.".to_owned());
                 }
                 Err(error) if is_refusal(&error) => {
                     done.notes.push(format!("An earlier request for changes could not be dismissed: {error}."));
                 }
-                Err(error) => done.fail(format!("an earlier request for changes could not be dismissed: {error}")),
+                Err(error) => {
+                    done.fail(error.kind, format!("an earlier request for changes could not be dismissed: {error}"));
+                }
             }
         }
     }
@@ -254,7 +269,8 @@ impl Done {
     }
 
     /// Says once that something failed.
-    fn fail(&mut self, text: String) {
+    fn fail(&mut self, kind: FaultKind, text: String) {
+        self.only_forbidden &= kind == FaultKind::Permission;
         if !self.failures.contains(&text) {
             self.failures.push(text);
         }

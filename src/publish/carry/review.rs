@@ -50,10 +50,14 @@ impl Carry<'_> {
     pub(super) async fn review(&self, done: &mut Done) -> Result<(), HeadMoved> {
         for number in &self.plan.discard {
             match self.github.delete_pending(self.pull, *number).await {
-                Ok(()) => done.notes.push("A review that an earlier run had only begun was taken back.".to_owned()),
+                Ok(()) => {
+                    done.has_arrived = true;
+                    done.notes.push("A review that an earlier run had only begun was taken back.".to_owned());
+                }
                 Err(error) if error.kind == FaultKind::NotFound => {}
                 Err(error) => {
-                    done.fail(format!("a review that an earlier run had begun could not be taken back: {error}"));
+                    let text = format!("a review that an earlier run had begun could not be taken back: {error}");
+                    done.fail(error.kind, text);
                 }
             }
         }
@@ -63,6 +67,7 @@ impl Carry<'_> {
             let Some(review) = self.new_review(done) else { return Ok(()) };
             match self.send(&review).await {
                 Ok(note) => {
+                    done.has_arrived = true;
                     done.delivered.review_url = Some(note.comment.url).filter(|url| !url.is_empty());
                     self.find_pages(done).await;
                     return Ok(());
@@ -157,7 +162,7 @@ impl Carry<'_> {
             done.move_to_summary(comments[at].0, WhyBeside::Refused, why.to_owned());
         }
         if let Some(error) = sorted.broken {
-            done.fail(format!("it was not found out which comments are refused: {error}"));
+            done.fail(error.kind, format!("it was not found out which comments are refused: {error}"));
         }
     }
 
@@ -206,6 +211,10 @@ impl Carry<'_> {
 
 /// Nothing of the review could be posted: all its comments go to the summary, and that is a failure.
 fn give_up(done: &mut Done, unsent: Unsent) {
+    let kind = match &unsent {
+        Unsent::Wrong(error) | Unsent::Failed(error) => error.kind,
+        Unsent::Begun | Unsent::OwnPull | Unsent::Moved => FaultKind::Refused,
+    };
     let text = match unsent {
         Unsent::Begun => "the review could not be posted: this account has begun a review of the pull request and not handed it in; submit or \
              discard it on the page of the pull request, then run review post again"
@@ -217,5 +226,5 @@ fn give_up(done: &mut Done, unsent: Unsent) {
     for (at, _) in new_comments(done) {
         done.move_to_summary(at, WhyBeside::NotPosted, "It could not be posted on its lines.".to_owned());
     }
-    done.fail(text);
+    done.fail(kind, text);
 }

@@ -67,12 +67,13 @@ impl Carry<'_> {
         };
         match written {
             Ok((act, comment)) => {
+                done.has_arrived = true;
                 done.summary = act;
                 done.delivered.summary_url = Some(comment.url).filter(|url| !url.is_empty());
             }
             Err(error) => {
                 done.summary = SummaryAct::Failed;
-                done.fail(format!("the summary could not be written: {error}"));
+                done.fail(error.kind, format!("the summary could not be written: {error}"));
                 for entry in done.entries.iter_mut().filter(|entry| entry.item.act == DeliveryAct::InSummary) {
                     entry.item.act = DeliveryAct::InArtefact;
                     let why = entry.item.reason.take().unwrap_or_default();

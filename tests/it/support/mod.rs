@@ -13,6 +13,7 @@ mod repo;
 pub mod schema;
 pub mod service;
 pub mod session;
+pub mod step;
 
 pub use program::{Program, Ran};
 pub use repo::{TestRepo, git_command};

@@ -1,6 +1,7 @@
 //! Into which repository commits are brought, and how many.
 
 use super::*;
+use crate::domain::id::ObjectId;
 
 #[test]
 fn a_whole_clone_gets_the_objects_and_nothing_else() {
@@ -199,4 +200,29 @@ fn what_was_merged_is_compared_with_what_the_forge_remembers() {
     pull.state = PullState::Merged;
     let fetched = run(&world.here("clone"), &pull).unwrap();
     assert_eq!((fetched.base, merge_base(&fetched)), (pull.base, met));
+}
+
+#[test]
+fn two_commits_of_a_repository_are_brought_where_they_lack() {
+    let world = World::new();
+    let (pull, met) = world.pull(60, 55);
+    world.git("", &["clone", "-q", "--depth=1", &world.address(), "clone"]);
+    let bring = |place: FetchJob, base: &FetchBase| {
+        let wanted = Wanted::commits(&pull.id.repo, base, pull.head);
+        steps::fetch(&place, &wanted, Transport::File, &Cancel::after(Duration::from_mins(1)))
+    };
+    for base in [FetchBase::Commit(pull.base), FetchBase::Branch("main".to_owned())] {
+        for job in [world.here("clone"), world.job(Place::Mirror)] {
+            let fetched = bring(job, &base).unwrap();
+            assert_eq!((fetched.base, fetched.head, merge_base(&fetched)), (pull.base, pull.head, met), "{base:?}");
+        }
+    }
+    let fault = bring(world.here("clone"), &FetchBase::Branch("gone".to_owned())).unwrap_err();
+    assert!(matches!(fault, FetchError::NoBranch { .. }) && fault.to_string().contains("refs/heads/gone"), "{fault}");
+    let fault = bring(world.job(Place::Mirror), &FetchBase::Commit(CommitId(ObjectId::new([1; 20])))).unwrap_err();
+    assert!(matches!(fault, FetchError::NoCommit { what: "base", .. }), "{fault}");
+    let odd = FetchBase::Branch("a..b *".to_owned());
+    let job = FetchJob { address: "https://forge.invalid/o/r.git".to_owned(), ..world.here("clone") };
+    let fault = fetch_commits(&job, &pull.id.repo, &odd, pull.head, &Cancel::never()).unwrap_err();
+    assert!(matches!(fault, FetchError::NoBranch { .. }), "{fault}");
 }

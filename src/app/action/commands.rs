@@ -1,0 +1,59 @@
+//! What a step tells its runner beside the annotations of a review. Main functions: [`mask`], [`said`].
+
+use super::given::{self, Given};
+use crate::present::annotations::{command, plain};
+
+/// How loudly something is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    Notice,
+    Warning,
+    Error,
+}
+
+/// What every such line is called.
+const TITLE: &str = "review";
+
+/// A line that says something on the page of the run.
+pub(super) fn said(level: Level, text: &str) -> String {
+    let name = match level {
+        Level::Notice => "notice",
+        Level::Warning => "warning",
+        Level::Error => "error",
+    };
+    format!("{}\n", command(name, &[("title", TITLE)], &plain(text)))
+}
+
+/// Has the runner blot the key out wherever it would show it. Nothing where no runner listens: then it would be shown by this.
+pub fn mask(given: &Given) -> String {
+    match given.secret(given::KEY.variable) {
+        Some(key) if given.is_runner() => format!("{}\n", command("add-mask", &[], key.reveal())),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_told_to_a_runner_alone() {
+        let given = |runner: &'static str| {
+            Given::of(move |name| match name {
+                "INPUT_KEY" => Some("a%b\nc".to_owned()),
+                "GITHUB_ACTIONS" => Some(runner.to_owned()),
+                _ => None,
+            })
+        };
+        assert_eq!(mask(&given("true")), "::add-mask::a%25b%0Ac\n");
+        assert_eq!(mask(&given("")), "");
+        assert_eq!(mask(&Given::default()), "");
+    }
+
+    #[test]
+    fn what_is_said_stays_one_line() {
+        let line = said(Level::Warning, "a\n::error::b % \u{1b}[31m");
+        assert!(line.starts_with("::warning title=review::a%0A") && line.ends_with('\n'), "{line}");
+        assert_eq!(line.matches('\n').count(), 1);
+    }
+}

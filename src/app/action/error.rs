@@ -1,0 +1,106 @@
+//! Why a step cannot do what it was asked. Main type: [`ActionError`].
+
+use crate::sys::files::FileError;
+
+/// What is wrong with a step's inputs, its event or its machine. Each message says what to write.
+#[derive(Debug, thiserror::Error)]
+pub enum ActionError {
+    /// An input cannot be used.
+    #[error("the input {input} {wrong}: {write}")]
+    Input {
+        /// Its name in `action.yml`.
+        input: &'static str,
+        /// What is wrong with it; a secret value is not shown.
+        wrong: String,
+        /// What to write.
+        write: String,
+    },
+    /// The runner did not say something.
+    #[error(
+        "{name} {wrong}: `review action` is for a step of a GitHub workflow, whose runner sets it; elsewhere use `review` itself"
+    )]
+    Variable {
+        /// The variable.
+        name: &'static str,
+        /// What is wrong with it.
+        wrong: String,
+    },
+    /// The event cannot be read.
+    #[error(
+        "the event {event} in {path} cannot be read: {why}; if no other program wrote it, please report this as a defect of review"
+    )]
+    Payload {
+        /// Its name.
+        event: String,
+        /// The file.
+        path: String,
+        /// Why not.
+        why: String,
+    },
+    /// There is nothing that it could be about.
+    #[error(
+        "the event {event} names nothing to review: run on pull_request, pull_request_target, merge_group or push, or name a pull request \
+         in the input pull"
+    )]
+    Nothing {
+        /// Its name.
+        event: String,
+    },
+    /// A run that another one follows needs what that one left.
+    #[error(
+        "the event workflow_run follows another run: name the folder of its downloaded artefact in the input artifact, or a pull request in \
+         the input pull"
+    )]
+    NoArtefact,
+    /// Nobody said who reviews.
+    #[error(
+        "no model is named: write `model: PROVIDER/NAME` and `key: ${{{{ secrets.NAME }}}}` under `with:`, or `model: none` for the built-in \
+         rules alone{}",
+        of_fork(*is_fork)
+    )]
+    NoModel {
+        /// Whether the change comes from a fork.
+        is_fork: bool,
+    },
+    /// A model is named that does not answer without a key.
+    #[error(
+        "{model} needs a key, and the input key is empty: write `key: ${{{{ secrets.NAME }}}}` under `with:` and look whether the repository \
+         has a secret of that name, or write `model: none` for the built-in rules alone{}",
+        of_fork(*is_fork)
+    )]
+    NoKey {
+        /// The model.
+        model: String,
+        /// Whether the change comes from a fork.
+        is_fork: bool,
+    },
+    /// A folder or file of the runner cannot be written.
+    #[error("{0}; look at the disk of the runner and at RUNNER_TEMP")]
+    File(#[from] FileError),
+}
+
+/// What to say where a key is missing because GitHub withholds it.
+fn of_fork(is_fork: bool) -> &'static str {
+    if is_fork {
+        ". This change comes from a fork: GitHub gives no secrets to runs of pull_request from forks; run on pull_request_target as \
+         docs/forks.md says, without checking the head out"
+    } else {
+        ""
+    }
+}
+
+impl ActionError {
+    /// The process's exit code.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::File(_) => 5,
+            Self::Input { .. }
+            | Self::Variable { .. }
+            | Self::Payload { .. }
+            | Self::Nothing { .. }
+            | Self::NoArtefact
+            | Self::NoModel { .. }
+            | Self::NoKey { .. } => 2,
+        }
+    }
+}

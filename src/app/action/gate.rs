@@ -1,0 +1,113 @@
+//! How a step ends: what it came to, and with which exit code. Main types: [`Verdict`], [`Kind`]. The whole of it is one table, `docs/gate.md`.
+
+use super::inputs::OnError;
+use crate::domain::finding::Severity;
+use crate::domain::review::{Outcome, Review};
+
+/// What a step came to, in the words of its output `outcome`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The review is complete.
+    Complete,
+    /// It is not.
+    Incomplete,
+    /// Nothing was reviewed.
+    Failed,
+    /// There was nothing to do.
+    Skipped,
+    /// What another run left was checked and posted; what that one came to is for it to say.
+    Posted,
+    /// The head moved: nothing is said about the commit that the step is for.
+    Superseded,
+    /// The step could not do what it was asked.
+    Error,
+}
+
+impl Kind {
+    /// Every one, for whoever documents them.
+    pub const ALL: [Self; 7] =
+        [Self::Complete, Self::Incomplete, Self::Failed, Self::Skipped, Self::Posted, Self::Superseded, Self::Error];
+
+    /// The word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Incomplete => "incomplete",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+            Self::Posted => "posted",
+            Self::Superseded => "superseded",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl From<Outcome> for Kind {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Complete => Self::Complete,
+            Outcome::Incomplete => Self::Incomplete,
+            Outcome::Failed => Self::Failed,
+        }
+    }
+}
+
+/// How a step ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verdict {
+    /// What it came to.
+    pub kind: Kind,
+    /// The exit code that it came to.
+    pub came_to: u8,
+    /// The exit code that the process ends with.
+    pub code: u8,
+}
+
+impl Verdict {
+    /// Of what a step came to. That a review could not be made, or not wholly, may be let pass; a finding, a wrong input, and a review that
+    /// did not get where it should never are.
+    pub(super) fn of(kind: Kind, came_to: u8, on_error: OnError) -> Self {
+        let passes = on_error == OnError::Neutral && matches!(came_to, 3 | 4);
+        Self { kind, came_to, code: if passes { 0 } else { came_to } }
+    }
+
+    /// Whether it would have failed, but was let pass.
+    pub(super) fn was_let_pass(&self) -> bool {
+        self.came_to != self.code
+    }
+}
+
+/// The exit code of a review whose head moved meanwhile: an interrupt counts more.
+pub(super) const SUPERSEDED: u8 = 3;
+
+/// How many unresolved findings are at or above a severity, shown or hidden by a floor.
+pub(super) fn blocking(review: &Review, fail_on: Option<Severity>) -> usize {
+    let Some(floor) = fail_on else { return 0 };
+    let shown = review.unresolved().filter(|finding| finding.severity <= floor).count();
+    let hidden = review.coverage.below_floor.iter().filter(|(severity, _)| **severity <= floor);
+    shown + hidden.map(|(_, count)| *count as usize).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::present::json;
+
+    #[test]
+    fn only_what_could_not_be_made_is_let_pass() {
+        for (came_to, code) in [(0, 0), (1, 1), (2, 2), (3, 0), (4, 0), (5, 5), (130, 130)] {
+            assert_eq!(Verdict::of(Kind::Incomplete, came_to, OnError::Neutral).code, code);
+            assert_eq!(Verdict::of(Kind::Incomplete, came_to, OnError::Fail).code, came_to);
+        }
+    }
+
+    #[test]
+    fn what_a_floor_hides_blocks_too() {
+        let mut review = json::parse(include_bytes!("../../../fixtures/documents/typical.json")).unwrap();
+        let shown = blocking(&review, Some(Severity::High));
+        assert!(shown > 0 && blocking(&review, None) == 0);
+        review.coverage.below_floor.insert(Severity::High, 2);
+        review.coverage.below_floor.insert(Severity::Nit, 5);
+        assert_eq!(blocking(&review, Some(Severity::High)), shown + 2);
+    }
+}

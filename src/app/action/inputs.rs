@@ -1,0 +1,292 @@
+//! The inputs of a step, each checked by itself, so that a message can name it. Main type: [`Inputs`].
+
+use std::path::PathBuf;
+
+use super::error::ActionError;
+use super::given::{self, Given, Input};
+use crate::config::{self, Flags, Key, Sources};
+use crate::domain::filter::PathFilter;
+use crate::domain::forge::PullNumber;
+use crate::domain::secret::Secret;
+use crate::domain::text::strip_line;
+use crate::present::{PRESENTERS, Presenter};
+
+/// The longest value that stands in a message, in characters.
+const SHOWN: usize = 60;
+
+/// Where a review goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PostWish {
+    /// On the pull request; where the token may not, or there is none, it becomes annotations.
+    Auto,
+    /// On the pull request, and nowhere else.
+    Review,
+    /// Annotations of the run.
+    Annotations,
+    /// Into the files and the job's summary alone.
+    Nowhere,
+}
+
+/// What is done about drafts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Drafts {
+    /// They are reviewed.
+    Review,
+    /// They are not.
+    Skip,
+}
+
+/// What is done where a review could not be made, or not wholly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnError {
+    /// The step fails.
+    Fail,
+    /// It does not, and says so.
+    Neutral,
+}
+
+/// What a step was told to do.
+#[derive(Debug, Clone)]
+pub(super) struct Inputs {
+    pub(super) key: Option<Secret>,
+    pub(super) base_url: Option<String>,
+    pub(super) context_window: Option<String>,
+    pub(super) pull: Option<PullNumber>,
+    /// What becomes a flag of the command line.
+    pub(super) flags: Flags,
+    /// A path in the repository, with slashes.
+    pub(super) instructions: Option<String>,
+    pub(super) post: PostWish,
+    pub(super) formats: Vec<&'static Presenter>,
+    pub(super) drafts: Drafts,
+    pub(super) artifact: Option<PathBuf>,
+}
+
+impl Inputs {
+    /// Reads and checks all of them.
+    pub(super) fn read(given: &Given) -> Result<Self, ActionError> {
+        let key = given.secret(given::KEY.variable).cloned();
+        if key.as_ref().is_some_and(|key| !key.is_plain()) {
+            return Err(ActionError::Input {
+                input: given::KEY.name,
+                wrong: "is not one line of plain ASCII (it is not shown here)".to_owned(),
+                write: "copy the key again, as the provider shows it, into the secret that it is taken from".to_owned(),
+            });
+        }
+        let pull = given.input(given::PULL);
+        let pull = pull.map(|text| text.trim_start_matches('#').parse().map_err(|_| no_number(text))).transpose()?;
+        Ok(Self {
+            key,
+            pull,
+            base_url: given.input(given::BASE_URL).map(str::to_owned),
+            context_window: given.input(given::CONTEXT_WINDOW).map(str::to_owned),
+            flags: flags(given)?,
+            instructions: instructions(given)?,
+            post: word(given, given::POST, &POSTS)?,
+            formats: formats(given)?,
+            drafts: word(given, given::DRAFTS, &DRAFTS)?,
+            artifact: given.input(given::ARTIFACT).map(PathBuf::from),
+        })
+    }
+}
+
+/// What `on-error` says. It counts before anything else is read, and where it is wrong the step fails.
+pub(super) fn on_error(given: &Given) -> Result<OnError, ActionError> {
+    word(given, given::ON_ERROR, &ON_ERROR)
+}
+
+/// The words of an input, the one that counts where nothing is said first.
+const POSTS: [(&str, PostWish); 4] = [
+    ("auto", PostWish::Auto),
+    ("review", PostWish::Review),
+    ("annotations", PostWish::Annotations),
+    ("none", PostWish::Nowhere),
+];
+const DRAFTS: [(&str, Drafts); 2] = [("review", Drafts::Review), ("skip", Drafts::Skip)];
+const ON_ERROR: [(&str, OnError); 2] = [("fail", OnError::Fail), ("neutral", OnError::Neutral)];
+
+fn word<T: Copy>(given: &Given, input: Input, words: &[(&str, T)]) -> Result<T, ActionError> {
+    let said = given.input(input).or_else(|| words.first().map(|(word, _)| *word)).unwrap_or_default();
+    let found = words.iter().find(|(word, _)| said.eq_ignore_ascii_case(word)).map(|(_, meant)| *meant);
+    let known = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+    found.ok_or_else(|| cannot_be(input, said, &format!("write one of {}", known())))
+}
+
+/// That a value is not one of this input's.
+pub(super) fn cannot_be(input: Input, value: &str, write: &str) -> ActionError {
+    let value = strip_line(value);
+    let shown: String = value.chars().take(SHOWN).collect();
+    let cut = if shown.len() < value.len() { "…" } else { "" };
+    ActionError::Input { input: input.name, wrong: format!("cannot be {shown:?}{cut}"), write: write.to_owned() }
+}
+
+fn no_number(text: &str) -> ActionError {
+    cannot_be(given::PULL, text, "write the number of a pull request of this repository, such as 12")
+}
+
+/// The inputs that are settings, each held against its setting.
+fn flags(given: &Given) -> Result<Flags, ActionError> {
+    let one = |input: Input, setting: &str, flag: &dyn Fn(String) -> Flags| -> Result<Option<String>, ActionError> {
+        let Some(value) = given.input(input) else { return Ok(None) };
+        match config::resolve(&Sources { flags: flag(value.to_owned()), ..Sources::default() }) {
+            Ok(_) => Ok(Some(value.to_owned())),
+            Err(_) => Err(cannot_be(input, value, &format!("write {}", allowed(setting)))),
+        }
+    };
+    let some = Some::<String>;
+    Ok(Flags {
+        include: globs(given, given::INCLUDE)?,
+        exclude: globs(given, given::EXCLUDE)?,
+        min_severity: one(given::MIN_SEVERITY, "min_severity", &|value| Flags {
+            min_severity: some(value),
+            ..Flags::default()
+        })?,
+        fail_on: one(given::FAIL_ON, "fail_on", &|value| Flags { fail_on: some(value), ..Flags::default() })?,
+        request_changes_on: one(given::REQUEST_CHANGES_ON, "request_changes_on", &|value| Flags {
+            request_changes_on: some(value),
+            ..Flags::default()
+        })?,
+        timeout: one(given::TIMEOUT, "timeout", &|value| Flags { timeout: some(value), ..Flags::default() })?,
+        model: one(given::MODEL, "model", &|value| Flags { model: some(value), ..Flags::default() })?,
+        max_turns: one(given::MAX_TURNS, "max_turns", &|value| Flags { max_turns: some(value), ..Flags::default() })?,
+        max_tokens: one(given::MAX_TOKENS, "max_tokens", &|value| Flags {
+            max_tokens: some(value),
+            ..Flags::default()
+        })?,
+        min_confidence: one(given::MIN_CONFIDENCE, "min_confidence", &|value| Flags {
+            min_confidence: some(value),
+            ..Flags::default()
+        })?,
+        verify: one(given::VERIFY, "verify", &|value| Flags { verify: some(value), ..Flags::default() })?,
+        // What the log shows is not a matter of a user's settings file.
+        format: Some("terminal".to_owned()),
+        ..Flags::default()
+    })
+}
+
+/// What a setting takes.
+pub(super) fn allowed(setting: &str) -> &'static str {
+    Key::named(setting).map_or("something else", |key| key.allowed)
+}
+
+/// Globs, one a line.
+fn globs(given: &Given, input: Input) -> Result<Vec<String>, ActionError> {
+    let lines = given.input(input).unwrap_or_default().lines().map(str::trim).filter(|line| !line.is_empty());
+    let globs: Vec<String> = lines.map(str::to_owned).collect();
+    for glob in &globs {
+        if PathFilter::new(&[], std::slice::from_ref(glob)).is_err() {
+            return Err(cannot_be(input, glob, "write one glob a line, such as src/**"));
+        }
+    }
+    Ok(globs)
+}
+
+/// A path in the repository. One that leads out of it would be a file of whoever has checked something out.
+fn instructions(given: &Given) -> Result<Option<String>, ActionError> {
+    let Some(path) = given.input(given::INSTRUCTIONS) else { return Ok(None) };
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let is_plain = |part: &str| !part.is_empty() && part != "." && part != "..";
+    if path.contains(['\\', ':', '\n']) || !path.split('/').all(is_plain) {
+        let write =
+            "write the path of a file of the repository, such as docs/review.md; it is read from the target branch";
+        return Err(cannot_be(given::INSTRUCTIONS, path, write));
+    }
+    Ok(Some(path.to_owned()))
+}
+
+fn formats(given: &Given) -> Result<Vec<&'static Presenter>, ActionError> {
+    let mut formats: Vec<&'static Presenter> = Vec::new();
+    let words = given.input(given::FORMATS).unwrap_or_default().split(|c: char| c.is_whitespace() || c == ',');
+    for word in words.filter(|word| !word.is_empty()) {
+        let Some(presenter) = PRESENTERS.iter().find(|presenter| presenter.name == word) else {
+            let known: Vec<&str> = PRESENTERS.iter().map(|presenter| presenter.name).collect();
+            return Err(cannot_be(given::FORMATS, word, &format!("write some of {}", known.join(", "))));
+        };
+        if !formats.iter().any(|known| known.name == presenter.name) {
+            formats.push(presenter);
+        }
+    }
+    Ok(formats)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(in super::super) fn given(inputs: &[(&str, &str)]) -> Given {
+        Given::of(|name| inputs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+    }
+
+    #[test]
+    fn nothing_said_is_the_default() {
+        let inputs = Inputs::read(&given(&[])).unwrap();
+        assert_eq!((inputs.post, inputs.drafts), (PostWish::Auto, Drafts::Review));
+        assert_eq!(inputs.flags, Flags { format: Some("terminal".to_owned()), ..Flags::default() });
+        assert!(inputs.formats.is_empty() && inputs.pull.is_none() && inputs.key.is_none());
+        assert_eq!(on_error(&given(&[])).unwrap(), OnError::Fail);
+    }
+
+    #[test]
+    fn what_is_said_is_read() {
+        let inputs = Inputs::read(&given(&[
+            ("INPUT_PULL", "#12"),
+            ("INPUT_FORMATS", "json, markdown\njson"),
+            ("INPUT_INCLUDE", "src/**\n\n  lib/{a,b}.py  \n"),
+            ("INPUT_FAIL_ON", "high"),
+            ("INPUT_INSTRUCTIONS", "./docs/review.md"),
+            ("INPUT_POST", "None"),
+            ("INPUT_DRAFTS", "skip"),
+        ]))
+        .unwrap();
+        assert_eq!(inputs.pull.map(PullNumber::value), Some(12));
+        assert_eq!(inputs.formats.iter().map(|one| one.name).collect::<Vec<_>>(), ["json", "markdown"]);
+        assert_eq!(inputs.flags.include, ["src/**", "lib/{a,b}.py"]);
+        assert_eq!(inputs.flags.fail_on.as_deref(), Some("high"));
+        assert_eq!(inputs.instructions.as_deref(), Some("docs/review.md"));
+        assert_eq!((inputs.post, inputs.drafts), (PostWish::Nowhere, Drafts::Skip));
+    }
+
+    #[test]
+    fn each_wrong_input_is_named_with_what_to_write() {
+        for (variable, value, told) in [
+            ("INPUT_FAIL_ON", "hgh", "the input fail-on cannot be \"hgh\": write critical, high"),
+            ("INPUT_MIN_SEVERITY", "x", "the input min-severity cannot"),
+            ("INPUT_REQUEST_CHANGES_ON", "x", "the input request-changes-on cannot"),
+            ("INPUT_TIMEOUT", "20 parsecs", "the input timeout cannot"),
+            ("INPUT_MAX_TURNS", "0", "the input max-turns cannot"),
+            ("INPUT_MAX_TOKENS", "many", "the input max-tokens cannot"),
+            ("INPUT_MODEL", "a/b,c/d", "the input model cannot"),
+            ("INPUT_VERIFY", "some", "the input verify cannot be \"some\": write auto"),
+            ("INPUT_MIN_CONFIDENCE", "11", "the input min-confidence cannot"),
+            ("INPUT_PULL", "x", "the input pull cannot be \"x\": write the number"),
+            ("INPUT_POST", "loud", "the input post cannot be \"loud\": write one of auto, review, annotations, none"),
+            ("INPUT_DRAFTS", "x", "write one of review, skip"),
+            ("INPUT_FORMATS", "pdf", "the input formats cannot be \"pdf\": write some of terminal"),
+            ("INPUT_INCLUDE", "ok/**\na{", "the input include cannot be \"a{\": write one glob a line"),
+            ("INPUT_EXCLUDE", "[", "the input exclude cannot"),
+            ("INPUT_INSTRUCTIONS", "/etc/passwd", "the input instructions cannot"),
+            ("INPUT_INSTRUCTIONS", "a/../../b", "the input instructions cannot"),
+            ("INPUT_INSTRUCTIONS", "C:\\x", "the input instructions cannot"),
+            ("INPUT_INSTRUCTIONS", "-", ""),
+        ] {
+            match Inputs::read(&given(&[(variable, value)])) {
+                Err(fault) => assert!(fault.to_string().contains(told) && fault.exit_code() == 2, "{fault}"),
+                Ok(_) => assert_eq!(told, "", "{variable}={value}"),
+            }
+        }
+        assert!(on_error(&given(&[("INPUT_ON_ERROR", "ignore")])).is_err());
+    }
+
+    #[test]
+    fn a_wrong_key_is_not_shown() {
+        let fault = Inputs::read(&given(&[("INPUT_KEY", "canary\nsecond")])).unwrap_err().to_string();
+        assert!(fault.contains("the input key") && !fault.contains("canary"), "{fault}");
+    }
+
+    #[test]
+    fn a_hostile_value_stays_one_short_line() {
+        let value = format!("\u{1b}[31m\n::error::{}", "x".repeat(500));
+        let fault = Inputs::read(&given(&[("INPUT_POST", &value)])).unwrap_err().to_string();
+        assert!(!fault.contains('\n') && !fault.contains('\u{1b}') && fault.len() < 300, "{fault}");
+    }
+}

@@ -1,0 +1,44 @@
+//! The outputs of a step, as its runner reads them. Main type: [`Outputs`].
+
+use super::given::{self, Given};
+use crate::sys::files::{AppendFile, FileError};
+
+/// The outputs that every step has; beside them there is one for each file, called like its format.
+pub const OUTPUTS: &[&str] = &["outcome", "findings", "blocking", "exit-code", "posted", "url", "run", "folder"];
+
+/// Outputs with their values.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Outputs(Vec<(&'static str, String)>);
+
+impl Outputs {
+    /// One more.
+    pub(super) fn set(&mut self, name: &'static str, value: impl Into<String>) {
+        self.0.push((name, value.into()));
+    }
+
+    /// Appends them to the file that the runner names; nothing where it names none.
+    pub(super) fn write(&self, given: &Given) -> Result<(), FileError> {
+        let Some(path) = given.get(given::OUTPUT) else { return Ok(()) };
+        // Nobody who wrote a value can know how it ends.
+        let end = format!("end-{}", uuid::Uuid::new_v4().simple());
+        AppendFile::open(path.as_ref())?.append(self.text(&end).as_bytes())
+    }
+
+    fn text(&self, end: &str) -> String {
+        self.0.iter().map(|(name, value)| format!("{name}<<{end}\n{value}\n{end}\n")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_of_several_lines_stays_one_value() {
+        let mut outputs = Outputs::default();
+        outputs.set("outcome", "complete");
+        outputs.set("url", "a\noutcome=failed\noutcome<<x\nfailed\nx");
+        let text = outputs.text("END");
+        assert_eq!(text, "outcome<<END\ncomplete\nEND\nurl<<END\na\noutcome=failed\noutcome<<x\nfailed\nx\nEND\n");
+    }
+}

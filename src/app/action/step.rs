@@ -1,0 +1,278 @@
+//! Doing what a step is about, and telling its runner. Main function: [`act`].
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::commands::{Level, said};
+use super::error::ActionError;
+use super::gate::{self, Kind, SUPERSEDED, Verdict};
+use super::given::{self, Given};
+use super::inputs::{self, Inputs, OnError};
+use super::outputs::Outputs;
+use super::what::{What, decide};
+use super::{event, summary};
+use crate::app::deliver::Delivered;
+use crate::app::error::AppError;
+use crate::app::review::interruptible;
+use crate::app::subject::Surroundings;
+use crate::domain::event::EventSink;
+use crate::domain::forge::{PullId, RepoName};
+use crate::domain::run::RunId;
+use crate::present::{RenderOptions, presenter};
+use crate::sys::cancel::Cancel;
+use crate::sys::files;
+
+mod commits;
+mod pull;
+mod reviewing;
+
+/// A longer payload is refused, in bytes: GitHub's have at most 25 MB.
+const MAX_PAYLOAD: u64 = 32 << 20;
+
+/// What a step did.
+#[derive(Debug)]
+pub(super) enum Did {
+    /// Nothing, and why.
+    Skipped(String),
+    /// The head moved.
+    Superseded {
+        /// From what to what.
+        why: String,
+        /// What was reviewed nevertheless: it is of another commit, or nobody is told.
+        made: Option<Made>,
+    },
+    /// What another run left was posted.
+    Posted {
+        /// The run that it is of.
+        run: RunId,
+        /// Where.
+        posted: Where,
+        /// What failed: one sentence each.
+        failures: Vec<String>,
+    },
+    /// A review.
+    Reviewed(Made),
+}
+
+/// A review that was made.
+#[derive(Debug)]
+pub(super) struct Made {
+    pub(super) delivered: Delivered,
+    pub(super) posted: Where,
+    /// The folder with the files.
+    pub(super) folder: PathBuf,
+    /// The files that were written, by the names of their formats.
+    pub(super) files: Vec<(&'static str, PathBuf)>,
+}
+
+/// Where a review went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Where {
+    /// On a pull request.
+    Review {
+        /// Which.
+        pull: PullId,
+        /// Its page.
+        url: Option<String>,
+    },
+    /// Annotations of the run, and why where that is not plain.
+    Annotations(Option<String>),
+    /// Nowhere, and why.
+    Nowhere(String),
+}
+
+impl Where {
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Review { .. } => "review",
+            Self::Annotations(_) => "annotations",
+            Self::Nowhere(_) => "none",
+        }
+    }
+}
+
+/// What a step came to. Its outputs and its summary are written already; the log is the caller's.
+#[derive(Debug)]
+pub struct Acted {
+    /// How it ends.
+    pub verdict: Verdict,
+    /// The review, for the log.
+    pub delivered: Option<Delivered>,
+    /// Why there is none.
+    pub error: Option<AppError>,
+    /// What is said beside it: one line each.
+    pub said: Vec<String>,
+    /// Commands for the runner, whole lines.
+    pub commands: String,
+}
+
+/// Does what the environment asks for, and tells the runner what it came to. It always comes to something: no fault ends it before that.
+pub async fn act(
+    given: &Given,
+    around: Result<Surroundings, AppError>,
+    events: Arc<dyn EventSink>,
+    cancel: Cancel,
+    grace: Duration,
+) -> Acted {
+    let on_error = inputs::on_error(given);
+    let may_pass = on_error.as_ref().map_or(OnError::Fail, |on_error| *on_error);
+    let did = match (on_error, around) {
+        (Err(error), _) => Err(error.into()),
+        (_, Err(error)) => Err(error),
+        (Ok(_), Ok(around)) => {
+            let work = run(given, around, Arc::clone(&events), cancel.clone());
+            interruptible(&cancel, &*events, grace, work).await
+        }
+    };
+    let verdict = verdict(&did, may_pass);
+    tell(given, did, verdict)
+}
+
+fn verdict(did: &Result<Did, AppError>, on_error: OnError) -> Verdict {
+    let (kind, came_to) = match did {
+        Err(error) => (Kind::Error, error.exit_code()),
+        Ok(Did::Skipped(_)) => (Kind::Skipped, 0),
+        Ok(Did::Superseded { .. }) => (Kind::Superseded, SUPERSEDED),
+        Ok(Did::Posted { failures, .. }) => (Kind::Posted, if failures.is_empty() { 0 } else { 5 }),
+        Ok(Did::Reviewed(made)) => (made.delivered.review.outcome.into(), made.delivered.exit_code()),
+    };
+    Verdict::of(kind, came_to, on_error)
+}
+
+async fn run(given: &Given, around: Surroundings, events: Arc<dyn EventSink>, cancel: Cancel) -> Result<Did, AppError> {
+    let inputs = Inputs::read(given)?;
+    let here = repository(given)?;
+    let name = variable(given, given::EVENT_NAME)?;
+    let occasion = occasion(name, variable(given, given::EVENT_PATH)?, &here)?;
+    // Where nothing is checked out there is no repository to look in, and none is needed.
+    let directory = given.get(given::WORKSPACE).map_or_else(|| PathBuf::from("."), PathBuf::from);
+    let what = decide(name, occasion, &inputs, &here)?;
+    let temporary = PathBuf::from(variable(given, given::TEMP)?);
+    let flags = inputs.flags.clone();
+    let job = reviewing::Step { inputs, flags, around, directory, temporary, here, events, cancel };
+    match what {
+        What::Skip(why) => Ok(Did::Skipped(why)),
+        What::Pull(wanted) => job.pull(wanted).await,
+        What::Commits { base, head } => job.commits(&base, head).await,
+        What::Artefact { folder, run, pull } => job.artefact(folder, run, pull).await,
+    }
+}
+
+fn variable<'g>(given: &'g Given, name: &'static str) -> Result<&'g str, ActionError> {
+    given.get(name).ok_or_else(|| ActionError::Variable { name, wrong: "is not set".to_owned() })
+}
+
+fn repository(given: &Given) -> Result<RepoName, ActionError> {
+    let name = variable(given, given::REPOSITORY)?;
+    let wrong = || ActionError::Variable { name: given::REPOSITORY, wrong: "is not owner/name".to_owned() };
+    name.parse().map_err(|_| wrong())
+}
+
+fn occasion(name: &str, path: &str, here: &RepoName) -> Result<event::Occasion, ActionError> {
+    let payload = |why: String| ActionError::Payload { event: name.to_owned(), path: path.to_owned(), why };
+    let file = Path::new(path);
+    let bytes = files::open(file).and_then(|open| files::read_within(open, file, MAX_PAYLOAD));
+    let bytes = bytes.map_err(|error| payload(error.source.to_string()))?;
+    event::read(name, &bytes, here).map_err(payload)
+}
+
+/// Writes the outputs and the summary, and says the rest. What cannot be written is a failure where nothing else is.
+fn tell(given: &Given, did: Result<Did, AppError>, verdict: Verdict) -> Acted {
+    let mut acted = Acted { verdict, delivered: None, error: None, said: Vec::new(), commands: String::new() };
+    let mut beside = Vec::new();
+    if verdict.was_let_pass() {
+        let text = format!(
+            "This step came to {} (exit code {}), which on-error: neutral lets pass: it says nothing about the change.",
+            verdict.kind.word(),
+            verdict.came_to
+        );
+        acted.commands.push_str(&said(Level::Warning, &text));
+        beside.push(text);
+    }
+    if let Ok(Did::Reviewed(made)) = &did {
+        beside.extend(made.delivered.failures.iter().map(|failure| format!("error: {failure}")));
+    }
+    if let Ok(Did::Posted { failures, .. }) = &did {
+        beside.extend(failures.iter().map(|failure| format!("error: {failure}")));
+    }
+    let mut outputs = outputs(&did, verdict);
+    let written = summary::write(given, &summary::text(&did, &beside));
+    if let Err(error) = &written {
+        acted.said.push(format!("review: error: the summary of this step: {error}"));
+    }
+    if written.is_err() && acted.verdict.code == 0 {
+        acted.verdict.code = 5;
+        outputs.set("exit-code", "5");
+    }
+    if let Err(error) = outputs.write(given) {
+        acted.said.push(format!("review: error: the outputs of this step: {error}"));
+        acted.verdict.code = if acted.verdict.code == 0 { 5 } else { acted.verdict.code };
+    }
+    log(did, &mut acted);
+    acted
+}
+
+fn outputs(did: &Result<Did, AppError>, verdict: Verdict) -> Outputs {
+    let mut outputs = Outputs::default();
+    outputs.set("outcome", verdict.kind.word());
+    outputs.set("exit-code", verdict.came_to.to_string());
+    let posted = match did {
+        Ok(Did::Reviewed(made)) => Some(&made.posted),
+        Ok(Did::Posted { posted, .. }) => Some(posted),
+        Ok(Did::Skipped(_) | Did::Superseded { .. }) | Err(_) => None,
+    };
+    outputs.set("posted", posted.map_or("none", Where::word));
+    if let Some(Where::Review { url: Some(url), .. }) = posted {
+        outputs.set("url", url);
+    }
+    if let Ok(Did::Posted { run, .. }) = did {
+        outputs.set("run", run.to_string());
+    }
+    let (made, is_said) = match did {
+        Ok(Did::Reviewed(made)) => (made, true),
+        // It is of another commit than this step is for.
+        Ok(Did::Superseded { made: Some(made), .. }) => (made, false),
+        Ok(Did::Superseded { made: None, .. } | Did::Skipped(_) | Did::Posted { .. }) | Err(_) => return outputs,
+    };
+    let review = &made.delivered.review;
+    if is_said {
+        outputs.set("findings", review.unresolved().count().to_string());
+        outputs.set("blocking", gate::blocking(review, made.delivered.settings.fail_on).to_string());
+    }
+    outputs.set("run", review.id.to_string());
+    outputs.set("folder", made.folder.display().to_string());
+    for (format, file) in &made.files {
+        outputs.set(format, file.display().to_string());
+    }
+    outputs
+}
+
+/// What stands in the log: the review, annotations where it became some, and a line for what else there is to say.
+fn log(did: Result<Did, AppError>, acted: &mut Acted) {
+    match did {
+        Err(error) => {
+            if !acted.verdict.was_let_pass() {
+                acted.commands.push_str(&said(Level::Error, &error.to_string()));
+            }
+            acted.error = Some(error);
+        }
+        Ok(Did::Skipped(why)) => acted.commands.push_str(&said(Level::Notice, &why)),
+        Ok(Did::Superseded { why, made }) => {
+            acted.commands.push_str(&said(Level::Warning, &why));
+            acted.delivered = made.map(|made| made.delivered);
+        }
+        Ok(Did::Posted { failures, .. }) => {
+            acted.commands.extend(failures.iter().map(|failure| said(Level::Error, failure)));
+        }
+        Ok(Did::Reviewed(made)) => {
+            if matches!(made.posted, Where::Annotations(_)) {
+                let options = RenderOptions { fail_on: made.delivered.settings.fail_on, ..RenderOptions::default() };
+                let lines = presenter("annotations").map(|one| (one.render)(&made.delivered.review, &options));
+                acted.commands.push_str(&String::from_utf8_lossy(&lines.unwrap_or_default()));
+            }
+            acted.commands.extend(made.delivered.failures.iter().map(|failure| said(Level::Error, failure)));
+            acted.delivered = Some(made.delivered);
+        }
+    }
+}

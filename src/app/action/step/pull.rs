@@ -1,0 +1,113 @@
+//! Reviewing a pull request in a step, and putting the review where it was asked for.
+
+use super::reviewing::{Step, Written, stands_on};
+use super::{Did, Made, Where};
+use crate::app::action::inputs::{Drafts, PostWish};
+use crate::app::action::what::Wanted;
+use crate::app::error::AppError;
+use crate::app::post::{MovedHead, PostOptions, Posted, post_review};
+use crate::domain::forge::{PullAsk, PullId};
+use crate::domain::id::CommitId;
+use crate::domain::request::Scope;
+use crate::forge::GitHub;
+
+/// What became of a review that was to be put somewhere.
+enum Put {
+    /// It is there, or nowhere.
+    Done(Where),
+    /// The head is another one now.
+    Moved(CommitId),
+}
+
+impl Step {
+    pub(super) async fn pull(mut self, wanted: Wanted) -> Result<Did, AppError> {
+        // What the event said and what the forge says must agree: either of the two may be late, and a review too many does less harm.
+        let may_skip = self.inputs.drafts == Drafts::Skip && wanted.is_draft != Some(false);
+        if !may_skip {
+            self.choose(wanted.is_fork)?;
+        }
+        let github = self.github().await?;
+        let pull = github.pull(&wanted.id).await?;
+        if may_skip {
+            if pull.is_draft {
+                return Ok(Did::Skipped(format!("{} is a draft, and drafts: skip leaves those out.", wanted.id)));
+            }
+            self.choose(wanted.is_fork)?;
+        }
+        let head = wanted.head.unwrap_or(pull.head);
+        if pull.head != head {
+            return Ok(Did::Superseded { why: moved(&wanted.id, head, pull.head), made: None });
+        }
+        let ask = PullAsk::Whole { host: None, id: wanted.id.clone() };
+        let Written { mut delivered, folder, files } = self.review(self.directory.clone(), Scope::Pull(ask)).await?;
+        let put = if delivered.interrupted {
+            Put::Done(Where::Nowhere("the run was interrupted".to_owned()))
+        } else {
+            self.put(&wanted.id, head, &github, &mut delivered).await
+        };
+        Ok(match put {
+            Put::Done(posted) => Did::Reviewed(Made { delivered, posted, folder, files }),
+            Put::Moved(now) => {
+                let posted = Where::Nowhere("the head moved".to_owned());
+                let made = Made { delivered, posted, folder, files };
+                Did::Superseded { why: moved(&wanted.id, head, now), made: Some(made) }
+            }
+        })
+    }
+
+    /// Puts the review where it is to go, unless it is of another head than the pull request has now.
+    async fn put(&self, id: &PullId, head: CommitId, github: &GitHub, delivered: &mut crate::app::Delivered) -> Put {
+        match github.pull(id).await {
+            Ok(now) if now.head != head => return Put::Moved(now.head),
+            Ok(_) => {}
+            Err(error) => {
+                let text = format!("it could not be found out whether the head moved meanwhile: {error}");
+                delivered.failures.push(text);
+                return Put::Done(Where::Nowhere("the pull request could not be asked for again".to_owned()));
+            }
+        }
+        if let Some(reviewed) = delivered.review.change.head.filter(|reviewed| *reviewed != head) {
+            return Put::Moved(reviewed);
+        }
+        match self.inputs.post {
+            PostWish::Annotations => Put::Done(Where::Annotations(None)),
+            PostWish::Nowhere => Put::Done(Where::Nowhere("post: none".to_owned())),
+            PostWish::Auto | PostWish::Review => self.post(delivered).await,
+        }
+    }
+
+    async fn post(&self, delivered: &mut crate::app::Delivered) -> Put {
+        // What was reviewed is what the step is for: on another head it would claim something else.
+        let options = PostOptions { moved_head: MovedHead::Stop, ..PostOptions::default() };
+        let (directory, events) = (self.directory.clone(), &*self.events);
+        let (flags, around) = (&self.flags, &self.around);
+        let posted = post_review(&delivered.review, directory, &options, flags, around, events, &self.cancel).await;
+        let receipt = match posted {
+            Ok(Posted::Done(receipt)) => receipt,
+            Ok(Posted::Dry(_)) => return Put::Done(Where::Nowhere("it was only worked out".to_owned())),
+            Err(error) => {
+                delivered.failures.push(format!("the review was not posted: {error}"));
+                return Put::Done(Where::Nowhere("the review could not be posted".to_owned()));
+            }
+        };
+        let put = if receipt.head != receipt.reviewed {
+            Put::Moved(receipt.head)
+        } else if receipt.is_forbidden && self.inputs.post == PostWish::Auto {
+            let why = "the token may not write on pull requests (give the job pull-requests: write to have it comment)";
+            Put::Done(Where::Annotations(Some(why.to_owned())))
+        } else {
+            delivered.failures.extend(receipt.failures.iter().cloned());
+            Put::Done(stands_on(&receipt))
+        };
+        delivered.posted = Some(Posted::Done(receipt));
+        put
+    }
+}
+
+fn moved(id: &PullId, from: CommitId, to: CommitId) -> String {
+    format!(
+        "The head of {id} was {} when this run began and is {} now: nothing is said about the former; the run for the latter says it.",
+        from.short(),
+        to.short()
+    )
+}

@@ -1,0 +1,63 @@
+//! What stands on the page of the run: the review, where it went, and what went wrong. Main function: [`write`].
+
+use super::given::{self, Given};
+use super::step::{Did, Made, Where};
+use crate::app::error::AppError;
+use crate::present::safe::{fenced, inline};
+use crate::present::{RenderOptions, presenter};
+use crate::sys::files::{AppendFile, FileError};
+
+/// GitHub takes so many bytes of each step, and nothing at all of more.
+const MOST: usize = 1 << 20;
+
+/// Appends to the file that the runner names; nothing where it names none.
+pub(super) fn write(given: &Given, text: &str) -> Result<(), FileError> {
+    let Some(path) = given.get(given::SUMMARY) else { return Ok(()) };
+    AppendFile::open(path.as_ref())?.append(text.as_bytes())
+}
+
+/// The text: Markdown of at most [`MOST`] bytes.
+pub(super) fn text(did: &Result<Did, AppError>, beside: &[String]) -> String {
+    let notes: String = beside.iter().map(|line| format!("\n{}\n", inline(line))).collect();
+    match did {
+        Err(error) => {
+            format!("### Review: error\n\n{}\n{notes}", fenced("", &error.to_string()))
+        }
+        Ok(Did::Skipped(why)) => format!("### Review: skipped\n\n{}\n{notes}", inline(why)),
+        Ok(Did::Superseded { why, .. }) => format!("### Review: superseded\n\n{}\n{notes}", inline(why)),
+        Ok(Did::Posted { posted, .. }) => format!("### Review\n\n{}\n{notes}", went(posted)),
+        Ok(Did::Reviewed(made)) => {
+            let end = format!("\n{}\n{notes}", went(&made.posted));
+            let page = page(made);
+            if page.len() + end.len() <= MOST {
+                return format!("{page}{end}");
+            }
+            // It has a limit of its own; this is for the few lines behind it.
+            format!("### Review: {}\n\nThe summary is too long for this page; the files have it.\n{end}", outcome(made))
+        }
+    }
+}
+
+fn outcome(made: &Made) -> &'static str {
+    made.delivered.review.outcome.word()
+}
+
+fn page(made: &Made) -> String {
+    let options = RenderOptions { fail_on: made.delivered.settings.fail_on, ..RenderOptions::default() };
+    let bytes = presenter("job-summary").map(|one| (one.render)(&made.delivered.review, &options));
+    let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
+    if text.is_empty() { format!("### Review: {}\n", outcome(made)) } else { text }
+}
+
+/// Where the review went, one paragraph.
+fn went(posted: &Where) -> String {
+    match posted {
+        Where::Review { pull, url: Some(url) } => {
+            format!("The review stands on [{}](<{url}>).", inline(&pull.to_string()))
+        }
+        Where::Review { pull, url: None } => format!("The review stands on {}.", inline(&pull.to_string())),
+        Where::Annotations(Some(why)) => format!("The findings are annotations of this run: {}", inline(why)),
+        Where::Annotations(None) => "The findings are annotations of this run.".to_owned(),
+        Where::Nowhere(why) => format!("Nothing was posted: {}", inline(why)),
+    }
+}

@@ -1,0 +1,195 @@
+//! What a step is about, worked out from its event and its inputs; nobody is asked. Main type: [`What`].
+
+use std::path::PathBuf;
+
+use super::error::ActionError;
+use super::event::{Occasion, PullEvent, RunEvent};
+use super::given;
+use super::inputs::{Inputs, PostWish, cannot_be};
+use crate::domain::forge::{PullId, PullNumber, RepoName};
+use crate::domain::id::CommitId;
+use crate::git::FetchBase;
+
+/// What a step is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum What {
+    /// Nothing, and why: one sentence.
+    Skip(String),
+    /// A pull request is reviewed.
+    Pull(Wanted),
+    /// Two commits are compared.
+    Commits {
+        /// What the head is compared with.
+        base: FetchBase,
+        /// What is reviewed.
+        head: CommitId,
+    },
+    /// What an untrusted run left is checked and posted.
+    Artefact {
+        /// The folder.
+        folder: PathBuf,
+        /// That run.
+        run: RunEvent,
+        /// The pull request, where it is known which.
+        pull: Option<PullNumber>,
+    },
+}
+
+/// The pull request that is reviewed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Wanted {
+    pub(super) id: PullId,
+    /// Its head when the event happened; `None` where somebody named the pull request.
+    pub(super) head: Option<CommitId>,
+    /// Whether it was a draft then, likewise.
+    pub(super) is_draft: Option<bool>,
+    /// Whether it comes from a fork, as far as the event says.
+    pub(super) is_fork: bool,
+}
+
+/// Decides. `event` is the name of what happened.
+pub(super) fn decide(event: &str, occasion: Occasion, inputs: &Inputs, here: &RepoName) -> Result<What, ActionError> {
+    let named =
+        |number| Wanted { id: PullId { repo: here.clone(), number }, head: None, is_draft: None, is_fork: false };
+    if let (Some(_), true) = (&inputs.artifact, !matches!(occasion, Occasion::Run(_))) {
+        let write =
+            "use it on the event workflow_run alone: what an untrusted run left is posted by a run that follows it";
+        return Err(cannot_be(given::ARTIFACT, &format!("given on {event}"), write));
+    }
+    match (occasion, inputs.pull) {
+        (Occasion::Pull(pull), asked) => of_pull(pull, asked, named),
+        (Occasion::Run(run), pull) => of_run(run, pull, inputs, named),
+        (Occasion::MergeGroup { .. } | Occasion::Push(_) | Occasion::Other, Some(number)) => {
+            Ok(What::Pull(named(number)))
+        }
+        (Occasion::Other, None) => Err(ActionError::Nothing { event: event.to_owned() }),
+        (Occasion::MergeGroup { .. } | Occasion::Push(_), None) if inputs.post == PostWish::Review => {
+            let write = format!("write auto, annotations or none: {event} has no pull request to post on");
+            Err(cannot_be(given::POST, "review", &write))
+        }
+        (Occasion::MergeGroup { base, head }, None) => Ok(What::Commits { base: FetchBase::Commit(base), head }),
+        (Occasion::Push(push), None) => {
+            let Some(head) = push.after else {
+                return Ok(What::Skip("The branch was deleted: there is nothing to review.".to_owned()));
+            };
+            let base = push.before.map_or(FetchBase::Branch(push.default_branch), FetchBase::Commit);
+            Ok(What::Commits { base, head })
+        }
+    }
+}
+
+fn of_pull(
+    pull: PullEvent,
+    asked: Option<PullNumber>,
+    named: impl Fn(PullNumber) -> Wanted,
+) -> Result<What, ActionError> {
+    if let Some(asked) = asked.filter(|asked| *asked != pull.number) {
+        let write = format!("leave it out: the event is about #{}", pull.number);
+        return Err(cannot_be(given::PULL, &asked.to_string(), &write));
+    }
+    if pull.is_closed {
+        return Ok(What::Skip(format!("#{} was closed: there is nothing to review any more.", pull.number)));
+    }
+    let (head, is_draft) = (Some(pull.head), Some(pull.is_draft));
+    Ok(What::Pull(Wanted { head, is_draft, is_fork: pull.is_fork, ..named(pull.number) }))
+}
+
+fn of_run(
+    run: RunEvent,
+    pull: Option<PullNumber>,
+    inputs: &Inputs,
+    named: impl Fn(PullNumber) -> Wanted,
+) -> Result<What, ActionError> {
+    match (&inputs.artifact, pull) {
+        (Some(_), _) if run.event != "pull_request" => Ok(What::Skip(
+            "The run that this one follows was not of a pull request: there is nothing to post.".to_owned(),
+        )),
+        (Some(folder), pull) => Ok(What::Artefact { folder: folder.clone(), pull: pull.or(run.pull), run }),
+        (None, Some(number)) => Ok(What::Pull(named(number))),
+        (None, None) => Err(ActionError::NoArtefact),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::PushEvent;
+    use super::*;
+    use crate::app::action::Given;
+
+    fn id(digit: char) -> CommitId {
+        CommitId(digit.to_string().repeat(40).parse().unwrap())
+    }
+
+    fn number(number: u64) -> PullNumber {
+        PullNumber::new(number).unwrap()
+    }
+
+    fn decided(occasion: Occasion, inputs: &[(&str, &str)]) -> Result<What, String> {
+        let read = |name: &str| inputs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let inputs = Inputs::read(&Given::of(read)).unwrap();
+        decide("the_event", occasion, &inputs, &"octo/demo".parse().unwrap()).map_err(|error| error.to_string())
+    }
+
+    fn pull(is_closed: bool) -> Occasion {
+        let pull = PullEvent { number: number(7), head: id('b'), is_draft: true, is_closed, is_fork: true };
+        Occasion::Pull(pull)
+    }
+
+    fn push(before: Option<CommitId>, after: Option<CommitId>) -> Occasion {
+        Occasion::Push(PushEvent { before, after, default_branch: "main".to_owned() })
+    }
+
+    fn run(event: &str, pull: Option<PullNumber>) -> Occasion {
+        Occasion::Run(RunEvent { id: 1, event: event.to_owned(), head: id('b'), head_repository: None, pull })
+    }
+
+    #[test]
+    fn an_event_says_what_is_reviewed() {
+        let Ok(What::Pull(wanted)) = decided(pull(false), &[("INPUT_PULL", "7")]) else { panic!() };
+        assert_eq!((wanted.id.to_string().as_str(), wanted.head), ("octo/demo#7", Some(id('b'))));
+        assert!(wanted.is_fork && wanted.is_draft == Some(true));
+        assert!(matches!(decided(pull(true), &[]), Ok(What::Skip(why)) if why.contains("closed")));
+        let group = || Occasion::MergeGroup { base: id('a'), head: id('b') };
+        let commits = |base| Ok(What::Commits { base, head: id('b') });
+        assert_eq!(decided(group(), &[]), commits(FetchBase::Commit(id('a'))));
+        assert_eq!(decided(push(Some(id('a')), Some(id('b'))), &[]), commits(FetchBase::Commit(id('a'))));
+        assert_eq!(decided(push(None, Some(id('b'))), &[]), commits(FetchBase::Branch("main".to_owned())));
+        assert!(matches!(decided(push(Some(id('a')), None), &[]), Ok(What::Skip(_))));
+        for occasion in [Occasion::Other, group(), run("push", None)] {
+            let Ok(What::Pull(wanted)) = decided(occasion, &[("INPUT_PULL", "9")]) else { panic!() };
+            assert_eq!((wanted.id.number, wanted.head), (number(9), None));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_meant_says_what_to_write() {
+        for (occasion, inputs, told) in [
+            (
+                pull(false),
+                &[("INPUT_PULL", "8")][..],
+                "the input pull cannot be \"8\": leave it out: the event is about #7",
+            ),
+            (Occasion::Other, &[], "the_event names nothing to review"),
+            (push(Some(id('a')), Some(id('b'))), &[("INPUT_POST", "review")], "has no pull request to post on"),
+            (pull(false), &[("INPUT_ARTIFACT", "x")], "workflow_run alone"),
+            (run("pull_request", None), &[], "the input artifact"),
+        ] {
+            let fault = decided(occasion, inputs).unwrap_err();
+            assert!(fault.contains(told), "{fault}");
+        }
+    }
+
+    #[test]
+    fn an_artefact_is_posted_by_the_run_that_follows() {
+        let inputs = &[("INPUT_ARTIFACT", "left")][..];
+        for (named, inputs, meant) in [
+            (None, inputs, None),
+            (Some(number(7)), inputs, Some(number(7))),
+            (None, &[("INPUT_ARTIFACT", "left"), ("INPUT_PULL", "8")][..], Some(number(8))),
+        ] {
+            let Ok(What::Artefact { folder, pull, .. }) = decided(run("pull_request", named), inputs) else { panic!() };
+            assert_eq!((folder, pull), (PathBuf::from("left"), meant));
+        }
+        assert!(matches!(decided(run("push", None), inputs), Ok(What::Skip(_))));
+    }
+}

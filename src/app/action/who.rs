@@ -1,0 +1,194 @@
+//! Who reviews: the model that a step names, with the key that it was given for it. Main function: [`choose`].
+//!
+//! The key goes the way of the settings' environment (`REVIEW_<PROVIDER>_API_KEY`), for the provider that is named and for no other. Without a
+//! model the built-in rules review where that was asked for, and nowhere else: a run that nobody gave a key must not look like a review.
+
+use super::error::ActionError;
+use super::given;
+use super::inputs::{Inputs, allowed, cannot_be};
+use crate::app::error::AppError;
+use crate::app::model::{self, Chosen};
+use crate::app::subject::{self, Surroundings};
+use crate::config::{self, Flags, ModelChoice, Sources};
+use crate::llm::{PROVIDERS, Wire};
+
+/// Checks who reviews, and puts the key and the address where the settings look for them.
+pub(super) fn choose(
+    inputs: &Inputs,
+    flags: &Flags,
+    around: &mut Surroundings,
+    is_fork: bool,
+) -> Result<Vec<String>, AppError> {
+    let asked = subject::resolve(None, flags, around)?.settings.model;
+    let provider = match &asked {
+        ModelChoice::Named { provider, .. } => Some(provider.as_str()),
+        ModelChoice::Auto | ModelChoice::Rules => None,
+    };
+    if let Some(provider) = provider {
+        if !PROVIDERS.iter().any(|row| row.name == provider) {
+            let known: Vec<&str> = PROVIDERS.iter().map(|row| row.name).collect();
+            let write =
+                format!("write PROVIDER/NAME with one of {}, or none for the built-in rules alone", known.join(", "));
+            return Err(cannot_be(given::MODEL, provider, &write).into());
+        }
+        give(inputs, provider, around)?;
+    }
+    let notices = unused(inputs, &asked)?;
+    let resolved = subject::resolve(None, flags, around)?;
+    if resolved.settings.model == ModelChoice::Rules {
+        return Ok(notices);
+    }
+    match model::choose(&resolved, &around.providers) {
+        Ok(None) => Err(ActionError::NoModel { is_fork }.into()),
+        Ok(Some(chosen)) if lacks_key(&chosen) => {
+            Err(ActionError::NoKey { model: format!("{}/{}", chosen.row.name, chosen.model), is_fork }.into())
+        }
+        Ok(Some(_)) => Ok(notices),
+        Err(AppError::NoKey { model, .. }) => Err(ActionError::NoKey { model, is_fork }.into()),
+        Err(error) => Err(error),
+    }
+}
+
+/// A server of one's own may ask for no key; the usual one does, whatever language is spoken with it.
+fn lacks_key(chosen: &Chosen) -> bool {
+    chosen.access.key.is_none() && chosen.row.wire == Wire::Chat && chosen.access.base_url.is_none()
+}
+
+/// Sets what was given for a provider, in place of what was set already.
+fn give(inputs: &Inputs, provider: &str, around: &mut Surroundings) -> Result<(), ActionError> {
+    let variable = |field: &str| format!("REVIEW_{}_{field}", provider.replace('-', "_").to_ascii_uppercase());
+    let mut set = |name: String, value: &str| {
+        around.environment.retain(|(known, _)| *known != name);
+        around.environment.push((name, value.to_owned()));
+    };
+    if let Some(key) = &inputs.key {
+        set(variable("API_KEY"), key.reveal());
+    }
+    for (input, field, value) in [
+        (given::BASE_URL, "BASE_URL", &inputs.base_url),
+        (given::CONTEXT_WINDOW, "CONTEXT_WINDOW", &inputs.context_window),
+    ] {
+        let Some(value) = value else { continue };
+        let (name, setting) = (variable(field), format!("{provider}.{}", field.to_ascii_lowercase()));
+        let environment = vec![(name.clone(), value.clone())];
+        if config::resolve(&Sources { environment, ..Sources::default() }).is_err() {
+            // An address may hold a password.
+            return Err(ActionError::Input {
+                input: input.name,
+                wrong: "cannot be used (it is not shown here)".to_owned(),
+                write: format!("write {}", allowed(&setting)),
+            });
+        }
+        set(name, value);
+    }
+    Ok(())
+}
+
+/// What was given for a model where there is none that it could be for.
+fn unused(inputs: &Inputs, asked: &ModelChoice) -> Result<Vec<String>, ActionError> {
+    let given = [
+        (given::KEY, inputs.key.is_some()),
+        (given::BASE_URL, inputs.base_url.is_some()),
+        (given::CONTEXT_WINDOW, inputs.context_window.is_some()),
+    ];
+    let mut given = given.iter().filter(|(_, is)| *is).map(|(input, _)| input.name);
+    match asked {
+        ModelChoice::Named { .. } => Ok(Vec::new()),
+        ModelChoice::Rules => {
+            Ok(given.map(|name| format!("the input {name} is not used: the built-in rules review")).collect())
+        }
+        ModelChoice::Auto => match given.next() {
+            None => Ok(Vec::new()),
+            Some(input) => Err(ActionError::Input {
+                input,
+                wrong: "is given, but no model".to_owned(),
+                write: "name the model that it is for: `model: PROVIDER/NAME`".to_owned(),
+            }),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::action::Given;
+    use crate::app::{ForgeEnvironment, ProviderEnvironment};
+
+    fn around(providers: &[(&str, &str)], environment: &[(&str, &str)]) -> Surroundings {
+        let find =
+            |name: &str| providers.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Surroundings {
+            user_settings: None,
+            environment: environment.iter().map(own).collect(),
+            providers: ProviderEnvironment::of(find),
+            forge: ForgeEnvironment::default(),
+            state: std::path::PathBuf::new(),
+        }
+    }
+
+    fn chosen(inputs: &[(&str, &str)], around: &mut Surroundings, is_fork: bool) -> Result<Vec<String>, String> {
+        let read = |name: &str| inputs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let inputs = Inputs::read(&Given::of(read)).unwrap();
+        choose(&inputs, &inputs.flags, around, is_fork).map_err(|error| {
+            assert_eq!(error.exit_code(), 2);
+            error.to_string()
+        })
+    }
+
+    #[test]
+    fn the_key_is_for_the_provider_that_is_named() {
+        let mut around = around(&[], &[("REVIEW_ANTHROPIC_API_KEY", "old"), ("REVIEW_OPENAI_API_KEY", "other")]);
+        let inputs = [("INPUT_MODEL", "anthropic/x"), ("INPUT_KEY", "new"), ("INPUT_BASE_URL", "https://llm.example")];
+        assert_eq!(chosen(&inputs, &mut around, false), Ok(Vec::new()));
+        around.environment.sort();
+        let set: Vec<(&str, &str)> = around.environment.iter().map(|(name, value)| (&**name, &**value)).collect();
+        let expected = [
+            ("REVIEW_ANTHROPIC_API_KEY", "new"),
+            ("REVIEW_ANTHROPIC_BASE_URL", "https://llm.example"),
+            ("REVIEW_OPENAI_API_KEY", "other"),
+        ];
+        assert_eq!(set, expected);
+    }
+
+    #[test]
+    fn without_a_model_or_a_key_nothing_is_reviewed_by_rules_alone() {
+        let told = |inputs: &[(&str, &str)], is_fork| chosen(inputs, &mut around(&[], &[]), is_fork).unwrap_err();
+        let fault = told(&[], false);
+        assert!(fault.contains("`model: none`") && !fault.contains("fork"), "{fault}");
+        assert!(told(&[], true).contains("pull_request_target"));
+        for model in ["anthropic/x", "openai", "openai-chat/x"] {
+            let fault = told(&[("INPUT_MODEL", model)], true);
+            assert!(fault.contains("the input key is empty") && fault.contains("docs/forks.md"), "{fault}");
+        }
+        let fault = told(&[("INPUT_KEY", "k")], false);
+        assert!(fault.contains("the input key is given, but no model"), "{fault}");
+        assert!(told(&[("INPUT_BASE_URL", "https://x")], false).contains("the input base-url"));
+    }
+
+    #[test]
+    fn what_is_asked_for_is_done() {
+        let mut none = around(&[], &[]);
+        assert_eq!(chosen(&[("INPUT_MODEL", "none")], &mut none, true), Ok(Vec::new()));
+        let unused = chosen(&[("INPUT_MODEL", "none"), ("INPUT_KEY", "k")], &mut none, true).unwrap();
+        assert!(unused.len() == 1 && unused[0].contains("key"), "{unused:?}");
+        assert!(none.environment.is_empty());
+        // A key of the usual variable is one that somebody gave to this step.
+        assert!(chosen(&[], &mut around(&[("ANTHROPIC_API_KEY", "k")], &[]), false).is_ok());
+        let own = [("INPUT_MODEL", "openai-chat/x"), ("INPUT_BASE_URL", "http://127.0.0.1:1/v1")];
+        assert!(chosen(&own, &mut around(&[], &[]), false).is_ok(), "a server of one's own may ask for no key");
+        assert!(chosen(&[("INPUT_MODEL", "ollama/x")], &mut around(&[], &[]), false).is_ok());
+        let named = &mut around(&[], &[("REVIEW_MODEL", "anthropic/x")]);
+        assert!(chosen(&[("INPUT_KEY", "k")], named, false).is_ok(), "the model may be named in the environment");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_provider_names_its_input() {
+        let told = |inputs: &[(&str, &str)]| chosen(inputs, &mut around(&[], &[]), false).unwrap_err();
+        assert!(told(&[("INPUT_MODEL", "anthropc/x")]).contains("the input model cannot be \"anthropc\""));
+        let fault = told(&[("INPUT_MODEL", "ollama/x"), ("INPUT_BASE_URL", "https://me:canary@h")]);
+        assert!(fault.contains("the input base-url") && !fault.contains("canary"), "{fault}");
+        let fault = told(&[("INPUT_MODEL", "ollama/x"), ("INPUT_CONTEXT_WINDOW", "wide")]);
+        assert!(fault.contains("the input context-window"), "{fault}");
+    }
+}

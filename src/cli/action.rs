@@ -1,0 +1,47 @@
+//! `review action`: a step of a GitHub workflow.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use super::console::Console;
+use super::report::report;
+use super::review::{GRACE, render_options};
+use crate::app::action::{Acted, Given, act, mask};
+use crate::app::{AppError, Cancel, Surroundings};
+use crate::config::Colour;
+use crate::present::{Syntax, presenter};
+
+/// Ends as the review does; the table of `docs/gate.md` says when a step passes.
+pub(super) fn run(console: &Console) -> Result<ExitCode, AppError> {
+    let given = Given::of_this_process();
+    // First of all: from here on the runner blots the key out.
+    console.data(mask(&given).as_bytes(), Syntax::Commands)?;
+    let around = Surroundings::of_this_process();
+    let progress = Arc::new(console.progress(false));
+    let cancel = Cancel::never();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let acted = runtime.block_on(act(&given, around, progress.clone(), cancel, GRACE));
+    // What waits for a server that never answers must not keep the process.
+    runtime.shutdown_background();
+    progress.finish();
+    show(&acted, console)?;
+    Ok(ExitCode::from(acted.verdict.code))
+}
+
+fn show(acted: &Acted, console: &Console) -> Result<(), AppError> {
+    if let (Some(delivered), Some(terminal)) = (&acted.delivered, presenter("terminal")) {
+        let options = render_options(console, Colour::Auto, None);
+        console.data(&(terminal.render)(&delivered.review, &options), terminal.syntax)?;
+        for failure in &delivered.failures {
+            console.say(&format!("review: error: {failure}"));
+        }
+    }
+    console.data(acted.commands.as_bytes(), Syntax::Commands)?;
+    if let Some(error) = &acted.error {
+        report(error, console);
+    }
+    for line in &acted.said {
+        console.say(line);
+    }
+    Ok(())
+}
