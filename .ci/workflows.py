@@ -1,4 +1,4 @@
-"""Everything that a build service runs: the action, the workflows, the recipes, and the workflows that the documentation tells people to copy.
+"""What build services run: the action, the workflows, the recipes, and the workflows that the documentation tells people to copy.
 
 Usage: workflows.py TOOLS NODE_MODULES. TOOLS is the folder with the programs of `.ci/requirements.txt`.
 
