@@ -108,7 +108,7 @@ if [ "$version" = source ]; then
     build "The input version is source."
 fi
 if [ -z "$version" ]; then
-    version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$action/Cargo.toml" | head -n 1)
+    version=$(sed -n 's/^version = "\([^"]*\)".*/\1/p' "$action/Cargo.toml" | head -n 1)
 fi
 version=${version#v}
 [[ "$version" =~ ^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] ||
@@ -142,7 +142,8 @@ Run the job again; where this runner may not reach that server, set the input ve
 esac
 # A page to log in is answered with 200 too.
 if [ ! -s sums ] || grep -qvE '^[0-9a-f]{64} [ *][A-Za-z0-9._-]+$' sums; then
-    fail 3 "What $release/SHA256SUMS answers is not a list of checksums. Where releases can be read only after logging in, set the input version: source."
+    fail 3 "What $release/SHA256SUMS answers is not a list of checksums. \
+Where releases can be read only after logging in, set the input version: source."
 fi
 listed=$(awk -v name="$name.tar.gz" '{ sub(/^\*/, "", $2) } $2 == name { print $1 }' sums)
 [ -n "$listed" ] || missing "Release v$version has no archive for $target."
@@ -151,10 +152,10 @@ listed=$(awk -v name="$name.tar.gz" '{ sub(/^\*/, "", $2) } $2 == name { print $
 download "$release/$name.tar.gz" archive.tar.gz
 [ "$status" = 200 ] || fail 3 "$release/$name.tar.gz could not be downloaded (HTTP status $status). $trouble Run the job again."
 got=$(digest archive.tar.gz)
-[ "$got" = "$listed" ] || fail 3 "The archive $name.tar.gz is not the one that the release was made with: its SHA-256 is $got, SHA256SUMS says $listed. \
-It was not unpacked. Run the job again; if that does not help, tell the action's maintainers."
-[ -z "$wanted" ] || [ "$got" = "$wanted" ] || fail 3 "The archive $name.tar.gz is not the one that the input checksum names: its SHA-256 is $got, \
-the input says $wanted. It was not unpacked. Did the version change without the checksum?"
+[ "$got" = "$listed" ] || fail 3 "The archive $name.tar.gz is not the one that the release was made with: its SHA-256 is $got, \
+SHA256SUMS says $listed. It was not unpacked. Run the job again; if that does not help, tell the action's maintainers."
+[ -z "$wanted" ] || [ "$got" = "$wanted" ] || fail 3 "The archive $name.tar.gz is not the one that the input checksum names: \
+its SHA-256 is $got, the input says $wanted. It was not unpacked. Did the version change without the checksum?"
 
 # One member, to a name of our own: whatever other paths an archive holds, nothing is written to them.
 tar -xzOf archive.tar.gz "$name/review$suffix" >"review$suffix" 2>trouble ||
