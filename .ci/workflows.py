@@ -22,7 +22,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 TOOLS, MODULES = (pathlib.Path(each).resolve() for each in sys.argv[1:3]) if len(sys.argv) == 3 else sys.exit(__doc__)
 
 # In documentation nobody can know these; the checks need something in their place.
-PLACEHOLDERS = {"<full commit SHA>": "0123456789abcdef0123456789abcdef01234567", "<version>": "v0.1.0", "vX.Y.Z": "v0.1.0"}
+PLACEHOLDERS = {"<full commit SHA>": "0" * 40, "<version>": "v0.1.0", "vX.Y.Z": "v0.1.0"}
 OURS = ("./", "OWNER/review@")
 SCHEMAS = {
     "action": ["vendor.github-actions"],
