@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Puts the program `review` into a temporary folder of the runner and writes its path to the step output `binary`.
 #
-# The release of the version asked for (by default the one in this action's own Cargo.toml) is downloaded, and used only if its SHA-256 is the
-# one in the release's SHA256SUMS and, where the input `checksum` names one, in that too. Where there is no such release the program is built
-# from this checkout of the action, which is pinned by whoever uses it. A checksum that is wrong is never answered by building.
+# The release of the version asked for (by default the one in this action's own Cargo.toml) is downloaded, and used only if its SHA-256 is
+# the one in the release's SHA256SUMS and, where the input `checksum` names one, that one too. Where there is no such release the program is
+# built from this checkout of the action, which is pinned by whoever uses it. A checksum that is wrong is never answered by building.
 #
 # Everything comes from the environment: VERSION, CHECKSUM (inputs), ACTION_REPOSITORY, and what the runner sets (GITHUB_*, RUNNER_*).
 # Nothing is put on PATH, nothing is cached, and nothing of the workspace is read: it may be the head of somebody's pull request.
@@ -108,11 +108,11 @@ if [ "$version" = source ]; then
     build "The input version is source."
 fi
 if [ -z "$version" ]; then
-    version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$action/Cargo.toml" | head -n 1)
+    version=$(sed -n 's/^version = "\([^"]*\)".*/\1/p' "$action/Cargo.toml" | head -n 1)
 fi
 version=${version#v}
 [[ "$version" =~ ^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] ||
-    fail 2 "The input version is neither a version (1.2.3) nor source. There is no «latest»: what runs on your code should change when you say so."
+    fail 2 "The input version is neither a version (1.2.3) nor source. There is no latest: what runs on your code changes when you say so."
 
 missing() { # missing WHY: there is no archive to download
     [ -z "$wanted" ] || fail 3 "$1 The input checksum names an archive, so nothing else is used in its place."
@@ -142,7 +142,8 @@ Run the job again; where this runner may not reach that server, set the input ve
 esac
 # A page to log in is answered with 200 too.
 if [ ! -s sums ] || grep -qvE '^[0-9a-f]{64} [ *][A-Za-z0-9._-]+$' sums; then
-    fail 3 "What $release/SHA256SUMS answers is not a list of checksums. Where releases can be read only after logging in, set the input version: source."
+    fail 3 "What $release/SHA256SUMS answers is not a list of checksums. \
+Where releases can be read only after logging in, set the input version: source."
 fi
 listed=$(awk -v name="$name.tar.gz" '{ sub(/^\*/, "", $2) } $2 == name { print $1 }' sums)
 [ -n "$listed" ] || missing "Release v$version has no archive for $target."
@@ -151,10 +152,10 @@ listed=$(awk -v name="$name.tar.gz" '{ sub(/^\*/, "", $2) } $2 == name { print $
 download "$release/$name.tar.gz" archive.tar.gz
 [ "$status" = 200 ] || fail 3 "$release/$name.tar.gz could not be downloaded (HTTP status $status). $trouble Run the job again."
 got=$(digest archive.tar.gz)
-[ "$got" = "$listed" ] || fail 3 "The archive $name.tar.gz is not the one that the release was made with: its SHA-256 is $got, SHA256SUMS says $listed. \
-It was not unpacked. Run the job again; if that does not help, tell the action's maintainers."
-[ -z "$wanted" ] || [ "$got" = "$wanted" ] || fail 3 "The archive $name.tar.gz is not the one that the input checksum names: its SHA-256 is $got, \
-the input says $wanted. It was not unpacked. Did the version change without the checksum?"
+[ "$got" = "$listed" ] || fail 3 "The archive $name.tar.gz is not the one that the release was made with: its SHA-256 is $got, \
+SHA256SUMS says $listed. It was not unpacked. Run the job again; if that does not help, tell the action's maintainers."
+[ -z "$wanted" ] || [ "$got" = "$wanted" ] || fail 3 "The archive $name.tar.gz is not the one that the input checksum names: \
+its SHA-256 is $got, the input says $wanted. It was not unpacked. Did the version change without the checksum?"
 
 # One member, to a name of our own: whatever other paths an archive holds, nothing is written to them.
 tar -xzOf archive.tar.gz "$name/review$suffix" >"review$suffix" 2>trouble ||
