@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use super::report::{Entry, also, entries, facts, is_blank, plain_line, shortened, suggested, words};
 use super::{Presenter, RenderOptions, Syntax};
 use crate::domain::finding::Severity;
+use crate::domain::place::LineRange;
 use crate::domain::review::Review;
 use crate::domain::text::strip_block;
 
@@ -69,7 +70,7 @@ fn annotation(entry: &Entry<'_>, level: &str) -> String {
     let file = place.map(|place| harmless(&place.path.spelled())).unwrap_or_default();
     let lines = place.and_then(|place| place.lines);
     let number = |line: Option<u32>| line.map(|line| line.to_string()).unwrap_or_default();
-    let (line, end) = (number(lines.map(|lines| lines.start())), number(lines.map(|lines| lines.end())));
+    let (line, end) = (number(lines.map(LineRange::start)), number(lines.map(LineRange::end)));
     let title = plain_line(&harmless(&entry.title), TITLE);
     let properties = [("file", file.as_str()), ("line", &line), ("endLine", &end), ("title", &title)];
     command(level, &properties, &message(entry))

@@ -1,4 +1,4 @@
-//! The review as a JUnit report: a test case for each finding, and one for the review itself.
+//! The review as a report of `JUnit`: a test case for each finding, and one for the review itself.
 //!
 //! No reader keeps the same things. Jenkins and Azure show the class, the name and the message of a case; GitLab shows the suite, the name
 //! and the text; none shows lines. So a case is named by its file and its title, with the id of the finding, which keeps names apart and is
