@@ -256,7 +256,7 @@ def spoiled(folder, file):
         (copy_with("index", lambda run: run["results"][0].update(ruleIndex=99)), False, "SARIF1009"),
         (copy_with("address", lambda run: address(run).update(uri="a b%zz.rs")), False, "SARIF1002"),
         (copy_with("help", lambda run: run["tool"]["driver"]["rules"][0].pop("help")), False, "GH2012"),
-        (copy_with("message", lambda run: run["results"][0].pop("message")), True, "JSON1017"),
+        (copy_with("message", lambda run: run["results"][0].pop("message")), True, "JSON1002"),
         (copy_with("level", lambda run: run["results"][0].update(level="fatal")), True, "JSON"),
     ]
 
