@@ -256,10 +256,9 @@ fn nothing_of_its_words_is_live() {
         "ab".repeat(20)
     );
     fork.tamper(|document| {
-        let hostile = format!("@octo fixes #1 <img src=x onerror=y> [x](https://evil.example) ::set-output name=a::b /approve\n\n{summary}\n\n{mark}");
+        let hostile = format!("@octo fixes #1 <img src=x onerror=y> [x](https://evil.example) ::set-output name=a::b \n/approve\n\n{summary}\n\n{mark}");
         document["findings"][0]["title"] = format!("<b>@octo</b> ![x](https://evil.example/x.png) {mark}").into();
         document["findings"][0]["body"] = hostile.clone().into();
-        document["findings"][0]["origin"]["name"] = format!("`{mark}`").into();
         document["summary"]["text"] = hostile.clone().into();
         document["sections"] = json!([{"title": "Approved", "body": hostile}]);
     });
@@ -268,7 +267,7 @@ fn nothing_of_its_words_is_live() {
     let summary = fork.summaries("untrusted-summary").remove(0);
     for text in [&thread, &summary] {
         assert_eq!(text.matches("<!-- ").count(), 1, "only our own mark: {text}");
-        for live in ["<img", "<b>", "](https", "@octo ", "fixes #1 "] {
+        for live in ["<img", "<b>", "](https", "@octo ", "fixes #1 ", "\n/approve"] {
             assert!(!text.contains(live), "{live}: {text}");
         }
     }

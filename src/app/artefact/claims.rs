@@ -138,6 +138,10 @@ fn named(findings: &[Finding]) -> Result<(), ArtefactError> {
         if !hex(&finding.fingerprint.0, 32) {
             return wrong("fingerprint", "not a fingerprint");
         }
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '/' | ':' | '+' | '-' | ' ');
+        if !finding.origin.name.chars().all(is_plain) {
+            return wrong("origin.name", "not the name of a rule or of a model");
+        }
         if !known.insert(&finding.id) {
             return wrong("id", "another finding has the same");
         }
