@@ -278,3 +278,74 @@ fn nothing_of_its_words_is_live() {
     assert_eq!(fork.desk.counts(), json!({"posted": 1}));
     fork.desk.fake.finish();
 }
+
+#[test]
+fn an_honest_artefact_of_an_odd_change_is_taken() {
+    let secret = ["AKIA", "Q7XW", "3LMN", "5P2R", "T6YZ"].concat();
+    let files = [
+        ("keys.py", format!("key = '{secret}'\n{}", bad("one"))),
+        ("odd name \u{e4}.py", bad("two")),
+        ("\"quoted\\.py", bad("three")),
+        ("package-lock.json", "{}\n".to_owned()),
+        ("README", String::new()),
+        ("picture.bin", "\u{0}\u{1}".to_owned()),
+    ];
+    let mut fork = Fork::with(&files);
+    let work = &fork.desk.work;
+    work.git(["mv", "keys.py", "renamed.py"]);
+    work.write("crlf.py", bad("four").replace('\n', "\r\n"));
+    work.commit(&format!("a commit that leaks {secret}\n\nand says \u{202e}odd\u{7} things"));
+    fork.desk.pull.push(work, "feature");
+    fork.desk.pull.change(|pull| pull.title = format!("a title that leaks {secret}"));
+    fork.review();
+    let document = fork.document();
+    let count = document["findings"].as_array().map_or(0, Vec::len);
+    assert!(count >= 5, "{document:#}");
+    assert!(document["findings"].to_string().contains("\"masked\":true"), "a quote has a masked secret");
+    let posted = fork.post().unwrap();
+    assert_eq!(acts(&posted).len(), count);
+    assert!(posted.failures().is_empty(), "{:?}", posted.failures());
+    assert!(!format!("{:?}{:?}", fork.desk.pull.threads(), fork.desk.pull.comments()).contains(&secret));
+    fork.desk.fake.finish();
+}
+
+#[test]
+fn a_finding_about_lines_that_are_gone_and_one_about_a_file_are_taken() {
+    let fork = Fork::with(&[("README", "other words\n".to_owned()), ("a.py", bad("one"))]);
+    fork.tamper(|document| {
+        let anchor = |kind: &str, side: &str, lines: Option<u64>, quote: &str| {
+            json!({"kind": kind, "path": "README", "side": side, "start_line": lines, "end_line": lines, "quote": quote, "match": "moved", "masked": false})
+        };
+        let one = document["findings"][0].clone();
+        let with = |id: &str, anchors: serde_json::Value| {
+            let mut more = one.clone();
+            (more["id"], more["anchors"], more["suggestion"]) = (id.into(), anchors, json!(null));
+            more
+        };
+        let gone = anchor("lines", "old", Some(1), "read me");
+        // One place that was found in two ways.
+        let mut again = gone.clone();
+        again["match"] = "exact".into();
+        let all = document["findings"].as_array_mut().unwrap();
+        all.push(with("00ff00ff00ff", json!([gone, again])));
+        all.push(with("00ff00ff00ff-2", json!([anchor("file", "new", None, "")])));
+        recount(document);
+    });
+    let posted = fork.post().unwrap();
+    assert_eq!(acts(&posted), [DeliveryAct::Posted, DeliveryAct::Posted, DeliveryAct::InSummary]);
+    assert_eq!(fork.desk.pull.threads().iter().filter(|thread| thread.side == "LEFT").count(), 1);
+    fork.desk.fake.finish();
+}
+
+#[test]
+fn both_jobs_have_to_leave_out_the_same_files() {
+    let fork = Fork::usual();
+    let output = format!("json={}", fork.file().display());
+    let words = ["--pr", "octo/demo#7", "--no-model", "--quiet", "--exclude", "b.py", "--output", &output];
+    fork.desk.program.run(words).ended(0);
+    let error = fork.refused().to_string();
+    assert!(error.contains("it leaves out b.py"), "{error}");
+    let flags = Overrides { exclude: vec!["b.py".to_owned()], ..Overrides::default() };
+    fork.post_as(fork.expected(), &PostOptions::default(), &flags).unwrap();
+    fork.desk.fake.finish();
+}
