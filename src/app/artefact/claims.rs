@@ -14,7 +14,7 @@ use crate::present::json::{self, NotExact};
 
 /// Parts of a review, and how many there may be of them at most.
 const FINDINGS: usize = 2_000;
-const ANCHORS: usize = 64;
+const ANCHORS: usize = 21;
 const SECTIONS: usize = 100;
 const COMMITS: usize = 10_000;
 const FILES: usize = 50_000;
