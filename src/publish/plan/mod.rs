@@ -23,7 +23,7 @@ use found::{begun, first_url, forged_note, place, title};
 use kept::Kept;
 use limit::keep_within;
 pub use threads::{OwnThread, own_threads};
-use threads::{Spot, matches};
+use threads::{Spot, matches, resolved_by_us};
 
 /// Where a finding can stand on the pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -176,7 +176,7 @@ pub fn plan(at: &Situation<'_>) -> Plan {
     let is_back = |own: &OwnThread<'_>| spots.iter().any(|spot| *spot.fingerprint == own.mark.fingerprint);
     for (own, _) in ours.iter().zip(&taken).filter(|(_, taken)| !**taken) {
         if own.thread.is_resolved {
-            if resolved_by_us(own, at.viewer) && !is_back(own) {
+            if at.trust == Trust::Own && resolved_by_us(own, at.viewer) && !is_back(own) {
                 settled.push(thread_entry(own, DeliveryAct::Resolved, None, Work::Nothing));
             }
             continue;
@@ -373,14 +373,6 @@ fn thread_entry(own: &OwnThread<'_>, act: DeliveryAct, reason: Option<String>, w
         age: thread.comments.first().and_then(|first| first.number).unwrap_or(0),
         // The lines of when it was written do not change with each push.
         place: place(thread.path.as_ref().map(|path| (path, thread.original_line))),
-    }
-}
-
-/// Whether our own account resolved a thread. The forge may name nobody where an app did it: for an app that is taken for itself.
-fn resolved_by_us(own: &OwnThread<'_>, viewer: &Actor) -> bool {
-    match &own.thread.resolved_by {
-        Some(actor) => actor.login.eq_ignore_ascii_case(&viewer.login),
-        None => viewer.is_bot,
     }
 }
 

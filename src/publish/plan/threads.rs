@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::domain::finding::{Category, Fingerprint};
-use crate::domain::forge::{Conversation, FindingMark, Thread, Trust};
+use crate::domain::forge::{Actor, Conversation, FindingMark, Thread, Trust};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 
@@ -123,5 +123,13 @@ fn by_place(threads: &[OwnThread<'_>], spots: &[Spot<'_>], found: &mut [Option<u
             found[spot_at] = Some(*at);
             taken[*at] = true;
         }
+    }
+}
+
+/// Whether our own account resolved a thread. The forge may name nobody where an app did it: for an app that is taken for itself.
+pub(super) fn resolved_by_us(own: &OwnThread<'_>, viewer: &Actor) -> bool {
+    match &own.thread.resolved_by {
+        Some(actor) => actor.login.eq_ignore_ascii_case(&viewer.login),
+        None => viewer.is_bot,
     }
 }
