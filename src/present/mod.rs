@@ -24,6 +24,7 @@ mod rdjson;
 mod rdjsonl;
 mod report;
 pub mod runs;
+mod sarif;
 mod terminal;
 
 pub use brief::{brief, engine, place, suggested};
@@ -56,6 +57,7 @@ pub const PRESENTERS: &[Presenter] = &[
     terminal::PRESENTER,
     markdown::PRESENTER,
     json::PRESENTER,
+    sarif::PRESENTER,
     rdjson::PRESENTER,
     rdjsonl::PRESENTER,
     gitlab::PRESENTER,

@@ -41,6 +41,7 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("encoding_rs", &["sys/charset.rs"]),
     ("jiff", &["sys/clock.rs", "config"]),
     ("indicatif", &["present"]),
+    ("serde_sarif", &["present/sarif.rs", "present/sarif"]),
     ("schemars", &["domain", "present", "tools", "review/engine_tools", "mcp/tools"]),
     ("tokio", &["llm", "forge", "review", "publish", "app", "mcp", "cli", "main.rs"]),
     ("octocrab", &["forge/github"]),

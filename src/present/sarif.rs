@@ -1,0 +1,164 @@
+//! The review as SARIF 2.1.0, for code scanning and whatever else reads static analysis.
+//!
+//! Main item: [`PRESENTER`]. What a finding becomes stands in `result`, where it is in `place`, which rule it is of in `rules`, what the run
+//! has to say of itself in `notice`, how texts are made safe in `text`, and what is left out of a file that would be refused in `fit`.
+//! `docs/sarif.md` has the whole mapping. Section numbers (§) are those of the OASIS standard, 2.1.0.
+//!
+//! Nothing here rests on what only a fresh review knows (hunks, languages): a kept review gives the same bytes.
+
+mod fit;
+mod notice;
+mod place;
+mod result;
+mod rules;
+mod text;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use serde_sarif::sarif::{
+    Artifact, ArtifactLocation, PropertyBag, ReportingDescriptor, Result as SarifResult, Run, Sarif, Tool,
+    ToolComponent, VersionControlDetails,
+};
+
+use super::{Presenter, RenderOptions, Syntax};
+use crate::domain::finding::{Finding, FindingStatus};
+use crate::domain::review::Review;
+use place::Places;
+use rules::Rules;
+
+/// The output of this file.
+pub(super) const PRESENTER: Presenter = Presenter {
+    name: "sarif",
+    extension: "sarif",
+    about: "SARIF 2.1.0, for code scanning and editors",
+    syntax: Syntax::Json,
+    render,
+};
+
+/// The schema that a file names (§3.13.3): the final one of the standard.
+const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
+    fit::within(run(review), &fit::LIMITS).into_bytes()
+}
+
+/// A run, and what has to be known to leave some of it out.
+struct Draft<'a> {
+    review: &'a Review,
+    /// Whole but for `results`, `artifacts`, `invocations` and the rules of its tool.
+    run: Run,
+    /// Worst first.
+    results: Vec<SarifResult>,
+    /// For each result, how many rules and how many artifacts it and those before it name.
+    named: Vec<(usize, usize)>,
+    /// In the order in which results name them.
+    rules: Vec<ReportingDescriptor>,
+    /// Those that results name, in that order, then the others.
+    artifacts: Vec<Artifact>,
+}
+
+fn run(review: &Review) -> Draft<'_> {
+    let mut rules = Rules::default();
+    let mut places = Places::of(review);
+    let mut findings: Vec<&Finding> =
+        review.findings.iter().filter(|finding| finding.status != FindingStatus::Fixed).collect();
+    findings.sort_by_key(|finding| finding.severity);
+    let mut named = Vec::with_capacity(findings.len());
+    let results = findings.iter().map(|finding| {
+        let result = result::of(finding, &mut rules, &mut places);
+        named.push((rules.count(), places.count()));
+        result
+    });
+    let results = results.collect();
+    let (artifacts, bases) = places.artifacts();
+
+    let mut run = Run::builder().tool(tool(review)).build();
+    run.column_kind = Some(json!("utf16CodeUnits"));
+    run.language = Some("en-GB".to_owned());
+    run.original_uri_base_ids = (!bases.is_empty()).then_some(bases);
+    run.version_control_provenance = provenance(review).map(|details| vec![details]);
+    run.properties = Some(properties(review));
+    Draft { review, run, results, named, rules: rules.descriptors(), artifacts }
+}
+
+fn tool(review: &Review) -> Tool {
+    let mut driver = ToolComponent::builder().name("review").build();
+    let version = text::line(&review.provenance.version);
+    if text::is_semantic_version(&version) {
+        driver.semantic_version = Some(version.clone());
+    }
+    driver.information_uri = option_env!("CARGO_PKG_REPOSITORY").filter(|page| !page.is_empty()).map(str::to_owned);
+    driver.version = Some(version).filter(|version| !version.is_empty());
+    driver.notifications = Some(notice::descriptors());
+    Tool::builder().driver(driver).build()
+}
+
+/// Where the reviewed commit can be had (§3.14.13). Known for pull requests only: elsewhere a review knows no address.
+fn provenance(review: &Review) -> Option<VersionControlDetails> {
+    let pull = review.change.pull.as_ref()?;
+    let address = format!("{}/{}", pull.server, pull.id.repo);
+    let is_address = ["https://", "http://"].iter().any(|scheme| address.starts_with(scheme))
+        && address.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~:/[]@%".contains(&byte));
+    if !is_address {
+        return None;
+    }
+    let mut details = VersionControlDetails::builder().repository_uri(address).build();
+    details.revision_id = review.change.head.map(|head| head.to_string());
+    details.branch = Some(text::line(&review.change.head_name)).filter(|branch| !branch.is_empty());
+    details.mapped_to = Some(ArtifactLocation::builder().uri_base_id(place::HEAD).build());
+    Some(details)
+}
+
+/// What SARIF has no field for.
+fn properties(review: &Review) -> PropertyBag {
+    let (change, made) = (&review.change, &review.provenance);
+    let maybe = |text: Option<&String>| text.map(|text| text::line(text));
+    let hidden: BTreeMap<&str, u32> =
+        review.coverage.below_floor.iter().map(|(severity, count)| (severity.word(), *count)).collect();
+    let fixed = review.findings.iter().filter(|finding| finding.status == FindingStatus::Fixed).count();
+    bag(
+        [
+            ("id", json!(review.id.to_string())),
+            ("outcome", json!(review.outcome.word())),
+            ("ended", json!(review.ended.word())),
+            ("summary", json!(text::block(&review.summary))),
+            ("repository", json!(text::line(&change.repository))),
+            ("target", json!(text::line(&change.target))),
+            ("headName", json!(text::line(&change.head_name))),
+            ("base", json!(change.base.map(|id| id.to_string()))),
+            ("head", json!(change.head.map(|id| id.to_string()))),
+            ("mergeBase", json!(change.merge_base.map(|id| id.to_string()))),
+            ("pullRequest", json!(change.pull.as_ref().map(|pull| text::line(&pull.url())))),
+            ("engine", json!(made.engine.word())),
+            ("provider", json!(maybe(made.provider.as_ref()))),
+            ("model", json!(maybe(made.model.as_ref()))),
+            ("prompts", json!(maybe(made.prompts.as_ref()))),
+            ("rules", json!(maybe(made.rules.as_ref()))),
+            ("fixed", json!(fixed)),
+            ("dismissed", json!(review.coverage.dismissed)),
+            ("suppressed", json!(review.coverage.suppressed)),
+            ("belowFloor", json!(hidden)),
+        ],
+        Vec::new(),
+    )
+}
+
+/// A property bag (§3.8); what is not known is left out.
+fn bag<const N: usize>(properties: [(&str, Value); N], tags: Vec<String>) -> PropertyBag {
+    let known = properties.into_iter().filter(|(_, value)| !value.is_null() && value.as_str() != Some(""));
+    let known: BTreeMap<String, Value> = known.map(|(key, value)| (key.to_owned(), value)).collect();
+    let mut bag = PropertyBag::builder().additional_properties(known).build();
+    bag.tags = (!tags.is_empty()).then_some(tags);
+    bag
+}
+
+/// The file (§3.13).
+fn log(run: Run) -> Sarif {
+    let mut log = Sarif::builder().version(json!("2.1.0")).runs(vec![run]).build();
+    log.schema = Some(SCHEMA.to_owned());
+    log
+}
+
+#[cfg(test)]
+mod tests;

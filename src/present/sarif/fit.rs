@@ -1,0 +1,90 @@
+//! What is left out of a file that code scanning would refuse. Main function: [`within`].
+//!
+//! Its limits are those of GitHub's "SARIF support for code scanning". Results go from the least severe on; what goes is told in the file.
+
+use super::{Draft, log, notice};
+use crate::present::digest::counted;
+use crate::present::json::escape_invisible;
+
+/// How much a file may hold.
+pub(super) struct Limits {
+    /// Results of a run.
+    results: usize,
+    /// Artifacts that no result names.
+    unnamed: usize,
+    /// Bytes of the file. The limit is on the compressed file, which is never longer than this one.
+    bytes: usize,
+}
+
+#[cfg(test)]
+impl Limits {
+    pub(super) const fn of(results: usize, unnamed: usize, bytes: usize) -> Self {
+        Self { results, unnamed, bytes }
+    }
+
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+/// Code scanning refuses a run with more results, and a file of more than ten megabytes when it is compressed.
+pub(super) const LIMITS: Limits = Limits { results: 25_000, unnamed: 10_000, bytes: 10_000_000 };
+
+/// The file, within the limits.
+pub(super) fn within(mut draft: Draft<'_>, limits: &Limits) -> String {
+    let (all_results, all_artifacts) = (draft.results.len(), draft.artifacts.len());
+    keep(&mut draft, limits.results, limits.unnamed);
+    loop {
+        let cut = cut(&draft, all_results, all_artifacts);
+        let text = written(&mut draft, &cut);
+        let (results, unnamed) = (draft.results.len(), draft.artifacts.len() - named(&draft).1);
+        if text.len() <= limits.bytes || (results, unnamed) == (0, 0) {
+            return text;
+        }
+        // In proportion, and a little more: few rounds, whatever the sizes are.
+        let fewer = results * limits.bytes / text.len();
+        keep(&mut draft, if unnamed > 0 { results } else { fewer - fewer / 10 }, 0);
+    }
+}
+
+/// The first results with their rules and artifacts, and so many artifacts more.
+fn keep(draft: &mut Draft<'_>, results: usize, unnamed: usize) {
+    let fewer = draft.results.len() > results;
+    draft.results.truncate(results);
+    let (rules, artifacts) = named(draft);
+    draft.rules.truncate(rules);
+    // What only a result that went has named is a changed file like any other.
+    draft.artifacts.truncate(artifacts.saturating_add(if fewer { 0 } else { unnamed }));
+}
+
+/// How many rules and artifacts the results name.
+fn named(draft: &Draft<'_>) -> (usize, usize) {
+    draft.results.len().checked_sub(1).and_then(|last| draft.named.get(last)).copied().unwrap_or_default()
+}
+
+fn cut(draft: &Draft<'_>, all_results: usize, all_artifacts: usize) -> Vec<String> {
+    let mut cut = Vec::new();
+    let results = all_results - draft.results.len();
+    if results > 0 {
+        cut.push(format!(
+            "{} left out, the least severe ones: with them the file would be refused. --format json has all",
+            counted(results, "finding")
+        ));
+    }
+    let artifacts = all_artifacts - draft.artifacts.len();
+    if artifacts > 0 {
+        cut.push(format!("{} left out of the list of artifacts", counted(artifacts, "file")));
+    }
+    cut
+}
+
+fn written(draft: &mut Draft<'_>, cut: &[String]) -> String {
+    draft.run.invocations = Some(vec![notice::invocation(draft.review, cut)]);
+    draft.run.tool.driver.rules = Some(draft.rules.clone());
+    draft.run.results = Some(draft.results.clone());
+    draft.run.artifacts = (!draft.artifacts.is_empty()).then(|| draft.artifacts.clone());
+    // Maps with words for keys and plain fields: there is no value here that cannot be written.
+    let mut text = serde_json::to_string_pretty(&log(draft.run.clone())).unwrap_or_default();
+    text.push('\n');
+    escape_invisible(text)
+}

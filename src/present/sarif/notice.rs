@@ -1,0 +1,124 @@
+//! What a run says of itself: whether it succeeded, and the receipt (§3.20, §3.58). Main function: [`invocation`].
+//!
+//! A file without results must not be read as a pass where nobody looked: an incomplete or failed review is an execution that did not succeed,
+//! with its reasons as errors.
+
+use serde_json::json;
+use serde_sarif::sarif::{Invocation, Message, Notification, ReportingDescriptor, ReportingDescriptorReference};
+
+use super::place::described;
+use super::text;
+use crate::domain::review::{Outcome, Review};
+use crate::present::digest;
+
+/// What a notification is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Topic {
+    Incomplete,
+    Failed,
+    Receipt,
+    Limit,
+    Cut,
+}
+
+/// All of them, in the order of the list of descriptors.
+const TOPICS: [Topic; 5] = [Topic::Incomplete, Topic::Failed, Topic::Receipt, Topic::Limit, Topic::Cut];
+
+impl Topic {
+    const fn id(self) -> &'static str {
+        match self {
+            Self::Incomplete => "review/incomplete",
+            Self::Failed => "review/failed",
+            Self::Receipt => "review/receipt",
+            Self::Limit => "review/limit",
+            Self::Cut => "review/cut",
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Incomplete => "Incomplete",
+            Self::Failed => "Failed",
+            Self::Receipt => "Receipt",
+            Self::Limit => "Limit",
+            Self::Cut => "Cut",
+        }
+    }
+
+    const fn about(self) -> &'static str {
+        match self {
+            Self::Incomplete => "The review is incomplete: what has no result was perhaps never looked at.",
+            Self::Failed => "The review failed: nothing was reviewed.",
+            Self::Receipt => "What was looked at, and what was not.",
+            Self::Limit => "A limit of the review was hit.",
+            Self::Cut => "This file leaves something out, because it would be refused with it.",
+        }
+    }
+
+    /// Code scanning wants it of every descriptor.
+    const fn help(self) -> &'static str {
+        match self {
+            Self::Incomplete | Self::Failed => {
+                "Read the reasons, remove them and review again; do not take this file for a pass."
+            }
+            Self::Receipt => "Nothing has to be done.",
+            Self::Limit => "Raise the limit, or review a smaller change.",
+            Self::Cut => "Read the whole review in another format (json).",
+        }
+    }
+
+    const fn level(self) -> &'static str {
+        match self {
+            Self::Incomplete | Self::Failed => "error",
+            Self::Limit | Self::Cut => "warning",
+            Self::Receipt => "note",
+        }
+    }
+}
+
+/// The descriptions of all notifications.
+pub(super) fn descriptors() -> Vec<ReportingDescriptor> {
+    let described = |topic: &Topic| {
+        let mut descriptor = ReportingDescriptor::builder().id(topic.id()).build();
+        descriptor.name = Some(topic.name().to_owned());
+        descriptor.short_description = Some(described(topic.about()));
+        descriptor.full_description = Some(described(topic.about()));
+        descriptor.help = Some(described(topic.help()));
+        descriptor
+    };
+    TOPICS.iter().map(described).collect()
+}
+
+/// The execution, with what the file leaves out.
+pub(super) fn invocation(review: &Review, cut: &[String]) -> Invocation {
+    let mut invocation = Invocation::builder().execution_successful(review.outcome == Outcome::Complete).build();
+    let started = &review.provenance.started_at;
+    invocation.start_time_utc = Some(started.clone()).filter(|time| text::is_time(time));
+    let mut notes = Vec::new();
+    let topic = match review.outcome {
+        Outcome::Complete => None,
+        Outcome::Incomplete => Some(Topic::Incomplete),
+        Outcome::Failed => Some(Topic::Failed),
+    };
+    if let Some(topic) = topic {
+        notes.push(notification(topic, &digest::verdict(review)));
+        notes.extend(review.reasons.iter().map(|reason| notification(topic, reason)));
+    }
+    notes.extend(cut.iter().map(|what| notification(Topic::Cut, what)));
+    for row in digest::receipt(review) {
+        let topic = if row.label == "limits" { Topic::Limit } else { Topic::Receipt };
+        notes.push(notification(topic, &format!("{}: {}", row.label, row.words(text::line, text::line))));
+    }
+    invocation.tool_execution_notifications = Some(notes);
+    invocation
+}
+
+fn notification(topic: Topic, what: &str) -> Notification {
+    let mut notification =
+        Notification::builder().message(Message::builder().text(text::sentence(what)).build()).build();
+    notification.level = Some(json!(topic.level()));
+    let mut descriptor = ReportingDescriptorReference::builder().id(topic.id()).build();
+    descriptor.index = TOPICS.iter().position(|known| *known == topic).and_then(|at| i64::try_from(at).ok());
+    notification.descriptor = Some(descriptor);
+    notification
+}

@@ -1,0 +1,177 @@
+//! A finding as a result (§3.27). Main function: [`of`].
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use serde_sarif::sarif::{
+    ArtifactChange, ArtifactContent, Fix, Location, Message, Replacement, Result, ResultKind, ResultLevel, Suppression,
+};
+
+use super::place::{Places, whole_lines};
+use super::rules::{self, Rules};
+use super::{bag, text};
+use crate::domain::finding::{Anchor, Finding, FindingStatus, Severity, Suggestion, VerificationState};
+use crate::domain::place::Side;
+use crate::present::digest;
+use crate::present::safe::{inline, prose};
+
+/// How many further places a result has at most: code scanning refuses more than a thousand and shows a hundred.
+const RELATED: usize = 100;
+
+/// The result of a finding; its rule and its files become known.
+pub(super) fn of(finding: &Finding, rules: &mut Rules, places: &mut Places<'_>) -> Result {
+    let related = related(finding);
+    let (rule, index) = rules.of(finding);
+    let mut result = Result::builder().message(message(finding, &related)).rule_id(rule).rule_index(index).build();
+    result.kind = Some(ResultKind::Fail);
+    result.level = Some(level(finding.severity));
+    result.rank = Some(f64::from(rules::score(finding.severity)));
+    result.locations = finding.anchors.first().map(|anchor| vec![places.first(anchor)]);
+    let related: Vec<Location> =
+        related.iter().map(|place| places.related(place.anchor, place.id, place.what)).collect();
+    result.related_locations = (!related.is_empty()).then_some(related);
+    // The standard asks that all results of a run say whether they are suppressed, or none.
+    result.suppressions = Some(suppressions(finding.status));
+    result.baseline_state = Some(json!(baseline(finding.status)));
+    result.fingerprints = named("reviewFinding/v1", &finding.id.0);
+    // Not `primaryLocationLineHash`: that is a hash of the file around the line, which an output does not read. Who uploads the file adds it.
+    result.partial_fingerprints = named("reviewFingerprint/v1", &finding.fingerprint.0);
+    if !finding.status.is_resolved() {
+        result.fixes = finding.suggestion.as_ref().map(|suggestion| vec![fix(suggestion, places)]);
+    }
+    let verification = &finding.verification;
+    let is_checked = verification.state != VerificationState::Unchecked;
+    result.properties = Some(bag(
+        [
+            ("id", json!(text::line(&finding.id.0))),
+            ("severity", json!(finding.severity.word())),
+            ("category", json!(finding.category.word())),
+            ("status", json!(finding.status.word())),
+            ("confidence", json!(finding.confidence.map(crate::domain::finding::Confidence::value))),
+            ("origin", json!(finding.origin.kind.word())),
+            ("originName", json!(text::line(&finding.origin.name))),
+            ("verification", json!(is_checked.then(|| verification.state.word()))),
+            ("verifiedBy", json!(verification.by.as_deref().map(text::line))),
+            ("rationale", json!(verification.rationale.as_deref().map(text::block))),
+            ("guideline", json!(finding.guideline.as_ref().map(|on| format!("{}:{}", on.path, on.line)))),
+            ("placesOmitted", json!(omitted(finding))),
+        ],
+        Vec::new(),
+    ));
+    result
+}
+
+fn named(key: &str, value: &str) -> Option<BTreeMap<String, String>> {
+    let value = text::line(value);
+    (!value.is_empty()).then(|| BTreeMap::from([(key.to_owned(), value)]))
+}
+
+fn level(severity: Severity) -> ResultLevel {
+    match severity {
+        Severity::Critical | Severity::High => ResultLevel::Error,
+        Severity::Medium => ResultLevel::Warning,
+        Severity::Low | Severity::Nit => ResultLevel::Note,
+    }
+}
+
+/// A further place: which, its number, and what it is.
+struct Related<'a> {
+    anchor: &'a Anchor,
+    id: i64,
+    what: &'static str,
+}
+
+/// Every place but the first; the first too where it lies before the change, for its result is put at the file.
+fn related(finding: &Finding) -> Vec<Related<'_>> {
+    let skipped = usize::from(finding.anchors.first().is_some_and(|anchor| anchor.side == Side::New));
+    let anchors = finding.anchors.iter().skip(skipped).take(RELATED);
+    let what = |anchor: &Anchor| match anchor.side {
+        Side::New => "Also here",
+        Side::Old => "Before the change",
+    };
+    (1..).zip(anchors).map(|(id, anchor)| Related { anchor, id, what: what(anchor) }).collect()
+}
+
+/// How many places are left out.
+fn omitted(finding: &Finding) -> Option<usize> {
+    finding.anchors.len().checked_sub(RELATED + 1).filter(|more| *more > 0)
+}
+
+fn message(finding: &Finding, related: &[Related<'_>]) -> Message {
+    let title = if finding.title.trim().is_empty() { "(no title)" } else { &finding.title };
+    let (mut plain, mut marked) = (vec![text::sentence(title)], vec![format!("**{}**", text::inert(&inline(title)))]);
+    let body = text::block(&finding.body);
+    if !body.is_empty() {
+        plain.push(body);
+        marked.push(text::inert(&prose(&finding.body)));
+    }
+    let whole = finding.anchors.first().is_some_and(|anchor| anchor.lines.is_none() && anchor.side == Side::New);
+    let mut notes = Vec::new();
+    if whole {
+        notes.push("This is about the file as a whole.".to_owned());
+    }
+    let old: Vec<String> = places(related, Side::Old).map(|place| text::inert(&digest::place(place.anchor))).collect();
+    if !old.is_empty() {
+        notes.push(format!("Before the change: {}.", old.join(", ")));
+    }
+    if let Some(guideline) = &finding.guideline {
+        notes.push(format!("Guideline: {}.", text::inert(&format!("{}:{}", guideline.path, guideline.line))));
+    }
+    marked.extend(notes.iter().map(|note| text::inert(&inline(note))));
+    // Linked places are the only ones that code scanning shows. It takes a path for one at the head, so that old ones are only named.
+    let new: Vec<String> =
+        places(related, Side::New).map(|place| text::link(&digest::place(place.anchor), place.id)).collect();
+    if !new.is_empty() {
+        let also = format!("See also {}.", new.join(", "));
+        notes.push(also.clone());
+        marked.push(also);
+    }
+    if !notes.is_empty() {
+        plain.push(notes.join(" "));
+    }
+    let mut message = Message::builder().text(plain.join("\n\n")).build();
+    message.markdown = Some(marked.join("\n\n"));
+    message
+}
+
+fn places<'a>(related: &'a [Related<'a>], side: Side) -> impl Iterator<Item = &'a Related<'a>> {
+    related.iter().filter(move |place| place.anchor.side == side)
+}
+
+/// Who silenced it is not kept with a finding, only that somebody did, and outside of the code (§3.35).
+fn suppressions(status: FindingStatus) -> Vec<Suppression> {
+    if status != FindingStatus::Dismissed {
+        return Vec::new();
+    }
+    let mut dismissed = Suppression::builder().kind(json!("external")).build();
+    dismissed.status = Some(json!("accepted"));
+    dismissed.justification = Some("Dismissed by the project.".to_owned());
+    vec![dismissed]
+}
+
+/// Compared with the previous review of the branch (§3.27.24). What came back was not there then.
+const fn baseline(status: FindingStatus) -> &'static str {
+    match status {
+        FindingStatus::New | FindingStatus::Reopened => "new",
+        FindingStatus::Open | FindingStatus::Dismissed => "unchanged",
+        FindingStatus::Fixed => "absent",
+    }
+}
+
+/// Whole lines against whole lines. Lines that go take their line break with them.
+fn fix(suggestion: &Suggestion, places: &mut Places<'_>) -> Fix {
+    let mut region = whole_lines(suggestion.lines);
+    region.start_column = Some(1);
+    let mut replacement = Replacement::builder().deleted_region(region).build();
+    if suggestion.replacement.is_empty() {
+        replacement.deleted_region.end_line = Some(i64::from(suggestion.lines.end()) + 1);
+        replacement.deleted_region.end_column = Some(1);
+    } else {
+        replacement.inserted_content = Some(ArtifactContent::builder().text(suggestion.replacement.as_str()).build());
+    }
+    let location = places.artifact(Side::New, &suggestion.path);
+    let change = ArtifactChange::builder().artifact_location(location).replacements(vec![replacement]).build();
+    let mut fix = Fix::builder().artifact_changes(vec![change]).build();
+    fix.description = Some(Message::builder().text("The suggested replacement of these lines.").build());
+    fix
+}
