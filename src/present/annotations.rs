@@ -9,9 +9,10 @@
 
 use std::collections::BTreeMap;
 
-use super::report::{Entry, entries, facts, is_blank, plain_line, shortened, words};
-use super::{Presenter, RenderOptions, Syntax, suggested};
+use super::report::{Entry, also, entries, facts, is_blank, plain_line, shortened, suggested, words};
+use super::{Presenter, RenderOptions, Syntax};
 use crate::domain::finding::Severity;
+use crate::domain::place::LineRange;
 use crate::domain::review::Review;
 use crate::domain::text::strip_block;
 
@@ -69,7 +70,7 @@ fn annotation(entry: &Entry<'_>, level: &str) -> String {
     let file = place.map(|place| harmless(&place.path.spelled())).unwrap_or_default();
     let lines = place.and_then(|place| place.lines);
     let number = |line: Option<u32>| line.map(|line| line.to_string()).unwrap_or_default();
-    let (line, end) = (number(lines.map(|lines| lines.start())), number(lines.map(|lines| lines.end())));
+    let (line, end) = (number(lines.map(LineRange::start)), number(lines.map(LineRange::end)));
     let title = plain_line(&harmless(&entry.title), TITLE);
     let properties = [("file", file.as_str()), ("line", &line), ("endLine", &end), ("title", &title)];
     command(level, &properties, &message(entry))
@@ -78,15 +79,16 @@ fn annotation(entry: &Entry<'_>, level: &str) -> String {
 fn message(entry: &Entry<'_>) -> String {
     let note = entry.place.as_ref().map(|place| plain(&place.note)).unwrap_or_default();
     let facts = entry.finding.map(|finding| plain(&facts(finding))).unwrap_or_default();
-    let diff =
-        entry.finding.and_then(suggested).map(|diff| format!("Suggested:\n{}", plain(&diff))).unwrap_or_default();
+    let also = entry.finding.map(|finding| plain(&also(finding))).unwrap_or_default();
+    let diff = entry.finding.and_then(suggested).map(|diff| plain(&diff)).unwrap_or_default();
     let units = |text: &str| text.chars().map(char::len_utf16).sum::<usize>();
     let room = MESSAGE.saturating_sub(units(&note) + units(&facts));
     // A character is two units at most.
     let body = plain(&entry.body);
     let body = if units(&body) > room { shortened(&body, room / 2) } else { body };
     let diff = if units(&body) + units(&diff) > room { String::new() } else { diff };
-    let parts = [note, body, diff, facts];
+    let also = if units(&body) + units(&diff) + units(&also) > room { String::new() } else { also };
+    let parts = [note, body, also, diff, facts];
     let said: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !is_blank(part)).collect();
     if said.is_empty() { plain(&entry.title) } else { said.join("\n\n") }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::json::escape_invisible;
 use super::report::{Entry, entries, plain_line, words};
 use super::{Presenter, RenderOptions, Syntax};
+use crate::domain::place::LineRange;
 use crate::domain::review::Review;
 
 /// The output of this file.
@@ -65,7 +66,7 @@ fn violation(entry: &Entry<'_>) -> Violation {
         location: Location {
             path: entry.place.as_ref().map_or_else(|| ".".to_owned(), |place| place.path.spelled().into_owned()),
             // GitLab refuses a violation without a line: a whole file begins at its first.
-            lines: Lines { begin: lines.map_or(1, |lines| lines.start()), end: lines.map_or(1, |lines| lines.end()) },
+            lines: Lines { begin: lines.map_or(1, LineRange::start), end: lines.map_or(1, LineRange::end) },
         },
     }
 }

@@ -255,10 +255,9 @@ mod tests {
             let ticks: String = line.trim_start().chars().take_while(|c| *c == '`').collect();
             match &fence {
                 Some(open) if line.trim() == *open => fence = None,
-                Some(_) => {}
                 None if ticks.len() >= 3 && !line.trim_start()[ticks.len()..].contains('`') => fence = Some(ticks),
                 None if line.starts_with('<') => found.push(line),
-                None => {}
+                Some(_) | None => {}
             }
         }
         found

@@ -1,4 +1,4 @@
-//! The review as a JUnit report: a test case for each finding, and one for the review itself.
+//! The review as a report of `JUnit`: a test case for each finding, and one for the review itself.
 //!
 //! No reader keeps the same things. Jenkins and Azure show the class, the name and the message of a case; GitLab shows the suite, the name
 //! and the text; none shows lines. So a case is named by its file and its title, with the id of the finding, which keeps names apart and is
@@ -14,12 +14,12 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::report::{Entry, entries, facts, plain_line};
-use super::{Presenter, RenderOptions, Syntax, digest, suggested};
+use super::report::{Entry, also, entries, facts, plain_line, shortened, suggested};
+use super::{Presenter, RenderOptions, Syntax, digest};
 use crate::domain::finding::Severity;
 use crate::domain::path::RepoPath;
 use crate::domain::review::{Outcome, Review};
-use crate::domain::text::strip_block;
+use crate::domain::text::{strip_block, strip_line};
 
 /// The output of this file.
 pub(super) const PRESENTER: Presenter = Presenter {
@@ -32,7 +32,7 @@ pub(super) const PRESENTER: Presenter = Presenter {
 
 /// What the case of the review itself is called.
 const WHOLE: &str = "The whole change was reviewed";
-/// Characters of a message, which is one line, and of a text.
+/// Characters of a message, which is one line, and of a body.
 const MESSAGE: usize = 500;
 const TEXT: usize = 30_000;
 
@@ -72,7 +72,7 @@ fn suite(path: Option<&RepoPath>) -> TestSuite {
 fn whole(review: &Review, unfinished: Option<&Entry<'_>>) -> TestCase {
     let rows: Vec<String> = digest::receipt(review)
         .iter()
-        .map(|row| format!("{}: {}", row.label, row.words(str::to_owned, str::to_owned)))
+        .map(|row| format!("{}: {}", row.label, row.words(strip_line, strip_line)))
         .collect();
     let said = format!("{}\n{}\n\n{}", digest::verdict(review), digest::reviewer(review), rows.join("\n"));
     let status = match (review.outcome, unfinished) {
@@ -113,24 +113,24 @@ fn case(entry: &Entry<'_>, fail_on: Option<Severity>) -> TestCase {
     case
 }
 
-/// Where a finding is; where its lines are gone, the place before the change.
+/// Where a finding is; where its lines are gone, where they were.
 fn place(entry: &Entry<'_>) -> String {
-    entry.finding.and_then(|finding| finding.anchors.first()).map(digest::place).unwrap_or_default()
+    match &entry.place {
+        Some(place) if !place.note.is_empty() => place.note.clone(),
+        _ => entry.finding.and_then(|finding| finding.anchors.first()).map(digest::place).unwrap_or_default(),
+    }
 }
 
 fn said(entry: &Entry<'_>) -> String {
-    let note = entry.place.as_ref().map(|place| place.note.clone()).unwrap_or_default();
-    let also: Vec<String> = entry
-        .finding
-        .into_iter()
-        .flat_map(|finding| finding.anchors.iter().skip(1))
-        .map(|anchor| format!("Also: {}", digest::place(anchor)))
-        .collect();
-    let diff = entry.finding.and_then(suggested).map(|diff| format!("Suggested:\n{diff}")).unwrap_or_default();
-    let facts = entry.finding.map(facts).unwrap_or_default();
     let head = format!("{}: {}", place(entry), entry.title);
-    let parts = [head, note, entry.body.clone(), also.join("\n"), diff, facts];
-    parts.into_iter().filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join("\n\n")
+    let mut parts = vec![head, shortened(&entry.body, TEXT)];
+    if let Some(finding) = entry.finding {
+        parts.push(also(finding));
+        parts.push(shortened(&suggested(finding).unwrap_or_default(), TEXT));
+        parts.push(facts(finding));
+    }
+    parts.retain(|part| !part.trim().is_empty());
+    parts.join("\n\n")
 }
 
 /// One line for an attribute.
@@ -139,7 +139,7 @@ fn line(text: &str) -> String {
 }
 
 fn text(text: &str) -> String {
-    allowed(&super::report::shortened(strip_block(text).trim(), TEXT)).into_owned()
+    allowed(strip_block(text).trim()).into_owned()
 }
 
 /// Text without what XML 1.0 (§2.2) has no place for, of which two are left once escapes and controls are gone, and without the mark by

@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use super::json::escape_invisible;
-use super::markdown::safe::{fenced, inline, prose};
+use super::markdown::safe::{code, fenced, inline, prose};
 use super::report::{Entry, Place, Places, entries, facts, shortened, words};
 use super::{Presenter, RenderOptions, Syntax, digest, suggested};
 use crate::domain::finding::{Anchor, Finding, Suggestion};
@@ -140,9 +140,9 @@ fn message(entry: &Entry<'_>, told: Option<&Suggestion>, most: usize) -> String 
     }
     parts.push(prose(&shortened(&entry.body, most)));
     if let (Some(suggestion), Some(diff)) = (told, entry.finding.and_then(suggested)) {
-        let (lines, path) = (digest::line_words(suggestion.lines), suggestion.path.spelled());
-        let diff = fenced("diff", &shortened(&diff, most));
-        parts.push(format!("{}\n\n{diff}", inline(&format!("Suggested instead of {lines} of {path}:"))));
+        let lines = digest::line_words(suggestion.lines);
+        let said = format!("Suggested instead of {lines} of {}:", code(&suggestion.path.spelled()));
+        parts.push(format!("{said}\n\n{}", fenced("diff", &shortened(&diff, most))));
     }
     parts.extend(entry.finding.map(|finding| inline(&facts(finding))));
     parts.retain(|part| !part.trim().is_empty());
@@ -205,7 +205,7 @@ mod tests {
         let one = &document["diagnostics"][1];
         assert!(one.get("suggestions").is_none());
         let message = one["message"].as_str().unwrap();
-        assert!(message.contains("line 89 of src/other.rs") && message.contains("self.put(part)?;"), "{message}");
+        assert!(message.contains("line 89 of `src/other.rs`") && message.contains("self.put(part)?;"), "{message}");
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
         let one = rendered(|_| ())["diagnostics"][2].clone();
         assert_eq!(one["location"], serde_json::json!({"path": "tests/test_upload.py"}));
         let message = one["message"].as_str().unwrap();
-        assert!(message.contains("Before the change: lines 40-44 of `tests/test_upload.py`"), "{message}");
+        assert!(message.contains("Before the change: lines 40-44 of tests/test\\_upload.py"), "{message}");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::digest;
+use super::{digest, patch};
 use crate::domain::change::{ChangeSet, FileChange, FileStatus};
 use crate::domain::finding::{Anchor, Finding, OriginKind, Severity, VerificationState};
 use crate::domain::path::RepoPath;
@@ -134,6 +134,26 @@ pub(super) fn facts(finding: &Finding) -> String {
     }
     parts.push(format!("id {}", plain_line(&finding.id.0, CHECK)));
     parts.join(", ")
+}
+
+/// What a finding suggests, as the lines of a diff below a line that says so, not yet stripped; `None` where it suggests nothing.
+pub(super) fn suggested(finding: &Finding) -> Option<String> {
+    let suggestion = finding.suggestion.as_ref()?;
+    let diff = super::suggested(finding)?;
+    if patch::patched(finding).is_some() {
+        return Some(format!("Suggested:\n{diff}"));
+    }
+    let diff = if diff.is_empty() { "(nothing: the lines go)" } else { &diff };
+    Some(format!("Suggested instead of {} of {}:\n{diff}", digest::line_words(suggestion.lines), suggestion.path))
+}
+
+/// The places of a finding beside its first, each on a line.
+pub(super) fn also(finding: &Finding) -> String {
+    let one = |anchor: &Anchor| match digest::place_note(anchor) {
+        "" => format!("Also: {}", digest::place(anchor)),
+        note => format!("Also: {} ({note})", digest::place(anchor)),
+    };
+    finding.anchors.iter().skip(1).map(one).collect::<Vec<_>>().join("\n")
 }
 
 /// The entry that says that a review is not complete.
