@@ -2,7 +2,7 @@
 //!
 //! The sources are parsed, not searched: `use` groups, `super::` paths, re-exports and paths inside macros are all seen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +58,15 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("clap", &["cli", "main.rs"]),
 ];
 
+/// Who may name the streams of this process. Whoever else writes is given a writer, which spells what a build log would obey.
+const STREAMS: &[(&str, &[&str])] = &[
+    ("cli/console.rs", &["io::stdout", "io::stderr", "print", "std::panic::set_hook"]),
+    // Spells each message itself: the stream is asynchronous.
+    ("mcp/protocol/stdio.rs", &["tokio::io::stdout"]),
+    // Drawn on terminals alone, never in a log.
+    ("present/progress/bar.rs", &["ProgressDrawTarget::stderr"]),
+];
+
 /// Lines a file may have before its tests; a longer one stands here with its reason.
 const LONGEST: usize = 400;
 const LONGER: &[(&str, &str)] = &[];
@@ -96,6 +105,34 @@ fn big_dependencies_stay_behind_one_door() {
         }
     }
     assert!(faults.is_empty(), "\n{faults}");
+}
+
+#[test]
+fn the_streams_are_written_to_in_one_place() {
+    let mut faults = String::new();
+    let mut found = BTreeSet::new();
+    for file in sources() {
+        for (line, path) in file.streams_named() {
+            found.insert((file.name.clone(), path.clone()));
+            if !STREAMS.iter().any(|(name, paths)| *name == file.name && paths.contains(&path.as_str())) {
+                let _ = writeln!(faults, "src/{}:{line}: {path}: write through cli::console", file.name);
+            }
+        }
+    }
+    assert!(faults.is_empty(), "\n{faults}");
+    assert_eq!(
+        found.len(),
+        STREAMS.iter().map(|(_, paths)| paths.len()).sum::<usize>(),
+        "the table names what is there"
+    );
+    let seen = |code: &str| {
+        let file = Source { name: "git/a.rs".to_owned(), text: code.to_owned() };
+        file.streams_named().into_iter().map(|(_, path)| path).collect::<Vec<_>>()
+    };
+    assert_eq!(seen("use std::io::{self, stderr as it};"), ["std::io::stderr"]);
+    assert_eq!(seen("fn f() { write!(std::io::stdout(), \"x\"); }"), ["std::io::stdout"]);
+    assert_eq!(seen("fn f() { let stdout = 1; command.stdout(stdout); eprintln!(\"x\"); }"), ["eprintln"]);
+    assert_eq!(seen("fn f() { command.stderr(Stdio::inherit()); asked.print(); }"), ["Stdio::inherit", "print"]);
 }
 
 #[test]
@@ -188,10 +225,92 @@ impl Source {
         seen.imports
     }
 
+    fn streams_named(&self) -> Vec<(usize, String)> {
+        let mut seen = Streams::default();
+        seen.visit_file(&self.parsed());
+        seen.0
+    }
+
     fn crates_named(&self) -> Vec<(usize, String)> {
         let mut seen = Seen { module: self.module(), imports: Vec::new(), crates: Vec::new() };
         seen.visit_file(&self.parsed());
         seen.crates
+    }
+}
+
+/// Paths that lead to the streams of the process, by whichever way they are named.
+#[derive(Default)]
+struct Streams(Vec<(usize, String)>);
+
+impl Streams {
+    fn name(&mut self, segments: &[String], span: Span) {
+        let last = segments.last().map(String::as_str).unwrap_or_default();
+        let a_stream = segments.len() > 1
+            && matches!(last, "stdout" | "stderr" | "inherit" | "stdout_with_hz" | "stderr_with_hz" | "set_hook");
+        if a_stream {
+            self.0.push((span.start().line, segments.join("::")));
+        }
+    }
+
+    fn tree(&mut self, prefix: &[String], tree: &syn::UseTree) {
+        let with = |ident: &syn::Ident| prefix.iter().cloned().chain([ident.to_string()]).collect::<Vec<_>>();
+        match tree {
+            syn::UseTree::Path(path) => self.tree(&with(&path.ident), &path.tree),
+            syn::UseTree::Name(name) => self.name(&with(&name.ident), name.ident.span()),
+            syn::UseTree::Rename(name) => self.name(&with(&name.ident), name.ident.span()),
+            syn::UseTree::Glob(_) => {}
+            syn::UseTree::Group(group) => group.items.iter().for_each(|item| self.tree(prefix, item)),
+        }
+    }
+
+    /// Paths in what a macro is given.
+    fn tokens(&mut self, tokens: TokenStream) {
+        let mut path: Vec<String> = Vec::new();
+        for token in tokens {
+            match token {
+                TokenTree::Ident(ident) => {
+                    path.push(ident.to_string());
+                    if matches!(ident.to_string().as_str(), "stdout" | "stderr" | "inherit") {
+                        self.name(&path, ident.span());
+                    }
+                }
+                TokenTree::Punct(punct) if punct.as_char() == ':' => {}
+                TokenTree::Group(group) => {
+                    path.clear();
+                    self.tokens(group.stream());
+                }
+                TokenTree::Punct(_) | TokenTree::Literal(_) => path.clear(),
+            }
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Streams {
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        self.tree(&[], &item.tree);
+    }
+
+    /// Help and usage print themselves.
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        if call.method == "print" {
+            self.0.push((call.method.span().start().line, "print".to_owned()));
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let segments: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        self.name(&segments, path.segments[0].ident.span());
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, item: &'ast syn::Macro) {
+        if let Some(last) = item.path.segments.last().map(|last| &last.ident)
+            && ["print", "println", "eprint", "eprintln", "dbg"].iter().any(|name| last == name)
+        {
+            self.0.push((last.span().start().line, last.to_string()));
+        }
+        self.tokens(item.tokens.clone());
     }
 }
 

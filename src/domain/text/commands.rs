@@ -8,7 +8,7 @@
 //!   end at a line feed or a carriage return. Gitea and Forgejo say that they are GitHub Actions, and do as they do.
 //! - Azure Pipelines (azure-pipelines-agent, `Command.cs`): `##vso[` anywhere. `##[` folds and colours the log. Even a broken `##vso` is warned
 //!   of, so the word itself is taken apart.
-//! - TeamCity: `##teamcity[`.
+//! - `TeamCity`: `##teamcity[`.
 //! - GitLab: sections of a log need the escape character, which is stripped from text for people ([`strip_block`](super::strip_block)).
 //!
 //! Which name follows does not matter here: what is registered changes while a job runs.
@@ -35,7 +35,7 @@ pub enum BuildLog {
     GitHubActions,
     /// Azure Pipelines.
     AzurePipelines,
-    /// TeamCity.
+    /// `TeamCity`.
     TeamCity,
     /// GitLab CI.
     GitLab,
@@ -109,15 +109,12 @@ impl From<BuildLog> for BuildLogs {
 /// An order is broken just before the character that would complete its mark, so nothing has to be held back.
 #[derive(Debug, Clone)]
 pub struct Spelling {
+    logs: BuildLogs,
     syntax: Syntax,
     /// Lines that begin with `::` are obeyed.
     colons: bool,
     /// `##[` is.
     bracket: bool,
-    /// `##vso[` is.
-    vso: bool,
-    /// `##teamcity[` is.
-    teamcity: bool,
     begun: Begun,
     /// How many `#` stand right before this place; 2 stands for more.
     hashes: u8,
@@ -138,14 +135,12 @@ impl Spelling {
     /// An output that begins at the beginning of a line.
     pub fn new(logs: BuildLogs, syntax: Syntax) -> Self {
         let github = logs.has(BuildLog::GitHubActions) && syntax != Syntax::Commands;
-        let azure = logs.has(BuildLog::AzurePipelines);
         Self {
+            logs,
             syntax,
             // A line of JSON never begins so: line ends are spelled out in its strings.
             colons: github && syntax != Syntax::Json,
-            bracket: github || azure,
-            vso: azure,
-            teamcity: logs.has(BuildLog::TeamCity),
+            bracket: github || logs.has(BuildLog::AzurePipelines),
             begun: Begun::Nothing,
             hashes: 0,
         }
@@ -153,7 +148,7 @@ impl Spelling {
 
     /// The next piece of it. Takes time in proportion to its length.
     pub fn piece<'a>(&mut self, piece: &'a [u8]) -> Cow<'a, [u8]> {
-        if !(self.colons || self.bracket || self.vso || self.teamcity) {
+        if !(self.colons || self.bracket || self.logs.has(BuildLog::TeamCity)) {
             return Cow::Borrowed(piece);
         }
         let mut out = Vec::new();
@@ -198,8 +193,8 @@ impl Spelling {
                 (self.begun, self.hashes) = (Begun::Text, 0);
                 let marked = match byte {
                     b'[' => self.bracket,
-                    b'v' | b'V' => self.vso,
-                    b't' | b'T' => self.teamcity,
+                    b'v' | b'V' => self.logs.has(BuildLog::AzurePipelines),
+                    b't' | b'T' => self.logs.has(BuildLog::TeamCity),
                     _ => false,
                 };
                 return marked && hashes == 2;

@@ -1,3 +1,5 @@
+//! The spelling of build-log commands against parsers that take lines as the services do.
+
 use super::*;
 use crate::domain::text::{is_invisible, strip_block};
 use proptest::prelude::*;
