@@ -91,7 +91,8 @@ impl Surface for Bar {
             | Event::Spent { .. }
             | Event::Retry { .. }
             | Event::Finding { .. }
-            | Event::Withheld { .. } => {}
+            | Event::Withheld { .. }
+            | Event::SecondLook { .. } => {}
         }
         // The bar moves on its own beat, whatever arrives.
         false
