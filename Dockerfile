@@ -5,9 +5,10 @@ FROM alpine:3.24@sha256:294b683cb724975bec92580e1e685676bd4b50bda910ddb8c51d4cab
 # A repository that is mounted belongs to somebody else here, and git refuses such a one. Whoever mounts it into this container says by that
 # that it is meant; and what the refusal guards against, programs that a repository's own settings name, is never run by review.
 #
-# The home is open to any user, because `docker run --user` gives it to one that nobody knows here; kept reviews are readable by their owner alone.
+# The home is open to any user, because `docker run --user` gives it to one that nobody knows here; kept reviews are readable by their
+# owner alone.
 RUN apk add --no-cache ca-certificates git \
-    && git config --system --add safe.directory '*' \
+    && git config --file /etc/gitconfig --add safe.directory '*' \
     && addgroup -S -g 10001 review \
     && adduser -S -D -H -u 10001 -G review -h /home/review review \
     && install -d -m 1777 /home/review \

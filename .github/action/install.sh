@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Puts the program `review` into a temporary folder of the runner and writes its path to the step output `binary`.
 #
-# The release of the version asked for (by default the one in this action's own Cargo.toml) is downloaded, and used only if its SHA-256 is the
-# one in the release's SHA256SUMS and, where the input `checksum` names one, in that too. Where there is no such release the program is built
-# from this checkout of the action, which is pinned by whoever uses it. A checksum that is wrong is never answered by building.
+# The release of the version asked for (by default the one in this action's own Cargo.toml) is downloaded, and used only if its SHA-256 is
+# the one in the release's SHA256SUMS and, where the input `checksum` names one, that one too. Where there is no such release the program is
+# built from this checkout of the action, which is pinned by whoever uses it. A checksum that is wrong is never answered by building.
 #
 # Everything comes from the environment: VERSION, CHECKSUM (inputs), ACTION_REPOSITORY, and what the runner sets (GITHUB_*, RUNNER_*).
 # Nothing is put on PATH, nothing is cached, and nothing of the workspace is read: it may be the head of somebody's pull request.
@@ -112,7 +112,7 @@ if [ -z "$version" ]; then
 fi
 version=${version#v}
 [[ "$version" =~ ^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] ||
-    fail 2 "The input version is neither a version (1.2.3) nor source. There is no «latest»: what runs on your code should change when you say so."
+    fail 2 "The input version is neither a version (1.2.3) nor source. There is no latest: what runs on your code changes when you say so."
 
 missing() { # missing WHY: there is no archive to download
     [ -z "$wanted" ] || fail 3 "$1 The input checksum names an archive, so nothing else is used in its place."

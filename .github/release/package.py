@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The archives of a release, and their checksums. Usage: package.py VERSION BINARIES COMPLETIONS OUT
 
-BINARIES has a folder for each target, named by it, with `review` or `review.exe` in it. OUT gets `review-VERSION-TARGET.tar.gz` for each, with
-the program, README, changelog, licences and completions below one folder, and `SHA256SUMS`. `.github/action/install.sh` reads what is
+BINARIES has a folder for each target, named by it, with `review` or `review.exe` in it. OUT gets `review-VERSION-TARGET.tar.gz` for each,
+with the program, README, changelog, licences and completions below one folder, and `SHA256SUMS`. `.github/action/install.sh` reads what is
 written here. Order, owners, modes and times are fixed, so that the same input makes the same bytes.
 """
 
