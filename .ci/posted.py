@@ -21,9 +21,9 @@ from cmarkgfm.cmark import Options
 OPTIONS = Options.CMARK_OPT_UNSAFE | Options.CMARK_OPT_GITHUB_PRE_LANG | Options.CMARK_OPT_FOOTNOTES | Options.CMARK_OPT_HARDBREAKS
 EXTENSIONS = ["table", "autolink", "strikethrough", "tasklist"]
 TAGS = {"p", "ul", "ol", "li", "em", "strong", "del", "code", "pre", "br"}
-MARK = re.compile(r" review:(finding|summary|run|beside) v=1( [a-z]+=[A-Za-z0-9.:_%+/~*-]*)+ ", re.ASCII)
+MARK = re.compile(r" review:((untrusted-)?(finding|summary|run)|beside) v=1( [a-z]+=[A-Za-z0-9.:_%+/~*-]*)+ ", re.ASCII)
 HEADINGS = re.compile(
-    r"h2: Review: [a-z0-9(), ]+|h3: (On their lines|Not on lines|Beyond the limit of comments|Found by earlier reviews|About the change|What was looked at)"
+    r"h2: Review( by the pull request's own workflow)?: [a-z0-9(), ]+|h3: (On their lines|Not on lines|Beyond the limit of comments|Found by earlier reviews|About the change|What was looked at)"
 )
 DRAWN = {"mermaid", "math", "geojson", "topojson", "stl"}
 LINKED = re.compile(

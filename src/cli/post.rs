@@ -61,7 +61,8 @@ pub(super) fn run(args: &PostArgs, console: &Console) -> Result<ExitCode, AppErr
         };
         let (pull, head) = (args.pr.as_ref(), args.head);
         let expected = app::expected_artefact(folder, pull, head, &directory, &around, &cancel).await?;
-        app::post_artefact(folder, expected, &options, &flags, &around, &*progress, &cancel).await
+        let work = app::post_artefact(folder, expected, &options, &flags, &around, &*progress, &cancel);
+        Box::pin(work).await
     };
     let ended = runtime.block_on(app::interruptible(&cancel, &*progress, GRACE, work));
     // What waits for a server that never answers must not keep the process.

@@ -67,13 +67,13 @@ pub async fn post_artefact(
 
     let (flags, surroundings, stop) = (flags.clone(), around.clone(), cancel.clone());
     let head = fetched.head;
-    let review = off_the_threads(move || proved(claimed, &fetched, &flags, &surroundings, &stop)).await?;
+    let review = off_the_threads(move || proved(&claimed, &fetched, &flags, &surroundings, &stop)).await?;
     post::post_untrusted(&review, (id, head), &accept, options, &settings, around, events, &cancel).await
 }
 
 /// The review that may be posted: what of the claimed one was proved, in a change of our own.
 fn proved(
-    claimed: Review,
+    claimed: &Review,
     fetched: &Fetched,
     flags: &Flags,
     around: &Surroundings,
@@ -85,12 +85,12 @@ fn proved(
         settings_from_worktree: false,
     };
     let subject = subject::collect_pull(fetched, &request, flags, around, cancel, &Quiet)?;
-    let findings = hunks::prove(&claimed, &subject, &fetched.pull.id)?;
+    let findings = hunks::prove(claimed, &subject, &fetched.pull.id)?;
     Ok(Review {
         id: claimed.id,
         // Nobody vouches for it: it is never complete.
         outcome: Outcome::Incomplete,
-        reasons: caveats(&claimed),
+        reasons: caveats(claimed),
         ended: Ended::Finished,
         change: Arc::clone(&subject.change),
         summary: String::new(),

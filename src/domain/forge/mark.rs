@@ -38,7 +38,7 @@ impl Trust {
     pub const ALL: [Self; 2] = [Self::Own, Self::Untrusted];
 
     /// The kind of a mark: one of two words.
-    const fn of<'k>(self, [own, untrusted]: [&'k str; 2]) -> &'k str {
+    const fn of(self, [own, untrusted]: [&str; 2]) -> &str {
         match self {
             Self::Own => own,
             Self::Untrusted => untrusted,

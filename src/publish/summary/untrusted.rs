@@ -30,7 +30,7 @@ pub(super) fn sentence(page: &Page<'_>, what: &str, verdict: Verdict) -> String 
 }
 
 /// What it rests on.
-pub(super) const CAUTION: &str = "> This review was made by the pull request's own workflow, **which its author controls**. Here it was checked that each finding quotes the \
+pub(super) const CAUTION: &str = "This review was made by the pull request's own workflow, **which its author controls**. Here it was checked that each finding quotes the \
      change as it is and that each suggestion applies; whether a finding is right, and how bad it is, was not. What the review says of itself \
      (that it is complete, what it looked at, what is fixed) is not repeated, and **nothing can be concluded from what it does not say**.\n\n";
 

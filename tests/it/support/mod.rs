@@ -2,6 +2,7 @@
 
 #![allow(unreachable_pub, reason = "everything here is for the one test binary")]
 
+pub mod artefact;
 pub mod change;
 pub mod github;
 pub mod mcp;

@@ -43,6 +43,15 @@ impl Desk {
 
     /// The same on a fake that is prepared already, by an author.
     pub fn on(fake: Fake, author: &str, files: &[(&str, String)]) -> Self {
+        Self::of(fake, author, None, files)
+    }
+
+    /// The same from a fork.
+    pub fn of_fork(fake: Fake, author: &str, fork: &str, files: &[(&str, String)]) -> Self {
+        Self::of(fake, author, Some(fork), files)
+    }
+
+    fn of(fake: Fake, author: &str, fork: Option<&str>, files: &[(&str, String)]) -> Self {
         let work = TestRepo::new();
         work.write("README", "read me\n").commit("begin");
         work.branch("feature");
@@ -50,7 +59,12 @@ impl Desk {
             work.write(path, text);
         }
         work.commit("a change");
-        let pull = fake.pull("octo", "demo", 7).author(author).open(&work, "main", "feature");
+        let pull = fake.pull("octo", "demo", 7).author(author);
+        let pull = match fork {
+            Some(fork) => pull.fork(fork),
+            None => pull,
+        };
+        let pull = pull.open(&work, "main", "feature");
         let mut program = Program::in_folder(work.root());
         for (name, value) in fake.env() {
             program = program.with(name, &value);
