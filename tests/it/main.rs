@@ -12,6 +12,7 @@ mod support;
 // One line per feature.
 mod action;
 mod action_gate;
+mod action_steps;
 mod anchors;
 mod architecture;
 mod artefact;
