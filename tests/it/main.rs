@@ -55,6 +55,8 @@ mod pull_fetch;
 mod reading;
 mod reading_for_clients;
 mod references;
+mod second_look;
+mod second_look_limits;
 mod service_reviews;
 mod tool_command;
 mod tools;

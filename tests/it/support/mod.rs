@@ -4,6 +4,7 @@
 
 pub mod change;
 pub mod github;
+pub mod looks;
 pub mod mcp;
 pub mod model;
 pub mod posting;
