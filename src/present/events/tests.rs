@@ -231,5 +231,5 @@ fn every_listener_hears_everything() {
     for event in one_of_each() {
         all.emit(event);
     }
-    assert!(both.iter().all(|sink| *sink.0.lock().unwrap() == 11));
+    assert!(both.iter().all(|sink| *sink.0.lock().unwrap() == 12));
 }
