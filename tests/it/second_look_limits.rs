@@ -176,16 +176,14 @@ fn after_a_review_that_broke_off_nobody_is_asked() {
 #[test]
 fn an_interrupt_ends_it_and_the_review() {
     let shop = shop();
-    use crate::support::Ran;
-    use rustix::process::{Pid, Signal, kill_process};
-
     let looks = [look(STOCK, 0, json!({ "fault": "hang" })), look(DISCOUNT, 0, json!({ "fault": "hang" }))];
     let talk = talk(&shop, "interrupted_look", Wire::Messages, &[STOCK, DISCOUNT], &looks);
     let child =
         talk.program.command(talk.words("--verify auto").split_whitespace()).spawn().expect("the program starts");
     talk.server.wait_for(4);
-    kill_process(Pid::from_child(&child), Signal::INT).expect("it is sent");
-    let told = Told::read(&Ran::wait(child));
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT)
+        .expect("it is sent");
+    let told = Told::read(&crate::support::Ran::wait(child));
     assert_eq!((told.code, told.ended(), told.review["outcome"].as_str()), (130, "interrupted", Some("incomplete")));
     unchecked(&told, STOCK, "interrupted");
     assert_eq!(told.titles(), [STOCK, DISCOUNT]);

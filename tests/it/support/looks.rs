@@ -35,7 +35,9 @@ pub fn reporting(titles: &[&str]) -> Vec<Value> {
 /// A step of the second look at a finding.
 pub fn look(title: &str, turn: u32, say: Value) -> Value {
     let when = json!({ "turn": turn, "tools_include": ["give_verdict"], "tools_exclude": ["report_finding", "finish_review"], "user_contains": [title] });
-    json!({ "when": when, "say": say })
+    let mut step = json!({ "when": when });
+    step["say"] = say;
+    step
 }
 
 /// The same with a call.
