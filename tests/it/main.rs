@@ -64,6 +64,8 @@ mod reading;
 mod reading_for_clients;
 mod recipes;
 mod references;
+mod second_look;
+mod second_look_limits;
 mod service_reviews;
 mod tool_command;
 mod tools;

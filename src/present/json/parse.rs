@@ -286,7 +286,7 @@ fn provenance(provenance: wire::Provenance) -> Provenance {
         started_at: provenance.started_at,
         took_ms: provenance.took_ms,
         turns: provenance.turns,
-        usage: usage(provenance.usage),
+        usage: usage(&provenance.usage),
         second_look: provenance.second_look.map(|look| SecondLook {
             by: look.by,
             confirmed: look.confirmed,
@@ -294,12 +294,12 @@ fn provenance(provenance: wire::Provenance) -> Provenance {
             refuted: look.refuted,
             unchecked: look.unchecked,
             turns: look.turns,
-            usage: usage(look.usage),
+            usage: usage(&look.usage),
         }),
     }
 }
 
-fn usage(usage: wire::Usage) -> Usage {
+fn usage(usage: &wire::Usage) -> Usage {
     Usage {
         input_tokens: usage.input_tokens,
         output_tokens: usage.output_tokens,

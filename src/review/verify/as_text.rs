@@ -116,11 +116,12 @@ mod tests {
 
     use super::super::verdict::Word;
     use super::*;
+    use crate::domain::finding::Confidence;
 
     /// Word, number (0 for none) and rationale of each.
     fn read(text: &str) -> Vec<(Word, u8, String)> {
         let all = verdicts(text).into_iter();
-        all.map(|given| (given.word, given.confidence.map_or(0, |it| it.value()), given.rationale)).collect()
+        all.map(|given| (given.word, given.confidence.map_or(0, Confidence::value), given.rationale)).collect()
     }
 
     #[test]

@@ -248,7 +248,7 @@ impl<'a> Look<'a> {
                                   call give_verdict alone";
                     Called::refused("not_accepted", reason)
                 }
-                Err(called) => called,
+                Err(called) => *called,
             });
         }
         if let Some(verdict) = Given::judge(&verdicts).filter(|_| !unseen) {
@@ -370,13 +370,13 @@ fn is_reading(call: &ToolCall) -> bool {
     TOOLS.iter().any(|tool| tool.name == call.name)
 }
 
-fn verdict_of(call: ToolCall) -> Result<Given, Called> {
+fn verdict_of(call: ToolCall) -> Result<Given, Box<Called>> {
     match call.input {
         ToolInput::Object(input) => verdict::read(serde_json::Value::Object(input)).map_err(|fault| {
             // What a model writes there may repeat a secret.
-            Called::refused("invalid_input", &mask(&fault.message).text)
+            Box::new(Called::refused("invalid_input", &mask(&fault.message).text))
         }),
-        ToolInput::Malformed(text) => Err(Called::malformed(&text)),
+        ToolInput::Malformed(text) => Err(Box::new(Called::malformed(&text))),
     }
 }
 

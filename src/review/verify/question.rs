@@ -83,9 +83,10 @@ fn definitions() -> Vec<ToolDefinition> {
 /// What the finding says.
 fn words(finding: &Finding) -> Data {
     let body = finding.body.trim_end();
-    let (body, cut) = match body.len() > BODY {
-        true => (&body[..body.floor_char_boundary(BODY)], "\n[cut: the rest is not shown]"),
-        false => (body, ""),
+    let (body, cut) = if body.len() > BODY {
+        (&body[..body.floor_char_boundary(BODY)], "\n[cut: the rest is not shown]")
+    } else {
+        (body, "")
     };
     let mut text = format!("{}\n\n{body}{cut}\n", finding.title);
     if let Some(guideline) = &finding.guideline {

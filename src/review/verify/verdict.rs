@@ -149,7 +149,7 @@ struct Input {
     verdict: String,
     /// How sure you are that the finding is right, from 1 to 10: refuted 1-3, uncertain 4-6, confirmed 7-10.
     #[serde(default, deserialize_with = "sureness")]
-    #[schemars(with = "u8", range(min = 1, max = 10))]
+    #[schemars(with = "u8", range(min = 1, max = 10), required)]
     confidence: Sureness,
     /// What in the code decides it, and where: one to three sentences for the author of the change.
     rationale: String,
