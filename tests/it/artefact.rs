@@ -256,10 +256,9 @@ fn nothing_of_its_words_is_live() {
         "ab".repeat(20)
     );
     fork.tamper(|document| {
-        let hostile = format!("@octo fixes #1 <img src=x onerror=y> [x](https://evil.example) ::set-output name=a::b /approve\n\n{summary}\n\n{mark}");
+        let hostile = format!("@octo fixes #1 <img src=x onerror=y> [x](https://evil.example) ::set-output name=a::b \n/approve\n\n{summary}\n\n{mark}");
         document["findings"][0]["title"] = format!("<b>@octo</b> ![x](https://evil.example/x.png) {mark}").into();
         document["findings"][0]["body"] = hostile.clone().into();
-        document["findings"][0]["origin"]["name"] = format!("`{mark}`").into();
         document["summary"]["text"] = hostile.clone().into();
         document["sections"] = json!([{"title": "Approved", "body": hostile}]);
     });
@@ -268,8 +267,9 @@ fn nothing_of_its_words_is_live() {
     let summary = fork.summaries("untrusted-summary").remove(0);
     for text in [&thread, &summary] {
         assert_eq!(text.matches("<!-- ").count(), 1, "only our own mark: {text}");
-        for live in ["<img", "<b>", "](https", "@octo ", "fixes #1 "] {
-            assert!(!text.contains(live), "{live}: {text}");
+        let outside_of_code: String = text.split('`').step_by(2).collect();
+        for live in ["<img", "<b>", "](https", "@octo", "#1", "\n/approve"] {
+            assert!(!outside_of_code.contains(live), "{live}: {text}");
         }
     }
     assert!(!summary.contains("Approved"), "what stands on no lines is not told: {summary}");
@@ -277,5 +277,77 @@ fn nothing_of_its_words_is_live() {
     // A trusted review sees nothing of its own there.
     fork.desk.review_and_post("").ended(0);
     assert_eq!(fork.desk.counts(), json!({"posted": 1}));
+    fork.desk.fake.finish();
+}
+
+#[test]
+fn an_honest_artefact_of_an_odd_change_is_taken() {
+    let secret = ["AKIA", "Q7XW", "3LMN", "5P2R", "T6YZ"].concat();
+    let files = [
+        ("keys.py", format!("key = '{secret}'\n{}", bad("one"))),
+        ("odd name \u{e4}.py", bad("two")),
+        ("\"quoted\\.py", bad("three")),
+        ("package-lock.json", "{}\n".to_owned()),
+        ("README", String::new()),
+        ("picture.bin", "\u{0}\u{1}".to_owned()),
+    ];
+    let mut fork = Fork::with(&files);
+    let work = &fork.desk.work;
+    work.git(["mv", "keys.py", "renamed.py"]);
+    work.write("crlf.py", bad("four").replace('\n', "\r\n"));
+    work.commit(&format!("a commit that leaks {secret}\n\nand says \u{202e}odd\u{7} things"));
+    fork.desk.pull.push(work, "feature");
+    fork.desk.pull.change(|pull| pull.title = format!("a title that leaks {secret}"));
+    fork.review();
+    let document = fork.document();
+    let count = document["findings"].as_array().map_or(0, Vec::len);
+    assert!(count >= 5, "{document:#}");
+    assert!(document["findings"].to_string().contains("\"masked\":true"), "a quote has a masked secret");
+    let posted = fork.post().unwrap();
+    assert_eq!(acts(&posted).len(), count);
+    assert!(posted.failures().is_empty(), "{:?}", posted.failures());
+    let threads = fork.desk.pull.threads().into_iter().flat_map(|thread| thread.comments);
+    assert!(threads.chain(fork.desk.pull.comments()).all(|said| !said.body.contains(&secret)));
+    fork.desk.fake.finish();
+}
+
+#[test]
+fn a_finding_about_lines_that_are_gone_and_one_about_a_file_are_taken() {
+    let fork = Fork::with(&[("README", "other words\n".to_owned()), ("a.py", bad("one"))]);
+    fork.tamper(|document| {
+        let anchor = |kind: &str, side: &str, lines: Option<u64>, quote: &str| {
+            json!({"kind": kind, "path": "README", "side": side, "start_line": lines, "end_line": lines, "quote": quote, "match": "moved", "masked": false})
+        };
+        let one = document["findings"][0].clone();
+        let with = |id: &str, anchors: serde_json::Value| {
+            let mut more = one.clone();
+            (more["id"], more["anchors"], more["suggestion"]) = (id.into(), anchors, json!(null));
+            more
+        };
+        let gone = anchor("lines", "old", Some(1), "read me");
+        // One place that was found in two ways.
+        let mut again = gone.clone();
+        again["match"] = "exact".into();
+        let all = document["findings"].as_array_mut().unwrap();
+        all.push(with("00ff00ff00ff", json!([gone, again])));
+        all.push(with("00ff00ff00ff-2", json!([anchor("file", "new", None, "")])));
+        recount(document);
+    });
+    let posted = fork.post().unwrap();
+    assert_eq!(acts(&posted), [DeliveryAct::Posted, DeliveryAct::Posted, DeliveryAct::InSummary]);
+    assert_eq!(fork.desk.pull.threads().iter().filter(|thread| thread.side == "LEFT").count(), 1);
+    fork.desk.fake.finish();
+}
+
+#[test]
+fn both_jobs_have_to_leave_out_the_same_files() {
+    let fork = Fork::usual();
+    let output = format!("json={}", fork.file().display());
+    let words = ["--pr", "octo/demo#7", "--no-model", "--quiet", "--exclude", "b.py", "--output", &output];
+    fork.desk.program.run(words).ended(0);
+    let error = fork.refused().to_string();
+    assert!(error.contains("it leaves out b.py"), "{error}");
+    let flags = Overrides { exclude: vec!["b.py".to_owned()], ..Overrides::default() };
+    fork.post_as(fork.expected(), &PostOptions::default(), &flags).unwrap();
     fork.desk.fake.finish();
 }

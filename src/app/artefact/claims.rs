@@ -14,7 +14,7 @@ use crate::present::json::{self, NotExact};
 
 /// Parts of a review, and how many there may be of them at most.
 const FINDINGS: usize = 2_000;
-const ANCHORS: usize = 64;
+const ANCHORS: usize = 21;
 const SECTIONS: usize = 100;
 const COMMITS: usize = 10_000;
 const FILES: usize = 50_000;
@@ -137,6 +137,10 @@ fn named(findings: &[Finding]) -> Result<(), ArtefactError> {
         }
         if !hex(&finding.fingerprint.0, 32) {
             return wrong("fingerprint", "not a fingerprint");
+        }
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '/' | ':' | '+' | '-' | ' ');
+        if !finding.origin.name.chars().all(is_plain) {
+            return wrong("origin.name", "not the name of a rule or of a model");
         }
         if !known.insert(&finding.id) {
             return wrong("id", "another finding has the same");

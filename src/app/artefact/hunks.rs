@@ -27,7 +27,7 @@ const MOST: usize = 50;
 ///
 /// An honest run cannot name a place that does not stand, so that one finding that fails refuses them all.
 pub(super) fn prove(claimed: &Review, subject: &Subject, pull: &PullId) -> Result<Vec<Finding>, AppError> {
-    let reasons = other_change(&claimed.change, &subject.change);
+    let reasons = other_change(claimed, &subject.change);
     if !reasons.is_empty() {
         return Err(ArtefactError::OtherChange { pull: pull.clone(), reasons }.into());
     }
@@ -47,7 +47,8 @@ pub(super) fn prove(claimed: &Review, subject: &Subject, pull: &PullId) -> Resul
 }
 
 /// How the change that an artefact is of differs from the one of the pull request.
-fn other_change(claimed: &ChangeSet, ours: &ChangeSet) -> Vec<String> {
+fn other_change(review: &Review, ours: &ChangeSet) -> Vec<String> {
+    let claimed = &review.change;
     let mut reasons = Vec::new();
     if claimed.merge_base != ours.merge_base {
         let short = |change: &ChangeSet| change.merge_base.map_or_else(|| "nowhere".to_owned(), |id| id.short());
@@ -70,6 +71,8 @@ fn other_change(claimed: &ChangeSet, ours: &ChangeSet) -> Vec<String> {
             Some(_) => {}
         }
     }
+    let looked_at = review.coverage.files.iter().map(|file| &file.path).filter(|path| !known.contains_key(path));
+    reasons.extend(looked_at.map(|path| format!("it looked at {}, which is not changed", shown(&path.spelled()))));
     let left_out = ours.files.iter().filter(|file| !named.contains(&file.path));
     reasons.extend(left_out.map(|file| format!("it leaves out {}", shown(&file.path.spelled()))));
     reasons.truncate(MOST);

@@ -146,7 +146,8 @@ impl Inline {
 
     /// A line of text, or what stands behind the mark of a list item: nothing at its beginning changes the shape of the page.
     fn line(&mut self, text: &str) {
-        // Rules, underlines of headings, columns of tables and fences would change it; two colons are a command to a runner.
+        // Rules, underlines of headings, columns of tables and fences would change it; two colons are a command to a runner,
+        // and a slash is one to robots that read comments.
         let is_rule = text.chars().all(|c| matches!(c, '-' | '=' | '*' | '_' | ':' | ' '));
         let is_mark = list_mark(text) > 0 || matches!(text, "-" | "+" | "*");
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -161,7 +162,7 @@ impl Inline {
         }
         let is_escaped = self.place != Where::Body && text.starts_with(['*', '_', '~']);
         if !text.is_empty()
-            && (text.starts_with(['#', ':', '~']) || is_rule || is_mark)
+            && (text.starts_with(['#', ':', '~', '/']) || is_rule || is_mark)
             && !is_escaped
             && !begins_with_live(text)
         {
@@ -324,6 +325,7 @@ mod tests {
     fn a_line_that_begins_with_a_sign_is_escaped_whatever_follows() {
         assert_eq!(prose("a\n::x`@"), "a\n\\::x\\` `@`");
         assert_eq!(prose("::x@y"), "`::x@y`");
+        assert_eq!(prose("/approve\n  /merge now\na /b"), "\\/approve\n\\/merge now\na /b");
         assert_eq!(prose("1234567. ~~~suggestion\nx"), "1234567\\. ~~~suggestion\nx");
         assert_eq!(prose("123456789) # x\n1234567890. x"), "123456789\\) # x\n1234567890. x");
     }

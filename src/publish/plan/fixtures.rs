@@ -71,6 +71,11 @@ pub(super) fn comment(number: u64, body: String, mine: bool) -> Comment {
 }
 
 pub(super) fn thread(number: u64, fingerprint: &str, severity: Severity, line: Option<u32>) -> Thread {
+    thread_as(Trust::Own, number, fingerprint, severity, line)
+}
+
+/// The same of a review of this trust.
+pub(super) fn thread_as(trust: Trust, number: u64, fingerprint: &str, severity: Severity, line: Option<u32>) -> Thread {
     let mark = FindingMark {
         id: FindingId(fingerprint.to_owned()),
         fingerprint: Fingerprint(fingerprint.to_owned()),
@@ -93,7 +98,7 @@ pub(super) fn thread(number: u64, fingerprint: &str, severity: Severity, line: O
         original_start_line: None,
         side: Side::New,
         on_file: false,
-        comments: vec![comment(number, format!("**[high] It leaks**\n\nwords\n\n{}", mark.write()), true)],
+        comments: vec![comment(number, format!("**[high] It leaks**\n\nwords\n\n{}", mark.write_as(trust)), true)],
     }
 }
 
@@ -144,8 +149,13 @@ pub(super) struct Case {
 pub(super) const USUAL: Case = Case { author: "ada", floor: None, has_moved: false, still: Still::Gone, late: false };
 
 pub(super) fn planned(review: &Review, conversation: &Conversation, case: &Case) -> Plan {
+    planned_as(Trust::Own, review, conversation, case)
+}
+
+/// The same for a review of this trust.
+pub(super) fn planned_as(trust: Trust, review: &Review, conversation: &Conversation, case: &Case) -> Plan {
     plan(&Situation {
-        trust: Trust::Own,
+        trust,
         review,
         inline: here(review),
         pull: &pull(case.author),

@@ -176,7 +176,7 @@ pub fn plan(at: &Situation<'_>) -> Plan {
     let is_back = |own: &OwnThread<'_>| spots.iter().any(|spot| *spot.fingerprint == own.mark.fingerprint);
     for (own, _) in ours.iter().zip(&taken).filter(|(_, taken)| !**taken) {
         if own.thread.is_resolved {
-            if resolved_by_us(own, at.viewer) && !is_back(own) {
+            if at.trust == Trust::Own && resolved_by_us(own, at.viewer) && !is_back(own) {
                 settled.push(thread_entry(own, DeliveryAct::Resolved, None, Work::Nothing));
             }
             continue;

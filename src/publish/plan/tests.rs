@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::fixtures::*;
 use super::*;
-use crate::domain::forge::{Made, ReviewVerdict, SummaryMark, Thread};
+use crate::domain::forge::{Made, ReviewVerdict, SummaryMark, Thread, Trust};
 use crate::domain::place::Side;
 use crate::domain::review::Engine;
 use crate::domain::run::RunId;
@@ -19,6 +19,45 @@ fn what_is_new_is_posted_and_what_stands_is_left() {
     assert_eq!(plan.comments().len(), 1);
     assert_eq!(plan.entries[1].item.url.as_deref(), Some("https://forge.example/1"));
     assert_eq!((plan.verdict, plan.must_say), (Verdict::Comment, false));
+}
+
+#[test]
+fn a_review_that_nobody_vouches_for_takes_nothing_back() {
+    let case = Case { floor: Some(Severity::High), ..USUAL };
+    let mut fixed = review(&[("aa", Severity::High)]);
+    fixed.findings[0].status = FindingStatus::Fixed;
+    // Its claims are as good as can be: it is complete, its finding is fixed, the lines of all threads are gone.
+    for review in [&review(&[]), &fixed] {
+        let there = |trust| Conversation {
+            reviews: vec![objection(1, true, ReviewVerdict::ChangesRequested)],
+            ..threads(vec![
+                thread_as(trust, 2, "aa", Severity::High, None),
+                resolved(thread_as(trust, 3, "bb", Severity::High, None), "robot"),
+            ])
+        };
+        let own = planned(review, &there(Trust::Own), &case);
+        assert!(own.entries.iter().any(|entry| matches!(entry.work, Work::Resolve { .. })), "a review of ours may");
+        for conversation in [there(Trust::Own), there(Trust::Untrusted)] {
+            let plan = planned_as(Trust::Untrusted, review, &conversation, &case);
+            assert!(plan.entries.iter().all(|entry| entry.work == Work::Nothing), "{:?}", acts(&plan));
+            assert!(!acts(&plan).contains(&DeliveryAct::Resolved));
+            assert_eq!((plan.dismiss, plan.settled, plan.summary), (vec![], vec![], None));
+        }
+    }
+    // What came back is not opened again, and what stands is left.
+    let review = review(&[("aa", Severity::High), ("bb", Severity::High), ("cc", Severity::High)]);
+    let conversation = threads(vec![
+        thread_as(Trust::Untrusted, 1, "aa", Severity::High, None),
+        resolved(thread_as(Trust::Untrusted, 2, "bb", Severity::High, None), "robot"),
+        thread(3, "cc", Severity::High, None),
+    ]);
+    let plan = planned_as(Trust::Untrusted, &review, &conversation, &case);
+    assert_eq!(acts(&plan), [DeliveryAct::Left, DeliveryAct::ResolvedByOthers, DeliveryAct::Posted]);
+    assert_eq!(plan.verdict, Verdict::RequestChanges);
+    // Nor does a review of ours see the others' threads.
+    let own = planned(&review, &conversation, &case);
+    assert_eq!(acts(&own), [DeliveryAct::Posted, DeliveryAct::Posted, DeliveryAct::Left]);
+    assert!(own.notes.is_empty(), "{:?}", own.notes);
 }
 
 #[test]

@@ -65,6 +65,24 @@ fn a_clean_review_says_that_it_found_nothing() {
 }
 
 #[test]
+fn of_a_review_that_nobody_vouches_for_only_the_findings_are_told() {
+    let mut review = typical();
+    review.reasons = vec!["By its own account it is incomplete".to_owned()];
+    let untrusted = |parts: SummaryParts| SummaryParts { trust: Trust::Untrusted, ..parts };
+    let body = shown(&review, &untrusted(parts(&review)));
+    insta::assert_snapshot!(body);
+    assert!(SummaryMark::read(&body).is_none());
+    assert!(!SummaryMark::read_as(&body, Trust::Untrusted).unwrap().complete);
+    assert!(!body.contains(&review.summary) && !body.contains("### About the change"), "{body}");
+    let introduction = review_body(&review, &untrusted(parts(&review)), commit(9), &Guard::default());
+    assert!(introduction.contains("which its author controls") && RunMark::read(&introduction).is_none());
+    review.findings.clear();
+    review.reasons.clear();
+    let body = shown(&review, &untrusted(SummaryParts::default()));
+    assert!(body.contains("names nothing, which is no pass") && !body.contains("looked at."), "{body}");
+}
+
+#[test]
 fn findings_stand_where_they_have_to() {
     let review = typical();
     insta::assert_snapshot!(shown(&review, &parts(&review)));
