@@ -75,7 +75,8 @@
 //!
 //! *Evidence*: [`evidence::anchor`] is the only way from a claim to a finding. *Never a false green*: [`review::Draft::finish`] computes the
 //! outcome from what was really seen. *Safe on hostile changes*: text is masked once, in [`FileText`](domain::text::FileText), and stripped once
-//! per surface, in [`present`] and [`publish`]; what the log of a build service would obey is spelled once, where [`cli`] writes; settings come from the target tip; other programs are started in [`sys::process`] alone. *No checkout*: see [`workspace`].
+//! per surface, in [`present`] and [`publish`]; what the log of a build service would obey is spelled once, where [`cli`] writes; settings come
+//! from the target tip; other programs are started in [`sys::process`] alone. *No checkout*: see [`workspace`].
 
 pub mod app;
 pub mod cli;
