@@ -53,7 +53,7 @@
 //!
 //! | new | file | line |
 //! | --- | --- | --- |
-//! | output | `present/<name>.rs` | `PRESENTERS` in `present/mod.rs` |
+//! | output | `present/<name>.rs` | `PRESENTERS` in `present/mod.rs`, its row in `docs/formats.md` |
 //! | tool | `tools/<name>.rs` | `TOOLS` in `tools/mod.rs` |
 //! | tool that changes the review | `review/engine_tools/<name>.rs` | `ENGINE_TOOLS` in `review/engine_tools/mod.rs` |
 //! | rule | a document in `rules/packs/<language>.yml`, fixtures in `fixtures/rules/<language>/<id>/` | — |
