@@ -107,7 +107,8 @@ mod by_bash {
                 let text = input["default"].as_str().unwrap_or_default().replace("${{ github.token }}", TOKEN);
                 (name.clone(), text)
             };
-            let mut inputs: BTreeMap<_, _> = action["inputs"].as_object().expect("inputs").iter().map(default).collect();
+            let mut inputs: BTreeMap<_, _> =
+                action["inputs"].as_object().expect("inputs").iter().map(default).collect();
             for (name, value) in with {
                 assert!(inputs.insert((*name).to_owned(), (*value).to_owned()).is_some(), "{name} is no input");
             }
@@ -202,7 +203,8 @@ mod by_bash {
         let folder: PathBuf = step.path("release");
         std::fs::create_dir_all(folder.join(&name)).expect("a folder");
         std::fs::copy(env!("CARGO_BIN_EXE_review"), folder.join(&name).join("review")).expect("the program");
-        let packed = Command::new("tar").args(["-czf", "a.tar.gz", &name]).current_dir(&folder).env("GZIP", "-1").status();
+        let packed =
+            Command::new("tar").args(["-czf", "a.tar.gz", &name]).current_dir(&folder).env("GZIP", "-1").status();
         assert!(packed.expect("tar").success());
         let archive = std::fs::read(folder.join("a.tar.gz")).expect("an archive");
         let sum = review_runner::domain::id::hex(&<sha2::Sha256 as sha2::Digest>::digest(&archive)[..]);

@@ -85,7 +85,11 @@ async fn handle(shared: &Arc<Shared>, line: &Line, request: Request) -> Response
         let bytes = shared.world().files.get(&asked.path).cloned();
         return respond(bytes.map_or_else(
             || Reply::text(404, "Not Found"),
-            |body| Reply { status: 200, headers: vec![("content-type".to_owned(), "application/octet-stream".to_owned())], body },
+            |body| Reply {
+                status: 200,
+                headers: vec![("content-type".to_owned(), "application/octet-stream".to_owned())],
+                body,
+            },
         ));
     }
     let writes = writes(&asked);
