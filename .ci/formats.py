@@ -9,7 +9,7 @@ repository with odd names is reviewed too, with a gate and without. Then, for ea
 - as many entries as the JSON document has unresolved findings, and one more where it is not complete, which comes first;
 - relative paths, lines from 1 that do not end before they begin, names that do not repeat, severities as `docs/formats.md` has them;
 - annotations are read as GitHub's runner reads a log: no line is anything but a command of ours, never more than ten of a level;
-- the job summary is rendered with GitHub's own Markdown library: no link, no image, no tag that is not ours or Markdown's, at most 1 MiB.
+- the messages for reviewdog and the job summary are rendered with GitHub's own Markdown library: no link, no image, no tag that is not ours or Markdown's, at most 1 MiB.
 
 A check that cannot fail proves nothing: every check is then given a report that was spoiled for it. Ends with 1 and what was wrong, else
 with the number of reports and of spoiled ones.
@@ -101,6 +101,11 @@ def check_diagnostics(diagnostics, review):
         for suggestion in diagnostic.get("suggestions", []):
             check_range(suggestion["range"])
         check(diagnostic["message"].strip(), "an empty message")
+        # Reviewdog posts it as Markdown.
+        page = Page()
+        page.feed(cmarkgfm.github_flavored_markdown_to_html(diagnostic["message"], Options.CMARK_OPT_UNSAFE | Options.CMARK_OPT_FOOTNOTES))
+        page.close()
+        check(page.code == 0, "code that is not closed")
     deleted = {file["path"] for file in review["change"]["files"] if file["status"] == "deleted"}
     for finding, diagnostic in zip(unresolved(review), diagnostics[len(own) :]):
         check(finding["id"] in diagnostic["message"], f"{finding['id']} is not named")
@@ -158,9 +163,10 @@ def check_junit(report, review, fail_on):
     cases = document.findall(".//testcase")
     found = unresolved(review)
     failing = [f for f in found if fail_on is None or SEVERITIES.index(f["severity"]) <= SEVERITIES.index(fail_on)]
+    hidden = [s for s in review["coverage"]["below_floor"] if fail_on and SEVERITIES.index(s) <= SEVERITIES.index(fail_on)]
     counts = {
-        "tests": len(found) + 1,
-        "failures": len(failing),
+        "tests": len(found) + 1 + bool(hidden),
+        "failures": len(failing) + bool(hidden),
         "errors": 0 if review["outcome"] == "complete" else 1,
     }
     for name, count in counts.items():
@@ -357,7 +363,7 @@ class Program:
 
 
 def reviewed(program):
-    """A repository with odd names and lines that are gone, reviewed by the rules with a gate and without: the reports by gate and format."""
+    """A repository with odd names and lines that are gone, reviewed by the rules with gates and floors: the reports by both and format."""
     top = os.fsencode(program.folder / "project")
     os.makedirs(top + b"/src")
 
@@ -380,12 +386,12 @@ def reviewed(program):
     git("add", "-A")
     git("commit", "-q", "-m", "Plant ::error::x")
     reports = {}
-    for gate in (None, "critical", "nit"):
-        files = {name: program.folder / f"{gate}.{name}" for name in ["json", *FORMATS]}
+    for gate, floor, ends in ((None, "nit", 0), ("critical", "nit", 0), ("nit", "nit", 1), ("medium", "critical", 1), ("critical", "critical", 0)):
+        files = {name: program.folder / f"{gate}.{floor}.{name}" for name in ["json", *FORMATS]}
         outputs = [word for name, file in files.items() for word in ("--output", f"{name}={file}")]
-        words = ["--no-model", "--target", "HEAD~1", *(["--fail-on", gate] if gate else []), *outputs]
-        program.run(program.review, *words, cwd=top, ends=(0, 1))
-        reports[gate] = {name: file.read_bytes() for name, file in files.items()}
+        words = ["--no-model", "--target", "HEAD~1", "--min-severity", floor, *(["--fail-on", gate] if gate else []), *outputs]
+        program.run(program.review, *words, cwd=top, ends=(ends,))
+        reports[gate, floor] = {name: file.read_bytes() for name, file in files.items()}
     return reports
 
 
@@ -414,6 +420,8 @@ def spoiled(name, report):
             yield "line 0", with_row(lambda rows: rows[1]["location"]["range"]["start"].update(line=0))
             yield "lines that end too early", with_row(lambda rows: rows[1]["location"]["range"]["end"].update(line=1))
             yield "other lines", with_row(lambda rows: rows[1]["location"]["range"]["start"].update(line=2))
+            for what in ("<img src=x>", "@octo", "[a](http://e.example/)", "<!-- x -->", "<b>x</b>", "#12"):
+                yield what, with_row(lambda rows: rows[1].update(message=rows[1]["message"] + "\n\n" + what))
             yield "an empty message", with_row(lambda rows: rows[1].update(message=" "))
             yield "another suggestion", with_row(lambda rows: next(r for r in rows if "suggestions" in r)["suggestions"][0].update(text="other"))
             yield "a word for a line", with_row(lambda rows: rows[1]["location"]["range"]["start"].update(line="1"))
@@ -492,22 +500,26 @@ def main():
                     faults += 1
                     continue
                 sys.exit(f"failed: a review that is {name} looks complete as {format_name}")
-        for gate, by_format in reviewed(program).items():
+        for (gate, floor), by_format in reviewed(program).items():
             review = json.loads(by_format["json"])
-            check(len(review["findings"]) >= 5, f"the rules found too little: {[f['title'] for f in review['findings']]}")
+            count = len(review["findings"]) + sum(review["coverage"]["below_floor"].values())
+            check(count >= 5, f"the rules found too little: {[f['title'] for f in review['findings']]}")
             for format_name in FORMATS:
                 try:
                     CHECKS[format_name](by_format[format_name], review, gate)
                 except Wrong as wrong:
-                    sys.exit(f"failed: a real review, --fail-on {gate}, as {format_name}: {wrong}")
+                    sys.exit(f"failed: a real review, --fail-on {gate}, --min-severity {floor}, as {format_name}: {wrong}")
                 reports += 1
-            if gate == "critical":
+            # The report says failed exactly where the process ended with 1; without a gate, every finding fails.
+            failed = int(etree.fromstring(by_format["junit"]).get("failures")) > 0
+            check(failed == (gate in (None, "nit", "medium")), f"the gate {gate} with the floor {floor}: {failed}")
+            if gate:
                 try:
-                    check_junit(by_format["junit"], review, "nit")
+                    check_junit(by_format["junit"], review, "critical" if gate != "critical" else "nit")
                 except Wrong:
                     faults += 1
                 else:
-                    sys.exit("failed: the gate changes nothing in the JUnit report")
+                    sys.exit(f"failed: the gate {gate} changes nothing in the JUnit report")
     print(f"{reports} reports are as they have to be, {faults} spoiled ones were found")
 
 

@@ -53,7 +53,7 @@
 //!
 //! | new | file | line |
 //! | --- | --- | --- |
-//! | output | `present/<name>.rs` | `PRESENTERS` in `present/mod.rs` |
+//! | output | `present/<name>.rs` | `PRESENTERS` in `present/mod.rs`, its row in `docs/formats.md` |
 //! | tool | `tools/<name>.rs` | `TOOLS` in `tools/mod.rs` |
 //! | tool that changes the review | `review/engine_tools/<name>.rs` | `ENGINE_TOOLS` in `review/engine_tools/mod.rs` |
 //! | rule | a document in `rules/packs/<language>.yml`, fixtures in `fixtures/rules/<language>/<id>/` | — |
@@ -68,6 +68,7 @@
 //! | prompt of the MCP server | `mcp/prompts/<name>.rs` | `PROMPTS` in `mcp/prompts/mod.rs` |
 //! | client that `review mcp install` knows | a row of `CLIENTS` in `app/clients/mod.rs` | its row in `docs/mcp.md` |
 //! | event | a variant in `domain/event.rs` | its row in `docs/events.md` |
+//! | input of the Action | a row of `INPUTS` in `app/action/given.rs`, what it means in `inputs.rs` | its two in `action.yml` |
 //! | subcommand | `cli/<name>.rs` | a variant and an arm in `cli/mod.rs` |
 //!
 //! # Promises kept here

@@ -8,11 +8,12 @@ use super::instructions::Instructions;
 use super::model::Chosen;
 use super::subject::{Subject, Surroundings};
 use super::templates;
+use crate::config::{Settings, Verify};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::review::Review;
 use crate::domain::run::RunId;
 use crate::llm;
-use crate::review::{self, JOURNAL, JournalSink, Limits, ModelRun, RulesRun, by_rules};
+use crate::review::{self, Floor, JOURNAL, JournalSink, Limits, ModelRun, RulesRun, SecondLook, Which, by_rules};
 use crate::rules::Packs;
 use crate::store::Store;
 use crate::tools::ToolBox;
@@ -23,6 +24,8 @@ pub(super) type Started = (String, Instant);
 /// A model, and what it is told beside the change.
 pub(super) struct ByModel {
     pub(super) chosen: Chosen,
+    /// Who takes the second look, where it is another model.
+    pub(super) second: Option<Chosen>,
     pub(super) instructions: Option<Instructions>,
 }
 
@@ -36,13 +39,14 @@ pub(super) async fn engine(
     events: Arc<dyn EventSink>,
 ) -> Result<Review, AppError> {
     let packs = Packs::built_in()?.without(&subject.settings.rules_off)?;
-    let Some(ByModel { chosen, instructions }) = by_model else {
+    let Some(ByModel { chosen, second, instructions }) = by_model else {
         let work = move || with_rules(run, started, subject, &packs, events.as_ref());
         return tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken);
     };
     let prompts = templates::load(subject.settings.prompts.as_deref())?;
-    let provider = llm::connect(chosen.row, &chosen.model, &chosen.access)?;
+    let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(chosen.row, &chosen.model, &chosen.access)?);
     let limits = limits(&subject, provider.capabilities());
+    let second_look = second_look(&subject, &provider, second.as_ref())?;
     let mut context = subject.tool_context();
     context.limits.bytes = context.limits.bytes.min(bytes_of_a_result(limits.window));
     let tools = ToolBox::new(context);
@@ -63,12 +67,13 @@ pub(super) async fn engine(
         prompts,
         limits,
         journal,
-        provider: Arc::from(provider),
+        provider,
+        second_look,
         instructions: instructions.map(|instructions| instructions.text),
         change: subject.change,
         new: subject.new,
         old: subject.old,
-        floor: subject.settings.min_severity,
+        floor: floor(&subject.settings),
         notes: subject.notes,
         started,
         cancel: subject.cancel,
@@ -84,12 +89,35 @@ fn with_rules(run: RunId, started: Started, subject: Subject, packs: &Packs, eve
         new: subject.new,
         old: subject.old,
         packs,
-        floor: subject.settings.min_severity,
+        floor: floor(&subject.settings),
         notes: subject.notes,
         started,
         cancel: &subject.cancel,
         events,
     })
+}
+
+fn floor(settings: &Settings) -> Floor {
+    Floor { severity: settings.min_severity, confidence: settings.min_confidence }
+}
+
+/// Who takes the second look, and at what; `None` where nobody does.
+fn second_look(
+    subject: &Subject,
+    same: &Arc<dyn llm::Provider>,
+    other: Option<&Chosen>,
+) -> Result<Option<SecondLook>, AppError> {
+    let which = match subject.settings.verify {
+        Verify::Auto => Which::Worst,
+        Verify::All => Which::All,
+        Verify::None => return Ok(None),
+    };
+    let provider = match other {
+        Some(chosen) => Arc::from(llm::connect(chosen.row, &chosen.model, &chosen.access)?),
+        None => Arc::clone(same),
+    };
+    let limits = limits(subject, provider.capabilities());
+    Ok(Some(SecondLook { which, provider, limits }))
 }
 
 /// A design default: no answer is longer, whatever the model could.

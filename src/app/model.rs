@@ -11,7 +11,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use super::error::AppError;
-use crate::config::{KEYS, ModelChoice, Resolved, Settings};
+use crate::config::{KEYS, ModelChoice, Resolved, Settings, Verify};
 use crate::domain::secret::Secret;
 use crate::llm::{Access, PROVIDERS, ProviderRow, Wire};
 
@@ -118,10 +118,45 @@ pub(super) fn check(resolved: &Resolved, environment: &ProviderEnvironment) -> R
     if !matches!(resolved.settings.model, ModelChoice::Named { .. }) {
         return Ok(());
     }
-    if let Some(chosen) = choose(resolved, environment)? {
+    let chosen = choose(resolved, environment)?;
+    let second = choose_second(resolved, environment, chosen.as_ref())?;
+    for chosen in chosen.iter().chain(&second) {
         crate::llm::connect(chosen.row, &chosen.model, &chosen.access)?;
     }
     Ok(())
+}
+
+/// The model that takes the second look at what `first` reports, where it is another one; `None` also where no second look is taken.
+///
+/// The same rules as for the first: one that was named and cannot be used is an error, and its key goes only where its owner sends it.
+pub(super) fn choose_second(
+    resolved: &Resolved,
+    environment: &ProviderEnvironment,
+    first: Option<&Chosen>,
+) -> Result<Option<Chosen>, AppError> {
+    choose_second_from(PROVIDERS, resolved, environment, first)
+}
+
+fn choose_second_from(
+    rows: &'static [ProviderRow],
+    resolved: &Resolved,
+    environment: &ProviderEnvironment,
+    first: Option<&Chosen>,
+) -> Result<Option<Chosen>, AppError> {
+    let settings = &resolved.settings;
+    let (Some(first), Some(choice)) = (first, &settings.verify_model) else { return Ok(None) };
+    if settings.verify == Verify::None {
+        return Ok(None);
+    }
+    let Some(mut second) = choose_as(rows, choice, "verify_model", resolved, environment)? else { return Ok(None) };
+    if (second.row.name, &second.model) == (first.row.name, &first.model) {
+        return Ok(None);
+    }
+    second.notices.retain(|notice| !first.notices.contains(notice));
+    let line =
+        format!("{}/{} takes the second look and receives code of this change, too", second.row.name, second.model);
+    second.notices.insert(0, line);
+    Ok(Some(second))
 }
 
 fn choose_from(
@@ -129,8 +164,19 @@ fn choose_from(
     resolved: &Resolved,
     environment: &ProviderEnvironment,
 ) -> Result<Option<Chosen>, AppError> {
+    choose_as(rows, &resolved.settings.model, "model", resolved, environment)
+}
+
+/// The model of a choice that is written in the setting `key`.
+fn choose_as(
+    rows: &'static [ProviderRow],
+    choice: &ModelChoice,
+    key: &'static str,
+    resolved: &Resolved,
+    environment: &ProviderEnvironment,
+) -> Result<Option<Chosen>, AppError> {
     let settings = &resolved.settings;
-    match &settings.model {
+    match choice {
         ModelChoice::Rules => Ok(None),
         ModelChoice::Auto => {
             let rows = rows.iter().filter(|row| row.needs_key);
@@ -147,7 +193,7 @@ fn choose_from(
         }
         ModelChoice::Named { provider, model } => {
             let origin = || {
-                let origin = resolved.origins.iter().find(|(key, _, _)| *key == "model");
+                let origin = resolved.origins.iter().find(|(known, _, _)| *known == key);
                 origin.map_or_else(String::new, |(_, _, origin)| origin.to_string())
             };
             let Some(row) = rows.iter().find(|row| row.name == provider) else {

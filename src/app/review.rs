@@ -55,8 +55,10 @@ pub(super) async fn review_with(
 
     let Job { run, request, flags, outputs } = job;
     // The repository has no say in which model reviews, so what is wrong with it is told before anything is collected.
-    let chosen = model::choose(&subject::resolve(None, &flags, &around)?, &around.providers)?;
-    for text in chosen.iter().flat_map(|chosen| &chosen.notices) {
+    let resolved = subject::resolve(None, &flags, &around)?;
+    let chosen = model::choose(&resolved, &around.providers)?;
+    let second = model::choose_second(&resolved, &around.providers, chosen.as_ref())?;
+    for text in chosen.iter().chain(&second).flat_map(|chosen| &chosen.notices) {
         events.emit(Event::Warning { text: text.clone() });
     }
     let pulled = pull::of_request(&request, &flags, &around, &*events, &cancel).await?;
@@ -83,7 +85,7 @@ pub(super) async fn review_with(
     let places = Places { repository: subject.repository.clone(), root: subject.root.clone() };
 
     events.emit(Event::Stage { stage: Stage::Review });
-    let by_model = chosen.map(|chosen| ByModel { chosen, instructions });
+    let by_model = chosen.map(|chosen| ByModel { chosen, second, instructions });
     let review = engine(run, started, subject, by_model, &around, Arc::clone(&events)).await?;
 
     stage(Stage::Deliver, &events, move || Ok(deliver::deliver(review, settings, places, &outputs, &around, &cancel)))

@@ -103,6 +103,13 @@ pub enum Event {
         /// Why, one line.
         reason: String,
     },
+    /// The second look at so many findings is over.
+    SecondLook {
+        /// How many.
+        done: u32,
+        /// How many there are to look at.
+        of: u32,
+    },
     /// Something the person should know; one line.
     Notice {
         /// The line.

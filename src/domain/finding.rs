@@ -284,6 +284,16 @@ pub struct Finding {
     pub guideline: Option<GuidelineRef>,
 }
 
+/// Sorts findings into the order that every surface shows: worst first, then path, then line, then id.
+pub fn worst_first(findings: &mut [Finding]) {
+    findings.sort_by(|a, b| {
+        let place = |finding: &Finding| {
+            finding.anchors.first().map(|anchor| (anchor.path.clone(), anchor.lines.map_or(0, LineRange::start)))
+        };
+        (a.severity, place(a), &a.id).cmp(&(b.severity, place(b), &b.id))
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,5 +19,6 @@ pub mod presented;
 pub mod request;
 pub mod review;
 pub mod run;
+pub mod second_look;
 pub mod secret;
 pub mod text;

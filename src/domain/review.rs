@@ -7,10 +7,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::change::ChangeSet;
-use super::finding::{Finding, Severity};
+use super::finding::{Finding, Severity, worst_first};
 use super::path::RepoPath;
-use super::place::LineRange;
 use super::run::{RunId, RunRecord};
+use super::second_look::SecondLook;
 
 /// A whole review of one change.
 #[derive(Debug, Clone)]
@@ -158,6 +158,8 @@ pub struct Coverage {
     pub suppressed: u32,
     /// Findings below the floor, by severity: counted, not shown.
     pub below_floor: BTreeMap<Severity, u32>,
+    /// Findings of which nobody is sure enough, by severity: counted, not shown, and no reason to fail.
+    pub below_confidence: BTreeMap<Severity, u32>,
     /// Leads and what became of them.
     pub leads: Leads,
     /// Limits that were hit (`files`, `time`, …), each a sentence.
@@ -241,10 +243,12 @@ pub struct Provenance {
     pub started_at: String,
     /// Wall time in milliseconds.
     pub took_ms: u64,
-    /// Turns of the model.
+    /// Turns of the model, those of the second look included.
     pub turns: u32,
-    /// Tokens and money; all unknown for the rules engine.
+    /// Tokens and money, likewise; all unknown for the rules engine.
     pub usage: Usage,
+    /// The second look and its share; `None` where there was nothing to look at, or nobody who did.
+    pub second_look: Option<SecondLook>,
 }
 
 /// Which engine reviewed.
@@ -291,17 +295,25 @@ impl Usage {
         cache_write_tokens: Some(0),
         cost_usd: Some(0.0),
     };
+
+    /// Both together; unknown where either is.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));
+        Self {
+            input_tokens: sum(self.input_tokens, other.input_tokens),
+            output_tokens: sum(self.output_tokens, other.output_tokens),
+            cache_read_tokens: sum(self.cache_read_tokens, other.cache_read_tokens),
+            cache_write_tokens: sum(self.cache_write_tokens, other.cache_write_tokens),
+            cost_usd: self.cost_usd.zip(other.cost_usd).map(|(a, b)| a + b),
+        }
+    }
 }
 
 impl Review {
-    /// Sorts the findings into the order that every surface shows: worst first, then path, then line, then id.
+    /// Sorts the findings into the order that every surface shows.
     pub fn sort_findings(&mut self) {
-        self.findings.sort_by(|a, b| {
-            let place = |finding: &Finding| {
-                finding.anchors.first().map(|anchor| (anchor.path.clone(), anchor.lines.map_or(0, LineRange::start)))
-            };
-            (a.severity, place(a), &a.id).cmp(&(b.severity, place(b), &b.id))
-        });
+        worst_first(&mut self.findings);
     }
 
     /// How many findings there are of each severity, worst first.
@@ -339,7 +351,7 @@ impl Review {
         }
     }
 
-    /// The worst severity there is, counted before any floor hid it.
+    /// The worst severity there is, counted before the severity floor hid it. What nobody is sure enough of does not count.
     pub fn worst(&self) -> Option<Severity> {
         let shown = self.findings.iter().map(|finding| finding.severity).min();
         let hidden = self.coverage.below_floor.keys().next().copied();

@@ -2,12 +2,13 @@
 //!
 //! Main type: [`Row`]. Texts of the change and of a model leave this file as they came; each output makes them safe for its surface.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Anchor, Severity};
 use crate::domain::place::{LineRange, Side};
 use crate::domain::review::{CoverageState, Ended, Engine, Outcome, Provenance, Review};
+use crate::domain::second_look::SecondLook;
 
 /// How many rows one part of the receipt may take.
 const ROWS: usize = 10;
@@ -60,8 +61,7 @@ pub(crate) fn verdict(review: &Review) -> String {
             .iter()
             .map(|severity| (*severity, review.unresolved().filter(|finding| finding.severity == *severity).count())),
     );
-    let hidden: usize = review.coverage.below_floor.values().map(|count| *count as usize).sum();
-    let more = if hidden == 0 { String::new() } else { format!(" ({hidden} more below the severity floor)") };
+    let more = not_shown(review).map_or_else(String::new, |more| format!(" ({more})"));
     match (review.outcome, total) {
         (Outcome::Complete, 0) => match looked_at(review) {
             0 => format!("No findings{more} — complete, though no file had lines to look at"),
@@ -73,6 +73,20 @@ pub(crate) fn verdict(review: &Review) -> String {
             format!("{}: {severities}{more} — incomplete, there may be more", counted(total, "finding"))
         }
         (Outcome::Failed, _) => "Nothing was reviewed — failed".to_owned(),
+    }
+}
+
+/// How many findings a floor hides: `2 more below the severity floor, 1 below the confidence floor`.
+pub(crate) fn not_shown(review: &Review) -> Option<String> {
+    let coverage = &review.coverage;
+    let hidden = |counts: &BTreeMap<Severity, u32>| counts.values().map(|count| *count as usize).sum::<usize>();
+    match (hidden(&coverage.below_floor), hidden(&coverage.below_confidence)) {
+        (0, 0) => None,
+        (severity, 0) => Some(format!("{severity} more below the severity floor")),
+        (0, confidence) => Some(format!("{confidence} more below the confidence floor")),
+        (severity, confidence) => {
+            Some(format!("{severity} more below the severity floor, {confidence} below the confidence floor"))
+        }
     }
 }
 
@@ -121,7 +135,20 @@ fn engine(provenance: &Provenance) -> String {
     if let (1.., Some(cost)) = (provenance.turns, usage.cost_usd) {
         parts.push(format!("${cost:.2}"));
     }
-    parts.join(", ")
+    let mut words = parts.join(", ");
+    if let Some(share) = share(provenance) {
+        words.push_str(&format!(" ({share})"));
+    }
+    words
+}
+
+/// What the second look has of a model's turns and tokens: `second look: 4 turns, 31% of the tokens in`.
+fn share(provenance: &Provenance) -> Option<String> {
+    let look = provenance.second_look.as_ref().filter(|look| look.turns > 0)?;
+    let percent = look.usage.input_tokens.zip(provenance.usage.input_tokens);
+    let percent = percent.and_then(|(own, all)| own.saturating_mul(100).checked_div(all));
+    let tokens = percent.map_or_else(String::new, |percent| format!(", {percent}% of the tokens in"));
+    Some(format!("second look: {}{tokens}", counted(look.turns as usize, "turn")))
 }
 
 /// `1,998,211`.
@@ -239,6 +266,14 @@ pub(crate) fn receipt(review: &Review) -> Vec<Row> {
         let counts = by_severity(coverage.below_floor.iter().map(|(severity, count)| (*severity, *count as usize)));
         rows.push(Row::new("not shown", format!("{counts} (below the severity floor)")));
     }
+    if !coverage.below_confidence.is_empty() {
+        let counts =
+            by_severity(coverage.below_confidence.iter().map(|(severity, count)| (*severity, *count as usize)));
+        rows.push(Row::new("not shown", format!("{counts} (below the confidence floor)")));
+    }
+    if let Some(look) = &review.provenance.second_look {
+        rows.push(Row::new("second look", second_look(look)));
+    }
     if coverage.dismissed > 0 {
         rows.push(Row::new("dismissed", counted(coverage.dismissed as usize, "finding")));
     }
@@ -261,6 +296,19 @@ pub(crate) fn receipt(review: &Review) -> Vec<Row> {
     rows.extend(listed("limits", &coverage.limits_hit));
     rows.extend(listed("notes", &coverage.notes));
     rows
+}
+
+/// `3 findings by openai/x: 1 confirmed, 1 refuted, 1 unchecked`.
+fn second_look(look: &SecondLook) -> String {
+    let counts = [
+        (look.confirmed, "confirmed"),
+        (look.uncertain, "uncertain"),
+        (look.refuted, "refuted"),
+        (look.unchecked, "unchecked"),
+    ];
+    let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
+    let counts = counts.collect::<Vec<_>>().join(", ");
+    format!("{} by {}: {counts}", counted(look.findings() as usize, "finding"), look.by)
 }
 
 /// One row for each reason, the commonest first.

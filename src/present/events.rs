@@ -137,6 +137,7 @@ fn is_measure(event: &Event) -> bool {
         | Event::Retry { .. }
         | Event::Finding { .. }
         | Event::Withheld { .. }
+        | Event::SecondLook { .. }
         | Event::Notice { .. }
         | Event::Warning { .. } => false,
     }
@@ -159,6 +160,7 @@ fn plain(event: Event) -> Event {
         | Event::Progress { .. }
         | Event::Turn { .. }
         | Event::Answering { .. }
+        | Event::SecondLook { .. }
         | Event::Spent { .. }) => event,
     }
 }

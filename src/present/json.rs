@@ -138,6 +138,26 @@ mod tests {
     }
 
     #[test]
+    fn a_second_look_reads_back_and_a_document_without_one_does_too() {
+        use crate::domain::finding::Severity;
+        use crate::domain::review::Usage;
+        use crate::domain::second_look::SecondLook;
+
+        let mut review = parse(include_bytes!("../../fixtures/documents/typical.json")).unwrap();
+        assert!(review.provenance.second_look.is_none() && review.coverage.below_confidence.is_empty());
+        let usage = Usage { input_tokens: Some(9), cost_usd: None, ..Usage::NOTHING };
+        let (confirmed, uncertain, refuted, unchecked) = (1, 2, 3, 4);
+        let by = "gemini/x".to_owned();
+        let look = SecondLook { by, confirmed, uncertain, refuted, unchecked, turns: 5, usage };
+        review.provenance.second_look = Some(look.clone());
+        review.coverage.below_confidence = [(Severity::High, 2)].into();
+        let again = parse(&render(&review, &RenderOptions::default())).unwrap();
+        assert_eq!(again.provenance.second_look, Some(look));
+        assert_eq!(again.coverage.below_confidence, review.coverage.below_confidence);
+        assert_eq!(again.worst(), review.worst(), "what nobody is sure of is no reason to fail");
+    }
+
+    #[test]
     fn what_cannot_be_seen_is_escaped_and_reads_back() {
         let text = "a\u{202e}\u{e0041}\u{9b}\u{7f}\u{1b}é\n";
         let json = escape_invisible(serde_json::to_string(text).unwrap());

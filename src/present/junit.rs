@@ -32,6 +32,8 @@ pub(super) const PRESENTER: Presenter = Presenter {
 
 /// What the case of the review itself is called.
 const WHOLE: &str = "The whole change was reviewed";
+/// What the case of findings is called that are not shown and fail all the same.
+const HIDDEN: &str = "Nothing that fails the gate is hidden by the severity floor";
 /// Characters of a message, which is one line, and of a body.
 const MESSAGE: usize = 500;
 const TEXT: usize = 30_000;
@@ -49,6 +51,7 @@ fn render(review: &Review, options: &RenderOptions) -> Vec<u8> {
     report.set_time(Duration::from_millis(review.provenance.took_ms));
     let mut own = TestSuite::new("review");
     own.add_test_case(whole(review, entries.iter().find(|entry| entry.finding.is_none())));
+    own.add_test_cases(hidden(review, options.fail_on));
     let mut files: BTreeMap<Option<&RepoPath>, TestSuite> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.finding.is_some()) {
         let path = entry.place.as_ref().map(|place| &place.path);
@@ -90,6 +93,22 @@ fn whole(review: &Review, unfinished: Option<&Entry<'_>>) -> TestCase {
         case.set_system_out(text(&said));
     }
     case
+}
+
+/// A failed case where the severity floor hides findings that the gate counts: the process ends with 1 for them, and so the report fails.
+fn hidden(review: &Review, fail_on: Option<Severity>) -> Option<TestCase> {
+    let floor = fail_on?;
+    let counted = review.coverage.below_floor.iter().filter(|(severity, count)| **severity <= floor && **count > 0);
+    let counts: Vec<String> = counted.map(|(severity, count)| format!("{count} {severity}")).collect();
+    if counts.is_empty() {
+        return None;
+    }
+    let message = format!("{}: at or above --fail-on {floor}, and below the severity floor", counts.join(", "));
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    status.set_message(line(&message)).set_type("review/below-floor");
+    let mut case = TestCase::new(HIDDEN, status);
+    case.set_classname("review");
+    Some(case)
 }
 
 /// The case of a finding: failed at or above the gate; without a gate, every finding fails.
@@ -184,6 +203,18 @@ mod tests {
         assert!(passed.as_str().contains("so a wrong call is found by users"), "{text}");
         let (_, report) = rendered(TYPICAL, Some(Severity::Nit), |_| ());
         assert_eq!(report.failures, 5);
+    }
+
+    #[test]
+    fn what_the_gate_counts_and_the_floor_hides_fails() {
+        let change = |review: &mut Review| {
+            review.coverage.below_floor = [(Severity::Low, 3), (Severity::Nit, 1)].into_iter().collect();
+        };
+        let (text, report) = rendered(TYPICAL, Some(Severity::Low), change);
+        assert_eq!((report.tests, report.failures), (7, 5), "{text}");
+        assert!(text.contains("3 low: at or above --fail-on low") && !text.contains("1 nit: at"), "{text}");
+        assert_eq!(rendered(TYPICAL, Some(Severity::Medium), change).1.tests, 6);
+        assert_eq!(rendered(TYPICAL, None, change).1.failures, 5, "without a gate nobody counts them");
     }
 
     #[test]

@@ -209,6 +209,7 @@ mod tests {
             },
             Event::Withheld { title: "It may".to_owned(), reason: "the quote is nowhere".to_owned() },
             Event::Turn { turn: 2, most: 40 },
+            Event::SecondLook { done: 1, of: 2 },
         ] {
             progress.emit(event);
         }
@@ -221,7 +222,8 @@ mod tests {
         assert_eq!(lines[3], "review: high: It breaks (src/a.rs:12)");
         assert_eq!(lines[4], "review: withheld: It may (the quote is nowhere)");
         assert_eq!(untimed(&lines[5]).as_deref(), Some("review: turn 2/40 · 2 calls · tokens unknown · 1 finding"));
-        assert_eq!(lines.len(), 6);
+        assert_eq!(lines[6], "review: second look: 1 of 2");
+        assert_eq!(lines.len(), 7);
     }
 
     #[test]

@@ -78,19 +78,30 @@ pub(super) struct Entry<'r> {
 /// What there is to report: first that the review is not complete, then the unresolved findings, worst first.
 pub(super) fn entries(review: &Review) -> Vec<Entry<'_>> {
     let places = Places::of(&review.change);
-    let mut known = HashSet::new();
     let own = unfinished(review).into_iter();
     let mut entries: Vec<Entry<'_>> = own.chain(review.unresolved().map(|finding| entry(finding, &places))).collect();
-    for entry in &mut entries {
-        let mut name = entry.id.clone();
-        let mut number = 2;
-        while !known.insert(name.clone()) {
-            name = format!("{}~{number}", entry.id);
-            number += 1;
-        }
-        entry.id = name;
-    }
+    tell_apart(&mut entries);
     entries
+}
+
+/// Gives a number to entries whose name was given before.
+fn tell_apart(entries: &mut [Entry<'_>]) {
+    let mut given: HashSet<String> = HashSet::new();
+    let mut next: HashMap<String, usize> = HashMap::new();
+    for entry in entries {
+        if given.contains(&entry.id) {
+            let number = next.entry(entry.id.clone()).or_insert(2);
+            let name = loop {
+                let name = format!("{}~{number}", entry.id);
+                *number += 1;
+                if !given.contains(&name) {
+                    break name;
+                }
+            };
+            entry.id = name;
+        }
+        given.insert(entry.id.clone());
+    }
 }
 
 fn entry<'r>(finding: &'r Finding, places: &Places<'_>) -> Entry<'r> {
@@ -327,6 +338,30 @@ mod tests {
         assert!(!at(&file, &anchor).exists);
         anchor.path = RepoPath::parse("src/elsewhere.rs").unwrap();
         assert_eq!(&*at(&file, &anchor).path.spelled(), "src/elsewhere.rs");
+    }
+
+    #[test]
+    fn a_name_that_another_was_given_is_not_given_again() {
+        let mut review = typical();
+        let ids = ["a", "a~2", "a", "a", "a~2"].map(|id| crate::domain::finding::FindingId(id.to_owned()));
+        for (finding, id) in review.findings.iter_mut().zip(ids) {
+            finding.id = id;
+        }
+        let ids: Vec<String> = entries(&review).into_iter().map(|entry| entry.id).collect();
+        assert_eq!(ids, ["a", "a~2", "a~3", "a~4", "a~2~2"]);
+    }
+
+    #[test]
+    fn the_documented_severities_are_those_of_the_code() {
+        let docs = include_str!("../../docs/formats.md");
+        for severity in Severity::ALL {
+            let words = words(*severity);
+            let row = format!("| {severity} | {} | {} | {} |", words.rdjson, words.gitlab, words.annotation);
+            assert!(
+                docs.lines().any(|line| line.starts_with(row.trim_end_matches(" |"))),
+                "docs/formats.md has no row {row}"
+            );
+        }
     }
 
     #[test]

@@ -8,12 +8,14 @@ mod assistant;
 mod data;
 mod error;
 mod prompts;
+mod second_look;
 mod vars;
 
 pub use assistant::{AssistantVars, FindingVars};
 pub use data::{Data, Mark};
 pub use error::PromptError;
 pub use prompts::Prompts;
+pub use second_look::SecondLookVars;
 pub use vars::{ChangeVars, LastTurnVars, LeadVars, SystemVars};
 
 /// A template as it is compiled in.
@@ -55,4 +57,8 @@ const TEMPLATES: &[Template] = &[
         AssistantVars::samples
     ),
     template!("explain_finding.md", ["finding", "code"], FindingVars::samples),
+    template!("second_look.md", ["instructions"], SystemVars::samples),
+    template!("second_look_finding.md", ["finding", "code", "diff"], SecondLookVars::samples),
+    template!("second_look_nudge.md", [], vars::no_samples),
+    template!("second_look_last_turn.md", ["reason"], LastTurnVars::samples),
 ];

@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::assistant::{AssistantVars, FindingVars};
 use super::error::PromptError;
+use super::second_look::SecondLookVars;
 use super::vars::{ChangeVars, LastTurnVars, SystemVars, nothing};
 use super::{TEMPLATES, Template};
 use crate::domain::id::hex;
@@ -121,6 +122,26 @@ impl Prompts {
     /// To a person's assistant: one finding, for it to explain and to judge.
     pub fn explain_finding(&self, vars: &FindingVars) -> Result<String, PromptError> {
         self.render("explain_finding.md", &vars.value())
+    }
+
+    /// What the model that takes the second look is and must do.
+    pub fn second_look(&self, vars: &SystemVars) -> Result<String, PromptError> {
+        self.render("second_look.md", &vars.value())
+    }
+
+    /// Its first message: one finding.
+    pub fn second_look_finding(&self, vars: &SecondLookVars) -> Result<String, PromptError> {
+        self.render("second_look_finding.md", &vars.value())
+    }
+
+    /// To it, where it stopped without a verdict.
+    pub fn second_look_nudge(&self) -> Result<String, PromptError> {
+        self.plain("second_look_nudge.md")
+    }
+
+    /// To it, where it has one turn left.
+    pub fn second_look_last_turn(&self, vars: &LastTurnVars) -> Result<String, PromptError> {
+        self.render("second_look_last_turn.md", &vars.value())
     }
 
     fn plain(&self, name: &'static str) -> Result<String, PromptError> {
@@ -242,6 +263,8 @@ mod tests {
             prompts.empty_answer(),
             prompts.output_limit(),
             prompts.malformed_calls(),
+            prompts.second_look_nudge(),
+            prompts.second_look_last_turn(&LastTurnVars { reason: "8 turns are used up".into() }),
         ];
         let all: Vec<String> = plain.into_iter().map(Result::unwrap).chain([last]).collect();
         insta::assert_snapshot!(all.join("\n\n"));

@@ -39,7 +39,8 @@ pub fn still(
     if review.provenance.engine == Engine::Rules && own.mark.origin == OriginKind::Model {
         return stands("A model found it, and this review asked none.");
     }
-    if review.coverage.below_floor.keys().any(|hidden| *hidden <= own.mark.severity) {
+    let coverage = &review.coverage;
+    if coverage.below_floor.keys().chain(coverage.below_confidence.keys()).any(|hidden| *hidden <= own.mark.severity) {
         return stands("This review hides findings of its severity.");
     }
     let (hash, count) = &own.mark.quote;

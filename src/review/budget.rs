@@ -50,6 +50,21 @@ pub(super) enum Reserved {
     Nothing(Ended),
 }
 
+/// What a run keeps back for the second look while it reviews.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Kept {
+    pub(super) turns: u32,
+    pub(super) tokens: u64,
+    pub(super) time: Duration,
+}
+
+/// What is left of a run's limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Left {
+    pub(super) turns: u32,
+    pub(super) tokens: u64,
+}
+
 /// A last question and the room for what the model reports when asked to finish, in tokens; less where the window is small.
 const LANDING: u64 = 6_000;
 /// Of a small window this share is kept for it: one part in so many.
@@ -65,6 +80,7 @@ const LEAST_SHARE: u32 = 40;
 #[derive(Debug)]
 pub(super) struct Budget {
     limits: Limits,
+    kept: Kept,
     turns: u32,
     /// Tokens sent so far, estimated where the provider did not say.
     sent: u64,
@@ -80,6 +96,7 @@ impl Budget {
         let zero = Some(0);
         Self {
             limits,
+            kept: Kept::default(),
             turns: 0,
             sent: 0,
             longest: Duration::ZERO,
@@ -91,6 +108,19 @@ impl Budget {
     /// Turns that were answered.
     pub(super) fn turns(&self) -> u32 {
         self.turns
+    }
+
+    /// Keeps so much back from now on. It is given to nothing but the last turn.
+    pub(super) fn keep(&mut self, kept: Kept) {
+        self.kept = kept;
+    }
+
+    /// What is left, kept back or not.
+    pub(super) fn left(&self) -> Left {
+        Left {
+            turns: self.limits.turns.saturating_sub(self.turns),
+            tokens: self.limits.input_tokens.saturating_sub(self.sent),
+        }
     }
 
     /// The limits.
@@ -113,10 +143,14 @@ impl Budget {
         // The turn after this one sends at least all of this again.
         let next = size.saturating_add(landing);
         match () {
-            () if self.turns + 1 >= self.limits.turns => Reserved::Landing(Ended::TurnLimit),
-            () if sent.saturating_add(next) > self.limits.input_tokens => Reserved::Landing(Ended::TokenLimit),
+            () if self.turns + 1 + self.kept.turns >= self.limits.turns => Reserved::Landing(Ended::TurnLimit),
+            () if sent.saturating_add(next).saturating_add(self.kept.tokens) > self.limits.input_tokens => {
+                Reserved::Landing(Ended::TokenLimit)
+            }
             () if size > self.limits.most_request() => Reserved::Landing(Ended::WindowLimit),
-            () if left.is_some_and(|left| left < self.last_turn_takes()) => Reserved::Landing(Ended::Deadline),
+            () if left.is_some_and(|left| left < self.last_turn_takes() + self.kept.time) => {
+                Reserved::Landing(Ended::Deadline)
+            }
             () => Reserved::Turn,
         }
     }
@@ -162,6 +196,11 @@ impl Budget {
         }
     }
 
+    /// A limit in words.
+    pub(super) fn words(&self, ended: Ended) -> String {
+        words(ended, &self.limits, &self.kept)
+    }
+
     fn scaled(&self, estimate: u64) -> u64 {
         estimate.saturating_mul(self.scale) / 100
     }
@@ -171,15 +210,17 @@ impl Budget {
     }
 }
 
-/// The limit in words, for people and for the model.
-pub(super) fn words(ended: Ended, limits: &Limits) -> String {
+/// The limit in words, for people and for the model; what is kept back for the second look is said.
+pub(super) fn words(ended: Ended, limits: &Limits, kept: &Kept) -> String {
+    let but = |left: u64| if left == 0 { String::new() } else { format!(" but {left} for the second look") };
     match ended {
         Ended::TurnLimit => {
             let turns = if limits.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", limits.turns) };
-            format!("the limit of {turns} was reached (raise it with --max-turns)")
+            format!("the limit of {turns}{} was reached (raise it with --max-turns)", but(u64::from(kept.turns)))
         }
         Ended::TokenLimit => {
-            format!("the limit of {} input tokens was reached (raise it with --max-tokens)", limits.input_tokens)
+            let (tokens, but) = (limits.input_tokens, but(kept.tokens));
+            format!("the limit of {tokens} input tokens{but} was reached (raise it with --max-tokens)")
         }
         Ended::WindowLimit => format!("the conversation no longer fits the model's window of {} tokens", limits.window),
         _ => "the time limit was reached (raise it with --timeout)".to_owned(),
@@ -199,8 +240,24 @@ mod tests {
 
     #[test]
     fn one_turn_is_no_turns() {
-        let said = |turns| words(Ended::TurnLimit, &Limits { turns, ..LIMITS });
+        let said = |turns| words(Ended::TurnLimit, &Limits { turns, ..LIMITS }, &Kept::default());
         assert!(said(1).contains("of 1 turn was") && said(2).contains("of 2 turns was"));
+    }
+
+    #[test]
+    fn what_is_kept_back_ends_the_run_earlier_and_is_said() {
+        let mut budget = Budget::new(Limits { turns: 10, ..LIMITS });
+        assert_eq!(budget.reserve(1_000, None), Reserved::Turn);
+        budget.keep(Kept { turns: 9, ..Kept::default() });
+        assert_eq!(budget.reserve(1_000, None), Reserved::Landing(Ended::TurnLimit));
+        assert!(budget.words(Ended::TurnLimit).contains("10 turns but 9 for the second look was"));
+        budget.keep(Kept { tokens: 95_000, ..Kept::default() });
+        assert_eq!(budget.reserve(1_000, None), Reserved::Landing(Ended::TokenLimit));
+        assert!(budget.words(Ended::TokenLimit).contains("100000 input tokens but 95000 for"));
+        budget.keep(Kept { time: Duration::from_mins(5), ..Kept::default() });
+        assert_eq!(budget.reserve(1_000, Some(Duration::from_mins(5))), Reserved::Landing(Ended::Deadline));
+        budget.settle(1_000, &usage(Some(1_000)), Duration::ZERO);
+        assert_eq!(budget.left(), Left { turns: 9, tokens: 99_000 });
     }
 
     #[test]

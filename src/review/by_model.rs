@@ -5,17 +5,18 @@ use std::time::Instant;
 
 use super::budget::{Budget, Limits};
 use super::desk::{Desk, Lead};
-use super::draft::{Asked, Ending, Made};
+use super::draft::{Asked, Ending, Floor, Made};
 use super::journal::{Journal, JournalSink, Record};
 use super::opening::{self, Opening, estimate_tokens};
 use super::strikes::Strikes;
 use super::turns::{EngineError, Tally, Turns, Unanswered};
+use super::verify::{Looked, SecondLook, second_look};
 use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::event::EventSink;
-use crate::domain::finding::Severity;
 use crate::domain::place::Side;
 use crate::domain::review::{Engine, Review, Usage};
 use crate::domain::run::RunId;
+use crate::domain::second_look::SecondLook as Numbers;
 use crate::llm::{Message, Provider, ToolChoice, ToolDefinition, TurnRequest};
 use crate::prompt::{LeadVars, Prompts};
 use crate::rules::{self, Packs, RulesInput};
@@ -56,8 +57,10 @@ pub struct ModelRun {
     pub instructions: Option<String>,
     /// What may be spent.
     pub limits: Limits,
+    /// Who takes a second look at the findings; `None` where nobody does.
+    pub second_look: Option<SecondLook>,
     /// Findings below it are counted, not shown.
-    pub floor: Option<Severity>,
+    pub floor: Floor,
     /// What the receipt says about how the change came here.
     pub notes: Vec<String>,
     /// When the run began, RFC 3339 in UTC, and on the clock that measures how long it takes.
@@ -85,10 +88,42 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
         None if !run.change.files.iter().any(FileChange::reviewable) => turns.end(Ending::Done),
         None => turns.run().await?,
     };
-    let Turns { tally, budget, desk, .. } = turns;
+    let Turns { mut tally, budget, desk, mut journal, .. } = turns;
     // Every call at the desk was waited for, so nobody else holds it.
-    let desk = Arc::into_inner(desk).ok_or(EngineError::Broken)?.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(finish(&run, desk, &ending, &tally, &budget))
+    let mut desk =
+        Arc::into_inner(desk).ok_or(EngineError::Broken)?.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let draft = desk.settle(&name_of(run.provider.as_ref()));
+    let looked = second_look(&run, draft.findings(), &ending, &budget, &journal).await;
+    let ending = match (ending, run.cancel.check()) {
+        // Whoever interrupts the second look interrupts the review.
+        (Ending::Done, Err(Stopped::Interrupted)) if looked.is_some() => Ending::Stopped(Stopped::Interrupted),
+        (ending, _) => ending,
+    };
+    let mut spent = Spent { turns: budget.turns(), usage: budget.usage(), second_look: None };
+    if let Some(Looked { verdicts, notes, numbers, calls, errors, broken_off }) = looked {
+        draft.judge(verdicts, &numbers.by);
+        notes.into_iter().chain(journal.fault()).for_each(|note| draft.note(note));
+        tally.calls += calls;
+        tally.errors += errors;
+        tally.broken_off += broken_off;
+        spent.turns += numbers.turns;
+        spent.usage = spent.usage.plus(numbers.usage);
+        spent.second_look = Some(numbers);
+    }
+    Ok(finish(&run, desk, &ending, &tally, spent))
+}
+
+/// What the model took, in the review and in the second look.
+struct Spent {
+    turns: u32,
+    usage: Usage,
+    second_look: Option<Numbers>,
+}
+
+/// What its findings say of their origin.
+fn name_of(provider: &dyn Provider) -> String {
+    let capabilities = provider.capabilities();
+    format!("{}/{}", capabilities.provider, capabilities.model)
 }
 
 /// What is there before the model is asked.
@@ -178,6 +213,7 @@ fn turns(run: &ModelRun, prepared: Prepared, journal: Option<Box<dyn JournalSink
         tools: &run.tools,
         desk: Arc::new(Mutex::new(desk)),
         budget: Budget::new(run.limits),
+        second_look: run.second_look.as_ref().map(|second| second.which),
         journal,
         cancel: &run.cancel,
         events: run.events.as_ref(),
@@ -188,7 +224,7 @@ fn turns(run: &ModelRun, prepared: Prepared, journal: Option<Box<dyn JournalSink
     }
 }
 
-fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, budget: &Budget) -> Review {
+fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, spent: Spent) -> Review {
     run.notes.iter().for_each(|note| desk.note(note.clone()));
     if tally.broken_off > 0 {
         let times = tally.broken_off;
@@ -196,7 +232,7 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, budget
             "{times} answer(s) of the provider did not come to an end; what they cost is not known and not counted."
         ));
     }
-    let unasked = *ending == Ending::Done && budget.turns() == 0;
+    let unasked = *ending == Ending::Done && spent.turns == 0;
     if unasked {
         desk.note("No changed file has lines to review, so the model was not asked and nothing was sent.".to_owned());
     }
@@ -212,8 +248,9 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, budget
                 provider: capabilities.provider.to_owned(),
                 model: capabilities.model.clone(),
                 prompts: Some(run.prompts.hash().to_owned()),
-                turns: budget.turns(),
-                usage: if unasked { Usage::NOTHING } else { budget.usage() },
+                turns: spent.turns,
+                usage: if unasked { Usage::NOTHING } else { spent.usage },
+                second_look: spent.second_look,
                 tool_calls: tally.calls,
                 tool_errors: tally.errors,
                 limits_hit: tally.limits.clone(),

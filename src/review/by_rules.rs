@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::draft::{Draft, Ending, Made};
+use super::draft::{Draft, Ending, Floor, Made};
 use crate::domain::change::ChangeSet;
 use crate::domain::event::EventSink;
-use crate::domain::finding::Severity;
 use crate::domain::review::{Engine, Review};
 use crate::domain::run::RunId;
 use crate::rules::{self, Packs, RulesInput};
@@ -29,7 +28,7 @@ pub struct RulesRun<'a> {
     /// The rules.
     pub packs: &'a Packs,
     /// Findings below it are counted, not shown.
-    pub floor: Option<Severity>,
+    pub floor: Floor,
     /// What the receipt says about how the change came here.
     pub notes: Vec<String>,
     /// When the run began, RFC 3339 in UTC, and on the clock that measures how long it takes.

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures_util::{StreamExt as _, stream};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Value, json};
 
 use super::desk::{Answer, Desk, Effect};
@@ -16,7 +16,7 @@ use crate::tools::{Reference, TOOLS, ToolBox, ToolOutcome};
 /// Reading calls that run at the same time.
 const AT_ONCE: usize = 4;
 /// A reading call that stands behind so many others is not made. What is reported there counts: it must not get lost.
-const MOST_CALLS: usize = 64;
+pub(super) const MOST_CALLS: usize = 64;
 
 /// With room for fewer tokens there is nothing to read.
 const WORTH_READING: u64 = 300;
@@ -48,7 +48,7 @@ pub(super) struct Called {
 }
 
 impl Called {
-    fn refused(error: &str, message: &str) -> Self {
+    pub(super) fn refused(error: &str, message: &str) -> Self {
         Self {
             text: json!({ "error": error, "message": message }).to_string(),
             is_error: true,
@@ -58,17 +58,17 @@ impl Called {
         }
     }
 
-    fn malformed(text: &str) -> Self {
+    pub(super) fn malformed(text: &str) -> Self {
         let start: String = text.chars().take(120).collect();
         let message = format!("the input is not a JSON object: it begins with {start:?}; send the call again with one");
         Self { well_formed: false, ..Self::refused("malformed_input", &message) }
     }
 
     /// The same call when its result of so many tokens no longer fits the conversation, where there is room for so many: the model hears
-    /// that it has not seen it.
-    pub(super) fn without_room(&mut self, size: u64, room: u64) {
+    /// that it has not seen it. `end` says how to end.
+    pub(super) fn without_room(&mut self, size: u64, room: u64, end: &str) {
         let message = if room < WORTH_READING {
-            "not shown: the conversation is nearly full. Report what you have and call finish_review.".to_owned()
+            format!("not shown: the conversation is nearly full. {end}.")
         } else {
             format!("not shown: it takes about {size} tokens, and there is room for {room}. Ask for a smaller part.")
         };
@@ -117,18 +117,8 @@ pub(super) async fn execute(calls: &[ToolCall], hands: &Hands<'_>) -> Result<Vec
 
     let reads = open(&done, false);
     let pending = reads.len();
-    let mut reading = stream::iter(reads)
-        .map(|(at, call)| {
-            let tools = hands.tools.clone();
-            let work = tokio::task::spawn_blocking(move || match call.input {
-                ToolInput::Object(input) => Called::from(tools.call(&call.name, Value::Object(input))),
-                ToolInput::Malformed(text) => Called::malformed(&text),
-            });
-            async move { (at, work.await) }
-        })
-        .buffered(AT_ONCE);
-    while let Some((at, called)) = reading.next().await {
-        done[at] = Some(called.map_err(|_| Panicked)?);
+    for (at, called) in read(reads, hands.tools).await? {
+        done[at] = Some(called);
     }
 
     let mut own = open(&done, true);
@@ -140,6 +130,21 @@ pub(super) async fn execute(calls: &[ToolCall], hands: &Hands<'_>) -> Result<Vec
     // Every call was one of the three; an answer is owed to each all the same.
     let missing = || Called::refused("not_run", "this call was not made");
     Ok(done.into_iter().map(|called| called.unwrap_or_else(missing)).collect())
+}
+
+/// Makes calls that only read, some of them side by side; each keeps its number.
+pub(super) async fn read(calls: Vec<(usize, ToolCall)>, tools: &ToolBox) -> Result<Vec<(usize, Called)>, Panicked> {
+    let reading = stream::iter(calls)
+        .map(|(at, call)| {
+            let tools = tools.clone();
+            let work = tokio::task::spawn_blocking(move || match call.input {
+                ToolInput::Object(input) => Called::from(tools.call(&call.name, Value::Object(input))),
+                ToolInput::Malformed(text) => Called::malformed(&text),
+            });
+            async move { work.await.map(|called| (at, called)).map_err(|_| Panicked) }
+        })
+        .buffered(AT_ONCE);
+    reading.try_collect().await
 }
 
 /// The calls that are answered without doing anything.

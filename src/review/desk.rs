@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::draft::{Draft, Ending, Made};
+use super::draft::{Draft, Ending, Floor, Made};
 use super::engine_tools::{ENGINE_TOOLS, Refusal, Surroundings};
 use super::opening::{LeftOut, Shown};
 use super::seen::Seen;
 use crate::domain::change::{ChangeSet, Omission};
-use crate::domain::finding::Severity;
+use crate::domain::finding::Finding;
 use crate::domain::review::{Review, Section};
 use crate::llm::ToolDefinition;
 use crate::sys::cancel::{Cancel, Stopped};
@@ -188,12 +188,27 @@ impl Desk {
         self.gate.is_finished()
     }
 
-    /// Turns what was done into a review. Reports that were never corrected are withheld, leads that were never answered are delivered.
-    pub fn finish(mut self, ending: &Ending, floor: Option<Severity>, made: Made) -> Review {
+    /// How many findings that stand so far are such.
+    pub(super) fn counted(&self, is_such: impl Fn(&Finding) -> bool) -> usize {
+        self.findings.iter().filter(|stood| is_such(&stood.finding)).count()
+    }
+
+    /// Ends the reporting: reports that were never corrected are withheld, leads that were never answered are delivered, and the findings get
+    /// their order and their names. They may still be judged; `by` is who reported them.
+    pub(super) fn settle(&mut self, by: &str) -> &mut Draft {
+        if !self.draft.is_settled() {
+            self.deliver_findings(by);
+            self.deliver_leads();
+            self.withhold_refused();
+            self.draft.settle();
+        }
+        &mut self.draft
+    }
+
+    /// Turns what was done into a review.
+    pub fn finish(mut self, ending: &Ending, floor: Floor, made: Made) -> Review {
         let by = made.model.as_ref().map_or_else(String::new, super::draft::Asked::name);
-        self.deliver_findings(&by);
-        self.deliver_leads();
-        self.withhold_refused();
+        self.settle(&by);
         self.draft.write(std::mem::take(&mut self.sections));
         let (files, holes) = self.seen.coverage();
         self.draft.cover(files);

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use crate::domain::change::{ChangeSet, FileChange, Omission};
 use crate::domain::claim::Claim;
-use crate::domain::finding::{Finding, Severity};
+use crate::domain::finding::{Confidence, Finding, Severity, Verification, worst_first};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::domain::review::{Coverage, CoverageState, Ended, FileCoverage, Leads, Outcome, Review, Section, Withheld};
 use crate::evidence::{self, Anchored, Rejection};
+use crate::review::verify::{Verdict, refuted_because};
 use crate::sys::cancel::Stopped;
 use crate::workspace::Workspace;
 
@@ -63,6 +64,15 @@ impl Ending {
     }
 }
 
+/// What of the findings is shown; the rest is counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Floor {
+    /// Nothing less bad.
+    pub severity: Option<Severity>,
+    /// Nothing of which somebody is less sure. Where nobody said, it is shown.
+    pub confidence: Option<Confidence>,
+}
+
 /// Findings and coverage as they grow during a review.
 #[derive(Debug)]
 pub struct Draft {
@@ -76,6 +86,8 @@ pub struct Draft {
     leads: Leads,
     /// What was reported already: by whom, what, and where.
     told: HashSet<(String, String, Option<Place>)>,
+    /// Whether the findings are in order and have their names.
+    settled: bool,
 }
 
 type Place = (RepoPath, Side, Option<LineRange>);
@@ -94,6 +106,7 @@ impl Draft {
             notes: Vec::new(),
             leads: Leads::default(),
             told: HashSet::new(),
+            settled: false,
         }
     }
 
@@ -153,8 +166,45 @@ impl Draft {
         self.notes.push(note);
     }
 
+    /// Sorts the findings and names them, once: what is taken away later must not rename another.
+    pub(super) fn settle(&mut self) {
+        if !self.settled {
+            worst_first(&mut self.findings);
+            evidence::assign_ids(&mut self.findings);
+            self.settled = true;
+        }
+    }
+
+    /// Whether that is done.
+    pub(super) fn is_settled(&self) -> bool {
+        self.settled
+    }
+
+    /// The findings so far.
+    pub(super) fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Takes what a second look said of some findings, by their place among them. Those that were refuted are withheld.
+    pub(super) fn judge(&mut self, verdicts: impl IntoIterator<Item = (usize, Verdict)>, by: &str) {
+        let mut refuted = HashSet::new();
+        for (at, Verdict { word, confidence, rationale }) in verdicts {
+            let Some(finding) = self.findings.get_mut(at) else { continue };
+            let Some(state) = word.state() else {
+                self.withheld.push(Withheld { title: finding.title.clone(), reason: refuted_because(&rationale) });
+                refuted.insert(at);
+                continue;
+            };
+            finding.confidence = confidence.over(finding.confidence);
+            finding.verification = Verification { state, by: Some(by.to_owned()), rationale: Some(rationale) };
+        }
+        let mut at = 0..;
+        self.findings.retain(|_| at.next().is_some_and(|at| !refuted.contains(&at)));
+    }
+
     /// Turns the draft into a review: floors applied, ids given, and the outcome computed from what was really seen.
-    pub fn finish(mut self, ending: &Ending, floor: Option<Severity>, summary: Option<String>, made: Made) -> Review {
+    pub fn finish(mut self, ending: &Ending, floor: Floor, summary: Option<String>, made: Made) -> Review {
+        self.settle();
         self.hold_to_the_collection();
         let (mut reasons, nothing_seen) = self.unseen();
         reasons.splice(0..0, ending.reason());
@@ -184,10 +234,12 @@ impl Draft {
             provenance: provenance(made),
             change: self.change,
         };
-        review.sort_findings();
-        evidence::assign_ids(&mut review.findings);
-        // The floor comes after the ids: hiding a finding must not rename another.
-        review.coverage.below_floor = apply_floor(&mut review.findings, floor);
+        // What nobody is sure enough of is no reason to fail, however bad it would be.
+        let unsure =
+            |finding: &Finding| finding.confidence.zip(floor.confidence).is_some_and(|(own, least)| own < least);
+        review.coverage.below_confidence = hide(&mut review.findings, unsure);
+        let harmless = |finding: &Finding| floor.severity.is_some_and(|least| finding.severity > least);
+        review.coverage.below_floor = hide(&mut review.findings, harmless);
         let mut said = HashSet::new();
         review.coverage.notes.retain(|note| said.insert(note.clone()));
         review.summary = summary.unwrap_or_else(|| plain_summary(&review));
@@ -263,15 +315,15 @@ fn sentence(omission: &Omission) -> String {
     }
 }
 
-fn apply_floor(findings: &mut Vec<Finding>, floor: Option<Severity>) -> BTreeMap<Severity, u32> {
+/// Takes out what is hidden, and counts it.
+fn hide(findings: &mut Vec<Finding>, is_hidden: impl Fn(&Finding) -> bool) -> BTreeMap<Severity, u32> {
     let mut hidden = BTreeMap::new();
-    let Some(floor) = floor else { return hidden };
     findings.retain(|finding| {
-        let shown = finding.severity <= floor;
-        if !shown {
+        let hide = is_hidden(finding);
+        if hide {
             *hidden.entry(finding.severity).or_default() += 1;
         }
-        shown
+        !hide
     });
     hidden
 }

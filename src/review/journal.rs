@@ -4,9 +4,12 @@
 //! of it), so that [`Rebuilt`] gives every request again. Each entry is keyed by (unit, turn, call). Where it is written is the sink's
 //! business.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::domain::finding::FindingId;
 use crate::domain::id::hex;
 use crate::domain::review::Ended;
 use crate::llm::{Message, ToolDefinition, ToolResult, TurnRequest, TurnResponse};
@@ -14,7 +17,7 @@ use crate::sys::clock;
 use crate::sys::files::{AppendFile, FileError};
 
 /// The version of the format. A reader refuses a later one.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// The name of the journal in a run's folder.
 pub const NAME: &str = "journal.jsonl";
@@ -26,8 +29,8 @@ pub struct JournalEntry {
     pub v: u32,
     /// When: RFC 3339, UTC.
     pub at: String,
-    /// The part of the change; 0 as long as changes are reviewed whole.
-    pub unit: u32,
+    /// The conversation that it is part of.
+    pub unit: Unit,
     /// The turn, from 1; 0 before the first.
     pub turn: u32,
     /// The call within the turn, from 0, for what is about one.
@@ -35,6 +38,26 @@ pub struct JournalEntry {
     pub call: Option<u32>,
     /// What happened.
     pub record: Record,
+}
+
+/// A conversation of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Unit {
+    /// About a part of the change; 0 as long as changes are reviewed whole.
+    Part(u32),
+    /// Another, by name: `verify/<finding>` is the second look at a finding.
+    Named(String),
+}
+
+impl Unit {
+    /// The review of the whole change.
+    pub const WHOLE: Self = Self::Part(0);
+
+    /// The second look at a finding.
+    pub fn second_look(finding: &FindingId) -> Self {
+        Self::Named(format!("verify/{finding}"))
+    }
 }
 
 /// What happened.
@@ -97,6 +120,16 @@ pub enum Record {
         /// What.
         result: ToolResult,
     },
+    /// A second look ended.
+    Verdict {
+        /// `confirmed`, `uncertain`, `refuted`, or `unchecked` where it came to none.
+        state: String,
+        /// How sure it is that the finding is right, where it said so and did not contradict itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        confidence: Option<u8>,
+        /// The rationale, or why there is no verdict.
+        why: String,
+    },
     /// The engine ended.
     End {
         /// How.
@@ -125,17 +158,32 @@ impl JournalSink for AppendFile {
     }
 }
 
-/// Writes entries to a sink until the sink fails; a run goes on without a journal, and says so.
+/// Writes the entries of one conversation to a sink until the sink fails; a run goes on without a journal, and says so.
 pub(super) struct Journal {
+    kept: Arc<Mutex<Kept>>,
+    unit: Unit,
+    turn: u32,
+}
+
+/// The sink that all conversations of a run share.
+struct Kept {
     sink: Option<Box<dyn JournalSink>>,
     fault: Option<String>,
-    turn: u32,
 }
 
 impl Journal {
     /// Over a sink, or nothing where there is none.
     pub(super) fn new(sink: Option<Box<dyn JournalSink>>) -> Self {
-        Self { sink, fault: None, turn: 0 }
+        Self { kept: Arc::new(Mutex::new(Kept { sink, fault: None })), unit: Unit::WHOLE, turn: 0 }
+    }
+
+    /// For another conversation, into the same sink.
+    pub(super) fn of(&self, unit: Unit) -> Self {
+        Self { kept: Arc::clone(&self.kept), unit, turn: 0 }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What follows is about this turn.
@@ -145,32 +193,37 @@ impl Journal {
 
     /// Writes what happened.
     pub(super) fn record(&mut self, call: Option<u32>, record: Record) {
-        let Some(sink) = &mut self.sink else { return };
-        let entry = JournalEntry { v: VERSION, at: clock::now(), unit: 0, turn: self.turn, call, record };
+        let mut kept = self.kept();
+        let Some(sink) = &mut kept.sink else { return };
+        let entry =
+            JournalEntry { v: VERSION, at: clock::now(), unit: self.unit.clone(), turn: self.turn, call, record };
         // Strings, numbers and maps with words for keys: there is no entry that cannot be written.
         let Ok(mut line) = serde_json::to_vec(&entry) else { return };
         line.push(b'\n');
         let written = sink.append(&line);
-        self.unless_failed(written);
+        kept.unless_failed(written);
     }
 
     /// Called at the end of each turn.
     pub(super) fn sync(&mut self) {
-        let Some(sink) = &mut self.sink else { return };
+        let mut kept = self.kept();
+        let Some(sink) = &mut kept.sink else { return };
         let synced = sink.sync();
-        self.unless_failed(synced);
+        kept.unless_failed(synced);
     }
 
+    /// What went wrong with writing it; told once.
+    pub(super) fn fault(&mut self) -> Option<String> {
+        self.kept().fault.take()
+    }
+}
+
+impl Kept {
     fn unless_failed(&mut self, done: Result<(), FileError>) {
         if let Err(fault) = done {
             self.fault = Some(format!("The journal of this run is not whole: {fault}."));
             self.sink = None;
         }
-    }
-
-    /// What went wrong with writing it; told once.
-    pub(super) fn fault(&mut self) -> Option<String> {
-        self.fault.take()
     }
 }
 
@@ -238,11 +291,16 @@ pub struct Rebuilt {
 }
 
 impl Rebuilt {
-    /// The conversation that a journal holds; `None` where the model was never asked.
+    /// The conversation about the whole change that a journal holds; `None` where the model was never asked.
     pub fn from_entries(entries: &[JournalEntry]) -> Option<Self> {
+        Self::of_unit(entries, &Unit::WHOLE)
+    }
+
+    /// One conversation that a journal holds.
+    pub fn of_unit(entries: &[JournalEntry], unit: &Unit) -> Option<Self> {
         let mut rebuilt: Option<Self> = None;
         let mut results = Vec::new();
-        for entry in entries {
+        for entry in entries.iter().filter(|entry| entry.unit == *unit) {
             match &entry.record {
                 Record::Request { system, tools, user, max_output, digest: expected } => {
                     let it = rebuilt.get_or_insert_with(Self::empty);
@@ -264,7 +322,7 @@ impl Rebuilt {
                     }
                 }
                 Record::Result { result } => results.push(result.clone()),
-                Record::Run { .. } | Record::Fault { .. } | Record::End { .. } => {}
+                Record::Run { .. } | Record::Fault { .. } | Record::Verdict { .. } | Record::End { .. } => {}
             }
         }
         rebuilt
@@ -406,7 +464,9 @@ mod tests {
     #[test]
     fn a_damaged_line_and_a_later_version_are_told() {
         assert!(matches!(read(b"{\"v\":1}\n{}\n"), Err(JournalError::Line { line: 1, .. })));
-        assert!(matches!(read(b"{\"v\":2,\"new\":true}\n"), Err(JournalError::Version(2))));
+        assert!(matches!(read(b"{\"v\":3,\"new\":true}\n"), Err(JournalError::Version(3))));
+        let first = br#"{"v":1,"at":"","unit":0,"turn":1,"record":{"kind":"end","ended":"finished"}}"#;
+        assert_eq!(read(&[first, &b"\n"[..]].concat()).unwrap()[0].unit, Unit::WHOLE);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! There are two: [`by_rules`], which needs nobody, and [`by_model`], the loop with a model. Whatever the engine, the draft is turned into a
 //! review in one place ([`Draft::finish`]), so that no engine can call a review complete that is not. The model's way: `opening` (the first
-//! message) → `turns` (the loop: `attempts`, `budget`, `calls`, `strikes`, `journal`) → `desk` (what it reports, and what it has seen).
+//! message) → `turns` (the loop: `attempts`, `budget`, `calls`, `strikes`, `journal`) → `desk` (what it reports, and what it has seen) → `verify` (the second look
+//! at what it reports).
 //! Collecting, keeping and showing a review do not belong here.
 
 mod alike;
@@ -19,13 +20,17 @@ mod opening;
 mod seen;
 mod strikes;
 mod turns;
+mod verify;
 
 pub use attempts::unless_stopped;
 pub use budget::Limits;
 pub use by_model::{ModelRun, by_model};
 pub use by_rules::{RulesRun, by_rules};
 pub use desk::{Answer, Desk, Effect, Lead};
-pub use draft::{Asked, Draft, Ending, Made};
-pub use journal::{JournalEntry, JournalError, JournalSink, NAME as JOURNAL, Rebuilt, Record, read as read_journal};
+pub use draft::{Asked, Draft, Ending, Floor, Made};
+pub use journal::{
+    JournalEntry, JournalError, JournalSink, NAME as JOURNAL, Rebuilt, Record, Unit, read as read_journal,
+};
 pub use opening::{LeftOut, Opening, Shown, brief, estimate_tokens, open};
 pub use turns::EngineError;
+pub use verify::{SecondLook, Which};

@@ -8,13 +8,14 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::attempts::{Ask, Failed, NoAnswer, ask};
-use super::budget::{self, Budget, Reserved};
+use super::budget::{Budget, Reserved};
 use super::calls::{Called, Hands, Panicked, execute};
 use super::desk::{Desk, Effect};
 use super::draft::Ending;
 use super::journal::{Journal, Record, digest};
 use super::opening::{Shown, estimate_tokens};
 use super::strikes::{Strike, Strikes};
+use super::verify::{self, Which};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::review::Ended;
 use crate::domain::text::{mask, strip_line};
@@ -47,6 +48,8 @@ pub(super) struct Turns<'a> {
     pub(super) tools: &'a ToolBox,
     pub(super) desk: Arc<Mutex<Desk>>,
     pub(super) budget: Budget,
+    /// Which findings will get a second look: a part of the budget is kept for it.
+    pub(super) second_look: Option<Which>,
     pub(super) journal: Journal,
     pub(super) cancel: &'a Cancel,
     pub(super) events: &'a dyn EventSink,
@@ -99,6 +102,10 @@ impl Turns<'_> {
             if let Err(stopped) = self.cancel.check() {
                 break Ending::Stopped(stopped);
             }
+            if let Some(which) = self.second_look {
+                let findings = self.desk().counted(|finding| which.takes(finding));
+                self.budget.keep(verify::kept(findings, &self.budget.limits()));
+            }
             let landing = match self.budget.reserve(self.unanswered.size, self.cancel.remaining()) {
                 Reserved::Turn => None,
                 Reserved::Landing(limit) => Some(limit),
@@ -125,14 +132,15 @@ impl Turns<'_> {
     }
 
     fn tell_journal_fault(&mut self) {
-        if let Some(fault) = self.journal.fault() {
+        let fault = self.journal.fault();
+        if let Some(fault) = fault {
             self.desk().note(fault.clone());
             self.events.emit(Event::Notice { text: fault });
         }
     }
 
     fn limit_hit(&mut self, limit: Ended) -> String {
-        let words = budget::words(limit, &self.budget.limits());
+        let words = self.budget.words(limit);
         self.tally.limits.push(words.clone());
         words
     }
@@ -248,7 +256,7 @@ impl Turns<'_> {
         self.answer(&calls, &mut called);
         self.count(&calls, &called);
         match landing {
-            Some(limit) => return Ok(Next::End(short(limit, budget::words(limit, &self.budget.limits())))),
+            Some(limit) => return Ok(Next::End(short(limit, self.budget.words(limit)))),
             None if finished => return Ok(Next::End(Ending::Done)),
             None => {}
         }
@@ -277,7 +285,7 @@ impl Turns<'_> {
 
     fn without_calls(&mut self, response: &TurnResponse, landing: Option<Ended>) -> Result<Next, EngineError> {
         if let Some(limit) = landing {
-            return Ok(Next::End(short(limit, budget::words(limit, &self.budget.limits()))));
+            return Ok(Next::End(short(limit, self.budget.words(limit))));
         }
         let strike = Strike::of(response);
         if !self.strikes.may_be_told() {
@@ -328,7 +336,7 @@ impl Turns<'_> {
         for (at, (call, called)) in calls.iter().zip(called).enumerate() {
             let size = estimate_tokens(&called.text);
             if size > room && !called.is_error && !Desk::is_own(&call.name) {
-                called.without_room(size, room);
+                called.without_room(size, room, "Report what you have and call finish_review");
             }
             let size = estimate_tokens(&called.text);
             room = room.saturating_sub(size);

@@ -54,7 +54,7 @@ const CASES: &[(&str, fn() -> Ran)] = &[
     ("outage-partial-fail-on", || {
         ran(model("found_then_refused_request").with("fail-on", "high").with("on-error", "neutral"))
     }),
-    ("budget", || ran(model("found").with("max-turns", "1"))),
+    ("budget", || ran(model("two_turns_at_most").with("max-turns", "2"))),
     ("not-allowed", || ran(read_only(found()))),
     ("not-allowed-fail-on", || ran(read_only(found()).with("fail-on", "high"))),
     ("not-allowed-review", || ran(read_only(found()).with("post", "review"))),
@@ -229,7 +229,10 @@ fn every_row_holds() {
             if came != expected {
                 wrong.lock().unwrap().push(format!("{case}: {came:?} is not {expected:?}\n{ended}"));
             }
-            step.finish();
+            if let Some(server) = &step.server {
+                wrong.lock().unwrap().extend(server.verdict().into_iter().map(|fault| format!("{case}: {fault}")));
+            }
+            step.fake.finish();
         }
     };
     std::thread::scope(|scope| {

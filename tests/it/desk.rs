@@ -13,7 +13,7 @@ use review_runner::domain::place::Side;
 use review_runner::domain::review::{CoverageState, Engine, Outcome, Review, Usage};
 use review_runner::domain::run::RunId;
 use review_runner::git;
-use review_runner::review::{Asked, Desk, Ending, Made, Shown};
+use review_runner::review::{Asked, Desk, Ending, Floor, Made, Shown};
 use review_runner::rules::{self, Packs, RulesInput};
 use review_runner::sys::cancel::Cancel;
 use review_runner::sys::repo::{Repo, RepoPool};
@@ -107,6 +107,7 @@ fn finish(desk: Desk) -> Review {
         prompts: Some("hash".to_owned()),
         turns: 6,
         usage: Usage { input_tokens: Some(9), ..Usage::default() },
+        second_look: None,
         tool_calls: 4,
         tool_errors: 1,
         limits_hit: vec!["turns: 6".to_owned()],
@@ -119,7 +120,7 @@ fn finish(desk: Desk) -> Review {
         started_at: "2024-01-01T00:00:00Z".to_owned(),
         took_ms: 1,
     };
-    desk.finish(&Ending::Done, None, made)
+    desk.finish(&Ending::Done, Floor::default(), made)
 }
 
 fn path(spelled: &str) -> RepoPath {

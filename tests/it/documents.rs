@@ -37,6 +37,15 @@ fn every_output_renders_every_document_as_before() {
 }
 
 #[test]
+fn every_output_is_documented() {
+    let docs = std::fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/formats.md")).unwrap();
+    for presenter in PRESENTERS {
+        let row = format!("| `{}` | ", presenter.name);
+        assert!(docs.lines().any(|line| line.starts_with(&row)), "docs/formats.md has no row for {}", presenter.name);
+    }
+}
+
+#[test]
 fn a_document_reads_back_to_itself() {
     for (name, bytes) in documents() {
         let once = render("json", &json::parse(&bytes).unwrap());

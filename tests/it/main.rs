@@ -12,6 +12,7 @@ mod support;
 // One line per feature.
 mod action;
 mod action_gate;
+mod action_steps;
 mod anchors;
 mod architecture;
 mod artefact;
@@ -63,6 +64,8 @@ mod reading;
 mod reading_for_clients;
 mod recipes;
 mod references;
+mod second_look;
+mod second_look_limits;
 mod service_reviews;
 mod tool_command;
 mod tools;

@@ -108,6 +108,7 @@ fn proved(
             took_ms: 0,
             turns: 0,
             usage: Usage::default(),
+            second_look: None,
         },
     })
 }

@@ -50,6 +50,7 @@ fn one_of_each() -> Vec<Event> {
         Event::Retry { turn: 1, attempt: 2, wait_ms: 4_000, reason: text() },
         Event::Finding { id: text(), title: text(), severity: Severity::High, path: text(), line: Some(12) },
         Event::Withheld { title: text(), reason: text() },
+        Event::SecondLook { done: 2, of: 5 },
         Event::Notice { text: text() },
         Event::Warning { text: text() },
     ];
@@ -63,10 +64,11 @@ fn one_of_each() -> Vec<Event> {
         Event::Retry { .. } => 6,
         Event::Finding { .. } => 7,
         Event::Withheld { .. } => 8,
-        Event::Notice { .. } => 9,
-        Event::Warning { .. } => 10,
+        Event::SecondLook { .. } => 9,
+        Event::Notice { .. } => 10,
+        Event::Warning { .. } => 11,
     };
-    assert!(all.iter().map(place).eq(0..11), "one of each, in order");
+    assert!(all.iter().map(place).eq(0..12), "one of each, in order");
     all
 }
 
@@ -229,5 +231,5 @@ fn every_listener_hears_everything() {
     for event in one_of_each() {
         all.emit(event);
     }
-    assert!(both.iter().all(|sink| *sink.0.lock().unwrap() == 11));
+    assert!(both.iter().all(|sink| *sink.0.lock().unwrap() == 12));
 }

@@ -17,6 +17,7 @@ use crate::domain::path::{PathError, RepoPath};
 use crate::domain::place::{InvalidRange, LineRange, WorkspaceAt};
 use crate::domain::review::{Coverage, FileCoverage, Leads, Provenance, Review, Section, Usage, Withheld};
 use crate::domain::run::{InvalidRunId, RunId};
+use crate::domain::second_look::SecondLook;
 
 /// Why some bytes are not a document that this program reads.
 #[derive(Debug, thiserror::Error)]
@@ -262,6 +263,7 @@ fn coverage(coverage: wire::Coverage) -> Result<Coverage, ParseError> {
         dismissed: coverage.dismissed,
         suppressed: coverage.suppressed,
         below_floor: coverage.below_floor,
+        below_confidence: coverage.below_confidence,
         leads: Leads {
             given: coverage.leads.given,
             confirmed: coverage.leads.confirmed,
@@ -274,7 +276,6 @@ fn coverage(coverage: wire::Coverage) -> Result<Coverage, ParseError> {
 }
 
 fn provenance(provenance: wire::Provenance) -> Provenance {
-    let usage = provenance.usage;
     Provenance {
         version: provenance.version,
         engine: provenance.engine,
@@ -285,12 +286,25 @@ fn provenance(provenance: wire::Provenance) -> Provenance {
         started_at: provenance.started_at,
         took_ms: provenance.took_ms,
         turns: provenance.turns,
-        usage: Usage {
-            input_tokens: usage.input_tokens,
-            output_tokens: usage.output_tokens,
-            cache_read_tokens: usage.cache_read_tokens,
-            cache_write_tokens: usage.cache_write_tokens,
-            cost_usd: usage.cost_usd,
-        },
+        usage: usage(&provenance.usage),
+        second_look: provenance.second_look.map(|look| SecondLook {
+            by: look.by,
+            confirmed: look.confirmed,
+            uncertain: look.uncertain,
+            refuted: look.refuted,
+            unchecked: look.unchecked,
+            turns: look.turns,
+            usage: usage(&look.usage),
+        }),
+    }
+}
+
+fn usage(usage: &wire::Usage) -> Usage {
+    Usage {
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+        cache_read_tokens: usage.cache_read_tokens,
+        cache_write_tokens: usage.cache_write_tokens,
+        cost_usd: usage.cost_usd,
     }
 }

@@ -275,6 +275,10 @@ pub(super) struct Coverage {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, u32>")]
     pub(super) below_floor: BTreeMap<Severity, u32>,
+    /// Findings below the confidence floor, counted and not shown; they are no reason to fail. Absent where there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, u32>")]
+    pub(super) below_confidence: BTreeMap<Severity, u32>,
     /// What became of the leads.
     pub(super) leads: Leads,
     /// Limits that were hit, a sentence each.
@@ -336,9 +340,31 @@ pub(super) struct Provenance {
     pub(super) started_at: String,
     /// Wall time in milliseconds.
     pub(super) took_ms: u64,
-    /// Turns of the model.
+    /// Turns of the model, those of the second look included.
     pub(super) turns: u32,
-    /// Tokens and money.
+    /// Tokens and money, likewise.
+    pub(super) usage: Usage,
+    /// The second look and its share of that; absent where none was to be taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) second_look: Option<SecondLook>,
+}
+
+/// What became of the findings that were looked at a second time, and what that took.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct SecondLook {
+    /// The model that looked, as `--verify-model` names it.
+    pub(super) by: String,
+    /// Findings that it could not refute.
+    pub(super) confirmed: u32,
+    /// Findings of which it could not say.
+    pub(super) uncertain: u32,
+    /// Findings that it refuted: they are among the withheld ones.
+    pub(super) refuted: u32,
+    /// Findings that it was to look at, and came to no verdict on.
+    pub(super) unchecked: u32,
+    /// Its turns.
+    pub(super) turns: u32,
+    /// Its tokens and money.
     pub(super) usage: Usage,
 }
 

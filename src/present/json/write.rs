@@ -8,6 +8,7 @@ use crate::domain::finding::{Anchor, Confidence, Finding};
 use crate::domain::forge::PullOf;
 use crate::domain::place::LineRange;
 use crate::domain::review::{Coverage, Provenance, Review, Section, Usage};
+use crate::domain::second_look::SecondLook;
 use crate::domain::text::{strip_block, strip_line};
 
 pub(super) fn document(review: &Review) -> wire::Document {
@@ -167,6 +168,7 @@ fn coverage(coverage: &Coverage) -> wire::Coverage {
         dismissed: coverage.dismissed,
         suppressed: coverage.suppressed,
         below_floor: coverage.below_floor.clone(),
+        below_confidence: coverage.below_confidence.clone(),
         leads: wire::Leads {
             given: coverage.leads.given,
             confirmed: coverage.leads.confirmed,
@@ -190,6 +192,19 @@ fn provenance(provenance: &Provenance) -> wire::Provenance {
         took_ms: provenance.took_ms,
         turns: provenance.turns,
         usage: usage(provenance.usage),
+        second_look: provenance.second_look.as_ref().map(second_look),
+    }
+}
+
+fn second_look(look: &SecondLook) -> wire::SecondLook {
+    wire::SecondLook {
+        by: strip_line(&look.by),
+        confirmed: look.confirmed,
+        uncertain: look.uncertain,
+        refuted: look.refuted,
+        unchecked: look.unchecked,
+        turns: look.turns,
+        usage: usage(look.usage),
     }
 }
 

@@ -93,7 +93,8 @@ impl<W: Write> Surface for Bar<W> {
             | Event::Spent { .. }
             | Event::Retry { .. }
             | Event::Finding { .. }
-            | Event::Withheld { .. } => {}
+            | Event::Withheld { .. }
+            | Event::SecondLook { .. } => {}
         }
         // The bar moves on its own beat, whatever arrives.
         false

@@ -69,6 +69,10 @@ impl<W: Write> Surface for Lines<W> {
                 self.line(&strip_line(&format!("withheld: {title} ({reason})")));
                 true
             }
+            Event::SecondLook { done, of } => {
+                self.line(&format!("second look: {done} of {of}"));
+                true
+            }
             // In the line of the next turn, or of the next beat.
             Event::Answering { .. } | Event::Call { .. } | Event::Spent { .. } => false,
         }

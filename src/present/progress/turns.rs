@@ -57,6 +57,7 @@ impl Turns {
                 self.doing = Doing::words(format!("attempt {attempt} in {wait}: {}", strip_line(reason)));
             }
             Event::Finding { .. } => self.findings += 1,
+            Event::SecondLook { done, of } => self.doing = Doing::words(format!("second look: {done} of {of}")),
             Event::Stage { .. }
             | Event::Progress { .. }
             | Event::Withheld { .. }

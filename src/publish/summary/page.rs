@@ -63,7 +63,8 @@ impl<'a> Page<'a> {
             return mark.write_as(Trust::Untrusted);
         }
         let complete = self.review.outcome == Outcome::Complete && self.parts.is_of_all;
-        let hid = self.review.coverage.below_floor.keys().next().copied();
+        let coverage = &self.review.coverage;
+        let hid = coverage.below_floor.keys().chain(coverage.below_confidence.keys()).min().copied();
         let made = Some(Made { engine: self.review.provenance.engine, hid, untold });
         SummaryMark { run: self.review.id, head, merge_base, complete, made }.write()
     }
@@ -203,9 +204,8 @@ impl<'a> Page<'a> {
         if let Some(line) = self.moved() {
             out.push_str(&format!("{line}\n\n"));
         }
-        let hidden: usize = self.review.coverage.below_floor.values().map(|count| *count as usize).sum();
-        if hidden > 0 {
-            out.push_str(&format!("{hidden} more below the severity floor.\n\n"));
+        if let Some(more) = digest::not_shown(self.review) {
+            out.push_str(&format!("{more}.\n\n"));
         }
         if !self.parts.notes.is_empty() {
             self.list(&mut out, &self.parts.notes, room);

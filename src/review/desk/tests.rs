@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::change::{ChangeRun, FileChange, Hunk, Span};
 use crate::domain::claim::{Claim, ClaimedPlace};
-use crate::domain::finding::{Category, Origin, OriginKind};
+use crate::domain::finding::{Category, Origin, OriginKind, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::review::{Ended, Engine, Leads, Outcome};
@@ -86,7 +86,7 @@ fn finish(desk: Desk, ending: &Ending) -> Review {
         started_at: "2024-01-01T00:00:00Z".to_owned(),
         took_ms: 1,
     };
-    desk.finish(ending, None, made)
+    desk.finish(ending, Floor::default(), made)
 }
 
 fn see_all(desk: &mut Desk) {

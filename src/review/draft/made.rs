@@ -2,6 +2,7 @@
 
 use crate::domain::review::{Engine, Provenance, Usage};
 use crate::domain::run::RunId;
+use crate::domain::second_look::SecondLook;
 
 /// Who made a review and when, for its provenance.
 #[derive(Debug, Clone)]
@@ -33,6 +34,8 @@ pub struct Asked {
     pub turns: u32,
     /// Tokens and money.
     pub usage: Usage,
+    /// The second look; its turns and tokens are part of those above.
+    pub second_look: Option<SecondLook>,
     /// How many calls of tools it made.
     pub tool_calls: u32,
     /// How many of them failed.
@@ -51,11 +54,9 @@ impl Asked {
 /// What a review says about who made it.
 pub(super) fn provenance(made: Made) -> Provenance {
     let Made { engine, rules, model, started_at, took_ms, .. } = made;
-    let (asked, prompts, turns, usage) = match model {
-        Some(Asked { provider, model, prompts, turns, usage, .. }) => (Some((provider, model)), prompts, turns, usage),
-        None => (None, None, 0, Usage::default()),
-    };
-    let (provider, model) = asked.unzip();
+    let asked = model.is_some();
+    let Asked { provider, model, prompts, turns, usage, second_look, .. } = model.unwrap_or_default();
+    let (provider, model) = asked.then_some((provider, model)).unzip();
     Provenance {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         engine,
@@ -67,5 +68,6 @@ pub(super) fn provenance(made: Made) -> Provenance {
         took_ms,
         turns,
         usage,
+        second_look,
     }
 }

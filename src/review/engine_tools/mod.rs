@@ -47,6 +47,8 @@ pub(super) enum Refusal {
 
 pub(super) use finish_review::NAME as FINISH;
 pub(super) use report_finding::NAME as REPORT;
+pub(super) use text::Written;
+pub(super) use words::{Sureness, sureness};
 
 pub(super) const ENGINE_TOOLS: &[EngineTool] =
     &[report_finding::TOOL, withdraw_finding::TOOL, refute_lead::TOOL, write_section::TOOL, finish_review::TOOL];

@@ -12,11 +12,11 @@ const LONGEST_TITLE: usize = 200;
 const LONGEST_SENTENCE: usize = 600;
 
 /// A field of an input that a reader will see.
-pub(super) struct Written<'a> {
+pub(in crate::review) struct Written<'a> {
     /// Its name.
-    pub(super) field: &'static str,
+    pub(in crate::review) field: &'static str,
     /// What the model wrote.
-    pub(super) text: &'a str,
+    pub(in crate::review) text: &'a str,
 }
 
 impl Written<'_> {
@@ -26,7 +26,7 @@ impl Written<'_> {
     }
 
     /// One line of at most [`LONGEST_SENTENCE`] characters, likewise.
-    pub(super) fn sentence(&self, notes: &mut Vec<String>) -> Result<String, ToolFault> {
+    pub(in crate::review) fn sentence(&self, notes: &mut Vec<String>) -> Result<String, ToolFault> {
         self.line(LONGEST_SENTENCE, notes)
     }
 

@@ -109,7 +109,7 @@ pub(super) fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Side, D
 
 /// How sure a model is, where it says so in a way that can be read.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) enum Sureness {
+pub(in crate::review) enum Sureness {
     #[default]
     Unsaid,
     Said(Confidence),
@@ -118,7 +118,7 @@ pub(super) enum Sureness {
 }
 
 /// Reads a confidence; it is not worth refusing a finding for.
-pub(super) fn sureness<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sureness, D::Error> {
+pub(in crate::review) fn sureness<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sureness, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let number = match &value {
         Value::Null => return Ok(Sureness::Unsaid),

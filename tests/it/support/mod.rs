@@ -5,6 +5,7 @@
 pub mod artefact;
 pub mod change;
 pub mod github;
+pub mod looks;
 pub mod mcp;
 pub mod model;
 pub mod posting;

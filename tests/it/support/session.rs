@@ -127,6 +127,8 @@ impl Talk {
         for (name, value) in server.environment(wire) {
             program = program.with(name, &value);
         }
+        // A session is one conversation; those of a second look are scripted where they are meant, and asked for with --verify.
+        program = program.with("REVIEW_VERIFY", "none");
         Self { server, program, wire, model: "scripted".to_owned() }
     }
 

@@ -175,7 +175,7 @@ impl Step {
 }
 
 /// Reads the file of outputs as a runner does: `name<<end`, lines, `end`.
-fn outputs(text: &str) -> BTreeMap<String, String> {
+pub fn outputs(text: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {

@@ -237,6 +237,7 @@ impl RunningReview {
             | Event::Call { .. }
             | Event::Retry { .. }
             | Event::Withheld { .. }
+            | Event::SecondLook { .. }
             | Event::Notice { .. }
             | Event::Warning { .. } => {}
         }

@@ -66,6 +66,7 @@ impl Fake {
             script: Script::default(),
             wrong: Vec::new(),
             git: Vec::new(),
+            files: BTreeMap::new(),
             asked: Vec::new(),
             enterprise,
             judged: false,
@@ -232,6 +233,11 @@ impl Fake {
     /// As [`asked`](Self::asked), with the status that each was answered with.
     pub fn answered(&self) -> Vec<(String, String, u16)> {
         self.shared.world().asked.clone()
+    }
+
+    /// Serves a file to whoever asks for it, as a release has them.
+    pub fn serve(&self, path: &str, bytes: Vec<u8>) {
+        self.shared.world().files.insert(path.to_owned(), bytes);
     }
 
     /// What was wrong with requests so far, which is then forgotten.

@@ -81,6 +81,17 @@ async fn handle(shared: &Arc<Shared>, line: &Line, request: Request) -> Response
         let answered = tokio::task::spawn_blocking(move || smart::answer(&shared, &asked)).await;
         return respond(answered.unwrap_or_else(|error| Reply::text(500, &error.to_string())));
     }
+    if asked.method == "GET" && asked.path.contains("/releases/download/") {
+        let bytes = shared.world().files.get(&asked.path).cloned();
+        return respond(bytes.map_or_else(
+            || Reply::text(404, "Not Found"),
+            |body| Reply {
+                status: 200,
+                headers: vec![("content-type".to_owned(), "application/octet-stream".to_owned())],
+                body,
+            },
+        ));
+    }
     let writes = writes(&asked);
     if writes && shared.writing.fetch_add(1, Ordering::SeqCst) > 0 {
         shared.world().wrong.push(format!("{} {} came while another write was under way", asked.method, asked.path));

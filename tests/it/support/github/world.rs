@@ -197,6 +197,8 @@ pub struct World {
     pub script: Script,
     /// What was wrong with requests.
     pub wrong: Vec<String>,
+    /// Files of releases, by their paths.
+    pub files: BTreeMap<String, Vec<u8>>,
     /// Requests of git: paths and queries.
     pub git: Vec<String>,
     /// Requests of REST and GraphQL: methods, paths with their queries, the statuses they were answered with.

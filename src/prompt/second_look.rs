@@ -1,0 +1,48 @@
+//! The variables of what is said to the model that takes the second look. Main type: [`SecondLookVars`].
+
+use minijinja::Value;
+
+use super::data::{Data, Mark};
+use crate::domain::finding::{Category, Severity};
+
+/// For `second_look_finding.md`: the first message.
+#[derive(Debug, Clone)]
+pub struct SecondLookVars {
+    /// How bad the finding is said to be.
+    pub severity: Severity,
+    /// What kind of defect it is said to be.
+    pub category: Category,
+    /// What it says: another model's words.
+    pub finding: Data,
+    /// The places that it quotes.
+    pub code: Data,
+    /// The diff of its file; empty where there is no room for it.
+    pub diff: Data,
+}
+
+impl SecondLookVars {
+    pub(super) fn value(&self) -> Value {
+        let mark = Mark::of(&[&self.finding, &self.code, &self.diff]);
+        let fence = |what: &str, data: &Data| Value::from(mark.fence(what, data));
+        Value::from_pairs([
+            ("mark", Value::from(mark.digits())),
+            ("severity", self.severity.word().into()),
+            ("category", self.category.word().into()),
+            ("finding", fence("finding", &self.finding)),
+            ("code", fence("code", &self.code)),
+            ("diff", fence("diff", &self.diff)),
+        ])
+    }
+
+    pub(super) fn samples() -> Vec<Value> {
+        let full = Self {
+            severity: Severity::High,
+            category: Category::Logic,
+            finding: Data::new("A title\n\nWhat goes wrong.".to_owned()),
+            code: Data::new("=== src/a.rs\n     1\ta".to_owned()),
+            diff: Data::new("=== src/a.rs\n@@ -1 +1 @@\n-a\n+b".to_owned()),
+        };
+        let bare = Self { code: Data::default(), diff: Data::default(), ..full.clone() };
+        [full, bare].iter().map(Self::value).collect()
+    }
+}

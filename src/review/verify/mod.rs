@@ -1,0 +1,249 @@
+//! The second look: in a fresh context and with the reading tools, a model tries to refute what a model reported. Main function:
+//! [`second_look`]; main types: [`SecondLook`], [`Looked`].
+//!
+//! Each finding gets a conversation of its own (`question` → `look` → `verdict`, or `as_text` where it calls no tools); some run side by
+//! side, and `share` says beforehand what each may spend. Findings of rules are not looked at: what a rule finds is proven by code and means
+//! the same with or without a model. A look that comes to no verdict takes nothing from the review: the finding is delivered as it was
+//! reported, `unchecked`, the receipt says why, and the review is as complete as it was. Only an interrupt ends the review with it.
+
+mod as_text;
+mod look;
+mod question;
+mod share;
+mod verdict;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::{StreamExt as _, stream};
+
+use super::budget::{Budget, Limits};
+use super::by_model::ModelRun;
+use super::draft::Ending;
+use super::journal::{Journal, Unit};
+use crate::domain::event::Event;
+use crate::domain::finding::{Finding, OriginKind, Severity};
+use crate::domain::review::{Ended, Usage};
+use crate::domain::second_look::SecondLook as Numbers;
+use crate::domain::text::strip_line;
+use crate::llm::{Provider, Waited};
+use crate::prompt::PromptError;
+use crate::sys::cancel::Stopped;
+
+use look::{Hands, Judged, Look, Tally};
+use question::{Question, question};
+pub(super) use share::kept;
+use share::share;
+pub(super) use verdict::{Verdict, Word};
+
+/// So many looks are taken at the same time.
+const AT_ONCE: usize = 3;
+/// So many titles are named for one reason in the receipt.
+const NAMED: usize = 3;
+
+/// Who takes the second look, and at what.
+#[derive(Clone)]
+pub struct SecondLook {
+    /// Which findings get one.
+    pub which: Which,
+    /// The model.
+    pub provider: Arc<dyn Provider>,
+    /// Its window and answers. Turns, tokens and time are those of the run, of which it gets what is left.
+    pub limits: Limits,
+}
+
+/// Which findings of a model get a second look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// The critical and the high ones.
+    Worst,
+    /// All.
+    All,
+}
+
+impl Which {
+    /// Whether a finding gets one.
+    pub(super) fn takes(self, finding: &Finding) -> bool {
+        let bad = match self {
+            Self::Worst => finding.severity <= Severity::High,
+            Self::All => true,
+        };
+        bad && finding.origin.kind == OriginKind::Model
+    }
+}
+
+/// Why a refuted finding is withheld.
+pub(super) fn refuted_because(rationale: &str) -> String {
+    format!("refuted by the second look: {rationale}")
+}
+
+/// What came of it.
+pub(super) struct Looked {
+    /// Verdicts, by the place of the finding.
+    pub(super) verdicts: Vec<(usize, Verdict)>,
+    /// Why there are not more: sentences for the receipt.
+    pub(super) notes: Vec<String>,
+    /// For the provenance.
+    pub(super) numbers: Numbers,
+    pub(super) calls: u32,
+    pub(super) errors: u32,
+    pub(super) broken_off: u32,
+}
+
+/// Takes a second look at those of `findings` that get one; `None` where there are none. `budget` is what the review spent, `ending` how it
+/// ended. It does not fail: what goes wrong leaves findings unchecked.
+pub(super) async fn second_look(
+    run: &ModelRun,
+    findings: &[Finding],
+    ending: &Ending,
+    budget: &Budget,
+    journal: &Journal,
+) -> Option<Looked> {
+    let second = run.second_look.as_ref()?;
+    let chosen: Vec<(usize, &Finding)> =
+        findings.iter().enumerate().filter(|(_, finding)| second.which.takes(finding)).collect();
+    if chosen.is_empty() {
+        return None;
+    }
+    let asked = match why_not(ending, run.cancel.check().err()) {
+        Some(why) => chosen.iter().map(|_| (Judged::Unchecked(why.to_owned()), Tally::default())).collect(),
+        None => ask(run, second, &chosen, budget, journal).await,
+    };
+    let capabilities = second.provider.capabilities();
+    Some(gather(&chosen, asked, format!("{}/{}", capabilities.provider, capabilities.model)))
+}
+
+/// Why nobody is asked at all.
+fn why_not(ending: &Ending, stopped: Option<Stopped>) -> Option<&'static str> {
+    match (ending.ended(), stopped) {
+        (Ended::Interrupted, _) | (_, Some(Stopped::Interrupted)) => Some("the run was interrupted"),
+        (_, Some(Stopped::DeadlinePassed)) => Some("no time was left (raise it with --timeout)"),
+        (ended, None) if ended.is_providers() => Some("the review itself broke off"),
+        (_, None) => None,
+    }
+}
+
+/// Looks at the chosen findings, the worst ones where there is not enough left for all.
+async fn ask(
+    run: &ModelRun,
+    second: &SecondLook,
+    chosen: &[(usize, &Finding)],
+    budget: &Budget,
+    journal: &Journal,
+) -> Vec<(Judged, Tally)> {
+    let questions: Result<Vec<Question>, PromptError> = chosen
+        .iter()
+        .map(|(_, finding)| question(finding, &run.change, &run.prompts, run.instructions.as_deref(), &second.limits))
+        .collect();
+    let none = |why: String| chosen.iter().map(|_| (Judged::Unchecked(why.clone()), Tally::default())).collect();
+    let questions = match questions {
+        Ok(questions) => questions,
+        Err(error) => return none(strip_line(&error.to_string())),
+    };
+    let sizes: Vec<u64> = questions.iter().map(|question| question.size).collect();
+    let share = share(budget.left(), &sizes, second.limits.time);
+    let limits = Limits { turns: share.turns, input_tokens: share.tokens, time: share.time, ..second.limits };
+    let hands = Hands {
+        provider: second.provider.as_ref(),
+        prompts: &run.prompts,
+        tools: &run.tools,
+        cancel: &run.cancel,
+        events: run.events.as_ref(),
+    };
+    let of = u32::try_from(share.findings).unwrap_or(u32::MAX);
+    if of > 0 {
+        run.events.emit(Event::SecondLook { done: 0, of });
+    }
+    let mut looks: Vec<Waited<'_, (usize, (Judged, Tally))>> = Vec::with_capacity(share.findings);
+    for (at, (question, (_, finding))) in questions.into_iter().zip(chosen).take(share.findings).enumerate() {
+        let look = Look::new(hands, question, limits, journal.of(Unit::second_look(&finding.id)));
+        looks.push(Box::pin(async move { (at, look.run().await) }));
+    }
+    let mut looking = stream::iter(looks).buffer_unordered(AT_ONCE);
+    let mut asked: BTreeMap<usize, (Judged, Tally)> = BTreeMap::new();
+    let mut spent = Spent { turns: budget.turns(), usage: budget.usage() };
+    while let Some((at, (judged, tally))) = looking.next().await {
+        spent.add(&tally);
+        spent.tell(run);
+        let done = u32::try_from(asked.len() + 1).unwrap_or(u32::MAX);
+        if let (Judged::Verdict(Verdict { word: Word::Refuted, rationale, .. }), Some((_, finding))) =
+            (&judged, chosen.get(at))
+        {
+            let reason = strip_line(&refuted_because(rationale));
+            run.events.emit(Event::Withheld { title: strip_line(&finding.title), reason });
+        }
+        run.events.emit(Event::SecondLook { done, of });
+        asked.insert(at, (judged, tally));
+    }
+    let why = "too little of the budget was left (raise it with --max-turns or --max-tokens)";
+    let rest = chosen.iter().skip(asked.len()).map(|_| (Judged::Unchecked(why.to_owned()), Tally::default()));
+    asked.into_values().chain(rest).collect()
+}
+
+/// What the run took so far.
+struct Spent {
+    turns: u32,
+    usage: Usage,
+}
+
+impl Spent {
+    fn add(&mut self, tally: &Tally) {
+        self.turns += tally.turns;
+        if tally.turns > 0 {
+            self.usage = self.usage.plus(tally.usage);
+        }
+    }
+
+    fn tell(&self, run: &ModelRun) {
+        run.events.emit(Event::Spent {
+            turn: self.turns,
+            input_tokens: self.usage.input_tokens,
+            cache_read_tokens: self.usage.cache_read_tokens,
+            output_tokens: self.usage.output_tokens,
+        });
+    }
+}
+
+/// Puts together what came of each look, in the order of the findings.
+fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, by: String) -> Looked {
+    let nothing = Usage { cost_usd: None, ..Usage::NOTHING };
+    let numbers = Numbers { by, confirmed: 0, uncertain: 0, refuted: 0, unchecked: 0, turns: 0, usage: nothing };
+    let mut looked = Looked { verdicts: Vec::new(), notes: Vec::new(), numbers, calls: 0, errors: 0, broken_off: 0 };
+    let mut spent = Spent { turns: 0, usage: nothing };
+    let mut unchecked: Vec<(String, Vec<&str>)> = Vec::new();
+    for ((at, finding), (judged, tally)) in chosen.iter().zip(asked) {
+        spent.add(&tally);
+        looked.calls += tally.calls;
+        looked.errors += tally.errors;
+        looked.broken_off += tally.broken_off;
+        match judged {
+            Judged::Verdict(verdict) => {
+                *match verdict.word {
+                    Word::Confirmed => &mut looked.numbers.confirmed,
+                    Word::Uncertain => &mut looked.numbers.uncertain,
+                    Word::Refuted => &mut looked.numbers.refuted,
+                } += 1;
+                looked.verdicts.push((*at, verdict));
+            }
+            Judged::Unchecked(why) => {
+                looked.numbers.unchecked += 1;
+                match unchecked.iter_mut().find(|(known, _)| *known == why) {
+                    Some((_, titles)) => titles.push(&finding.title),
+                    None => unchecked.push((why, vec![&finding.title])),
+                }
+            }
+        }
+    }
+    (looked.numbers.turns, looked.numbers.usage) = (spent.turns, spent.usage);
+    looked.notes = unchecked.iter().map(|(why, titles)| note(why, titles)).collect();
+    looked
+}
+
+/// `no second look at 2 findings, because its time was used up: A; B`.
+fn note(why: &str, titles: &[&str]) -> String {
+    let count = if titles.len() == 1 { "1 finding".to_owned() } else { format!("{} findings", titles.len()) };
+    let named = titles.iter().take(NAMED).copied().collect::<Vec<_>>().join("; ");
+    let more = titles.len().saturating_sub(NAMED);
+    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+    format!("the second look came to no verdict on {count}, because {}: {named}{more}", why.trim_end_matches('.'))
+}

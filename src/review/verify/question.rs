@@ -1,0 +1,132 @@
+//! What a second look is asked with: the finding, the lines that it quotes, the diff of their file. Main function: [`question`].
+//!
+//! What is not said: who reported it, how sure they were, and how they came to it. A fresh look starts from the claim and the code.
+
+use crate::domain::change::ChangeSet;
+use crate::domain::finding::{Anchor, Finding};
+use crate::domain::place::{LineRange, Side};
+use crate::llm::{Message, ToolChoice, ToolDefinition, TurnRequest};
+use crate::prompt::{Data, PromptError, Prompts, SecondLookVars, SystemVars};
+use crate::review::budget::Limits;
+use crate::review::opening::estimate_tokens;
+use crate::tools::TOOLS;
+
+use super::verdict;
+
+/// Places of a finding that are shown.
+const PLACES: usize = 8;
+/// Lines of one that are shown, and characters of a line.
+const LINES: usize = 60;
+const LINE: usize = 400;
+/// The longest body, in bytes.
+const BODY: usize = 16 << 10;
+/// The diff is shown where the question takes no more than this part of the window: one in so many.
+const DIFF_SHARE: u64 = 3;
+
+/// The first request of a look.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub(super) request: TurnRequest,
+    /// What it says, for the journal.
+    pub(super) message: String,
+    /// What it takes, in tokens, estimated.
+    pub(super) size: u64,
+}
+
+/// Asks about a finding.
+pub(super) fn question(
+    finding: &Finding,
+    change: &ChangeSet,
+    prompts: &Prompts,
+    instructions: Option<&str>,
+    limits: &Limits,
+) -> Result<Question, PromptError> {
+    let instructions = instructions.unwrap_or_default().trim().to_owned();
+    let system = prompts.second_look(&SystemVars { instructions })?;
+    let tools = definitions();
+    let beside = estimate_tokens(&system)
+        + tools
+            .iter()
+            .map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.schema.to_string()))
+            .sum::<u64>();
+    let vars = SecondLookVars {
+        severity: finding.severity,
+        category: finding.category,
+        finding: words(finding),
+        code: code(finding),
+        diff: diff(finding, change),
+    };
+    let mut message = prompts.second_look_finding(&vars)?;
+    if beside + estimate_tokens(&message) > limits.window / DIFF_SHARE {
+        message = prompts.second_look_finding(&SecondLookVars { diff: Data::default(), ..vars })?;
+    }
+    let request = TurnRequest {
+        system,
+        tools,
+        choice: ToolChoice::Auto,
+        messages: vec![Message::User { text: message.clone(), mark: true }],
+        max_output: limits.max_output,
+    };
+    Ok(Question { size: beside + estimate_tokens(&message), request, message })
+}
+
+/// The reading tools and the one for the verdict, in an order that never changes.
+fn definitions() -> Vec<ToolDefinition> {
+    let reading = TOOLS.iter().map(|tool| ToolDefinition {
+        name: tool.name.to_owned(),
+        description: tool.description.to_owned(),
+        schema: (tool.schema)(),
+    });
+    reading.chain([verdict::definition()]).collect()
+}
+
+/// What the finding says.
+fn words(finding: &Finding) -> Data {
+    let body = finding.body.trim_end();
+    let (body, cut) = if body.len() > BODY {
+        (&body[..body.floor_char_boundary(BODY)], "\n[cut: the rest is not shown]")
+    } else {
+        (body, "")
+    };
+    let mut text = format!("{}\n\n{body}{cut}\n", finding.title);
+    if let Some(guideline) = &finding.guideline {
+        text.push_str(&format!("\nIt rests on {}:{}.\n", guideline.path, guideline.line));
+    }
+    Data::new(text)
+}
+
+/// The places that it quotes.
+fn code(finding: &Finding) -> Data {
+    let mut text = String::new();
+    for anchor in finding.anchors.iter().take(PLACES) {
+        let side = if anchor.side == Side::Old { " (before the change: side \"old\")" } else { "" };
+        text.push_str(&format!("=== {}{side}\n", anchor.path));
+        quote(&mut text, anchor);
+    }
+    if finding.anchors.len() > PLACES {
+        text.push_str(&format!("[{} more places]\n", finding.anchors.len() - PLACES));
+    }
+    Data::new(text)
+}
+
+fn quote(text: &mut String, anchor: &Anchor) {
+    let Some(lines) = anchor.lines else { return text.push_str("the file as a whole\n") };
+    for (number, line) in (lines.start()..).zip(anchor.quote.split('\n')).take(LINES) {
+        let end = line.char_indices().nth(LINE).map_or(line.len(), |(at, _)| at);
+        text.push_str(&format!("{number:6}\t{}\n", &line[..end]));
+    }
+    if LineRange::count(lines) as usize > LINES {
+        text.push_str("[cut: read on with read_file_part]\n");
+    }
+}
+
+/// The diff of the file that the finding is about first, as far as it was collected.
+fn diff(finding: &Finding, change: &ChangeSet) -> Data {
+    let path = finding.anchors.first().map(|anchor| &anchor.path);
+    let file =
+        change.files.iter().find(|file| Some(&file.path) == path || path.is_some() && file.old_path.as_ref() == path);
+    let Some(file) = file.filter(|file| !file.patch.text.is_empty()) else { return Data::default() };
+    let cut = if file.patch.cut.is_some() { "[cut: read on with read_diff]\n" } else { "" };
+    let end = if file.patch.text.ends_with('\n') { "" } else { "\n" };
+    Data::new(format!("=== {}\n{}{end}{cut}", file.path, file.patch.text))
+}

@@ -1,0 +1,122 @@
+//! What the second look may spend of a run. Main functions: [`kept`] and [`share`].
+//!
+//! While the review goes on, a bounded part of its budget is kept back for the findings that stand so far, and none where there is nothing to
+//! look at: so neither starves the other. What is left at the end is divided before anybody is asked. Which finding is looked at, and how
+//! closely, so depends on no order in which answers come.
+
+use std::time::Duration;
+
+use crate::review::budget::{Kept, Left, Limits};
+
+/// Turns that are kept for each finding: two to read, one for the verdict.
+const TURNS_KEPT: u32 = 3;
+/// Tokens likewise.
+const TOKENS_KEPT: u64 = 25_000;
+/// No more of the run's turns is kept: one part in so many.
+const TURNS_SHARE: u32 = 4;
+/// Of its tokens.
+const TOKENS_SHARE: u64 = 5;
+/// Of its time, whatever the number of findings.
+const TIME_SHARE: u32 = 8;
+
+/// With fewer turns nothing can be read, and without reading nothing is refuted.
+const LEAST_TURNS: u32 = 2;
+/// With more it would review anew.
+const MOST_TURNS: u32 = 8;
+/// What a look takes beside its first message, sent as often as it has turns at least, in tokens.
+const LEAST_READING: u64 = 4_000;
+/// No look takes more of the run's whole time: one part in so many.
+const LOOK_SHARE: u32 = 4;
+
+/// What to keep back for a second look at so many findings.
+pub(in crate::review) fn kept(findings: usize, limits: &Limits) -> Kept {
+    if findings == 0 {
+        return Kept::default();
+    }
+    let count = u32::try_from(findings).unwrap_or(u32::MAX);
+    Kept {
+        turns: count.saturating_mul(TURNS_KEPT).min(limits.turns / TURNS_SHARE),
+        tokens: u64::from(count).saturating_mul(TOKENS_KEPT).min(limits.input_tokens / TOKENS_SHARE),
+        time: limits.time / TIME_SHARE,
+    }
+}
+
+/// What each look may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Share {
+    /// The first so many findings are looked at.
+    pub(super) findings: usize,
+    /// Turns of each.
+    pub(super) turns: u32,
+    /// Tokens of each.
+    pub(super) tokens: u64,
+    /// The time of each, at most.
+    pub(super) time: Duration,
+}
+
+/// Divides what is left among findings whose first messages have these sizes in tokens, the worst first.
+pub(super) fn share(left: Left, sizes: &[u64], time: Duration) -> Share {
+    let by_turns = usize::try_from(left.turns / LEAST_TURNS).unwrap_or(usize::MAX).min(sizes.len());
+    let need = |size: u64| size.saturating_mul(u64::from(LEAST_TURNS)).saturating_add(LEAST_READING);
+    let fits = |count: &usize| {
+        let most = sizes.iter().take(*count).copied().max().unwrap_or(0);
+        u64::try_from(*count)
+            .ok()
+            .and_then(|count| left.tokens.checked_div(count))
+            .is_some_and(|each| each >= need(most))
+    };
+    let findings = (1..=by_turns).rev().find(fits).unwrap_or(0);
+    let each = |all: u64| u64::try_from(findings).ok().and_then(|count| all.checked_div(count)).unwrap_or(0);
+    let turns = u32::try_from(each(u64::from(left.turns))).unwrap_or(u32::MAX);
+    Share { findings, turns: turns.min(MOST_TURNS), tokens: each(left.tokens), time: time / LOOK_SHARE }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LIMITS: Limits = Limits {
+        turns: 40,
+        input_tokens: 2_000_000,
+        window: 200_000,
+        max_output: 16_000,
+        time: Duration::from_mins(20),
+    };
+
+    #[test]
+    fn nothing_is_kept_for_nothing_and_never_more_than_a_share() {
+        assert_eq!(kept(0, &LIMITS), Kept::default());
+        assert_eq!((kept(2, &LIMITS).turns, kept(2, &LIMITS).tokens), (6, 50_000));
+        assert_eq!((kept(900, &LIMITS).turns, kept(900, &LIMITS).tokens), (10, 400_000));
+        assert_eq!(kept(3, &Limits { turns: 3, ..LIMITS }).turns, 0, "a small run is for the review");
+    }
+
+    #[test]
+    fn what_is_left_is_divided_and_the_worst_come_first() {
+        let left = |turns, tokens| Left { turns, tokens };
+        let share = |left, sizes: &[u64]| {
+            let share = share(left, sizes, LIMITS.time);
+            (share.findings, share.turns, share.tokens)
+        };
+        assert_eq!(share(left(30, 900_000), &[3_000; 3]), (3, 8, 300_000));
+        assert_eq!(share(left(7, 900_000), &[3_000; 9]), (3, 2, 300_000));
+        assert_eq!(share(left(1, 900_000), &[3_000]), (0, 0, 0), "it could not read anything");
+        assert_eq!(share(left(30, 25_000), &[3_000; 9]), (2, 8, 12_500));
+        assert_eq!(share(left(30, 9_999), &[3_000; 9]), (0, 0, 0));
+        assert_eq!(share(left(30, 40_000), &[3_000, 3_000, 90_000]), (2, 8, 20_000));
+        assert_eq!(share(left(30, 40_000), &[]), (0, 0, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn no_more_is_given_than_is_left(turns in 0u32..100, tokens in any::<u64>(), sizes in proptest::collection::vec(any::<u64>(), 0..20)) {
+            let share = share(Left { turns, tokens }, &sizes, LIMITS.time);
+            prop_assert!(share.findings <= sizes.len());
+            let count = u64::try_from(share.findings).unwrap();
+            prop_assert!(count * u64::from(share.turns) <= u64::from(turns));
+            prop_assert!(count.checked_mul(share.tokens).is_some_and(|given| given <= tokens));
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The verdict of a second look, and what counts as one. Main type: [`Verdict`].
+//!
+//! A verdict is a word and a number, and the two must agree ([`Word::of`]). Where they do not, or where two verdicts were given, nobody
+//! knows which of them is meant: the finding is uncertain then, whatever else was said.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::domain::finding::{Confidence, VerificationState};
+use crate::llm::ToolDefinition;
+use crate::review::engine_tools::{Sureness, Written, sureness};
+use crate::tools::{ErrorKind, ToolFault, input};
+
+/// The tool that takes it.
+pub(super) const NAME: &str = "give_verdict";
+
+/// What a second look says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::review) enum Word {
+    /// It could not be refuted.
+    Confirmed,
+    /// The code does not decide it.
+    Uncertain,
+    /// It is wrong.
+    Refuted,
+}
+
+impl Word {
+    const ALL: [Self; 3] = [Self::Confirmed, Self::Uncertain, Self::Refuted];
+
+    /// As models write it.
+    pub(in crate::review) fn word(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::Uncertain => "uncertain",
+            Self::Refuted => "refuted",
+        }
+    }
+
+    /// Reads it in any case, also as a verb.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let word = text.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        let other = match word.as_str() {
+            "confirm" | "confirms" => Some(Self::Confirmed),
+            "unsure" | "undecided" => Some(Self::Uncertain),
+            "refute" | "refutes" => Some(Self::Refuted),
+            _ => None,
+        };
+        Self::ALL.into_iter().find(|known| known.word() == word).or(other)
+    }
+
+    /// The verdict that a number stands for: how sure somebody is that the finding is right.
+    fn of(confidence: Confidence) -> Self {
+        match confidence.value() {
+            ..=3 => Self::Refuted,
+            4..=6 => Self::Uncertain,
+            7.. => Self::Confirmed,
+        }
+    }
+
+    /// What the finding says of it; nothing for one that is not delivered.
+    pub(in crate::review) fn state(self) -> Option<VerificationState> {
+        match self {
+            Self::Confirmed => Some(VerificationState::Confirmed),
+            Self::Uncertain => Some(VerificationState::Uncertain),
+            Self::Refuted => None,
+        }
+    }
+}
+
+/// A verdict that counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::review) struct Verdict {
+    pub(in crate::review) word: Word,
+    pub(in crate::review) confidence: Sure,
+    /// Why: one line, masked.
+    pub(in crate::review) rationale: String,
+}
+
+/// How sure a second look is that the finding is right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::review) enum Sure {
+    /// So much.
+    Said(Confidence),
+    /// It did not say.
+    Unsaid,
+    /// It said what cannot be: no number about the finding can be relied on.
+    Contradictory,
+}
+
+impl Sure {
+    /// The confidence of a finding of which its reporter said `before`.
+    pub(in crate::review) fn over(self, before: Option<Confidence>) -> Option<Confidence> {
+        match self {
+            Self::Said(confidence) => Some(confidence),
+            Self::Unsaid => before,
+            Self::Contradictory => None,
+        }
+    }
+}
+
+/// What was given, before it is judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Given {
+    pub(super) word: Word,
+    pub(super) confidence: Option<Confidence>,
+    pub(super) rationale: String,
+}
+
+impl Given {
+    /// The verdict of everything that was given at once; `None` where nothing was.
+    pub(super) fn judge(all: &[Self]) -> Option<Verdict> {
+        let (first, others) = all.split_first()?;
+        if let Some(other) = others.iter().find(|other| other.word != first.word) {
+            let said = format!("it said both {} and {}", first.word.word(), other.word.word());
+            return Some(first.contradictory(&said));
+        }
+        Some(match first.confidence {
+            Some(confidence) if Word::of(confidence) != first.word => {
+                first.contradictory(&format!("it said {}, with confidence {}", first.word.word(), confidence.value()))
+            }
+            confidence => Verdict {
+                word: first.word,
+                confidence: confidence.map_or(Sure::Unsaid, Sure::Said),
+                rationale: first.rationale.clone(),
+            },
+        })
+    }
+
+    fn contradictory(&self, said: &str) -> Verdict {
+        Verdict {
+            word: Word::Uncertain,
+            confidence: Sure::Contradictory,
+            rationale: format!("The second look contradicts itself ({said}): {}", self.rationale),
+        }
+    }
+}
+
+/// The input of `give_verdict`. What a model adds to it does no harm.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Input {
+    /// The questions whose answers could show that the finding is wrong, each with what the code answers.
+    #[serde(default)]
+    #[schemars(with = "Vec<Question>")]
+    #[expect(dead_code, reason = "asking is what helps; the answers are in the journal")]
+    questions: Value,
+    #[schemars(extend("enum" = ["confirmed", "uncertain", "refuted"]))]
+    verdict: String,
+    /// How sure you are that the finding is right, from 1 to 10: refuted 1-3, uncertain 4-6, confirmed 7-10.
+    #[serde(default, deserialize_with = "sureness")]
+    #[schemars(with = "u8", range(min = 1, max = 10), required)]
+    confidence: Sureness,
+    /// What in the code decides it, and where: one to three sentences for the author of the change.
+    rationale: String,
+}
+
+/// A question and its answer.
+#[derive(JsonSchema)]
+#[schemars(inline)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct Question {
+    question: String,
+    /// What the code answers, with `path:line`.
+    answer: String,
+}
+
+/// What a model is told of the tool.
+pub(super) fn definition() -> ToolDefinition {
+    ToolDefinition {
+        name: NAME.to_owned(),
+        description: "Gives the verdict on the finding, and ends your work. Call it once and alone, after you have seen the results of all other calls.".to_owned(),
+        schema: input::schema::<Input>(),
+    }
+}
+
+/// Reads an input of the tool.
+pub(super) fn read(input: Value) -> Result<Given, ToolFault> {
+    let input: Input = input::parse(input)?;
+    let word = Word::read(&input.verdict).ok_or_else(|| {
+        let said: String = input.verdict.chars().take(60).collect();
+        let message = format!("`verdict` {said:?} is none of: confirmed, uncertain, refuted");
+        ToolFault::new(ErrorKind::InvalidInput, message)
+    })?;
+    let confidence = match input.confidence {
+        Sureness::Said(confidence) => Some(confidence),
+        Sureness::Unsaid | Sureness::Unclear => None,
+    };
+    // What is cut of it is in the journal.
+    let rationale = Written { field: "rationale", text: &input.rationale }.sentence(&mut Vec::new())?;
+    Ok(Given { word, confidence, rationale })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn given(verdict: &str, confidence: u8) -> Given {
+        read(json!({ "verdict": verdict, "confidence": confidence, "rationale": "Line 3 decides." })).unwrap()
+    }
+
+    #[test]
+    fn a_word_and_a_number_must_agree() {
+        for (word, numbers) in [(Word::Refuted, 1..=3), (Word::Uncertain, 4..=6), (Word::Confirmed, 7..=10)] {
+            for number in 1..=10 {
+                let verdict = Given::judge(&[given(word.word(), number)]).unwrap();
+                if numbers.contains(&number) {
+                    assert_eq!(
+                        (verdict.word, verdict.confidence),
+                        (word, Sure::Said(Confidence::new(number).unwrap()))
+                    );
+                    assert_eq!(verdict.rationale, "Line 3 decides.");
+                } else {
+                    assert_eq!((verdict.word, verdict.confidence), (Word::Uncertain, Sure::Contradictory));
+                    assert!(verdict.rationale.contains(&format!("confidence {number})")), "{}", verdict.rationale);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn two_verdicts_are_none_and_the_same_twice_is_one() {
+        let verdict = Given::judge(&[given("confirmed", 9), given("refuted", 1)]).unwrap();
+        assert_eq!((verdict.word, verdict.confidence), (Word::Uncertain, Sure::Contradictory));
+        assert!(verdict.rationale.contains("both confirmed and refuted"));
+        let verdict = Given::judge(&[given("refuted", 1), given("refuted", 2)]).unwrap();
+        assert_eq!(verdict.word, Word::Refuted);
+        assert_eq!(Given::judge(&[]), None);
+    }
+
+    #[test]
+    fn a_number_that_is_missing_leaves_the_reporters() {
+        let without = read(json!({ "verdict": "Confirmed.", "rationale": "It holds." })).unwrap();
+        let verdict = Given::judge(&[without]).unwrap();
+        assert_eq!((verdict.word, verdict.confidence), (Word::Confirmed, Sure::Unsaid));
+        let (four, nine) = (Confidence::new(4), Confidence::new(9).unwrap());
+        assert_eq!((Sure::Unsaid.over(four), Sure::Said(nine).over(four)), (four, Some(nine)));
+        assert_eq!(Sure::Contradictory.over(four), None);
+    }
+
+    #[test]
+    fn what_is_no_verdict_is_told() {
+        for (input, part) in [
+            (json!({ "verdict": "maybe", "confidence": 5, "rationale": "x" }), "none of: confirmed"),
+            (json!({ "verdict": "refuted", "confidence": 1, "rationale": " " }), "`rationale` is empty"),
+            (json!({ "verdict": "refuted", "confidence": 1 }), "rationale"),
+            (json!({ "confidence": 1, "rationale": "x" }), "verdict"),
+            (
+                json!({ "verdict": "refuted", "rationale": "<invoke name=\"give_verdict\">" }),
+                "tool call written as text",
+            ),
+        ] {
+            let message = read(input.clone()).unwrap_err().message;
+            assert!(message.contains(part), "{input}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_rationale_is_one_masked_line() {
+        let secret = ["AKIA", "QWERTYUIOPASDFGH"].concat();
+        let text = format!("The key\n{secret} \t is checked.");
+        let given =
+            read(json!({ "verdict": "refuted", "confidence": "2/10", "rationale": text, "more": [1] })).unwrap();
+        assert!(given.rationale.starts_with("The key ") && !given.rationale.contains(&secret), "{}", given.rationale);
+        assert_eq!(given.confidence, Confidence::new(2));
+    }
+
+    #[test]
+    fn the_schema_is_what_models_were_told() {
+        insta::assert_json_snapshot!(definition().schema);
+    }
+}
