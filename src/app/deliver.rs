@@ -109,6 +109,7 @@ pub(super) fn deliver(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::finding::FindingStatus;
     use crate::domain::review::Ended;
     use crate::present::json;
 
@@ -140,5 +141,17 @@ mod tests {
             let review = review(outcome, ended);
             assert_eq!(exit_code(&review, gate, interrupted, unpublished), code, "{outcome:?} {ended:?} {gate:?}");
         }
+    }
+
+    #[test]
+    fn what_is_fixed_or_dismissed_fails_no_gate() {
+        let mut review = review(Outcome::Complete, Ended::Finished);
+        review.coverage.below_floor.clear();
+        for (at, finding) in review.findings.iter_mut().enumerate() {
+            finding.status = [FindingStatus::Fixed, FindingStatus::Dismissed][at % 2];
+        }
+        assert_eq!(exit_code(&review, Some(Severity::Nit), false, false), 0);
+        review.findings[0].status = FindingStatus::Reopened;
+        assert_eq!(exit_code(&review, Some(Severity::Nit), false, false), 1);
     }
 }

@@ -351,9 +351,9 @@ impl Review {
         }
     }
 
-    /// The worst severity there is, counted before the severity floor hid it. What nobody is sure enough of does not count.
+    /// The worst severity of what is left to do, counted before the severity floor hid it. What nobody is sure enough of does not count.
     pub fn worst(&self) -> Option<Severity> {
-        let shown = self.findings.iter().map(|finding| finding.severity).min();
+        let shown = self.unresolved().map(|finding| finding.severity).min();
         let hidden = self.coverage.below_floor.keys().next().copied();
         shown.into_iter().chain(hidden).min()
     }
