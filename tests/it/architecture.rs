@@ -41,7 +41,7 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("encoding_rs", &["sys/charset.rs"]),
     ("jiff", &["sys/clock.rs", "config"]),
     ("indicatif", &["present"]),
-    ("schemars", &["domain", "present", "tools", "review/engine_tools", "mcp/tools"]),
+    ("schemars", &["domain", "present", "tools", "review/engine_tools", "review/verify", "mcp/tools"]),
     ("tokio", &["llm", "forge", "review", "publish", "app", "mcp", "cli", "main.rs"]),
     ("octocrab", &["forge/github"]),
     ("http_body_util", &["forge/github"]),
