@@ -42,7 +42,7 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("jiff", &["sys/clock.rs", "config"]),
     ("indicatif", &["present"]),
     ("serde_sarif", &["present/sarif.rs", "present/sarif"]),
-    ("schemars", &["domain", "present", "tools", "review/engine_tools", "mcp/tools"]),
+    ("schemars", &["domain", "present", "tools", "review/engine_tools", "review/verify", "mcp/tools"]),
     ("tokio", &["llm", "forge", "review", "publish", "app", "mcp", "cli", "main.rs"]),
     ("octocrab", &["forge/github"]),
     ("http_body_util", &["forge/github"]),

@@ -38,6 +38,8 @@ impl Setup {
         let mut setup = Self::new("anthropic/scripted");
         setup.set("REVIEW_ANTHROPIC_BASE_URL", server.address());
         setup.set("REVIEW_ANTHROPIC_API_KEY", KEY);
+        // A session is one conversation.
+        setup.set("REVIEW_VERIFY", "none");
         setup
     }
 

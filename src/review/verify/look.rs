@@ -2,15 +2,14 @@
 
 use std::time::Instant;
 
+use super::answers::{is_reading, not_made, verdict_of};
 use super::as_text;
 use super::question::Question;
-use super::verdict::{self, Given, NAME, Verdict};
+use super::verdict::{Given, NAME, Verdict};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::review::{Ended, Usage};
-use crate::domain::text::{mask, strip_line};
-use crate::llm::{
-    Message, Provider, Stop, ToolCall, ToolInput, ToolResult, TurnFault, TurnRequest, TurnResponse, leaked,
-};
+use crate::domain::text::strip_line;
+use crate::llm::{Message, Provider, Stop, ToolCall, ToolResult, TurnFault, TurnRequest, TurnResponse, leaked};
 use crate::prompt::{LastTurnVars, PromptError, Prompts};
 use crate::review::attempts::{Ask, Failed, NoAnswer, ask};
 use crate::review::budget::{Budget, Limits, Reserved};
@@ -19,7 +18,7 @@ use crate::review::journal::{Journal, Record, digest};
 use crate::review::opening::estimate_tokens;
 use crate::review::strikes::Strikes;
 use crate::sys::cancel::{Cancel, Stopped};
-use crate::tools::{TOOLS, ToolBox};
+use crate::tools::ToolBox;
 
 /// A conversation about one finding.
 pub(super) struct Look<'a> {
@@ -364,35 +363,6 @@ fn stopped_words(stopped: Stopped) -> &'static str {
         Stopped::Interrupted => "it was interrupted",
         Stopped::DeadlinePassed => "its time was used up (raise it with --timeout)",
     }
-}
-
-fn is_reading(call: &ToolCall) -> bool {
-    TOOLS.iter().any(|tool| tool.name == call.name)
-}
-
-fn verdict_of(call: ToolCall) -> Result<Given, Box<Called>> {
-    match call.input {
-        ToolInput::Object(input) => verdict::read(serde_json::Value::Object(input)).map_err(|fault| {
-            // What a model writes there may repeat a secret.
-            Box::new(Called::refused("invalid_input", &mask(&fault.message).text))
-        }),
-        ToolInput::Malformed(text) => Err(Box::new(Called::malformed(&text))),
-    }
-}
-
-/// The answer to a call that is not made.
-fn not_made(call: &ToolCall, landing: bool) -> Called {
-    if !is_reading(call) {
-        let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).chain([NAME]).collect();
-        let message = format!("there is no tool {:?}; there are: {}", call.name, names.join(", "));
-        return Called::refused("unknown_tool", &message);
-    }
-    if landing {
-        return Called::refused("last_turn", "nothing is read any more: call give_verdict");
-    }
-    let message =
-        format!("a turn reads with its first {MOST_CALLS} calls; repeat in the next one those that still matter");
-    Called::refused("too_many_calls", &message)
 }
 
 /// Of a look, only what holds it up is told: its turns would be taken for those of the review.

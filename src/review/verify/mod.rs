@@ -6,6 +6,7 @@
 //! the same with or without a model. A look that comes to no verdict takes nothing from the review: the finding is delivered as it was
 //! reported, `unchecked`, the receipt says why, and the review is as complete as it was. Only an interrupt ends the review with it.
 
+mod answers;
 mod as_text;
 mod look;
 mod question;
