@@ -252,9 +252,8 @@ fn outputs(did: &Result<Did, AppError>, verdict: Verdict) -> Outputs {
 fn log(did: Result<Did, AppError>, acted: &mut Acted) {
     match did {
         Err(error) => {
-            if !acted.verdict.was_let_pass() {
-                acted.commands.push_str(&said(Level::Error, &error.to_string()));
-            }
+            let level = if acted.verdict.was_let_pass() { Level::Warning } else { Level::Error };
+            acted.commands.push_str(&said(level, &error.to_string()));
             acted.error = Some(error);
         }
         Ok(Did::Skipped(why)) => acted.commands.push_str(&said(Level::Notice, &why)),
