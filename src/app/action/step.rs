@@ -122,7 +122,7 @@ pub async fn act(
         (_, Err(error)) => Err(error),
         (Ok(_), Ok(around)) => {
             let work = run(given, around, Arc::clone(&events), cancel.clone());
-            interruptible(&cancel, &*events, grace, work).await
+            Box::pin(interruptible(&cancel, &*events, grace, work)).await
         }
     };
     let verdict = verdict(&did, may_pass);
@@ -153,9 +153,9 @@ async fn run(given: &Given, around: Surroundings, events: Arc<dyn EventSink>, ca
     let job = reviewing::Step { inputs, flags, around, directory, temporary, here, events, cancel };
     match what {
         What::Skip(why) => Ok(Did::Skipped(why)),
-        What::Pull(wanted) => job.pull(wanted).await,
+        What::Pull(wanted) => Box::pin(job.pull(wanted)).await,
         What::Commits { base, head } => job.commits(&base, head).await,
-        What::Artefact { folder, run, pull } => job.artefact(folder, run, pull).await,
+        What::Artefact { folder, run, pull } => Box::pin(job.artefact(folder, run, pull)).await,
     }
 }
 

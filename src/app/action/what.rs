@@ -57,7 +57,7 @@ pub(super) fn decide(event: &str, occasion: Occasion, inputs: &Inputs, here: &Re
         return Err(cannot_be(given::ARTIFACT, &format!("given on {event}"), write));
     }
     match (occasion, inputs.pull) {
-        (Occasion::Pull(pull), asked) => of_pull(event, pull, asked, named),
+        (Occasion::Pull(pull), asked) => of_pull(event, &pull, asked, named),
         (Occasion::Run(run), pull) => of_run(run, pull, inputs, named),
         (Occasion::MergeGroup { .. } | Occasion::Push(_) | Occasion::Other, Some(number)) => {
             Ok(What::Pull(named(number)))
@@ -80,7 +80,7 @@ pub(super) fn decide(event: &str, occasion: Occasion, inputs: &Inputs, here: &Re
 
 fn of_pull(
     event: &str,
-    pull: PullEvent,
+    pull: &PullEvent,
     asked: Option<PullNumber>,
     named: impl Fn(PullNumber) -> Wanted,
 ) -> Result<What, ActionError> {
