@@ -25,8 +25,11 @@ struct Row {
 /// A step, and what came of it.
 type Ran = (Step, Stepped);
 
+/// What happens.
+type Case = fn() -> Ran;
+
 /// What happens, for each row.
-const CASES: &[(&str, fn() -> Ran)] = &[
+const CASES: &[(&str, Case)] = &[
     ("clean", || ran(Step::new(&[("a.py", good("f"))]).with("fail-on", "nit"))),
     ("found", || ran(found())),
     ("fail-on", || ran(found().with("fail-on", "high"))),

@@ -72,7 +72,7 @@ impl Verdict {
     }
 
     /// Whether it would have failed, but was let pass.
-    pub(super) fn was_let_pass(&self) -> bool {
+    pub(super) fn was_let_pass(self) -> bool {
         self.came_to != self.code
     }
 }

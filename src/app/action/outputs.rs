@@ -25,7 +25,11 @@ impl Outputs {
     }
 
     fn text(&self, end: &str) -> String {
-        self.0.iter().map(|(name, value)| format!("{name}<<{end}\n{value}\n{end}\n")).collect()
+        let mut text = String::new();
+        for (name, value) in &self.0 {
+            text.push_str(&format!("{name}<<{end}\n{value}\n{end}\n"));
+        }
+        text
     }
 }
 

@@ -122,7 +122,7 @@ pub async fn act(
         (_, Err(error)) => Err(error),
         (Ok(_), Ok(around)) => {
             let work = run(given, around, Arc::clone(&events), cancel.clone());
-            interruptible(&cancel, &*events, grace, work).await
+            Box::pin(interruptible(&cancel, &*events, grace, work)).await
         }
     };
     let verdict = verdict(&did, may_pass);
@@ -153,9 +153,9 @@ async fn run(given: &Given, around: Surroundings, events: Arc<dyn EventSink>, ca
     let job = reviewing::Step { inputs, flags, around, directory, temporary, here, events, cancel };
     match what {
         What::Skip(why) => Ok(Did::Skipped(why)),
-        What::Pull(wanted) => job.pull(wanted).await,
+        What::Pull(wanted) => Box::pin(job.pull(wanted)).await,
         What::Commits { base, head } => job.commits(&base, head).await,
-        What::Artefact { folder, run, pull } => job.artefact(folder, run, pull).await,
+        What::Artefact { folder, run, pull } => Box::pin(job.artefact(folder, run, pull)).await,
     }
 }
 
@@ -252,9 +252,8 @@ fn outputs(did: &Result<Did, AppError>, verdict: Verdict) -> Outputs {
 fn log(did: Result<Did, AppError>, acted: &mut Acted) {
     match did {
         Err(error) => {
-            if !acted.verdict.was_let_pass() {
-                acted.commands.push_str(&said(Level::Error, &error.to_string()));
-            }
+            let level = if acted.verdict.was_let_pass() { Level::Warning } else { Level::Error };
+            acted.commands.push_str(&said(level, &error.to_string()));
             acted.error = Some(error);
         }
         Ok(Did::Skipped(why)) => acted.commands.push_str(&said(Level::Notice, &why)),

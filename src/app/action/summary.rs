@@ -18,7 +18,10 @@ pub(super) fn write(given: &Given, text: &str) -> Result<(), FileError> {
 
 /// The text: Markdown of at most [`MOST`] bytes.
 pub(super) fn text(did: &Result<Did, AppError>, beside: &[String]) -> String {
-    let notes: String = beside.iter().map(|line| format!("\n{}\n", inline(line))).collect();
+    let mut notes = String::new();
+    for line in beside {
+        notes.push_str(&format!("\n{}\n", inline(line)));
+    }
     match did {
         Err(error) => {
             format!("### Review: error\n\n{}\n{notes}", fenced("", &error.to_string()))

@@ -43,21 +43,21 @@ pub(super) struct Wanted {
     pub(super) head: Option<CommitId>,
     /// Whether it was a draft then, likewise.
     pub(super) is_draft: Option<bool>,
-    /// Whether it comes from a fork, as far as the event says.
-    pub(super) is_fork: bool,
+    /// Whether GitHub gives this run no secrets, because it is for a fork.
+    pub(super) lacks_secrets: bool,
 }
 
 /// Decides. `event` is the name of what happened.
 pub(super) fn decide(event: &str, occasion: Occasion, inputs: &Inputs, here: &RepoName) -> Result<What, ActionError> {
     let named =
-        |number| Wanted { id: PullId { repo: here.clone(), number }, head: None, is_draft: None, is_fork: false };
+        |number| Wanted { id: PullId { repo: here.clone(), number }, head: None, is_draft: None, lacks_secrets: false };
     if let (Some(_), true) = (&inputs.artifact, !matches!(occasion, Occasion::Run(_))) {
         let write =
             "use it on the event workflow_run alone: what an untrusted run left is posted by a run that follows it";
         return Err(cannot_be(given::ARTIFACT, &format!("given on {event}"), write));
     }
     match (occasion, inputs.pull) {
-        (Occasion::Pull(pull), asked) => of_pull(pull, asked, named),
+        (Occasion::Pull(pull), asked) => of_pull(event, &pull, asked, named),
         (Occasion::Run(run), pull) => of_run(run, pull, inputs, named),
         (Occasion::MergeGroup { .. } | Occasion::Push(_) | Occasion::Other, Some(number)) => {
             Ok(What::Pull(named(number)))
@@ -79,7 +79,8 @@ pub(super) fn decide(event: &str, occasion: Occasion, inputs: &Inputs, here: &Re
 }
 
 fn of_pull(
-    pull: PullEvent,
+    event: &str,
+    pull: &PullEvent,
     asked: Option<PullNumber>,
     named: impl Fn(PullNumber) -> Wanted,
 ) -> Result<What, ActionError> {
@@ -91,7 +92,8 @@ fn of_pull(
         return Ok(What::Skip(format!("#{} was closed: there is nothing to review any more.", pull.number)));
     }
     let (head, is_draft) = (Some(pull.head), Some(pull.is_draft));
-    Ok(What::Pull(Wanted { head, is_draft, is_fork: pull.is_fork, ..named(pull.number) }))
+    let lacks_secrets = pull.is_fork && event != "pull_request_target";
+    Ok(What::Pull(Wanted { head, is_draft, lacks_secrets, ..named(pull.number) }))
 }
 
 fn of_run(
@@ -147,7 +149,7 @@ mod tests {
     fn an_event_says_what_is_reviewed() {
         let Ok(What::Pull(wanted)) = decided(pull(false), &[("INPUT_PULL", "7")]) else { panic!() };
         assert_eq!((wanted.id.to_string().as_str(), wanted.head), ("octo/demo#7", Some(id('b'))));
-        assert!(wanted.is_fork && wanted.is_draft == Some(true));
+        assert!(wanted.lacks_secrets && wanted.is_draft == Some(true));
         assert!(matches!(decided(pull(true), &[]), Ok(What::Skip(why)) if why.contains("closed")));
         let group = || Occasion::MergeGroup { base: id('a'), head: id('b') };
         let commits = |base| Ok(What::Commits { base, head: id('b') });

@@ -24,7 +24,7 @@ impl Step {
         // What the event said and what the forge says must agree: either of the two may be late, and a review too many does less harm.
         let may_skip = self.inputs.drafts == Drafts::Skip && wanted.is_draft != Some(false);
         if !may_skip {
-            self.choose(wanted.is_fork)?;
+            self.choose(wanted.lacks_secrets)?;
         }
         let github = self.github().await?;
         let pull = github.pull(&wanted.id).await?;
@@ -32,7 +32,7 @@ impl Step {
             if pull.is_draft {
                 return Ok(Did::Skipped(format!("{} is a draft, and drafts: skip leaves those out.", wanted.id)));
             }
-            self.choose(wanted.is_fork)?;
+            self.choose(wanted.lacks_secrets)?;
         }
         let head = wanted.head.unwrap_or(pull.head);
         if pull.head != head {

@@ -105,7 +105,8 @@ impl Step {
         self.events.emit(Event::Notice { text: format!("checking what the run {} left", run.id) });
         let options = PostOptions::default();
         let (flags, around) = (&self.flags, &self.around);
-        let posted = post_artefact(&folder, expected, &options, flags, around, &*self.events, &self.cancel).await?;
+        let work = post_artefact(&folder, expected, &options, flags, around, &*self.events, &self.cancel);
+        let posted = Box::pin(work).await?;
         let Posted::Done(receipt) = posted else {
             return Ok(Did::Skipped("Nothing was to be posted.".to_owned()));
         };
