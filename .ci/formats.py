@@ -9,7 +9,8 @@ repository with odd names is reviewed too, with a gate and without. Then, for ea
 - as many entries as the JSON document has unresolved findings, and one more where it is not complete, which comes first;
 - relative paths, lines from 1 that do not end before they begin, names that do not repeat, severities as `docs/formats.md` has them;
 - annotations are read as GitHub's runner reads a log: no line is anything but a command of ours, never more than ten of a level;
-- the messages for reviewdog and the job summary are rendered with GitHub's own Markdown library: no link, no image, no tag that is not ours or Markdown's, at most 1 MiB.
+- the messages for reviewdog and the job summary are rendered with GitHub's own Markdown library: no link, no image, no tag that is not ours
+  or Markdown's; a summary has at most 1 MiB.
 
 A check that cannot fail proves nothing: every check is then given a report that was spoiled for it. Ends with 1 and what was wrong, else
 with the number of reports and of spoiled ones.
