@@ -149,7 +149,7 @@ struct Input {
     verdict: String,
     /// How sure you are that the finding is right, from 1 to 10: refuted 1-3, uncertain 4-6, confirmed 7-10.
     #[serde(default, deserialize_with = "sureness")]
-    #[schemars(with = "u8", range(min = 1, max = 10), required)]
+    #[schemars(with = "u8", range(min = 1, max = 10))]
     confidence: Sureness,
     /// What in the code decides it, and where: one to three sentences for the author of the change.
     rationale: String,
@@ -167,10 +167,15 @@ struct Question {
 
 /// What a model is told of the tool.
 pub(super) fn definition() -> ToolDefinition {
+    let mut schema = input::schema::<Input>();
+    // It is asked for, though a verdict without it counts.
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        required.push("confidence".into());
+    }
     ToolDefinition {
         name: NAME.to_owned(),
         description: "Gives the verdict on the finding, and ends your work. Call it once and alone, after you have seen the results of all other calls.".to_owned(),
-        schema: input::schema::<Input>(),
+        schema,
     }
 }
 
