@@ -24,21 +24,24 @@ pub(super) fn run(console: &Console) -> Result<ExitCode, AppError> {
     // What waits for a server that never answers must not keep the process.
     runtime.shutdown_background();
     progress.finish();
-    show(&acted, console)?;
+    show(&acted, given.is_runner(), console)?;
     Ok(ExitCode::from(acted.verdict.code))
 }
 
-fn show(acted: &Acted, console: &Console) -> Result<(), AppError> {
+fn show(acted: &Acted, is_runner: bool, console: &Console) -> Result<(), AppError> {
     if let (Some(delivered), Some(terminal)) = (&acted.delivered, presenter("terminal")) {
         let options = render_options(console, Colour::Auto, None);
         console.data(&(terminal.render)(&delivered.review, &options), terminal.syntax)?;
-        for failure in &delivered.failures {
-            console.say(&format!("review: error: {failure}"));
-        }
     }
     console.data(acted.commands.as_bytes(), Syntax::Commands)?;
-    if let Some(error) = &acted.error {
-        report(error, console);
+    // A runner shows its commands in the log too: there everything would stand twice.
+    if !is_runner {
+        for failure in acted.delivered.iter().flat_map(|delivered| &delivered.failures) {
+            console.say(&format!("review: error: {failure}"));
+        }
+        if let Some(error) = &acted.error {
+            report(error, console);
+        }
     }
     for line in &acted.said {
         console.say(line);

@@ -213,6 +213,16 @@ pub fn lines(delivery: &Delivery) -> String {
     lines.iter().map(|line| strip_line(line)).collect::<Vec<_>>().join("\n")
 }
 
+/// What became of each finding and thread: one line each.
+pub fn each(delivery: &Delivery) -> Vec<String> {
+    let line = |item: &DeliveryItem| {
+        let reason = item.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        let (severity, id, act) = (item.severity.word(), &item.finding.0, phrase(item.act));
+        strip_line(&format!("{severity}: {} [{id}]: {act}{reason}", item.title))
+    };
+    delivery.items.iter().map(line).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

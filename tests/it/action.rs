@@ -30,7 +30,7 @@ fn a_pull_request_is_reviewed_and_posted_without_a_checkout() {
     assert_eq!(std::path::Path::new(ended.output("markdown")), folder.join("review.md"));
     let names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names.len(), 2, "{names:?}");
-    assert!(ended.stdout.contains("a.py:2") && ended.commands().is_empty(), "{ended}");
+    assert!(ended.stdout.contains("a.py:2") && ended.commands().len() == 1, "{ended}");
     assert!(ended.summary.contains("The review stands on") && ended.summary.contains("a.py"), "{ended}");
     assert!(std::fs::read_dir(step.path("workspace")).unwrap().next().is_none(), "the workspace is not touched");
     step.finish();
@@ -44,7 +44,7 @@ fn a_model_reviews_with_the_key_of_the_input_and_the_runner_blots_it_out() {
     let ended = step.run();
     ended.came_to("complete", 1);
     assert!(ended.stdout.starts_with(&format!("::add-mask::{KEY}\n")), "{ended}");
-    assert_eq!(ended.commands().len(), 1, "{ended}");
+    assert_eq!((ended.commands().len(), ended.said("error").len()), (2, 1), "{ended}");
     assert!(ended.summary.contains("A discount is ten times too large"), "{ended}");
     step.finish();
 }
@@ -140,9 +140,10 @@ fn an_error_stands_in_the_summary_with_what_to_do() {
     let step = one_finding().with("fail-on", "hgh");
     let ended = step.run();
     ended.came_to("error", 2);
-    for text in [&ended.summary, &ended.stderr, &ended.stdout] {
+    for text in [&ended.summary, &ended.stdout] {
         assert!(text.contains("the input fail-on cannot be \"hgh\": write critical"), "{ended}");
     }
+    assert!(!ended.stderr.contains("fail-on"), "the log shows its commands, so nothing is said twice: {ended}");
     assert_eq!((ended.output("findings"), ended.output("exit-code")), ("", "2"));
     assert!(step.fake.asked().is_empty(), "nobody was asked");
     step.finish();
@@ -207,7 +208,7 @@ fn nothing_of_a_pull_request_is_obeyed_by_the_log() {
         };
         let commands = ended.commands();
         assert!(commands.iter().all(allowed), "{post}: {commands:#?}");
-        assert_eq!(commands.is_empty(), post != "annotations", "{ended}");
+        assert!(commands.len() > 1 || post != "annotations", "{ended}");
         let names: Vec<&str> = ended.outputs.keys().map(String::as_str).collect();
         assert!(names.iter().all(|name| *name != "x"), "{names:?}");
         step.finish();
@@ -222,6 +223,54 @@ fn an_error_that_quotes_an_author_is_not_obeyed_either() {
     assert_eq!(ended.commands().len(), 1, "{ended}");
     assert!(ended.commands()[0].starts_with("::error title=review::"), "{ended}");
     step.finish();
+}
+
+#[test]
+fn a_step_that_fails_by_the_gate_says_so() {
+    let gate = "This step fails because of fail-on: high. 1 finding is at or above it";
+    for (floor, post, told) in [("", "auto", "."), ("critical", "auto", ", hidden by min-severity."), ("", "none", ".")]
+    {
+        let step = one_finding().with("fail-on", "high").with("min-severity", floor).with("post", post);
+        let ended = step.run();
+        ended.came_to("complete", 1);
+        assert_eq!(ended.said("error"), [format!("::error title=review::{gate}{told}")], "{ended}");
+        assert!(ended.summary.contains(&format!("{gate}{told}")), "{ended}");
+        step.finish();
+    }
+    // An error more might be the eleventh, which no page shows.
+    let step = one_finding().with("fail-on", "high").with("post", "annotations");
+    let ended = step.run();
+    assert!(ended.stderr.contains(gate) && !ended.stdout.contains(gate), "{ended}");
+    step.finish();
+    let step = one_finding();
+    let ended = step.run();
+    assert!(!format!("{ended}").contains("This step fails"), "{ended}");
+    step.finish();
+}
+
+#[test]
+fn the_log_says_what_became_of_the_review() {
+    let step = one_finding();
+    let ended = step.run();
+    assert!(ended.stderr.contains("octo/demo#7: 1 posted") && ended.stderr.contains(ended.output("url")), "{ended}");
+    step.finish();
+    for (post, told) in [("auto", "The findings are annotations of this run: "), ("review", "Nothing was posted: ")] {
+        let step = one_finding().with("post", post);
+        step.fake.rights(|rights| rights.write = false);
+        let ended = step.run();
+        let why = "the token may not write on pull requests (give the job pull-requests: write to have it comment)";
+        assert!(ended.stderr.contains(&format!("review: {told}{why}")), "{ended}");
+        assert_eq!(ended.summary.matches(why).count(), 1, "{ended}");
+        step.finish();
+    }
+}
+
+#[test]
+fn a_missing_token_is_told_by_the_name_of_its_input() {
+    let step = one_finding().with_variable("GITHUB_TOKEN", "");
+    let ended = step.run();
+    ended.came_to("error", 2);
+    assert!(ended.summary.contains("the input github-token is empty"), "{ended}");
 }
 
 #[test]

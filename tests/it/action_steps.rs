@@ -74,7 +74,7 @@ fn no_step_holds_an_expression_in_its_script_or_another_action() {
         let run = step["run"].as_str().expect("a script");
         assert!(step["shell"] == "bash" && step["uses"].is_null() && !run.contains("${{"), "{step:#}");
     }
-    assert_eq!(step(&action, "review")["run"].as_str().map(str::trim), Some("\"$BINARY\" action"));
+    assert_eq!(step(&action, "review")["run"].as_str().map(str::trim), Some("exec \"$BINARY\" action"));
 }
 
 #[cfg(unix)]
@@ -148,8 +148,13 @@ mod by_bash {
             (code, outputs.iter().map(|(name, output)| (name.clone(), value(output))).collect())
         }
 
-        #[expect(clippy::disallowed_methods, reason = "a runner starts the shell of a step")]
         fn one(&mut self, step: &Value) -> i32 {
+            self.ended(step, |_, _| {})
+        }
+
+        /// Starts a step, lets something happen to its process, and waits for its end.
+        #[expect(clippy::disallowed_methods, reason = "a runner starts the shell of a step")]
+        fn ended(&mut self, step: &Value, meanwhile: impl FnOnce(&Step, u32)) -> i32 {
             let (id, script) = (step["id"].as_str().expect("an id"), self.step.path("commands/script.sh"));
             std::fs::write(&script, step["run"].as_str().expect("a script")).expect("a script");
             let output = self.step.path("commands/output");
@@ -168,7 +173,9 @@ mod by_bash {
             for (name, value) in step["env"].as_object().expect("an environment") {
                 command.env(name, self.value(value.as_str().expect("a value")));
             }
-            let ended = command.output().expect("bash");
+            let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("bash");
+            meanwhile(&self.step, child.id());
+            let ended = child.wait_with_output().expect("bash");
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             self.said.push_str(&format!("== {id}\n{}{}", text(&ended.stdout), text(&ended.stderr)));
             let written = std::fs::read_to_string(&output).expect("a file");
@@ -286,6 +293,29 @@ mod by_bash {
         let stepped = runner.stepped(code);
         assert_eq!((code, &*outputs["outcome"]), (2, "error"), "{stepped}");
         assert!(!runner.step.path("workspace/sung").exists());
+        runner.step.finish();
+    }
+
+    /// A runner that cancels signals the process of the step alone, and kills all of them some seconds later.
+    #[cfg(target_os = "linux")]
+    #[test]
+    #[ignore = "runs bash"]
+    fn a_run_that_is_cancelled_keeps_and_tells_what_it_found() {
+        let step = Step::of(shop(), "ada", None).with_model(Session::load(&file("found_then_hang")));
+        release(&step);
+        let address = step.server.as_ref().expect("a model").address().to_owned();
+        let with = [("model", "anthropic/scripted"), ("key", KEY), ("base-url", &*address), ("verify", "none")];
+        let mut runner = Runner::new(step, &with);
+        let steps = runner.action["runs"]["steps"].as_array().expect("steps").clone();
+        assert_eq!(runner.one(&steps[0]), 0, "{}", runner.said);
+        let code = runner.ended(&steps[1], |step, process| {
+            step.server.as_ref().expect("a model").wait_for(2);
+            let process = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw).expect("a process id");
+            rustix::process::kill_process(process, rustix::process::Signal::INT).expect("a signal");
+        });
+        let stepped = runner.stepped(code);
+        assert_eq!((code, &*runner.of_steps["review"]["outcome"]), (130, "incomplete"), "{stepped}");
+        assert!(stepped.summary.contains("the run was interrupted"), "{stepped}");
         runner.step.finish();
     }
 }

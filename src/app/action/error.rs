@@ -74,6 +74,12 @@ pub enum ActionError {
         /// Whether the change comes from a fork.
         is_fork: bool,
     },
+    /// The forge is asked as nobody.
+    #[error(
+        "the input github-token is empty, and GitHub answers nobody without a token: leave it out for the workflow's own, or look whether \
+         the repository has the secret that it is taken from"
+    )]
+    NoToken,
     /// A folder or file of the runner cannot be written.
     #[error("{0}; look at the disk of the runner and at RUNNER_TEMP")]
     File(#[from] FileError),
@@ -100,6 +106,7 @@ impl ActionError {
             | Self::Nothing { .. }
             | Self::NoArtefact
             | Self::NoModel { .. }
+            | Self::NoToken
             | Self::NoKey { .. } => 2,
         }
     }

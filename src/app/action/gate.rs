@@ -82,10 +82,33 @@ pub(super) const SUPERSEDED: u8 = 3;
 
 /// How many unresolved findings are at or above a severity, shown or hidden by a floor.
 pub(super) fn blocking(review: &Review, fail_on: Option<Severity>) -> usize {
-    let Some(floor) = fail_on else { return 0 };
-    let shown = review.unresolved().filter(|finding| finding.severity <= floor).count();
+    fail_on.map_or(0, |floor| shown(review, floor) + hidden(review, floor))
+}
+
+fn shown(review: &Review, floor: Severity) -> usize {
+    review.unresolved().filter(|finding| finding.severity <= floor).count()
+}
+
+fn hidden(review: &Review, floor: Severity) -> usize {
     let hidden = review.coverage.below_floor.iter().filter(|(severity, _)| **severity <= floor);
-    shown + hidden.map(|(_, count)| *count as usize).sum::<usize>()
+    hidden.map(|(_, count)| *count as usize).sum()
+}
+
+/// Why a step fails though its review could be made: of the review alone nobody would see it, least of all where a floor hides the finding.
+pub(super) fn closed(review: &Review, fail_on: Option<Severity>) -> Option<String> {
+    let floor = fail_on?;
+    let (all, hidden) = (blocking(review, fail_on), hidden(review, floor));
+    let count = match all {
+        0 => return None,
+        1 => "1 finding is".to_owned(),
+        _ => format!("{all} findings are"),
+    };
+    let hidden = match hidden {
+        0 => String::new(),
+        _ if hidden == all => ", hidden by min-severity".to_owned(),
+        _ => format!(", {hidden} of them hidden by min-severity"),
+    };
+    Some(format!("This step fails because of fail-on: {}. {count} at or above it{hidden}.", floor.word()))
 }
 
 #[cfg(test)]
@@ -109,5 +132,18 @@ mod tests {
         review.coverage.below_floor.insert(Severity::High, 2);
         review.coverage.below_floor.insert(Severity::Nit, 5);
         assert_eq!(blocking(&review, Some(Severity::High)), shown + 2);
+    }
+
+    #[test]
+    fn why_a_step_fails_is_said_also_where_nothing_is_shown() {
+        let mut review = json::parse(include_bytes!("../../../fixtures/documents/typical.json")).unwrap();
+        let said = |review: &Review, floor| closed(review, Some(floor)).unwrap_or_default();
+        assert_eq!((closed(&review, None), said(&review, Severity::Critical).contains("hidden")), (None, false));
+        review.coverage.below_floor.insert(Severity::High, 1);
+        assert!(said(&review, Severity::High).ends_with("1 of them hidden by min-severity."));
+        review.findings.clear();
+        let alone = "This step fails because of fail-on: high. 1 finding is at or above it, hidden by min-severity.";
+        assert_eq!(said(&review, Severity::High), alone);
+        assert_eq!(closed(&review, Some(Severity::Critical)), None);
     }
 }

@@ -122,7 +122,7 @@ impl Given {
     }
 
     /// Whether a build log listens that obeys commands.
-    pub(super) fn is_runner(&self) -> bool {
+    pub fn is_runner(&self) -> bool {
         self.get(ACTIONS) == Some("true")
     }
 }

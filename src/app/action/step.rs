@@ -14,12 +14,14 @@ use super::what::{What, decide};
 use super::{event, summary};
 use crate::app::deliver::Delivered;
 use crate::app::error::AppError;
+use crate::app::post::Posted;
 use crate::app::review::interruptible;
 use crate::app::subject::Surroundings;
 use crate::domain::event::EventSink;
-use crate::domain::forge::{PullId, RepoName};
-use crate::domain::run::RunId;
-use crate::present::{RenderOptions, presenter};
+use crate::domain::forge::{Delivery, PullId, RepoName};
+use crate::domain::text::strip_line;
+use crate::forge::FaultKind;
+use crate::present::{RenderOptions, delivery, presenter};
 use crate::sys::cancel::Cancel;
 use crate::sys::files;
 
@@ -44,12 +46,10 @@ pub(super) enum Did {
     },
     /// What another run left was posted.
     Posted {
-        /// The run that it is of.
-        run: RunId,
+        /// What became of it.
+        receipt: Box<Delivery>,
         /// Where.
         posted: Where,
-        /// What failed: one sentence each.
-        failures: Vec<String>,
     },
     /// A review.
     Reviewed(Made),
@@ -64,6 +64,20 @@ pub(super) struct Made {
     pub(super) folder: PathBuf,
     /// The files that were written, by the names of their formats.
     pub(super) files: Vec<(&'static str, PathBuf)>,
+}
+
+impl Made {
+    /// What became of it on the pull request.
+    fn receipt(&self) -> Option<&Delivery> {
+        match &self.delivered.posted {
+            Some(Posted::Done(receipt)) => Some(receipt),
+            Some(Posted::Dry(_)) | None => None,
+        }
+    }
+
+    fn closed(&self) -> Option<String> {
+        gate::closed(&self.delivered.review, self.delivered.settings.fail_on)
+    }
 }
 
 /// Where a review went.
@@ -88,6 +102,15 @@ impl Where {
             Self::Review { .. } => "review",
             Self::Annotations(_) => "annotations",
             Self::Nowhere(_) => "none",
+        }
+    }
+
+    /// For the log, where a receipt does not say it: what became of the review that is not on a pull request.
+    fn elsewhere(&self) -> Option<String> {
+        match self {
+            Self::Review { .. } | Self::Annotations(None) => None,
+            Self::Annotations(Some(why)) => Some(format!("The findings are annotations of this run: {why}")),
+            Self::Nowhere(why) => Some(format!("Nothing was posted: {why}")),
         }
     }
 }
@@ -121,8 +144,13 @@ pub async fn act(
         (Err(error), _) => Err(error.into()),
         (_, Err(error)) => Err(error),
         (Ok(_), Ok(around)) => {
+            let has_login = !around.forge.secrets().is_empty();
             let work = run(given, around, Arc::clone(&events), cancel.clone());
-            Box::pin(interruptible(&cancel, &*events, grace, work)).await
+            let did = Box::pin(interruptible(&cancel, &*events, grace, work)).await;
+            did.map_err(|error| match error {
+                AppError::Forge(error) if error.kind == FaultKind::Auth && !has_login => ActionError::NoToken.into(),
+                error => error,
+            })
         }
     };
     let verdict = verdict(&did, may_pass);
@@ -134,7 +162,7 @@ fn verdict(did: &Result<Did, AppError>, on_error: OnError) -> Verdict {
         Err(error) => (Kind::Error, error.exit_code()),
         Ok(Did::Skipped(_)) => (Kind::Skipped, 0),
         Ok(Did::Superseded { .. }) => (Kind::Superseded, SUPERSEDED),
-        Ok(Did::Posted { failures, .. }) => (Kind::Posted, if failures.is_empty() { 0 } else { 5 }),
+        Ok(Did::Posted { receipt, .. }) => (Kind::Posted, if receipt.is_whole() { 0 } else { 5 }),
         Ok(Did::Reviewed(made)) => (made.delivered.review.outcome.into(), made.delivered.exit_code()),
     };
     Verdict::of(kind, came_to, on_error)
@@ -190,12 +218,7 @@ fn tell(given: &Given, did: Result<Did, AppError>, verdict: Verdict) -> Acted {
         acted.commands.push_str(&said(Level::Warning, &text));
         beside.push(text);
     }
-    if let Ok(Did::Reviewed(made)) = &did {
-        beside.extend(made.delivered.failures.iter().map(|failure| format!("error: {failure}")));
-    }
-    if let Ok(Did::Posted { failures, .. }) = &did {
-        beside.extend(failures.iter().map(|failure| format!("error: {failure}")));
-    }
+    beside.extend(beside_the_review(&did, verdict));
     let mut outputs = outputs(&did, verdict);
     let written = summary::write(given, &summary::text(&did, &beside));
     if let Err(error) = &written {
@@ -213,6 +236,24 @@ fn tell(given: &Given, did: Result<Did, AppError>, verdict: Verdict) -> Acted {
     acted
 }
 
+/// What the summary says beside the review: why the step fails, what was done differently in posting it, and what failed.
+fn beside_the_review(did: &Result<Did, AppError>, verdict: Verdict) -> Vec<String> {
+    let (posted, receipt, failures) = match did {
+        Ok(Did::Reviewed(made)) => (&made.posted, made.receipt(), &made.delivered.failures),
+        Ok(Did::Posted { receipt, posted }) => (posted, Some(&**receipt), &receipt.failures),
+        Ok(Did::Skipped(_) | Did::Superseded { .. }) | Err(_) => return Vec::new(),
+    };
+    let closed = match did {
+        Ok(Did::Reviewed(made)) if verdict.came_to == 1 => made.closed(),
+        _ => None,
+    };
+    let notes = receipt.map(|receipt| receipt.notes.iter().cloned()).into_iter().flatten();
+    // Why nothing was posted stands there already.
+    let is_said = |failure: &&String| matches!(posted, Where::Nowhere(why) if why == *failure);
+    let failures = failures.iter().filter(|failure| !is_said(failure)).map(|failure| format!("error: {failure}"));
+    closed.into_iter().chain(notes).chain(failures).collect()
+}
+
 fn outputs(did: &Result<Did, AppError>, verdict: Verdict) -> Outputs {
     let mut outputs = Outputs::default();
     outputs.set("outcome", verdict.kind.word());
@@ -226,8 +267,8 @@ fn outputs(did: &Result<Did, AppError>, verdict: Verdict) -> Outputs {
     if let Some(Where::Review { url: Some(url), .. }) = posted {
         outputs.set("url", url);
     }
-    if let Ok(Did::Posted { run, .. }) = did {
-        outputs.set("run", run.to_string());
+    if let Ok(Did::Posted { receipt, .. }) = did {
+        outputs.set("run", receipt.run.to_string());
     }
     let (made, is_said) = match did {
         Ok(Did::Reviewed(made)) => (made, true),
@@ -260,11 +301,26 @@ fn log(did: Result<Did, AppError>, acted: &mut Acted) {
         Ok(Did::Superseded { why, made }) => {
             acted.commands.push_str(&said(Level::Warning, &why));
             acted.delivered = made.map(|made| made.delivered);
+            let failures = acted.delivered.iter().flat_map(|delivered| &delivered.failures);
+            acted.commands.extend(failures.map(|failure| said(Level::Error, failure)));
         }
-        Ok(Did::Posted { failures, .. }) => {
-            acted.commands.extend(failures.iter().map(|failure| said(Level::Error, failure)));
+        Ok(Did::Posted { receipt, .. }) => {
+            acted.said.extend(delivery::each(&receipt));
+            acted.said.push(delivery::lines(&receipt));
+            acted.commands.extend(receipt.failures.iter().map(|failure| said(Level::Error, failure)));
         }
         Ok(Did::Reviewed(made)) => {
+            acted.said.extend(made.posted.elsewhere().map(|text| format!("review: {}", strip_line(&text))));
+            if matches!(made.posted, Where::Review { .. }) {
+                acted.said.extend(made.receipt().map(delivery::lines));
+            }
+            if let (1, Some(why)) = (acted.verdict.came_to, made.closed()) {
+                match made.posted {
+                    // GitHub shows ten errors of a step, and they are of use elsewhere.
+                    Where::Annotations(_) => acted.said.push(format!("review: {why}")),
+                    Where::Review { .. } | Where::Nowhere(_) => acted.commands.push_str(&said(Level::Error, &why)),
+                }
+            }
             if matches!(made.posted, Where::Annotations(_)) {
                 let options = RenderOptions { fail_on: made.delivered.settings.fail_on, ..RenderOptions::default() };
                 let lines = presenter("annotations").map(|one| (one.render)(&made.delivered.review, &options));

@@ -8,6 +8,7 @@ use super::given;
 use super::inputs::{Inputs, PostWish, cannot_be};
 use crate::domain::forge::{PullId, PullNumber, RepoName};
 use crate::domain::id::CommitId;
+use crate::domain::text::strip_line;
 use crate::git::FetchBase;
 
 /// What a step is about.
@@ -54,7 +55,8 @@ pub(super) fn decide(event: &str, occasion: Occasion, inputs: &Inputs, here: &Re
     if let (Some(_), true) = (&inputs.artifact, !matches!(occasion, Occasion::Run(_))) {
         let write =
             "use it on the event workflow_run alone: what an untrusted run left is posted by a run that follows it";
-        return Err(cannot_be(given::ARTIFACT, &format!("given on {event}"), write));
+        let (input, wrong) = (given::ARTIFACT.name, format!("cannot be given on {}", strip_line(event)));
+        return Err(ActionError::Input { input, wrong, write: write.to_owned() });
     }
     match (occasion, inputs.pull) {
         (Occasion::Pull(pull), asked) => of_pull(event, &pull, asked, named),

@@ -11,6 +11,10 @@ use crate::domain::id::CommitId;
 use crate::domain::request::Scope;
 use crate::forge::GitHub;
 
+/// Why a review is not on its pull request.
+const FORBIDDEN: &str =
+    "the token may not write on pull requests (give the job pull-requests: write to have it comment)";
+
 /// What became of a review that was to be put somewhere.
 enum Put {
     /// It is there, or nowhere.
@@ -93,8 +97,11 @@ impl Step {
         let put = if receipt.head != receipt.reviewed {
             Put::Moved(receipt.head)
         } else if receipt.is_forbidden && self.inputs.post == PostWish::Auto {
-            let why = "the token may not write on pull requests (give the job pull-requests: write to have it comment)";
-            Put::Done(Where::Annotations(Some(why.to_owned())))
+            Put::Done(Where::Annotations(Some(FORBIDDEN.to_owned())))
+        } else if receipt.is_forbidden {
+            // What the forge says of it names the rights of other tokens.
+            delivered.failures.push(FORBIDDEN.to_owned());
+            Put::Done(Where::Nowhere(FORBIDDEN.to_owned()))
         } else {
             delivered.failures.extend(receipt.failures.iter().cloned());
             Put::Done(stands_on(&receipt))

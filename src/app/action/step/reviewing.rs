@@ -110,8 +110,7 @@ impl Step {
         let Posted::Done(receipt) = posted else {
             return Ok(Did::Skipped("Nothing was to be posted.".to_owned()));
         };
-        let failures = receipt.failures.clone();
-        Ok(Did::Posted { run: receipt.run, posted: stands_on(&receipt), failures })
+        Ok(Did::Posted { posted: stands_on(&receipt), receipt })
     }
 }
 
