@@ -60,26 +60,11 @@ pub fn assign_ids(findings: &mut [Finding]) {
     let mut seen: HashMap<String, usize> = HashMap::new();
     for index in order {
         let finding = &mut findings[index];
-        let count = seen.entry(stem(&finding.fingerprint)).or_default();
+        let stem: String = finding.fingerprint.0.chars().take(ID_DIGITS).collect();
+        let count = seen.entry(stem.clone()).or_default();
         *count += 1;
-        finding.id = numbered(&finding.fingerprint, *count);
+        finding.id = FindingId(if *count == 1 { stem } else { format!("{stem}-{count}") });
     }
-}
-
-/// A name for one more finding, beside those that have theirs.
-pub fn free_id(finding: &Finding, others: &[Finding]) -> FindingId {
-    let is_free = |id: &FindingId| others.iter().all(|other| other.id != *id);
-    let tried = (1..=others.len()).map(|count| numbered(&finding.fingerprint, count)).find(is_free);
-    tried.unwrap_or_else(|| numbered(&finding.fingerprint, others.len() + 1))
-}
-
-fn stem(fingerprint: &Fingerprint) -> String {
-    fingerprint.0.chars().take(ID_DIGITS).collect()
-}
-
-fn numbered(fingerprint: &Fingerprint, count: usize) -> FindingId {
-    let stem = stem(fingerprint);
-    FindingId(if count == 1 { stem } else { format!("{stem}-{count}") })
 }
 
 #[cfg(test)]

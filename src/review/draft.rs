@@ -14,7 +14,6 @@ use crate::review::verify::{Verdict, refuted_because};
 use crate::sys::cancel::Stopped;
 use crate::workspace::Workspace;
 
-mod behind;
 mod made;
 mod proven;
 mod summary;
@@ -22,7 +21,6 @@ mod summary;
 pub use made::{Asked, Made};
 pub(super) use proven::proven;
 
-use behind::Behind;
 use made::provenance;
 use summary::plain_summary;
 
@@ -86,8 +84,6 @@ pub struct Draft {
     notes: Vec<String>,
     omissions: Vec<Omission>,
     leads: Leads,
-    /// What rules found of that which a model says.
-    behind: Vec<Behind>,
     /// What was reported already: by whom, what, and where.
     told: HashSet<(String, String, Option<Place>)>,
     /// Whether the findings are in order and have their names.
@@ -109,7 +105,6 @@ impl Draft {
             files: Vec::new(),
             notes: Vec::new(),
             leads: Leads::default(),
-            behind: Vec::new(),
             told: HashSet::new(),
             settled: false,
         }
@@ -190,8 +185,7 @@ impl Draft {
         &self.findings
     }
 
-    /// Takes what a second look said of some findings, by their place among them. Those that were refuted are withheld; what a rule found
-    /// there stands by itself then.
+    /// Takes what a second look said of some findings, by their place among them. Those that were refuted are withheld.
     pub(super) fn judge(&mut self, verdicts: impl IntoIterator<Item = (usize, Verdict)>, by: &str) {
         let mut refuted = HashSet::new();
         for (at, Verdict { word, confidence, rationale }) in verdicts {
@@ -204,22 +198,13 @@ impl Draft {
             finding.confidence = confidence.over(finding.confidence);
             finding.verification = Verification { state, by: Some(by.to_owned()), rationale: Some(rationale) };
         }
-        let (mut kept, mut gone) = (Vec::new(), Vec::new());
-        for (at, finding) in std::mem::take(&mut self.findings).into_iter().enumerate() {
-            if refuted.contains(&at) { gone.push(finding) } else { kept.push(finding) }
-        }
-        self.findings = kept;
-        self.fall_back(&gone);
+        let mut at = 0..;
+        self.findings.retain(|_| at.next().is_some_and(|at| !refuted.contains(&at)));
     }
 
     /// Turns the draft into a review: floors applied, ids given, and the outcome computed from what was really seen.
     pub fn finish(mut self, ending: &Ending, floor: Floor, summary: Option<String>, made: Made) -> Review {
         self.settle();
-        // What nobody is sure enough of is no reason to fail, however bad it would be.
-        let unsure =
-            |finding: &Finding| finding.confidence.zip(floor.confidence).is_some_and(|(own, least)| own < least);
-        let (below_confidence, gone) = hide(&mut self.findings, unsure);
-        self.fall_back(&gone);
         self.hold_to_the_collection();
         let (mut reasons, nothing_seen) = self.unseen();
         reasons.splice(0..0, ending.reason());
@@ -244,14 +229,17 @@ impl Draft {
                 tool_calls: made.model.as_ref().map_or(0, |model| model.tool_calls),
                 tool_errors: made.model.as_ref().map_or(0, |model| model.tool_errors),
                 limits_hit: made.model.as_ref().map_or_else(Vec::new, |model| model.limits_hit.clone()),
-                below_confidence,
                 ..Coverage::default()
             },
             provenance: provenance(made),
             change: self.change,
         };
+        // What nobody is sure enough of is no reason to fail, however bad it would be.
+        let unsure =
+            |finding: &Finding| finding.confidence.zip(floor.confidence).is_some_and(|(own, least)| own < least);
+        review.coverage.below_confidence = hide(&mut review.findings, unsure);
         let harmless = |finding: &Finding| floor.severity.is_some_and(|least| finding.severity > least);
-        review.coverage.below_floor = hide(&mut review.findings, harmless).0;
+        review.coverage.below_floor = hide(&mut review.findings, harmless);
         let mut said = HashSet::new();
         review.coverage.notes.retain(|note| said.insert(note.clone()));
         review.summary = summary.unwrap_or_else(|| plain_summary(&review));
@@ -328,12 +316,14 @@ fn sentence(omission: &Omission) -> String {
 }
 
 /// Takes out what is hidden, and counts it.
-fn hide(findings: &mut Vec<Finding>, is_hidden: impl Fn(&Finding) -> bool) -> (BTreeMap<Severity, u32>, Vec<Finding>) {
-    let (gone, kept): (Vec<_>, Vec<_>) = std::mem::take(findings).into_iter().partition(is_hidden);
-    *findings = kept;
+fn hide(findings: &mut Vec<Finding>, is_hidden: impl Fn(&Finding) -> bool) -> BTreeMap<Severity, u32> {
     let mut hidden = BTreeMap::new();
-    for finding in &gone {
-        *hidden.entry(finding.severity).or_default() += 1;
-    }
-    (hidden, gone)
+    findings.retain(|finding| {
+        let hide = is_hidden(finding);
+        if hide {
+            *hidden.entry(finding.severity).or_default() += 1;
+        }
+        !hide
+    });
+    hidden
 }

@@ -210,41 +210,6 @@ fn what_a_rule_found_is_not_looked_at() {
 }
 
 #[test]
-fn what_a_rule_found_stands_when_the_model_that_confirmed_it_is_refuted() {
-    let title = "The list is shared by all calls";
-    let report = json!({ "name": "report_finding", "input": {
-        "title": title, "body": "It grows.", "severity": "critical", "category": "logic", "file_path": "a.py",
-        "quote": "def add(item, items=[]):", "confidence": 2, "lead": "L1" } });
-    let end = json!({ "name": "finish_review", "input": { "summary": "A defect." } });
-    let when = |turn: u32| json!({ "turn": turn, "tools_include": ["finish_review"] });
-    let told = |look: Option<Value>, arguments: &str| {
-        let repo = TestRepo::new();
-        repo.write("README.md", "Rules.\n").commit("Begin");
-        repo.branch("feature").write("a.py", "def add(item, items=[]):\n    items.append(item)\n    return items\n");
-        repo.commit("Add");
-        let steps = [
-            json!({ "when": when(0), "say": { "calls": [report] } }),
-            json!({ "when": when(1), "say": { "calls": [end] } }),
-        ];
-        let steps: Vec<Value> = steps.into_iter().chain(look).collect();
-        Talk::scripted(&repo, session("confirmed_lead", &steps), Wire::Messages).ends(arguments, 1, "finished")
-    };
-    let refuted = verdict(title, 0, "refuted", 1, "The comment says that it is meant.");
-    for (told, withheld) in [
-        (told(Some(refuted), "--verify auto --fail-on nit"), 1),
-        // Likewise where nobody is sure of the model's words.
-        (told(None, "--verify none --min-confidence 5 --fail-on nit"), 0),
-    ] {
-        let findings = told.review["findings"].as_array().unwrap();
-        assert_eq!((findings.len(), &findings[0]["origin"]["kind"]), (1, &json!("rule")), "{}", told.all());
-        let coverage = &told.review["coverage"];
-        assert_eq!(coverage["withheld"].as_array().map(Vec::len), Some(withheld), "{}", told.all());
-        let leads = &coverage["leads"];
-        assert_eq!((&leads["given"], &leads["confirmed"], &leads["unanswered"]), (&json!(1), &json!(0), &json!(1)));
-    }
-}
-
-#[test]
 fn answers_in_any_order_give_the_same_review() {
     let run = |delays: [u64; 3]| {
         let of = [(DISCOUNT, "refuted", 1), (STOCK, "confirmed", 10), (GUARD, "refuted", 3)];

@@ -104,8 +104,6 @@ impl Desk {
                 finding.body.push_str(&format!("\n\nThe rule `{rule}` found here: {}.", title.trim_end_matches('.')));
                 finding.severity =
                     leading.least_severity().map_or(finding.severity, |least| least.min(finding.severity));
-                let given = !self.kept_back.contains(&leading.lead.id);
-                self.draft.stand_behind(&finding, leading.own().clone(), given);
             }
             self.draft.add(finding);
         }

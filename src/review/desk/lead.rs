@@ -79,11 +79,6 @@ impl Leading {
         }
     }
 
-    /// The rule's own finding.
-    pub(super) fn own(&self) -> &Finding {
-        &self.finding
-    }
-
     /// Forgets that a finding confirmed it; whether it did.
     pub(super) fn release(&mut self, number: u32) -> bool {
         let confirmed = self.confirmed_by() == Some(number);
