@@ -69,6 +69,8 @@ pub(super) struct Left {
 const LANDING: u64 = 6_000;
 /// Of a small window this share is kept for it: one part in so many.
 const LANDING_SHARE: u64 = 10;
+/// What this program says before a last turn, in tokens, at most.
+const LAST_WORDS: u64 = 300;
 /// Of the window nothing is planned for this share, because sizes are estimates: one part in so many.
 const SLACK: u64 = 20;
 /// No part of the run's time beyond this share is kept for the last turn: one part in so many.
@@ -159,6 +161,13 @@ impl Budget {
     pub(super) fn room(&self, estimate: u64) -> u64 {
         let room = self.limits.most_request().saturating_sub(self.scaled(estimate));
         room.saturating_mul(100) / self.scale.max(1)
+    }
+
+    /// The same where the next request is the last one and the tokens of the run bound it.
+    pub(super) fn room_of_tokens(&self, estimate: u64) -> u64 {
+        let room = self.limits.input_tokens.saturating_sub(self.sent.saturating_add(self.scaled(estimate)));
+        // What is said before the last turn is sent with it.
+        (room.saturating_mul(100) / self.scale.max(1)).saturating_sub(LAST_WORDS)
     }
 
     /// The most that the last answer may be, in tokens: a server refuses what does not fit its window beside a request of about `estimate`.

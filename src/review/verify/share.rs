@@ -34,11 +34,20 @@ pub(in crate::review) fn kept(findings: usize, limits: &Limits) -> Kept {
         return Kept::default();
     }
     let count = u32::try_from(findings).unwrap_or(u32::MAX);
+    let turns = count.saturating_mul(TURNS_KEPT).min(limits.turns / TURNS_SHARE);
     Kept {
-        turns: count.saturating_mul(TURNS_KEPT).min(limits.turns / TURNS_SHARE),
+        // With fewer nobody would be asked, and the review would have lost them.
+        turns: if turns < LEAST_TURNS { 0 } else { turns },
         tokens: u64::from(count).saturating_mul(TOKENS_KEPT).min(limits.input_tokens / TOKENS_SHARE),
         time: limits.time / TIME_SHARE,
     }
+}
+
+/// How large the first message of each of so many looks may be, in tokens, so that what is left is enough for all of them: a large diff is no
+/// reason to look at fewer findings.
+pub(super) fn room(left: Left, findings: usize) -> u64 {
+    let each = u64::try_from(findings).ok().and_then(|count| left.tokens.checked_div(count)).unwrap_or(0);
+    each.saturating_sub(LEAST_READING) / u64::from(LEAST_TURNS)
 }
 
 /// What each look may take.
@@ -90,7 +99,10 @@ mod tests {
         assert_eq!(kept(0, &LIMITS), Kept::default());
         assert_eq!((kept(2, &LIMITS).turns, kept(2, &LIMITS).tokens), (6, 50_000));
         assert_eq!((kept(900, &LIMITS).turns, kept(900, &LIMITS).tokens), (10, 400_000));
-        assert_eq!(kept(3, &Limits { turns: 3, ..LIMITS }).turns, 0, "a small run is for the review");
+        for (turns, back) in [(1, 0), (3, 0), (4, 0), (7, 0), (8, 2), (11, 2), (12, 3)] {
+            let kept = kept(3, &Limits { turns, ..LIMITS }).turns;
+            assert_eq!(kept, back, "of {turns}: a small run is for the review, and one turn is of no use");
+        }
     }
 
     #[test]
@@ -107,6 +119,15 @@ mod tests {
         assert_eq!(share(left(30, 9_999), &[3_000; 9]), (0, 0, 0));
         assert_eq!(share(left(30, 40_000), &[3_000, 3_000, 90_000]), (2, 8, 20_000));
         assert_eq!(share(left(30, 40_000), &[]), (0, 0, 0));
+    }
+
+    #[test]
+    fn messages_that_fit_the_room_are_all_sent() {
+        let left = Left { turns: 100, tokens: 90_000 };
+        for findings in 1..=9 {
+            assert_eq!(share(left, &vec![room(left, findings); findings], LIMITS.time).findings, findings);
+        }
+        assert_eq!((room(left, 0), room(left, 90), room(Left { tokens: 0, ..left }, 1)), (0, 0, 0));
     }
 
     proptest! {
