@@ -312,6 +312,20 @@ mod tests {
     }
 
     #[test]
+    fn results_that_fill_the_room_of_tokens_leave_the_last_turn() {
+        for (limit, input) in [(9_000, 3_000), (20_000, 900), (20_000, 9_000), (300_000, 3_000)] {
+            let mut budget = Budget::new(Limits { turns: 8, window: 400_000, input_tokens: limit, ..LIMITS });
+            budget.settle(3_000, &usage(Some(input)), Duration::ZERO);
+            let full = 3_000 + budget.room_of_tokens(3_000);
+            let reserved = budget.reserve(full + LAST_WORDS, None);
+            assert!(!matches!(reserved, Reserved::Nothing(_)), "{limit} {input}: {reserved:?}");
+            if limit == 20_000 {
+                assert!(matches!(budget.reserve(full + LAST_WORDS + 100, None), Reserved::Nothing(Ended::TokenLimit)));
+            }
+        }
+    }
+
+    #[test]
     fn figures_that_nobody_can_have_sent_end_the_run_and_no_more() {
         let mut budget = Budget::new(LIMITS);
         budget.settle(10, &usage(Some(u64::MAX)), Duration::ZERO);
