@@ -66,7 +66,7 @@ pub(super) struct Left {
 }
 
 /// A last question and the room for what the model reports when asked to finish, in tokens; less where the window is small.
-const LANDING: u64 = 6_000;
+pub(super) const LANDING: u64 = 6_000;
 /// Of a small window this share is kept for it: one part in so many.
 const LANDING_SHARE: u64 = 10;
 /// What this program says before a last turn, in tokens, at most.
