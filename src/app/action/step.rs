@@ -192,6 +192,11 @@ fn tell(given: &Given, did: Result<Did, AppError>, verdict: Verdict) -> Acted {
         acted.commands.push_str(&said(Level::Warning, &text));
         beside.push(text);
     }
+    if let Ok(Did::Reviewed(made)) = &did
+        && let Some(text) = gate::refuted(&made.delivered.review)
+    {
+        acted.commands.push_str(&said(Level::Warning, &text));
+    }
     if let Ok(Did::Reviewed(made)) = &did {
         beside.extend(made.delivered.failures.iter().map(|failure| format!("error: {failure}")));
     }
