@@ -126,7 +126,7 @@ mod tests {
             let verdict = |on_error| Verdict::of(Kind::Incomplete, came_to, Some(Ended::ProviderFault), on_error);
             assert_eq!((verdict(OnError::Neutral).code, verdict(OnError::Fail).code), (code, came_to));
         }
-        for ended in [Ended::TokenLimit, Ended::Deadline, Ended::WindowLimit, Ended::Refused, Ended::Finished] {
+        for ended in [Ended::TokenLimit, Ended::Deadline, Ended::WindowLimit, Ended::Refused, Ended::RequestRefused] {
             assert_eq!(Verdict::of(Kind::Incomplete, 3, Some(ended), OnError::Neutral).code, 3, "{ended:?}");
             assert_eq!(Verdict::of(Kind::Failed, 4, Some(ended), OnError::Neutral).code, 4, "{ended:?}");
         }
