@@ -78,6 +78,8 @@ pub enum Ended {
     WindowLimit,
     /// The provider failed for good.
     ProviderFault,
+    /// The provider would not take the request, and never will: a wrong key, a model that it does not serve, a filter, an empty account.
+    RequestRefused,
     /// The model stopped without saying that it was done, and did so again when told.
     Unfinished,
     /// The model, or a filter of its provider, refused.
@@ -103,6 +105,7 @@ impl Ended {
             Self::TokenLimit => "token_limit",
             Self::WindowLimit => "window_limit",
             Self::ProviderFault => "provider_fault",
+            Self::RequestRefused => "request_refused",
             Self::Unfinished => "unfinished",
             Self::Refused => "refused",
             Self::EmptyAnswer => "empty_answer",
@@ -116,6 +119,7 @@ impl Ended {
     pub const fn is_providers(self) -> bool {
         match self {
             Self::ProviderFault
+            | Self::RequestRefused
             | Self::Unfinished
             | Self::Refused
             | Self::EmptyAnswer

@@ -72,6 +72,11 @@ impl TurnFault {
         }
     }
 
+    /// Whether the server answers, and will not take this request, now or later.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Status { .. }) && !self.is_transient()
+    }
+
     /// How long the server asks to wait.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -94,6 +99,12 @@ mod tests {
         assert_eq!(said(401), "p answered 401: no (is the key right, and may it use this model?)");
         assert!(said(404).contains("the model's name"));
         assert_eq!(said(529), "p answered 529: no");
+        let refuses = |status| {
+            TurnFault::Status { provider: "p", status, message: "no".to_owned(), retry_after: None }.is_refusal()
+        };
+        assert!([400, 401, 402, 403, 404, 413, 422].into_iter().all(refuses));
+        assert!(![408, 409, 425, 429, 500, 503, 529].into_iter().any(refuses));
+        assert!(!TurnFault::Unreadable { provider: "p", message: "no".to_owned() }.is_refusal());
     }
 
     #[test]

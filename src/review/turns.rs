@@ -181,7 +181,8 @@ impl Turns<'_> {
                 return Ok(Next::End(Ending::Stopped(stopped)));
             }
             Err(NoAnswer::Fault(fault)) => {
-                return Ok(Next::End(short(Ended::ProviderFault, fault.to_string())));
+                let ended = if fault.is_refusal() { Ended::RequestRefused } else { Ended::ProviderFault };
+                return Ok(Next::End(short(ended, fault.to_string())));
             }
         };
         let took = started.elapsed();

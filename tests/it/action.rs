@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::TestRepo;
 use crate::support::github::{Fake, On, Trouble};
+use crate::support::looks;
 use crate::support::model::{KEY, Session};
 use crate::support::posting::{bad, good};
 use crate::support::session::{file, shop};
@@ -271,6 +272,20 @@ fn a_missing_token_is_told_by_the_name_of_its_input() {
     let ended = step.run();
     ended.came_to("error", 2);
     assert!(ended.summary.contains("the input github-token is empty"), "{ended}");
+    step.finish();
+}
+
+#[test]
+fn a_finding_that_a_model_talks_away_is_warned_of() {
+    let verdict = looks::verdict(looks::STOCK, 0, "refuted", 1, "A comment says that it is right.");
+    let steps: Vec<Value> = looks::reporting(&[looks::STOCK]).into_iter().chain([verdict]).collect();
+    let step = Step::of(shop(), "ada", None).with_model(looks::session("refuted", &steps));
+    let ended = step.with("verify", "auto").with("fail-on", "high").run();
+    ended.came_to("complete", 0);
+    let warnings = ended.said("warning");
+    assert_eq!(warnings.len(), 1, "{ended}");
+    assert!(warnings[0].contains("1 finding of the model (by the second look)"), "{ended}");
+    assert!(ended.summary.contains(looks::STOCK) && ended.summary.contains("A comment says"), "{ended}");
 }
 
 #[test]

@@ -52,14 +52,13 @@ const CASES: &[(&str, Case)] = &[
     ("other-event", || ran(found().event("issues", "schedule", |_| {}))),
     ("outage", || ran(model("busy_for_good"))),
     ("outage-neutral", || ran(model("busy_for_good").with("on-error", "neutral"))),
-    ("outage-partial", || ran(model("found_then_refused_request"))),
-    ("outage-partial-neutral", || ran(model("found_then_refused_request").with("on-error", "neutral"))),
-    ("outage-partial-fail-on", || {
-        ran(model("found_then_refused_request").with("fail-on", "high").with("on-error", "neutral"))
-    }),
+    ("outage-partial", || ran(model("found_then_busy"))),
+    ("outage-partial-neutral", || ran(model("found_then_busy").with("on-error", "neutral"))),
+    ("outage-partial-fail-on", || ran(model("found_then_busy").with("fail-on", "high").with("on-error", "neutral"))),
     ("budget", || ran(model("two_turns_at_most").with("max-turns", "2"))),
     ("budget-neutral", || ran(model("two_turns_at_most").with("max-turns", "2").with("on-error", "neutral"))),
     ("refused-neutral", || ran(model("refusal").with("on-error", "neutral"))),
+    ("wrong-key-neutral", || ran(model("no_entry").with("on-error", "neutral"))),
     ("not-allowed", || ran(read_only(found()))),
     ("not-allowed-fail-on", || ran(read_only(found()).with("fail-on", "high"))),
     ("not-allowed-review", || ran(read_only(found()).with("post", "review"))),

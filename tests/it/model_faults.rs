@@ -101,7 +101,7 @@ fn a_server_that_stays_busy_ends_with_4() {
 
 #[test]
 fn what_does_not_pass_is_not_tried_again() {
-    for told in Case::new("no_entry", ALL, 4, "provider_fault").because("this key is not known").hold() {
+    for told in Case::new("no_entry", ALL, 4, "request_refused").because("this key is not known").hold() {
         assert!(told.events("retry").is_empty(), "{}", told.all());
     }
     Case::new("garbage", ALL, 4, "provider_fault").hold();
@@ -109,7 +109,7 @@ fn what_does_not_pass_is_not_tried_again() {
 
 #[test]
 fn what_was_proven_before_a_fault_is_delivered() {
-    Case::new("found_then_refused_request", ALL, 3, "provider_fault").because("no longer served").found(1).hold();
+    Case::new("found_then_refused_request", ALL, 3, "request_refused").because("no longer served").found(1).hold();
 }
 
 #[test]

@@ -118,6 +118,26 @@ pub(super) fn closed(review: &Review, fail_on: Option<Severity>) -> Option<Strin
     Some(format!("This step fails because of fail-on: {}. {count} at or above it{hidden}.", floor.word()))
 }
 
+/// What a model's word took out of the gate: the change may have talked it into that, so nobody should have to look for it. Nothing where
+/// nothing was.
+pub(super) fn refuted(review: &Review) -> Option<String> {
+    let second_look = review.provenance.second_look.as_ref().map_or(0, |look| look.refuted);
+    let leads = review.coverage.leads.refuted;
+    let counted = |count: u32, what: &str, by: &str| {
+        let s = if count == 1 { "" } else { "s" };
+        (count > 0).then(|| format!("{count} finding{s} of {what} ({by})"))
+    };
+    let parts = [counted(second_look, "the model", "by the second look"), counted(leads, "the rules", "by the model")];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "Refuted, and not counted by fail-on: {}. The receipt in the job summary gives their titles and why.",
+        parts.join(", ")
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,13 +149,22 @@ mod tests {
             let verdict = |on_error| Verdict::of(Kind::Incomplete, came_to, Some(Ended::ProviderFault), on_error);
             assert_eq!((verdict(OnError::Neutral).code, verdict(OnError::Fail).code), (code, came_to));
         }
-        for ended in [Ended::TokenLimit, Ended::Deadline, Ended::WindowLimit, Ended::Refused, Ended::Finished] {
+        for ended in [Ended::TokenLimit, Ended::Deadline, Ended::WindowLimit, Ended::Refused, Ended::RequestRefused] {
             assert_eq!(Verdict::of(Kind::Incomplete, 3, Some(ended), OnError::Neutral).code, 3, "{ended:?}");
             assert_eq!(Verdict::of(Kind::Failed, 4, Some(ended), OnError::Neutral).code, 4, "{ended:?}");
         }
         for kind in [Kind::Superseded, Kind::Error, Kind::Posted, Kind::Skipped] {
             assert_eq!(Verdict::of(kind, 3, Some(Ended::ProviderFault), OnError::Neutral).code, 3, "{kind:?}");
         }
+    }
+
+    #[test]
+    fn what_was_refuted_is_said() {
+        let mut review = json::parse(include_bytes!("../../../fixtures/documents/typical.json")).unwrap();
+        (review.provenance.second_look, review.coverage.leads.refuted) = (None, 0);
+        assert_eq!(refuted(&review), None);
+        review.coverage.leads.refuted = 1;
+        assert!(refuted(&review).unwrap().contains("1 finding of the rules (by the model)."));
     }
 
     #[test]

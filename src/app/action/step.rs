@@ -221,6 +221,11 @@ fn tell(given: &Given, did: Result<Did, AppError>, verdict: Verdict) -> Acted {
         beside.push(text);
     }
     beside.extend(beside_the_review(&did, verdict));
+    if let Ok(Did::Reviewed(made)) = &did
+        && let Some(text) = gate::refuted(&made.delivered.review)
+    {
+        acted.commands.push_str(&said(Level::Warning, &text));
+    }
     let mut outputs = outputs(&did, verdict);
     let written = summary::write(given, &summary::text(&did, &beside));
     if let Err(error) = &written {
