@@ -85,6 +85,16 @@ def check_range(given):
     check(given["start"]["line"] >= 1 and given.get("end", given["start"])["line"] >= given["start"]["line"], f"not lines: {given}")
 
 
+def at_head(review):
+    """For each entry, (path, first line, last line) as the JSON document has them; None where only the program knows what became of the place."""
+    first = [] if review["outcome"] == "complete" else [None]
+    for finding in unresolved(review):
+        anchor = finding["anchors"][0]
+        known = anchor["side"] == "new"
+        first.append((anchor["path"], anchor["start_line"], anchor["end_line"]) if known else None)
+    return first
+
+
 def check_schema(validator, document):
     for fault in validator.iter_errors(document):
         raise Wrong(f"not by its schema: {fault.json_path}: {fault.message[:200]}")
@@ -145,7 +155,13 @@ def check_gitlab(report, review, _):
     violations = json.loads(report)
     check_schema(VALID["gitlab"], violations)
     check([v["severity"] for v in violations] == [WORDS[s]["gitlab"] for s in expected(review)], "entries or their severities")
+    for violation, place in zip(violations, at_head(review)):
+        given = violation["location"]
+        if place:
+            check((given["path"], given["lines"]["begin"], given["lines"]["end"]) == (place[0], place[1] or 1, place[2] or 1), f"the place {given}, not {place}")
     prints = [v["fingerprint"] for v in violations]
+    ids = [finding["id"] for finding in unresolved(review)]
+    check(prints[len(prints) - len(ids) :] == ids, "fingerprints that are not the ids")
     check(len(set(prints)) == len(prints), "a fingerprint that repeats")
     for violation in violations:
         check_path(violation["location"]["path"])
@@ -176,6 +192,10 @@ def check_junit(report, review, fail_on):
     check((len(cases), len(document.findall(".//failure")), len(document.findall(".//error"))) == tuple(counts.values()), "the cases")
     names = [(case.get("classname"), case.get("name")) for case in cases]
     check(len(set(names)) == len(names), "a name that repeats: GitLab keeps one case of each")
+    files = [suite.get("file") for suite in document.findall("testsuite")[1:] for _ in suite.findall("testcase")]
+    told = sorted(path for path, *_ in filter(None, at_head(review)))
+    if len(told) == len(found) and not any(set(path) - set(map(chr, range(32, 127))) for path in told):
+        check(sorted(files) == told, f"the suites are of {sorted(files)}, not of {told}")
     failed = " ".join(case.get("name") for case in cases if case.find("failure") is not None)
     check(all(finding["id"] in failed for finding in failing), "a finding of the gate that did not fail")
     for suite in document.findall("testsuite")[1:]:
@@ -210,7 +230,7 @@ def check_annotations(report, review, _):
         if "file" in given:
             check_path(given["file"])
         if "line" in given:
-            check(1 <= int(given["line"]) <= int(given["endLine"]), f"not lines: {given}")
+            check(1 <= int(given["line"]) <= int(given.get("endLine", 0)), f"not lines: {given}")
         check(len(data) <= 4096 * 3 and len(re.sub("%(25|0D|0A)", "x", data)) <= 4096, "a message that the runner cuts")
     entries = expected(review)
     shown, left = [], 0
@@ -218,6 +238,11 @@ def check_annotations(report, review, _):
         level = WORDS[severity]["annotation"]
         own = number == 0 and review["outcome"] != "complete"
         if own or sum(one == level for one, mine in shown if not mine) < 9:
+            place = at_head(review)[number]
+            given = commands[len(shown)][1] if len(shown) < len(commands) else {}
+            if place and not {"%", ",", ":"} & set(place[0]):
+                lines = [str(line) if line else None for line in place[1:]]
+                check([given.get("file"), given.get("line"), given.get("endLine")] == [place[0], *lines], f"the place {given}, not {place}")
             shown.append((level, own))
         else:
             left += 1
@@ -416,6 +441,8 @@ def spoiled(name, report):
         yield "no severity", with_row(lambda rows: rows[0].pop("severity"))
         yield "another severity", with_row(lambda rows: rows[0].update(severity="INFO" if name == "rdjson" else "info"))
         yield "an absolute path", with_row(lambda rows: rows[1]["location"].update(path="/etc/passwd"))
+        yield "a path with ./", with_row(lambda rows: rows[1]["location"].update(path="./" + rows[1]["location"]["path"]))
+        yield "another path", with_row(lambda rows: rows[1]["location"].update(path="src/other.rs"))
         yield "a path that leaves", with_row(lambda rows: rows[1]["location"].update(path="a/../../b"))
         if name == "rdjson":
             yield "line 0", with_row(lambda rows: rows[1]["location"]["range"]["start"].update(line=0))
@@ -430,6 +457,8 @@ def spoiled(name, report):
             yield "a fingerprint that repeats", with_row(lambda rows: rows[1].update(fingerprint=rows[2]["fingerprint"]))
             yield "line 0", with_row(lambda rows: rows[1]["location"]["lines"].update(begin=0))
             yield "lines that end too early", with_row(lambda rows: rows[1]["location"]["lines"].update(end=1, begin=2))
+            yield "another end", with_row(lambda rows: rows[1]["location"]["lines"].update(end=rows[1]["location"]["lines"]["end"] + 1))
+            yield "another fingerprint", with_row(lambda rows: rows[1].update(fingerprint="x"))
             yield "two lines of text", with_row(lambda rows: rows[1].update(description="a\nb"))
     elif name == "rdjsonl":
         lines = text.splitlines()
@@ -456,6 +485,10 @@ def spoiled(name, report):
         yield "another level", ("::notice" + text.removeprefix("::error")).encode()
         yield "a message that is not escaped", text.replace("%0A", "\n", 1).encode()
         yield "line 0", re.sub(r",line=\d+", ",line=0", text, count=1).encode()
+        yield "another end", re.sub(r",endLine=(\d+)", r",endLine=1\1", text, count=1).encode()
+        yield "no end", re.sub(r",endLine=\d+", "", text, count=1).encode()
+        yield "a path with ./", re.sub(r"file=", "file=./", text, count=1).encode()
+        yield "another path", re.sub(r"file=", "file=a/", text, count=1).encode()
         yield "an absolute path", re.sub(r"file=", "file=/", text, count=1).encode()
         yield "a hidden character", text.replace("::", "::\u202e", 2).encode()
         yield "a long message", text.replace("\n", "x" * 5000 + "\n", 1).encode()

@@ -35,6 +35,7 @@ SCHEMA = jsonschema.Draft7Validator(
     json.loads((ROOT / "fixtures/schemas/sarif-2.1.0.json").read_text()), format_checker=jsonschema.Draft7Validator.FORMAT_CHECKER
 )
 HEAD, OLD = "%SRCROOT%", "%OLDROOT%"
+LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note", "nit": "note"}
 # What the validator may say, and why it stays so.
 KNOWN = {
     "SARIF2002": "messages are texts of a model or of a rule about one place: there is no list of them to refer to",
@@ -103,8 +104,25 @@ def sarif_of(repository, folder, name, *words, ends=(0,)):
 
 def check_against_json(name, log, review):
     (run,) = log["runs"]
-    ids = sorted(result["properties"]["id"] for result in run["results"])
-    check(ids == sorted(f["id"] for f in review["findings"] if f["status"] != "fixed" and f["id"]), f"{name}: other findings: {ids}")
+    found = sorted((f for f in review["findings"] if f["status"] != "fixed"), key=lambda f: list(LEVELS).index(f["severity"]))
+    results = run["results"]
+    if review["outcome"] != "complete" and review["change"]["files"]:
+        first, *results = results
+        said = (first["ruleId"], first["level"], first["properties"]["id"])
+        check(said == (f"review/{review['outcome']}", "error", review["id"]), f"{name}: the first result does not say {review['outcome']}: {first}")
+    ids = [result["properties"]["id"] for result in results]
+    check(ids == [f["id"] for f in found], f"{name}: other findings: {ids}")
+    for result, finding in zip(results, found):
+        where = result["locations"][0]["physicalLocation"]
+        anchor = finding["anchors"][0]
+        check(result["level"] == LEVELS[finding["severity"]], f"{name}: {finding['id']} is {finding['severity']} and not {result['level']}")
+        check(bool(result["suppressions"]) == (finding["status"] == "dismissed"), f"{name}: {finding['id']} is {finding['status']}")
+        if anchor["side"] == "new" and not anchor["path"].startswith('"'):
+            address = urllib.parse.unquote(where["artifactLocation"]["uri"])
+            check(address == anchor["path"], f"{name}: {finding['id']} is at {anchor['path']} and not at {address}")
+        if anchor["side"] == "new" and anchor["kind"] == "lines":
+            lines = (where["region"]["startLine"], where["region"]["endLine"])
+            check(lines == (anchor["start_line"], anchor["end_line"]), f"{name}: {finding['id']}: the lines {lines}")
     check(run["properties"]["outcome"] == review["outcome"], f"{name}: another outcome")
     whole = review["outcome"] == "complete"
     check(run["invocations"][0]["executionSuccessful"] == whole, f"{name}: succeeded although {review['outcome']}")
@@ -230,8 +248,16 @@ def from_documents(folder, review):
         (kept / "review.json").write_text(json.dumps(document))
         file = folder / f"document-{name}.sarif"
         file.write_bytes(repository.ours("show", document["id"], "--format", "sarif"))
-        check_against_json(name, json.loads(file.read_text()), document)
+        log = json.loads(file.read_text())
+        check_against_json(name, log, document)
         files.append(file)
+        for what, spoilt in unlike(log, document) if name in ("typical", "incomplete") else ():
+            # It counts its own checks, and ends at the first that does not hold.
+            try:
+                check_against_json(name, spoilt, document)
+            except SystemExit:
+                continue
+            sys.exit(f"failed: {name}: nobody saw: {what}")
     (run,) = json.loads(files[-1].read_text())["runs"]
     check(run["versionControlProvenance"][0]["repositoryUri"] == "https://github.com/octo/app", "the pull request's repository is not told")
     return files
@@ -262,6 +288,30 @@ def spoiled(folder, file):
         (copy_with("message", lambda run: run["results"][0].pop("message")), True, "JSON1002"),
         (copy_with("level", lambda run: run["results"][0].update(level="fatal")), True, None),
     ]
+
+
+def unlike(log, review):
+    """Copies of a file of ours with one fault each that only the review tells."""
+
+    def changed(what, change):
+        spoilt = copy.deepcopy(log)
+        change(spoilt["runs"][0], spoilt["runs"][0]["results"])
+        return what, spoilt
+
+    def region(results):
+        return next(r["region"] for each in results for r in [each["locations"][0]["physicalLocation"]] if "endLine" in r["region"])
+
+    yield changed("a finding is lost", lambda run, results: results.pop())
+    yield changed("another level", lambda run, results: results[-1].update(level="none"))
+    yield changed("another line", lambda run, results: region(results).update(endLine=region(results)["endLine"] + 1))
+    yield changed("a path with ./", lambda run, results: (at := results[-1]["locations"][0]["physicalLocation"]["artifactLocation"]).update(uri="./" + at["uri"]))
+    yield changed("another id", lambda run, results: results[-1]["properties"].update(id="x"))
+    yield changed("dismissed", lambda run, results: results[-1].update(suppressions=[{"kind": "external"}]))
+    yield changed("another outcome", lambda run, results: run["properties"].update(outcome="posted"))
+    yield changed("another success", lambda run, results: (one := run["invocations"][0]).update(executionSuccessful=not one["executionSuccessful"]))
+    if review["outcome"] != "complete":
+        yield changed("no result that says so", lambda run, results: results.pop(0))
+        yield changed("no notification that says so", lambda run, results: run["invocations"][0].update(toolExecutionNotifications=[]))
 
 
 def main():

@@ -319,6 +319,11 @@ def workflow_rules(data, text, say, action):
                     say(f"{name} leaves the token in the checkout: persist-credentials: false")
                 if trusted and given.keys() & {"ref", "repository", "allow-unsafe-pr-checkout", "ssh-key"}:
                     say(f"{name} runs with rights on {', '.join(sorted(trusted))} and chooses what it checks out")
+            if used.startswith("github/codeql-action/upload-sarif@"):
+                if "outcome == 'complete'" not in str(step.get("if", "")):
+                    say(f"{name} uploads reviews that are not complete: that closes the alerts of what nobody looked at")
+                if not {"ref", "sha"} <= given.keys():
+                    say(f"{name} files the lines of the head under another commit: upload-sarif needs ref and sha")
             if trusted and re.search(r"refs/pull|gh pr checkout|git (fetch|checkout|clone|pull|worktree|switch)|head\.|head_ref", step_code(step)):
                 say(f"{name} runs with rights on {', '.join(sorted(trusted))} and touches the head in a script")
             if used.startswith(OURS):

@@ -5,6 +5,31 @@ SAMPLES = {
     "gitlab": "review:\n  image: alpine\n  script:\n    - review --target \"$CI_DEFAULT_BRANCH\"\n",
     "azure": "pool:\n  vmImage: ubuntu-24.04\nsteps:\n  - bash: review --target \"$TARGET\"\n    env:\n      TARGET: $(System.PullRequest.TargetBranch)\n",
     "jenkins": "pipeline {\n  stages { stage('review') { steps { sh '''\n    review --target \"$CHANGE_TARGET\"\n  ''' } } }\n}\n",
+    "workflow": """name: review
+on: pull_request
+permissions: {}
+concurrency:
+  group: review-${{ github.ref }}
+  cancel-in-progress: true
+jobs:
+  review:
+    name: review
+    runs-on: ubuntu-24.04
+    timeout-minutes: 30
+    permissions:
+      security-events: write # to report to code scanning
+    steps:
+      - id: review
+        uses: OWNER/review@0000000000000000000000000000000000000000 # v0.1.0
+        with:
+          model: none
+      - if: ${{ !cancelled() && steps.review.outputs.outcome == 'complete' }}
+        uses: github/codeql-action/upload-sarif@8aad20d150bbac5944a9f9d289da16a4b0d87c1e # v4.36.2
+        with:
+          sarif_file: ${{ steps.review.outputs.sarif }}
+          ref: refs/pull/${{ github.event.pull_request.number }}/head
+          sha: ${{ github.event.pull_request.head.sha }}
+""",
     "shell": '#!/bin/sh\nreview --target "$1"\n',
 }
 # (kind or name, what is replaced, by what, the check that must refuse it, a word of what it says)
@@ -56,5 +81,8 @@ SPOILED = [
     ("azure", '"$TARGET"', '"$(System.PullRequest.TargetBranch)"', "rules", "becomes code"),
     ("jenkins", '"$CHANGE_TARGET"', "$CHANGE_TARGET", "shellcheck", "SC2086"),
     ("jenkins", "'''", '"""', "shellcheck", "only the shell"),
+    ("workflow", " && steps.review.outputs.outcome == 'complete'", "", "rules", "not complete"),
+    ("workflow", "          ref: refs/pull/${{ github.event.pull_request.number }}/head\n", "", "rules", "another commit"),
+    ("workflow", "          sha: ${{ github.event.pull_request.head.sha }}\n", "", "rules", "another commit"),
     ("shell", '"$1"', "$1", "shellcheck", "SC2086"),
 ]

@@ -15,11 +15,15 @@
 //!
 //! 1. [`git`] resolves the range and collects a [`ChangeSet`](domain::change::ChangeSet): commits, files, hunks, patch texts.
 //! 2. [`workspace`] opens both sides as trees. No checkout is needed and nothing outside the tree can be reached.
-//! 3. [`review`] runs an engine. Today that is [`rules`]; it makes [`Claim`](domain::claim::Claim)s.
+//! 3. [`review`] runs an engine: [`rules`] alone, or a model of [`llm`] that reads with [`tools`]. It makes
+//!    [`Claim`](domain::claim::Claim)s; those of a model get a second look in a fresh conversation (`review::verify`).
 //! 4. [`evidence`] checks each claim against the text: it becomes a [`Finding`](domain::finding::Finding), or is withheld and counted.
 //! 5. [`present`] renders the one [`Review`](domain::review::Review) for each surface; [`store`] keeps the run.
 //! 6. Where it was asked for, [`publish`] puts it on a pull request: a draft checked against the hunks, a plan against what stands there already,
 //!    and a receipt of what became of it.
+//!
+//! A step of a workflow is the same with another beginning and end: [`app::action`] reads the event and the inputs, and ends with outputs, a job
+//! summary and one exit code. What a run without rights left is hostile until `app::artefact` has held it to the pull request as it is now.
 //!
 //! # Layers
 //!

@@ -72,7 +72,7 @@ enum Command {
     /// `GITHUB_STEP_SUMMARY`.
     ///
     /// It ends as a review does, and with 2 where nobody said who reviews (`INPUT_MODEL=none`: the built-in rules alone). With
-    /// `INPUT_ON_ERROR=neutral` the codes 3 and 4 become 0.
+    /// `INPUT_ON_ERROR=neutral` an outage of the provider ends with 0.
     ///
     /// docs/github-action.md has the workflows and all inputs, docs/gate.md says when a step passes.
     Action,

@@ -2,6 +2,7 @@
 //!
 //! How a claim is checked belongs in `evidence`; how a finding looks belongs in `present`.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -286,12 +287,15 @@ pub struct Finding {
 
 /// Sorts findings into the order that every surface shows: worst first, then path, then line, then id.
 pub fn worst_first(findings: &mut [Finding]) {
-    findings.sort_by(|a, b| {
-        let place = |finding: &Finding| {
-            finding.anchors.first().map(|anchor| (anchor.path.clone(), anchor.lines.map_or(0, LineRange::start)))
-        };
-        (a.severity, place(a), &a.id).cmp(&(b.severity, place(b), &b.id))
-    });
+    findings.sort_by(by_worst);
+}
+
+/// Which of two findings comes first in that order.
+pub fn by_worst(a: &Finding, b: &Finding) -> Ordering {
+    let place = |finding: &Finding| {
+        finding.anchors.first().map(|anchor| (anchor.path.clone(), anchor.lines.map_or(0, LineRange::start)))
+    };
+    (a.severity, place(a), &a.id).cmp(&(b.severity, place(b), &b.id))
 }
 
 #[cfg(test)]

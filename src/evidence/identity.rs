@@ -47,6 +47,12 @@ pub fn context_around(text: &FileText, lines: LineRange) -> [&str; 2] {
     [above.unwrap_or_default(), below.unwrap_or_default()]
 }
 
+/// The names that findings of a fingerprint have, the first one first.
+pub fn ids(fingerprint: &Fingerprint) -> impl Iterator<Item = FindingId> {
+    let stem: String = fingerprint.0.chars().take(ID_DIGITS).collect();
+    (1u32..).map(move |count| FindingId(if count == 1 { stem.clone() } else { format!("{stem}-{count}") }))
+}
+
 /// Names the findings after their fingerprints. Where several share one, all but the first of them by path, line and title get
 /// an ordinal (`-2`, `-3`, …); the order of the slice does not matter and is kept.
 pub fn assign_ids(findings: &mut [Finding]) {

@@ -16,7 +16,7 @@ mod suggestion;
 mod touched;
 
 pub use anchor::{Anchored, Grammar, NoGrammar, anchor, anchor_with};
-pub use identity::{assign_ids, context_around, fingerprint};
+pub use identity::{assign_ids, context_around, fingerprint, ids};
 pub use languages::Languages;
 pub use locate::{Located, locate};
 pub use rejection::{NearLine, Rejection};

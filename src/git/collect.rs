@@ -220,7 +220,7 @@ impl Jobs<'_> {
             return Ok(None);
         }
         if file.binary {
-            return Ok(unread_source(file));
+            return Ok(unread_source(file).or_else(|| unread_text(file, old.bytes(), new.bytes())));
         }
         if largest > MAX_COMPARED && delta.old.is_some() && delta.new.is_some() {
             let (size, limit) = (largest >> 20, MAX_COMPARED >> 20);
@@ -243,6 +243,19 @@ impl Jobs<'_> {
 pub(super) fn unread_source(file: &FileChange) -> Option<String> {
     let language = file.language.filter(|_| file.binary && file.generated.is_none() && file.new_mode.is_some())?;
     Some(format!("not read: git takes it for binary (it has NUL bytes), but its name is one of {language}"))
+}
+
+/// The same where its name says nothing: it begins as a script does, or it was text before, or is text now.
+fn unread_text(file: &FileChange, old: &[u8], new: &[u8]) -> Option<String> {
+    let is_text = |bytes: &[u8]| !bytes.is_empty() && !charset::is_binary(bytes);
+    let why = match () {
+        () if file.generated.is_some() || file.new_mode.is_none() => return None,
+        () if new.starts_with(b"#!") => "it begins as a script does",
+        () if is_text(old) => "it was text before",
+        () if is_text(new) => "only before the change",
+        () => return None,
+    };
+    Some(format!("not read: git takes it for binary (it has NUL bytes), but {why}"))
 }
 
 /// What is known of a file without reading it.

@@ -50,7 +50,9 @@ pub fn brief(review: &Review) -> String {
     if more > 0 {
         lines.push(format!("- and {more} more"));
     }
-    let told = |label: &&str| matches!(*label, "in part" | "skipped" | "withheld" | "limits" | "dismissed" | "notes");
+    let told = |label: &&str| {
+        matches!(*label, "in part" | "skipped" | "withheld" | "second look" | "limits" | "dismissed" | "notes")
+    };
     let rows: Vec<_> = digest::receipt(review).into_iter().filter(|row| told(&row.label)).collect();
     for row in rows.iter().take(ROWS) {
         lines.push(format!("{}: {}", row.label, row.words(str::to_owned, str::to_owned)));

@@ -105,7 +105,8 @@ fn hidden(review: &Review, fail_on: Option<Severity>) -> Option<TestCase> {
     }
     let message = format!("{}: at or above --fail-on {floor}, and below the severity floor", counts.join(", "));
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-    status.set_message(line(&message)).set_type("review/below-floor");
+    // GitLab shows the text, and no message.
+    status.set_message(line(&message)).set_type("review/below-floor").set_description(text(&message));
     let mut case = TestCase::new(HIDDEN, status);
     case.set_classname("review");
     Some(case)

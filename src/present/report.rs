@@ -168,7 +168,7 @@ pub(super) fn also(finding: &Finding) -> String {
 }
 
 /// The entry that says that a review is not complete.
-fn unfinished(review: &Review) -> Option<Entry<'_>> {
+pub(super) fn unfinished(review: &Review) -> Option<Entry<'_>> {
     let (check, title) = match review.outcome {
         Outcome::Complete => return None,
         Outcome::Incomplete => {
@@ -205,7 +205,8 @@ fn unseen(review: &Review) -> Option<&FileChange> {
         review.coverage.files.iter().map(|file| (&file.path, file.state)).collect();
     review.change.files.iter().min_by_key(|file| {
         let seen = states.get(&file.path) == Some(&CoverageState::Reviewed);
-        (file.status == FileStatus::Deleted, file.without_text().is_some(), seen)
+        // Nothing that a kept review does not know, such as modes.
+        (file.status == FileStatus::Deleted, file.binary || file.generated.is_some(), seen)
     })
 }
 

@@ -22,7 +22,7 @@ use serde_sarif::sarif::{
 };
 
 use super::{Presenter, RenderOptions, Syntax};
-use crate::domain::finding::{Finding, FindingStatus};
+use crate::domain::finding::{Finding, FindingStatus, Severity};
 use crate::domain::review::Review;
 use place::Places;
 use rules::Rules;
@@ -48,8 +48,10 @@ struct Draft<'a> {
     review: &'a Review,
     /// Whole but for `results`, `artifacts`, `invocations` and the rules of its tool.
     run: Run,
-    /// Worst first.
+    /// First that the review is not complete, then the findings, worst first.
     results: Vec<SarifResult>,
+    /// How many of them are of the review itself.
+    own: usize,
     /// For each result, how many rules and how many artifacts it and those before it name.
     named: Vec<(usize, usize)>,
     /// In the order in which results name them.
@@ -64,13 +66,14 @@ fn run(review: &Review) -> Draft<'_> {
     let mut findings: Vec<&Finding> =
         review.findings.iter().filter(|finding| finding.status != FindingStatus::Fixed).collect();
     findings.sort_by_key(|finding| finding.severity);
-    let mut named = Vec::with_capacity(findings.len());
-    let results = findings.iter().map(|finding| {
-        let result = result::of(finding, &mut rules, &mut places);
+    let mut named = Vec::with_capacity(findings.len() + 1);
+    let mut results: Vec<SarifResult> = result::unfinished(review, &mut rules, &mut places).into_iter().collect();
+    let own = results.len();
+    named.extend(results.iter().map(|_| (rules.count(), places.count())));
+    for finding in findings {
+        results.push(result::of(finding, &mut rules, &mut places));
         named.push((rules.count(), places.count()));
-        result
-    });
-    let results = results.collect();
+    }
     let (artifacts, bases) = places.artifacts();
 
     let mut run = Run::builder().tool(tool(review)).build();
@@ -79,7 +82,7 @@ fn run(review: &Review) -> Draft<'_> {
     run.original_uri_base_ids = (!bases.is_empty()).then_some(bases);
     run.version_control_provenance = provenance(review).map(|details| vec![details]);
     run.properties = Some(properties(review));
-    Draft { review, run, results, named, rules: rules.descriptors(), artifacts }
+    Draft { review, run, results, own, named, rules: rules.descriptors(), artifacts }
 }
 
 fn tool(review: &Review) -> Tool {
@@ -114,8 +117,9 @@ fn provenance(review: &Review) -> Option<VersionControlDetails> {
 fn properties(review: &Review) -> PropertyBag {
     let (change, made) = (&review.change, &review.provenance);
     let maybe = |text: Option<&String>| text.map(|text| text::line(text));
-    let hidden: BTreeMap<&str, u32> =
-        review.coverage.below_floor.iter().map(|(severity, count)| (severity.word(), *count)).collect();
+    let hidden = |counts: &BTreeMap<Severity, u32>| -> BTreeMap<&str, u32> {
+        counts.iter().map(|(severity, count)| (severity.word(), *count)).collect()
+    };
     let fixed = review.findings.iter().filter(|finding| finding.status == FindingStatus::Fixed).count();
     bag(
         [
@@ -138,7 +142,8 @@ fn properties(review: &Review) -> PropertyBag {
             ("fixed", json!(fixed)),
             ("dismissed", json!(review.coverage.dismissed)),
             ("suppressed", json!(review.coverage.suppressed)),
-            ("belowFloor", json!(hidden)),
+            ("belowFloor", json!(hidden(&review.coverage.below_floor))),
+            ("belowConfidence", json!(hidden(&review.coverage.below_confidence))),
         ],
         Vec::new(),
     )

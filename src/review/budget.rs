@@ -66,9 +66,11 @@ pub(super) struct Left {
 }
 
 /// A last question and the room for what the model reports when asked to finish, in tokens; less where the window is small.
-const LANDING: u64 = 6_000;
+pub(super) const LANDING: u64 = 6_000;
 /// Of a small window this share is kept for it: one part in so many.
 const LANDING_SHARE: u64 = 10;
+/// What this program says before a last turn, in tokens, at most.
+const LAST_WORDS: u64 = 300;
 /// Of the window nothing is planned for this share, because sizes are estimates: one part in so many.
 const SLACK: u64 = 20;
 /// No part of the run's time beyond this share is kept for the last turn: one part in so many.
@@ -159,6 +161,13 @@ impl Budget {
     pub(super) fn room(&self, estimate: u64) -> u64 {
         let room = self.limits.most_request().saturating_sub(self.scaled(estimate));
         room.saturating_mul(100) / self.scale.max(1)
+    }
+
+    /// The same where the next request is the last one and the tokens of the run bound it.
+    pub(super) fn room_of_tokens(&self, estimate: u64) -> u64 {
+        let room = self.limits.input_tokens.saturating_sub(self.sent.saturating_add(self.scaled(estimate)));
+        // What is said before the last turn is sent with it.
+        (room.saturating_mul(100) / self.scale.max(1)).saturating_sub(LAST_WORDS)
     }
 
     /// The most that the last answer may be, in tokens: a server refuses what does not fit its window beside a request of about `estimate`.
@@ -299,6 +308,20 @@ mod tests {
             let full = 1_000 + budget.room(1_000);
             assert_eq!(budget.reserve(full, None), Reserved::Turn, "{window}");
             assert_eq!(budget.reserve(full + 1, None), Reserved::Landing(Ended::WindowLimit), "{window}");
+        }
+    }
+
+    #[test]
+    fn results_that_fill_the_room_of_tokens_leave_the_last_turn() {
+        for (limit, input) in [(9_000, 3_000), (20_000, 900), (20_000, 9_000), (300_000, 3_000)] {
+            let mut budget = Budget::new(Limits { turns: 8, window: 400_000, input_tokens: limit, ..LIMITS });
+            budget.settle(3_000, &usage(Some(input)), Duration::ZERO);
+            let full = 3_000 + budget.room_of_tokens(3_000);
+            let reserved = budget.reserve(full + LAST_WORDS, None);
+            assert!(!matches!(reserved, Reserved::Nothing(_)), "{limit} {input}: {reserved:?}");
+            if limit == 20_000 {
+                assert!(matches!(budget.reserve(full + LAST_WORDS + 100, None), Reserved::Nothing(Ended::TokenLimit)));
+            }
         }
     }
 

@@ -1,11 +1,11 @@
 //! What an engine has so far, and the one place where it becomes a review. Main type: [`Draft`].
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use crate::domain::change::{ChangeSet, FileChange, Omission};
 use crate::domain::claim::Claim;
-use crate::domain::finding::{Confidence, Finding, Severity, Verification, worst_first};
+use crate::domain::finding::{Confidence, Finding, Severity, Verification};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::domain::review::{Coverage, CoverageState, Ended, FileCoverage, Leads, Outcome, Review, Section, Withheld};
@@ -14,11 +14,14 @@ use crate::review::verify::{Verdict, refuted_because};
 use crate::sys::cancel::Stopped;
 use crate::workspace::Workspace;
 
+mod behind;
 mod made;
 mod proven;
 mod summary;
 
 pub use made::{Asked, Made};
+
+pub(super) use behind::Behind;
 pub(super) use proven::proven;
 
 use made::provenance;
@@ -78,6 +81,8 @@ pub struct Floor {
 pub struct Draft {
     change: Arc<ChangeSet>,
     findings: Vec<Finding>,
+    /// What rules found where each of them says the same: it stands by itself where that one is not delivered.
+    behind: Vec<Vec<Behind>>,
     withheld: Vec<Withheld>,
     sections: Vec<Section>,
     files: Vec<FileCoverage>,
@@ -100,6 +105,7 @@ impl Draft {
             change,
             omissions,
             findings: Vec::new(),
+            behind: Vec::new(),
             withheld: Vec::new(),
             sections: Vec::new(),
             files: Vec::new(),
@@ -128,12 +134,13 @@ impl Draft {
             return;
         }
         self.notes.extend(anchored.notes.iter().map(|note| format!("{}: {note}", claim.title)));
-        self.findings.push(proven(claim, anchored));
+        self.add(proven(claim, anchored), Vec::new());
     }
 
-    /// Adds a finding whose evidence stands.
-    pub(super) fn add(&mut self, finding: Finding) {
+    /// Adds a finding whose evidence stands, with what rules found where it says the same.
+    pub(super) fn add(&mut self, finding: Finding, behind: Vec<Behind>) {
         self.findings.push(finding);
+        self.behind.push(behind);
     }
 
     /// Counts a claim that is not delivered.
@@ -169,8 +176,9 @@ impl Draft {
     /// Sorts the findings and names them, once: what is taken away later must not rename another.
     pub(super) fn settle(&mut self) {
         if !self.settled {
-            worst_first(&mut self.findings);
+            behind::sort(&mut self.findings, &mut self.behind);
             evidence::assign_ids(&mut self.findings);
+            behind::name(&self.findings, &mut self.behind);
             self.settled = true;
         }
     }
@@ -185,9 +193,10 @@ impl Draft {
         &self.findings
     }
 
-    /// Takes what a second look said of some findings, by their place among them. Those that were refuted are withheld.
+    /// Takes what a second look said of some findings, by their place among them. Those that were refuted are withheld; what rules found
+    /// there is delivered.
     pub(super) fn judge(&mut self, verdicts: impl IntoIterator<Item = (usize, Verdict)>, by: &str) {
-        let mut refuted = HashSet::new();
+        let mut refuted = BTreeSet::new();
         for (at, Verdict { word, confidence, rationale }) in verdicts {
             let Some(finding) = self.findings.get_mut(at) else { continue };
             let Some(state) = word.state() else {
@@ -198,13 +207,51 @@ impl Draft {
             finding.confidence = confidence.over(finding.confidence);
             finding.verification = Verification { state, by: Some(by.to_owned()), rationale: Some(rationale) };
         }
-        let mut at = 0..;
-        self.findings.retain(|_| at.next().is_some_and(|at| !refuted.contains(&at)));
+        self.take_away(&refuted, "the second look refuted it");
+    }
+
+    /// Takes findings away, by their place; what rules found where they stood takes their place. `why` ends a sentence for the receipt.
+    fn take_away(&mut self, places: &BTreeSet<usize>, why: &str) -> Vec<Finding> {
+        let held = std::mem::take(&mut self.findings).into_iter().zip(std::mem::take(&mut self.behind));
+        let (mut taken, mut back) = (Vec::new(), Vec::new());
+        for (at, (finding, behind)) in held.enumerate() {
+            if places.contains(&at) {
+                back.extend(behind.into_iter().map(|behind| (behind, finding.title.clone())));
+                taken.push(finding);
+            } else {
+                self.add(finding, behind);
+            }
+        }
+        for (Behind { finding, given }, title) in back {
+            self.note(format!(
+                "{}: a model confirmed it ({title}), and {why}; it is delivered as the rule found it",
+                finding.title
+            ));
+            self.leads.confirmed -= u32::from(given).min(self.leads.confirmed);
+            self.leads.unanswered += u32::from(given);
+            self.add(finding, Vec::new());
+        }
+        behind::sort(&mut self.findings, &mut self.behind);
+        taken
+    }
+
+    /// Takes away what somebody is not sure enough of, and counts it.
+    fn hold_to_confidence(&mut self, least: Option<Confidence>) -> BTreeMap<Severity, u32> {
+        let unsure = |finding: &Finding| finding.confidence.zip(least).is_some_and(|(own, least)| own < least);
+        let places = self.findings.iter().enumerate().filter(|(_, finding)| unsure(finding)).map(|(at, _)| at);
+        let places: BTreeSet<usize> = places.collect();
+        let mut hidden = BTreeMap::new();
+        for finding in self.take_away(&places, "nobody is sure enough of what it says") {
+            *hidden.entry(finding.severity).or_default() += 1;
+        }
+        hidden
     }
 
     /// Turns the draft into a review: floors applied, ids given, and the outcome computed from what was really seen.
     pub fn finish(mut self, ending: &Ending, floor: Floor, summary: Option<String>, made: Made) -> Review {
         self.settle();
+        // What nobody is sure enough of is no reason to fail, however bad it would be.
+        let below_confidence = self.hold_to_confidence(floor.confidence);
         self.hold_to_the_collection();
         let (mut reasons, nothing_seen) = self.unseen();
         reasons.splice(0..0, ending.reason());
@@ -224,6 +271,7 @@ impl Draft {
             coverage: Coverage {
                 files: std::mem::take(&mut self.files),
                 withheld: std::mem::take(&mut self.withheld),
+                below_confidence,
                 notes: self.omissions.iter().map(sentence).chain(self.notes).collect(),
                 leads: self.leads,
                 tool_calls: made.model.as_ref().map_or(0, |model| model.tool_calls),
@@ -234,10 +282,6 @@ impl Draft {
             provenance: provenance(made),
             change: self.change,
         };
-        // What nobody is sure enough of is no reason to fail, however bad it would be.
-        let unsure =
-            |finding: &Finding| finding.confidence.zip(floor.confidence).is_some_and(|(own, least)| own < least);
-        review.coverage.below_confidence = hide(&mut review.findings, unsure);
         let harmless = |finding: &Finding| floor.severity.is_some_and(|least| finding.severity > least);
         review.coverage.below_floor = hide(&mut review.findings, harmless);
         let mut said = HashSet::new();

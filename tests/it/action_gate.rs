@@ -58,6 +58,8 @@ const CASES: &[(&str, Case)] = &[
         ran(model("found_then_refused_request").with("fail-on", "high").with("on-error", "neutral"))
     }),
     ("budget", || ran(model("two_turns_at_most").with("max-turns", "2"))),
+    ("budget-neutral", || ran(model("two_turns_at_most").with("max-turns", "2").with("on-error", "neutral"))),
+    ("refused-neutral", || ran(model("refusal").with("on-error", "neutral"))),
     ("not-allowed", || ran(read_only(found()))),
     ("not-allowed-fail-on", || ran(read_only(found()).with("fail-on", "high"))),
     ("not-allowed-review", || ran(read_only(found()).with("post", "review"))),
@@ -71,6 +73,8 @@ const CASES: &[(&str, Case)] = &[
     ("superseded", || ran(superseded())),
     ("superseded-neutral", || ran(superseded().with("on-error", "neutral"))),
     ("superseded-late", superseded_late),
+    ("retargeted", || ran(retargeted(found().with("fail-on", "high")))),
+    ("retargeted-late", retargeted_late),
     ("merge-queue", || ran(found().event("merge_group", "merge_group", |_| {}).with("fail-on", "high"))),
     ("push", || ran(found().event("push", "push", |_| {}))),
     ("push-review", || ran(found().event("push", "push", |_| {}).with("post", "review"))),
@@ -161,6 +165,25 @@ fn superseded_late() -> Ran {
     assert_eq!((ended.output("findings"), ended.output("blocking")), ("", ""), "{ended}");
     assert!(Path::new(ended.output("json")).exists(), "what was paid for is kept");
     assert!(step.pull.reviews().is_empty() && step.pull.comments().is_empty());
+    (step, ended)
+}
+
+/// Another branch is asked for as the target than the event says.
+fn retargeted(step: Step) -> Step {
+    step.pull.change(|pull| pull.base_ref = "lax".to_owned());
+    step
+}
+
+/// Likewise while the model thinks.
+fn retargeted_late() -> Ran {
+    let mut session = Session::load(&file("well"));
+    session.steps[0].say.delay_ms = 3000;
+    let step = Step::of(shop(), "ada", None).with_model(session).with("fail-on", "nit").with("formats", "json");
+    let child = step.command().spawn().expect("it starts");
+    step.server.as_ref().expect("a model").wait_for(1);
+    step.pull.change(|pull| pull.base_ref = "lax".to_owned());
+    let ended = step.ended(child);
+    assert!(ended.summary.contains("lax") && step.pull.reviews().is_empty(), "{ended}");
     (step, ended)
 }
 

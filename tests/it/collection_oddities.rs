@@ -205,6 +205,22 @@ fn source_that_a_nul_makes_binary_is_told_as_unseen() {
 }
 
 #[test]
+fn text_without_a_telling_name_is_not_lost_to_a_nul_either() {
+    let repo = branched(|repo| {
+        repo.write("configure", "make\n")
+            .write("settings", "\0")
+            .write("data", "\0")
+            .write("gone", "a\n")
+            .write("empty", "");
+    });
+    repo.write("deploy", "#!/bin/sh\n# \0\ncurl example.com | sh\n").write("configure", "make\n# \0\n");
+    repo.write("settings", "a = 1\n").write("data", "\0\0").write("empty", "\0").remove("gone").commit("second");
+    let change = change_of(&repo);
+    let told: Vec<_> = change.omissions.iter().map(|told| (told.path.as_deref().unwrap(), told.unseen)).collect();
+    assert_eq!(told, [("configure", true), ("deploy", true), ("settings", true)]);
+}
+
+#[test]
 fn lines_that_differ_beyond_measure_are_not_compared() {
     let side = |seed: usize| (0..600_000usize).map(move |n| if (n * n / 7 + n * seed) % 5 < 2 { "a\n" } else { "b\n" });
     let repo = branched(|repo| {

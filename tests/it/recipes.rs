@@ -130,6 +130,37 @@ fn gitlab_reviews_a_merge_request_against_the_target_as_it_is_now() {
 }
 
 #[test]
+fn a_fork_that_left_no_review_is_told_from_one_whose_review_is_posted() {
+    let recipe = recipe("github-fork-post.yml");
+    let steps = recipe["jobs"]["post"]["steps"].as_array().expect("steps");
+    assert!(steps.iter().all(|step| step.get("continue-on-error").is_none()), "a download that fails fails the job");
+    let named = |name: &str| steps.iter().find(|step| step["name"] == name).expect("the step");
+    let script = named("See what was left")["run"].as_str().expect("a script");
+    assert_eq!(named("Check and post")["if"], "steps.left.outputs.review == 'true'");
+    let checkout = Checkout::of(GOOD);
+    let (folder, output) = (checkout.repo.beside("untrusted-review"), checkout.repo.beside("output"));
+    let run = |conclusion: &str, code: i32, said: &str| {
+        std::fs::write(&output, "").expect("a file");
+        let (folder, file) = (folder.display().to_string(), output.display().to_string());
+        let here = [("FOLDER", folder.as_str()), ("CONCLUSION", conclusion), ("GITHUB_OUTPUT", file.as_str())];
+        let told = checkout.run("bash", &format!("set -e\n{script}"), &here, &Value::Null);
+        ended(&told, code);
+        assert!(String::from_utf8_lossy(&told.stdout).starts_with(said), "{told:?}");
+        std::fs::read_to_string(&output).expect("a file")
+    };
+    for exists in [false, true] {
+        assert_eq!(run("success", 1, "::error title=review::"), "", "exists: {exists}");
+        assert_eq!(run("failure", 0, "::notice title=review::"), "");
+        std::fs::create_dir_all(&folder).expect("a folder");
+    }
+    // What it is, the next step finds out.
+    std::fs::write(folder.join("another.txt"), "").expect("a file");
+    for conclusion in ["success", "failure"] {
+        assert_eq!(run(conclusion, 0, ""), "review=true\n");
+    }
+}
+
+#[test]
 fn azure_reviews_the_two_parents_of_the_merge_that_it_checked_out() {
     let recipe = recipe("azure-pipelines.yml");
     let steps = recipe["steps"].as_array().expect("steps");

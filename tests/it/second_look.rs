@@ -210,6 +210,50 @@ fn what_a_rule_found_is_not_looked_at() {
 }
 
 #[test]
+fn what_a_rule_found_stands_where_the_models_word_for_it_does_not() {
+    let repo = TestRepo::new();
+    repo.write("README.md", "Rules.\n").commit("Begin");
+    repo.branch("feature").write("a.py", "def add(item, items=[]):\n    items.append(item)\n    return items\n");
+    repo.commit("Add");
+    let title = "The list is shared by all calls";
+    let main = |turn: u32, call: Value| json!({ "when": { "turn": turn, "tools_include": ["finish_review"] }, "say": { "calls": [call] } });
+    let report = json!({ "name": "report_finding", "input": {
+        "title": title, "body": "It grows.", "severity": "high", "category": "logic", "file_path": "a.py", "quote": "def add(item, items=[]):",
+        "lead": "L1", "confidence": 3 } });
+    let end = json!({ "name": "finish_review", "input": { "summary": "One." } });
+    let run = |name: &str, looks: &[Value], more: &str, code: i32| {
+        let steps: Vec<Value> =
+            [main(0, report.clone()), main(1, end.clone())].into_iter().chain(looks.to_vec()).collect();
+        Talk::scripted(&repo, session(name, &steps), Wire::Messages).ends(more, code, "finished")
+    };
+    let told = run("confirmed_lead", &[], "--verify none --fail-on nit", 1);
+    assert_eq!((told.titles(), told.review["coverage"]["leads"]["confirmed"].as_u64()), (vec![title], Some(1)));
+    let refuted = [verdict(title, 0, "refuted", 1, "No caller relies on it.")];
+    let doubted = "--verify none --min-confidence 5 --fail-on nit";
+    for (name, looks, words, why) in [
+        ("refuted_lead", &refuted[..], "--verify auto --fail-on nit", "the second look refuted it"),
+        ("doubted_lead", &[][..], doubted, "nobody is sure enough"),
+    ] {
+        let told = run(name, looks, words, 1);
+        let findings = told.review["findings"].as_array().expect("findings");
+        assert_eq!(findings.len(), 1, "{}", told.all());
+        assert_eq!(
+            (&findings[0]["origin"]["kind"], &findings[0]["verification"]["state"]),
+            (&json!("rule"), &json!("unchecked"))
+        );
+        assert_eq!(findings[0]["id"].as_str().map(str::len), Some(12), "{}", told.all());
+        assert!(
+            notes(&told).contains("it is delivered as the rule found it") && notes(&told).contains(why),
+            "{}",
+            notes(&told)
+        );
+        let leads = &told.review["coverage"]["leads"];
+        assert_eq!((&leads["given"], &leads["confirmed"], &leads["unanswered"]), (&json!(1), &json!(0), &json!(1)));
+        assert_eq!(told.review["outcome"], "complete");
+    }
+}
+
+#[test]
 fn answers_in_any_order_give_the_same_review() {
     let run = |delays: [u64; 3]| {
         let of = [(DISCOUNT, "refuted", 1), (STOCK, "confirmed", 10), (GUARD, "refuted", 3)];
@@ -286,6 +330,38 @@ fn words_of_a_rationale_do_nothing_where_they_are_shown() {
         assert!(flat.contains(part), "{part}: {}", shown.text());
     }
     talk.server.finish();
+}
+
+#[test]
+fn a_refuted_finding_does_not_fail_the_gate_and_a_doubted_or_unchecked_one_does() {
+    for (name, look, code) in [
+        ("gate_confirmed", verdict(STOCK, 0, "confirmed", 7, "So."), 1),
+        ("gate_uncertain", verdict(STOCK, 0, "uncertain", 4, "So."), 1),
+        ("gate_contradictory", verdict(STOCK, 0, "refuted", 8, "So."), 1),
+        ("gate_unreadable", verdict(STOCK, 0, "refuted", 95, "So."), 1),
+        ("gate_unchecked", look(STOCK, 0, json!({ "text": "I cannot.", "stop": "refusal" })), 1),
+        ("gate_refuted", verdict(STOCK, 0, "refuted", 3, "So."), 0),
+    ] {
+        let told = run(name, Wire::Messages, &[STOCK], &[look], "--verify auto --fail-on critical", code);
+        assert_eq!(told.review["outcome"], "complete", "{name}");
+    }
+}
+
+#[test]
+fn the_page_about_it_says_what_it_is_named() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/second-look.md")).expect("the page");
+    for word in [
+        "--verify",
+        "--verify-model",
+        "--min-confidence",
+        "confirmed",
+        "uncertain",
+        "refuted",
+        "unchecked",
+        "--fail-on",
+    ] {
+        assert!(page.contains(word), "{word}");
+    }
 }
 
 #[test]

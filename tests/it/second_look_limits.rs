@@ -44,6 +44,48 @@ fn a_look_that_is_never_answered_ends_with_its_time() {
 }
 
 #[test]
+fn who_has_to_wait_for_others_loses_no_time_by_it() {
+    let shop = shop();
+    let (titles, quotes) = (
+        ["One", "Two", "Three", "Four"],
+        [
+            "    rate = percent / 10",
+            "    return amount * rate",
+            "    if stock[name] <= count:",
+            "    rate = percent / 10",
+        ],
+    );
+    let words = ["apple", "bridge", "candle", "dragon"];
+    let reports: Vec<Value> = titles
+        .iter()
+        .zip(quotes)
+        .zip(words)
+        .zip(["logic", "performance", "security", "testing"])
+        .map(|(((title, quote), word), category)| {
+            let file = if quote.contains("stock") { "src/stock.py" } else { "src/cart.py" };
+            json!({ "name": "report_finding", "input": { "title": format!("{title} {word}"), "body": "It goes wrong.",
+                "severity": "high", "category": category, "file_path": file, "quote": quote } })
+        })
+        .collect();
+    let when = |turn: u32| json!({ "turn": turn, "tools_include": ["finish_review"] });
+    let mut steps = vec![
+        json!({ "when": when(0), "say": { "calls": reports } }),
+        json!({ "when": when(1), "say": { "calls": [{ "name": "finish_review", "input": { "summary": "Four." } }] } }),
+    ];
+    // Each takes nearly all of the time that a look has: a quarter of the run's.
+    for (title, word) in titles.iter().zip(words) {
+        let say = json!({ "calls": [given("confirmed", 9, "So.")], "delay_ms": 3_000 });
+        steps.push(look(&format!("{title} {word}"), 0, say));
+    }
+    let told = Talk::scripted(&shop, session("waiting_for_others", &steps), Wire::Messages).ends(
+        "--verify auto --timeout 20s",
+        0,
+        "finished",
+    );
+    assert_eq!(told.review["provenance"]["second_look"]["confirmed"], 4, "{}", told.all());
+}
+
+#[test]
 fn a_provider_that_fails_takes_nothing_from_the_review() {
     let shop = shop();
     let refused = json!({ "fault": { "status": { "code": 400, "message": "no such thing" } } });

@@ -35,6 +35,8 @@ pub(super) struct PullEvent {
     pub(super) number: PullNumber,
     /// Its head then.
     pub(super) head: CommitId,
+    /// The branch that it asked to be merged into then.
+    pub(super) target: String,
     /// Whether it was a draft.
     pub(super) is_draft: bool,
     /// Whether it was closed by it.
@@ -93,6 +95,8 @@ struct Pull {
 
 #[derive(Deserialize)]
 struct End {
+    #[serde(rename = "ref")]
+    branch: String,
     sha: String,
     repo: Option<Repository>,
 }
@@ -149,6 +153,7 @@ pub(super) fn read(name: &str, bytes: &[u8], here: &RepoName) -> Result<Occasion
             Ok(Occasion::Pull(PullEvent {
                 number: number(pull.number)?,
                 head: commit(&pull.head.sha, "pull_request.head.sha")?,
+                target: pull.base.branch,
                 is_draft: pull.draft,
                 is_closed: payload.action.as_deref() == Some("closed"),
                 is_fork: !is_own,
@@ -238,7 +243,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let opened = pull("pull_request.json");
-        assert_eq!((opened.number.value(), opened.head), (7, id('b')));
+        assert_eq!((opened.number.value(), opened.head, opened.target.as_str()), (7, id('b'), "main"));
         assert!(!opened.is_draft && !opened.is_closed && !opened.is_fork);
         assert!(pull("pull_request_draft.json").is_draft);
         assert!(pull("pull_request_closed.json").is_closed);

@@ -2,7 +2,7 @@
 
 use super::inputs::OnError;
 use crate::domain::finding::Severity;
-use crate::domain::review::{Outcome, Review};
+use crate::domain::review::{Ended, Outcome, Review};
 
 /// What a step came to, in the words of its output `outcome`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,10 +64,17 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Of what a step came to. That a review could not be made, or not wholly, may be let pass; a finding, a wrong input, and a review that
-    /// did not get where it should never are.
-    pub(super) fn of(kind: Kind, came_to: u8, on_error: OnError) -> Self {
-        let passes = on_error == OnError::Neutral && matches!(came_to, 3 | 4);
+    /// Of what a step came to; `ended` is how its review did, where there is one.
+    ///
+    /// An outage of the provider alone may be let pass. All else that keeps a review from being whole can be brought about by the author of
+    /// the change: one that is too large for the budget, words that a model refuses to read, a head that moves at the right moment. Letting
+    /// that pass would make a green check of a commit that nobody reviewed.
+    pub(super) fn of(kind: Kind, came_to: u8, ended: Option<Ended>, on_error: OnError) -> Self {
+        let is_outage = match kind {
+            Kind::Incomplete | Kind::Failed => ended == Some(Ended::ProviderFault) && matches!(came_to, 3 | 4),
+            Kind::Complete | Kind::Skipped | Kind::Posted | Kind::Superseded | Kind::Error => false,
+        };
+        let passes = is_outage && on_error == OnError::Neutral;
         Self { kind, came_to, code: if passes { 0 } else { came_to } }
     }
 
@@ -117,10 +124,17 @@ mod tests {
     use crate::present::json;
 
     #[test]
-    fn only_what_could_not_be_made_is_let_pass() {
+    fn an_outage_of_the_provider_alone_is_let_pass() {
         for (came_to, code) in [(0, 0), (1, 1), (2, 2), (3, 0), (4, 0), (5, 5), (130, 130)] {
-            assert_eq!(Verdict::of(Kind::Incomplete, came_to, OnError::Neutral).code, code);
-            assert_eq!(Verdict::of(Kind::Incomplete, came_to, OnError::Fail).code, came_to);
+            let verdict = |on_error| Verdict::of(Kind::Incomplete, came_to, Some(Ended::ProviderFault), on_error);
+            assert_eq!((verdict(OnError::Neutral).code, verdict(OnError::Fail).code), (code, came_to));
+        }
+        for ended in [Ended::TokenLimit, Ended::Deadline, Ended::WindowLimit, Ended::Refused, Ended::Finished] {
+            assert_eq!(Verdict::of(Kind::Incomplete, 3, Some(ended), OnError::Neutral).code, 3, "{ended:?}");
+            assert_eq!(Verdict::of(Kind::Failed, 4, Some(ended), OnError::Neutral).code, 4, "{ended:?}");
+        }
+        for kind in [Kind::Superseded, Kind::Error, Kind::Posted, Kind::Skipped] {
+            assert_eq!(Verdict::of(kind, 3, Some(Ended::ProviderFault), OnError::Neutral).code, 3, "{kind:?}");
         }
     }
 

@@ -5,8 +5,8 @@
 //! payload ─────▶ event ───────────┴▶ what ─▶ who ─▶ step ─▶ gate ─▶ outputs · summary · commands
 //! ```
 //!
-//! [`given`] is read once; [`inputs`] and [`event`] are checked before anybody is asked; [`what`] decides what a step is about and [`who`] who
-//! reviews; [`step`] does it; [`gate`] says how it ends (the table in `docs/gate.md`). What a review is, and how it is posted, is decided
+//! `given` is read once; `inputs` and `event` are checked before anybody is asked; `what` decides what a step is about and `who` who
+//! reviews; `step` does it; `gate` says how it ends (the table in `docs/gate.md`). What a review is, and how it is posted, is decided
 //! elsewhere in `app`. Main function: [`act`].
 
 mod commands;

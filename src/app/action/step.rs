@@ -169,14 +169,16 @@ fn by_input(error: AppError, has_login: bool) -> AppError {
 }
 
 fn verdict(did: &Result<Did, AppError>, on_error: OnError) -> Verdict {
-    let (kind, came_to) = match did {
-        Err(error) => (Kind::Error, error.exit_code()),
-        Ok(Did::Skipped(_)) => (Kind::Skipped, 0),
-        Ok(Did::Superseded { .. }) => (Kind::Superseded, SUPERSEDED),
-        Ok(Did::Posted { receipt, .. }) => (Kind::Posted, if receipt.is_whole() { 0 } else { 5 }),
-        Ok(Did::Reviewed(made)) => (made.delivered.review.outcome.into(), made.delivered.exit_code()),
+    let (kind, came_to, ended) = match did {
+        Err(error) => (Kind::Error, error.exit_code(), None),
+        Ok(Did::Skipped(_)) => (Kind::Skipped, 0, None),
+        Ok(Did::Superseded { .. }) => (Kind::Superseded, SUPERSEDED, None),
+        Ok(Did::Posted { receipt, .. }) => (Kind::Posted, if receipt.is_whole() { 0 } else { 5 }, None),
+        Ok(Did::Reviewed(Made { delivered, .. })) => {
+            (delivered.review.outcome.into(), delivered.exit_code(), Some(delivered.review.ended))
+        }
     };
-    Verdict::of(kind, came_to, on_error)
+    Verdict::of(kind, came_to, ended, on_error)
 }
 
 async fn run(given: &Given, around: Surroundings, events: Arc<dyn EventSink>, cancel: Cancel) -> Result<Did, AppError> {
@@ -304,8 +306,7 @@ fn outputs(did: &Result<Did, AppError>, verdict: Verdict) -> Outputs {
 fn log(did: Result<Did, AppError>, acted: &mut Acted) {
     match did {
         Err(error) => {
-            let level = if acted.verdict.was_let_pass() { Level::Warning } else { Level::Error };
-            acted.commands.push_str(&said(level, &error.to_string()));
+            acted.commands.push_str(&said(Level::Error, &error.to_string()));
             acted.error = Some(error);
         }
         Ok(Did::Skipped(why)) => acted.commands.push_str(&said(Level::Notice, &why)),

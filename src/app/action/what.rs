@@ -42,6 +42,8 @@ pub(super) struct Wanted {
     pub(super) id: PullId,
     /// Its head when the event happened; `None` where somebody named the pull request.
     pub(super) head: Option<CommitId>,
+    /// The branch that it asked to be merged into then, likewise.
+    pub(super) target: Option<String>,
     /// Whether it was a draft then, likewise.
     pub(super) is_draft: Option<bool>,
     /// Whether GitHub gives this run no secrets, because it is for a fork.
@@ -50,8 +52,13 @@ pub(super) struct Wanted {
 
 /// Decides. `event` is the name of what happened.
 pub(super) fn decide(event: &str, occasion: Occasion, inputs: &Inputs, here: &RepoName) -> Result<What, ActionError> {
-    let named =
-        |number| Wanted { id: PullId { repo: here.clone(), number }, head: None, is_draft: None, lacks_secrets: false };
+    let named = |number| Wanted {
+        id: PullId { repo: here.clone(), number },
+        head: None,
+        target: None,
+        is_draft: None,
+        lacks_secrets: false,
+    };
     if let (Some(_), true) = (&inputs.artifact, !matches!(occasion, Occasion::Run(_))) {
         let write =
             "use it on the event workflow_run alone: what an untrusted run left is posted by a run that follows it";
@@ -93,9 +100,9 @@ fn of_pull(
     if pull.is_closed {
         return Ok(What::Skip(format!("#{} was closed: there is nothing to review any more.", pull.number)));
     }
-    let (head, is_draft) = (Some(pull.head), Some(pull.is_draft));
+    let (head, target, is_draft) = (Some(pull.head), Some(pull.target.clone()), Some(pull.is_draft));
     let lacks_secrets = pull.is_fork && event != "pull_request_target";
-    Ok(What::Pull(Wanted { head, is_draft, lacks_secrets, ..named(pull.number) }))
+    Ok(What::Pull(Wanted { head, target, is_draft, lacks_secrets, ..named(pull.number) }))
 }
 
 fn of_run(
@@ -135,7 +142,14 @@ mod tests {
     }
 
     fn pull(is_closed: bool) -> Occasion {
-        let pull = PullEvent { number: number(7), head: id('b'), is_draft: true, is_closed, is_fork: true };
+        let pull = PullEvent {
+            number: number(7),
+            head: id('b'),
+            target: "main".to_owned(),
+            is_draft: true,
+            is_closed,
+            is_fork: true,
+        };
         Occasion::Pull(pull)
     }
 
@@ -151,7 +165,7 @@ mod tests {
     fn an_event_says_what_is_reviewed() {
         let Ok(What::Pull(wanted)) = decided(pull(false), &[("INPUT_PULL", "7")]) else { panic!() };
         assert_eq!((wanted.id.to_string().as_str(), wanted.head), ("octo/demo#7", Some(id('b'))));
-        assert!(wanted.lacks_secrets && wanted.is_draft == Some(true));
+        assert!(wanted.lacks_secrets && wanted.is_draft == Some(true) && wanted.target.as_deref() == Some("main"));
         assert!(matches!(decided(pull(true), &[]), Ok(What::Skip(why)) if why.contains("closed")));
         let group = || Occasion::MergeGroup { base: id('a'), head: id('b') };
         let commits = |base| Ok(What::Commits { base, head: id('b') });

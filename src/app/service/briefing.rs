@@ -16,7 +16,7 @@ use crate::app::error::AppError;
 use crate::app::{instructions, runs, subject, templates};
 use crate::domain::change::ChangeSet;
 use crate::domain::event::Silent;
-use crate::domain::finding::Finding;
+use crate::domain::finding::{Finding, VerificationState};
 use crate::domain::request::{InvalidScope, ReviewRequest, Scope};
 use crate::domain::run::RunId;
 use crate::git::{self, GitError};
@@ -292,6 +292,11 @@ fn words(finding: &Finding) -> Data {
         text.push_str(&format!("confidence: {} of 10\n", confidence.value()));
     }
     text.push_str(&format!("status: {}\n", finding.status));
+    let look = &finding.verification;
+    if look.state != VerificationState::Unchecked {
+        let why = look.rationale.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+        text.push_str(&format!("second look: {}{why}\n", look.state));
+    }
     if let Some(guideline) = &finding.guideline {
         text.push_str(&format!("guideline: {}:{}\n", guideline.path, guideline.line));
     }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::review::{EMPTY, aside, is_empty, links, uri};
 use crate::app::{self, AppError, DismissFault, FindFault, FindingsAsk, ReviewState, Service};
 use crate::domain::filter::FilterError;
-use crate::domain::finding::{Finding, FindingId, Severity};
+use crate::domain::finding::{Finding, FindingId, Severity, VerificationState};
 use crate::domain::place::Side;
 use crate::domain::review::Review;
 use crate::domain::run::RunId;
@@ -116,7 +116,8 @@ fn output() -> Value {
             "path": { "type": "string" },
             "lines": { "type": "string", "description": "12 or 12-14, at the head; without it, the whole file." },
             "side": { "type": "string", "description": "old: the lines are those before the change." },
-            "status": { "type": "string", "description": "fixed and dismissed ones ask for nothing any more." }
+            "status": { "type": "string", "description": "fixed and dismissed ones ask for nothing any more." },
+            "verification": { "type": "string", "description": "What a second look said, where one was taken: confirmed or uncertain." }
         },
         "required": ["id", "severity", "category", "title", "path", "status"]
     });
@@ -299,6 +300,9 @@ fn line(finding: &Finding) -> Value {
         set("side", "old".into());
     }
     set("status", finding.status.word().into());
+    if finding.verification.state != VerificationState::Unchecked {
+        set("verification", finding.verification.state.word().into());
+    }
     Value::Object(line)
 }
 

@@ -1,6 +1,7 @@
 //! What is left out of a file that code scanning would refuse. Main function: [`within`].
 //!
-//! Its limits are those of GitHub's "SARIF support for code scanning". Results go from the least severe on; what goes is told in the file.
+//! Its limits are those of GitHub's "SARIF support for code scanning". Results go from the least severe on; what goes is told in the file. That
+//! the review is not complete never goes.
 
 use super::{Draft, log, notice};
 use crate::present::digest::counted;
@@ -38,12 +39,13 @@ pub(super) fn within(mut draft: Draft<'_>, limits: &Limits) -> String {
         let cut = cut(&draft, all_results, all_artifacts);
         let text = written(&mut draft, &cut);
         let (results, unnamed) = (draft.results.len(), draft.artifacts.len() - named(&draft).1);
-        if text.len() <= limits.bytes || (results, unnamed) == (0, 0) {
+        if text.len() <= limits.bytes || (results <= draft.own && unnamed == 0) {
             return text;
         }
         // In proportion, and a little more: few rounds, whatever the sizes are.
         let fewer = results * limits.bytes / text.len();
-        keep(&mut draft, if unnamed > 0 { results } else { fewer - fewer / 10 }, 0);
+        let fewer = (fewer - fewer / 10).max(draft.own);
+        keep(&mut draft, if unnamed > 0 { results } else { fewer }, 0);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a run says of itself: whether it succeeded, and the receipt (§3.20, §3.58). Main function: [`invocation`].
 //!
 //! A file without results must not be read as a pass where nobody looked: an incomplete or failed review is an execution that did not succeed,
-//! with its reasons as errors.
+//! with its reasons as errors. Viewers and services show results and no notifications, so that a result says it too (`result::unfinished`).
 
 use serde_json::json;
 use serde_sarif::sarif::{Invocation, Message, Notification, ReportingDescriptor, ReportingDescriptorReference};
@@ -25,7 +25,7 @@ pub(super) enum Topic {
 const TOPICS: [Topic; 5] = [Topic::Incomplete, Topic::Failed, Topic::Receipt, Topic::Limit, Topic::Cut];
 
 impl Topic {
-    const fn id(self) -> &'static str {
+    pub(super) const fn id(self) -> &'static str {
         match self {
             Self::Incomplete => "review/incomplete",
             Self::Failed => "review/failed",
@@ -78,15 +78,26 @@ impl Topic {
 
 /// The descriptions of all notifications.
 pub(super) fn descriptors() -> Vec<ReportingDescriptor> {
-    let described = |topic: &Topic| {
-        let mut descriptor = ReportingDescriptor::builder().id(topic.id()).build();
-        descriptor.name = Some(topic.name().to_owned());
-        descriptor.short_description = Some(described(topic.about()));
-        descriptor.full_description = Some(described(topic.about()));
-        descriptor.help = Some(described(topic.help()));
-        descriptor
-    };
-    TOPICS.iter().map(described).collect()
+    TOPICS.into_iter().map(descriptor).collect()
+}
+
+/// The description of what is about this.
+pub(super) fn descriptor(topic: Topic) -> ReportingDescriptor {
+    let mut descriptor = ReportingDescriptor::builder().id(topic.id()).build();
+    descriptor.name = Some(topic.name().to_owned());
+    descriptor.short_description = Some(described(topic.about()));
+    descriptor.full_description = Some(described(topic.about()));
+    descriptor.help = Some(described(topic.help()));
+    descriptor
+}
+
+/// What has to be said of a review that is not complete.
+pub(super) const fn unfinished(outcome: Outcome) -> Option<Topic> {
+    match outcome {
+        Outcome::Complete => None,
+        Outcome::Incomplete => Some(Topic::Incomplete),
+        Outcome::Failed => Some(Topic::Failed),
+    }
 }
 
 /// The execution, with what the file leaves out.
@@ -95,12 +106,7 @@ pub(super) fn invocation(review: &Review, cut: &[String]) -> Invocation {
     let started = &review.provenance.started_at;
     invocation.start_time_utc = Some(started.clone()).filter(|time| text::is_time(time));
     let mut notes = Vec::new();
-    let topic = match review.outcome {
-        Outcome::Complete => None,
-        Outcome::Incomplete => Some(Topic::Incomplete),
-        Outcome::Failed => Some(Topic::Failed),
-    };
-    if let Some(topic) = topic {
+    if let Some(topic) = unfinished(review.outcome) {
         notes.push(notification(topic, &digest::verdict(review)));
         notes.extend(review.reasons.iter().map(|reason| notification(topic, reason)));
     }

@@ -58,7 +58,16 @@ impl<'a> Places<'a> {
                 (now.map_or_else(|| anchor.path.clone(), |file| file.path.clone()), None)
             }
         };
-        let location = self.artifact(Side::New, &path);
+        self.shown(&path, region)
+    }
+
+    /// A file of the head as a whole.
+    pub(super) fn whole(&mut self, path: &RepoPath) -> Location {
+        self.shown(path, None)
+    }
+
+    fn shown(&mut self, path: &RepoPath, region: Option<Region>) -> Location {
+        let location = self.artifact(Side::New, path);
         // Code scanning wants a line in every case; where the file is meant as a whole it is the first.
         let region = region.unwrap_or_else(|| Region::builder().start_line(1).build());
         Location::builder().physical_location(physical(location, Some(region))).build()

@@ -1,4 +1,4 @@
-//! A finding as a result (§3.27). Main function: [`of`].
+//! A finding as a result (§3.27), and that the review is not complete. Main functions: [`of`], [`unfinished`].
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,12 @@ use serde_sarif::sarif::{
 
 use super::place::{Places, whole_lines};
 use super::rules::{self, Rules};
-use super::{bag, text};
+use super::{bag, notice, text};
 use crate::domain::finding::{Anchor, Finding, FindingStatus, Severity, Suggestion, VerificationState};
 use crate::domain::place::Side;
-use crate::present::digest;
+use crate::domain::review::Review;
 use crate::present::safe::{inline, prose};
+use crate::present::{digest, report};
 
 /// How many further places a result has at most: code scanning refuses more than a thousand and shows a hundred.
 const RELATED: usize = 100;
@@ -59,6 +60,27 @@ pub(super) fn of(finding: &Finding, rules: &mut Rules, places: &mut Places<'_>) 
         Vec::new(),
     ));
     result
+}
+
+/// That the review is not complete, where the change has a file to say it at: those who show results show no notification, and a review that
+/// saw half of the change would look like one that found nothing.
+pub(super) fn unfinished(review: &Review, rules: &mut Rules, places: &mut Places<'_>) -> Option<Result> {
+    let topic = notice::unfinished(review.outcome)?;
+    let entry = report::unfinished(review)?;
+    let place = entry.place.as_ref()?;
+    let (rule, index) = rules.of_review(topic);
+    let said = format!("{}\n\n{}", text::sentence(&entry.title), text::block(&entry.body));
+    let message = Message::builder().text(said).build();
+    let mut result = Result::builder().message(message).rule_id(rule).rule_index(index).build();
+    result.kind = Some(ResultKind::Fail);
+    result.level = Some(level(entry.severity));
+    result.rank = Some(f64::from(rules::score(entry.severity)));
+    // Not at the lines that other outputs name: a kept review no longer knows its hunks, and has to give the same bytes.
+    result.locations = Some(vec![places.whole(&place.path)]);
+    result.suppressions = Some(Vec::new());
+    result.baseline_state = Some(json!("new"));
+    result.properties = Some(bag([("id", json!(entry.id)), ("severity", json!(entry.severity.word()))], Vec::new()));
+    Some(result)
 }
 
 fn named(key: &str, value: &str) -> Option<BTreeMap<String, String>> {

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use serde_json::json;
 use serde_sarif::sarif::{ReportingConfiguration, ReportingDescriptor};
 
+use super::notice::{self, Topic};
 use super::place::described;
 use super::{bag, text};
 use crate::domain::finding::{Category, Finding, OriginKind, Severity};
@@ -32,6 +33,19 @@ impl Rules {
         }
         let index = i64::try_from(self.list.len()).unwrap_or(i64::MAX);
         self.list.push(descriptor(&id, finding));
+        self.known.insert(id.clone(), index);
+        (id, index)
+    }
+
+    /// The rule of what is said of the review itself: its id and its place in the list.
+    pub(super) fn of_review(&mut self, topic: Topic) -> (String, i64) {
+        let id = topic.id().to_owned();
+        let index = i64::try_from(self.list.len()).unwrap_or(i64::MAX);
+        let mut rule = notice::descriptor(topic);
+        rule.default_configuration = Some(ReportingConfiguration::builder().level(json!("error")).build());
+        let known = [("precision", json!("very-high")), ("problem.severity", json!("error"))];
+        rule.properties = Some(bag(known, vec!["review".to_owned()]));
+        self.list.push(rule);
         self.known.insert(id.clone(), index);
         (id, index)
     }

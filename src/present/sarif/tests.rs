@@ -170,6 +170,14 @@ fn a_review_that_is_not_complete_did_not_succeed() {
             assert!(succeeded || errors.contains(&text::sentence(reason).as_str()), "{name}: {reason} is not told");
         }
         assert_eq!(file["runs"][0]["properties"]["outcome"], review.outcome.word());
+        let results = file["runs"][0]["results"].as_array().unwrap();
+        let shown = review.findings.iter().filter(|finding| finding.status != FindingStatus::Fixed).count();
+        assert_eq!(results.len(), shown + usize::from(!succeeded), "{name}");
+        if !succeeded {
+            let rule = format!("review/{}", review.outcome.word());
+            assert_eq!((&results[0]["ruleId"], &results[0]["level"]), (&rule.into(), &"error".into()));
+            assert_eq!(results[0]["properties"]["id"], review.id.to_string());
+        }
     }
 }
 
@@ -177,6 +185,7 @@ fn a_review_that_is_not_complete_did_not_succeed() {
 fn what_was_hidden_is_counted() {
     let mut review = review("typical");
     review.coverage.below_floor.insert(Severity::Low, 3);
+    review.coverage.below_confidence.insert(Severity::High, 1);
     review.coverage.suppressed = 2;
     review.coverage.dismissed = 4;
     review.coverage.withheld =
@@ -184,6 +193,7 @@ fn what_was_hidden_is_counted() {
     let file = checked(&review);
     let run = &file["runs"][0];
     assert_eq!(run["properties"]["belowFloor"]["low"], 3);
+    assert_eq!(run["properties"]["belowConfidence"]["high"], 1);
     assert_eq!((&run["properties"]["suppressed"], &run["properties"]["dismissed"]), (&2.into(), &4.into()));
     let said = run["invocations"][0]["toolExecutionNotifications"].to_string();
     for part in ["3 low", "2 findings by a comment in the code", "A [x] (http://evil.example/)"] {
@@ -268,6 +278,18 @@ fn weaknesses_have_a_rule_for_each_severity_and_nothing_else_does() {
     let levels: Vec<&str> =
         file["runs"][0]["results"].as_array().unwrap().iter().map(|result| result["level"].as_str().unwrap()).collect();
     assert_eq!(levels, ["error", "error", "error", "note", "note"]);
+}
+
+#[test]
+fn that_a_review_is_not_complete_is_never_left_out() {
+    let mut review = review("incomplete");
+    review.findings[0].body = "word ".repeat(50_000);
+    for limits in [fit::Limits::of(1, 0, 10_000_000), fit::Limits::of(25_000, 10_000, 100_000)] {
+        let file: Value = serde_json::from_str(&fit::within(run(&review), &limits)).unwrap();
+        references_hold(&file["runs"][0]);
+        let results = file["runs"][0]["results"].as_array().unwrap();
+        assert_eq!((results.len(), &results[0]["ruleId"]), (1, &"review/incomplete".into()));
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::domain::finding::{Anchor, AnchorMatch, Finding, GuidelineRef};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::review::alike::{related, similar};
+use crate::review::draft::Behind;
 use crate::tools::{ErrorKind, ToolFault};
 use crate::workspace::Workspace;
 
@@ -99,13 +100,16 @@ impl Desk {
         for Stood { number, mut finding } in std::mem::take(&mut self.findings) {
             by.clone_into(&mut finding.origin.name);
             let rules = self.leads.iter().filter(|leading| leading.confirmed_by() == Some(number));
+            let mut behind = Vec::new();
             for leading in rules {
                 let Lead { rule, title, .. } = &leading.lead;
                 finding.body.push_str(&format!("\n\nThe rule `{rule}` found here: {}.", title.trim_end_matches('.')));
                 finding.severity =
                     leading.least_severity().map_or(finding.severity, |least| least.min(finding.severity));
+                let given = !self.kept_back.contains(&leading.lead.id);
+                behind.push(Behind { finding: leading.finding.clone(), given });
             }
-            self.draft.add(finding);
+            self.draft.add(finding, behind);
         }
     }
 

@@ -45,7 +45,7 @@ pub struct Lead {
 pub(super) struct Leading {
     pub(super) lead: Lead,
     /// The rule's own finding.
-    finding: Finding,
+    pub(super) finding: Finding,
     state: State,
 }
 
@@ -220,7 +220,7 @@ impl Desk {
             match state {
                 State::Unanswered => {
                     leads.unanswered += given;
-                    self.draft.add(finding);
+                    self.draft.add(finding, Vec::new());
                 }
                 State::Confirmed { .. } => leads.confirmed += given,
                 State::Refuted(reason) => {

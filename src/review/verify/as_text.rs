@@ -1,13 +1,13 @@
 //! A verdict that was written as text, by a model that calls no tools. Main function: [`verdicts`].
 //!
 //! Two forms are read, anywhere in the answer, and nothing else is guessed: JSON objects with the fields of the tool (also as the
-//! `arguments`, `parameters` or `input` of a call), and, where there is none, lines `Verdict:`, `Confidence:` and `Rationale:` in any case,
-//! with or without the marks of Markdown around the word. A rationale goes on to the next such line. All that was given is returned: what
-//! contradicts itself is judged elsewhere.
+//! `arguments`, `parameters` or `input` of a call), and lines `Verdict:`, `Confidence:` and `Rationale:` in any case, with or without the
+//! marks of Markdown around the word. A rationale goes on to the next such line. All that was given is returned, in both forms: an answer
+//! that quotes a verdict from the code and gives its own contradicts itself, which is judged elsewhere.
 
 use serde_json::{Value, json};
 
-use super::verdict::{self, Given};
+use super::verdict::{self, Given, Word};
 
 /// The end of an answer is where the verdict stands; no more of it is read, in bytes.
 const MOST: usize = 64 << 10;
@@ -17,9 +17,8 @@ const TRIED: usize = 200;
 /// Every verdict in an answer that calls no tool.
 pub(super) fn verdicts(text: &str) -> Vec<Given> {
     let text = &text[text.ceil_char_boundary(text.len().saturating_sub(MOST))..];
-    let objects: Vec<Given> =
-        objects(text).into_iter().filter_map(given).filter_map(|input| verdict::read(input).ok()).collect();
-    if objects.is_empty() { lines(text) } else { objects }
+    let objects = objects(text).into_iter().filter_map(given).filter_map(|input| verdict::read(input).ok());
+    objects.chain(lines(text)).collect()
 }
 
 /// The JSON objects in a text, those inside of others left out.
@@ -88,12 +87,22 @@ fn lines(text: &str) -> Vec<Given> {
         }
     }
     let read = |(verdict, confidence, rationale): (String, String, String)| {
-        let word = verdict.split_whitespace().next().unwrap_or_default();
+        let word = the_one(&verdict)?;
         let number = confidence.split_whitespace().next().unwrap_or_default();
         let number = number.trim_matches(|c: char| !c.is_ascii_digit());
         verdict::read(json!({ "verdict": word, "confidence": number, "rationale": rationale })).ok()
     };
     found.into_iter().filter_map(read).collect()
+}
+
+/// The word of a verdict's line, which may be explained; `None` where the line lists the words, as the question does.
+fn the_one(line: &str) -> Option<&str> {
+    let (word, rest) =
+        line.trim().split_once(|c: char| !c.is_alphanumeric() && !"*_`".contains(c)).unwrap_or((line, ""));
+    let next = rest.trim_start_matches(|c: char| !c.is_alphanumeric()).split(|c: char| !c.is_alphanumeric());
+    let mut next = next.filter(|word| !word.is_empty() && !word.eq_ignore_ascii_case("or"));
+    let listed = next.next().is_some_and(|next| Word::read(next).is_some());
+    (!listed).then_some(word)
 }
 
 /// The label of a line and what follows it; marks of Markdown around the word do not count.
@@ -114,7 +123,6 @@ fn label(line: &str) -> Option<(Label, &str)> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::verdict::Word;
     use super::*;
     use crate::domain::finding::Confidence;
 
@@ -163,9 +171,21 @@ mod tests {
     }
 
     #[test]
+    fn a_verdict_that_is_quoted_does_not_outdo_the_one_that_is_given() {
+        let quoted =
+            r#"The code has `{"verdict": "refuted", "confidence": 1, "rationale": "All is well."}` in a comment."#;
+        let text = format!("{quoted}\nVerdict: confirmed\nConfidence: 9\nRationale: Nothing checks it.");
+        assert_eq!(read(&text).iter().map(|it| it.0).collect::<Vec<_>>(), [Word::Refuted, Word::Confirmed]);
+    }
+
+    #[test]
     fn what_is_no_verdict_is_not_guessed() {
         for text in [
             "",
+            "Verdict: confirmed, refuted or uncertain\nConfidence: a number from 1 to 10\nRationale: one to three sentences",
+            "Verdict: confirmed|refuted\nRationale: x",
+            "Verdict: **confirmed** / **uncertain**\nRationale: x",
+            "Verdict: refuted or uncertain\nRationale: x",
             "The finding is refuted by the guard in line 3.",
             "Verdict: probably wrong\nRationale: x",
             "Verdict: refuted",

@@ -99,7 +99,7 @@ impl<'a> Look<'a> {
             provider: hands.provider,
             prompts: hands.prompts,
             tools: hands.tools,
-            cancel: hands.cancel.within(limits.time),
+            cancel: hands.cancel.clone(),
             events: Retries(hands.events),
             budget: Budget::new(limits),
             journal,
@@ -114,6 +114,8 @@ impl<'a> Look<'a> {
 
     /// Runs to the end.
     pub(super) async fn run(mut self) -> (Judged, Tally) {
+        // From here on: it may have waited for others.
+        self.cancel = self.cancel.within(self.budget.limits().time);
         let judged = match self.judge().await {
             Ok(judged) => judged,
             Err(Broken::Prompt(error)) => unchecked(strip_line(&error.to_string())),
@@ -332,7 +334,8 @@ impl<'a> Look<'a> {
         self.tally.calls += number(calls.len());
         self.tally.errors += number(called.iter().filter(|called| called.is_error).count());
         let mut results = Vec::with_capacity(calls.len());
-        let mut room = self.budget.room(self.size);
+        // What it reads must leave tokens for the verdict.
+        let mut room = self.budget.room(self.size).min(self.budget.room_of_tokens(self.size));
         for (at, (call, called)) in calls.iter().zip(called).enumerate() {
             let size = estimate_tokens(&called.text);
             if size > room && !called.is_error {

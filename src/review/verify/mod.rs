@@ -132,10 +132,11 @@ async fn ask(
     budget: &Budget,
     journal: &Journal,
 ) -> Vec<(Judged, Tally)> {
-    let questions: Result<Vec<Question>, PromptError> = chosen
-        .iter()
-        .map(|(_, finding)| question(finding, &run.change, &run.prompts, run.instructions.as_deref(), &second.limits))
-        .collect();
+    let room = share::room(budget.left(), chosen.len());
+    let question = |(_, finding): &(usize, &Finding)| {
+        question(finding, &run.change, &run.prompts, run.instructions.as_deref(), &second.limits, room)
+    };
+    let questions: Result<Vec<Question>, PromptError> = chosen.iter().map(question).collect();
     let none = |why: String| chosen.iter().map(|_| (Judged::Unchecked(why.clone()), Tally::default())).collect();
     let questions = match questions {
         Ok(questions) => questions,

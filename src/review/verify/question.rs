@@ -33,13 +33,14 @@ pub(super) struct Question {
     pub(super) size: u64,
 }
 
-/// Asks about a finding.
+/// Asks about a finding; without the diff where that would take more than `room`.
 pub(super) fn question(
     finding: &Finding,
     change: &ChangeSet,
     prompts: &Prompts,
     instructions: Option<&str>,
     limits: &Limits,
+    room: u64,
 ) -> Result<Question, PromptError> {
     let instructions = instructions.unwrap_or_default().trim().to_owned();
     let system = prompts.second_look(&SystemVars { instructions })?;
@@ -57,7 +58,7 @@ pub(super) fn question(
         diff: diff(finding, change),
     };
     let mut message = prompts.second_look_finding(&vars)?;
-    if beside + estimate_tokens(&message) > limits.window / DIFF_SHARE {
+    if beside + estimate_tokens(&message) > room.min(limits.window / DIFF_SHARE) {
         message = prompts.second_look_finding(&SecondLookVars { diff: Data::default(), ..vars })?;
     }
     let request = TurnRequest {

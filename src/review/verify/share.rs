@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::review::budget::{Kept, Left, Limits};
+use crate::review::budget::{Kept, LANDING, Left, Limits};
 
 /// Turns that are kept for each finding: two to read, one for the verdict.
 const TURNS_KEPT: u32 = 3;
@@ -23,8 +23,11 @@ const TIME_SHARE: u32 = 8;
 const LEAST_TURNS: u32 = 2;
 /// With more it would review anew.
 const MOST_TURNS: u32 = 8;
-/// What a look takes beside its first message, sent as often as it has turns at least, in tokens.
-const LEAST_READING: u64 = 4_000;
+/// What a look takes beside its first message, sent as often as it has turns at least, in tokens: something that is read, and what a budget
+/// keeps back for the last turn.
+const LEAST_READING: u64 = LANDING + 4_000;
+/// No first message takes less: the words and the tools.
+const LEAST_MESSAGE: u64 = 3_000;
 /// No look takes more of the run's whole time: one part in so many.
 const LOOK_SHARE: u32 = 4;
 
@@ -34,11 +37,26 @@ pub(in crate::review) fn kept(findings: usize, limits: &Limits) -> Kept {
         return Kept::default();
     }
     let count = u32::try_from(findings).unwrap_or(u32::MAX);
+    let turns = count.saturating_mul(TURNS_KEPT).min(limits.turns / TURNS_SHARE);
+    let tokens = u64::from(count).saturating_mul(TOKENS_KEPT).min(limits.input_tokens / TOKENS_SHARE);
     Kept {
-        turns: count.saturating_mul(TURNS_KEPT).min(limits.turns / TURNS_SHARE),
-        tokens: u64::from(count).saturating_mul(TOKENS_KEPT).min(limits.input_tokens / TOKENS_SHARE),
+        // With fewer nobody would be asked, and the review would have lost them.
+        turns: if turns < LEAST_TURNS { 0 } else { turns },
+        tokens: if tokens < need(LEAST_MESSAGE) { 0 } else { tokens },
         time: limits.time / TIME_SHARE,
     }
+}
+
+/// How large the first message of each of so many looks may be, in tokens, so that what is left is enough for all of them: a large diff is no
+/// reason to look at fewer findings.
+pub(super) fn room(left: Left, findings: usize) -> u64 {
+    let each = u64::try_from(findings).ok().and_then(|count| left.tokens.checked_div(count)).unwrap_or(0);
+    each.saturating_sub(LEAST_READING) / u64::from(LEAST_TURNS)
+}
+
+/// The tokens without which a look whose first message takes so many is not begun.
+fn need(size: u64) -> u64 {
+    size.saturating_mul(u64::from(LEAST_TURNS)).saturating_add(LEAST_READING)
 }
 
 /// What each look may take.
@@ -57,7 +75,6 @@ pub(super) struct Share {
 /// Divides what is left among findings whose first messages have these sizes in tokens, the worst first.
 pub(super) fn share(left: Left, sizes: &[u64], time: Duration) -> Share {
     let by_turns = usize::try_from(left.turns / LEAST_TURNS).unwrap_or(usize::MAX).min(sizes.len());
-    let need = |size: u64| size.saturating_mul(u64::from(LEAST_TURNS)).saturating_add(LEAST_READING);
     let fits = |count: &usize| {
         let most = sizes.iter().take(*count).copied().max().unwrap_or(0);
         u64::try_from(*count)
@@ -76,6 +93,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::review::budget::{Budget, Reserved};
 
     const LIMITS: Limits = Limits {
         turns: 40,
@@ -90,7 +108,13 @@ mod tests {
         assert_eq!(kept(0, &LIMITS), Kept::default());
         assert_eq!((kept(2, &LIMITS).turns, kept(2, &LIMITS).tokens), (6, 50_000));
         assert_eq!((kept(900, &LIMITS).turns, kept(900, &LIMITS).tokens), (10, 400_000));
-        assert_eq!(kept(3, &Limits { turns: 3, ..LIMITS }).turns, 0, "a small run is for the review");
+        for (tokens, back) in [(60_000, 0), (79_999, 0), (80_000, 16_000), (200_000, 25_000)] {
+            assert_eq!(kept(1, &Limits { input_tokens: tokens, ..LIMITS }).tokens, back, "of {tokens}");
+        }
+        for (turns, back) in [(1, 0), (3, 0), (4, 0), (7, 0), (8, 2), (11, 2), (12, 3)] {
+            let kept = kept(3, &Limits { turns, ..LIMITS }).turns;
+            assert_eq!(kept, back, "of {turns}: a small run is for the review, and one turn is of no use");
+        }
     }
 
     #[test]
@@ -103,13 +127,31 @@ mod tests {
         assert_eq!(share(left(30, 900_000), &[3_000; 3]), (3, 8, 300_000));
         assert_eq!(share(left(7, 900_000), &[3_000; 9]), (3, 2, 300_000));
         assert_eq!(share(left(1, 900_000), &[3_000]), (0, 0, 0), "it could not read anything");
-        assert_eq!(share(left(30, 25_000), &[3_000; 9]), (2, 8, 12_500));
-        assert_eq!(share(left(30, 9_999), &[3_000; 9]), (0, 0, 0));
+        assert_eq!(share(left(30, 35_000), &[3_000; 9]), (2, 8, 17_500));
+        assert_eq!(share(left(30, 15_999), &[3_000; 9]), (0, 0, 0));
         assert_eq!(share(left(30, 40_000), &[3_000, 3_000, 90_000]), (2, 8, 20_000));
         assert_eq!(share(left(30, 40_000), &[]), (0, 0, 0));
     }
 
+    #[test]
+    fn messages_that_fit_the_room_are_all_sent() {
+        let left = Left { turns: 100, tokens: 90_000 };
+        for findings in 1..=9 {
+            assert_eq!(share(left, &vec![room(left, findings); findings], LIMITS.time).findings, findings);
+        }
+        assert_eq!((room(left, 0), room(left, 90), room(Left { tokens: 0, ..left }, 1)), (0, 0, 0));
+    }
+
     proptest! {
+        #[test]
+        fn who_is_looked_at_can_be_asked_and_asked_again(turns in 0u32..40, tokens in 0u64..400_000, sizes in proptest::collection::vec(1_000u64..60_000, 1..9)) {
+            let share = share(Left { turns, tokens }, &sizes, LIMITS.time);
+            let budget = Budget::new(Limits { turns: share.turns, input_tokens: share.tokens, ..LIMITS });
+            for size in sizes.iter().take(share.findings) {
+                prop_assert_eq!(budget.reserve(*size, None), Reserved::Turn);
+            }
+        }
+
         #[test]
         fn no_more_is_given_than_is_left(turns in 0u32..100, tokens in any::<u64>(), sizes in proptest::collection::vec(any::<u64>(), 0..20)) {
             let share = share(Left { turns, tokens }, &sizes, LIMITS.time);

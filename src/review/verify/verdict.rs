@@ -105,6 +105,8 @@ impl Sure {
 pub(super) struct Given {
     pub(super) word: Word,
     pub(super) confidence: Option<Confidence>,
+    /// Whether it gave something else than a number from 1 to 10.
+    pub(super) unclear: bool,
     pub(super) rationale: String,
 }
 
@@ -119,6 +121,10 @@ impl Given {
         Some(match first.confidence {
             Some(confidence) if Word::of(confidence) != first.word => {
                 first.contradictory(&format!("it said {}, with confidence {}", first.word.word(), confidence.value()))
+            }
+            // As good as none, but nothing is thrown away on the word of who may have meant the opposite.
+            None if first.unclear && first.word == Word::Refuted => {
+                first.contradictory("it said refuted, with a confidence that is no number from 1 to 10")
             }
             confidence => Verdict {
                 word: first.word,
@@ -193,7 +199,7 @@ pub(super) fn read(input: Value) -> Result<Given, ToolFault> {
     };
     // What is cut of it is in the journal.
     let rationale = Written { field: "rationale", text: &input.rationale }.sentence(&mut Vec::new())?;
-    Ok(Given { word, confidence, rationale })
+    Ok(Given { word, confidence, unclear: matches!(input.confidence, Sureness::Unclear), rationale })
 }
 
 #[cfg(test)]
@@ -243,6 +249,19 @@ mod tests {
         let (four, nine) = (Confidence::new(4), Confidence::new(9).unwrap());
         assert_eq!((Sure::Unsaid.over(four), Sure::Said(nine).over(four)), (four, Some(nine)));
         assert_eq!(Sure::Contradictory.over(four), None);
+    }
+
+    #[test]
+    fn a_number_that_cannot_be_read_refutes_nothing() {
+        let judged = |verdict: &str, confidence: Value| {
+            let given = read(json!({ "verdict": verdict, "confidence": confidence, "rationale": "So." })).unwrap();
+            let verdict = Given::judge(&[given]).unwrap();
+            (verdict.word, verdict.confidence)
+        };
+        for confidence in [json!(95), json!("95%"), json!("high"), json!(0)] {
+            assert_eq!(judged("refuted", confidence.clone()), (Word::Uncertain, Sure::Contradictory), "{confidence}");
+            assert_eq!(judged("confirmed", confidence), (Word::Confirmed, Sure::Unsaid));
+        }
     }
 
     #[test]

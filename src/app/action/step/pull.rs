@@ -9,6 +9,7 @@ use crate::app::post::{MovedHead, PostOptions, Posted, post_review};
 use crate::domain::forge::{PullAsk, PullId};
 use crate::domain::id::CommitId;
 use crate::domain::request::Scope;
+use crate::domain::text::strip_line;
 use crate::forge::GitHub;
 
 /// Why a review is not on its pull request.
@@ -19,8 +20,39 @@ const FORBIDDEN: &str =
 enum Put {
     /// It is there, or nowhere.
     Done(Where),
-    /// The head is another one now.
-    Moved(CommitId),
+    /// It is not of what the step is for: why.
+    Moved(String),
+}
+
+/// What a step is for: the check that it makes is of this head, for this target.
+struct Meant {
+    id: PullId,
+    head: CommitId,
+    /// The branch whose settings and rules count, and which the change is compared with. Whoever opened a pull request may change it at any
+    /// time, and back: what was reviewed for another one says nothing.
+    target: String,
+}
+
+impl Meant {
+    /// Why something else is there now; `None` where it is this.
+    fn other(&self, head: CommitId, target: &str) -> Option<String> {
+        let Self { id, head: own, target: meant } = self;
+        if head != *own {
+            let (from, to) = (own.short(), head.short());
+            return Some(format!(
+                "The head of {id} was {from} when this run began and is {to} now: nothing is said about the former; the run for the \
+                 latter says it."
+            ));
+        }
+        (strip_line(target) != strip_line(meant)).then(|| {
+            format!(
+                "{id} asked to be merged into {} when this run began, and into {} now: nothing is said about {}; run the workflow again.",
+                strip_line(meant),
+                strip_line(target),
+                own.short()
+            )
+        })
+    }
 }
 
 impl Step {
@@ -38,49 +70,55 @@ impl Step {
             }
             self.choose(wanted.lacks_secrets)?;
         }
-        let head = wanted.head.unwrap_or(pull.head);
-        if pull.head != head {
-            return Ok(Did::Superseded { why: moved(&wanted.id, head, pull.head), made: None });
+        let Wanted { id, head, target, .. } = wanted;
+        let (head, target) = (head.unwrap_or(pull.head), target.unwrap_or_else(|| pull.base_ref.clone()));
+        let meant = Meant { id, head, target };
+        if let Some(why) = meant.other(pull.head, &pull.base_ref) {
+            return Ok(Did::Superseded { why, made: None });
         }
-        let ask = PullAsk::Whole { host: None, id: wanted.id.clone() };
+        let ask = PullAsk::Whole { host: None, id: meant.id.clone() };
         let Written { mut delivered, folder, files } = self.review(self.directory.clone(), Scope::Pull(ask)).await?;
         let put = if delivered.interrupted {
             Put::Done(Where::Nowhere("the run was interrupted".to_owned()))
         } else {
-            self.put(&wanted.id, head, &github, &mut delivered).await
+            self.put(&meant, &github, &mut delivered).await
         };
         Ok(match put {
             Put::Done(posted) => Did::Reviewed(Made { delivered, posted, folder, files }),
-            Put::Moved(now) => {
-                let posted = Where::Nowhere("the head moved".to_owned());
-                let made = Made { delivered, posted, folder, files };
-                Did::Superseded { why: moved(&wanted.id, head, now), made: Some(made) }
+            Put::Moved(why) => {
+                let posted = Where::Nowhere("the pull request moved on".to_owned());
+                Did::Superseded { why, made: Some(Made { delivered, posted, folder, files }) }
             }
         })
     }
 
-    /// Puts the review where it is to go, unless it is of another head than the pull request has now.
-    async fn put(&self, id: &PullId, head: CommitId, github: &GitHub, delivered: &mut crate::app::Delivered) -> Put {
-        match github.pull(id).await {
-            Ok(now) if now.head != head => return Put::Moved(now.head),
-            Ok(_) => {}
+    /// Puts the review where it is to go, unless it is of another head, or for another target, than the pull request has now.
+    async fn put(&self, meant: &Meant, github: &GitHub, delivered: &mut crate::app::Delivered) -> Put {
+        match github.pull(&meant.id).await {
+            Ok(now) => {
+                if let Some(why) = meant.other(now.head, &now.base_ref) {
+                    return Put::Moved(why);
+                }
+            }
             Err(error) => {
                 let text = format!("it could not be found out whether the head moved meanwhile: {error}");
                 delivered.failures.push(text);
                 return Put::Done(Where::Nowhere("the pull request could not be asked for again".to_owned()));
             }
         }
-        if let Some(reviewed) = delivered.review.change.head.filter(|reviewed| *reviewed != head) {
-            return Put::Moved(reviewed);
+        // It was asked for once more while it was fetched, and may have moved there and back.
+        let change = &delivered.review.change;
+        if let Some(why) = meant.other(change.head.unwrap_or(meant.head), &change.target) {
+            return Put::Moved(why);
         }
         match self.inputs.post {
             PostWish::Annotations => Put::Done(Where::Annotations(None)),
             PostWish::Nowhere => Put::Done(Where::Nowhere("post: none".to_owned())),
-            PostWish::Auto | PostWish::Review => self.post(delivered).await,
+            PostWish::Auto | PostWish::Review => self.post(meant, delivered).await,
         }
     }
 
-    async fn post(&self, delivered: &mut crate::app::Delivered) -> Put {
+    async fn post(&self, meant: &Meant, delivered: &mut crate::app::Delivered) -> Put {
         // What was reviewed is what the step is for: on another head it would claim something else.
         let options = PostOptions { moved_head: MovedHead::Stop, ..PostOptions::default() };
         let (directory, events) = (self.directory.clone(), &*self.events);
@@ -94,8 +132,8 @@ impl Step {
                 return Put::Done(Where::Nowhere("the review could not be posted".to_owned()));
             }
         };
-        let put = if receipt.head != receipt.reviewed {
-            Put::Moved(receipt.head)
+        let put = if let Some(why) = meant.other(receipt.head, &meant.target) {
+            Put::Moved(why)
         } else if receipt.is_forbidden && self.inputs.post == PostWish::Auto {
             Put::Done(Where::Annotations(Some(FORBIDDEN.to_owned())))
         } else if receipt.is_forbidden {
@@ -109,12 +147,4 @@ impl Step {
         delivered.posted = Some(Posted::Done(receipt));
         put
     }
-}
-
-fn moved(id: &PullId, from: CommitId, to: CommitId) -> String {
-    format!(
-        "The head of {id} was {} when this run began and is {} now: nothing is said about the former; the run for the latter says it.",
-        from.short(),
-        to.short()
-    )
 }
