@@ -160,7 +160,7 @@ fn by_input(error: AppError, has_login: bool) -> AppError {
     match error {
         AppError::Forge(error) if error.kind == FaultKind::Auth && !has_login => ActionError::NoToken.into(),
         AppError::Instructions(InstructionsError::NotAtTarget { path, commit }) => {
-            let (input, write) = (given::INSTRUCTIONS.name, "commit it there first: a change cannot bring its own");
+            let (input, write) = (given::INSTRUCTIONS.name, "commit it there first; a change cannot bring its own");
             let wrong = format!("names {path}, which is not a file at {commit}, the tip of the target branch");
             ActionError::Input { input, wrong, write: write.to_owned() }.into()
         }

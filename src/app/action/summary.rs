@@ -45,8 +45,9 @@ pub(super) fn text(did: &Result<Did, AppError>, beside: &[String]) -> String {
 
 /// What stands in a fence is not broken by the page.
 fn wrapped(text: &str) -> String {
-    let options = textwrap::Options::new(WIDTH).word_splitter(textwrap::WordSplitter::NoHyphenation).break_words(false);
-    textwrap::fill(text, options)
+    // At blanks alone: it quotes what somebody has to write.
+    let options = textwrap::Options::new(WIDTH).word_separator(textwrap::WordSeparator::AsciiSpace);
+    textwrap::fill(text, options.word_splitter(textwrap::WordSplitter::NoHyphenation).break_words(false))
 }
 
 fn outcome(made: &Made) -> &'static str {
