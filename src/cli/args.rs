@@ -281,6 +281,9 @@ fn parse_output(text: &str) -> Result<Output, String> {
     if file.is_empty() {
         return Err("the file name is empty".to_owned());
     }
+    if file == "-" {
+        return Err(format!("it takes a file (./- for one of this name); --format {format} prints it"));
+    }
     Ok(Output { format: format.to_owned(), file: PathBuf::from(file) })
 }
 

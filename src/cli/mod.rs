@@ -66,12 +66,13 @@ enum Command {
     Prune(runs::PruneArgs),
     /// Be a step of a GitHub workflow: review what its event is about, as its inputs say
     ///
-    /// The Action of this repository installs the program and runs this. It takes no flags: the event comes from GITHUB_EVENT_NAME and
-    /// GITHUB_EVENT_PATH, the repository from GITHUB_REPOSITORY, the token from GITHUB_TOKEN, and each input of the Action from its own
-    /// variable (fail-on from INPUT_FAIL_ON). Files go to RUNNER_TEMP, what came of it to GITHUB_OUTPUT and GITHUB_STEP_SUMMARY.
+    /// The Action of this repository installs the program and runs this. It takes no flags: the event comes from `GITHUB_EVENT_NAME` and
+    /// `GITHUB_EVENT_PATH`, the repository from `GITHUB_REPOSITORY`, the token from `GITHUB_TOKEN`, and each input of the Action from a
+    /// variable of its own (fail-on from `INPUT_FAIL_ON`). Files go to `RUNNER_TEMP`, what came of it to `GITHUB_OUTPUT` and
+    /// `GITHUB_STEP_SUMMARY`.
     ///
-    /// It ends as a review does, and with 2 where nobody said who reviews: INPUT_MODEL=none for the built-in rules alone. With
-    /// INPUT_ON_ERROR=neutral the codes 3 and 4 become 0.
+    /// It ends as a review does, and with 2 where nobody said who reviews (`INPUT_MODEL=none`: the built-in rules alone). With
+    /// `INPUT_ON_ERROR=neutral` an outage of the provider ends with 0.
     ///
     /// docs/github-action.md has the workflows and all inputs, docs/gate.md says when a step passes.
     Action,

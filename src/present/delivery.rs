@@ -281,6 +281,14 @@ mod tests {
     }
 
     #[test]
+    fn each_finding_has_a_line_of_its_own() {
+        let lines = each(&delivery());
+        assert_eq!(lines.len(), 3);
+        assert!(lines.iter().all(|line| !line.contains('\u{1b}') && line.starts_with("high: Leaks ")), "{lines:#?}");
+        assert!(lines[2].ends_with("[0123456789ab]: in the summary (Not in the diff.)"), "{lines:#?}");
+    }
+
+    #[test]
     fn people_are_told_in_lines_that_no_terminal_obeys() {
         insta::assert_snapshot!(lines(&delivery()), @r"
         ada/engine#7: 2 posted, 1 in the summary

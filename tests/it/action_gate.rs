@@ -169,7 +169,7 @@ fn superseded_late() -> Ran {
 
 /// Another branch is asked for as the target than the event says.
 fn retargeted(step: Step) -> Step {
-    step.pull.change(|pull| pull.base_ref = "lax".to_owned());
+    step.pull.change(|pull| "lax".clone_into(&mut pull.base_ref));
     step
 }
 
@@ -180,7 +180,7 @@ fn retargeted_late() -> Ran {
     let step = Step::of(shop(), "ada", None).with_model(session).with("fail-on", "nit").with("formats", "json");
     let child = step.command().spawn().expect("it starts");
     step.server.as_ref().expect("a model").wait_for(1);
-    step.pull.change(|pull| pull.base_ref = "lax".to_owned());
+    step.pull.change(|pull| "lax".clone_into(&mut pull.base_ref));
     let ended = step.ended(child);
     assert!(ended.summary.contains("lax") && step.pull.reviews().is_empty(), "{ended}");
     (step, ended)

@@ -14,6 +14,7 @@ use super::what::{What, decide};
 use super::{event, summary};
 use crate::app::deliver::Delivered;
 use crate::app::error::AppError;
+use crate::app::instructions::InstructionsError;
 use crate::app::post::Posted;
 use crate::app::review::interruptible;
 use crate::app::subject::Surroundings;
@@ -147,14 +148,24 @@ pub async fn act(
             let has_login = !around.forge.secrets().is_empty();
             let work = run(given, around, Arc::clone(&events), cancel.clone());
             let did = Box::pin(interruptible(&cancel, &*events, grace, work)).await;
-            did.map_err(|error| match error {
-                AppError::Forge(error) if error.kind == FaultKind::Auth && !has_login => ActionError::NoToken.into(),
-                error => error,
-            })
+            did.map_err(|error| by_input(error, has_login))
         }
     };
     let verdict = verdict(&did, may_pass);
     tell(given, did, verdict)
+}
+
+/// An error that speaks of flags and variables, in the words of who wrote the workflow.
+fn by_input(error: AppError, has_login: bool) -> AppError {
+    match error {
+        AppError::Forge(error) if error.kind == FaultKind::Auth && !has_login => ActionError::NoToken.into(),
+        AppError::Instructions(InstructionsError::NotAtTarget { path, commit }) => {
+            let (input, write) = (given::INSTRUCTIONS.name, "commit it there first; a change cannot bring its own");
+            let wrong = format!("names {path}, which is not a file at {commit}, the tip of the target branch");
+            ActionError::Input { input, wrong, write: write.to_owned() }.into()
+        }
+        error => error,
+    }
 }
 
 fn verdict(did: &Result<Did, AppError>, on_error: OnError) -> Verdict {

@@ -9,6 +9,8 @@ use crate::sys::files::{AppendFile, FileError};
 
 /// GitHub takes so many bytes of each step, and nothing at all of more.
 const MOST: usize = 1 << 20;
+/// Columns of an error.
+const WIDTH: usize = 100;
 
 /// Appends to the file that the runner names; nothing where it names none.
 pub(super) fn write(given: &Given, text: &str) -> Result<(), FileError> {
@@ -24,7 +26,7 @@ pub(super) fn text(did: &Result<Did, AppError>, beside: &[String]) -> String {
     }
     match did {
         Err(error) => {
-            format!("### Review: error\n\n{}\n{notes}", fenced("", &error.to_string()))
+            format!("### Review: error\n\n{}\n{notes}", fenced("", &wrapped(&error.to_string())))
         }
         Ok(Did::Skipped(why)) => format!("### Review: skipped\n\n{}\n{notes}", inline(why)),
         Ok(Did::Superseded { why, .. }) => format!("### Review: superseded\n\n{}\n{notes}", inline(why)),
@@ -39,6 +41,13 @@ pub(super) fn text(did: &Result<Did, AppError>, beside: &[String]) -> String {
             format!("### Review: {}\n\nThe summary is too long for this page; the files have it.\n{end}", outcome(made))
         }
     }
+}
+
+/// What stands in a fence is not broken by the page.
+fn wrapped(text: &str) -> String {
+    // At blanks alone: it quotes what somebody has to write.
+    let options = textwrap::Options::new(WIDTH).word_separator(textwrap::WordSeparator::AsciiSpace);
+    textwrap::fill(text, options.word_splitter(textwrap::WordSplitter::NoHyphenation).break_words(false))
 }
 
 fn outcome(made: &Made) -> &'static str {
