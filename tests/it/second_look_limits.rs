@@ -210,7 +210,7 @@ fn after_a_review_that_broke_off_nobody_is_asked() {
     let mut steps = vec![reporting(&[STOCK]).remove(0)];
     steps.push(json!({ "when": { "turn": 1 }, "say": { "fault": { "status": { "code": 400, "message": "gone" } } } }));
     let told =
-        Talk::scripted(&shop, session("broke_off", &steps), Wire::Messages).ends("--verify auto", 3, "provider_fault");
+        Talk::scripted(&shop, session("broke_off", &steps), Wire::Messages).ends("--verify auto", 3, "request_refused");
     unchecked(&told, STOCK, "the review itself broke off");
 }
 
