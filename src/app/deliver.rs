@@ -45,10 +45,26 @@ impl Delivered {
     pub fn exit_code(&self) -> u8 {
         exit_code(&self.review, self.settings.fail_on, self.interrupted, !self.failures.is_empty())
     }
+
+    /// What a gate counts that nobody is shown, one line; nothing where it counts none of that.
+    pub fn hidden_gate(&self) -> Option<String> {
+        hidden_gate(&self.review, self.settings.fail_on)
+    }
+}
+
+/// Why a run whose findings are all hidden fails: the review alone does not say.
+fn hidden_gate(review: &Review, fail_on: Option<Severity>) -> Option<String> {
+    let floor = fail_on?;
+    let count = match review.blocking(floor).hidden {
+        0 => return None,
+        1 => "1 finding".to_owned(),
+        hidden => format!("{hidden} findings"),
+    };
+    Some(format!("--fail-on {floor} counts {count} that --min-severity hides"))
 }
 
 fn exit_code(review: &Review, fail_on: Option<Severity>, interrupted: bool, unpublished: bool) -> u8 {
-    let at_or_above = fail_on.is_some_and(|floor| review.worst().is_some_and(|worst| worst <= floor));
+    let at_or_above = fail_on.is_some_and(|floor| review.blocking(floor).all() > 0);
     match review.outcome {
         _ if interrupted => 130,
         Outcome::Failed if review.ended.is_providers() => 4,
@@ -117,7 +133,7 @@ mod tests {
     fn review(outcome: Outcome, ended: Ended) -> Review {
         let mut review = json::parse(include_bytes!("../../fixtures/documents/typical.json")).unwrap();
         (review.outcome, review.ended) = (outcome, ended);
-        assert!(review.worst().is_some_and(|worst| worst <= Severity::High));
+        assert!(review.blocking(Severity::High).all() > 0);
         review
     }
 

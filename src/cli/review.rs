@@ -96,6 +96,9 @@ fn say(delivered: &Delivered, quiet: bool, console: &Console) {
     if let (Some(Posted::Done(receipt)), false) = (&delivered.posted, quiet) {
         console.say(&delivery::lines(receipt));
     }
+    if let (Some(why), false) = (delivered.hidden_gate(), quiet) {
+        console.say(&format!("review: {why}"));
+    }
     for failure in &delivered.failures {
         console.say(&format!("review: error: {failure}"));
     }

@@ -355,10 +355,28 @@ impl Review {
         }
     }
 
-    /// The worst severity of what is left to do, counted before the severity floor hid it. What nobody is sure enough of does not count.
-    pub fn worst(&self) -> Option<Severity> {
-        let shown = self.unresolved().map(|finding| finding.severity).min();
-        let hidden = self.coverage.below_floor.keys().next().copied();
-        shown.into_iter().chain(hidden).min()
+    /// What a gate at a severity counts of what is left to do. What nobody is sure enough of does not count.
+    pub fn blocking(&self, floor: Severity) -> Blocking {
+        let hidden = self.coverage.below_floor.iter().filter(|(severity, _)| **severity <= floor);
+        Blocking {
+            shown: self.unresolved().filter(|finding| finding.severity <= floor).count(),
+            hidden: hidden.map(|(_, count)| *count as usize).sum(),
+        }
+    }
+}
+
+/// How many findings are at or above a severity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Blocking {
+    /// Those that are shown.
+    pub shown: usize,
+    /// Those that the severity floor hides.
+    pub hidden: usize,
+}
+
+impl Blocking {
+    /// All of them: a gate counts before a floor hides.
+    pub fn all(self) -> usize {
+        self.shown + self.hidden
     }
 }

@@ -74,11 +74,11 @@ fn who_has_to_wait_for_others_loses_no_time_by_it() {
     ];
     // Each takes nearly all of the time that a look has: a quarter of the run's.
     for (title, word) in titles.iter().zip(words) {
-        let say = json!({ "calls": [given("confirmed", 9, "So.")], "delay_ms": 3_000 });
+        let say = json!({ "calls": [given("confirmed", 9, "So.")], "delay_ms": 7_000 });
         steps.push(look(&format!("{title} {word}"), 0, say));
     }
     let told = Talk::scripted(&shop, session("waiting_for_others", &steps), Wire::Messages).ends(
-        "--verify auto --timeout 20s",
+        "--verify auto --timeout 48s",
         0,
         "finished",
     );

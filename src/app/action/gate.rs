@@ -89,22 +89,14 @@ pub(super) const SUPERSEDED: u8 = 3;
 
 /// How many unresolved findings are at or above a severity, shown or hidden by a floor.
 pub(super) fn blocking(review: &Review, fail_on: Option<Severity>) -> usize {
-    fail_on.map_or(0, |floor| shown(review, floor) + hidden(review, floor))
-}
-
-fn shown(review: &Review, floor: Severity) -> usize {
-    review.unresolved().filter(|finding| finding.severity <= floor).count()
-}
-
-fn hidden(review: &Review, floor: Severity) -> usize {
-    let hidden = review.coverage.below_floor.iter().filter(|(severity, _)| **severity <= floor);
-    hidden.map(|(_, count)| *count as usize).sum()
+    fail_on.map_or(0, |floor| review.blocking(floor).all())
 }
 
 /// Why a step fails though its review could be made: of the review alone nobody would see it, least of all where a floor hides the finding.
 pub(super) fn closed(review: &Review, fail_on: Option<Severity>) -> Option<String> {
     let floor = fail_on?;
-    let (all, hidden) = (blocking(review, fail_on), hidden(review, floor));
+    let counted = review.blocking(floor);
+    let (all, hidden) = (counted.all(), counted.hidden);
     let count = match all {
         0 => return None,
         1 => "1 finding is".to_owned(),
