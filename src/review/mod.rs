@@ -2,8 +2,8 @@
 //!
 //! There are two: [`by_rules`], which needs nobody, and [`by_model`], the loop with a model. Whatever the engine, the draft is turned into a
 //! review in one place ([`Draft::finish`]), so that no engine can call a review complete that is not. The model's way: `opening` (the first
-//! message) → `turns` (the loop: `attempts`, `budget`, `calls`, `strikes`, `journal`) → `desk` (what it reports, and what it has seen) → `verify` (the second look
-//! at what it reports).
+//! message) → `turns` (the loop: `attempts`, `budget`, `calls`, `exchange`, `strikes`, `journal`) → `desk` (what it reports, and what it has
+//! seen) → `verify` (the second look at what it reports).
 //! Collecting, keeping and showing a review do not belong here.
 
 mod alike;
@@ -15,6 +15,7 @@ mod calls;
 mod desk;
 mod draft;
 mod engine_tools;
+mod exchange;
 mod journal;
 mod opening;
 mod seen;

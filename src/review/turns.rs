@@ -7,19 +7,20 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::attempts::{Ask, Failed, NoAnswer, ask};
+use super::attempts::{Ask, NoAnswer, ask};
 use super::budget::{Budget, Reserved};
 use super::calls::{Called, Hands, Panicked, execute};
 use super::desk::{Desk, Effect};
 use super::draft::Ending;
-use super::journal::{Journal, Record, digest};
+use super::exchange;
+use super::journal::{Journal, Record};
 use super::opening::{Shown, estimate_tokens};
 use super::strikes::{Strike, Strikes};
 use super::verify::{self, Which};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::review::Ended;
 use crate::domain::text::{mask, strip_line};
-use crate::llm::{Message, Provider, Stop, ToolCall, ToolInput, ToolResult, TurnFault, TurnRequest, TurnResponse};
+use crate::llm::{Message, Provider, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse};
 use crate::prompt::{LastTurnVars, PromptError, Prompts};
 use crate::sys::cancel::Cancel;
 use crate::tools::{Reference, ToolBox};
@@ -167,13 +168,14 @@ impl Turns<'_> {
     async fn turn(&mut self, landing: Option<Ended>) -> Result<Next, EngineError> {
         let (turn, most) = (self.budget.turns() + 1, self.budget.limits().turns);
         self.journal.turn(turn);
-        self.record_request();
+        let said = std::mem::take(&mut self.unanswered.user);
+        exchange::asked(&mut self.journal, &self.request, self.budget.turns() == 0, said);
         self.events.emit(Event::Turn { turn, most });
         let started = Instant::now();
         let asked =
             Ask { provider: self.provider, request: &self.request, turn, cancel: self.cancel, events: self.events };
         let (answer, failed) = ask(&asked).await;
-        self.record_failed(&failed);
+        self.tally.broken_off += exchange::failed(&mut self.journal, &failed);
         let response = match answer {
             Ok(response) => response.with_plain_names(),
             Err(NoAnswer::Stopped(stopped)) => {
@@ -206,28 +208,6 @@ impl Turns<'_> {
         });
     }
 
-    fn record_request(&mut self) {
-        let first = self.budget.turns() == 0;
-        let record = Record::Request {
-            system: first.then(|| self.request.system.clone()),
-            tools: first.then(|| self.request.tools.clone()),
-            user: std::mem::take(&mut self.unanswered.user),
-            max_output: self.request.max_output,
-            digest: digest(&self.request),
-        };
-        self.journal.record(None, record);
-        self.journal.sync();
-    }
-
-    fn record_failed(&mut self, failed: &[Failed]) {
-        for Failed { attempt, fault, wait } in failed {
-            self.tally.broken_off += u32::from(matches!(fault, TurnFault::BrokenOff { .. } | TurnFault::Silent { .. }));
-            let wait_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-            let record = Record::Fault { attempt: *attempt, message: strip_line(&fault.to_string()), wait_ms };
-            self.journal.record(None, record);
-        }
-    }
-
     fn desk(&self) -> std::sync::MutexGuard<'_, Desk> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -255,7 +235,7 @@ impl Turns<'_> {
         let finished = called.iter().any(|called| matches!(called.effect, Effect::Finished));
         let malformed = called.iter().all(|called| !called.well_formed);
         self.answer(&calls, &mut called);
-        self.count(&calls, &called);
+        self.count(&called);
         match landing {
             Some(limit) => return Ok(Next::End(short(limit, self.budget.words(limit)))),
             None if finished => return Ok(Next::End(Ending::Done)),
@@ -276,11 +256,7 @@ impl Turns<'_> {
 
     fn keep_answer(&mut self, response: &TurnResponse) {
         // Known from now on, and sent with every later request.
-        let size = response.usage.output.unwrap_or_else(|| {
-            let text = serde_json::to_string(&response.parts).unwrap_or_default();
-            estimate_tokens(&text)
-        });
-        self.unanswered.size += size;
+        self.unanswered.size += exchange::size_of(response);
         self.request.push_answer(response);
     }
 
@@ -309,10 +285,10 @@ impl Turns<'_> {
         desk.saw(&results);
     }
 
-    fn count(&mut self, calls: &[ToolCall], called: &[Called]) {
-        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        self.tally.calls += number(calls.len());
-        self.tally.errors += number(called.iter().filter(|called| called.is_error).count());
+    fn count(&mut self, called: &[Called]) {
+        let (made, errors) = exchange::counts(called);
+        self.tally.calls += made;
+        self.tally.errors += errors;
         for called in called {
             match &called.effect {
                 Effect::Finding { id, title, severity, path, line } => self.events.emit(Event::Finding {
@@ -332,27 +308,14 @@ impl Turns<'_> {
 
     /// Puts the results into the conversation, as far as there is room.
     fn answer(&mut self, calls: &[ToolCall], called: &mut [Called]) {
-        let mut results = Vec::with_capacity(calls.len());
-        let mut room = self.budget.room(self.unanswered.size);
-        for (at, (call, called)) in calls.iter().zip(called).enumerate() {
-            let size = estimate_tokens(&called.text);
-            if size > room && !called.is_error && !Desk::is_own(&call.name) {
-                called.without_room(size, room, "Report what you have and call finish_review");
-            }
-            let size = estimate_tokens(&called.text);
-            room = room.saturating_sub(size);
-            self.unanswered.size += size;
+        let room = self.budget.room(self.unanswered.size);
+        let (end, always) = ("Report what you have and call finish_review", |call: &ToolCall| Desk::is_own(&call.name));
+        let (results, size) = exchange::results(&mut self.journal, calls, called, room, end, always);
+        self.unanswered.size += size;
+        for called in called {
             self.unanswered.results.append(&mut called.shown);
-            let result = ToolResult {
-                id: call.id.clone(),
-                name: call.name.clone(),
-                text: called.text.clone(),
-                is_error: called.is_error,
-            };
-            self.journal.record(u32::try_from(at).ok(), Record::Result { result: result.clone() });
-            results.push(result);
         }
-        self.request.push(Message::Results { results, mark: true });
+        self.request.push(results);
     }
 }
 

@@ -9,12 +9,13 @@ use super::verdict::{Given, NAME, Verdict};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::review::{Ended, Usage};
 use crate::domain::text::strip_line;
-use crate::llm::{Message, Provider, Stop, ToolCall, ToolResult, TurnFault, TurnRequest, TurnResponse, leaked};
+use crate::llm::{Message, Provider, Stop, ToolCall, TurnRequest, TurnResponse, leaked};
 use crate::prompt::{LastTurnVars, PromptError, Prompts};
-use crate::review::attempts::{Ask, Failed, NoAnswer, ask};
+use crate::review::attempts::{Ask, NoAnswer, ask};
 use crate::review::budget::{Budget, Limits, Reserved};
 use crate::review::calls::{Called, MOST_CALLS, Panicked, read};
-use crate::review::journal::{Journal, Record, digest};
+use crate::review::exchange;
+use crate::review::journal::{Journal, Record};
 use crate::review::opening::estimate_tokens;
 use crate::review::strikes::Strikes;
 use crate::sys::cancel::{Cancel, Stopped};
@@ -181,12 +182,13 @@ impl<'a> Look<'a> {
     async fn turn(&mut self, landing: Option<Ended>) -> Result<Option<Judged>, Broken> {
         let turn = self.budget.turns() + 1;
         self.journal.turn(turn);
-        self.record_request();
+        let said = std::mem::take(&mut self.said);
+        exchange::asked(&mut self.journal, &self.request, self.budget.turns() == 0, said);
         let started = Instant::now();
         let asked =
             Ask { provider: self.provider, request: &self.request, turn, cancel: &self.cancel, events: &self.events };
         let (answer, failed) = ask(&asked).await;
-        self.record_failed(&failed);
+        self.tally.broken_off += exchange::failed(&mut self.journal, &failed);
         let response = match answer {
             Ok(response) => response.with_plain_names(),
             Err(NoAnswer::Stopped(stopped)) => {
@@ -202,29 +204,6 @@ impl<'a> Look<'a> {
         let judged = self.take(response, landing).await;
         self.journal.sync();
         judged
-    }
-
-    fn record_request(&mut self) {
-        let first = self.budget.turns() == 0;
-        let record = Record::Request {
-            system: first.then(|| self.request.system.clone()),
-            tools: first.then(|| self.request.tools.clone()),
-            user: std::mem::take(&mut self.said),
-            max_output: self.request.max_output,
-            digest: digest(&self.request),
-        };
-        self.journal.record(None, record);
-        self.journal.sync();
-    }
-
-    fn record_failed(&mut self, failed: &[Failed]) {
-        for Failed { attempt, fault, wait } in failed {
-            let lost = matches!(fault, TurnFault::BrokenOff { .. } | TurnFault::Silent { .. });
-            self.tally.broken_off += u32::from(lost);
-            let wait_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-            let record = Record::Fault { attempt: *attempt, message: strip_line(&fault.to_string()), wait_ms };
-            self.journal.record(None, record);
-        }
     }
 
     /// Takes an answer: its verdict, or the results of what it reads, or what was wrong with it.
@@ -253,7 +232,7 @@ impl<'a> Look<'a> {
             });
         }
         if let Some(verdict) = Given::judge(&verdicts).filter(|_| !unseen) {
-            self.tally.calls += number(calls.len());
+            self.tally.calls += exchange::number(calls.len());
             return Ok(Some(Judged::Verdict(verdict)));
         }
         self.waited |= !verdicts.is_empty();
@@ -292,10 +271,7 @@ impl<'a> Look<'a> {
     }
 
     fn keep_answer(&mut self, response: &TurnResponse) {
-        self.size += response.usage.output.unwrap_or_else(|| {
-            let text = serde_json::to_string(&response.parts).unwrap_or_default();
-            estimate_tokens(&text)
-        });
+        self.size += exchange::size_of(response);
         self.request.push_answer(response);
     }
 
@@ -331,34 +307,16 @@ impl<'a> Look<'a> {
 
     /// Puts the results into the conversation, as far as there is room.
     fn answer(&mut self, calls: &[ToolCall], called: &mut [Called]) {
-        self.tally.calls += number(calls.len());
-        self.tally.errors += number(called.iter().filter(|called| called.is_error).count());
-        let mut results = Vec::with_capacity(calls.len());
+        let (made, errors) = exchange::counts(called);
+        self.tally.calls += made;
+        self.tally.errors += errors;
         // What it reads must leave tokens for the verdict.
-        let mut room = self.budget.room(self.size).min(self.budget.room_of_tokens(self.size));
-        for (at, (call, called)) in calls.iter().zip(called).enumerate() {
-            let size = estimate_tokens(&called.text);
-            if size > room && !called.is_error {
-                called.without_room(size, room, "Call give_verdict with what you have");
-            }
-            let size = estimate_tokens(&called.text);
-            room = room.saturating_sub(size);
-            self.size += size;
-            let result = ToolResult {
-                id: call.id.clone(),
-                name: call.name.clone(),
-                text: called.text.clone(),
-                is_error: called.is_error,
-            };
-            self.journal.record(u32::try_from(at).ok(), Record::Result { result: result.clone() });
-            results.push(result);
-        }
-        self.request.push(Message::Results { results, mark: true });
+        let room = self.budget.room(self.size).min(self.budget.room_of_tokens(self.size));
+        let end = "Call give_verdict with what you have";
+        let (results, size) = exchange::results(&mut self.journal, calls, called, room, end, |_| false);
+        self.size += size;
+        self.request.push(results);
     }
-}
-
-fn number(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 fn stopped_words(stopped: Stopped) -> &'static str {
