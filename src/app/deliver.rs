@@ -7,6 +7,7 @@ use super::subject::Surroundings;
 use crate::config::Settings;
 use crate::domain::finding::Severity;
 use crate::domain::review::{Outcome, Review};
+use crate::domain::text::counted;
 use crate::present::{RenderOptions, presenter};
 use crate::store::{Store, StoreError};
 use crate::sys::cancel::{Cancel, Stopped};
@@ -55,12 +56,8 @@ impl Delivered {
 /// Why a run whose findings are all hidden fails: the review alone does not say.
 fn hidden_gate(review: &Review, fail_on: Option<Severity>) -> Option<String> {
     let floor = fail_on?;
-    let count = match review.blocking(floor).hidden {
-        0 => return None,
-        1 => "1 finding".to_owned(),
-        hidden => format!("{hidden} findings"),
-    };
-    Some(format!("--fail-on {floor} counts {count} that --min-severity hides"))
+    let hidden = review.blocking(floor).hidden;
+    (hidden > 0).then(|| format!("--fail-on {floor} counts {} that --min-severity hides", counted(hidden, "finding")))
 }
 
 fn exit_code(review: &Review, fail_on: Option<Severity>, interrupted: bool, unpublished: bool) -> u8 {

@@ -9,7 +9,7 @@ use crate::domain::event::{Event, EventSink};
 use crate::domain::forge::{PullAsk, PullId, PullOf, PullRequest, RepoName};
 use crate::domain::id::CommitId;
 use crate::domain::request::{ReviewRequest, Scope};
-use crate::domain::text::{mask, strip_line};
+use crate::domain::text::{mask, shortened, strip_line};
 use crate::forge::GitHub;
 use crate::git::{self, FetchBase, FetchError, FetchJob, FetchedCommits, Place};
 use crate::sys::cancel::Cancel;
@@ -112,7 +112,7 @@ async fn bring(
     let of = PullOf {
         id: pull.id.clone(),
         server,
-        title: shortened(&strip_line(&mask(&pull.title).text)),
+        title: shortened(&strip_line(&mask(&pull.title).text), LONGEST_TITLE),
         body: mask(&pull.body).text,
         author: pull.author.as_ref().map(|author| strip_line(&author.login)),
     };
@@ -153,13 +153,6 @@ pub(super) async fn fetch_commits(
 
 /// No page is told apart by more of a title than this; GitHub itself takes no longer one.
 const LONGEST_TITLE: usize = 256;
-
-fn shortened(title: &str) -> String {
-    match title.char_indices().nth(LONGEST_TITLE) {
-        Some((end, _)) => format!("{}…", &title[..end]),
-        None => title.to_owned(),
-    }
-}
 
 async fn commits(job: &FetchJob, pull: &PullRequest, cancel: &Cancel) -> Result<FetchedCommits, AppError> {
     let (job, pull, cancel) = (job.clone(), pull.clone(), cancel.clone());

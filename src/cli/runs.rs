@@ -9,6 +9,7 @@ use super::console::Console;
 use super::review::render_options;
 use crate::app::{self, AppError, Surroundings};
 use crate::config::Colour;
+use crate::domain::text::counted;
 use crate::present::{Syntax, presenter, runs};
 
 #[derive(Debug, Args)]
@@ -44,10 +45,6 @@ pub(super) fn list(_: &ListArgs, console: &Console) -> Result<ExitCode, AppError
 
 pub(super) fn prune(_: &PruneArgs, console: &Console) -> Result<ExitCode, AppError> {
     let removed = app::prune(&Surroundings::of_this_process()?)?;
-    console.say(&format!("review: removed {}", counted(removed)));
+    console.say(&format!("review: removed {}", counted(removed, "run")));
     Ok(ExitCode::SUCCESS)
-}
-
-fn counted(runs: usize) -> String {
-    if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") }
 }

@@ -8,7 +8,7 @@ use super::digest;
 use super::patch;
 use crate::domain::finding::{Finding, Severity};
 use crate::domain::review::{Outcome, Review};
-use crate::domain::text::strip_line;
+use crate::domain::text::{shortened, strip_line};
 
 /// Findings that are named; those that say the same are one.
 const FINDINGS: usize = 8;
@@ -123,14 +123,6 @@ pub fn suggested(finding: &Finding) -> Option<String> {
     let suggestion = finding.suggestion.as_ref()?;
     let rows = patch::patched(finding).unwrap_or_else(|| patch::added(suggestion));
     Some(rows.iter().map(|row| format!("{}{}", row.mark.sign(), row.text)).collect::<Vec<_>>().join("\n"))
-}
-
-/// At most so many characters.
-fn shortened(line: &str, most: usize) -> String {
-    match line.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::domain::finding::{Anchor, Severity};
 use crate::domain::place::{LineRange, Side};
 use crate::domain::review::{CoverageState, Ended, Engine, Outcome, Provenance, Review};
 use crate::domain::second_look::SecondLook;
+pub(crate) use crate::domain::text::counted;
 
 /// How many rows one part of the receipt may take.
 const ROWS: usize = 10;
@@ -46,11 +47,6 @@ impl Row {
             (count, named) => format!("{count} — {text}: {named} and {} more", self.unnamed),
         }
     }
-}
-
-/// `1 file`, `2 files`.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// The review in one line: `2 findings: 1 high, 1 low — complete`.

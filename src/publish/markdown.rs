@@ -2,7 +2,7 @@
 //!
 //! What makes Markdown harmless is shared with files (`present::safe`); what a secret is, belongs in `guard`.
 
-use crate::domain::text::strip_line;
+use crate::domain::text::{shortened, strip_line};
 use crate::present::safe;
 
 use super::guard::Guard;
@@ -79,14 +79,6 @@ impl<'g> Writer<'g> {
     /// A whole text once more, as what was split between its parts is whole only here.
     pub(super) fn checked(&self, text: &str) -> (String, usize) {
         self.guard.clean(text)
-    }
-}
-
-/// At most so many characters, with a mark where something is missing.
-pub(super) fn shortened(line: &str, most: usize) -> String {
-    match line.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
     }
 }
 

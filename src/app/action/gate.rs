@@ -3,6 +3,7 @@
 use super::inputs::OnError;
 use crate::domain::finding::Severity;
 use crate::domain::review::{Ended, Outcome, Review};
+use crate::domain::text::counted;
 
 /// What a step came to, in the words of its output `outcome`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,11 +116,10 @@ pub(super) fn closed(review: &Review, fail_on: Option<Severity>) -> Option<Strin
 pub(super) fn refuted(review: &Review) -> Option<String> {
     let second_look = review.provenance.second_look.as_ref().map_or(0, |look| look.refuted);
     let leads = review.coverage.leads.refuted;
-    let counted = |count: u32, what: &str, by: &str| {
-        let s = if count == 1 { "" } else { "s" };
-        (count > 0).then(|| format!("{count} finding{s} of {what} ({by})"))
+    let part = |count: u32, what: &str, by: &str| {
+        (count > 0).then(|| format!("{} of {what} ({by})", counted(count as usize, "finding")))
     };
-    let parts = [counted(second_look, "the model", "by the second look"), counted(leads, "the rules", "by the model")];
+    let parts = [part(second_look, "the model", "by the second look"), part(leads, "the rules", "by the model")];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() {
         return None;

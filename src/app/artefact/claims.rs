@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::ArtefactError;
 use crate::domain::finding::Finding;
 use crate::domain::review::Review;
-use crate::domain::text::{secrets_in, strip_line};
+use crate::domain::text::{secrets_in, shortened, strip_line};
 use crate::present::json::{self, NotExact};
 
 /// Parts of a review, and how many there may be of them at most.
@@ -42,11 +42,7 @@ pub(super) fn read(text: &str) -> Result<Review, ArtefactError> {
 
 /// What an artefact says, on one line of a message.
 pub(super) fn shown(text: &str) -> String {
-    let line = strip_line(text);
-    match line.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    shortened(&strip_line(text), SHOWN)
 }
 
 /// Where the first secret stands, and of what kind it is. A key that holds one is not named.

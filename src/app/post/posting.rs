@@ -17,6 +17,7 @@ use crate::domain::forge::{
 };
 use crate::domain::id::CommitId;
 use crate::domain::review::Review;
+use crate::domain::text::counted;
 use crate::forge::{FaultKind, ForgeError, GitHub};
 use crate::publish::{Carry, Done, Guard, HeadMoved, Limits, Telling};
 use crate::sys::cancel::Cancel;
@@ -106,10 +107,7 @@ impl Posting<'_> {
     /// What is about to be posted where, before anything is sent.
     fn announced(&self, there: &There) -> String {
         let (pull, run) = (&there.fetched.pull.id, self.review.id);
-        let findings = match self.review.findings.len() {
-            1 => "1 finding".to_owned(),
-            count => format!("{count} findings"),
-        };
+        let findings = counted(self.review.findings.len(), "finding");
         let what = format!("the review {run} ({findings} at {})", self.reviewed.short());
         if self.options.dry_run {
             return format!("working out what {what} comes to on {pull}; nothing is sent");

@@ -12,6 +12,7 @@ mod normal;
 mod reveal;
 mod steering;
 mod strip;
+mod words;
 
 pub use commands::{BuildLog, BuildLogs, Spelling, Syntax};
 pub use fence::fence;
@@ -22,3 +23,4 @@ pub use normal::{Quote, QuoteForm, is_telling, normal_line, quote_forms, unmarke
 pub use reveal::reveal;
 pub use steering::steering;
 pub use strip::{is_invisible, strip_block, strip_line};
+pub use words::{counted, shortened};

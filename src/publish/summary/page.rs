@@ -7,10 +7,11 @@ use crate::domain::finding::{Finding, FindingId, Severity};
 use crate::domain::forge::{BesideMark, Made, SummaryMark, Trust, Verdict};
 use crate::domain::id::CommitId;
 use crate::domain::review::{Ended, Engine, Outcome, Review};
+use crate::domain::text::shortened;
 use crate::present::{digest, engine};
 use crate::publish::draft::{WhyBeside, full};
 use crate::publish::guard::Guard;
-use crate::publish::markdown::{Writer, length, shortened};
+use crate::publish::markdown::{Writer, length};
 
 /// Characters of a title, a place and a reason in one line.
 const TITLE: usize = 160;

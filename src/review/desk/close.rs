@@ -6,6 +6,7 @@ use super::Desk;
 use super::answer::{Answer, Effect, Fields};
 use super::report::Refused;
 use crate::domain::place::Side;
+use crate::domain::text::counted;
 use crate::sys::cancel::{Cancel, Stopped};
 
 /// So many unseen hunks, leads or reports are named, each.
@@ -148,8 +149,4 @@ impl Desk {
         let note = "A second finish_review is accepted as it is; the review is then marked incomplete for hunks that were never seen.";
         Some(fields.with("reason", reasons.join("; ")).with("note", note).answer())
     }
-}
-
-fn counted(count: usize, thing: &str) -> String {
-    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }

@@ -2,6 +2,7 @@
 
 use crate::domain::place::WorkspaceAt;
 use crate::domain::review::{CoverageState, Outcome, Review};
+use crate::domain::text::counted;
 
 /// One or two sentences that count what was found.
 pub(super) fn plain_summary(review: &Review) -> String {
@@ -28,7 +29,7 @@ pub(super) fn plain_summary(review: &Review) -> String {
     }
     let by_severity: Vec<String> =
         review.by_severity().iter().map(|(severity, count)| format!("{count} {severity}")).collect();
-    let findings = format!("{count} finding{}", if count == 1 { "" } else { "s" });
+    let findings = counted(count, "finding");
     // What the rules found stands, whatever became of the model.
     let whence = if reviewed == 0 { "from the rules alone".to_owned() } else { format!("in {files}") };
     format!("{findings} {whence}: {}.", by_severity.join(", "))

@@ -26,7 +26,7 @@ use crate::domain::event::Event;
 use crate::domain::finding::{Finding, OriginKind, Severity};
 use crate::domain::review::{Ended, Usage};
 use crate::domain::second_look::SecondLook as Numbers;
-use crate::domain::text::strip_line;
+use crate::domain::text::{counted, strip_line};
 use crate::llm::{Provider, Waited};
 use crate::prompt::PromptError;
 use crate::sys::cancel::Stopped;
@@ -243,7 +243,7 @@ fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, by: String)
 
 /// `no second look at 2 findings, because its time was used up: A; B`.
 fn note(why: &str, titles: &[&str]) -> String {
-    let count = if titles.len() == 1 { "1 finding".to_owned() } else { format!("{} findings", titles.len()) };
+    let count = counted(titles.len(), "finding");
     let named = titles.iter().take(NAMED).copied().collect::<Vec<_>>().join("; ");
     let more = titles.len().saturating_sub(NAMED);
     let more = if more == 0 { String::new() } else { format!("; and {more} more") };

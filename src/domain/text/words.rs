@@ -1,0 +1,31 @@
+//! Small texts that are put together in many places: a count with its noun, and a line of bounded length.
+
+/// `1 file`, `2 files`.
+pub fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// At most so many characters, with a mark behind them where something is missing.
+pub fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!([0, 1, 2].map(|count| counted(count, "file")), ["0 files", "1 file", "2 files"]);
+    }
+
+    #[test]
+    fn a_cut_is_marked_and_falls_between_characters() {
+        assert_eq!(shortened("größe", 5), "größe");
+        assert_eq!(shortened("größe", 3), "grö…");
+        assert_eq!(shortened("", 0), "");
+    }
+}
