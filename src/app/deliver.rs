@@ -89,7 +89,8 @@ pub(super) fn keep(store: &Store, review: &Review, folder: Option<PathBuf>) -> R
     store.keep_record(&review.record(folder)).map(|_| ())
 }
 
-fn render(review: &Review, format: &str, fail_on: Option<Severity>) -> Option<Vec<u8>> {
+/// A review in the format of that name, measured by the gate.
+pub(super) fn render(review: &Review, format: &str, fail_on: Option<Severity>) -> Option<Vec<u8>> {
     let options = RenderOptions { fail_on, ..RenderOptions::default() };
     presenter(format).map(|presenter| (presenter.render)(review, &options))
 }

@@ -21,7 +21,7 @@ use crate::domain::request::{PatchSource, ReviewRequest, Scope};
 use crate::domain::secret::Secret;
 use crate::domain::text::steering;
 use crate::git::{self, CollectOptions, Range};
-use crate::present::{PRESENTERS, presenter};
+use crate::present::{self, presenter};
 use crate::store::Store;
 use crate::sys::beneath::{Beneath, ReadFile};
 use crate::sys::cancel::Cancel;
@@ -362,7 +362,7 @@ pub(super) fn resolve(project: Option<Document>, flags: &Flags, around: &Surroun
         return Err(AppError::Format {
             origin: origin.map_or_else(String::new, |(_, _, origin)| origin.to_string()),
             name: resolved.settings.format,
-            known: PRESENTERS.iter().map(|presenter| presenter.name).collect::<Vec<_>>().join(", "),
+            known: present::names().join(", "),
         });
     }
     Ok(resolved)

@@ -9,7 +9,7 @@ use super::Place;
 use crate::app::{AppError, MovedHead, Output, Overrides, PostOptions, providers};
 use crate::domain::forge::PullAsk;
 use crate::domain::request::{PatchSource, Scope};
-use crate::present::PRESENTERS;
+use crate::present;
 
 /// Which change is reviewed. At most one scope; `--target` and `--head` go together.
 #[derive(Debug, Clone, Args)]
@@ -255,7 +255,7 @@ pub(super) struct ReviewArgs {
 }
 
 pub(super) fn format_names() -> clap::builder::PossibleValuesParser {
-    PRESENTERS.iter().map(|presenter| presenter.name).collect::<Vec<_>>().into()
+    present::names().into()
 }
 
 /// What `--model` takes, from the table of providers.
@@ -274,9 +274,8 @@ fn model_help() -> String {
 
 fn parse_output(text: &str) -> Result<Output, String> {
     let (format, file) = text.split_once('=').ok_or("write FORMAT=FILE, like json=review.json")?;
-    if !PRESENTERS.iter().any(|presenter| presenter.name == format) {
-        let names: Vec<_> = PRESENTERS.iter().map(|presenter| presenter.name).collect();
-        return Err(format!("no such format; there are {}", names.join(", ")));
+    if present::presenter(format).is_none() {
+        return Err(format!("no such format; there are {}", present::names().join(", ")));
     }
     if file.is_empty() {
         return Err("the file name is empty".to_owned());

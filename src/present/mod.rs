@@ -101,6 +101,11 @@ impl Default for RenderOptions {
     }
 }
 
+/// What outputs can be called.
+pub fn names() -> Vec<&'static str> {
+    PRESENTERS.iter().map(|presenter| presenter.name).collect()
+}
+
 /// The output of that name.
 pub fn presenter(name: &str) -> Option<&'static Presenter> {
     PRESENTERS.iter().find(|presenter| presenter.name == name)

@@ -9,7 +9,7 @@ use crate::domain::filter::PathFilter;
 use crate::domain::forge::PullNumber;
 use crate::domain::secret::Secret;
 use crate::domain::text::strip_line;
-use crate::present::{PRESENTERS, Presenter};
+use crate::present::{self, Presenter, presenter};
 
 /// The longest value that stands in a message, in characters.
 const SHOWN: usize = 60;
@@ -198,9 +198,9 @@ fn formats(given: &Given) -> Result<Vec<&'static Presenter>, ActionError> {
     let mut formats: Vec<&'static Presenter> = Vec::new();
     let words = given.input(given::FORMATS).unwrap_or_default().split(|c: char| c.is_whitespace() || c == ',');
     for word in words.filter(|word| !word.is_empty()) {
-        let Some(presenter) = PRESENTERS.iter().find(|presenter| presenter.name == word) else {
-            let known: Vec<&str> = PRESENTERS.iter().map(|presenter| presenter.name).collect();
-            return Err(cannot_be(given::FORMATS, word, &format!("write some of {}", known.join(", "))));
+        let Some(presenter) = presenter(word) else {
+            let known = present::names().join(", ");
+            return Err(cannot_be(given::FORMATS, word, &format!("write some of {known}")));
         };
         if !formats.iter().any(|known| known.name == presenter.name) {
             formats.push(presenter);

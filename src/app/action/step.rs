@@ -12,7 +12,7 @@ use super::inputs::{self, Inputs, OnError};
 use super::outputs::Outputs;
 use super::what::{What, decide};
 use super::{event, summary};
-use crate::app::deliver::Delivered;
+use crate::app::deliver::{Delivered, render};
 use crate::app::error::AppError;
 use crate::app::instructions::InstructionsError;
 use crate::app::post::Posted;
@@ -22,7 +22,7 @@ use crate::domain::event::EventSink;
 use crate::domain::forge::{Delivery, PullId, RepoName};
 use crate::domain::text::strip_line;
 use crate::forge::FaultKind;
-use crate::present::{RenderOptions, delivery, presenter};
+use crate::present::delivery;
 use crate::sys::cancel::Cancel;
 use crate::sys::files;
 
@@ -339,8 +339,7 @@ fn log(did: Result<Did, AppError>, acted: &mut Acted) {
                 }
             }
             if matches!(made.posted, Where::Annotations(_)) {
-                let options = RenderOptions { fail_on: made.delivered.settings.fail_on, ..RenderOptions::default() };
-                let lines = presenter("annotations").map(|one| (one.render)(&made.delivered.review, &options));
+                let lines = render(&made.delivered.review, "annotations", made.delivered.settings.fail_on);
                 acted.commands.push_str(&String::from_utf8_lossy(&lines.unwrap_or_default()));
             }
             acted.commands.extend(made.delivered.failures.iter().map(|failure| said(Level::Error, failure)));

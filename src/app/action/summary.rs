@@ -2,9 +2,9 @@
 
 use super::given::{self, Given};
 use super::step::{Did, Made, Where};
+use crate::app::deliver::render;
 use crate::app::error::AppError;
 use crate::present::safe::{fenced, inline};
-use crate::present::{RenderOptions, presenter};
 use crate::sys::files::{AppendFile, FileError};
 
 /// GitHub takes so many bytes of each step, and nothing at all of more.
@@ -55,8 +55,7 @@ fn outcome(made: &Made) -> &'static str {
 }
 
 fn page(made: &Made) -> String {
-    let options = RenderOptions { fail_on: made.delivered.settings.fail_on, ..RenderOptions::default() };
-    let bytes = presenter("job-summary").map(|one| (one.render)(&made.delivered.review, &options));
+    let bytes = render(&made.delivered.review, "job-summary", made.delivered.settings.fail_on);
     let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
     if text.is_empty() { format!("### Review: {}\n", outcome(made)) } else { text }
 }

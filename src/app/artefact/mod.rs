@@ -15,11 +15,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::error::AppError;
-use super::post::{self, PostOptions, Posted};
-use super::pull::{self, Fetched};
+use super::post::{PostOptions, Posted, begin, post_untrusted};
+use super::pull::{self, Fetched, off_the_threads};
 use super::subject::{self, Surroundings};
 use crate::config::Flags;
-use crate::domain::event::{Event, EventSink, Stage};
+use crate::domain::event::{Event, EventSink};
 use crate::domain::forge::{PullAsk, PullRequest};
 use crate::domain::request::{ReviewRequest, Scope};
 use crate::domain::review::{Coverage, Ended, Engine, Outcome, Provenance, Review, Usage};
@@ -48,10 +48,7 @@ pub async fn post_artefact(
     events: &dyn EventSink,
     cancel: &Cancel,
 ) -> Result<Posted, AppError> {
-    events.emit(Event::Stage { stage: Stage::Post });
-    // The repository has no say in how a review is posted.
-    let settings = subject::resolve(None, flags, around)?.settings;
-    let cancel = cancel.within(settings.timeout);
+    let (settings, cancel) = begin(flags, around, events, cancel)?;
     let path = folder.to_owned();
     let claimed = off_the_threads(move || Ok(claims::read(&folder::read(&path)?)?)).await?;
 
@@ -68,7 +65,7 @@ pub async fn post_artefact(
     let (flags, surroundings, stop) = (flags.clone(), around.clone(), cancel.clone());
     let head = fetched.head;
     let review = off_the_threads(move || proved(&claimed, &fetched, &flags, &surroundings, &stop)).await?;
-    post::post_untrusted(&review, (id, head), &accept, options, &settings, around, events, &cancel).await
+    post_untrusted(&review, (id, head), &accept, options, &settings, around, events, &cancel).await
 }
 
 /// The review that may be posted: what of the claimed one was proved, in a change of our own.
@@ -127,10 +124,4 @@ fn caveats(claimed: &Review) -> Vec<String> {
         caveats.push(format!("{left_out} {findings} that it calls fixed or dismissed {are} not shown"));
     }
     caveats
-}
-
-async fn off_the_threads<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, AppError> + Send + 'static,
-) -> Result<T, AppError> {
-    tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken)?
 }

@@ -212,10 +212,7 @@ pub(super) async fn post_review(
     events: &dyn EventSink,
     cancel: &Cancel,
 ) -> Result<Posted, AppError> {
-    events.emit(Event::Stage { stage: Stage::Post });
-    // The repository has no say in how a review is posted.
-    let settings = subject::resolve(None, flags, around)?.settings;
-    let cancel = cancel.within(settings.timeout);
+    let (settings, cancel) = begin(flags, around, events, cancel)?;
     let run = review.id.to_string();
     let what = review.change.head_name.clone();
     let reviewed = review.change.head.ok_or(PostError::NoCommit { run: run.clone(), what })?;
@@ -237,6 +234,19 @@ pub(super) async fn post_review(
         Store::at(&around.state).keep(review.id, RECEIPT, &delivery::json(receipt))?;
     }
     Ok(posted)
+}
+
+/// Says that posting begins, and gives what it is held to: the repository has no say in how a review is posted, nor for how long.
+pub(super) fn begin(
+    flags: &Flags,
+    around: &Surroundings,
+    events: &dyn EventSink,
+    cancel: &Cancel,
+) -> Result<(Settings, Cancel), AppError> {
+    events.emit(Event::Stage { stage: Stage::Post });
+    let settings = subject::resolve(None, flags, around)?.settings;
+    let cancel = cancel.within(settings.timeout);
+    Ok((settings, cancel))
 }
 
 /// Posts a review that nobody vouches for, on a pull request that `accept` says yes to each time. No receipt is kept: the run is none of ours.

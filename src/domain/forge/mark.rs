@@ -389,7 +389,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn finding() -> FindingMark {
+    pub(super) fn finding() -> FindingMark {
         FindingMark {
             id: FindingId("0123456789ab-2".to_owned()),
             fingerprint: Fingerprint("00ff".repeat(8)),

@@ -121,20 +121,13 @@ const fn side_word(side: Side) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::finding;
     use super::*;
-    use crate::domain::forge::quote_hash;
     use proptest::prelude::*;
 
     fn mark(title: &str, path: &[u8]) -> BesideMark {
         BesideMark {
-            finding: FindingMark {
-                id: FindingId("0123456789ab-2".to_owned()),
-                fingerprint: Fingerprint("00ff".repeat(8)),
-                quote: quote_hash("let a = 1;"),
-                severity: Severity::High,
-                category: Category::AccessControl,
-                origin: OriginKind::Model,
-            },
+            finding: finding(),
             path: RepoPath::from_bytes(path).unwrap(),
             side: Side::Old,
             line: Some(7),
