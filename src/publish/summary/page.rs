@@ -21,9 +21,8 @@ const REASON: usize = 300;
 const REASONS: usize = 8;
 /// Characters of a title in a mark.
 const KEPT_TITLE: usize = 60;
-/// Findings on lines that are listed here too.
+/// Findings that are listed: those on lines, here too, and fixed ones.
 const ON_LINES: usize = 10;
-/// Fixed findings that are listed.
 const FIXED: usize = 10;
 /// Commits that are named.
 const COMMITS: usize = 20;
