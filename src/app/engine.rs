@@ -13,7 +13,7 @@ use crate::domain::event::{Event, EventSink};
 use crate::domain::review::Review;
 use crate::domain::run::RunId;
 use crate::llm;
-use crate::review::{self, Floor, JOURNAL, JournalSink, Limits, ModelRun, RulesRun, SecondLook, Which, by_rules};
+use crate::review::{self, Floor, JOURNAL, JournalSink, Limits, ModelRun, Past, RulesRun, SecondLook, Which, by_rules};
 use crate::rules::Packs;
 use crate::store::Store;
 use crate::tools::ToolBox;
@@ -74,6 +74,8 @@ pub(super) async fn engine(
         new: subject.new,
         old: subject.old,
         floor: floor(&subject.settings),
+        known: subject.known,
+        past: Past::default(),
         notes: subject.notes,
         started,
         cancel: subject.cancel,
@@ -90,6 +92,7 @@ fn with_rules(run: RunId, started: Started, subject: Subject, packs: &Packs, eve
         old: subject.old,
         packs,
         floor: floor(&subject.settings),
+        known: &subject.known,
         notes: subject.notes,
         started,
         cancel: &subject.cancel,

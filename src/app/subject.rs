@@ -22,6 +22,7 @@ use crate::domain::secret::Secret;
 use crate::domain::text::steering;
 use crate::git::{self, CollectOptions, Range};
 use crate::present::{self, presenter};
+use crate::review::Known;
 use crate::store::Store;
 use crate::sys::beneath::{Beneath, ReadFile};
 use crate::sys::cancel::Cancel;
@@ -92,6 +93,8 @@ pub(super) struct Subject {
     pub(super) diffs: Diffs,
     /// What the receipt says about how the change was reviewed.
     pub(super) notes: Vec<String>,
+    /// What is known of the branch from before.
+    pub(super) known: Known,
 }
 
 impl Subject {
@@ -188,7 +191,8 @@ fn collect_range(
     let new = workspace::open(Some(&pool), range.new_at, Side::New, &[], options.filter.clone())?;
     let old = workspace::open(Some(&pool), range.old_at, Side::Old, &[], options.filter)?;
     let (change, settings_at, diffs) = (Arc::new(change), range.settings_at, Diffs::Repository(pool));
-    Ok(Subject { change, new, old, settings, settings_at, cancel, repository, root, diffs, notes })
+    let known = Known::default();
+    Ok(Subject { change, new, old, settings, settings_at, cancel, repository, root, diffs, notes, known })
 }
 
 /// What stands for a repository on this machine: the folder that is checked out, or the git folder of a bare one, with no link in it.
@@ -249,7 +253,8 @@ fn collect_patch(
     let change = Arc::new(patch.change.clone());
     let (repository, root, notes) = (None, None, Vec::new());
     let diffs = Diffs::Patch(Arc::new(patch));
-    Ok(Subject { change, new, old, settings, settings_at: None, cancel, repository, root, diffs, notes })
+    let known = Known::default();
+    Ok(Subject { change, new, old, settings, settings_at: None, cancel, repository, root, diffs, notes, known })
 }
 
 /// What bounds a collection under these settings.

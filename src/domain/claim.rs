@@ -2,12 +2,14 @@
 //!
 //! Main type: [`Claim`]. A claim becomes a [`Finding`](super::finding::Finding) only through `evidence`.
 
+use serde::{Deserialize, Serialize};
+
 use super::finding::{Category, Confidence, Origin, Severity};
 use super::path::RepoPath;
 use super::place::{LineRange, Side};
 
 /// Something an engine reports, with the evidence it offers.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// One line.
     pub title: String,
@@ -30,7 +32,7 @@ pub struct Claim {
 }
 
 /// A place as it is claimed: a quote, perhaps with the lines it is said to stand on.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimedPlace {
     /// The file.
     pub path: RepoPath,

@@ -150,8 +150,28 @@ impl FindingStatus {
 }
 
 /// From 1 (a guess) to 10 (certain).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(into = "u8", try_from = "u8")]
 pub struct Confidence(u8);
+
+/// A number that is no confidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0} is no confidence: it goes from 1 to 10")]
+pub struct InvalidConfidence(pub u8);
+
+impl From<Confidence> for u8 {
+    fn from(confidence: Confidence) -> Self {
+        confidence.0
+    }
+}
+
+impl TryFrom<u8> for Confidence {
+    type Error = InvalidConfidence;
+
+    fn try_from(value: u8) -> Result<Self, InvalidConfidence> {
+        Self::new(value).ok_or(InvalidConfidence(value))
+    }
+}
 
 impl Confidence {
     /// Checks the range.
@@ -186,7 +206,7 @@ impl fmt::Display for Fingerprint {
 }
 
 /// Who made a finding: the kind, and the name of the rule, model or tool.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Origin {
     /// The kind.
     pub kind: OriginKind,

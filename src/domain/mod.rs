@@ -5,6 +5,7 @@
 
 pub mod change;
 pub mod claim;
+pub mod dismissal;
 pub mod event;
 pub mod filter;
 pub mod finding;
@@ -16,6 +17,7 @@ pub mod path;
 pub mod percent;
 pub mod place;
 pub mod presented;
+pub mod prior;
 pub mod request;
 pub mod review;
 pub mod run;

@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// A path relative to the root of the reviewed tree: bytes, `/`-separated, with no way out of the tree.
 ///
 /// It is spelled as it is where that is plain UTF-8, and in git's C quoting (`"a\303\244"`) where it has bytes that are not
@@ -95,6 +97,20 @@ impl RepoPath {
     /// The folder that holds it, without a trailing slash; empty at the root.
     pub fn folder(&self) -> &[u8] {
         self.0.iter().rposition(|byte| *byte == b'/').map_or(&[], |slash| &self.0[..slash])
+    }
+}
+
+/// As it is spelled.
+impl Serialize for RepoPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.spelled())
+    }
+}
+
+impl<'de> Deserialize<'de> for RepoPath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let spelled = String::deserialize(deserializer)?;
+        Self::parse(&spelled).map_err(serde::de::Error::custom)
     }
 }
 

@@ -17,8 +17,9 @@ pub enum Side {
     New,
 }
 
-/// Lines of a file, 1-indexed, both ends included, never empty.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+/// Lines of a file, 1-indexed, both ends included, never empty. Kept as `[start, end]`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(into = "[u32; 2]", try_from = "[u32; 2]")]
 pub struct LineRange {
     start: u32,
     end: u32,
@@ -32,6 +33,20 @@ pub struct InvalidRange {
     pub start: u32,
     /// The last line that was asked for.
     pub end: u32,
+}
+
+impl From<LineRange> for [u32; 2] {
+    fn from(lines: LineRange) -> Self {
+        [lines.start, lines.end]
+    }
+}
+
+impl TryFrom<[u32; 2]> for LineRange {
+    type Error = InvalidRange;
+
+    fn try_from([start, end]: [u32; 2]) -> Result<Self, InvalidRange> {
+        Self::new(start, end)
+    }
 }
 
 impl LineRange {

@@ -7,7 +7,9 @@ use super::budget::{Budget, Limits};
 use super::desk::{Desk, Lead};
 use super::draft::{Asked, Ending, Floor, Made};
 use super::journal::{Journal, JournalSink, Record};
+use super::known::Known;
 use super::opening::{self, Opening, estimate_tokens};
+use super::past::Past;
 use super::strikes::Strikes;
 use super::turns::{EngineError, Tally, Turns, Unanswered};
 use super::verify::{Looked, SecondLook, second_look};
@@ -61,6 +63,10 @@ pub struct ModelRun {
     pub second_look: Option<SecondLook>,
     /// Findings below it are counted, not shown.
     pub floor: Floor,
+    /// What is known of the branch from before.
+    pub known: Known,
+    /// What an earlier sitting of this run wrote down; nothing for a new run.
+    pub past: Past,
     /// What the receipt says about how the change came here.
     pub notes: Vec<String>,
     /// When the run began, RFC 3339 in UTC, and on the clock that measures how long it takes.
@@ -197,6 +203,7 @@ fn turns(run: &ModelRun, prepared: Prepared, journal: Option<Box<dyn JournalSink
             rules: run.packs.hash().to_owned(),
             base: run.change.base.map(|commit| commit.to_string()),
             head: run.change.head.map(|commit| commit.to_string()),
+            started_at: run.started.0.clone(),
         },
     );
     let Opening { system, message, shown, .. } = opening;
@@ -240,6 +247,7 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, spent:
     desk.finish(
         ending,
         run.floor,
+        &run.known,
         Made {
             run: run.run,
             engine: Engine::Model,

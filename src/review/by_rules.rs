@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::draft::{Draft, Ending, Floor, Made};
+use super::known::Known;
 use crate::domain::change::ChangeSet;
 use crate::domain::event::EventSink;
 use crate::domain::review::{Engine, Review};
@@ -29,6 +30,8 @@ pub struct RulesRun<'a> {
     pub packs: &'a Packs,
     /// Findings below it are counted, not shown.
     pub floor: Floor,
+    /// What is known of the branch from before.
+    pub known: &'a Known,
     /// What the receipt says about how the change came here.
     pub notes: Vec<String>,
     /// When the run began, RFC 3339 in UTC, and on the clock that measures how long it takes.
@@ -76,5 +79,5 @@ pub fn by_rules(run: &RulesRun<'_>) -> Review {
         started_at: run.started.0.clone(),
         took_ms: u64::try_from(run.started.1.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
-    draft.finish(&ending, run.floor, None, made)
+    draft.finish(&ending, run.floor, run.known, None, made)
 }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::draft::{Draft, Ending, Floor, Made};
 use super::engine_tools::{ENGINE_TOOLS, Refusal, Surroundings};
+use super::known::Known;
 use super::opening::{LeftOut, Shown};
 use super::seen::Seen;
 use crate::domain::change::{ChangeSet, Omission};
@@ -206,7 +207,7 @@ impl Desk {
     }
 
     /// Turns what was done into a review.
-    pub fn finish(mut self, ending: &Ending, floor: Floor, made: Made) -> Review {
+    pub fn finish(mut self, ending: &Ending, floor: Floor, known: &Known, made: Made) -> Review {
         let by = made.model.as_ref().map_or_else(String::new, super::draft::Asked::name);
         self.settle(&by);
         self.draft.write(std::mem::take(&mut self.sections));
@@ -214,7 +215,7 @@ impl Desk {
         self.draft.cover(files);
         self.draft.omit(holes);
         self.draft.omit([self.new.omissions(), self.old.omissions()].concat());
-        self.draft.finish(ending, floor, self.summary, made)
+        self.draft.finish(ending, floor, known, self.summary, made)
     }
 
     /// Takes a section, or replaces the one of the same title.

@@ -10,6 +10,7 @@ use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::domain::review::{Coverage, CoverageState, Ended, FileCoverage, Leads, Outcome, Review, Section, Withheld};
 use crate::evidence::{self, Anchored, Rejection};
+use crate::review::known::Known;
 use crate::review::verify::{Verdict, refuted_because};
 use crate::sys::cancel::Stopped;
 use crate::workspace::Workspace;
@@ -248,8 +249,16 @@ impl Draft {
     }
 
     /// Turns the draft into a review: floors applied, ids given, and the outcome computed from what was really seen.
-    pub fn finish(mut self, ending: &Ending, floor: Floor, summary: Option<String>, made: Made) -> Review {
+    pub fn finish(
+        mut self,
+        ending: &Ending,
+        floor: Floor,
+        known: &Known,
+        summary: Option<String>,
+        made: Made,
+    ) -> Review {
         self.settle();
+        known.settle(&mut self.findings);
         // What nobody is sure enough of is no reason to fail, however bad it would be.
         let below_confidence = self.hold_to_confidence(floor.confidence);
         self.hold_to_the_collection();

@@ -17,6 +17,8 @@ pub(super) fn asked(journal: &mut Journal, request: &TurnRequest, is_first: bool
         tools: is_first.then(|| request.tools.clone()),
         user: said,
         max_output: request.max_output,
+        landing: None,
+        compacted: 0,
         digest: digest(request),
     };
     journal.record(None, record);
@@ -69,7 +71,7 @@ pub(super) fn results(
             text: called.text.clone(),
             is_error: called.is_error,
         };
-        journal.record(u32::try_from(at).ok(), Record::Result { result: result.clone() });
+        journal.record(u32::try_from(at).ok(), Record::Result { result: result.clone(), shown: called.shown.clone() });
         results.push(result);
     }
     (Message::Results { results, mark: true }, total)

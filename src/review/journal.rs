@@ -4,141 +4,23 @@
 //! of it), so that [`Rebuilt`] gives every request again. Each entry is keyed by (unit, turn, call). Where it is written is the sink's
 //! business.
 
+mod record;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::domain::finding::FindingId;
 use crate::domain::id::hex;
-use crate::domain::review::Ended;
-use crate::llm::{Message, ToolDefinition, ToolResult, TurnRequest, TurnResponse};
+use crate::llm::{Message, TurnRequest};
 use crate::sys::clock;
 use crate::sys::files::{AppendFile, FileError};
 
-/// The version of the format. A reader refuses a later one.
-pub(super) const VERSION: u32 = 2;
+use record::VERSION;
+pub use record::{JournalEntry, Landing, Read, Record, Unit};
 
 /// The name of the journal in a run's folder.
 pub const NAME: &str = "journal.jsonl";
-
-/// One line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct JournalEntry {
-    /// The version of the format.
-    pub v: u32,
-    /// When: RFC 3339, UTC.
-    pub at: String,
-    /// The conversation that it is part of.
-    pub unit: Unit,
-    /// The turn, from 1; 0 before the first.
-    pub turn: u32,
-    /// The call within the turn, from 0, for what is about one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub call: Option<u32>,
-    /// What happened.
-    pub record: Record,
-}
-
-/// A conversation of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Unit {
-    /// About a part of the change; 0 as long as changes are reviewed whole.
-    Part(u32),
-    /// Another, by name: `verify/<finding>` is the second look at a finding.
-    Named(String),
-}
-
-impl Unit {
-    /// The review of the whole change.
-    pub const WHOLE: Self = Self::Part(0);
-
-    /// The second look at a finding.
-    pub fn second_look(finding: &FindingId) -> Self {
-        Self::Named(format!("verify/{finding}"))
-    }
-}
-
-/// What happened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Record {
-    /// The run began.
-    Run {
-        /// Its id.
-        id: String,
-        /// The version of this program.
-        version: String,
-        /// The provider's word.
-        provider: String,
-        /// The model.
-        model: String,
-        /// The hash of the prompts.
-        prompts: String,
-        /// The hash of the rule packs.
-        rules: String,
-        /// The commit that was compared with.
-        base: Option<String>,
-        /// The reviewed commit, where it is one.
-        head: Option<String>,
-    },
-    /// The model is asked. Together with the answers and results before it, this is the whole request.
-    Request {
-        /// The system text, where it is not that of the request before.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        system: Option<String>,
-        /// The tools, where they are not those of the request before.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        tools: Option<Vec<ToolDefinition>>,
-        /// What this program says after the results of the turn before.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        user: Vec<String>,
-        /// The most it may answer, in tokens.
-        max_output: u32,
-        /// SHA-256 of the whole request, to prove that it was rebuilt.
-        digest: String,
-    },
-    /// An attempt failed.
-    Fault {
-        /// Which, from 1.
-        attempt: u32,
-        /// Why.
-        message: String,
-        /// How long was waited before the next one, in milliseconds; `None` where there was none.
-        wait_ms: Option<u64>,
-    },
-    /// The model answered.
-    Answer {
-        /// What.
-        response: TurnResponse,
-        /// How long it took, in milliseconds.
-        took_ms: u64,
-    },
-    /// A tool answered.
-    Result {
-        /// What.
-        result: ToolResult,
-    },
-    /// A second look ended.
-    Verdict {
-        /// `confirmed`, `uncertain`, `refuted`, or `unchecked` where it came to none.
-        state: String,
-        /// How sure it is that the finding is right, where it said so and did not contradict itself.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        confidence: Option<u8>,
-        /// The rationale, or why there is no verdict.
-        why: String,
-    },
-    /// The engine ended.
-    End {
-        /// How.
-        ended: Ended,
-        /// Why, where it is not that all was done.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        why: Option<String>,
-    },
-}
 
 /// Takes entries, one line each.
 pub trait JournalSink: Send + Sync {
@@ -302,7 +184,7 @@ impl Rebuilt {
         let mut results = Vec::new();
         for entry in entries.iter().filter(|entry| entry.unit == *unit) {
             match &entry.record {
-                Record::Request { system, tools, user, max_output, digest: expected } => {
+                Record::Request { system, tools, user, max_output, digest: expected, .. } => {
                     let it = rebuilt.get_or_insert_with(Self::empty);
                     it.request.system = system.clone().unwrap_or_else(|| std::mem::take(&mut it.request.system));
                     it.request.tools = tools.clone().unwrap_or_else(|| std::mem::take(&mut it.request.tools));
@@ -321,8 +203,16 @@ impl Rebuilt {
                         it.request.push_answer(response);
                     }
                 }
-                Record::Result { result } => results.push(result.clone()),
-                Record::Run { .. } | Record::Fault { .. } | Record::Verdict { .. } | Record::End { .. } => {}
+                Record::Result { result, .. } => results.push(result.clone()),
+                Record::Run { .. }
+                | Record::Rules { .. }
+                | Record::Plan { .. }
+                | Record::Read { .. }
+                | Record::Fault { .. }
+                | Record::Verdict { .. }
+                | Record::End { .. }
+                | Record::Resumed { .. }
+                | Record::Done { .. } => {}
             }
         }
         rebuilt
@@ -340,7 +230,8 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::llm::{Part, Stop, ToolCall, ToolInput, TurnUsage};
+    use crate::domain::review::Ended;
+    use crate::llm::{Part, Stop, ToolCall, ToolInput, ToolResult, TurnResponse, TurnUsage};
 
     #[derive(Clone, Default)]
     struct Memory(Arc<Mutex<Vec<u8>>>);
@@ -375,6 +266,8 @@ mod tests {
             tools: first.then(|| request.tools.clone()),
             user: user.iter().map(|text| (*text).to_owned()).collect(),
             max_output: request.max_output,
+            landing: None,
+            compacted: 0,
             digest: digest(request),
         };
         journal.record(None, record);
@@ -411,7 +304,7 @@ mod tests {
                 text: "a\nb".to_owned(),
                 is_error: false,
             };
-            journal.record(Some(0), Record::Result { result: result.clone() });
+            journal.record(Some(0), Record::Result { result: result.clone(), shown: Vec::new() });
             if turn < 3 {
                 request.push(Message::Results { results: vec![result], mark: true });
                 request.push(Message::User { text: "go on".to_owned(), mark: false });
@@ -464,7 +357,7 @@ mod tests {
     #[test]
     fn a_damaged_line_and_a_later_version_are_told() {
         assert!(matches!(read(b"{\"v\":1}\n{}\n"), Err(JournalError::Line { line: 1, .. })));
-        assert!(matches!(read(b"{\"v\":3,\"new\":true}\n"), Err(JournalError::Version(3))));
+        assert!(matches!(read(b"{\"v\":4,\"new\":true}\n"), Err(JournalError::Version(4))));
         let first = br#"{"v":1,"at":"","unit":0,"turn":1,"record":{"kind":"end","ended":"finished"}}"#;
         assert_eq!(read(&[first, &b"\n"[..]].concat()).unwrap()[0].unit, Unit::WHOLE);
     }

@@ -17,7 +17,9 @@ mod draft;
 mod engine_tools;
 mod exchange;
 mod journal;
+mod known;
 mod opening;
+mod past;
 mod seen;
 mod strikes;
 mod turns;
@@ -30,8 +32,11 @@ pub use by_rules::{RulesRun, by_rules};
 pub use desk::{Answer, Desk, Effect, Lead};
 pub use draft::{Asked, Draft, Ending, Floor, Made};
 pub use journal::{
-    JournalEntry, JournalError, JournalSink, NAME as JOURNAL, Rebuilt, Record, Unit, read as read_journal,
+    JournalEntry, JournalError, JournalSink, Landing, NAME as JOURNAL, Read, Rebuilt, Record, Unit,
+    read as read_journal,
 };
+pub use known::Known;
 pub use opening::{LeftOut, Opening, Shown, brief, estimate_tokens, open};
+pub use past::{Past, Then};
 pub use turns::EngineError;
 pub use verify::{SecondLook, Which};

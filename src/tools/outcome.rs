@@ -1,7 +1,7 @@
 //! What a tool answers. Main types: [`ToolOutcome`], [`Reply`].
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::answer::{self, Whole};
@@ -26,7 +26,7 @@ pub struct ToolOutcome {
 }
 
 /// Lines of a file that a model was shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reference {
     /// The file.
     pub path: RepoPath,
@@ -41,7 +41,7 @@ pub struct Reference {
 }
 
 /// Lines of a hunk's text that a model was shown, from 0, the hunk's header not counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HunkPart {
     /// The hunk, from 0.
     pub hunk: usize,

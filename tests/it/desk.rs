@@ -13,7 +13,7 @@ use review_runner::domain::place::Side;
 use review_runner::domain::review::{CoverageState, Engine, Outcome, Review, Usage};
 use review_runner::domain::run::RunId;
 use review_runner::git;
-use review_runner::review::{Asked, Desk, Ending, Floor, Made, Shown};
+use review_runner::review::{Asked, Desk, Ending, Floor, Known, Made, Shown};
 use review_runner::rules::{self, Packs, RulesInput};
 use review_runner::sys::cancel::Cancel;
 use review_runner::sys::repo::{Repo, RepoPool};
@@ -120,7 +120,7 @@ fn finish(desk: Desk) -> Review {
         started_at: "2024-01-01T00:00:00Z".to_owned(),
         took_ms: 1,
     };
-    desk.finish(&Ending::Done, Floor::default(), made)
+    desk.finish(&Ending::Done, Floor::default(), &Known::default(), made)
 }
 
 fn path(spelled: &str) -> RepoPath {

@@ -86,7 +86,7 @@ fn finish(desk: Desk, ending: &Ending) -> Review {
         started_at: "2024-01-01T00:00:00Z".to_owned(),
         took_ms: 1,
     };
-    desk.finish(ending, Floor::default(), made)
+    desk.finish(ending, Floor::default(), &Known::default(), made)
 }
 
 fn see_all(desk: &mut Desk) {

@@ -1,0 +1,221 @@
+//! What a journal holds. Main types: [`JournalEntry`], [`Record`].
+//!
+//! Everything that a run took from outside is here: what was answered, what was read, and every decision that hung on the clock or on which of
+//! several conversations was first. All else follows from it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::claim::Claim;
+use crate::domain::finding::FindingId;
+use crate::domain::path::RepoPath;
+use crate::domain::place::Side;
+use crate::domain::review::Ended;
+use crate::llm::{ToolDefinition, ToolResult, TurnResponse};
+use crate::tools::Reference;
+
+/// The version of the format. A reader refuses a later one.
+pub(in crate::review) const VERSION: u32 = 3;
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalEntry {
+    /// The version of the format.
+    pub v: u32,
+    /// When: RFC 3339, UTC.
+    pub at: String,
+    /// The conversation that it is part of.
+    pub unit: Unit,
+    /// The turn, from 1; 0 before the first.
+    pub turn: u32,
+    /// The call within the turn, from 0, for what is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<u32>,
+    /// What happened.
+    pub record: Record,
+}
+
+/// A conversation of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Unit {
+    /// About a part of the change; 0 as long as changes are reviewed whole.
+    Part(u32),
+    /// Another, by name: `verify/<finding>` is the second look at a finding.
+    Named(String),
+}
+
+impl Unit {
+    /// The review of the whole change.
+    pub const WHOLE: Self = Self::Part(0);
+
+    /// The second look at a finding.
+    pub fn second_look(finding: &FindingId) -> Self {
+        Self::Named(format!("verify/{finding}"))
+    }
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Record {
+    /// The run began.
+    Run {
+        /// Its id.
+        id: String,
+        /// The version of this program.
+        version: String,
+        /// The provider's word.
+        provider: String,
+        /// The model.
+        model: String,
+        /// The hash of the prompts.
+        prompts: String,
+        /// The hash of the rule packs.
+        rules: String,
+        /// The commit that was compared with.
+        base: Option<String>,
+        /// The reviewed commit, where it is one.
+        head: Option<String>,
+        /// When it began: RFC 3339, UTC. Empty in journals before version 3.
+        #[serde(default)]
+        started_at: String,
+    },
+    /// What the rules said of the change, before the model was asked.
+    Rules {
+        /// Their claims, in order.
+        claims: Vec<Claim>,
+        /// What they could not do, a sentence each.
+        notes: Vec<String>,
+        /// Set where they were stopped.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stopped: Option<Ended>,
+    },
+    /// How the change was split: for each unit, from 0, its files.
+    Plan {
+        /// The units, the riskiest first.
+        units: Vec<Vec<RepoPath>>,
+        /// Files that no unit has, and why: they were reviewed before.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        carried: Vec<RepoPath>,
+    },
+    /// What checking a claim read of a tree, for a replay without the repository; once for each side and path.
+    Read {
+        /// The side.
+        side: Side,
+        /// The file.
+        path: RepoPath,
+        /// What was read.
+        read: Read,
+    },
+    /// The model is asked. Together with the answers and results before it, this is the whole request.
+    Request {
+        /// The system text, where it is not that of the request before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        system: Option<String>,
+        /// The tools, where they are not those of the request before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tools: Option<Vec<ToolDefinition>>,
+        /// What this program says after the results of the turn before.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        user: Vec<String>,
+        /// The most it may answer, in tokens.
+        max_output: u32,
+        /// Set for a last turn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        landing: Option<Landing>,
+        /// So many of the oldest messages with results are shortened in this request and all that follow.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        compacted: u32,
+        /// SHA-256 of the whole request, to prove that it was rebuilt.
+        digest: String,
+    },
+    /// An attempt failed.
+    Fault {
+        /// Which, from 1.
+        attempt: u32,
+        /// Why.
+        message: String,
+        /// How long was waited before the next one, in milliseconds; `None` where there was none.
+        wait_ms: Option<u64>,
+    },
+    /// The model answered.
+    Answer {
+        /// What.
+        response: TurnResponse,
+        /// How long it took, in milliseconds.
+        took_ms: u64,
+    },
+    /// A tool answered.
+    Result {
+        /// What.
+        result: ToolResult,
+        /// What of the change and the trees it showed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        shown: Vec<Reference>,
+    },
+    /// A second look ended.
+    Verdict {
+        /// `confirmed`, `uncertain`, `refuted`, or `unchecked` where it came to none.
+        state: String,
+        /// How sure it is that the finding is right, where it said so and did not contradict itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        confidence: Option<u8>,
+        /// The rationale, or why there is no verdict.
+        why: String,
+    },
+    /// The engine ended.
+    End {
+        /// How.
+        ended: Ended,
+        /// Why, where it is not that all was done.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+    /// The run was taken up again: whatever ended it before is no end any more.
+    Resumed {
+        /// The version of this program.
+        version: String,
+    },
+    /// The whole run ended: its review is made from what stands above.
+    Done {
+        /// Wall time of all sittings together, in milliseconds.
+        took_ms: u64,
+    },
+}
+
+/// Why a turn was the last one, in the words that the model and people are told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Landing {
+    /// The limit.
+    pub ended: Ended,
+    /// The words.
+    pub words: String,
+}
+
+/// What reading a file came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Read {
+    /// Its text, secrets masked.
+    Text {
+        /// All of it.
+        text: String,
+        /// The charset that it was decoded from.
+        charset: String,
+        /// The lines on which something is masked, 1-indexed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        masked: Vec<u32>,
+    },
+    /// It is not there.
+    NotFound,
+    /// It could not be read: what kind of fault, and its words.
+    Fault {
+        /// The words.
+        message: String,
+    },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
