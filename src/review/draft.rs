@@ -174,6 +174,15 @@ impl Draft {
         self.notes.push(note);
     }
 
+    /// Takes over what another draft of the same change was told beside findings.
+    pub(super) fn absorb(&mut self, other: Self) {
+        self.withheld.extend(other.withheld);
+        self.sections.extend(other.sections);
+        self.notes.extend(other.notes);
+        // Every draft begins with what collection left out.
+        self.omissions.extend(other.omissions.into_iter().skip(self.change.omissions.len()));
+    }
+
     /// Sorts the findings and names them, once: what is taken away later must not rename another.
     pub(super) fn settle(&mut self) {
         if !self.settled {

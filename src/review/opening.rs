@@ -22,7 +22,7 @@ use listing::Listing;
 use scope::Scope;
 use tokens::Weight;
 
-pub use scope::Part;
+pub(super) use scope::Part;
 pub use tokens::estimate_tokens;
 
 /// What a conversation begins with.
@@ -80,7 +80,7 @@ pub fn open(
 }
 
 /// Writes the first message about one part of a change, likewise. `ranks` are those of [`ranked`], which are the same for every part.
-pub fn open_part(
+pub(super) fn open_part(
     prompts: &Prompts,
     change: &ChangeSet,
     (part, ranks): (&Part<'_>, &[usize]),
@@ -96,7 +96,7 @@ pub fn open_part(
 }
 
 /// The places of all files, the riskiest first; those without lines to review come last.
-pub fn ranked(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {
+pub(super) fn ranked(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {
     risk::ranked(change, leads)
 }
 

@@ -154,11 +154,7 @@ impl Diffs {
         self.with_files(change).filter_map(of).collect()
     }
 
-    fn missing<'s>(
-        &'s self,
-        change: &'s ChangeSet,
-        scope: &'s Scope,
-    ) -> impl Iterator<Item = (usize, &'s FileChange)> {
+    fn missing<'s>(&'s self, change: &'s ChangeSet, scope: &'s Scope) -> impl Iterator<Item = (usize, &'s FileChange)> {
         let missing = |(at, (file, piece)): &(usize, (&FileChange, Option<&Piece>))| {
             scope.has(*at) && file.reviewable() && piece.is_none()
         };

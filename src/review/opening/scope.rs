@@ -7,15 +7,15 @@ use crate::domain::path::RepoPath;
 
 /// A part of a change that is reviewed in a conversation of its own.
 #[derive(Debug, Clone, Copy)]
-pub struct Part<'a> {
+pub(in crate::review) struct Part<'a> {
     /// Which, from 1.
-    pub number: usize,
+    pub(in crate::review) number: usize,
     /// How many there are.
-    pub of: usize,
+    pub(in crate::review) of: usize,
     /// The places of its files in the change, in order.
-    pub files: &'a [usize],
+    pub(in crate::review) files: &'a [usize],
     /// The files that no part has, and why: they were reviewed before.
-    pub carried: &'a BTreeMap<RepoPath, String>,
+    pub(in crate::review) carried: &'a BTreeMap<RepoPath, String>,
 }
 
 /// Whose a file is.
