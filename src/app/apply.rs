@@ -119,8 +119,7 @@ pub fn apply(around: &Surroundings, ask: &ApplyAsk, cancel: &Cancel) -> Result<A
     let review = runs::read(around, run)?;
     let mut by_file: BTreeMap<&RepoPath, Vec<&Finding>> = BTreeMap::new();
     for wanted in &ask.findings {
-        let finding =
-            finding_like(&review.findings, wanted.trim()).ok_or_else(|| runs::no_finding(&review, wanted))?;
+        let finding = finding_like(&review.findings, wanted.trim()).ok_or_else(|| runs::no_finding(&review, wanted))?;
         let Some(suggestion) = &finding.suggestion else {
             let others = review.findings.iter().filter(|one| one.suggestion.is_some());
             let others = others.take(NAMED).map(|one| one.id.to_string()).collect();

@@ -146,10 +146,8 @@ fn dismissal(finding: &Finding, ask: &DismissAsk) -> Result<Dismissal, AppError>
     let glob = ask.glob.as_deref().map(file::glob).transpose().map_err(DismissError::Glob)?;
     let path = finding.anchors.first().map(|anchor| anchor.path.clone());
     // Every finding has a place; one that was read from a damaged file may not.
-    let path = path.ok_or_else(|| AppError::Damaged {
-        id: finding.id.to_string(),
-        why: "the finding has no place".to_owned(),
-    })?;
+    let path = path
+        .ok_or_else(|| AppError::Damaged { id: finding.id.to_string(), why: "the finding has no place".to_owned() })?;
     if let Some(glob) = glob.as_ref().filter(|glob| !glob.filter.allows(&path)) {
         return Err(DismissError::Elsewhere { glob: glob.pattern.clone(), path }.into());
     }

@@ -49,11 +49,7 @@ impl DismissedFile {
 }
 
 /// Reads the project's dismissals by the rule that its settings are read by: at the tip of the target, or on the disk.
-pub(super) fn read(
-    repo: &Repo,
-    at: Option<CommitId>,
-    from_worktree: bool,
-) -> Result<Option<DismissedFile>, AppError> {
+pub(super) fn read(repo: &Repo, at: Option<CommitId>, from_worktree: bool) -> Result<Option<DismissedFile>, AppError> {
     let name = DISMISSED_FILE.to_owned();
     if from_worktree {
         let Some(root) = repo.workdir() else { return Ok(None) };

@@ -87,7 +87,9 @@ pub(super) async fn review_with(
 
     let kept = subject.dismissed.as_ref().map_or(Ok(()), |file| file.keep(&Store::at(&around.state), run));
     if let Err(error) = kept {
-        events.emit(Event::Notice { text: format!("the dismissals that this run follows are not kept with it: {error}") });
+        events.emit(Event::Notice {
+            text: format!("the dismissals that this run follows are not kept with it: {error}"),
+        });
     }
     events.emit(Event::Stage { stage: Stage::Review });
     let by_model = chosen.map(|chosen| ByModel { chosen, second, instructions });

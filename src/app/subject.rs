@@ -394,6 +394,8 @@ mod tests {
         assert!(plain_on_disk(&root, PROJECT_SETTINGS, MAX_SETTINGS).unwrap().is_none());
         std::fs::write(folder.path().join("secret"), "min_severity = \"low\"\n").unwrap();
         std::os::unix::fs::symlink("../secret", root.join(PROJECT_SETTINGS)).unwrap();
-        assert!(plain_on_disk(&root, PROJECT_SETTINGS, MAX_SETTINGS).unwrap_err().to_string().contains("not from a link"));
+        assert!(
+            plain_on_disk(&root, PROJECT_SETTINGS, MAX_SETTINGS).unwrap_err().to_string().contains("not from a link")
+        );
     }
 }

@@ -141,9 +141,7 @@ impl Beneath {
             (Err(error), None) if error.kind() == io::ErrorKind::NotFound => Ok(true),
             (Err(error), _) => Err(error),
             (Ok(_), None) => Ok(false),
-            (Ok(_), Some(bytes)) => {
-                Ok(self.read(path, bytes.len() as u64, &mut buffer)? == ReadFile::Bytes(bytes))
-            }
+            (Ok(_), Some(bytes)) => Ok(self.read(path, bytes.len() as u64, &mut buffer)? == ReadFile::Bytes(bytes)),
         }
     }
 

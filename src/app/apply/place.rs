@@ -15,10 +15,14 @@ pub enum PlaceFault {
     #[error("the lines that it replaces do not stand there any more as they were reviewed; review again")]
     Gone,
     /// There are several such lines.
-    #[error("the file changed since the review, and the lines that it replaces stand at several places now; review again")]
+    #[error(
+        "the file changed since the review, and the lines that it replaces stand at several places now; review again"
+    )]
     Several,
     /// They tell nothing apart.
-    #[error("the file changed since the review, and the lines that it replaces (a brace, say) could be any; review again")]
+    #[error(
+        "the file changed since the review, and the lines that it replaces (a brace, say) could be any; review again"
+    )]
     NotDistinctive,
 }
 
@@ -85,5 +89,88 @@ impl<'a> Block<'a> {
     /// Whether each of its lines stands there to the letter: what is found may be indented otherwise, and a replacement is not.
     fn stands_at(&self, start: u32, text: &FileText) -> bool {
         (start..).zip(&self.lines).all(|(number, line)| text.line(number) == Some(line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::finding::AnchorMatch;
+    use crate::domain::path::RepoPath;
+    use crate::present::json;
+
+    const TEXT: &str = "one();\n\ntwo();\nthree();\n\n}\n";
+
+    /// A finding that quotes some lines of `TEXT` and would replace others.
+    fn finding(quoted: (u32, u32), replaced: (u32, u32), replacement: &str) -> Finding {
+        let mut finding =
+            json::parse(include_bytes!("../../../fixtures/documents/typical.json")).unwrap().findings.remove(0);
+        let range = |(start, end)| LineRange::new(start, end).unwrap();
+        let path = RepoPath::parse("a.c").unwrap();
+        let text = FileText::new(TEXT, "UTF-8");
+        let quote: Vec<&str> = text.lines(range(quoted)).map(|(_, line)| line).collect();
+        finding.anchors = vec![Anchor {
+            path: path.clone(),
+            side: Side::New,
+            lines: Some(range(quoted)),
+            quote: quote.join("\n"),
+            matched: AnchorMatch::Exact,
+            masked: false,
+        }];
+        finding.suggestion = Some(Suggestion { path, lines: range(replaced), replacement: replacement.to_owned() });
+        finding
+    }
+
+    fn placed(finding: &Finding, text: &str, is_as_reviewed: bool) -> Result<(u32, u32), PlaceFault> {
+        let text = FileText::new(text, "UTF-8");
+        place(finding, &text, is_as_reviewed).map(|lines| (lines.start(), lines.end()))
+    }
+
+    #[test]
+    fn lines_within_a_quote_move_with_it() {
+        let within = finding((2, 5), (3, 3), "2();");
+        assert_eq!(placed(&within, TEXT, true), Ok((3, 3)));
+        assert_eq!(placed(&within, &format!("zero();\n{TEXT}"), false), Ok((4, 4)));
+        assert_eq!(placed(&within, &TEXT.replace("three", "four"), false), Err(PlaceFault::Gone));
+        assert_eq!(
+            placed(&within, &TEXT.replace("\n\n}", "\n}"), false),
+            Err(PlaceFault::Gone),
+            "a quoted blank line is gone"
+        );
+        assert_eq!(placed(&within, &format!("{TEXT}{TEXT}"), false), Err(PlaceFault::Several));
+        assert_eq!(placed(&within, "", true), Err(PlaceFault::Gone));
+    }
+
+    #[test]
+    fn the_line_beside_a_quote_is_known_by_what_it_is_replaced_with() {
+        for (quoted, replaced, replacement) in
+            [((4, 4), (3, 4), "two();\nnew();\nthree();"), ((3, 3), (3, 4), "two();\nnew();\nthree();")]
+        {
+            let beside = finding(quoted, replaced, replacement);
+            assert_eq!(placed(&beside, TEXT, true), Ok((3, 4)));
+            assert_eq!(placed(&beside, &format!("zero();\n{TEXT}"), false), Ok((4, 5)));
+            let other = TEXT.replace("two", "2").replace("three", if quoted.0 == 3 { "3" } else { "three" });
+            assert_eq!(placed(&beside, &other, true), Err(PlaceFault::Gone), "the line beside it is another one");
+        }
+        let apart = finding((1, 1), (3, 4), "x");
+        assert_eq!(placed(&apart, TEXT, true), Err(PlaceFault::Unknown));
+    }
+
+    #[test]
+    fn a_brace_stands_only_where_it_was() {
+        let brace = finding((6, 6), (6, 6), "};");
+        assert_eq!(placed(&brace, TEXT, true), Ok((6, 6)));
+        assert_eq!(placed(&brace, TEXT, false), Err(PlaceFault::NotDistinctive));
+    }
+
+    #[test]
+    fn a_document_that_fits_nothing_has_no_place() {
+        let mut odd = finding((2, 4), (3, 3), "x");
+        odd.anchors[0].quote = "two();".to_owned();
+        assert_eq!(placed(&odd, TEXT, true), Err(PlaceFault::Unknown), "fewer lines than it says");
+        odd.anchors.clear();
+        assert_eq!(placed(&odd, TEXT, true), Err(PlaceFault::Unknown));
+        let far = finding((1, 1), (1, u32::MAX), "x");
+        assert_eq!(placed(&far, TEXT, true), Err(PlaceFault::Unknown));
     }
 }

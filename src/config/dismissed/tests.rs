@@ -1,3 +1,5 @@
+//! Entries that are read, refused and written.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -103,7 +105,43 @@ fn entries_come_in_order_and_what_was_there_stays() {
     let commented = after.replace("[[dismissed]]\nid = \"ff", "# asked in the meeting\n[[dismissed]]\nid = \"ff");
     let all = set(&commented, &other("aaaaaaaaaaaa-2", "lib/z.rs")).unwrap().text;
     let all = set(&all, &other("bbbbbbbbbbbb", "src/a.rs")).unwrap().text;
-    insta::assert_snapshot!(all, @"");
+    insta::assert_snapshot!(all, @r#"
+    # Findings that this project decided not to hear again, one entry for each, sorted by path. `review dismiss` writes them.
+    # They hold for reviews of changes into the branch that has this file; a change cannot dismiss its own findings.
+
+    [[dismissed]]
+    id = "aaaaaaaaaaaa-2"
+    fingerprint = "aaaaaaaaaaaa00000000000000000000"
+    path = "lib/z.rs"
+    title = "A defect"
+    reason = "it is meant so"
+    until = "2027-01-31"
+
+    [[dismissed]]
+    id = "0123456789ab"
+    fingerprint = "0123456789abcdef0123456789abcdef"
+    path = "src/a.rs"
+    title = "A defect"
+    reason = "it is meant so"
+    until = "2027-01-31"
+
+    [[dismissed]]
+    id = "bbbbbbbbbbbb"
+    fingerprint = "bbbbbbbbbbbb00000000000000000000"
+    path = "src/a.rs"
+    title = "A defect"
+    reason = "it is meant so"
+    until = "2027-01-31"
+
+    # asked in the meeting
+    [[dismissed]]
+    id = "ffffffffffff"
+    fingerprint = "ffffffffffff00000000000000000000"
+    path = "src/b.rs"
+    title = "A defect"
+    reason = "it is meant so"
+    until = "2027-01-31"
+    "#);
     let paths: Vec<String> = read(&all).unwrap().iter().map(|one| one.path.to_string()).collect();
     assert_eq!(paths, ["lib/z.rs", "src/a.rs", "src/a.rs", "src/b.rs"]);
 }

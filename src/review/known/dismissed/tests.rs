@@ -1,3 +1,5 @@
+//! Which findings are meant, and what is said of the entries that mean none.
+
 use super::*;
 use crate::domain::dismissal::Glob;
 use crate::domain::filter::PathFilter;
@@ -29,10 +31,8 @@ fn entry(id: &str, at: &str, glob: Option<&str>, until: Option<&str>) -> Dismiss
         fingerprint: Fingerprint(SAME.to_owned()),
         title: String::new(),
         path: path(at),
-        glob: glob.map(|glob| Glob {
-            pattern: glob.to_owned(),
-            filter: PathFilter::new(&[glob.to_owned()], &[]).unwrap(),
-        }),
+        glob: glob
+            .map(|glob| Glob { pattern: glob.to_owned(), filter: PathFilter::new(&[glob.to_owned()], &[]).unwrap() }),
         reason: "meant so".to_owned(),
         until: until.map(|day| day.parse().unwrap()),
         on: None,
@@ -93,7 +93,10 @@ fn twins_of_one_file_are_told_apart_by_their_ids_or_not_at_all() {
     let mut findings: Vec<Finding> = twins.iter().map(|(id, print, at)| finding(id, print, at)).collect();
     let (silent, notes) = settled(&[unknown], &mut findings, None);
     assert_eq!(silent, [false, false]);
-    assert!(notes[0].contains("could each mean one of several") && notes[0].contains("0123456789ab-9 (a.rs)"), "{notes:?}");
+    assert!(
+        notes[0].contains("could each mean one of several") && notes[0].contains("0123456789ab-9 (a.rs)"),
+        "{notes:?}"
+    );
 }
 
 #[test]
@@ -115,7 +118,11 @@ fn after_its_last_day_it_is_heard_again_and_said() {
 
 #[test]
 fn what_a_history_says_of_dismissals_does_not_outlive_them() {
-    let why = |by, until: Option<&str>| Dismissed { reason: "x".to_owned(), until: until.map(|day| day.parse().unwrap()), by };
+    let why = |by, until: Option<&str>| Dismissed {
+        reason: "x".to_owned(),
+        until: until.map(|day| day.parse().unwrap()),
+        by,
+    };
     for (why, holds) in [
         (why(DismissedBy::Project, None), false),
         (why(DismissedBy::Reader, None), true),
@@ -143,7 +150,12 @@ fn a_file_that_the_change_moves_is_still_the_same_file() {
     };
     change.files = vec![file.clone()];
     let moved = |change: &ChangeSet| {
-        settled(&[entry("0123456789ab", "old.rs", None, None)], &mut [finding("0123456789ab", SAME, "new.rs")], Some(change)).0
+        settled(
+            &[entry("0123456789ab", "old.rs", None, None)],
+            &mut [finding("0123456789ab", SAME, "new.rs")],
+            Some(change),
+        )
+        .0
     };
     assert_eq!(moved(&change), [true]);
     change.files = vec![FileChange { old_path: None, ..file }];
@@ -155,13 +167,14 @@ fn an_entry_for_a_new_file_that_matches_nothing_is_stale() {
     let mut change = (*typical().change).clone();
     let modified = FileChange::modified(path("known.rs"));
     change.files = vec![FileChange { status: FileStatus::Added, ..FileChange::modified(path("new.rs")) }, modified];
-    let entries: Vec<Dismissal> = ["new.rs", "known.rs", "elsewhere.rs"]
-        .iter()
-        .map(|at| entry("0123456789ab", at, None, None))
-        .collect();
+    let entries: Vec<Dismissal> =
+        ["new.rs", "known.rs", "elsewhere.rs"].iter().map(|at| entry("0123456789ab", at, None, None)).collect();
     let (_, notes) = settled(&entries, &mut [], Some(&change));
     assert_eq!(notes.len(), 1, "{notes:?}");
-    assert!(notes[0].contains("match no finding") && notes[0].contains("(new.rs)") && !notes[0].contains("known"), "{notes:?}");
+    assert!(
+        notes[0].contains("match no finding") && notes[0].contains("(new.rs)") && !notes[0].contains("known"),
+        "{notes:?}"
+    );
     assert_eq!(settled(&entries, &mut [finding("0123456789ab", SAME, "new.rs")], Some(&change)).1, [""; 0]);
 }
 
