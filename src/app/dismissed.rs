@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::dismiss::DismissError;
 use super::error::AppError;
-use super::subject;
+use super::on_disk::plain_file;
 use crate::config::ConfigError;
 use crate::config::dismissed::{self as file, MAX_DISMISSED};
 use crate::domain::change::FileMode;
@@ -75,7 +75,7 @@ pub(super) fn read(repo: &Repo, at: Option<CommitId>, from_worktree: bool) -> Re
 /// No link is followed, as for the settings.
 pub(super) fn on_disk(root: &Path) -> Result<Option<Vec<u8>>, AppError> {
     let fault = |source| AppError::Input(FileError { verb: "read", path: root.join(DISMISSED_FILE), source });
-    subject::plain_on_disk(root, DISMISSED_FILE, MAX_DISMISSED as u64).map_err(fault)
+    plain_file(root, DISMISSED_FILE, MAX_DISMISSED as u64).map_err(fault)
 }
 
 /// Says which entries are about a file that is neither in the target nor in the head any more.

@@ -16,6 +16,7 @@ mod forge;
 mod inspect;
 mod instructions;
 mod model;
+mod on_disk;
 mod pending;
 mod post;
 mod presented;

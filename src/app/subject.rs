@@ -1,7 +1,6 @@
 //! From a request to what an engine needs: the change, its two trees, the settings. Main type: [`Subject`].
 
 use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,6 +9,7 @@ use super::dismissed::{self, DismissedFile};
 use super::error::AppError;
 use super::forge::ForgeEnvironment;
 use super::model::ProviderEnvironment;
+use super::on_disk::plain_file;
 use super::pull::Fetched;
 use crate::config::{self, Document, Flags, Resolved, Settings, Sources};
 use crate::domain::change::ChangeSet;
@@ -25,7 +25,6 @@ use crate::git::{self, CollectOptions, Range};
 use crate::present::{self, presenter};
 use crate::review::Known;
 use crate::store::Store;
-use crate::sys::beneath::{Beneath, ReadFile};
 use crate::sys::cancel::Cancel;
 use crate::sys::files::{self, FileError};
 use crate::sys::repo::{Repo, RepoPool};
@@ -299,7 +298,7 @@ pub(super) fn project_settings(
 ) -> Result<Option<Document>, AppError> {
     if from_worktree {
         let Some(root) = repo.workdir() else { return Ok(None) };
-        let found = plain_on_disk(root, PROJECT_SETTINGS, MAX_SETTINGS)
+        let found = plain_file(root, PROJECT_SETTINGS, MAX_SETTINGS)
             .map_err(|source| AppError::Input(FileError { verb: "read", path: root.join(PROJECT_SETTINGS), source }))?;
         return Ok(found.map(|bytes| Document::from_bytes(PROJECT_SETTINGS, &bytes)).transpose()?);
     }
@@ -349,23 +348,6 @@ fn steered(change: &ChangeSet) -> Option<String> {
     Some(format!("{place} tells the reviewer what to say; this review did not follow it."))
 }
 
-/// A plain file of the checkout, of at most `most` bytes; `None` where there is none.
-///
-/// No link is followed: whoever wrote the checkout could have the error message show any file of this machine.
-pub(super) fn plain_on_disk(root: &Path, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
-    let beneath = Beneath::new(root)?;
-    match beneath.kind(name.as_bytes()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-        Ok(_) => {}
-    }
-    let mut buffer = Vec::new();
-    match beneath.read(name.as_bytes(), most, &mut buffer) {
-        Ok(ReadFile::Bytes(bytes)) => Ok(Some(bytes.to_vec())),
-        _ => Err(io::Error::other("it is read from a plain file of at most 1 MiB, not from a link or a folder")),
-    }
-}
-
 /// The settings, merged, with their origins.
 pub(super) fn resolve(project: Option<Document>, flags: &Flags, around: &Surroundings) -> Result<Resolved, AppError> {
     let (user, environment) = (around.user_settings.clone(), around.environment.clone());
@@ -380,22 +362,4 @@ pub(super) fn resolve(project: Option<Document>, flags: &Flags, around: &Surroun
         });
     }
     Ok(resolved)
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_on_the_disk_are_not_read_through_a_link() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().join("root");
-        std::fs::create_dir(&root).unwrap();
-        assert!(plain_on_disk(&root, PROJECT_SETTINGS, MAX_SETTINGS).unwrap().is_none());
-        std::fs::write(folder.path().join("secret"), "min_severity = \"low\"\n").unwrap();
-        std::os::unix::fs::symlink("../secret", root.join(PROJECT_SETTINGS)).unwrap();
-        assert!(
-            plain_on_disk(&root, PROJECT_SETTINGS, MAX_SETTINGS).unwrap_err().to_string().contains("not from a link")
-        );
-    }
 }

@@ -18,8 +18,8 @@ Examples:
   review apply 5aaf7 c4012 --check            show what that would change, and change nothing
   review apply 5aaf7 --check | git apply --cached
 
-A suggestion is written only where the lines that it replaces still stand as they were reviewed, at one place. Of several suggestions
-for a file all are written or none.
+A suggestion is written only where the lines that it replaces still stand as they were reviewed, at
+one place. Of several suggestions for a file all are written or none.
 
 Exit codes:
   0 all were applied, or could be             2 a file was left as it is, and why is said

@@ -18,8 +18,9 @@ Examples:
   review dismiss 5aaf7 --reason 'until the driver is replaced' --until 2027-03-31
   review dismiss 5aaf7 --reason 'fixtures are broken on purpose' --path 'fixtures/**'
 
-It writes .review/dismissed.toml in the checkout. Commit it: it holds for changes into every branch that has it, and a change cannot
-dismiss its own findings. docs/dismissals.md says which findings an entry means.")]
+It writes .review/dismissed.toml in the checkout. Commit it: it holds for changes into every branch
+that has it, and a change cannot dismiss its own findings. docs/dismissals.md says which findings an
+entry means.")]
 pub(super) struct DismissArgs {
     /// The id of the finding, or the beginning of it
     #[arg(value_parser = NonEmptyStringValueParser::new())]

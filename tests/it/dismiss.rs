@@ -1,7 +1,10 @@
 //! What a project dismissed: who may say so, which findings are meant, and that none of it is ever hidden.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::support::looks::session;
+use crate::support::model::Wire;
+use crate::support::session::Talk;
 use crate::support::{Program, TestRepo};
 
 /// A medium finding (a mutable default) and a high one (an assertion on a tuple).
@@ -96,7 +99,7 @@ fn a_dismissed_finding_is_shown_with_its_reason_and_fails_no_gate() {
     assert!(line("terminal", "  dismissed: ").contains("An assertion"), "the line may be wrapped");
     let sarif = program.words("--target main --format sarif").ended(0).json();
     let results = sarif["runs"][0]["results"].as_array().unwrap();
-    let silent: Vec<&Value> = results.iter().filter(|one| one["suppressions"] != serde_json::json!([])).collect();
+    let silent: Vec<&Value> = results.iter().filter(|one| one["suppressions"] != json!([])).collect();
     assert_eq!((silent.len(), results.len()), (1, 2));
     assert_eq!(silent[0]["suppressions"][0]["justification"], "it is meant so");
     for format in ["rdjson", "gitlab", "junit", "annotations"] {
@@ -168,7 +171,7 @@ fn what_is_dismissed_is_not_counted_as_hidden() {
     on_main(&repo, &format!("{}\n{text}", on_that(&repo)));
     let (code, review) = program.review("--target main --min-severity critical --fail-on nit");
     assert_eq!((code, stand(&review)), (0, vec!["a.py high dismissed".to_owned(), "a.py medium dismissed".to_owned()]));
-    assert_eq!(review["coverage"]["below_floor"], serde_json::json!({}));
+    assert_eq!(review["coverage"]["below_floor"], json!({}));
     let text = review["summary"]["text"].as_str().unwrap();
     assert_eq!(text, "Nothing to report in 1 changed file (2 findings dismissed).");
 }
@@ -322,4 +325,45 @@ fn a_run_keeps_the_dismissals_that_it_followed() {
     program.words("--target main").ended(0);
     let runs = program.kept();
     assert_eq!(std::fs::read_to_string(runs[0].join("dismissed.toml")).unwrap(), text);
+}
+
+/// The entry of a finding, as somebody would write it by hand.
+fn entry(finding: &Value) -> String {
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    format!(
+        "[[dismissed]]\nid = '{}'\nfingerprint = '{}'\npath = '{}'\nreason = 'it is meant so'\n\n",
+        text(&finding["id"]),
+        text(&finding["fingerprint"]),
+        text(&finding["anchors"][0]["path"])
+    )
+}
+
+#[test]
+fn a_model_is_not_asked_about_what_was_dismissed_and_its_own_findings_can_be() {
+    let (repo, program) = branch(&["a.py"]);
+    let (_, by_rules) = program.review("--target main");
+    let medium = by_rules["findings"].as_array().unwrap().iter().find(|one| one["severity"] == "medium").unwrap();
+    on_main(&repo, &entry(medium));
+    let told = |name: &str, fail_on: &str, code: i32| {
+        let steps = [
+            json!({ "when": { "turn": 0, "user_contains": ["An assertion"], "user_lacks": [medium["title"]] },
+                "say": { "calls": [{ "name": "report_finding", "input": { "title": "Nothing is added", "body": "It goes wrong.",
+                    "severity": "critical", "category": "quality", "file_path": "a.py", "quote": "    return items" } }] } }),
+            json!({ "when": { "turn": 1 },
+                "say": { "calls": [{ "name": "refute_lead", "input": { "id": "L1", "reason": "No." } },
+                    { "name": "refute_lead", "input": { "id": "L2", "reason": "No." } },
+                    { "name": "finish_review", "input": { "summary": "Done." } }] } }),
+        ];
+        let told = Talk::scripted(&repo, session(name, &steps), Wire::Messages).run(&format!("--fail-on {fail_on}"));
+        assert_eq!(told.code, code, "{}", told.all());
+        told
+    };
+    let first = told("dismissed_lead", "critical", 1);
+    assert_eq!(stand(&first.review), ["a.py critical new", "a.py medium dismissed"], "{}", first.all());
+    assert_eq!(first.review["coverage"]["leads"]["given"], 1);
+    let own = first.review["findings"].as_array().unwrap().iter().find(|one| one["severity"] == "critical").unwrap();
+    on_main(&repo, &format!("{}{}", entry(medium), entry(own)));
+    let second = told("dismissed_report", "critical", 0);
+    assert_eq!(stand(&second.review), ["a.py critical dismissed", "a.py medium dismissed"], "{}", second.all());
+    assert_eq!(second.review["coverage"]["dismissed"], 2);
 }
