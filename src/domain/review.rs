@@ -320,10 +320,10 @@ impl Review {
         worst_first(&mut self.findings);
     }
 
-    /// How many findings there are of each severity, worst first.
+    /// How many findings still ask for something, of each severity, worst first.
     pub fn by_severity(&self) -> BTreeMap<Severity, usize> {
         let mut counts = BTreeMap::new();
-        for finding in &self.findings {
+        for finding in self.unresolved() {
             *counts.entry(finding.severity).or_default() += 1;
         }
         counts

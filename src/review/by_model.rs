@@ -140,6 +140,7 @@ fn prepare(run: &ModelRun) -> Result<Prepared, EngineError> {
     });
     let mut desk = Desk::new(Arc::clone(&run.change), Arc::clone(&run.new), Arc::clone(&run.old));
     desk.add_leads(&report.claims, &run.cancel);
+    desk.set_aside_dismissed(&run.known, &run.started.0);
     report.notes.iter().for_each(|note| desk.note(note.clone()));
     let carried = run.known.carried();
     desk.carry(&carried);

@@ -16,6 +16,7 @@ use crate::sys::cancel::Stopped;
 use crate::workspace::Workspace;
 
 mod behind;
+mod dismissed;
 mod made;
 mod proven;
 mod summary;
@@ -247,7 +248,9 @@ impl Draft {
 
     /// Takes away what somebody is not sure enough of, and counts it.
     fn hold_to_confidence(&mut self, least: Option<Confidence>) -> BTreeMap<Severity, u32> {
-        let unsure = |finding: &Finding| finding.confidence.zip(least).is_some_and(|(own, least)| own < least);
+        let unsure = |finding: &Finding| {
+            !finding.status.is_resolved() && finding.confidence.zip(least).is_some_and(|(own, least)| own < least)
+        };
         let places = self.findings.iter().enumerate().filter(|(_, finding)| unsure(finding)).map(|(at, _)| at);
         let places: BTreeSet<usize> = places.collect();
         let mut hidden = BTreeMap::new();
@@ -268,6 +271,7 @@ impl Draft {
     ) -> Review {
         self.settle();
         known.settle(&mut self.findings);
+        self.dismiss(known, &made.started_at);
         // What nobody is sure enough of is no reason to fail, however bad it would be.
         let below_confidence = self.hold_to_confidence(floor.confidence);
         self.hold_to_the_collection();
@@ -278,18 +282,19 @@ impl Draft {
             () if nothing_seen => Outcome::Failed,
             () => Outcome::Incomplete,
         };
+        let findings = std::mem::take(&mut self.findings);
         let mut review = Review {
             id: made.run,
             outcome,
             reasons,
             ended: ending.ended(),
             summary: String::new(),
-            findings: std::mem::take(&mut self.findings),
             sections: std::mem::take(&mut self.sections),
             coverage: Coverage {
                 files: std::mem::take(&mut self.files),
                 withheld: std::mem::take(&mut self.withheld),
                 below_confidence,
+                dismissed: dismissed::count(&findings),
                 notes: self.omissions.iter().map(sentence).chain(self.notes).collect(),
                 leads: self.leads,
                 tool_calls: made.model.as_ref().map_or(0, |model| model.tool_calls),
@@ -297,10 +302,14 @@ impl Draft {
                 limits_hit: made.model.as_ref().map_or_else(Vec::new, |model| model.limits_hit.clone()),
                 ..Coverage::default()
             },
+            findings,
             provenance: provenance(made),
             change: self.change,
         };
-        let harmless = |finding: &Finding| floor.severity.is_some_and(|least| finding.severity > least);
+        // What asks for nothing any more must not count as hidden either.
+        let harmless = |finding: &Finding| {
+            !finding.status.is_resolved() && floor.severity.is_some_and(|least| finding.severity > least)
+        };
         review.coverage.below_floor = hide(&mut review.findings, harmless);
         let mut said = HashSet::new();
         review.coverage.notes.retain(|note| said.insert(note.clone()));

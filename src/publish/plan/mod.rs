@@ -318,13 +318,16 @@ fn asks_nothing(
     own: Option<&OwnThread<'_>>,
     entry: impl Fn(DeliveryAct, Option<String>, Work) -> Entry,
 ) -> Entry {
-    let why = match finding.status {
-        FindingStatus::Dismissed => "It was dismissed.",
-        FindingStatus::Fixed | FindingStatus::New | FindingStatus::Open | FindingStatus::Reopened => "It is fixed.",
+    let why = match (&finding.dismissed, finding.status) {
+        (Some(why), FindingStatus::Dismissed) => format!("It was dismissed: {}.", why.sentence().trim_end_matches('.')),
+        (None, FindingStatus::Dismissed) => "It was dismissed.".to_owned(),
+        (_, FindingStatus::Fixed | FindingStatus::New | FindingStatus::Open | FindingStatus::Reopened) => {
+            "It is fixed.".to_owned()
+        }
     };
     match own.filter(|own| !own.thread.is_resolved) {
-        Some(own) => of_resolving(own, why, entry),
-        None => entry(DeliveryAct::InArtefact, Some(why.to_owned()), Work::Nothing),
+        Some(own) => of_resolving(own, &why, entry),
+        None => entry(DeliveryAct::InArtefact, Some(why), Work::Nothing),
     }
 }
 

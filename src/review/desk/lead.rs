@@ -8,13 +8,15 @@ use super::Desk;
 use super::answer::{Answer, Effect, Fields};
 use super::finding::overlap;
 use crate::domain::claim::Claim;
-use crate::domain::finding::{Anchor, Category, Finding, Severity};
+use crate::domain::day::Day;
+use crate::domain::finding::{Anchor, Category, Finding, FindingStatus, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::domain::review::Leads;
 use crate::evidence::{self, Rejection};
 use crate::review::alike::similar;
 use crate::review::draft::proven;
+use crate::review::known::Known;
 use crate::sys::cancel::Cancel;
 use crate::tools::{ErrorKind, ToolFault};
 
@@ -144,6 +146,25 @@ impl Desk {
                 lines: anchor.lines,
             };
             self.leads.push(Leading { lead, finding, state: State::Unanswered });
+        }
+    }
+
+    /// Sets aside what the project dismissed: it is delivered as such, and the model is not asked to confirm what nobody wants to hear.
+    ///
+    /// Of several that are alike only their names tell which is meant, and those are given later: such leads stay.
+    pub(in crate::review) fn set_aside_dismissed(&mut self, known: &Known, started_at: &str) {
+        if known.dismissals.is_empty() {
+            return;
+        }
+        let mut marked: Vec<Finding> = self.leads.iter().map(|leading| leading.finding.clone()).collect();
+        // Which entries are stale is said when the review is whole.
+        let _ = known.dismiss(&mut marked.iter_mut().collect::<Vec<_>>(), &self.change, &[], Day::of(started_at));
+        for (leading, marked) in std::mem::take(&mut self.leads).into_iter().zip(marked) {
+            if marked.status == FindingStatus::Dismissed {
+                self.draft.add(leading.finding, Vec::new());
+            } else {
+                self.leads.push(leading);
+            }
         }
     }
 
