@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::budget::{Budget, Limits};
 use super::desk::{Desk, Lead};
-use super::draft::{Asked, Ending, Floor, Made};
+use super::draft::{Asked, Ending, Floor, Made, instructions_hash};
 use super::journal::{Journal, JournalSink, Record};
 use super::known::Known;
 use super::opening::{self, Opening, estimate_tokens};
@@ -99,6 +99,7 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
     let mut desk =
         Arc::into_inner(desk).ok_or(EngineError::Broken)?.into_inner().unwrap_or_else(PoisonError::into_inner);
     let draft = desk.settle(&name_of(run.provider.as_ref()));
+    draft.recall(&run.known);
     let looked = second_look(&run, draft.findings(), &ending, &budget, &journal).await;
     let ending = match (ending, run.cancel.check()) {
         // Whoever interrupts the second look interrupts the review.
@@ -153,6 +154,10 @@ fn prepare(run: &ModelRun) -> Result<Prepared, EngineError> {
     });
     let mut desk = Desk::new(Arc::clone(&run.change), Arc::clone(&run.new), Arc::clone(&run.old));
     desk.add_leads(&report.claims, &run.cancel);
+    if report.stopped.is_none() && run.cancel.check().is_ok() {
+        desk.ran(&run.packs, &report.files);
+    }
+    desk.add_earlier(&run.known);
     report.notes.iter().for_each(|note| desk.note(note.clone()));
     let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
     let tools = definitions();
@@ -256,6 +261,7 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, spent:
                 provider: capabilities.provider.to_owned(),
                 model: capabilities.model.clone(),
                 prompts: Some(run.prompts.hash().to_owned()),
+                instructions: run.instructions.as_deref().map(instructions_hash),
                 turns: spent.turns,
                 usage: if unasked { Usage::NOTHING } else { spent.usage },
                 second_look: spent.second_look,

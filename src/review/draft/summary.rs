@@ -6,7 +6,7 @@ use crate::domain::text::counted;
 
 /// One or two sentences that count what was found.
 pub(super) fn plain_summary(review: &Review) -> String {
-    let count = review.findings.len();
+    let count = review.unresolved().count();
     if review.outcome == Outcome::Failed && count == 0 {
         return "Nothing was reviewed.".to_owned();
     }
