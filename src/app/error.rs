@@ -5,6 +5,7 @@ use super::artefact::ArtefactError;
 use super::clients::ClientError;
 use super::instructions::InstructionsError;
 use super::post::PostError;
+use super::prior::PriorError;
 use super::service::{PresentFault, RootsError};
 use crate::config::ConfigError;
 use crate::domain::request::InvalidScope;
@@ -39,6 +40,9 @@ pub enum AppError {
     /// A review cannot be posted at all.
     #[error(transparent)]
     Post(#[from] PostError),
+    /// The review before this one cannot be had.
+    #[error(transparent)]
+    Prior(#[from] PriorError),
     /// A review of an untrusted job is not posted.
     #[error(transparent)]
     Artefact(#[from] ArtefactError),
@@ -276,6 +280,7 @@ impl AppError {
             | Self::Repo(_)
             | Self::Config(_)
             | Self::Post(_)
+            | Self::Prior(_)
             | Self::Workspace(_)
             | Self::Rules(_)
             | Self::Store(_)

@@ -16,6 +16,7 @@ mod model;
 mod pending;
 mod post;
 mod presented;
+mod prior;
 mod pull;
 mod recent;
 mod review;

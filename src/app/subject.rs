@@ -17,7 +17,7 @@ use crate::domain::filter::PathFilter;
 use crate::domain::forge::PullOf;
 use crate::domain::id::CommitId;
 use crate::domain::place::{Side, WorkspaceAt};
-use crate::domain::request::{PatchSource, ReviewRequest, Scope};
+use crate::domain::request::{Compare, PatchSource, Previous, ReviewRequest, Scope};
 use crate::domain::secret::Secret;
 use crate::domain::text::steering;
 use crate::git::{self, CollectOptions, Range};
@@ -95,6 +95,8 @@ pub(super) struct Subject {
     pub(super) notes: Vec<String>,
     /// What is known of the branch from before.
     pub(super) known: Known,
+    /// Which review it is compared with.
+    pub(super) compare: Compare,
 }
 
 impl Subject {
@@ -191,8 +193,8 @@ fn collect_range(
     let new = workspace::open(Some(&pool), range.new_at, Side::New, &[], options.filter.clone())?;
     let old = workspace::open(Some(&pool), range.old_at, Side::Old, &[], options.filter)?;
     let (change, settings_at, diffs) = (Arc::new(change), range.settings_at, Diffs::Repository(pool));
-    let known = Known::default();
-    Ok(Subject { change, new, old, settings, settings_at, cancel, repository, root, diffs, notes, known })
+    let (known, compare) = (Known::default(), Compare { with: Previous::None, full: false });
+    Ok(Subject { change, new, old, settings, settings_at, cancel, repository, root, diffs, notes, known, compare })
 }
 
 /// What stands for a repository on this machine: the folder that is checked out, or the git folder of a bare one, with no link in it.
@@ -253,8 +255,8 @@ fn collect_patch(
     let change = Arc::new(patch.change.clone());
     let (repository, root, notes) = (None, None, Vec::new());
     let diffs = Diffs::Patch(Arc::new(patch));
-    let known = Known::default();
-    Ok(Subject { change, new, old, settings, settings_at: None, cancel, repository, root, diffs, notes, known })
+    let (known, compare) = (Known::default(), Compare { with: Previous::None, full: false });
+    Ok(Subject { change, new, old, settings, settings_at: None, cancel, repository, root, diffs, notes, known, compare })
 }
 
 /// What bounds a collection under these settings.

@@ -1,9 +1,10 @@
 //! The review of a branch before this one. Main type: [`Prior`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::change::ChangeSet;
 use super::finding::{Finding, FindingId};
 use super::path::RepoPath;
 use super::place::{LineRange, Side};
@@ -20,6 +21,14 @@ pub struct Prior {
     pub carried: BTreeMap<RepoPath, String>,
     /// What the receipt says about the comparison, a sentence each.
     pub notes: Vec<String>,
+}
+
+impl Prior {
+    /// The paths of the files that need not be reviewed again, on either side of the change.
+    pub fn carried_paths(&self, change: &ChangeSet) -> HashSet<RepoPath> {
+        let files = change.files.iter().filter(|file| self.carried.contains_key(&file.path));
+        files.flat_map(|file| [Some(&file.path), file.old_path.as_ref()]).flatten().cloned().collect()
+    }
 }
 
 /// A finding of an earlier review.

@@ -151,9 +151,10 @@ impl Desk {
     /// say again.
     pub fn add_earlier(&mut self, known: &Known) {
         let Some(prior) = &known.prior else { return };
+        let carried = prior.carried_paths(&self.change);
         let asks = |earlier: &&Earlier| {
             let finding = &earlier.finding;
-            let again = finding.anchors.iter().any(|anchor| !prior.carried.contains_key(&anchor.path));
+            let again = finding.anchors.iter().any(|anchor| !carried.contains(&anchor.path));
             let over = finding.status.is_resolved() || finding.origin.kind == OriginKind::Rule;
             earlier.standing == Standing::Stands && again && !over
         };

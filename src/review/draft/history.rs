@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::{Draft, behind};
 use crate::domain::finding::{Finding, FindingId, FindingStatus, OriginKind, by_worst};
 use crate::domain::path::RepoPath;
-use crate::domain::prior::{Compared, Earlier, Prior, Standing};
+use crate::domain::prior::{Compared, Earlier, Standing};
 use crate::domain::review::{CoverageState, FileCoverage, Withheld};
 use crate::domain::text::counted;
 use crate::evidence::history::{Told, same};
@@ -117,8 +117,9 @@ impl Draft {
     /// Says what became of every earlier finding, and what is told too late is withheld.
     pub(super) fn conclude(&mut self, known: &Known) -> Option<(Compared, Concluded)> {
         let prior = known.prior.as_ref()?;
+        let carried = prior.carried_paths(&self.change);
         self.recall(known);
-        self.withhold_late(prior);
+        self.withhold_late(&carried);
         self.recall(known);
         let mut concluded = Concluded::default();
         for finding in &self.findings {
@@ -139,7 +140,7 @@ impl Draft {
                 continue;
             }
             let mut finding = earlier.finding.clone();
-            match self.becomes(at, earlier, prior, &alike, &mut notes) {
+            match self.becomes(at, earlier, (&carried, &alike), &mut notes) {
                 Becomes::Dropped => continue,
                 Becomes::Stays(status) => {
                     finding.status = status;
@@ -182,11 +183,11 @@ impl Draft {
     }
 
     /// Takes away what a model says of files that are as they were when it reviewed them and said nothing.
-    fn withhold_late(&mut self, prior: &Prior) {
+    fn withhold_late(&mut self, carried: &HashSet<RepoPath>) {
         let is_late = |finding: &Finding| {
             finding.status == FindingStatus::New
                 && finding.origin.kind == OriginKind::Model
-                && finding.anchors.iter().all(|anchor| prior.carried.contains_key(&anchor.path))
+                && finding.anchors.iter().all(|anchor| carried.contains(&anchor.path))
         };
         let late = self.findings.iter().enumerate().filter(|(_, finding)| is_late(finding)).map(|(at, _)| at);
         let late: BTreeSet<usize> = late.collect();
@@ -201,8 +202,7 @@ impl Draft {
         &self,
         at: usize,
         earlier: &Earlier,
-        prior: &Prior,
-        alike: &HashMap<(String, RepoPath), usize>,
+        (carried, alike): (&HashSet<RepoPath>, &HashMap<(String, RepoPath), usize>),
         notes: &mut Notes,
     ) -> Becomes {
         let finding = &earlier.finding;
@@ -222,7 +222,7 @@ impl Draft {
             None => Becomes::Stays(FindingStatus::Open),
         };
         let path = finding.anchors.first().map(|anchor| &anchor.path);
-        if path.is_some_and(|path| prior.carried.contains_key(path)) {
+        if path.is_some_and(|path| carried.contains(path)) {
             return still();
         }
         if let Some(reason) = self.refutation(at, earlier) {
@@ -253,11 +253,12 @@ impl Draft {
 
     /// Why an earlier finding is none, where somebody was asked and said so.
     fn refutation(&self, at: usize, earlier: &Earlier) -> Option<String> {
-        let by_name = self.past.refuted.iter().find(|(finding, _)| finding.id == earlier.finding.id);
+        let refuted = || self.past.refuted.iter();
+        let by_name = refuted().find(|(finding, _)| finding.id == earlier.finding.id);
+        // What a rule says anew has no name yet.
         let by_likeness = || {
-            let now: Vec<Told<'_>> = self.past.refuted.iter().map(|(finding, _)| Told::of(finding)).collect();
-            let found = same(&[told(earlier)], &now, similar);
-            found.iter().position(Option::is_some).and_then(|at| self.past.refuted.get(at))
+            let alike = refuted().filter(|(finding, _)| finding.origin == earlier.finding.origin);
+            alike.into_iter().find(|(finding, _)| same(&[told(earlier)], &[Told::of(finding)], similar) == [Some(0)])
         };
         let refuted = by_name.or_else(by_likeness).map(|(_, reason)| format!("refuted by the model: {reason}"));
         // It was said again, and did not survive.
