@@ -6,11 +6,12 @@ use std::time::Instant;
 use super::error::AppError;
 use super::instructions::Instructions;
 use super::model::Chosen;
+use super::prior::{self, Who};
 use super::subject::{Subject, Surroundings};
 use super::templates;
 use crate::config::{Settings, Verify};
 use crate::domain::event::{Event, EventSink};
-use crate::domain::review::Review;
+use crate::domain::review::{Engine, Review};
 use crate::domain::run::RunId;
 use crate::llm;
 use crate::review::{self, Floor, JOURNAL, JournalSink, Limits, ModelRun, Past, RulesRun, SecondLook, Which, by_rules};
@@ -33,18 +34,29 @@ pub(super) struct ByModel {
 pub(super) async fn engine(
     run: RunId,
     started: Started,
-    mut subject: Subject,
+    subject: Subject,
     by_model: Option<ByModel>,
     around: &Surroundings,
     events: Arc<dyn EventSink>,
 ) -> Result<Review, AppError> {
     let packs = Packs::built_in()?.without(&subject.settings.rules_off)?;
     let Some(ByModel { chosen, second, instructions }) = by_model else {
+        let subject = prior::recall(run, subject, around, Who::rules(packs.hash()), &events).await?;
         let work = move || with_rules(run, started, subject, &packs, events.as_ref());
         return tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken);
     };
     let prompts = templates::load(subject.settings.prompts.as_deref())?;
     let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(chosen.row, &chosen.model, &chosen.access)?);
+    let capabilities = provider.capabilities();
+    let who = Who {
+        engine: Engine::Model,
+        provider: Some(capabilities.provider.to_owned()),
+        model: Some(capabilities.model.clone()),
+        prompts: Some(prompts.hash().to_owned()),
+        rules: Some(packs.hash().to_owned()),
+        instructions: instructions.as_ref().map(|instructions| review::instructions_hash(&instructions.text)),
+    };
+    let mut subject = prior::recall(run, subject, around, who, &events).await?;
     let limits = limits(&subject, provider.capabilities());
     let second_look = second_look(&subject, &provider, second.as_ref())?;
     let mut context = subject.tool_context();

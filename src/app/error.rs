@@ -7,6 +7,7 @@ use super::clients::ClientError;
 use super::dismiss::DismissError;
 use super::instructions::InstructionsError;
 use super::post::PostError;
+use super::prior::PriorError;
 use super::service::{PresentFault, RootsError};
 use crate::config::ConfigError;
 use crate::domain::request::InvalidScope;
@@ -41,6 +42,9 @@ pub enum AppError {
     /// A review cannot be posted at all.
     #[error(transparent)]
     Post(#[from] PostError),
+    /// The review before this one cannot be had.
+    #[error(transparent)]
+    Prior(#[from] PriorError),
     /// A review of an untrusted job is not posted.
     #[error(transparent)]
     Artefact(#[from] ArtefactError),
@@ -291,6 +295,7 @@ impl AppError {
             | Self::Repo(_)
             | Self::Config(_)
             | Self::Post(_)
+            | Self::Prior(_)
             | Self::Workspace(_)
             | Self::Rules(_)
             | Self::Store(_)

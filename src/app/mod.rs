@@ -20,6 +20,7 @@ mod on_disk;
 mod pending;
 mod post;
 mod presented;
+mod prior;
 mod pull;
 mod recent;
 mod review;

@@ -12,7 +12,7 @@ use super::pull;
 use super::subject::{self, Surroundings};
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink, Stage};
-use crate::domain::request::ReviewRequest;
+use crate::domain::request::{Compare, ReviewRequest};
 use crate::domain::run::RunId;
 use crate::review::unless_stopped;
 use crate::store::Store;
@@ -30,6 +30,8 @@ pub struct Job {
     pub flags: Flags,
     /// The files to write.
     pub outputs: Vec<Output>,
+    /// Which review it is compared with.
+    pub compare: Compare,
 }
 
 /// Reviews a change, keeps the run, and writes the files that were asked for.
@@ -54,7 +56,8 @@ pub(super) async fn review_with(
 ) -> Result<Delivered, AppError> {
     let started = (clock::now(), Instant::now());
 
-    let Job { run, request, flags, outputs } = job;
+    let Job { run, request, flags, outputs, compare } = job;
+    let compare = Compare { with: compare.with.of(&request.scope), ..compare };
     // The repository has no say in which model reviews, so what is wrong with it is told before anything is collected.
     let resolved = subject::resolve(None, &flags, &around)?;
     let chosen = model::choose(&resolved, &around.providers)?;
@@ -69,10 +72,11 @@ pub(super) async fn review_with(
     let (subject, instructions) = {
         let (around, events, cancel) = (around.clone(), Arc::clone(&events), cancel.clone());
         stage(Stage::Collect, &events.clone(), move || {
-            let subject = match &pulled {
+            let mut subject = match &pulled {
                 Some(pulled) => subject::collect_pull(pulled, &request, &flags, &around, &cancel, &*events)?,
                 None => subject::collect(&request, &patch, &flags, &around, &cancel, &*events)?,
             };
+            subject.compare = compare;
             let instructions = instructions::load(&request, &subject, whose)?;
             Ok((subject, instructions))
         })

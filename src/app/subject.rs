@@ -18,7 +18,7 @@ use crate::domain::filter::PathFilter;
 use crate::domain::forge::PullOf;
 use crate::domain::id::CommitId;
 use crate::domain::place::{Side, WorkspaceAt};
-use crate::domain::request::{PatchSource, ReviewRequest, Scope};
+use crate::domain::request::{Compare, PatchSource, Previous, ReviewRequest, Scope};
 use crate::domain::secret::Secret;
 use crate::domain::text::steering;
 use crate::git::{self, CollectOptions, Range};
@@ -97,6 +97,8 @@ pub(super) struct Subject {
     pub(super) known: Known,
     /// The project's dismissals as they were read; `known` has what they say.
     pub(super) dismissed: Option<DismissedFile>,
+    /// Which review it is compared with.
+    pub(super) compare: Compare,
 }
 
 impl Subject {
@@ -197,7 +199,22 @@ fn collect_range(
     let old = workspace::open(Some(&pool), range.old_at, Side::Old, &[], options.filter)?;
     let (change, settings_at, diffs) = (Arc::new(change), range.settings_at, Diffs::Repository(pool));
     let known = Known { dismissals, ..Known::default() };
-    Ok(Subject { change, new, old, settings, settings_at, cancel, repository, root, diffs, notes, known, dismissed })
+    let compare = Compare { with: Previous::None, full: false };
+    Ok(Subject {
+        change,
+        new,
+        old,
+        settings,
+        settings_at,
+        cancel,
+        repository,
+        root,
+        diffs,
+        notes,
+        known,
+        dismissed,
+        compare,
+    })
 }
 
 /// What stands for a repository on this machine: the folder that is checked out, or the git folder of a bare one, with no link in it.
@@ -260,7 +277,22 @@ fn collect_patch(
     let diffs = Diffs::Patch(Arc::new(patch));
     // There is no target to take dismissals from either.
     let (settings_at, known, dismissed) = (None, Known::default(), None);
-    Ok(Subject { change, new, old, settings, settings_at, cancel, repository, root, diffs, notes, known, dismissed })
+    let compare = Compare { with: Previous::None, full: false };
+    Ok(Subject {
+        change,
+        new,
+        old,
+        settings,
+        settings_at,
+        cancel,
+        repository,
+        root,
+        diffs,
+        notes,
+        known,
+        dismissed,
+        compare,
+    })
 }
 
 /// What bounds a collection under these settings.

@@ -8,7 +8,7 @@ use clap::builder::NonEmptyStringValueParser;
 use super::Place;
 use crate::app::{AppError, MovedHead, Output, Overrides, PostOptions, providers};
 use crate::domain::forge::PullAsk;
-use crate::domain::request::{PatchSource, Scope};
+use crate::domain::request::{Compare, PatchSource, Previous, Scope};
 use crate::present;
 
 /// Which change is reviewed. At most one scope; `--target` and `--head` go together.
@@ -188,6 +188,28 @@ impl PostArgs {
     }
 }
 
+/// What a review is compared with.
+#[derive(Debug, Clone, Args)]
+pub(super) struct CompareArgs {
+    /// Review everything again, and tell also what could have been found before
+    ///
+    /// Otherwise a model passes over files that are as it saw them at the earlier review of the branch; their findings stay open.
+    #[arg(long)]
+    full: bool,
+    /// Compare with this review: a kept run, a file written by --output json=FILE, or none [default: the newest of the branch]
+    ///
+    /// Findings keep their names from review to review, and are told as new, still open, fixed or back again.
+    #[arg(long, value_name = "RUN|FILE|none", value_parser = NonEmptyStringValueParser::new())]
+    previous: Option<String>,
+}
+
+impl CompareArgs {
+    pub(super) fn compare(&self) -> Compare {
+        let with = self.previous.as_deref().map_or_else(Previous::default, Previous::named);
+        Compare { with, full: self.full }
+    }
+}
+
 /// All flags of a review.
 #[derive(Debug, Clone, Args)]
 pub(super) struct ReviewArgs {
@@ -226,6 +248,8 @@ pub(super) struct ReviewArgs {
     /// Send the model at most so many tokens (500k, 2m) [default: 2m]
     #[arg(long, value_name = "N", help_heading = "Who reviews")]
     max_tokens: Option<String>,
+    #[command(flatten, next_help_heading = "Who reviews")]
+    pub(super) compare: CompareArgs,
     #[command(flatten, next_help_heading = "Posting")]
     pub(super) post: PostArgs,
     /// Count findings below this severity, but do not show them

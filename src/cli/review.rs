@@ -51,12 +51,13 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
 fn made(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Result<Delivered, AppError> {
     let flags = args.overrides();
     let post = args.post.options();
+    let compare = args.compare.compare();
     let request = ReviewRequest {
         directory: args.place.directory,
         settings_from_worktree: args.shape.settings_from_worktree(),
         scope: args.pull.scope().unwrap_or_else(|| args.scope.scope()),
     };
-    let job = Job { run: RunId::random(), request, flags, outputs: args.output };
+    let job = Job { run: RunId::random(), request, flags, outputs: args.output, compare };
     let around = Surroundings::of_this_process()?;
     let progress = Arc::new(console.progress(args.quiet));
     let sink: Arc<dyn EventSink> = match events {

@@ -99,6 +99,12 @@ pub enum Generated {
     Name,
 }
 
+/// What a file's change says, whatever the lines are numbered and wherever the file lies: a hash of its removed and added lines, in order.
+///
+/// Like `git patch-id --verbatim`, but without the context and the path: white space counts, because indentation is code in some languages.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct PatchId(pub String);
+
 /// One changed file.
 #[derive(Debug, Clone)]
 pub struct FileChange {
@@ -130,6 +136,8 @@ pub struct FileChange {
     pub hunks: Vec<Hunk>,
     /// The unified diff, cut at the limit.
     pub patch: PatchText,
+    /// What its change says, wherever it stands; `None` where no lines were compared.
+    pub patch_id: Option<PatchId>,
 }
 
 /// Lines on one side of a hunk, as a hunk header writes them: where `count` is 0, `start` is the line *before* the place.
@@ -268,6 +276,7 @@ impl FileChange {
             generated: None,
             hunks: Vec::new(),
             patch: PatchText::default(),
+            patch_id: None,
         }
     }
 

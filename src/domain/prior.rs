@@ -1,9 +1,13 @@
 //! The review of a branch before this one. Main type: [`Prior`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use super::finding::Finding;
+use serde::{Deserialize, Serialize};
+
+use super::change::ChangeSet;
+use super::finding::{Finding, FindingId};
 use super::path::RepoPath;
+use super::place::{LineRange, Side};
 use super::run::RunId;
 
 /// What is known of the review before this one.
@@ -11,8 +15,67 @@ use super::run::RunId;
 pub struct Prior {
     /// Its run.
     pub run: RunId,
-    /// Its findings.
-    pub findings: Vec<Finding>,
+    /// Its findings, those that were fixed in it or before it included.
+    pub findings: Vec<Earlier>,
     /// Changed files that are as they were then and were seen whole, and why they need not be reviewed again: a sentence for the receipt.
     pub carried: BTreeMap<RepoPath, String>,
+    /// What the receipt says about the comparison, a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Prior {
+    /// The paths of the files that need not be reviewed again, on either side of the change.
+    pub fn carried_paths(&self, change: &ChangeSet) -> HashSet<RepoPath> {
+        let files = change.files.iter().filter(|file| self.carried.contains_key(&file.path));
+        files.flat_map(|file| [Some(&file.path), file.old_path.as_ref()]).flatten().cloned().collect()
+    }
+}
+
+/// A finding of an earlier review.
+#[derive(Debug, Clone)]
+pub struct Earlier {
+    /// As it was said; where it still stands, with its places as they are now.
+    pub finding: Finding,
+    /// What became of its lines.
+    pub standing: Standing,
+    /// Where its first place would be now, where that can be told: its lines, or what stands in their stead.
+    pub near: Option<Near>,
+    /// Why somebody dismissed it, where that was said of this very run and holds on.
+    pub dismissed: Option<String>,
+    /// Whether it was fixed without its lines being changed: that they stand says nothing.
+    pub disproved: bool,
+}
+
+/// What became of the lines that an earlier finding is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// They stand, and the change touches them.
+    Stands,
+    /// They stand, but the change does not touch them any more.
+    Outside,
+    /// They were changed, or are gone.
+    Gone,
+    /// Nobody can tell.
+    Unknown,
+}
+
+/// A place where something stood once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Near {
+    /// The file.
+    pub path: RepoPath,
+    /// The side of the change.
+    pub side: Side,
+    /// The lines; `None` for the whole file.
+    pub lines: Option<LineRange>,
+}
+
+/// The review that another one was compared with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compared {
+    /// Its run.
+    pub run: RunId,
+    /// The findings that are fixed though their lines stand as they were: they were refuted, or their rule no longer says so.
+    pub disproved: Vec<FindingId>,
 }

@@ -137,6 +137,48 @@ pub enum PatchSource {
     File(PathBuf),
 }
 
+/// Which review this one is compared with, and how much is reviewed again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Compare {
+    /// The review before this one.
+    pub with: Previous,
+    /// Whether everything is reviewed again, and what is found late is told.
+    pub full: bool,
+}
+
+/// The review before this one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Previous {
+    /// The newest that was kept of the same branch or pull request.
+    #[default]
+    Newest,
+    /// A kept run, by its id or the beginning of it, or a file that holds a review.
+    Named(String),
+    /// None: this is the first.
+    None,
+}
+
+impl Previous {
+    /// Reads what people write: `none`, or the name of one.
+    pub fn named(name: &str) -> Self {
+        if name == "none" { Self::None } else { Self::Named(name.to_owned()) }
+    }
+
+    /// The review before one of this scope: what is only a point of a history, or no history at all, has none unless it is named.
+    #[must_use]
+    pub fn of(self, scope: &Scope) -> Self {
+        let is_branch = match scope {
+            Scope::Branch { .. } | Scope::Staged | Scope::Uncommitted | Scope::Pull(_) => true,
+            Scope::Range { from_merge_base, .. } => *from_merge_base,
+            Scope::Commit(_) | Scope::Patch(_) => false,
+        };
+        match self {
+            Self::Newest if !is_branch => Self::None,
+            previous => previous,
+        }
+    }
+}
+
 /// A request for one review. Settings and outputs come beside it: they shape the answer, not the question.
 #[derive(Debug, Clone)]
 pub struct ReviewRequest {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::change::ChangeSet;
 use super::finding::{Finding, Severity, worst_first};
 use super::path::RepoPath;
+use super::prior::Compared;
 use super::run::{RunId, RunRecord};
 use super::second_look::SecondLook;
 
@@ -170,6 +171,8 @@ pub struct Coverage {
     pub limits_hit: Vec<String>,
     /// What collection left out or did differently.
     pub notes: Vec<String>,
+    /// The review that this one was compared with.
+    pub previous: Option<Compared>,
 }
 
 /// What became of one file.
@@ -243,6 +246,8 @@ pub struct Provenance {
     pub prompts: Option<String>,
     /// The hash of the rule packs.
     pub rules: Option<String>,
+    /// The hash of the instructions that the model was given; `None` where there were none.
+    pub instructions: Option<String>,
     /// RFC 3339, UTC.
     pub started_at: String,
     /// Wall time in milliseconds.
@@ -320,7 +325,7 @@ impl Review {
         worst_first(&mut self.findings);
     }
 
-    /// How many findings still ask for something, of each severity, worst first.
+    /// How many findings of each severity still ask for something, worst first.
     pub fn by_severity(&self) -> BTreeMap<Severity, usize> {
         let mut counts = BTreeMap::new();
         for finding in self.unresolved() {

@@ -2,9 +2,10 @@
 //!
 //! [`anchor()`] proves a [`Claim`](crate::domain::claim::Claim), [`locate()`] finds a quote in a file, [`fingerprint`] and
 //! [`assign_ids`] name findings, [`prove`] and [`apply`] try suggestions in memory. All of it is pure but for reading the two
-//! trees through [`Workspace`](crate::workspace::Workspace); [`references`] checks what a presented document points to. Whether a claim is *true* belongs in `review`.
+//! trees through [`Workspace`](crate::workspace::Workspace); [`references`] checks what a presented document points to, [`history`] finds again what an earlier review said. Whether a claim is *true* belongs in `review`.
 
 mod anchor;
+pub mod history;
 mod identity;
 mod languages;
 mod locate;

@@ -17,7 +17,7 @@ use super::commits::commits;
 use super::entries::{Content, Delta, Entry, Found, ReadError};
 use super::patch_text::{Limits, Position, Side, render};
 use super::range::Range;
-use super::{GitError, attributes, compare, disk, index, renames, tree_diff};
+use super::{GitError, attributes, compare, disk, index, patch_id, renames, tree_diff};
 
 /// What bounds a collection.
 #[derive(Debug, Clone)]
@@ -277,6 +277,7 @@ fn listed(delta: &Delta, generated: Option<Generated>) -> FileChange {
         generated,
         hunks: Vec::new(),
         patch: PatchText::default(),
+        patch_id: None,
     }
 }
 
@@ -286,6 +287,7 @@ fn fill(file: &mut FileChange, old: &Content<'_>, new: &Content<'_>, patch_chars
     let sum = |count: fn(&ChangeRun) -> u32| runs.iter().map(count).fold(0u32, u32::saturating_add);
     file.additions = sum(|run| run.new.count);
     file.deletions = sum(|run| run.old.count);
+    file.patch_id = patch_id::of_runs(old.bytes(), new.bytes(), &runs);
     let hunks = compare::hunks(runs, compare::line_count(old.bytes()), compare::line_count(new.bytes()));
     if file.generated.is_none() {
         let limits = Limits { chars: patch_chars, bytes: usize::MAX, lines: usize::MAX };

@@ -21,8 +21,10 @@ mod file_patch;
 mod generated;
 mod index;
 mod known_lines;
+mod moved;
 mod patch_file;
 mod patch_header;
+mod patch_id;
 mod patch_parse;
 mod patch_text;
 mod pending;
@@ -40,6 +42,7 @@ pub use fetch::{
     host_of, mirror_path, remotes, repository_of, standing_in,
 };
 pub use file_patch::{FilePatch, Position, file_patch};
+pub use moved::{changed_lines, moved};
 pub use patch_file::{PatchChange, from_patch};
 pub use patch_parse::PatchError;
 pub use pending::{Pending, pending};

@@ -18,6 +18,7 @@ use super::compare::before;
 use super::file_patch::FilePatch;
 use super::generated::by_name;
 use super::known_lines::{KnownLines, PatchFile};
+use super::patch_id;
 use super::patch_parse::{Parsed, PatchError, parse};
 use super::patch_text::{Limits, Position, Side, render};
 
@@ -215,6 +216,7 @@ fn file_change(parsed: &Parsed<'_>, known: &PatchFile, patch_chars: usize) -> Fi
         generated,
         hunks: if submodule { Vec::new() } else { parsed.hunks.clone() },
         patch,
+        patch_id: patch_id::of_marked(&parsed.hunks, &parsed.body),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::domain::finding::Finding;
 use crate::domain::review::Review;
 use crate::domain::text::is_invisible;
 
-pub use parse::{Fault, ParseError, parse};
+pub use parse::{Fault, ParseError, parse, parse_finding};
 pub use strict::{NotExact, parse_exactly, value};
 
 /// What the field `schema` of a document says.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::budget::Limits;
 use super::desk::{Desk, Lead};
-use super::draft::{Asked, Ending, Floor, Made};
+use super::draft::{Asked, Ending, Floor, Made, instructions_hash};
 use super::journal::{Journal, JournalSink, Record};
 use super::known::Known;
 use super::opening::{Opening, estimate_tokens};
@@ -86,6 +86,7 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
     let Reviewed { mut desk, ending, mut tally, budget, mut journal } =
         units::review(&run, begin, journal, over).await?;
     let draft = desk.settle(&name_of(run.provider.as_ref()));
+    draft.recall(&run.known);
     let looked = second_look(&run, draft.findings(), &ending, &budget, &journal).await;
     let ending = match (ending, run.cancel.check()) {
         // Whoever interrupts the second look interrupts the review.
@@ -141,6 +142,10 @@ fn prepare(run: &ModelRun) -> Result<Prepared, EngineError> {
     let mut desk = Desk::new(Arc::clone(&run.change), Arc::clone(&run.new), Arc::clone(&run.old));
     desk.add_leads(&report.claims, &run.cancel);
     desk.set_aside_dismissed(&run.known, &run.started.0);
+    if report.stopped.is_none() && run.cancel.check().is_ok() {
+        desk.ran(&run.packs, &report.files);
+    }
+    desk.add_earlier(&run.known);
     report.notes.iter().for_each(|note| desk.note(note.clone()));
     let carried = run.known.carried();
     desk.carry(&carried);
@@ -237,6 +242,7 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, spent:
                 provider: capabilities.provider.to_owned(),
                 model: capabilities.model.clone(),
                 prompts: Some(run.prompts.hash().to_owned()),
+                instructions: run.instructions.as_deref().map(instructions_hash),
                 turns: spent.turns,
                 usage: if unasked { Usage::NOTHING } else { spent.usage },
                 second_look: spent.second_look,

@@ -65,6 +65,9 @@ pub fn by_rules(run: &RulesRun<'_>) -> Review {
             break;
         }
     }
+    if stopped.is_none() {
+        draft.ran(run.packs, &report.files);
+    }
     draft.cover(report.files);
     draft.omit([new.omissions(), old.omissions()].concat());
     run.notes.iter().for_each(|note| draft.note(note.clone()));

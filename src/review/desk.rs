@@ -17,6 +17,7 @@ use crate::domain::change::{ChangeSet, Omission};
 use crate::domain::finding::Finding;
 use crate::domain::review::{FileCoverage, Review, Section};
 use crate::llm::ToolDefinition;
+use crate::rules::Packs;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::tools::{ErrorKind, Reference, ToolFault};
 use crate::workspace::Workspace;
@@ -171,6 +172,11 @@ impl Desk {
         for reference in references {
             self.seen.saw(reference);
         }
+    }
+
+    /// Records which rules were run, and what they saw of each file.
+    pub(super) fn ran(&mut self, packs: &Packs, files: &[FileCoverage]) {
+        self.draft.ran(packs, files);
     }
 
     /// Adds a sentence to the receipt.

@@ -17,11 +17,12 @@ use crate::workspace::Workspace;
 
 mod behind;
 mod dismissed;
+mod history;
 mod made;
 mod proven;
 mod summary;
 
-pub use made::{Asked, Made};
+pub use made::{Asked, Made, instructions_hash};
 
 pub(super) use behind::Behind;
 pub(super) use proven::proven;
@@ -95,6 +96,7 @@ pub struct Draft {
     told: HashSet<(String, String, Option<Place>)>,
     /// Whether the findings are in order and have their names.
     settled: bool,
+    past: history::Past,
 }
 
 type Place = (RepoPath, Side, Option<LineRange>);
@@ -115,6 +117,7 @@ impl Draft {
             leads: Leads::default(),
             told: HashSet::new(),
             settled: false,
+            past: history::Past::default(),
         }
     }
 
@@ -189,7 +192,7 @@ impl Draft {
         if !self.settled {
             behind::sort(&mut self.findings, &mut self.behind);
             evidence::assign_ids(&mut self.findings);
-            behind::name(&self.findings, &mut self.behind);
+            behind::name(&self.findings, &mut self.behind, HashSet::new());
             self.settled = true;
         }
     }
@@ -255,7 +258,9 @@ impl Draft {
         let places: BTreeSet<usize> = places.collect();
         let mut hidden = BTreeMap::new();
         for finding in self.take_away(&places, "nobody is sure enough of what it says") {
-            *hidden.entry(finding.severity).or_default() += 1;
+            if !finding.status.is_resolved() {
+                *hidden.entry(finding.severity).or_default() += 1;
+            }
         }
         hidden
     }
@@ -270,7 +275,7 @@ impl Draft {
         made: Made,
     ) -> Review {
         self.settle();
-        known.settle(&mut self.findings);
+        let (previous, concluded) = self.conclude(known).unzip();
         self.dismiss(known, &made.started_at);
         // What nobody is sure enough of is no reason to fail, however bad it would be.
         let below_confidence = self.hold_to_confidence(floor.confidence);
@@ -300,6 +305,7 @@ impl Draft {
                 tool_calls: made.model.as_ref().map_or(0, |model| model.tool_calls),
                 tool_errors: made.model.as_ref().map_or(0, |model| model.tool_errors),
                 limits_hit: made.model.as_ref().map_or_else(Vec::new, |model| model.limits_hit.clone()),
+                previous,
                 ..Coverage::default()
             },
             findings,
@@ -314,6 +320,9 @@ impl Draft {
         let mut said = HashSet::new();
         review.coverage.notes.retain(|note| said.insert(note.clone()));
         review.summary = summary.unwrap_or_else(|| plain_summary(&review));
+        if let Some(sentence) = concluded.and_then(|concluded| concluded.sentence()) {
+            review.summary = format!("{}\n\n{sentence}", review.summary.trim_end());
+        }
         review
     }
 
@@ -391,7 +400,8 @@ fn hide(findings: &mut Vec<Finding>, is_hidden: impl Fn(&Finding) -> bool) -> BT
     let mut hidden = BTreeMap::new();
     findings.retain(|finding| {
         let hide = is_hidden(finding);
-        if hide {
+        // What asks for nothing is nothing that a gate would have to know of.
+        if hide && !finding.status.is_resolved() {
             *hidden.entry(finding.severity).or_default() += 1;
         }
         !hide

@@ -29,9 +29,6 @@ impl Known {
         self.prior.as_ref().map_or_else(BTreeMap::new, |prior| prior.carried.clone())
     }
 
-    /// Gives the findings of a review their places in the history of the branch.
-    pub(super) fn settle(&self, _findings: &mut Vec<Finding>) {}
-
     /// Marks what the project dismissed among the findings of a review that was made on the day `today`, and says which dismissals are stale.
     /// What a history says of a finding is settled before.
     pub(super) fn dismiss(

@@ -31,7 +31,7 @@ pub use budget::Limits;
 pub use by_model::{ModelRun, by_model};
 pub use by_rules::{RulesRun, by_rules};
 pub use desk::{Answer, Desk, Effect, Lead};
-pub use draft::{Asked, Draft, Ending, Floor, Made};
+pub use draft::{Asked, Draft, Ending, Floor, Made, instructions_hash};
 pub use journal::{
     JournalEntry, JournalError, JournalSink, Landing, NAME as JOURNAL, Read, Rebuilt, Record, Unit,
     read as read_journal,

@@ -105,6 +105,7 @@ fn finish(desk: Desk) -> Review {
         provider: "anthropic".to_owned(),
         model: "m".to_owned(),
         prompts: Some("hash".to_owned()),
+        instructions: None,
         turns: 6,
         usage: Usage { input_tokens: Some(9), ..Usage::default() },
         second_look: None,

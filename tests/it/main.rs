@@ -42,6 +42,8 @@ mod github_client;
 mod github_client_faults;
 mod github_fake;
 mod hostile_pull;
+mod identity;
+mod incremental;
 mod mcp_http;
 mod mcp_pulls;
 mod mcp_reviews;

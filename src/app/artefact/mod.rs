@@ -101,6 +101,7 @@ fn proved(
             model: None,
             prompts: None,
             rules: None,
+            instructions: None,
             started_at: String::new(),
             took_ms: 0,
             turns: 0,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::wire;
-use crate::domain::change::{ChangeSet, Commit, FileChange, Generated, PatchCut, PatchText};
+use crate::domain::change::{ChangeSet, Commit, FileChange, Generated, PatchCut, PatchId, PatchText};
 use crate::domain::day::{Day, InvalidDay};
 use crate::domain::dismissal::Dismissed;
 use crate::domain::finding::{
@@ -17,6 +17,7 @@ use crate::domain::forge::{BadPullName, PullId, PullNumber, PullOf, RepoName};
 use crate::domain::id::{CommitId, InvalidObjectId, ObjectId};
 use crate::domain::path::{PathError, RepoPath};
 use crate::domain::place::{InvalidRange, LineRange, WorkspaceAt};
+use crate::domain::prior::Compared;
 use crate::domain::review::{Coverage, FileCoverage, Leads, Provenance, Review, Section, Usage, Withheld};
 use crate::domain::run::{InvalidRunId, RunId};
 use crate::domain::second_look::SecondLook;
@@ -185,6 +186,7 @@ fn file((n, file): (usize, wire::File)) -> Result<FileChange, ParseError> {
             text: Arc::from(""),
             cut: file.truncated.then_some(PatchCut { first_unseen_hunk: 0, lines: 0, shortened_lines: 0 }),
         },
+        patch_id: file.patch_id.map(PatchId),
     })
 }
 
@@ -283,7 +285,20 @@ fn coverage(coverage: wire::Coverage) -> Result<Coverage, ParseError> {
         },
         limits_hit: coverage.limits_hit,
         notes: coverage.notes,
+        previous: coverage.previous.map(compared).transpose()?,
     })
+}
+
+fn compared(previous: wire::Compared) -> Result<Compared, ParseError> {
+    Ok(Compared {
+        run: previous.run.parse::<RunId>().at(|| "coverage.previous.run".to_owned())?,
+        disproved: previous.disproved.into_iter().map(FindingId).collect(),
+    })
+}
+
+/// Reads one finding as [`finding`](super::finding) writes it.
+pub fn parse_finding(value: serde_json::Value) -> Result<Finding, ParseError> {
+    finding(serde_json::from_value(value).map_err(ParseError::NotADocument)?, "finding")
 }
 
 fn provenance(provenance: wire::Provenance) -> Provenance {
@@ -294,6 +309,7 @@ fn provenance(provenance: wire::Provenance) -> Provenance {
         model: provenance.model,
         prompts: provenance.prompts,
         rules: provenance.rules,
+        instructions: provenance.instructions,
         started_at: provenance.started_at,
         took_ms: provenance.took_ms,
         turns: provenance.turns,

@@ -126,6 +126,9 @@ pub(super) struct File {
     pub(super) generated: bool,
     /// Whether its diff was cut before the engine saw it.
     pub(super) truncated: bool,
+    /// A hash of its removed and added lines, whatever their numbers; absent where no lines were compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) patch_id: Option<String>,
 }
 
 /// The review in short. `total` is `resolved` and `unresolved` together; the maps count unresolved findings.
@@ -293,6 +296,20 @@ pub(super) struct Coverage {
     /// What collection left out or did differently.
     #[serde(default)]
     pub(super) notes: Vec<String>,
+    /// The review that this one was compared with; absent where there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) previous: Option<Compared>,
+}
+
+/// The review before this one, and what of it was settled without its code being changed.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct Compared {
+    /// Its run: a UUID.
+    #[schemars(extend("format" = "uuid"))]
+    pub(super) run: String,
+    /// The findings that are fixed though their lines stand as they were: they were refuted, or their rule no longer says so.
+    #[serde(default)]
+    pub(super) disproved: Vec<String>,
 }
 
 /// What became of one file.
@@ -343,6 +360,9 @@ pub(super) struct Provenance {
     pub(super) prompts: Option<String>,
     /// The hash of the rule packs.
     pub(super) rules: Option<String>,
+    /// The hash of the instructions that the model was given; absent where there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) instructions: Option<String>,
     /// RFC 3339, UTC.
     pub(super) started_at: String,
     /// Wall time in milliseconds.

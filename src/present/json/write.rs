@@ -74,6 +74,7 @@ fn file(file: &FileChange) -> wire::File {
         binary: file.binary,
         generated: file.generated.is_some(),
         truncated: file.patch.cut.is_some(),
+        patch_id: file.patch_id.as_ref().map(|id| strip_line(&id.0)),
     }
 }
 
@@ -182,6 +183,10 @@ fn coverage(coverage: &Coverage) -> wire::Coverage {
         },
         limits_hit: lines(&coverage.limits_hit),
         notes: lines(&coverage.notes),
+        previous: coverage.previous.as_ref().map(|previous| wire::Compared {
+            run: previous.run.to_string(),
+            disproved: previous.disproved.iter().map(|id| strip_line(&id.0)).collect(),
+        }),
     }
 }
 
@@ -193,6 +198,7 @@ fn provenance(provenance: &Provenance) -> wire::Provenance {
         model: provenance.model.as_deref().map(strip_line),
         prompts: provenance.prompts.clone(),
         rules: provenance.rules.clone(),
+        instructions: provenance.instructions.clone(),
         started_at: provenance.started_at.clone(),
         took_ms: provenance.took_ms,
         turns: provenance.turns,

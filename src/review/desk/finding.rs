@@ -102,6 +102,9 @@ impl Desk {
             let rules = self.leads.iter().filter(|leading| leading.confirmed_by() == Some(number));
             let mut behind = Vec::new();
             for leading in rules {
+                if leading.is_earlier {
+                    continue;
+                }
                 let Lead { rule, title, .. } = &leading.lead;
                 finding.body.push_str(&format!("\n\nThe rule `{rule}` found here: {}.", title.trim_end_matches('.')));
                 finding.severity =

@@ -9,9 +9,10 @@ use super::answer::{Answer, Effect, Fields};
 use super::finding::overlap;
 use crate::domain::claim::Claim;
 use crate::domain::day::Day;
-use crate::domain::finding::{Anchor, Category, Finding, FindingStatus, Severity};
+use crate::domain::finding::{Anchor, Category, Finding, FindingStatus, OriginKind, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
+use crate::domain::prior::{Earlier, Standing};
 use crate::domain::review::Leads;
 use crate::evidence::{self, Rejection};
 use crate::review::alike::similar;
@@ -19,6 +20,9 @@ use crate::review::draft::proven;
 use crate::review::known::Known;
 use crate::sys::cancel::Cancel;
 use crate::tools::{ErrorKind, ToolFault};
+
+/// So many earlier findings are asked about again; the others stay as they are.
+const MOST_EARLIER: usize = 50;
 
 /// A proven claim of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +52,8 @@ pub(super) struct Leading {
     pub(super) lead: Lead,
     /// The rule's own finding.
     pub(super) finding: Finding,
+    /// Whether it is no rule's, but was said by the review before this one.
+    pub(super) is_earlier: bool,
     state: State,
 }
 
@@ -145,7 +151,36 @@ impl Desk {
                 side: anchor.side,
                 lines: anchor.lines,
             };
-            self.leads.push(Leading { lead, finding, state: State::Unanswered });
+            self.leads.push(Leading { lead, finding, is_earlier: false, state: State::Unanswered });
+        }
+    }
+
+    /// Asks again about what a model said in the review before, where its lines stand and their file is reviewed again. What rules said they
+    /// say again.
+    pub fn add_earlier(&mut self, known: &Known) {
+        let Some(prior) = &known.prior else { return };
+        let carried = prior.carried_paths(&self.change);
+        let asks = |earlier: &&Earlier| {
+            let finding = &earlier.finding;
+            let again = finding.anchors.iter().any(|anchor| !carried.contains(&anchor.path));
+            let over = finding.status.is_resolved() || finding.origin.kind == OriginKind::Rule;
+            earlier.standing == Standing::Stands && again && !over
+        };
+        for Earlier { finding, .. } in prior.findings.iter().filter(asks).take(MOST_EARLIER) {
+            let Some(anchor) = finding.anchors.first() else { continue };
+            let lead = Lead {
+                id: format!("L{}", self.leads.len() + 1),
+                rule: format!("earlier/{}", finding.id),
+                title: finding.title.clone(),
+                body: format!("The review before this one said, and its lines stand as they were:\n\n{}", finding.body),
+                severity: finding.severity,
+                category: finding.category,
+                path: anchor.path.clone(),
+                side: anchor.side,
+                lines: anchor.lines,
+            };
+            let finding = Finding { status: FindingStatus::New, ..finding.clone() };
+            self.leads.push(Leading { lead, finding, is_earlier: true, state: State::Unanswered });
         }
     }
 
@@ -256,7 +291,7 @@ impl Desk {
     /// Hands the leads to the draft: what is refuted is withheld, what is unanswered stands by itself.
     pub(super) fn deliver_leads(&mut self) {
         let mut leads = Leads::default();
-        for Leading { lead, finding, state } in std::mem::take(&mut self.leads) {
+        for Leading { lead, finding, is_earlier, state } in std::mem::take(&mut self.leads) {
             let given = u32::from(!self.kept_back.contains(&lead.id));
             leads.given += given;
             match state {
@@ -267,7 +302,11 @@ impl Desk {
                 State::Confirmed { .. } => leads.confirmed += given,
                 State::Refuted(reason) => {
                     leads.refuted += given;
-                    self.draft.withhold(finding.title, refuted(&reason));
+                    // What was said before is not withheld now: the review says that it is over, and why.
+                    if !is_earlier {
+                        self.draft.withhold(finding.title.clone(), refuted(&reason));
+                    }
+                    self.draft.refuted(finding, reason);
                 }
             }
         }

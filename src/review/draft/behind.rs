@@ -23,9 +23,10 @@ pub(super) fn sort(findings: &mut Vec<Finding>, behind: &mut Vec<Vec<Behind>>) {
     (*findings, *behind) = pairs.into_iter().unzip();
 }
 
-/// Names what stands behind the findings, with names that none of them has.
-pub(super) fn name(findings: &[Finding], behind: &mut [Vec<Behind>]) {
-    let mut given: HashSet<FindingId> = findings.iter().map(|finding| finding.id.clone()).collect();
+/// Names what stands behind the findings, with names that neither any of them has nor anything in `taken`.
+pub(super) fn name(findings: &[Finding], behind: &mut [Vec<Behind>], taken: HashSet<FindingId>) {
+    let mut given = taken;
+    given.extend(findings.iter().map(|finding| finding.id.clone()));
     for Behind { finding, .. } in behind.iter_mut().flatten() {
         let free = crate::evidence::ids(&finding.fingerprint).find(|id| !given.contains(id));
         finding.id = free.unwrap_or_else(|| FindingId(finding.fingerprint.0.clone()));

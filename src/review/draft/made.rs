@@ -1,5 +1,8 @@
 //! Who made a review and what it took. Main types: [`Made`], [`Asked`].
 
+use sha2::{Digest as _, Sha256};
+
+use crate::domain::id::hex;
 use crate::domain::review::{Engine, Provenance, Usage};
 use crate::domain::run::RunId;
 use crate::domain::second_look::SecondLook;
@@ -30,6 +33,8 @@ pub struct Asked {
     pub model: String,
     /// The hash of the prompts.
     pub prompts: Option<String>,
+    /// The hash of the instructions of the user.
+    pub instructions: Option<String>,
     /// How many turns it had.
     pub turns: u32,
     /// Tokens and money.
@@ -51,11 +56,16 @@ impl Asked {
     }
 }
 
+/// By what a later review knows whether a model was told the same.
+pub fn instructions_hash(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
 /// What a review says about who made it.
 pub(super) fn provenance(made: Made) -> Provenance {
     let Made { engine, rules, model, started_at, took_ms, .. } = made;
     let asked = model.is_some();
-    let Asked { provider, model, prompts, turns, usage, second_look, .. } = model.unwrap_or_default();
+    let Asked { provider, model, prompts, instructions, turns, usage, second_look, .. } = model.unwrap_or_default();
     let (provider, model) = asked.then_some((provider, model)).unzip();
     Provenance {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -64,6 +74,7 @@ pub(super) fn provenance(made: Made) -> Provenance {
         model,
         prompts,
         rules,
+        instructions,
         started_at,
         took_ms,
         turns,

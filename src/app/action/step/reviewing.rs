@@ -20,7 +20,7 @@ use crate::app::subject::{self, Surroundings};
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::forge::{Delivery, PullNumber, RepoName};
-use crate::domain::request::{ReviewRequest, Scope};
+use crate::domain::request::{Compare, ReviewRequest, Scope};
 use crate::domain::run::RunId;
 use crate::forge::GitHub;
 use crate::sys::cancel::Cancel;
@@ -81,6 +81,7 @@ impl Step {
             request: ReviewRequest { directory, scope, settings_from_worktree: false },
             flags: self.flags.clone(),
             outputs: formats.iter().map(output).collect(),
+            compare: Compare::default(),
         };
         let whose = if self.inputs.instructions.is_some() { Whose::Target } else { Whose::User };
         let (events, cancel) = (Arc::clone(&self.events), self.cancel.clone());

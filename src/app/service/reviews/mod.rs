@@ -30,7 +30,7 @@ use super::pulls::PullFault;
 use super::{Changed, Changes, Service};
 use crate::domain::event::EventSink;
 use crate::domain::forge::PullAsk;
-use crate::domain::request::{InvalidScope, ReviewRequest, Scope};
+use crate::domain::request::{Compare, InvalidScope, ReviewRequest, Scope};
 use crate::domain::run::RunId;
 use crate::git::{self, GitError};
 use crate::sys::repo::{Repo, RepoError};
@@ -198,7 +198,7 @@ impl Service {
         }
         let left_out = LeftOut::of(&scope, &folder);
         let request = ReviewRequest { directory: folder, scope, settings_from_worktree: false };
-        let job = Job { run: run.id, request, flags, outputs: Vec::new() };
+        let job = Job { run: run.id, request, flags, outputs: Vec::new(), compare: Compare::default() };
         let id = run.id;
         self.changes().say(Changed::List);
         runtime.spawn(Arc::clone(self).carry(job, run, left_out));

@@ -23,7 +23,7 @@ mod socket;
 mod state;
 mod wires;
 
-pub use script::{Cut, Session};
+pub use script::{Cut, Session, Step};
 pub use server::{KEY, Options, Server};
 pub use socket::{Door, Line};
 pub use wires::Wire;

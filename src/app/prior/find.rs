@@ -1,0 +1,163 @@
+//! Which review is the one before this. Main function: [`find`].
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use super::super::diffs::Diffs;
+use super::super::error::AppError;
+use super::super::runs;
+use super::super::subject::{Subject, Surroundings};
+use super::PriorError;
+use crate::domain::event::{Event, EventSink};
+use crate::domain::finding::{Finding, FindingStatus};
+use crate::domain::place::WorkspaceAt;
+use crate::domain::request::Previous;
+use crate::domain::review::Review;
+use crate::domain::run::{KeptRun, RunRecord};
+use crate::domain::text::mask;
+use crate::git;
+use crate::present::json;
+use crate::store::{Store, StoreError};
+use crate::sys::files;
+
+/// A larger file of a review is refused, in bytes.
+const MAX_FILE: u64 = 64 << 20;
+/// So many branches that begin like the head's name are looked through.
+const MOST_NAMES: usize = 1_000;
+/// So many kept runs are tried before it is given up.
+const MOST_TRIED: usize = 5;
+
+/// A review before this one.
+pub(super) struct Found {
+    pub(super) review: Review,
+    /// Whether it is one of this machine's own runs, and not a file that anybody may have written.
+    is_own: bool,
+    pub(super) notes: Vec<String>,
+}
+
+impl Found {
+    /// Why somebody dismissed a finding of this very run, with the tool for that. What the project's own file dismisses is read from there each
+    /// time: its entries may have ended.
+    pub(super) fn dismissed(&self, finding: &Finding) -> Option<String> {
+        if !self.is_own || finding.status != FindingStatus::Dismissed {
+            return None;
+        }
+        let begins = format!("The finding {} was dismissed: ", finding.id);
+        self.review.coverage.notes.iter().find_map(|note| note.strip_prefix(&begins).map(str::to_owned))
+    }
+}
+
+/// The review before this one; nothing where there is none, or none is wanted.
+pub(super) fn find(
+    subject: &Subject,
+    around: &Surroundings,
+    events: &dyn EventSink,
+) -> Result<Option<Found>, AppError> {
+    let found = match &subject.compare.with {
+        Previous::None => None,
+        Previous::Newest => newest(subject, around, events)?,
+        Previous::Named(name) => Some(named(subject, around, name)?),
+    };
+    Ok(found.map(cleaned))
+}
+
+fn newest(subject: &Subject, around: &Surroundings, events: &dyn EventSink) -> Result<Option<Found>, AppError> {
+    let runs = runs::list(around)?.into_iter().filter_map(|run| match run {
+        KeptRun::Whole(record) if is_of(&record, subject) => Some(record.id),
+        _ => None,
+    });
+    let mut notes = Vec::new();
+    for id in runs.take(MOST_TRIED) {
+        match runs::read(around, id) {
+            Ok(review) if is_related(&review, subject) => return Ok(Some(Found { review, is_own: true, notes })),
+            Ok(_) => {}
+            Err(error) => {
+                let text = format!("The review {id} was passed over: {error}");
+                events.emit(Event::Notice { text: text.clone() });
+                notes.push(text);
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a run is of the same pull request, or of the same branch of the same repository against the same target.
+fn is_of(record: &RunRecord, subject: &Subject) -> bool {
+    let change = &subject.change;
+    if let Some(pull) = &change.pull {
+        return record.pull.as_ref() == Some(&pull.id);
+    }
+    let same_folder = record.folder.is_some() && record.folder == subject.repository;
+    same_folder && record.pull.is_none() && record.head_name == change.head_name && record.target == change.target
+}
+
+/// Whether a review that bears the same names is of the same work: a detached head and the disk have the same name for all that ever was there.
+fn is_related(review: &Review, subject: &Subject) -> bool {
+    let (then, now) = (&review.change, &subject.change);
+    if let (Some(then), Some(now)) = (&then.pull, &now.pull) {
+        return then.server == now.server;
+    }
+    if let WorkspaceAt::Index | WorkspaceAt::Worktree = now.new_at {
+        return then.head.is_none() && then.base == now.base;
+    }
+    let Diffs::Repository(pool) = &subject.diffs else { return false };
+    let branches = pool.take().ok().and_then(|repo| git::branches(&repo, &now.head_name, MOST_NAMES, &subject.cancel).ok());
+    let is_branch = branches.is_some_and(|names| names.contains(&now.head_name));
+    let commits: HashSet<(&str, &str)> =
+        then.commits.iter().map(|commit| (commit.subject.as_str(), commit.date.as_str())).collect();
+    let patches: HashSet<_> = then.files.iter().filter_map(|file| file.patch_id.as_ref()).collect();
+    is_branch
+        || then.head == now.head
+        || now.commits.iter().any(|commit| commits.contains(&(commit.subject.as_str(), commit.date.as_str())))
+        || now.files.iter().filter_map(|file| file.patch_id.as_ref()).any(|id| patches.contains(id))
+}
+
+/// A review that somebody names: a kept run, or a file.
+fn named(subject: &Subject, around: &Surroundings, name: &str) -> Result<Found, AppError> {
+    let store = Store::at(&around.state);
+    let path = Path::new(name);
+    let mut found = match store.find(name) {
+        Ok(id) => Found { review: runs::read(around, id)?, is_own: true, notes: Vec::new() },
+        Err(StoreError::Unknown(_) | StoreError::Empty) if path.exists() => {
+            let bytes = files::open(path).and_then(|file| files::read_within(file, path, MAX_FILE));
+            let review = json::parse(&bytes.map_err(AppError::Input)?)
+                .map_err(|source| PriorError::NotAReview { name: name.to_owned(), source })?;
+            Found { review, is_own: false, notes: Vec::new() }
+        }
+        Err(StoreError::Unknown(_) | StoreError::Empty) => return Err(PriorError::Nothing(name.to_owned()).into()),
+        Err(error) => return Err(error.into()),
+    };
+    let (then, now) = (&found.review.change, &subject.change);
+    if then.target != now.target {
+        found.notes.push(format!("The earlier review compared with {}, this one with {}.", then.target, now.target));
+    }
+    if then.repository != now.repository {
+        found.notes.push(format!("The earlier review was of {}, this one is of {}.", then.repository, now.repository));
+    }
+    Ok(found)
+}
+
+/// Without names that stand for two findings; of a file, with secrets masked as in all that enters.
+fn cleaned(mut found: Found) -> Found {
+    let mut known = HashSet::new();
+    let before = found.review.findings.len();
+    found.review.findings.retain(|finding| known.insert(finding.id.clone()));
+    let twice = before - found.review.findings.len();
+    if twice > 0 {
+        found.notes.push(format!("{twice} findings of the earlier review had the name of another and were left out."));
+    }
+    if !found.is_own {
+        found.review.findings.iter_mut().for_each(masked);
+    }
+    found
+}
+
+fn masked(finding: &mut Finding) {
+    let hide = |text: &mut String| *text = mask(text).text;
+    hide(&mut finding.title);
+    hide(&mut finding.body);
+    finding.verification.rationale.iter_mut().for_each(hide);
+    finding.anchors.iter_mut().for_each(|anchor| hide(&mut anchor.quote));
+    // A replacement was proven as it is, or not at all.
+    finding.suggestion.take_if(|suggestion| mask(&suggestion.replacement).text != suggestion.replacement);
+}

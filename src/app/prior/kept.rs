@@ -1,0 +1,101 @@
+//! `prior.json`: what was known of the review before a run, as bytes. Main functions: [`write`], [`read`].
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::path::RepoPath;
+use crate::domain::prior::{Earlier, Near, Prior, Standing};
+use crate::domain::run::{InvalidRunId, RunId};
+use crate::present::json;
+
+/// The name of the file in a run's folder.
+pub(in crate::app) const NAME: &str = "prior.json";
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Document {
+    version: u32,
+    run: String,
+    findings: Vec<One>,
+    carried: BTreeMap<RepoPath, String>,
+    notes: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct One {
+    finding: serde_json::Value,
+    standing: Standing,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    near: Option<Near>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dismissed: Option<String>,
+    #[serde(default)]
+    disproved: bool,
+}
+
+/// Why the review before this one cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum PriorError {
+    /// It is no run and no file.
+    #[error("--previous {0:?}: there is no kept run and no file of that name; `review list` shows the runs, `none` compares with nothing")]
+    Nothing(String),
+    /// It is a file of something else, or damaged.
+    #[error("--previous {name}: {source}")]
+    NotAReview {
+        /// The file.
+        name: String,
+        /// What is wrong with it.
+        #[source]
+        source: json::ParseError,
+    },
+    /// What was kept of it is damaged.
+    #[error("{NAME} cannot be read: {0}")]
+    Shape(#[from] serde_json::Error),
+    /// The same.
+    #[error("{NAME} cannot be read: {0}")]
+    Finding(#[from] json::ParseError),
+    /// The same.
+    #[error("{NAME} cannot be read: {0}")]
+    Run(#[from] InvalidRunId),
+    /// Another version of the program kept it.
+    #[error("{NAME} has version {0}, this program reads {VERSION}")]
+    Version(u32),
+}
+
+/// What is known of the review before this one, as bytes.
+pub(in crate::app) fn write(prior: &Prior) -> Result<Vec<u8>, PriorError> {
+    let one = |earlier: &Earlier| One {
+        finding: json::finding(&earlier.finding),
+        standing: earlier.standing,
+        near: earlier.near.clone(),
+        dismissed: earlier.dismissed.clone(),
+        disproved: earlier.disproved,
+    };
+    Ok(serde_json::to_vec_pretty(&Document {
+        version: VERSION,
+        run: prior.run.to_string(),
+        findings: prior.findings.iter().map(one).collect(),
+        carried: prior.carried.clone(),
+        notes: prior.notes.clone(),
+    })?)
+}
+
+/// Reads it back.
+pub(in crate::app) fn read(bytes: &[u8]) -> Result<Prior, PriorError> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
+    }
+    let Versioned { version } = serde_json::from_slice(bytes)?;
+    if version != VERSION {
+        return Err(PriorError::Version(version));
+    }
+    let Document { run, findings, carried, notes, .. } = serde_json::from_slice(bytes)?;
+    let one = |one: One| -> Result<Earlier, PriorError> {
+        let One { finding, standing, near, dismissed, disproved } = one;
+        Ok(Earlier { finding: json::parse_finding(finding)?, standing, near, dismissed, disproved })
+    };
+    let findings = findings.into_iter().map(one).collect::<Result<_, _>>()?;
+    Ok(Prior { run: run.parse::<RunId>()?, findings, carried, notes })
+}

@@ -1,0 +1,104 @@
+//! The review of a branch before this one: which it is, and where what it said is now. Main functions: [`recall`], [`write`], [`read`].
+//!
+//! All that asks a repository is asked here, before an engine runs, and put into one [`Prior`]; what follows from it is decided in `review`
+//! without any repository. So a run can be told again from [`write`]'s bytes.
+
+mod find;
+mod kept;
+mod place;
+mod unchanged;
+
+use std::sync::Arc;
+
+pub(super) use kept::{PriorError, read, write};
+pub(super) use unchanged::Who;
+
+use super::error::AppError;
+use super::subject::{Subject, Surroundings};
+use crate::domain::event::{Event, EventSink};
+use crate::domain::finding::{Finding, FindingStatus};
+use crate::domain::prior::{Earlier, Prior, Standing};
+use crate::domain::review::Review;
+use crate::domain::run::RunId;
+use crate::domain::text::counted;
+use crate::store::Store;
+use find::Found;
+use place::Places;
+
+/// More earlier findings are not looked for: they would be worse known than read again.
+const MOST: usize = 2_000;
+
+/// Finds the review before this one, and where what it said is now; keeps that with the run. A subject that knows one keeps it.
+pub(super) async fn recall(
+    run: RunId,
+    mut subject: Subject,
+    around: &Surroundings,
+    who: Who,
+    events: &Arc<dyn EventSink>,
+) -> Result<Subject, AppError> {
+    if subject.known.prior.is_some() {
+        return Ok(subject);
+    }
+    let (around, events) = (around.clone(), Arc::clone(events));
+    let work = move || {
+        if let Some(found) = find::find(&subject, &around, events.as_ref())? {
+            let text = format!("compared with the review {} of {}", found.review.id, day(&found.review));
+            events.emit(Event::Notice { text });
+            let bytes = write(&prior(&subject, &found, &who)?)?;
+            if let Err(error) = Store::at(&around.state).keep(run, kept::NAME, &bytes) {
+                let text = format!("this run cannot be told again: {error}");
+                events.emit(Event::Notice { text });
+            }
+            // What is kept is what is used: a run that is told again reads the same.
+            subject.known.prior = Some(read(&bytes)?);
+        }
+        Ok(subject)
+    };
+    tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken)?
+}
+
+fn day(review: &Review) -> &str {
+    review.provenance.started_at.get(..10).unwrap_or("an unknown day")
+}
+
+fn prior(subject: &Subject, found: &Found, who: &Who) -> Result<Prior, AppError> {
+    let review = &found.review;
+    let mut notes = found.notes.clone();
+    let mut findings = review.findings.clone();
+    let more = findings.len().saturating_sub(MOST);
+    if more > 0 {
+        findings.truncate(MOST);
+        notes.push(format!("Only the worst {MOST} findings of the earlier review were looked for: {more} were not."));
+    }
+    let mut places = Places::open(subject, review)?;
+    let disproved = |finding: &Finding| {
+        review.coverage.previous.as_ref().is_some_and(|previous| previous.disproved.contains(&finding.id))
+    };
+    let mut earlier = Vec::with_capacity(findings.len());
+    for finding in findings {
+        let disproved = disproved(&finding);
+        let dismissed = found.dismissed(&finding);
+        let is_fixed = finding.status == FindingStatus::Fixed;
+        let (finding, standing, near) = if is_fixed && disproved {
+            (finding, Standing::Gone, None)
+        } else {
+            places.now(finding)
+        };
+        earlier.push(Earlier { finding, standing, near, dismissed, disproved });
+    }
+    notes.extend(places.notes());
+    let carried = unchanged::carried(subject, found, who, &earlier, &mut notes);
+    let (run, day) = (review.id, day(review));
+    let mut first = format!("Compared with the review {run} of {day}.");
+    if !carried.is_empty() {
+        first.push_str(&format!(
+            " {} as they were then, and were not reviewed again (--full does).",
+            match carried.len() {
+                1 => "1 changed file is".to_owned(),
+                _ => format!("{} are", counted(carried.len(), "changed file")),
+            }
+        ));
+    }
+    notes.insert(0, first);
+    Ok(Prior { run, findings: earlier, carried, notes })
+}

@@ -1,0 +1,275 @@
+//! Where what an earlier review said is in the change as it is now. Main type: [`Places`].
+//!
+//! The lines of the earlier head (or merge base) are followed through the difference to today's, as long as git still has that commit; otherwise a
+//! quote is looked for. How lines are followed belongs in `evidence::history`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::super::diffs::Diffs;
+use super::super::error::AppError;
+use super::super::subject::{self, Subject};
+use crate::domain::change::{FileChange, FileStatus, PatchId};
+use crate::domain::finding::{Anchor, AnchorMatch, Finding, FindingStatus};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side, WorkspaceAt};
+use crate::domain::prior::{Near, Standing};
+use crate::domain::review::Review;
+use crate::domain::text::FileText;
+use crate::evidence::history::{Again, LineMap, again};
+use crate::git;
+use crate::workspace::{self, Workspace, WorkspaceError};
+
+/// So many files that came are searched for a quote whose file is gone.
+const MOST_SEARCHED: usize = 50;
+
+/// Finds places again.
+pub(super) struct Places<'a> {
+    subject: &'a Subject,
+    /// Today's files, by their paths on either side.
+    files: HashMap<(Side, &'a RepoPath), &'a FileChange>,
+    /// The trees of the earlier change, where they can still be read.
+    then: [Option<Arc<dyn Workspace>>; 2],
+    /// Where files of the earlier head are now.
+    moved: BTreeMap<RepoPath, RepoPath>,
+    /// Files that are new to the change since.
+    came: Vec<&'a RepoPath>,
+    maps: HashMap<(Side, RepoPath, RepoPath), Option<Arc<LineMap>>>,
+    /// Lines that are spoken for: no two earlier findings of one fingerprint are on the same.
+    taken: HashSet<(String, RepoPath, Side, LineRange)>,
+    notes: Vec<String>,
+}
+
+/// What became of one anchor.
+enum Found {
+    At(Anchor),
+    Gone(Option<Near>),
+    Unknown,
+}
+
+impl<'a> Places<'a> {
+    /// Opens the trees of the earlier change.
+    pub(super) fn open(subject: &'a Subject, review: &Review) -> Result<Self, AppError> {
+        let change = &subject.change;
+        let mut files = HashMap::new();
+        for file in &change.files {
+            for side in [Side::Old, Side::New] {
+                files.insert((side, file.path_at(side)), file);
+            }
+        }
+        let before: HashSet<&RepoPath> = review.change.files.iter().map(|file| &file.path).collect();
+        let came = change.files.iter().filter(|file| file.status != FileStatus::Deleted).map(|file| &file.path);
+        let came: Vec<_> = came.filter(|path| !before.contains(path)).collect();
+        let mut places = Self {
+            subject,
+            files,
+            then: [None, None],
+            moved: BTreeMap::new(),
+            came,
+            maps: HashMap::new(),
+            taken: HashSet::new(),
+            notes: Vec::new(),
+        };
+        places.open_trees(review)?;
+        places.follow_files(review)?;
+        Ok(places)
+    }
+
+    fn open_trees(&mut self, review: &Review) -> Result<(), AppError> {
+        let Diffs::Repository(pool) = &self.subject.diffs else { return Ok(()) };
+        let filter = subject::filter(&self.subject.settings)?;
+        let open = |commit| {
+            let at = WorkspaceAt::Revision(commit);
+            workspace::open(Some(pool), at, Side::New, &[], filter.clone()).ok()
+        };
+        self.then = [review.change.merge_base, review.change.head].map(|commit| commit.and_then(open));
+        if let (Some(head), None) = (review.change.head, &self.then[1]) {
+            self.notes.push(format!(
+                "The commit {} of the earlier review is not here any more: its findings were looked for by what they quote.",
+                head.short()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Which files were moved since: as git tells it, else those whose change says the same.
+    fn follow_files(&mut self, review: &Review) -> Result<(), AppError> {
+        let wanted = review.findings.iter().flat_map(|finding| &finding.anchors).filter(|anchor| anchor.side == Side::New);
+        let gone: BTreeSet<RepoPath> =
+            wanted.map(|anchor| &anchor.path).filter(|path| !self.is_there(path)).cloned().collect();
+        let come: BTreeSet<RepoPath> = self.came.iter().map(|path| (*path).clone()).collect();
+        if gone.is_empty() || come.is_empty() {
+            return Ok(());
+        }
+        let change = &self.subject.change;
+        if let (Diffs::Repository(pool), Some(_), Some(then), Some(now)) =
+            (&self.subject.diffs, &self.then[1], review.change.head, change.head)
+        {
+            let repo = pool.take()?;
+            match git::moved(&repo, then, now, &gone, &come, &self.subject.cancel) {
+                Ok(moved) => self.moved = moved,
+                Err(error) => self.notes.push(format!("Moved files were not looked for: {error}")),
+            }
+        }
+        let mut by_patch: HashMap<&PatchId, Vec<&RepoPath>> = HashMap::new();
+        for file in change.files.iter().filter(|file| come.contains(&file.path)) {
+            if let Some(id) = &file.patch_id {
+                by_patch.entry(id).or_default().push(&file.path);
+            }
+        }
+        for file in review.change.files.iter().filter(|file| gone.contains(&file.path)) {
+            let same = file.patch_id.as_ref().and_then(|id| by_patch.get(id));
+            if let Some([only]) = same.map(Vec::as_slice) {
+                self.moved.entry(file.path.clone()).or_insert_with(|| (*only).clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn is_there(&self, path: &RepoPath) -> bool {
+        self.files.get(&(Side::New, path)).is_some_and(|file| file.status != FileStatus::Deleted)
+    }
+
+    fn tree(&self, side: Side) -> &Arc<dyn Workspace> {
+        match side {
+            Side::Old => &self.subject.old,
+            Side::New => &self.subject.new,
+        }
+    }
+
+    /// A finding where it is now, and what became of its lines.
+    pub(super) fn now(&mut self, mut finding: Finding) -> (Finding, Standing, Option<Near>) {
+        let print = finding.fingerprint.0.clone();
+        // What is over claims no lines.
+        let holds = finding.status != FindingStatus::Fixed;
+        let mut anchors = Vec::with_capacity(finding.anchors.len());
+        for (at, anchor) in finding.anchors.iter().enumerate() {
+            match self.find(anchor, &print) {
+                Found::At(there) => anchors.push(there),
+                // The first place is what it is about.
+                Found::Gone(near) if at == 0 => return (finding, Standing::Gone, near),
+                Found::Unknown if at == 0 => return (finding, Standing::Unknown, None),
+                Found::Gone(_) | Found::Unknown => {}
+            }
+        }
+        let Some(first) = anchors.first() else { return (finding, Standing::Unknown, None) };
+        if let (true, Some(lines)) = (holds, first.lines) {
+            self.taken.insert((print, first.path.clone(), first.side, lines));
+        }
+        let near = Some(Near { path: first.path.clone(), side: first.side, lines: first.lines });
+        if !anchors.iter().any(|anchor| self.touches(anchor)) {
+            // A deletion that the change does not make any more is undone, or the target made it, too.
+            let standing = if first.side == Side::Old { Standing::Gone } else { Standing::Outside };
+            return (finding, standing, near);
+        }
+        follow_suggestion(&mut finding, first);
+        finding.anchors = anchors;
+        (finding, Standing::Stands, near)
+    }
+
+    fn touches(&self, anchor: &Anchor) -> bool {
+        let Some(file) = self.files.get(&(anchor.side, &anchor.path)) else { return false };
+        anchor.lines.is_none_or(|lines| file.touches(anchor.side, lines))
+    }
+
+    fn find(&mut self, anchor: &Anchor, print: &str) -> Found {
+        if self.subject.cancel.check().is_err() {
+            return Found::Unknown;
+        }
+        let side = anchor.side;
+        let path = match side {
+            Side::New if !self.is_there(&anchor.path) => self.moved.get(&anchor.path).unwrap_or(&anchor.path).clone(),
+            Side::New | Side::Old => anchor.path.clone(),
+        };
+        let Some(lines) = anchor.lines else {
+            return if self.files.contains_key(&(side, &path)) {
+                Found::At(Anchor { path, ..anchor.clone() })
+            } else {
+                Found::Gone(None)
+            };
+        };
+        let text = match self.tree(side).read(&path) {
+            Ok(text) => text,
+            Err(WorkspaceError::NotFound(_)) => return self.elsewhere(anchor),
+            Err(_) => return Found::Unknown,
+        };
+        let map = self.map(side, &anchor.path, &path, &text);
+        let free = |there: LineRange| !self.taken.contains(&(print.to_owned(), path.clone(), side, there));
+        match again(&anchor.quote, lines, &text, map.as_deref(), free) {
+            Again::At(there) => Found::At(at(anchor, &path, &text, there)),
+            Again::Gone(near) => Found::Gone(near.map(|lines| Near { path, side, lines: Some(lines) })),
+            Again::Unknown => Found::Unknown,
+        }
+    }
+
+    /// Looks for a quote whose file is gone in the files that came since.
+    fn elsewhere(&self, anchor: &Anchor) -> Found {
+        let (Side::New, Some(lines)) = (anchor.side, anchor.lines) else { return Found::Gone(None) };
+        let mut found = Vec::new();
+        for path in self.came.iter().take(MOST_SEARCHED) {
+            let Ok(text) = self.subject.new.read(path) else { continue };
+            if let Again::At(there) = again(&anchor.quote, lines, &text, None, |_| true) {
+                found.push(at(anchor, path, &text, there));
+            }
+        }
+        match (found.pop(), found.is_empty()) {
+            (Some(only), true) => Found::At(only),
+            (Some(_), false) => Found::Unknown,
+            (None, _) => Found::Gone(None),
+        }
+    }
+
+    /// Where lines of an earlier file are in today's.
+    fn map(&mut self, side: Side, then: &RepoPath, now: &RepoPath, text: &FileText) -> Option<Arc<LineMap>> {
+        let key = (side, then.clone(), now.clone());
+        if let Some(known) = self.maps.get(&key) {
+            return known.clone();
+        }
+        let tree = match side {
+            Side::Old => &self.then[0],
+            Side::New => &self.then[1],
+        };
+        let before = tree.as_ref().and_then(|tree| tree.read(then).ok());
+        let runs = before.and_then(|before| git::changed_lines(before.text(), text.text()).ok().flatten());
+        let map = runs.map(|runs| Arc::new(LineMap::new(runs)));
+        self.maps.insert(key, map.clone());
+        map
+    }
+
+    /// What could not be done.
+    pub(super) fn notes(self) -> Vec<String> {
+        self.notes
+    }
+}
+
+/// An earlier anchor on the lines where it was found.
+fn at(anchor: &Anchor, path: &RepoPath, text: &FileText, lines: LineRange) -> Anchor {
+    let shown: Vec<&str> = text.lines(lines).map(|(_, line)| line).collect();
+    Anchor {
+        path: path.clone(),
+        side: anchor.side,
+        lines: Some(lines),
+        quote: shown.join("\n"),
+        matched: AnchorMatch::Exact,
+        masked: text.is_masked(lines),
+    }
+}
+
+/// A replacement goes with the lines that it was proven on; where they are not the same to the letter, it is proven no more.
+fn follow_suggestion(finding: &mut Finding, now: &Anchor) {
+    let Some(then) = finding.anchors.first() else { return };
+    let shift = |line: u32| {
+        let (from, to) = (then.lines?.start(), now.lines?.start());
+        line.checked_sub(from)?.checked_add(to)
+    };
+    finding.suggestion = finding.suggestion.take().and_then(|mut suggestion| {
+        let lines = then.lines?;
+        let within = suggestion.lines.start() >= lines.start() && suggestion.lines.end() <= lines.end();
+        if !within || then.quote != now.quote || suggestion.path != then.path || now.side != Side::New {
+            return None;
+        }
+        suggestion.lines = LineRange::new(shift(suggestion.lines.start())?, shift(suggestion.lines.end())?).ok()?;
+        suggestion.path = now.path.clone();
+        Some(suggestion)
+    });
+}

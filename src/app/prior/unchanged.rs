@@ -1,0 +1,124 @@
+//! Which changed files need not be reviewed again. Main function: [`carried`].
+//!
+//! A file is passed over only where the same reviewer, told the same, saw the very same change of it, said that it was done, and hid nothing of
+//! what it found. In doubt all is reviewed again.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::super::subject::Subject;
+use super::day;
+use super::find::Found;
+use crate::domain::change::FileChange;
+use crate::domain::path::RepoPath;
+use crate::domain::prior::{Earlier, Standing};
+use crate::domain::review::{CoverageState, Engine, Outcome, Provenance};
+
+/// Who reviews now, and what it is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::app) struct Who {
+    pub(in crate::app) engine: Engine,
+    pub(in crate::app) provider: Option<String>,
+    pub(in crate::app) model: Option<String>,
+    pub(in crate::app) prompts: Option<String>,
+    pub(in crate::app) rules: Option<String>,
+    pub(in crate::app) instructions: Option<String>,
+}
+
+impl Who {
+    /// The rules alone.
+    pub(in crate::app) fn rules(hash: &str) -> Self {
+        let (provider, model, prompts, instructions) = (None, None, None, None);
+        Self { engine: Engine::Rules, provider, model, prompts, rules: Some(hash.to_owned()), instructions }
+    }
+
+    /// Why somebody else's review stands for none of this one's; nothing where it was the same one.
+    fn differs(&self, then: &Provenance) -> Option<&'static str> {
+        let pairs = [
+            (self.provider == then.provider && self.model == then.model, "another model reviewed then"),
+            (self.prompts == then.prompts, "the prompts are not the same"),
+            (self.rules == then.rules, "the rules are not the same"),
+            (self.instructions == then.instructions, "the instructions are not the same"),
+        ];
+        pairs.into_iter().find(|(same, _)| !same).map(|(_, why)| why)
+    }
+}
+
+/// The changed files that are as they were, and why they need not be reviewed again. Where none may be passed over, a note says why.
+pub(super) fn carried(
+    subject: &Subject,
+    found: &Found,
+    who: &Who,
+    earlier: &[Earlier],
+    notes: &mut Vec<String>,
+) -> BTreeMap<RepoPath, String> {
+    let review = &found.review;
+    // The rules look at everything each time: that costs nothing.
+    if who.engine == Engine::Rules || subject.compare.full {
+        return BTreeMap::new();
+    }
+    let coverage = &review.coverage;
+    let why_not = match () {
+        () if review.provenance.engine != Engine::Model => Some("no model reviewed then"),
+        () if review.outcome != Outcome::Complete => Some("the earlier review is not complete"),
+        () if !coverage.below_floor.is_empty() || !coverage.below_confidence.is_empty() => {
+            Some("the earlier review hides findings, which would be lost")
+        }
+        () => who.differs(&review.provenance),
+    };
+    if let Some(why) = why_not {
+        notes.push(format!("All of the change was reviewed again: {why}."));
+        return BTreeMap::new();
+    }
+    let seen: HashSet<&RepoPath> = coverage
+        .files
+        .iter()
+        .filter(|file| file.state == CoverageState::Reviewed)
+        .map(|file| &file.path)
+        .collect();
+    let then: HashMap<&RepoPath, &FileChange> = review.change.files.iter().map(|file| (&file.path, file)).collect();
+    let is_same = |file: &&FileChange| {
+        let before = then.get(&file.path).filter(|_| seen.contains(&file.path));
+        file.reviewable()
+            && before.is_some_and(|before| {
+                file.patch_id.is_some()
+                    && file.patch_id == before.patch_id
+                    && file.old_path == before.old_path
+                    && file.status == before.status
+            })
+    };
+    let mut same: HashSet<&RepoPath> =
+        subject.change.files.iter().filter(is_same).map(|file| &file.path).collect();
+    keep_together(subject, earlier, &mut same);
+    let reason = format!("as it was at the review {} of {}, which saw it whole", review.id, day(review));
+    same.into_iter().map(|path| (path.clone(), reason.clone())).collect()
+}
+
+/// What an open finding is about is reviewed as one: where a part of it changed, or is not found again, none is passed over.
+fn keep_together<'a>(subject: &'a Subject, earlier: &[Earlier], same: &mut HashSet<&'a RepoPath>) {
+    let mut files: HashMap<&RepoPath, &RepoPath> = HashMap::new();
+    for file in &subject.change.files {
+        files.extend(file.old_path.as_ref().map(|old| (old, &file.path)));
+    }
+    files.extend(subject.change.files.iter().map(|file| (&file.path, &file.path)));
+    let open: Vec<(Vec<&RepoPath>, bool)> = earlier
+        .iter()
+        .filter(|earlier| !earlier.finding.status.is_resolved())
+        .map(|earlier| {
+            let paths = earlier.finding.anchors.iter().filter_map(|anchor| files.get(&anchor.path).copied());
+            (paths.collect(), earlier.standing == Standing::Stands)
+        })
+        .collect();
+    loop {
+        let before = same.len();
+        for (paths, stands) in &open {
+            if !stands || paths.iter().any(|path| !same.contains(path)) {
+                paths.iter().for_each(|path| {
+                    same.remove(path);
+                });
+            }
+        }
+        if same.len() == before {
+            return;
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Finding again what was said of an earlier state: where its lines are now ([`again`]), and which of today's findings says the same
+//! ([`same`]). Pure: texts and findings come in, places come out.
+//!
+//! Where the earlier state is read from belongs in `app`; what follows for a review in `review`.
+
+use std::collections::HashMap;
+
+use crate::domain::change::{ChangeRun, Span};
+use crate::domain::finding::{Anchor, Category, Finding, OriginKind};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::domain::text::{FileText, normal_line};
+
+use super::locate::{Located, locate};
+
+/// So many pairs of one fingerprint in one file are measured; more are taken in order.
+const MOST_MEASURED: usize = 10_000;
+/// So many earlier findings on the lines of a new one are compared with it.
+const MOST_COMPARED: usize = 64;
+
+/// Where lines of one text are in another.
+#[derive(Debug, Clone, Default)]
+pub struct LineMap {
+    runs: Vec<ChangeRun>,
+}
+
+/// Lines of one text in another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mapped {
+    /// All of them stand there as they were.
+    Same(LineRange),
+    /// Some of them were changed; what stands in their stead, where anything does.
+    Changed(Option<LineRange>),
+}
+
+impl LineMap {
+    /// A map from the runs of changed lines between two texts, in order.
+    pub fn new(runs: Vec<ChangeRun>) -> Self {
+        Self { runs }
+    }
+
+    /// Where lines of the old text are in the new one.
+    pub fn forward(&self, lines: LineRange) -> Mapped {
+        map(&self.runs, lines, |run| run.old, |run| run.new)
+    }
+
+    /// Whether all of these lines of the new text stood in the old one already.
+    pub fn stood_before(&self, lines: LineRange) -> bool {
+        matches!(map(&self.runs, lines, |run| run.new, |run| run.old), Mapped::Same(_))
+    }
+}
+
+/// Lines before a span.
+fn before(span: Span) -> u32 {
+    if span.count == 0 { span.start } else { span.start.saturating_sub(1) }
+}
+
+/// Lines above a span and those of it.
+fn end(span: Span) -> u32 {
+    before(span).saturating_add(span.count)
+}
+
+fn map(runs: &[ChangeRun], lines: LineRange, from: fn(&ChangeRun) -> Span, to: fn(&ChangeRun) -> Span) -> Mapped {
+    // What is above does not touch the lines; what comes between two of them does.
+    let first = runs.partition_point(|run| end(from(run)) < lines.start());
+    let below = runs.partition_point(|run| before(from(run)) < lines.end());
+    let above = first.checked_sub(1).and_then(|at| runs.get(at));
+    let shifted = |line: u32, run: Option<&ChangeRun>| match run {
+        None => line,
+        Some(run) => line.saturating_sub(end(from(run))).saturating_add(end(to(run))),
+    };
+    let touching = runs.get(first..below).unwrap_or_default();
+    let (Some(begun), Some(last)) = (touching.first(), touching.last()) else {
+        let start = shifted(lines.start(), above);
+        let there = LineRange::new(start, start.saturating_add(lines.count() - 1));
+        return there.map_or(Mapped::Changed(None), Mapped::Same);
+    };
+    let covers_start = before(from(begun)) < lines.start();
+    let start = if covers_start { before(to(begun)).saturating_add(1) } else { shifted(lines.start(), above) };
+    let stop = if end(from(last)) >= lines.end() { end(to(last)) } else { shifted(lines.end(), Some(last)) };
+    Mapped::Changed(LineRange::new(start, stop).ok())
+}
+
+/// Whether an earlier quote is there again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    /// It stands on these lines.
+    At(LineRange),
+    /// It is gone; what stands in its stead, where that can be told.
+    Gone(Option<LineRange>),
+    /// Nothing tells its place from others.
+    Unknown,
+}
+
+/// Where the lines of an earlier anchor are in a text.
+///
+/// `map` leads from the text that it was made in, where that can still be read. `fits` says whether lines may be taken: they are nobody else's.
+/// Lines that stood elsewhere before are not those that were meant, however equal they are.
+pub fn again(quote: &str, lines: LineRange, text: &FileText, map: Option<&LineMap>, fits: impl Fn(LineRange) -> bool) -> Again {
+    let mapped = map.map(|map| map.forward(lines));
+    if let Some(Mapped::Same(there)) = mapped
+        && reads(text, there, quote)
+    {
+        return Again::At(there);
+    }
+    let near = match mapped {
+        Some(Mapped::Same(there)) => Some(there),
+        Some(Mapped::Changed(there)) => there,
+        None => None,
+    };
+    let meant = near.unwrap_or(lines);
+    let places = match locate(text, quote, Some(meant)) {
+        Located::Exact(place) | Located::Moved(place) => vec![place],
+        Located::Ambiguous(places) => places,
+        Located::Nowhere { .. } => Vec::new(),
+        Located::NotDistinctive | Located::Empty if map.is_none() => return Again::Unknown,
+        Located::NotDistinctive | Located::Empty => Vec::new(),
+    };
+    let came = |place: &LineRange| map.is_none_or(|map| !map.stood_before(*place));
+    let free = places.into_iter().filter(|place| came(place) && fits(*place));
+    free.min_by_key(|place| place.start().abs_diff(meant.start())).map_or(Again::Gone(near), Again::At)
+}
+
+/// Whether lines of a text are a quote, white space at their ends aside.
+fn reads(text: &FileText, lines: LineRange, quote: &str) -> bool {
+    lines.end() <= text.line_count()
+        && text.lines(lines).map(|(_, line)| normal_line(line)).eq(quote.split('\n').map(normal_line))
+}
+
+/// What of a finding tells it from others.
+#[derive(Debug, Clone)]
+pub struct Told<'a> {
+    fingerprint: &'a str,
+    title: &'a str,
+    category: Category,
+    /// The rule, where one made it.
+    rule: Option<&'a str>,
+    /// The first place; `None` where it has none any more.
+    place: Option<(&'a RepoPath, Side, Option<LineRange>)>,
+    /// Whether it is over: only the same lines of the same file bring it back.
+    is_over: bool,
+}
+
+impl<'a> Told<'a> {
+    /// A finding where it says it is.
+    pub fn of(finding: &'a Finding) -> Self {
+        let place = finding.anchors.first().map(|Anchor { path, side, lines, .. }| (path, *side, *lines));
+        let rule = (finding.origin.kind == OriginKind::Rule).then_some(finding.origin.name.as_str());
+        let (fingerprint, title) = (finding.fingerprint.0.as_str(), finding.title.as_str());
+        Self { fingerprint, title, category: finding.category, rule, place, is_over: false }
+    }
+
+    /// The same finding at another place.
+    #[must_use]
+    pub fn at(self, place: Option<(&'a RepoPath, Side, Option<LineRange>)>) -> Self {
+        Self { place, ..self }
+    }
+
+    /// The same finding, over.
+    #[must_use]
+    pub fn over(self) -> Self {
+        Self { is_over: true, ..self }
+    }
+
+    fn path(&self) -> Option<&'a RepoPath> {
+        self.place.map(|(path, _, _)| path)
+    }
+
+    fn line(&self) -> u32 {
+        self.place.and_then(|(_, _, lines)| lines).map_or(0, LineRange::start)
+    }
+}
+
+/// For each of `now` the one of `earlier` that says the same, by its place in the slice. Nothing is given twice.
+///
+/// First by fingerprint: on the same lines, then in the same file, the nearest first, then anywhere. Then by place: on lines that overlap, with
+/// a title that is `alike`, else of the same category; two rules are never the same. What is over is found by its fingerprint in its own file alone.
+pub fn same(earlier: &[Told<'_>], now: &[Told<'_>], alike: impl Fn(&str, &str) -> bool) -> Vec<Option<usize>> {
+    let mut pairs = Pairs { earlier, now, found: vec![None; now.len()], taken: vec![false; earlier.len()] };
+    pairs.by_fingerprint();
+    pairs.by_place(|earlier, now| alike(earlier.title, now.title));
+    pairs.by_place(|earlier, now| earlier.category == now.category);
+    pairs.found
+}
+
+struct Pairs<'a, 'b> {
+    earlier: &'b [Told<'a>],
+    now: &'b [Told<'a>],
+    found: Vec<Option<usize>>,
+    taken: Vec<bool>,
+}
+
+impl Pairs<'_, '_> {
+    fn give(&mut self, was: usize, is: usize) {
+        if self.found[is].is_none() && !self.taken[was] {
+            self.found[is] = Some(was);
+            self.taken[was] = true;
+        }
+    }
+
+    fn by_fingerprint(&mut self) {
+        let mut named: HashMap<&str, (Vec<usize>, Vec<usize>)> = HashMap::new();
+        for (at, told) in self.earlier.iter().enumerate() {
+            named.entry(told.fingerprint).or_default().0.push(at);
+        }
+        for (at, told) in self.now.iter().enumerate() {
+            if let Some((_, now)) = named.get_mut(told.fingerprint) {
+                now.push(at);
+            }
+        }
+        let mut groups: Vec<_> = named.into_values().filter(|(_, now)| !now.is_empty()).collect();
+        groups.sort_unstable();
+        for (was, is) in groups {
+            self.on_the_same_lines(&was, &is);
+            self.in_the_same_file(&was, &is);
+            self.in_order(&was, &is);
+        }
+    }
+
+    fn on_the_same_lines(&mut self, was: &[usize], is: &[usize]) {
+        let mut there: HashMap<_, Vec<usize>> = HashMap::new();
+        for at in was.iter().rev() {
+            there.entry(self.earlier[*at].place).or_default().push(*at);
+        }
+        for at in is {
+            if let Some(was) = there.get_mut(&self.now[*at].place).and_then(Vec::pop) {
+                self.give(was, *at);
+            }
+        }
+    }
+
+    fn in_the_same_file(&mut self, was: &[usize], is: &[usize]) {
+        let mut files: HashMap<&RepoPath, (Vec<usize>, Vec<usize>)> = HashMap::new();
+        for at in was.iter().filter(|at| !self.taken[**at]) {
+            let Some(path) = self.earlier[*at].path() else { continue };
+            files.entry(path).or_default().0.push(*at);
+        }
+        for at in is.iter().filter(|at| self.found[**at].is_none()) {
+            let Some(files) = self.now[*at].path().and_then(|path| files.get_mut(path)) else { continue };
+            files.1.push(*at);
+        }
+        let mut files: Vec<_> = files.into_values().collect();
+        files.sort_unstable();
+        for (mut was, mut is) in files {
+            if was.len() == is.len() || was.len().saturating_mul(is.len()) > MOST_MEASURED {
+                was.sort_by_key(|at| self.earlier[*at].line());
+                is.sort_by_key(|at| self.now[*at].line());
+                was.into_iter().zip(is).for_each(|(was, is)| self.give(was, is));
+                continue;
+            }
+            let far = |was: usize, is: usize| self.earlier[was].line().abs_diff(self.now[is].line());
+            let mut pairs: Vec<_> =
+                was.iter().flat_map(|was| is.iter().map(move |is| (far(*was, *is), *was, *is))).collect();
+            pairs.sort_unstable();
+            pairs.into_iter().for_each(|(_, was, is)| self.give(was, is));
+        }
+    }
+
+    /// What is left of a fingerprint was moved to another file.
+    fn in_order(&mut self, was: &[usize], is: &[usize]) {
+        let mut was: Vec<_> =
+            was.iter().copied().filter(|at| !self.taken[*at] && !self.earlier[*at].is_over).collect();
+        let mut is: Vec<_> = is.iter().copied().filter(|at| self.found[*at].is_none()).collect();
+        was.sort_by_key(|at| (self.earlier[*at].path(), self.earlier[*at].line()));
+        is.sort_by_key(|at| (self.now[*at].path(), self.now[*at].line()));
+        was.into_iter().zip(is).for_each(|(was, is)| self.give(was, is));
+    }
+
+    fn by_place(&mut self, fits: impl Fn(&Told<'_>, &Told<'_>) -> bool) {
+        let mut there: HashMap<(&RepoPath, Side), Vec<usize>> = HashMap::new();
+        for (at, told) in self.earlier.iter().enumerate().filter(|(at, told)| !self.taken[*at] && !told.is_over) {
+            if let Some((path, side, _)) = told.place {
+                there.entry((path, side)).or_default().push(at);
+            }
+        }
+        for is in 0..self.now.len() {
+            let told = &self.now[is];
+            let (None, Some((path, side, lines))) = (self.found[is], told.place) else { continue };
+            let meets = |was: &&usize| {
+                let was = &self.earlier[**was];
+                let is_there = match (was.place.and_then(|(_, _, lines)| lines), lines) {
+                    (Some(was), Some(is)) => was.overlaps(is),
+                    (None, None) => true,
+                    (Some(_), None) | (None, Some(_)) => false,
+                };
+                is_there && (was.rule.is_none() || told.rule.is_none() || was.rule == told.rule)
+            };
+            let near = there.get(&(path, side)).into_iter().flatten().filter(|was| !self.taken[**was]).filter(meets);
+            let best = near.take(MOST_COMPARED).find(|was| fits(&self.earlier[**was], told)).copied();
+            if let Some(was) = best {
+                self.give(was, is);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,374 @@
+//! The findings of a review beside those of the review before it: which are the same, and what became of the others.
+//!
+//! The draft is named after the earlier findings as soon as its own are settled ([`Draft::recall`]), and told what became of the rest at its end
+//! ([`Draft::conclude`]). Nothing is resolved because nobody spoke of it: an earlier finding is over where its lines were changed, where
+//! somebody refuted it, or where its rule ran and is silent.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::{Draft, behind};
+use crate::domain::finding::{Finding, FindingId, FindingStatus, OriginKind, by_worst};
+use crate::domain::path::RepoPath;
+use crate::domain::prior::{Compared, Earlier, Standing};
+use crate::domain::review::{CoverageState, FileCoverage, Withheld};
+use crate::domain::text::counted;
+use crate::evidence::history::{Told, same};
+use crate::evidence::ids;
+use crate::review::alike::similar;
+use crate::review::known::Known;
+use crate::rules::Packs;
+
+/// So many findings that are over are remembered; beyond those the worst are.
+const MOST_REMEMBERED: usize = 200;
+/// So many are named in the receipt, each kind.
+const MOST_NAMED: usize = 20;
+/// A rule says no more than this of one file, so its silence about another place means nothing then.
+const MOST_ALIKE: usize = 20;
+
+/// What the draft knows of the review before it.
+#[derive(Debug, Default)]
+pub(super) struct Past {
+    /// The earlier findings that one of today's is, by their place.
+    matched: BTreeSet<usize>,
+    /// The names that were given for it.
+    named: HashSet<FindingId>,
+    ran: Option<Ran>,
+    /// What a model was asked about and refuted, and why.
+    refuted: Vec<(Finding, String)>,
+}
+
+/// What the rules looked at.
+#[derive(Debug)]
+struct Ran {
+    rules: HashSet<String>,
+    /// The changed files that they did not see whole.
+    missed: HashSet<RepoPath>,
+}
+
+/// How many earlier findings became what.
+#[derive(Debug, Default)]
+pub(super) struct Concluded {
+    open: usize,
+    reopened: usize,
+    fixed: usize,
+}
+
+/// What becomes of an earlier finding that none of today's is.
+enum Becomes {
+    /// It is still there.
+    Stays(FindingStatus),
+    /// It is over; whether its lines stand all the same.
+    Fixed { disproved: bool },
+    /// It is no concern of this change any more.
+    Dropped,
+}
+
+impl Draft {
+    /// Records which rules were run, and what they saw of each file.
+    pub(in crate::review) fn ran(&mut self, packs: &Packs, files: &[FileCoverage]) {
+        let missed = files.iter().filter(|file| file.state != CoverageState::Reviewed).map(|file| file.path.clone());
+        let rules = packs.rules().map(|rule| rule.name).collect();
+        self.past.ran = Some(Ran { rules, missed: missed.collect() });
+    }
+
+    /// Records that a model refuted something that it was asked about.
+    pub(in crate::review) fn refuted(&mut self, finding: Finding, reason: String) {
+        self.past.refuted.push((finding, reason));
+    }
+
+    /// Gives the findings that were there before the names that they had.
+    pub(in crate::review) fn recall(&mut self, known: &Known) {
+        self.settle();
+        let Some(prior) = &known.prior else { return };
+        let there: HashSet<&FindingId> = self.findings.iter().map(|finding| &finding.id).collect();
+        let spoken_for = |at: &usize| self.past.matched.contains(at) && there.contains(&prior.findings[*at].finding.id);
+        let free: Vec<usize> = (0..prior.findings.len()).filter(|at| !spoken_for(at)).collect();
+        let unnamed: Vec<usize> =
+            (0..self.findings.len()).filter(|at| !self.past.named.contains(&self.findings[*at].id)).collect();
+        let earlier: Vec<Told<'_>> = free.iter().map(|at| told(&prior.findings[*at])).collect();
+        let now: Vec<Told<'_>> = unnamed.iter().map(|at| Told::of(&self.findings[*at])).collect();
+        let found = same(&earlier, &now, similar);
+
+        let mut taken: HashSet<FindingId> = prior.findings.iter().map(|earlier| earlier.finding.id.clone()).collect();
+        let mut fresh: HashMap<String, usize> = HashMap::new();
+        for (at, was) in unnamed.into_iter().zip(found) {
+            let finding = &mut self.findings[at];
+            if let Some(was) = was.map(|was| free[was]) {
+                let earlier = &prior.findings[was];
+                finding.id = earlier.finding.id.clone();
+                finding.status = status_again(earlier);
+                self.past.matched.insert(was);
+                self.past.named.insert(finding.id.clone());
+                continue;
+            }
+            // Counted on from the last, so that a thousand equal findings are named in one pass.
+            let next = fresh.entry(finding.fingerprint.0.clone()).or_default();
+            for (count, id) in ids(&finding.fingerprint).enumerate().skip(*next) {
+                *next = count + 1;
+                if taken.insert(id.clone()) {
+                    finding.id = id;
+                    break;
+                }
+            }
+        }
+        behind::name(&self.findings, &mut self.behind, taken);
+    }
+
+    /// Says what became of every earlier finding, and what is told too late is withheld.
+    pub(super) fn conclude(&mut self, known: &Known) -> Option<(Compared, Concluded)> {
+        let prior = known.prior.as_ref()?;
+        let carried = prior.carried_paths(&self.change);
+        self.recall(known);
+        self.withhold_late(&carried);
+        self.recall(known);
+        let mut concluded = Concluded::default();
+        for finding in &self.findings {
+            match finding.status {
+                FindingStatus::Open => concluded.open += 1,
+                FindingStatus::Reopened => concluded.reopened += 1,
+                FindingStatus::New | FindingStatus::Fixed | FindingStatus::Dismissed => {}
+            }
+        }
+        let mut compared = Compared { run: prior.run, disproved: Vec::new() };
+        let mut over = Vec::new();
+        let mut notes = Notes::default();
+        let there: HashSet<FindingId> = self.findings.iter().map(|finding| finding.id.clone()).collect();
+        let alike = self.counts_by_rule();
+        for (at, earlier) in prior.findings.iter().enumerate() {
+            if there.contains(&earlier.finding.id) {
+                notes.dismissed(earlier);
+                continue;
+            }
+            let mut finding = earlier.finding.clone();
+            match self.becomes(at, earlier, (&carried, &alike), &mut notes) {
+                Becomes::Dropped => continue,
+                Becomes::Stays(status) => {
+                    finding.status = status;
+                    concluded.open += usize::from(status == FindingStatus::Open);
+                    concluded.reopened += usize::from(status == FindingStatus::Reopened);
+                    notes.dismissed(earlier);
+                    self.add(finding, Vec::new());
+                }
+                Becomes::Fixed { disproved } => {
+                    if disproved {
+                        compared.disproved.push(finding.id.clone());
+                    }
+                    concluded.fixed += usize::from(earlier.finding.status != FindingStatus::Fixed);
+                    finding.status = FindingStatus::Fixed;
+                    over.push(finding);
+                }
+            }
+        }
+        over.sort_by(by_worst);
+        if let Some(more) = over.len().checked_sub(MOST_REMEMBERED).filter(|more| *more > 0) {
+            notes.forgotten = more;
+            over.truncate(MOST_REMEMBERED);
+        }
+        over.into_iter().for_each(|finding| self.add(finding, Vec::new()));
+        behind::sort(&mut self.findings, &mut self.behind);
+        prior.notes.iter().for_each(|note| self.note(note.clone()));
+        notes.said().into_iter().for_each(|note| self.note(note));
+        Some((compared, concluded))
+    }
+
+    /// How often each rule speaks in each file.
+    fn counts_by_rule(&self) -> HashMap<(String, RepoPath), usize> {
+        let mut counts = HashMap::new();
+        for finding in self.findings.iter().filter(|finding| finding.origin.kind == OriginKind::Rule) {
+            if let Some(anchor) = finding.anchors.first() {
+                *counts.entry((finding.origin.name.clone(), anchor.path.clone())).or_default() += 1;
+            }
+        }
+        counts
+    }
+
+    /// Takes away what a model says of files that are as they were when it reviewed them and said nothing.
+    fn withhold_late(&mut self, carried: &HashSet<RepoPath>) {
+        let is_late = |finding: &Finding| {
+            finding.status == FindingStatus::New
+                && finding.origin.kind == OriginKind::Model
+                && finding.anchors.iter().all(|anchor| carried.contains(&anchor.path))
+        };
+        let late = self.findings.iter().enumerate().filter(|(_, finding)| is_late(finding)).map(|(at, _)| at);
+        let late: BTreeSet<usize> = late.collect();
+        for finding in self.take_away(&late, "that comes too late") {
+            let reason =
+                "late: an earlier, complete review saw these files as they are and did not raise it (--full raises it)";
+            self.withheld.push(Withheld { title: finding.title, reason: reason.to_owned() });
+        }
+    }
+
+    fn becomes(
+        &self,
+        at: usize,
+        earlier: &Earlier,
+        (carried, alike): (&HashSet<RepoPath>, &HashMap<(String, RepoPath), usize>),
+        notes: &mut Notes,
+    ) -> Becomes {
+        let finding = &earlier.finding;
+        let stands = earlier.standing == Standing::Stands;
+        if finding.status == FindingStatus::Fixed {
+            // What was fixed by changing its lines is back with them, whoever speaks of it; a rule speaks for itself.
+            let is_back = stands && !earlier.disproved && finding.origin.kind != OriginKind::Rule;
+            return if is_back {
+                notes.back.push(named(finding));
+                Becomes::Stays(FindingStatus::Reopened)
+            } else {
+                Becomes::Fixed { disproved: earlier.disproved }
+            };
+        }
+        let still = || match earlier.dismissed {
+            Some(_) => Becomes::Stays(FindingStatus::Dismissed),
+            None => Becomes::Stays(FindingStatus::Open),
+        };
+        let path = finding.anchors.first().map(|anchor| &anchor.path);
+        if path.is_some_and(|path| carried.contains(path)) {
+            return still();
+        }
+        if let Some(reason) = self.refutation(at, earlier) {
+            notes.refuted.push(format!("{}: {reason}", named(finding)));
+            return Becomes::Fixed { disproved: stands };
+        }
+        match (earlier.standing, self.rule_is_silent(earlier, alike)) {
+            (Standing::Gone, _) => Becomes::Fixed { disproved: false },
+            (Standing::Outside, _) => {
+                notes.outside.push(named(finding));
+                Becomes::Dropped
+            }
+            (_, Silence::NoRule) => {
+                notes.off.push(format!("{} ({})", named(finding), finding.origin.name));
+                Becomes::Dropped
+            }
+            (_, Silence::Silent) => {
+                notes.silent.push(format!("{} ({})", named(finding), finding.origin.name));
+                Becomes::Fixed { disproved: stands }
+            }
+            (Standing::Unknown, Silence::MaySpeak) => {
+                notes.unknown.push(named(finding));
+                still()
+            }
+            (Standing::Stands, Silence::MaySpeak) => still(),
+        }
+    }
+
+    /// Why an earlier finding is none, where somebody was asked and said so.
+    fn refutation(&self, at: usize, earlier: &Earlier) -> Option<String> {
+        let refuted = || self.past.refuted.iter();
+        let by_name = refuted().find(|(finding, _)| finding.id == earlier.finding.id);
+        // What a rule says anew has no name yet.
+        let by_likeness = || {
+            let alike = refuted().filter(|(finding, _)| finding.origin == earlier.finding.origin);
+            alike.into_iter().find(|(finding, _)| same(&[told(earlier)], &[Told::of(finding)], similar) == [Some(0)])
+        };
+        let refuted = by_name.or_else(by_likeness).map(|(_, reason)| format!("refuted by the model: {reason}"));
+        // It was said again, and did not survive.
+        let looked = || self.past.matched.contains(&at).then(|| "said again, and refuted by the second look".to_owned());
+        refuted.or_else(looked)
+    }
+
+    fn rule_is_silent(&self, earlier: &Earlier, alike: &HashMap<(String, RepoPath), usize>) -> Silence {
+        let finding = &earlier.finding;
+        let (OriginKind::Rule, Some(ran)) = (finding.origin.kind, &self.past.ran) else { return Silence::MaySpeak };
+        if !ran.rules.contains(&finding.origin.name) {
+            return Silence::NoRule;
+        }
+        let Some(path) = finding.anchors.first().map(|anchor| anchor.path.clone()) else { return Silence::MaySpeak };
+        let missed = ran.missed.contains(&path);
+        let spoken = alike.get(&(finding.origin.name.clone(), path)).copied().unwrap_or_default();
+        if missed || spoken >= MOST_ALIKE { Silence::MaySpeak } else { Silence::Silent }
+    }
+}
+
+/// What it means that a rule says nothing.
+enum Silence {
+    /// Nothing: it is no rule's finding, or the rule did not look, or said as much as it may.
+    MaySpeak,
+    /// It looked, and there is nothing.
+    Silent,
+    /// There is no such rule in this review.
+    NoRule,
+}
+
+/// An earlier finding, where it would be today.
+fn told(earlier: &Earlier) -> Told<'_> {
+    let told = Told::of(&earlier.finding);
+    if earlier.finding.status == FindingStatus::Fixed && earlier.standing != Standing::Stands {
+        return told.over();
+    }
+    match (&earlier.standing, &earlier.near) {
+        (Standing::Stands | Standing::Outside, _) => told,
+        (Standing::Gone | Standing::Unknown, Some(near)) => told.at(Some((&near.path, near.side, near.lines))),
+        (Standing::Gone | Standing::Unknown, None) => told,
+    }
+}
+
+fn status_again(earlier: &Earlier) -> FindingStatus {
+    match earlier.finding.status {
+        FindingStatus::Fixed => FindingStatus::Reopened,
+        FindingStatus::Dismissed if earlier.dismissed.is_some() => FindingStatus::Dismissed,
+        FindingStatus::New | FindingStatus::Open | FindingStatus::Reopened | FindingStatus::Dismissed => {
+            FindingStatus::Open
+        }
+    }
+}
+
+fn named(finding: &Finding) -> String {
+    format!("{} ({})", finding.title, finding.id)
+}
+
+/// What the receipt says of earlier findings.
+#[derive(Default)]
+struct Notes {
+    back: Vec<String>,
+    refuted: Vec<String>,
+    silent: Vec<String>,
+    off: Vec<String>,
+    outside: Vec<String>,
+    unknown: Vec<String>,
+    dismissed: Vec<String>,
+    forgotten: usize,
+}
+
+impl Notes {
+    fn dismissed(&mut self, earlier: &Earlier) {
+        if let Some(reason) = &earlier.dismissed {
+            self.dismissed.push(format!("The finding {} was dismissed: {reason}", earlier.finding.id));
+        }
+    }
+
+    fn said(self) -> Vec<String> {
+        let Self { back, refuted, silent, off, outside, unknown, dismissed, forgotten } = self;
+        let mut said = Vec::new();
+        for (what, names) in [
+            ("Its lines are back as they were", back),
+            ("Fixed, because it was refuted", refuted),
+            ("Fixed, because its rule looked again and is silent", silent),
+            ("Not told any more, because its rule is not among those of this review", off),
+            ("Not told any more, because the change does not touch its lines any more", outside),
+            ("Still open, because nothing shows what became of its lines", unknown),
+        ] {
+            let more = names.len().saturating_sub(MOST_NAMED);
+            said.extend(names.into_iter().take(MOST_NAMED).map(|name| format!("{what}: {name}")));
+            if more > 0 {
+                said.push(format!("{what}: {more} more"));
+            }
+        }
+        // Of these all are told: the next review reads them here.
+        said.extend(dismissed);
+        if forgotten > 0 {
+            let findings = counted(forgotten, "finding");
+            said.push(format!("{findings} that were fixed long ago are not remembered any more; the worst are."));
+        }
+        said
+    }
+}
+
+impl Concluded {
+    /// One sentence on what became of the earlier findings; nothing where there is nothing to say.
+    pub(super) fn sentence(&self) -> Option<String> {
+        let kinds = [(self.open, "still open"), (self.reopened, "back after having been fixed"), (self.fixed, "fixed")];
+        let parts: Vec<String> =
+            kinds.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        (!parts.is_empty()).then(|| format!("Of the findings of the review before: {}.", parts.join(", ")))
+    }
+}

@@ -1,0 +1,221 @@
+//! Reviews of a branch after the first, by a scripted model: what stays open, what is asked again, what is passed over, what comes too late.
+
+use serde_json::{Value, json};
+
+use crate::support::model::{Options, Server, Session, Step, Wire};
+use crate::support::{Program, TestRepo};
+
+const STOCK: &str = "\"\"\"Stock.\"\"\"\n\n\ndef reserve(stock, name, count):\n    if stock[name] <= count:\n        raise LookupError(name)\n    stock[name] -= count\n    return stock[name]\n";
+const CART: &str = "\"\"\"Carts.\"\"\"\n\n\ndef total(prices):\n    amount = 1\n    for price in prices:\n        amount += price\n    return amount\n";
+const QUOTE: &str = "    amount = 1";
+
+/// A branch with two files, of which one gets a sum wrong.
+struct Branch {
+    repo: TestRepo,
+    program: Program,
+}
+
+fn branch() -> Branch {
+    let repo = TestRepo::new();
+    repo.write("README", "read me\n").commit("begin");
+    repo.branch("feature").write("cart.py", CART).write("stock.py", STOCK).commit("add a shop");
+    let program = Program::in_folder(repo.root());
+    Branch { repo, program }
+}
+
+fn report(title: &str, path: &str, quote: &str) -> Value {
+    json!({ "name": "report_finding", "input": {
+        "title": title, "body": "It is wrong.", "severity": "high", "category": "logic", "file_path": path, "quote": quote
+    } })
+}
+
+fn finish() -> Value {
+    json!({ "name": "finish_review", "input": { "summary": "All of it was read.", "no_findings_reason": "It was read." } })
+}
+
+/// One conversation: the calls of each turn, and what the first message must hold and lack.
+fn session(name: &str, turns: Vec<Vec<Value>>, holds: &[&str], lacks: &[&str]) -> Session {
+    let step = |(turn, calls): (usize, Vec<Value>)| -> Step {
+        let (holds, lacks) = if turn == 0 { (holds, lacks) } else { (&[][..], &[][..]) };
+        let when = json!({ "turn": turn, "user_contains": holds, "user_lacks": lacks });
+        serde_json::from_value(json!({ "when": when, "say": { "calls": calls } })).expect("a step")
+    };
+    Session { name: name.to_owned(), steps: turns.into_iter().enumerate().map(step).collect() }
+}
+
+impl Branch {
+    /// A review by a model that says this, and the server that heard it.
+    #[track_caller]
+    fn asked(&self, session: Session, words: &str) -> (i32, Value) {
+        let server = Server::start(session, Options { wire: Some(Wire::Messages), record: None, ..Options::default() });
+        let line = format!("--target main --verify none --format json --model anthropic/scripted {words}");
+        let mut command = self.program.command(line.split_whitespace());
+        command.envs(server.environment(Wire::Messages));
+        let ran = crate::support::Ran::wait(command.spawn().expect("the program starts"));
+        let verdict = server.verdict();
+        assert!(verdict.is_empty(), "{}\n{}\n{}", verdict.join("\n- "), ran.stderr, ran.text());
+        (ran.code, ran.json())
+    }
+
+    /// The first review: it finds the wrong sum.
+    fn first(&self) -> Value {
+        let turns = vec![vec![report("The sum is off by one", "cart.py", QUOTE)], vec![finish()]];
+        let (code, review) = self.asked(session("first", turns, &["cart.py"], &["earlier/"]), "");
+        assert_eq!((code, stand(&review)), (0, vec![("new".to_owned(), 5)]), "{review:#}");
+        review
+    }
+
+    /// One that finds nothing, and is asked nothing that it was not asked before.
+    fn silent(&self, words: &str, holds: &[&str], lacks: &[&str]) -> (i32, Value) {
+        self.asked(session("silent", vec![vec![finish()], vec![finish()]], holds, lacks).lenient(), words)
+    }
+}
+
+trait Lenient {
+    /// Its last turn may not be needed.
+    fn lenient(self) -> Self;
+}
+
+impl Lenient for Session {
+    fn lenient(mut self) -> Self {
+        if let Some(last) = self.steps.last_mut() {
+            last.reuse = true;
+            last.when.turn = None;
+        }
+        self
+    }
+}
+
+/// How the findings stand, and on which lines.
+fn stand(review: &Value) -> Vec<(String, u64)> {
+    let all = review["findings"].as_array().expect("findings").iter();
+    all.map(|finding| {
+        let line = finding["anchors"][0]["start_line"].as_u64().unwrap_or_default();
+        (finding["status"].as_str().expect("a status").to_owned(), line)
+    })
+    .collect()
+}
+
+fn id(review: &Value) -> &str {
+    review["findings"][0]["id"].as_str().expect("an id")
+}
+
+fn notes(review: &Value) -> String {
+    review["coverage"]["notes"].to_string()
+}
+
+#[test]
+fn what_a_model_does_not_speak_of_again_stays_open_and_in_the_verdict() {
+    let branch = branch();
+    let first = branch.first();
+    branch.repo.write("cart.py", format!("import os\n{CART}")).commit("an import");
+    let lead = format!("earlier/{}", id(&first));
+    let (code, second) = branch.silent("--fail-on high", &[&lead, "The sum is off by one"], &[]);
+    assert_eq!((code, stand(&second), id(&second)), (1, vec![("open".to_owned(), 6)], id(&first)), "{second:#}");
+    assert_eq!(second["coverage"]["leads"]["unanswered"], 1);
+    assert!(second["summary"]["text"].as_str().expect("one").contains("1 still open"), "{:#}", second["summary"]);
+    // A review by the rules alone resolves nothing either.
+    let (code, third) = branch.program.review("--target main --no-model --fail-on high");
+    assert_eq!((code, stand(&third), id(&third)), (1, vec![("open".to_owned(), 6)], id(&first)), "{third:#}");
+}
+
+#[test]
+fn what_a_model_says_again_in_other_words_keeps_its_name() {
+    let branch = branch();
+    let first = branch.first();
+    branch.repo.write("cart.py", format!("import os\n{CART}")).commit("an import");
+    let mut again = report("The total begins with a one", "cart.py", "    amount = 1\n    for price in prices:");
+    again["input"]["lead"] = "L1".into();
+    let told = session("again", vec![vec![again], vec![finish()]], &["earlier/"], &[]);
+    let (_, second) = branch.asked(told, "");
+    assert_eq!((stand(&second), id(&second)), (vec![("open".to_owned(), 6)], id(&first)), "{second:#}");
+    assert_eq!(second["findings"][0]["title"], "The total begins with a one");
+    assert_eq!(second["findings"][0]["body"], "It is wrong.", "nobody puts words of a rule behind it");
+}
+
+#[test]
+fn what_a_model_refutes_is_over_and_stays_so() {
+    let branch = branch();
+    let first = branch.first();
+    branch.repo.write("cart.py", format!("import os\n{CART}")).commit("an import");
+    let refute = json!({ "name": "refute_lead", "input": { "id": "L1", "reason": "The caller takes one off." } });
+    let (code, second) = branch.asked(session("refute", vec![vec![refute], vec![finish()]], &[], &[]), "--fail-on nit");
+    assert_eq!((code, stand(&second), id(&second)), (0, vec![("fixed".to_owned(), 5)], id(&first)), "{second:#}");
+    assert!(notes(&second).contains("The caller takes one off."), "{}", notes(&second));
+    assert_eq!(second["coverage"]["previous"]["disproved"], json!([id(&first)]));
+    // Its lines stand, which says nothing about what was refuted.
+    branch.repo.write("cart.py", format!("import os\nimport sys\n{CART}")).commit("another");
+    let (_, third) = branch.silent("", &[], &["earlier/"]);
+    assert_eq!(stand(&third)[0].0, "fixed", "{third:#}");
+}
+
+#[test]
+fn what_was_changed_is_fixed_and_comes_back_with_its_lines() {
+    let branch = branch();
+    let first = branch.first();
+    branch.repo.write("cart.py", CART.replace("amount = 1", "amount = 0")).commit("fix it");
+    let (_, second) = branch.silent("", &[], &["earlier/"]);
+    assert_eq!((stand(&second), id(&second)), (vec![("fixed".to_owned(), 5)], id(&first)), "{second:#}");
+    branch.repo.git(["revert", "--no-edit", "HEAD"]);
+    let (code, third) = branch.silent("--fail-on high", &[], &[]);
+    assert_eq!((code, stand(&third), id(&third)), (1, vec![("reopened".to_owned(), 5)], id(&first)), "{third:#}");
+    assert!(notes(&third).contains("back as they were"), "{}", notes(&third));
+}
+
+#[test]
+fn what_is_found_late_in_a_file_that_did_not_change_is_withheld_unless_all_is_reviewed() {
+    let branch = branch();
+    branch.first();
+    branch.repo.write("more.py", "x = 1\n").commit("more");
+    let late = || vec![vec![report("The last item cannot be had", "stock.py", "    if stock[name] <= count:")], vec![finish()]];
+    let (_, second) = branch.asked(session("late", late(), &[], &["earlier/"]).lenient(), "");
+    assert_eq!(stand(&second), [("open".to_owned(), 5)], "{second:#}");
+    let withheld = &second["coverage"]["withheld"][0];
+    assert_eq!(withheld["title"], "The last item cannot be had", "{:#}", second["coverage"]);
+    assert!(withheld["reason"].as_str().expect("one").starts_with("late:"), "{withheld}");
+    let (_, full) = branch.asked(session("full", late(), &["earlier/"], &[]).lenient(), "--full");
+    let mut all = stand(&full);
+    all.sort();
+    assert_eq!(all, [("new".to_owned(), 5), ("open".to_owned(), 5)], "{full:#}");
+}
+
+#[test]
+fn an_incomplete_review_is_no_reason_to_pass_over_anything() {
+    let branch = branch();
+    let turns = vec![vec![report("The sum is off by one", "cart.py", QUOTE)], vec![]];
+    let mut broken = session("broken", turns, &[], &[]);
+    broken.steps[1] = serde_json::from_value(json!({ "when": { "turn": 1 }, "say": { "stop": "refusal" }, "times": 1 })).expect("a step");
+    let (code, first) = branch.asked(broken, "");
+    assert_eq!((code, &first["outcome"]), (3, &json!("incomplete")), "{first:#}");
+    branch.repo.write("more.py", "x = 1\n").commit("more");
+    let (_, second) = branch.silent("", &["earlier/"], &[]);
+    assert_eq!(stand(&second), [("open".to_owned(), 5)], "{second:#}");
+    assert!(notes(&second).contains("the earlier review is not complete"), "{}", notes(&second));
+}
+
+#[test]
+fn another_reviewer_looks_at_everything() {
+    let branch = branch();
+    branch.first();
+    branch.repo.write("more.py", "x = 1\n").commit("more");
+    branch.repo.write("../words.txt", "Look at the names.\n");
+    let words = format!("--instructions {}", branch.repo.beside("words.txt").display());
+    let (_, second) = branch.silent(&words, &["earlier/"], &[]);
+    assert!(notes(&second).contains("the instructions are not the same"), "{}", notes(&second));
+    let (_, third) = branch.silent(&words, &[], &["earlier/"]);
+    assert!(notes(&third).contains("were not reviewed again"), "{}", notes(&third));
+}
+
+#[test]
+fn a_review_that_hid_something_stands_for_nothing() {
+    let branch = branch();
+    let mut small = report("A name says little", "stock.py", "    return stock[name]");
+    small["input"]["severity"] = "nit".into();
+    let turns = vec![vec![small.clone()], vec![finish()]];
+    let (_, first) = branch.asked(session("hidden", turns.clone(), &[], &[]), "--min-severity high");
+    assert_eq!(first["coverage"]["below_floor"]["nit"], 1, "{first:#}");
+    branch.repo.write("more.py", "x = 1\n").commit("more");
+    let (_, second) = branch.asked(session("shown", turns, &[], &[]), "");
+    assert_eq!(stand(&second).len(), 1, "{second:#}");
+    assert!(notes(&second).contains("hides findings"), "{}", notes(&second));
+}
