@@ -12,6 +12,7 @@ mod action;
 mod args;
 mod completions;
 mod console;
+mod eval;
 mod mcp;
 mod mcp_install;
 mod post;
@@ -84,6 +85,8 @@ enum Command {
     Mcp(mcp::McpArgs),
     /// Show every setting, its value and where that came from
     Config(settings::ConfigArgs),
+    /// Measure how well changes are reviewed of which it is known what is wrong with them
+    Eval(eval::EvalArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -113,6 +116,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Tool(args)) => tool::run(args, &console),
         Some(Command::Mcp(args)) => mcp::run(args, &console),
         Some(Command::Config(args)) => settings::run(&args, &console),
+        Some(Command::Eval(args)) => eval::run(args, &console),
         Some(Command::Completions(args)) => completions::run(&args, &console),
     };
     ended.unwrap_or_else(|error| report::report(&error, &console))

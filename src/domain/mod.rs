@@ -6,6 +6,7 @@
 pub mod change;
 pub mod claim;
 pub mod dismissal;
+pub mod eval;
 pub mod event;
 pub mod filter;
 pub mod finding;

@@ -11,6 +11,7 @@ pub mod annotations;
 mod brief;
 pub mod delivery;
 pub(crate) mod digest;
+pub mod eval;
 pub mod events;
 mod gitlab;
 mod job_summary;
