@@ -91,18 +91,15 @@ mod tests {
     use crate::sys::repo::Repo;
 
     fn file(path: &str, text: &str) -> ScratchFile {
-        ScratchFile {
-            path: RepoPath::parse(path).unwrap(),
-            mode: FileMode::File,
-            bytes: text.as_bytes().to_vec(),
-        }
+        ScratchFile { path: RepoPath::parse(path).unwrap(), mode: FileMode::File, bytes: text.as_bytes().to_vec() }
     }
 
     #[test]
     fn equal_files_make_equal_commits_and_nothing_is_left_of_the_base() {
         let make = || {
             let folder = tempfile::tempdir().unwrap();
-            scratch(folder.path(), &[file("a/b.txt", "b\n"), file("c", "c\n")], &[file("a/d.txt", "d\n")], "Move").unwrap();
+            scratch(folder.path(), &[file("a/b.txt", "b\n"), file("c", "c\n")], &[file("a/d.txt", "d\n")], "Move")
+                .unwrap();
             let repo = Repo::open(folder.path()).unwrap();
             let head = repo.commit(SCRATCH_HEAD).unwrap();
             let tree = repo.tree_of(head).unwrap();

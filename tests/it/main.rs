@@ -34,6 +34,7 @@ mod collection_scopes;
 mod commands;
 mod desk;
 mod documents;
+mod eval;
 mod github_client;
 mod github_client_faults;
 mod github_fake;

@@ -87,11 +87,12 @@ pub(super) fn read(folder: &Path) -> Result<Case, EvalError> {
     let file = folder.join(CASE_FILE);
     let fault = |why: String| EvalError::Case { case: file.clone(), why };
     let mut buffer = Vec::new();
-    let read = Beneath::new(folder).and_then(|beneath| match beneath.read(CASE_FILE.as_bytes(), MAX_CASE, &mut buffer) {
-        Ok(ReadFile::Bytes(bytes)) => Ok(Some(bytes.to_vec())),
-        Ok(ReadFile::TooLarge(_) | ReadFile::NotPlain(_)) => Ok(None),
-        Err(error) => Err(error),
-    });
+    let read =
+        Beneath::new(folder).and_then(|beneath| match beneath.read(CASE_FILE.as_bytes(), MAX_CASE, &mut buffer) {
+            Ok(ReadFile::Bytes(bytes)) => Ok(Some(bytes.to_vec())),
+            Ok(ReadFile::TooLarge(_) | ReadFile::NotPlain(_)) => Ok(None),
+            Err(error) => Err(error),
+        });
     let bytes = read.map_err(|error| fault(format!("cannot be read: {error}")))?;
     let bytes = bytes.ok_or_else(|| fault("it must be a plain file of at most 256 KiB".to_owned()))?;
     let text = std::str::from_utf8(&bytes).map_err(|_| fault("it is not UTF-8 text".to_owned()))?;
@@ -106,17 +107,20 @@ pub(super) fn read(folder: &Path) -> Result<Case, EvalError> {
 fn expected(written: &CaseToml, fault: &impl Fn(String) -> EvalError) -> Result<Expected, EvalError> {
     match (written.clean, written.issue.len()) {
         (true, 0) => return Ok(Expected::Clean),
-        (true, _) => return Err(fault("a clean change has no issue: leave out clean = true, or the issues".to_owned())),
+        (true, _) => {
+            return Err(fault("a clean change has no issue: leave out clean = true, or the issues".to_owned()));
+        }
         (false, 0) => return Err(fault("it expects nothing: write clean = true, or an [[issue]]".to_owned())),
         (false, count) if count > MAX_ISSUES => return Err(fault(format!("a case has at most {MAX_ISSUES} issues"))),
         (false, _) => {}
     }
-    let golden = |(at, issue): (usize, &IssueToml)| {
-        golden(issue).map_err(|why| fault(format!("[[issue]] {}: {why}", at + 1)))
-    };
+    let golden =
+        |(at, issue): (usize, &IssueToml)| golden(issue).map_err(|why| fault(format!("[[issue]] {}: {why}", at + 1)));
     let issues: Vec<Golden> = written.issue.iter().enumerate().map(golden).collect::<Result<_, _>>()?;
     if issues.iter().all(|issue| issue.optional) {
-        return Err(fault("all its issues are optional, so nothing could be missed: expect one, or write clean = true".to_owned()));
+        return Err(fault(
+            "all its issues are optional, so nothing could be missed: expect one, or write clean = true".to_owned(),
+        ));
     }
     Ok(Expected::Issues(issues))
 }
@@ -132,7 +136,9 @@ fn golden(issue: &IssueToml) -> Result<Golden, String> {
     let lines = lines.transpose().map_err(|error| error.to_string())?;
     let says_something = |word: &String| !word.trim().is_empty() && word.len() <= MAX_WORD;
     if issue.words.is_empty() || issue.words.len() > MAX_WORDS || !issue.words.iter().all(says_something) {
-        return Err(format!("words takes 1 to {MAX_WORDS} words or phrases, none of them empty or longer than {MAX_WORD} bytes"));
+        return Err(format!(
+            "words takes 1 to {MAX_WORDS} words or phrases, none of them empty or longer than {MAX_WORD} bytes"
+        ));
     }
     Ok(Golden {
         path,
@@ -164,6 +170,8 @@ fn recipe(written: &CaseToml, fault: &impl Fn(String) -> EvalError) -> Result<Re
             let (folder, base, head) = (PathBuf::from(repository), base.clone(), head.clone());
             Ok(Recipe::Repository(RepositoryEnds { folder, base, head }))
         }
-        _ => Err(fault("a change in a repository is named by repository, base and head together, and by nothing else".to_owned())),
+        _ => Err(fault(
+            "a change in a repository is named by repository, base and head together, and by nothing else".to_owned(),
+        )),
     }
 }

@@ -54,8 +54,8 @@ struct Ready {
 
 /// Reviews every case with the configured engine, each in a repository and a state of its own.
 ///
-/// A case that cannot be reviewed is part of the result. What is wrong with the cases themselves or with the engine's settings is told before
-/// anything is reviewed. An interrupt ends the reviews that go on; what was found until then is part of the result.
+/// A case that cannot be reviewed is part of the result. What is wrong with the cases themselves or with the engine's settings is told
+/// before anything is reviewed. An interrupt ends the reviews that go on; what was found until then is part of the result.
 pub async fn evaluate(
     job: EvalJob,
     around: Surroundings,

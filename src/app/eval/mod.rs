@@ -4,9 +4,9 @@
 //! DIR ─▶ folder ─▶ case ─▶ recipe ─▶ run (app::review, as for anybody) ─▶ domain::eval::score ─▶ Evaluation
 //! ```
 //!
-//! `folder` finds the cases, `case` reads what one expects, `recipe` says what its change is made of, `run` reviews it in a repository and a
-//! state of its own. What counts as found, and all arithmetic, is in [`domain::eval`](crate::domain::eval). Cases are untrusted: they name no
-//! place outside of what the caller gave, and nothing is fetched. Main function: [`evaluate`].
+//! `folder` finds the cases, `case` reads what one expects, `recipe` says what its change is made of, `run` reviews it in a repository
+//! and a state of its own. What counts as found, and all arithmetic, is in [`domain::eval`](crate::domain::eval). Cases are untrusted:
+//! they name no place outside of what the caller gave, and nothing is fetched. Main function: [`evaluate`].
 
 mod case;
 mod error;

@@ -82,14 +82,9 @@ pub(super) struct Prepared {
     pub(super) digest: String,
 }
 
-/// Puts the change of a case where it can be reviewed. `scratch` is an empty place for it, `repositories` the folder below which cases may name
-/// repositories.
-pub(super) fn prepare(
-    case: &Case,
-    scratch: &Path,
-    repositories: &Path,
-    cancel: &Cancel,
-) -> Result<Prepared, AppError> {
+/// Puts the change of a case where it can be reviewed. `scratch` is an empty place for it, `repositories` the folder below which cases
+/// may name repositories.
+pub(super) fn prepare(case: &Case, scratch: &Path, repositories: &Path, cancel: &Cancel) -> Result<Prepared, AppError> {
     let mut hash = Sha256::new();
     add(&mut hash, &case.text);
     match &case.recipe {
@@ -133,10 +128,12 @@ fn from_files(
     let mut sides = Vec::new();
     for (name, side, there) in [(BASE, Side::Old, base), (HEAD, Side::New, head)] {
         let mut files = if there { files_of(case, name, cancel)? } else { Vec::new() };
-        files.extend(made.iter().filter(|made| made.side == side).map(|made| make(made, &fault)).collect::<Result<
-            Vec<_>,
-            _,
-        >>()?);
+        files.extend(
+            made.iter()
+                .filter(|made| made.side == side)
+                .map(|made| make(made, &fault))
+                .collect::<Result<Vec<_>, _>>()?,
+        );
         add(&mut hash, name.as_bytes());
         for file in &files {
             add(&mut hash, file.path.as_bytes());

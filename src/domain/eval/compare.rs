@@ -1,7 +1,7 @@
 //! Two evaluations of the same cases. Main function: [`compare`].
 //!
-//! A model answers differently each time. So a case has only become worse *beyond noise* when none of its reviews now is as good as any of
-//! then, and both times there were enough of them. The rules say the same each time: every difference counts.
+//! A model answers differently each time. So a case has only become worse *beyond noise* when none of its reviews now is as good as any
+//! of then, and both times there were enough of them. The rules say the same each time: every difference counts.
 
 use std::collections::BTreeMap;
 
@@ -242,11 +242,10 @@ mod tests {
         assert_eq!((worse.turned, worse.is_worse), (Turned::Worse, true));
         assert_eq!(worse.how, ["found 1, now 0"]);
         let better = change("a", &runs(true, &[(1, 2, true)]), &runs(true, &[(1, 0, true)]));
-        assert_eq!((better.turned, better.is_worse, better.how.join(" ")), (
-            Turned::Better,
-            false,
-            "wrong findings 2, now 0".to_owned()
-        ));
+        assert_eq!(
+            (better.turned, better.is_worse, better.how.join(" ")),
+            (Turned::Better, false, "wrong findings 2, now 0".to_owned())
+        );
         assert_eq!(change("a", &runs(true, &[(1, 0, true)]), &runs(true, &[(1, 0, true)])).turned, Turned::Same);
     }
 

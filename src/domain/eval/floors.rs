@@ -57,7 +57,9 @@ pub struct Floors(Vec<Floor>);
 
 /// Text that is no list of floors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no floor: write recall, precision, clean or location with a number from 0 to 1, like recall=0.8,clean=1, each once")]
+#[error(
+    "{0:?} is no floor: write recall, precision, clean or location with a number from 0 to 1, like recall=0.8,clean=1, each once"
+)]
 pub struct InvalidFloors(pub String);
 
 impl FromStr for Floors {
@@ -94,18 +96,17 @@ mod tests {
     #[test]
     fn floors_are_read_and_held_or_not() {
         let floors: Floors = "recall=0.8, precision=0.9,clean=1.0".parse().unwrap();
-        let figures = Figures {
-            recall: Share { some: 4, all: 5 },
-            precision: Share { some: 8, all: 9 },
-            ..Figures::default()
-        };
+        let figures =
+            Figures { recall: Share { some: 4, all: 5 }, precision: Share { some: 8, all: 9 }, ..Figures::default() };
         let broken: Vec<_> = floors.broken(&figures).into_iter().map(|(floor, _)| floor.measure).collect();
         assert_eq!(broken, [Measure::Precision, Measure::Clean], "what was not measured holds no floor");
     }
 
     #[test]
     fn what_is_no_floor_is_refused() {
-        for text in ["", "recall", "recall=2", "recall=-0.1", "recall=NaN", "speed=1", "recall=1,recall=1", "recall=0.5,"] {
+        for text in
+            ["", "recall", "recall=2", "recall=-0.1", "recall=NaN", "speed=1", "recall=1,recall=1", "recall=0.5,"]
+        {
             assert!(text.parse::<Floors>().is_err(), "{text}");
         }
     }

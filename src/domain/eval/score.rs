@@ -1,7 +1,7 @@
 //! Findings held against what was expected. Main function: [`score`].
 //!
-//! A finding is about an issue when it stands in the right place *and* speaks of the right thing. One finding is about one issue at most, and
-//! the pairs are those that explain most: see [`best`](super::best).
+//! A finding is about an issue when it stands in the right place *and* speaks of the right thing. One finding is about one issue at most,
+//! and the pairs are those that explain most: see [`best`](super::best).
 
 use super::assign::best;
 use super::golden::{Expected, Golden};
@@ -196,5 +196,122 @@ fn reported(finding: &Finding) -> Reported {
         severity: finding.severity,
         category: finding.category,
         origin: finding.origin.name.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::finding::{
+        AnchorMatch, FindingId, FindingStatus, Fingerprint, Origin, OriginKind, Verification,
+    };
+    use crate::domain::path::RepoPath;
+    use crate::domain::place::{LineRange, Side};
+
+    fn path(name: &str) -> RepoPath {
+        RepoPath::parse(name).unwrap()
+    }
+
+    fn issue(line: u32, word: &str) -> Golden {
+        Golden {
+            path: path("a.py"),
+            side: Side::New,
+            lines: Some(LineRange::line(line)),
+            words: vec![word.to_owned()],
+            severity: Some(Severity::High),
+            category: None,
+            optional: false,
+        }
+    }
+
+    fn finding(title: &str, lines: Option<(u32, u32)>) -> Finding {
+        Finding {
+            id: FindingId("F1".to_owned()),
+            fingerprint: Fingerprint("f".to_owned()),
+            status: FindingStatus::New,
+            title: title.to_owned(),
+            body: String::new(),
+            severity: Severity::High,
+            category: Category::Logic,
+            confidence: None,
+            anchors: vec![Anchor {
+                path: path("a.py"),
+                side: Side::New,
+                lines: lines.map(|(start, end)| LineRange::new(start, end).unwrap()),
+                quote: String::new(),
+                matched: AnchorMatch::Exact,
+                masked: false,
+            }],
+            suggestion: None,
+            verification: Verification::UNCHECKED,
+            origin: Origin { kind: OriginKind::Model, name: "m".to_owned() },
+            guideline: None,
+        }
+    }
+
+    fn of(issues: Vec<Golden>, findings: &[Finding]) -> Score {
+        score(&Expected::Issues(issues), &findings.iter().collect::<Vec<_>>())
+    }
+
+    fn found(score: &Score) -> Vec<Found> {
+        score.issues.iter().map(|issue| issue.found).collect()
+    }
+
+    #[test]
+    fn place_and_words_decide_together() {
+        for (title, lines, expected) in [
+            ("A Bound is wrong", Some((10, 10)), Found::Exactly),
+            ("a bound is wrong", Some((4, 30)), Found::Exactly),
+            ("a bound is wrong", Some((13, 14)), Found::Nearby),
+            ("a bound is wrong", Some((5, 7)), Found::Nearby),
+            ("a bound is wrong", Some((14, 14)), Found::WordsOnly),
+            ("a bound is wrong", None, Found::WordsOnly),
+            ("an edge is wrong", Some((10, 10)), Found::PlaceOnly),
+            ("an edge is wrong", Some((20, 20)), Found::Missed),
+        ] {
+            let score = of(vec![issue(10, "bound")], &[finding(title, lines)]);
+            assert_eq!(found(&score), [expected], "{title} {lines:?}");
+            assert_eq!(score.extra.len(), usize::from(!expected.counts()), "{title} {lines:?}");
+        }
+        let whole = Golden { lines: None, ..issue(10, "bound") };
+        assert_eq!(found(&of(vec![whole], &[finding("a bound", None)])), [Found::Exactly]);
+        let other = Golden { side: Side::Old, ..issue(10, "bound") };
+        assert_eq!(found(&of(vec![other], &[finding("a bound", Some((10, 10)))])), [Found::WordsOnly]);
+    }
+
+    #[test]
+    fn a_finding_that_fits_two_issues_is_given_to_the_one_that_has_no_other() {
+        let issues = || vec![issue(10, "bound"), issue(12, "guard")];
+        let both = finding("bound and guard", Some((10, 12)));
+        let first = finding("a bound", Some((10, 10)));
+        assert_eq!(found(&of(issues(), &[both.clone(), first])), [Found::Exactly; 2]);
+        assert_eq!(found(&of(issues(), &[both])), [Found::Exactly, Found::Missed], "one finding is one issue at most");
+    }
+
+    #[test]
+    fn the_same_said_twice_is_one_too_many() {
+        let twice = [finding("a bound", Some((10, 10))), finding("this bound", Some((10, 10)))];
+        let score = of(vec![issue(10, "bound")], &twice);
+        assert_eq!((found(&score), score.extra.len(), score.extra[0].again), (vec![Found::Exactly], 1, true));
+        let other = of(vec![issue(10, "bound")], &[finding("a colour", Some((90, 90)))]);
+        assert!(!other.extra[0].again && other.extra.len() == 1);
+    }
+
+    #[test]
+    fn an_optional_issue_never_takes_what_finds_another() {
+        let optional = Golden { optional: true, ..issue(10, "bound") };
+        let near = finding("a bound", Some((11, 11)));
+        let score = of(vec![optional.clone(), issue(13, "bound")], std::slice::from_ref(&near));
+        assert_eq!(found(&score), [Found::Missed, Found::Nearby]);
+        assert!(of(vec![optional, issue(90, "x")], &[near]).extra.is_empty(), "and nothing about it is wrong");
+    }
+
+    #[test]
+    fn severity_is_held_against_what_was_found_alone() {
+        let low = Finding { severity: Severity::Low, ..finding("a bound", Some((10, 10))) };
+        let agrees = |finding| of(vec![issue(10, "bound")], &[finding]).issues[0].severity_agrees;
+        assert_eq!(agrees(low), Some(false));
+        assert_eq!(agrees(finding("a bound", Some((10, 10)))), Some(true));
+        assert_eq!(agrees(finding("else", Some((10, 10)))), None);
     }
 }

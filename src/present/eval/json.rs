@@ -22,9 +22,7 @@ pub fn json(report: &Report<'_>) -> Vec<u8> {
     let broken: Vec<Value> = report
         .broken
         .iter()
-        .map(|(floor, share)| {
-            value!({ "measure": floor.measure.word(), "least": floor.least, "value": share.ratio() })
-        })
+        .map(|(floor, share)| value!({ "measure": floor.measure.word(), "least": floor.least, "value": share.ratio() }))
         .collect();
     let document = value!({
         "schema": SCHEMA,
@@ -82,9 +80,9 @@ fn usage(usage: Usage) -> Value {
 }
 
 fn comparison(comparison: &Comparison) -> Value {
-    let cases = comparison.cases.iter().map(|case| {
-        value!({ "name": case.name, "turned": case.turned.word(), "worse": case.is_worse, "how": case.how })
-    });
+    let cases = comparison.cases.iter().map(
+        |case| value!({ "name": case.name, "turned": case.turned.word(), "worse": case.is_worse, "how": case.how }),
+    );
     let not_compared = comparison.not_compared.iter().map(|(name, why)| value!({ "name": name, "why": why.word() }));
     value!({
         "since": comparison.since,
@@ -120,9 +118,10 @@ fn golden(golden: &Golden) -> Value {
 }
 
 fn run_of(case: &CaseResult, run: &CaseRun) -> Value {
-    let who = run.who.as_ref().map(|who| {
-        value!({ "engine": who.engine, "model": who.model, "prompts": who.prompts, "rules": who.rules })
-    });
+    let who = run
+        .who
+        .as_ref()
+        .map(|who| value!({ "engine": who.engine, "model": who.model, "prompts": who.prompts, "rules": who.rules }));
     let earlier = EarlierRun::of(case, run);
     value!({
         "end": run.end.word(),
