@@ -25,6 +25,9 @@
 //! A step of a workflow is the same with another beginning and end: [`app::action`] reads the event and the inputs, and ends with outputs, a job
 //! summary and one exit code. What a run without rights left is hostile until `app::artefact` has held it to the pull request as it is now.
 //!
+//! How well all this finds what is wrong is measured by [`app::evaluate`]: cases with known defects, reviewed as anybody's change is, and
+//! scored by [`domain::eval`].
+//!
 //! # Layers
 //!
 //! Imports point down; rooms on one floor never meet, and what two of them share is a [`domain`] type. `tests/it/architecture.rs` holds
@@ -73,6 +76,7 @@
 //! | client that `review mcp install` knows | a row of `CLIENTS` in `app/clients/mod.rs` | its row in `docs/mcp.md` |
 //! | event | a variant in `domain/event.rs` | its row in `docs/events.md` |
 //! | input of the Action | a row of `INPUTS` in `app/action/given.rs`, what it means in `inputs.rs` | its two in `action.yml` |
+//! | case of an evaluation | `fixtures/eval/<name>/`, what the scripted model says of it in `model.jsonl` | its rows in `docs/eval.md` |
 //! | subcommand | `cli/<name>.rs` | a variant and an arm in `cli/mod.rs` |
 //!
 //! # Promises kept here

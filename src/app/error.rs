@@ -5,6 +5,7 @@ use super::apply::ApplyError;
 use super::artefact::ArtefactError;
 use super::clients::ClientError;
 use super::dismiss::DismissError;
+use super::eval::EvalError;
 use super::instructions::InstructionsError;
 use super::post::PostError;
 use super::prior::PriorError;
@@ -213,6 +214,9 @@ pub enum AppError {
     /// A change was named in a way that makes no sense.
     #[error(transparent)]
     Scope(#[from] InvalidScope),
+    /// Cases cannot be evaluated.
+    #[error(transparent)]
+    Eval(#[from] EvalError),
     /// A tool's input is not JSON.
     #[error("the tool's input is not JSON: {0}; write it like '{{\"file_path\": \"src/main.rs\"}}'")]
     ToolInput(serde_json::Error),
@@ -290,6 +294,7 @@ impl AppError {
             Self::Fetch(error) => fetch_code(error),
             Self::Action(error) => error.exit_code(),
             Self::Dismiss(error) => error.exit_code(),
+            Self::Eval(error) => error.exit_code(),
             Self::Output(_) | Self::NotPosted { .. } | Self::Client(ClientError::File(_)) => 5,
             Self::Git(_)
             | Self::Repo(_)

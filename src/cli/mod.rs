@@ -14,6 +14,7 @@ mod args;
 mod completions;
 mod console;
 mod dismiss;
+mod eval;
 mod mcp;
 mod mcp_install;
 mod post;
@@ -90,6 +91,8 @@ enum Command {
     Mcp(mcp::McpArgs),
     /// Show every setting, its value and where that came from
     Config(settings::ConfigArgs),
+    /// Measure how well changes are reviewed of which it is known what is wrong with them
+    Eval(eval::EvalArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -121,6 +124,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Tool(args)) => tool::run(args, &console),
         Some(Command::Mcp(args)) => mcp::run(args, &console),
         Some(Command::Config(args)) => settings::run(&args, &console),
+        Some(Command::Eval(args)) => eval::run(args, &console),
         Some(Command::Completions(args)) => completions::run(&args, &console),
     };
     ended.unwrap_or_else(|error| report::report(&error, &console))

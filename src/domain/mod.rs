@@ -7,6 +7,7 @@ pub mod change;
 pub mod claim;
 pub mod day;
 pub mod dismissal;
+pub mod eval;
 pub mod event;
 pub mod filter;
 pub mod finding;

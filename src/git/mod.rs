@@ -30,6 +30,7 @@ mod patch_text;
 mod pending;
 mod range;
 mod renames;
+mod scratch;
 mod similarity;
 mod target;
 mod tree_diff;
@@ -47,6 +48,7 @@ pub use patch_file::{PatchChange, from_patch};
 pub use patch_parse::PatchError;
 pub use pending::{Pending, pending};
 pub use range::{Ends, Range, ends, of_pull, resolve};
+pub use scratch::{SCRATCH_HEAD, SCRATCH_TARGET, ScratchFile, scratch};
 pub use uncommitted::count_uncommitted;
 
 use crate::domain::filter::FilterError;

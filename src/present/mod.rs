@@ -12,6 +12,7 @@ pub mod applied;
 mod brief;
 pub mod delivery;
 pub(crate) mod digest;
+pub mod eval;
 pub mod events;
 mod gitlab;
 mod job_summary;

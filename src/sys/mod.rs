@@ -8,6 +8,7 @@ pub mod cancel;
 pub mod charset;
 pub mod clock;
 pub mod files;
+pub mod folder;
 pub mod http;
 pub mod inside;
 mod objects;

@@ -38,6 +38,7 @@ mod desk;
 mod dismiss;
 mod dismiss_pull;
 mod documents;
+mod eval;
 mod github_client;
 mod github_client_faults;
 mod github_fake;

@@ -1,0 +1,177 @@
+//! A case as it is written down: `case.toml` beside the folders of its change. Main type: [`Case`].
+//!
+//! What the change is made of is in `recipe`.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::error::EvalError;
+use super::recipe::{Made, Recipe, RepositoryEnds};
+use crate::domain::eval::{Expected, Golden};
+use crate::domain::finding::{Category, Severity};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::domain::text::strip_line;
+use crate::sys::beneath::{Beneath, ReadFile};
+
+/// The file that makes a folder a case.
+pub(super) const CASE_FILE: &str = "case.toml";
+/// A larger one is refused, in bytes.
+const MAX_CASE: u64 = 256 << 10;
+/// More issues are not one case.
+const MAX_ISSUES: usize = 100;
+/// More words, or longer ones, say nothing.
+const MAX_WORDS: usize = 50;
+const MAX_WORD: usize = 200;
+
+/// A case, read and checked.
+#[derive(Debug, Clone)]
+pub(super) struct Case {
+    /// Its name: that of its folder.
+    pub(super) name: String,
+    /// Its folder.
+    pub(super) folder: PathBuf,
+    /// What it is about, one line.
+    pub(super) about: String,
+    /// What a review of it must come to.
+    pub(super) expected: Expected,
+    /// What is reviewed.
+    pub(super) recipe: Recipe,
+    /// The bytes of its file, for the hash.
+    pub(super) text: Vec<u8>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseToml {
+    about: String,
+    #[serde(default)]
+    clean: bool,
+    message: Option<String>,
+    repository: Option<String>,
+    base: Option<String>,
+    head: Option<String>,
+    #[serde(default)]
+    issue: Vec<IssueToml>,
+    #[serde(default)]
+    made: Vec<MadeToml>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct IssueToml {
+    path: String,
+    #[serde(default)]
+    side: Side,
+    lines: Option<Vec<u32>>,
+    words: Vec<String>,
+    severity: Option<Severity>,
+    category: Option<Category>,
+    #[serde(default)]
+    optional: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MadeToml {
+    path: String,
+    line: String,
+    times: u32,
+    #[serde(default)]
+    side: Side,
+}
+
+/// Reads the case in `folder`.
+pub(super) fn read(folder: &Path) -> Result<Case, EvalError> {
+    let file = folder.join(CASE_FILE);
+    let fault = |why: String| EvalError::Case { case: file.clone(), why };
+    let mut buffer = Vec::new();
+    let read =
+        Beneath::new(folder).and_then(|beneath| match beneath.read(CASE_FILE.as_bytes(), MAX_CASE, &mut buffer) {
+            Ok(ReadFile::Bytes(bytes)) => Ok(Some(bytes.to_vec())),
+            Ok(ReadFile::TooLarge(_) | ReadFile::NotPlain(_)) => Ok(None),
+            Err(error) => Err(error),
+        });
+    let bytes = read.map_err(|error| fault(format!("cannot be read: {error}")))?;
+    let bytes = bytes.ok_or_else(|| fault("it must be a plain file of at most 256 KiB".to_owned()))?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| fault("it is not UTF-8 text".to_owned()))?;
+    let written: CaseToml = toml::from_str(text).map_err(|error| fault(error.to_string().trim_end().to_owned()))?;
+    let name = folder.file_name().map_or_else(String::new, |name| strip_line(&name.to_string_lossy()));
+    let recipe = recipe(&written, &fault)?;
+    let expected = expected(&written, &fault)?;
+    let about = strip_line(&written.about);
+    Ok(Case { name, folder: folder.to_owned(), about, expected, recipe, text: bytes })
+}
+
+fn expected(written: &CaseToml, fault: &impl Fn(String) -> EvalError) -> Result<Expected, EvalError> {
+    match (written.clean, written.issue.len()) {
+        (true, 0) => return Ok(Expected::Clean),
+        (true, _) => {
+            return Err(fault("a clean change has no issue: leave out clean = true, or the issues".to_owned()));
+        }
+        (false, 0) => return Err(fault("it expects nothing: write clean = true, or an [[issue]]".to_owned())),
+        (false, count) if count > MAX_ISSUES => return Err(fault(format!("a case has at most {MAX_ISSUES} issues"))),
+        (false, _) => {}
+    }
+    let golden =
+        |(at, issue): (usize, &IssueToml)| golden(issue).map_err(|why| fault(format!("[[issue]] {}: {why}", at + 1)));
+    let issues: Vec<Golden> = written.issue.iter().enumerate().map(golden).collect::<Result<_, _>>()?;
+    if issues.iter().all(|issue| issue.optional) {
+        return Err(fault(
+            "all its issues are optional, so nothing could be missed: expect one, or write clean = true".to_owned(),
+        ));
+    }
+    Ok(Expected::Issues(issues))
+}
+
+fn golden(issue: &IssueToml) -> Result<Golden, String> {
+    let path = RepoPath::parse(&issue.path).map_err(|error| format!("path: {error}"))?;
+    let lines = match issue.lines.as_deref() {
+        None => None,
+        Some(&[line]) => Some(LineRange::new(line, line)),
+        Some(&[start, end]) => Some(LineRange::new(start, end)),
+        Some(_) => return Err("lines takes one line or the first and the last, like [12] or [12, 14]".to_owned()),
+    };
+    let lines = lines.transpose().map_err(|error| error.to_string())?;
+    let says_something = |word: &String| !word.trim().is_empty() && word.len() <= MAX_WORD;
+    if issue.words.is_empty() || issue.words.len() > MAX_WORDS || !issue.words.iter().all(says_something) {
+        return Err(format!(
+            "words takes 1 to {MAX_WORDS} words or phrases, none of them empty or longer than {MAX_WORD} bytes"
+        ));
+    }
+    Ok(Golden {
+        path,
+        side: issue.side,
+        lines,
+        words: issue.words.clone(),
+        severity: issue.severity,
+        category: issue.category,
+        optional: issue.optional,
+    })
+}
+
+fn recipe(written: &CaseToml, fault: &impl Fn(String) -> EvalError) -> Result<Recipe, EvalError> {
+    let made = |made: &MadeToml| {
+        let path = RepoPath::parse(&made.path).map_err(|error| fault(format!("[[made]]: path: {error}")))?;
+        Ok(Made { path, line: made.line.clone(), times: made.times, side: made.side })
+    };
+    let made: Vec<Made> = written.made.iter().map(made).collect::<Result<_, EvalError>>()?;
+    match (&written.repository, &written.base, &written.head) {
+        (None, None, None) => {
+            let message = written.message.clone().unwrap_or_else(|| "Change".to_owned());
+            Ok(Recipe::Files { message, made })
+        }
+        (Some(repository), Some(base), Some(head)) if made.is_empty() && written.message.is_none() => {
+            let is_name = |name: &str| !name.is_empty() && !name.starts_with('-') && !name.contains("..");
+            if !is_name(base) || !is_name(head) {
+                return Err(fault("base and head each name one commit: a branch, a tag or an id".to_owned()));
+            }
+            let (folder, base, head) = (PathBuf::from(repository), base.clone(), head.clone());
+            Ok(Recipe::Repository(RepositoryEnds { folder, base, head }))
+        }
+        _ => Err(fault(
+            "a change in a repository is named by repository, base and head together, and by nothing else".to_owned(),
+        )),
+    }
+}

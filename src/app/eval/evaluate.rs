@@ -1,0 +1,183 @@
+//! All cases of a folder, one evaluation. Main functions: [`evaluate`], [`earlier`].
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::{StreamExt as _, stream};
+
+use super::case::Case;
+use super::error::EvalError;
+use super::folder::cases;
+use super::recipe::{Prepared, prepare};
+use super::run::{Once, run};
+use crate::app::error::AppError;
+use crate::app::subject::{self, Surroundings};
+use crate::app::{model, templates};
+use crate::config::Flags;
+use crate::domain::eval::{CaseResult, CaseRun, Earlier, Evaluation, RunEnd};
+use crate::domain::event::{Event, EventSink, Stage};
+use crate::domain::text::counted;
+use crate::present::eval;
+use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::clock;
+use crate::sys::files;
+use crate::sys::temporary::TemporaryFolder;
+
+/// A larger file holds no evaluation of ours, in bytes.
+const MAX_EARLIER: u64 = 256 << 20;
+
+/// What is to be evaluated, and how.
+#[derive(Debug, Clone)]
+pub struct EvalJob {
+    /// The folder that holds the cases.
+    pub folder: PathBuf,
+    /// Only the cases whose names match this glob.
+    pub only: Option<String>,
+    /// How often each case is reviewed, at least once.
+    pub repeat: u32,
+    /// How many reviews are made at once, at least one.
+    pub at_once: usize,
+    /// The folder below which cases may name repositories; that of the cases where none is given.
+    pub repositories: Option<PathBuf>,
+    /// Where the runs are kept, a folder for each review; nowhere where none is given.
+    pub keep: Option<PathBuf>,
+    /// What the command line says about settings.
+    pub flags: Flags,
+}
+
+/// A case that can be reviewed.
+struct Ready {
+    case: Case,
+    prepared: Prepared,
+}
+
+/// Reviews every case with the configured engine, each in a repository and a state of its own.
+///
+/// A case that cannot be reviewed is part of the result. What is wrong with the cases themselves or with the engine's settings is told
+/// before anything is reviewed. An interrupt ends the reviews that go on; what was found until then is part of the result.
+pub async fn evaluate(
+    job: EvalJob,
+    around: Surroundings,
+    events: Arc<dyn EventSink>,
+    cancel: Cancel,
+) -> Result<Evaluation, AppError> {
+    let (started_at, started) = (clock::now(), Instant::now());
+    check_engine(&job.flags, &around)?;
+    let place = TemporaryFolder::new().map_err(EvalError::from)?;
+    let ready = {
+        let (job, root, cancel) = (job.clone(), place.path().to_owned(), cancel.clone());
+        let work = move || make_ready(&job, &root, &cancel);
+        tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken)??
+    };
+    let repeat = job.repeat.max(1);
+    let tasks = ready.iter().enumerate().flat_map(|(at, ready)| (0..repeat).map(move |number| (at, ready, number)));
+    let total = ready.len() as u64 * u64::from(repeat);
+    events.emit(Event::Stage { stage: Stage::Review });
+    events.emit(Event::Progress { stage: Stage::Review, done: 0, total });
+
+    let once: Arc<dyn EventSink> = Arc::new(Once::new(Arc::clone(&events)));
+    let reviews = stream::iter(tasks).map(|(at, ready, number)| {
+        let state = state_of(&job, place.path(), at, &ready.case, number);
+        let (flags, once, cancel) = (job.flags.clone(), Arc::clone(&once), cancel.clone());
+        let around = &around;
+        async move { (at, number, run(&ready.case, &ready.prepared, flags, state, around, once, cancel).await) }
+    });
+    let mut reviews = reviews.buffer_unordered(job.at_once.max(1));
+    let mut done: Vec<(usize, u32, CaseRun)> = Vec::new();
+    while let Some((at, number, run)) = reviews.next().await {
+        done.push((at, number, run));
+        if let (Some((_, _, run)), Some(ready)) = (done.last(), ready.get(at)) {
+            let text = format!("{} of {total}: {}: {}", done.len(), ready.case.name, in_short(run));
+            events.emit(Event::Notice { text });
+        }
+        events.emit(Event::Progress { stage: Stage::Review, done: done.len() as u64, total });
+    }
+    drop(reviews);
+
+    done.sort_by_key(|(at, number, _)| (*at, *number));
+    let mut results: Vec<CaseResult> = ready.into_iter().map(result_of).collect();
+    for (at, _, run) in done {
+        if let Some(result) = results.get_mut(at) {
+            result.runs.push(run);
+        }
+    }
+    Ok(Evaluation {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at,
+        took_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        repeat,
+        cases: results,
+        interrupted: cancel.check() == Err(Stopped::Interrupted),
+    })
+}
+
+/// What is wrong with the engine's settings would fail each case in turn; it is told once and before.
+fn check_engine(flags: &Flags, around: &Surroundings) -> Result<(), AppError> {
+    let resolved = subject::resolve(None, flags, around)?;
+    let chosen = model::choose(&resolved, &around.providers)?;
+    model::choose_second(&resolved, &around.providers, chosen.as_ref())?;
+    templates::load(resolved.settings.prompts.as_deref())?;
+    Ok(())
+}
+
+fn make_ready(job: &EvalJob, root: &Path, cancel: &Cancel) -> Result<Vec<Ready>, AppError> {
+    let repositories = job.repositories.as_deref().unwrap_or(&job.folder);
+    let found = cases(&job.folder, job.only.as_deref())?;
+    let ready = found.into_iter().enumerate().map(|(at, case)| {
+        // By number: a name of the case's own choosing has no business in a path of ours.
+        let prepared = prepare(&case, &root.join(at.to_string()), repositories, cancel)?;
+        Ok(Ready { case, prepared })
+    });
+    ready.collect()
+}
+
+fn state_of(job: &EvalJob, root: &Path, at: usize, case: &Case, number: u32) -> PathBuf {
+    match &job.keep {
+        Some(keep) => keep.join(&case.name).join((number + 1).to_string()),
+        None => root.join(at.to_string()).join(format!("state-{number}")),
+    }
+}
+
+fn result_of(ready: Ready) -> CaseResult {
+    let Ready { case, prepared } = ready;
+    CaseResult {
+        name: case.name,
+        about: case.about,
+        digest: prepared.digest,
+        expected: case.expected,
+        runs: Vec::new(),
+    }
+}
+
+/// One line for whoever watches.
+fn in_short(run: &CaseRun) -> String {
+    let score = &run.score;
+    let found = score.issues.iter().filter(|issue| issue.found.counts()).count();
+    let issues = match score.issues.len() {
+        0 => String::new(),
+        all => format!(", found {found} of {}", counted(all, "issue")),
+    };
+    let wrong = match score.extra.len() {
+        0 => String::new(),
+        wrong => format!(", {}", counted(wrong, "wrong finding")),
+    };
+    let why = match &run.end {
+        RunEnd::Complete => String::new(),
+        end => format!(" ({})", end.why()),
+    };
+    format!("{}{issues}{wrong}{why}", run.end.word().replace('_', " "))
+}
+
+/// Reads an evaluation that was written to a file.
+pub fn earlier(file: &Path) -> Result<Earlier, AppError> {
+    let bytes = files::open(file).and_then(|open| files::read_within(open, file, MAX_EARLIER));
+    let bytes = bytes.map_err(EvalError::from)?;
+    let fault = |error: eval::NotAnEvaluation| EvalError::NotEarlier { file: file.to_owned(), why: error.to_string() };
+    Ok(eval::parse(&bytes).map_err(fault)?)
+}
+
+/// Writes an evaluation to a file that somebody named.
+pub fn write_evaluation(file: &Path, bytes: &[u8]) -> Result<(), AppError> {
+    Ok(files::write_output(file, bytes).map_err(EvalError::from)?)
+}

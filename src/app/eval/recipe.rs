@@ -1,0 +1,209 @@
+//! What the change of a case is made of, and how it is put where a review finds it. Main types: [`Recipe`], [`Prepared`].
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::case::Case;
+use super::error::EvalError;
+use crate::app::error::AppError;
+use crate::domain::change::FileMode;
+use crate::domain::id::hex;
+use crate::domain::path::RepoPath;
+use crate::domain::place::Side;
+use crate::domain::request::{PatchSource, Scope};
+use crate::git::{self, SCRATCH_HEAD, SCRATCH_TARGET, ScratchFile};
+use crate::sys::beneath::{Beneath, Kind};
+use crate::sys::cancel::Cancel;
+use crate::sys::files;
+use crate::sys::folder::read_folder;
+use crate::sys::repo::Repo;
+
+/// Limits of one side of a change.
+const MAX_BYTES: u64 = 64 << 20;
+const MAX_FILES: usize = 20_000;
+/// The most bytes of a made file.
+const MAX_MADE: usize = 32 << 20;
+
+/// The folders and the file that may make up a change.
+const BASE: &str = "base";
+const HEAD: &str = "head";
+const PATCH: &str = "change.patch";
+
+/// What the scratch repository is called. A model is told this name: it must not give away what is expected.
+const PROJECT: &str = "project";
+
+/// What the change is made of.
+#[derive(Debug, Clone)]
+pub(super) enum Recipe {
+    /// The folders `base` and `head` of the case, or its `change.patch`.
+    Files {
+        /// What the commit says.
+        message: String,
+        /// Files that are made rather than kept.
+        made: Vec<Made>,
+    },
+    /// Two commits of a repository.
+    Repository(RepositoryEnds),
+}
+
+/// A file of one line, over and over.
+#[derive(Debug, Clone)]
+pub(super) struct Made {
+    /// Where it is.
+    pub(super) path: RepoPath,
+    /// The line; `{n}` in it is its number.
+    pub(super) line: String,
+    /// How many there are.
+    pub(super) times: u32,
+    /// `new`: in the head alone; `old`: in the base alone.
+    pub(super) side: Side,
+}
+
+/// A change of a real repository.
+#[derive(Debug, Clone)]
+pub(super) struct RepositoryEnds {
+    /// Its folder, below the one that the caller gave for repositories.
+    pub(super) folder: PathBuf,
+    /// What the change is compared with.
+    pub(super) base: String,
+    /// What has it.
+    pub(super) head: String,
+}
+
+/// A change that can be reviewed.
+#[derive(Debug, Clone)]
+pub(super) struct Prepared {
+    /// Where to look for the repository.
+    pub(super) directory: PathBuf,
+    /// Which change.
+    pub(super) scope: Scope,
+    /// A hash of everything that the case is made of.
+    pub(super) digest: String,
+}
+
+/// Puts the change of a case where it can be reviewed. `scratch` is an empty place for it, `repositories` the folder below which cases
+/// may name repositories.
+pub(super) fn prepare(case: &Case, scratch: &Path, repositories: &Path, cancel: &Cancel) -> Result<Prepared, AppError> {
+    let mut hash = Sha256::new();
+    add(&mut hash, &case.text);
+    match &case.recipe {
+        Recipe::Files { message, made } => from_files(case, message, made, scratch, hash, cancel),
+        Recipe::Repository(ends) => from_repository(case, ends, repositories, hash),
+    }
+}
+
+/// Lengths go in as well, so that no two cases have the same bytes.
+fn add(hash: &mut Sha256, bytes: &[u8]) {
+    hash.update((bytes.len() as u64).to_le_bytes());
+    hash.update(bytes);
+}
+
+fn from_files(
+    case: &Case,
+    message: &str,
+    made: &[Made],
+    scratch: &Path,
+    mut hash: Sha256,
+    cancel: &Cancel,
+) -> Result<Prepared, AppError> {
+    let fault = |why: &str| EvalError::Case { case: case.folder.clone(), why: why.to_owned() };
+    let beneath = Beneath::new(&case.folder).map_err(|error| fault(&error.to_string()))?;
+    let kind = |name: &str| beneath.kind(name.as_bytes()).ok();
+    let is_folder = |name: &str| kind(name) == Some(Kind::Folder);
+    let (base, head) = (is_folder(BASE), is_folder(HEAD));
+    if let Some(Kind::File { .. }) = kind(PATCH) {
+        if base || head || !made.is_empty() {
+            return Err(fault("its change is in change.patch or in base and head, not in both").into());
+        }
+        let path = case.folder.join(PATCH);
+        let bytes = files::open(&path).and_then(|file| files::read_within(file, &path, MAX_BYTES));
+        add(&mut hash, &bytes.map_err(EvalError::from)?);
+        let scope = Scope::Patch(PatchSource::File(path));
+        return Ok(Prepared { directory: case.folder.clone(), scope, digest: hex(&hash.finalize()) });
+    }
+    if !head && !base {
+        return Err(fault("it has no change: put the files before and after it into the folders base and head").into());
+    }
+    let mut sides = Vec::new();
+    for (name, side, there) in [(BASE, Side::Old, base), (HEAD, Side::New, head)] {
+        let mut files = if there { files_of(case, name, cancel)? } else { Vec::new() };
+        files.extend(
+            made.iter()
+                .filter(|made| made.side == side)
+                .map(|made| make(made, &fault))
+                .collect::<Result<Vec<_>, _>>()?,
+        );
+        add(&mut hash, name.as_bytes());
+        for file in &files {
+            add(&mut hash, file.path.as_bytes());
+            add(&mut hash, &[u8::from(file.mode == FileMode::Executable)]);
+            add(&mut hash, &file.bytes);
+        }
+        sides.push(files);
+    }
+    let folder = scratch.join(PROJECT);
+    files::private_folder(&folder).map_err(EvalError::from)?;
+    let (old, new) = (sides.first().map_or(&[][..], Vec::as_slice), sides.get(1).map_or(&[][..], Vec::as_slice));
+    git::scratch(&folder, old, new, message)?;
+    let (target, head) = (Some(SCRATCH_TARGET.to_owned()), Some(SCRATCH_HEAD.to_owned()));
+    Ok(Prepared { directory: folder, scope: Scope::Branch { target, head }, digest: hex(&hash.finalize()) })
+}
+
+fn files_of(case: &Case, name: &str, cancel: &Cancel) -> Result<Vec<ScratchFile>, EvalError> {
+    let folder = case.folder.join(name);
+    let file = |file: crate::sys::folder::FolderFile| {
+        let path = RepoPath::from_bytes(&file.path)
+            .map_err(|error| EvalError::Case { case: folder.clone(), why: error.to_string() })?;
+        let mode = if file.executable { FileMode::Executable } else { FileMode::File };
+        Ok(ScratchFile { path, mode, bytes: file.bytes })
+    };
+    read_folder(&folder, MAX_BYTES, MAX_FILES, cancel)?.into_iter().map(file).collect()
+}
+
+fn make(made: &Made, fault: &impl Fn(&str) -> EvalError) -> Result<ScratchFile, EvalError> {
+    let times = usize::try_from(made.times).unwrap_or(usize::MAX);
+    // A number has at most ten digits.
+    if made.line.len().saturating_add(10).saturating_mul(times) > MAX_MADE {
+        return Err(fault("[[made]]: the file would be larger than 32 MiB"));
+    }
+    let mut text = String::new();
+    for number in 1..=made.times {
+        text.push_str(&made.line.replace("{n}", &number.to_string()));
+        text.push('\n');
+    }
+    Ok(ScratchFile { path: made.path.clone(), mode: FileMode::File, bytes: text.into_bytes() })
+}
+
+/// A case may name a repository only where the caller said that there are some: with a model, its code is sent away.
+fn from_repository(
+    case: &Case,
+    ends: &RepositoryEnds,
+    repositories: &Path,
+    mut hash: Sha256,
+) -> Result<Prepared, AppError> {
+    let outside = || EvalError::Case {
+        case: case.folder.clone(),
+        why: format!(
+            "the repository {} is not in {}: put a clone there, or name the folder that has it with --repositories",
+            ends.folder.display(),
+            repositories.display()
+        ),
+    };
+    let allowed = files::real_path(repositories).map_err(EvalError::from)?;
+    let asked = files::real_path(&allowed.join(&ends.folder)).map_err(|_| outside())?;
+    if !asked.starts_with(&allowed) {
+        return Err(outside().into());
+    }
+    let repo = Repo::open(&asked)?;
+    // A folder without a repository of its own is found to be in the one around it, and a linked worktree keeps its objects elsewhere.
+    let kept = files::real_path(repo.common_dir()).map_err(EvalError::from)?;
+    if !kept.starts_with(&asked) {
+        return Err(outside().into());
+    }
+    for name in [&ends.base, &ends.head] {
+        add(&mut hash, repo.commit(name)?.to_string().as_bytes());
+    }
+    let scope = Scope::Branch { target: Some(ends.base.clone()), head: Some(ends.head.clone()) };
+    Ok(Prepared { directory: asked, scope, digest: hex(&hash.finalize()) })
+}

@@ -1,0 +1,100 @@
+//! One review of one case. Main function: [`run`].
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use super::case::Case;
+use super::recipe::Prepared;
+use crate::app::error::AppError;
+use crate::app::review::{Job, review};
+use crate::app::subject::Surroundings;
+use crate::config::Flags;
+use crate::domain::eval::{CaseRun, RunEnd, Score, Who, score};
+use crate::domain::event::{Event, EventSink};
+use crate::domain::finding::Finding;
+use crate::domain::request::{Compare, Previous, ReviewRequest};
+use crate::domain::review::{Outcome, Review, Usage};
+use crate::domain::run::RunId;
+use crate::sys::cancel::{Cancel, Stopped};
+
+/// Lets through what must be said even in silence, and that once: twelve cases are sent to the same provider.
+pub(super) struct Once {
+    inner: Arc<dyn EventSink>,
+    said: Mutex<Vec<String>>,
+}
+
+impl Once {
+    pub(super) fn new(inner: Arc<dyn EventSink>) -> Self {
+        Self { inner, said: Mutex::default() }
+    }
+}
+
+impl EventSink for Once {
+    fn emit(&self, event: Event) {
+        let Event::Warning { text } = event else { return };
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if !said.contains(&text) {
+            said.push(text.clone());
+            self.inner.emit(Event::Warning { text });
+        }
+    }
+}
+
+/// Reviews a case as anybody's change is reviewed, its run kept in `state`, and holds the review against what is expected.
+pub(super) async fn run(
+    case: &Case,
+    prepared: &Prepared,
+    flags: Flags,
+    state: PathBuf,
+    around: &Surroundings,
+    events: Arc<dyn EventSink>,
+    cancel: Cancel,
+) -> CaseRun {
+    if cancel.check() == Err(Stopped::Interrupted) {
+        return nothing(case, RunEnd::NotRun, 0);
+    }
+    let started = Instant::now();
+    let request = ReviewRequest {
+        directory: prepared.directory.clone(),
+        scope: prepared.scope.clone(),
+        settings_from_worktree: false,
+    };
+    let compare = Compare { with: Previous::None, full: true };
+    let job = Job { run: RunId::random(), request, flags, outputs: Vec::new(), compare };
+    let around = Surroundings { state, ..around.clone() };
+    let ended = review(job, around, events, cancel.clone()).await;
+    let took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    match ended {
+        Ok(delivered) => of_review(case, &delivered.review, took_ms),
+        Err(AppError::Stopped(Stopped::Interrupted)) => nothing(case, RunEnd::NotRun, took_ms),
+        Err(error) => nothing(case, RunEnd::Failed { why: error.to_string(), by_provider: false }, took_ms),
+    }
+}
+
+fn nothing(case: &Case, end: RunEnd, took_ms: u64) -> CaseRun {
+    let score = Score::of_nothing(&case.expected);
+    CaseRun { end, score, who: None, usage: Usage::default(), turns: 0, hidden: 0, took_ms }
+}
+
+fn of_review(case: &Case, review: &Review, took_ms: u64) -> CaseRun {
+    let findings: Vec<&Finding> = review.unresolved().collect();
+    let why = review.reasons.join(" ");
+    let end = match review.outcome {
+        Outcome::Complete => RunEnd::Complete,
+        Outcome::Incomplete => RunEnd::Incomplete { why },
+        Outcome::Failed => RunEnd::Failed { why, by_provider: review.ended.is_providers() },
+    };
+    let (coverage, made) = (&review.coverage, &review.provenance);
+    let floors = coverage.below_floor.values().chain(coverage.below_confidence.values()).sum::<u32>();
+    let model = made.provider.iter().zip(&made.model).map(|(provider, model)| format!("{provider}/{model}")).next();
+    CaseRun {
+        end,
+        score: score(&case.expected, &findings),
+        who: Some(Who { engine: made.engine, model, prompts: made.prompts.clone(), rules: made.rules.clone() }),
+        usage: made.usage,
+        turns: made.turns,
+        hidden: u32::try_from(coverage.withheld.len()).unwrap_or(u32::MAX).saturating_add(floors),
+        took_ms,
+    }
+}

@@ -1,0 +1,160 @@
+//! `review eval`: measure how well the configured engine reviews.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::console::Console;
+use super::review::GRACE;
+use crate::app::{self, AppError, Cancel, EvalJob, Overrides, Surroundings};
+use crate::domain::eval::{Figures, Floors, compare};
+use crate::domain::event::EventSink;
+use crate::present::Syntax;
+use crate::present::eval::{Report, json, table};
+
+const EXAMPLES: &str = "\
+Examples:
+  review eval cases --no-model                      how well the built-in rules do
+  review eval cases --model anthropic --repeat 3    how well a model does
+  review eval cases --output json=now.json          keep the numbers
+  review eval cases --compare before.json           say what got better or worse since
+  review eval cases --floor recall=0.8,clean=1      fail where they are too low
+
+Exit codes:
+  0 every case reviewed, no floor broken      1 below a floor, or worse than --compare beyond noise
+  2 usage, settings, or a badly written case  3 a case was not reviewed to its end
+  4 the provider failed in every case         130 interrupted
+
+docs/eval.md says how a case is written and what each number means.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct EvalArgs {
+    /// The folder that holds the cases, one folder each
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Only cases whose names match
+    #[arg(long, value_name = "GLOB")]
+    only: Option<String>,
+    /// Review each case so often: a model answers differently each time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    repeat: u32,
+    /// Make so many reviews at once
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
+    at_once: u8,
+    /// Cases may name repositories in this folder [default: DIR]
+    #[arg(long, value_name = "FOLDER")]
+    repositories: Option<PathBuf>,
+    /// Keep each run (review, journal) as FOLDER/CASE/N
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
+    /// Review with this model: PROVIDER/NAME, or a PROVIDER alone
+    #[arg(long, value_name = "MODEL", conflicts_with = "no_model", help_heading = "Who reviews")]
+    model: Option<String>,
+    /// Review with the built-in rules; nothing is sent anywhere
+    #[arg(long, help_heading = "Who reviews")]
+    no_model: bool,
+    /// Second look: auto, all or none [default: auto]
+    #[arg(long, value_name = "WHICH", help_heading = "Who reviews")]
+    verify: Option<String>,
+    /// Let this model take the second look
+    #[arg(long, value_name = "MODEL", help_heading = "Who reviews")]
+    verify_model: Option<String>,
+    /// At most so many turns a case [default: 40]
+    #[arg(long, value_name = "N", help_heading = "Who reviews")]
+    max_turns: Option<String>,
+    /// At most so many tokens a case (500k, 2m) [default: 2m]
+    #[arg(long, value_name = "N", help_heading = "Who reviews")]
+    max_tokens: Option<String>,
+    /// At most so long a case (90s, 5m) [default: 20m]
+    #[arg(long, value_name = "TIME", help_heading = "Who reviews")]
+    timeout: Option<String>,
+    /// Leave out findings below this severity
+    #[arg(long, value_name = "SEVERITY", help_heading = "Who reviews")]
+    min_severity: Option<String>,
+    /// Leave out findings of a model that is less sure of them than this (1 to 10)
+    #[arg(long, value_name = "N", help_heading = "Who reviews")]
+    min_confidence: Option<String>,
+    /// Exit with 1 where a measure is below: recall, precision, clean, location (recall=0.8,clean=1)
+    #[arg(long, value_name = "FLOORS", value_parser = |text: &str| text.parse::<Floors>(), help_heading = "Output")]
+    floor: Option<Floors>,
+    /// Say what got better or worse since FILE was written; exit with 1 where it is worse beyond noise
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    compare: Option<PathBuf>,
+    /// Print the numbers as a table for people, or as JSON
+    #[arg(long, value_name = "FORMAT", value_parser = ["terminal", "json"], default_value = "terminal", help_heading = "Output")]
+    format: String,
+    /// Also write them to a file (json=now.json)
+    #[arg(long, value_name = "json=FILE", value_parser = parse_output, help_heading = "Output")]
+    output: Option<PathBuf>,
+    /// Say nothing on standard error but errors
+    #[arg(short, long, help_heading = "Output")]
+    quiet: bool,
+}
+
+fn parse_output(text: &str) -> Result<PathBuf, String> {
+    match text.strip_prefix("json=") {
+        Some(file) if !file.is_empty() && file != "-" => Ok(PathBuf::from(file)),
+        _ => Err("write json=FILE; --format json prints it".to_owned()),
+    }
+}
+
+impl EvalArgs {
+    fn overrides(&self) -> Overrides {
+        Overrides {
+            model: if self.no_model { Some("none".to_owned()) } else { self.model.clone() },
+            verify: self.verify.clone(),
+            verify_model: self.verify_model.clone(),
+            max_turns: self.max_turns.clone(),
+            max_tokens: self.max_tokens.clone(),
+            timeout: self.timeout.clone(),
+            min_severity: self.min_severity.clone(),
+            min_confidence: self.min_confidence.clone(),
+            ..Overrides::default()
+        }
+    }
+}
+
+pub(super) fn run(args: EvalArgs, console: &Console) -> Result<ExitCode, AppError> {
+    // Before anything is spent.
+    let earlier = args.compare.as_deref().map(app::earlier_evaluation).transpose()?;
+    let job = EvalJob {
+        flags: args.overrides(),
+        folder: args.folder,
+        only: args.only,
+        repeat: args.repeat,
+        at_once: usize::from(args.at_once),
+        repositories: args.repositories,
+        keep: args.keep,
+    };
+    let around = Surroundings::of_this_process()?;
+    let progress = Arc::new(console.progress(args.quiet));
+    let sink: Arc<dyn EventSink> = progress.clone();
+    let cancel = Cancel::never();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let work = app::evaluate(job, around, Arc::clone(&sink), cancel.clone());
+    let ended = runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work));
+    runtime.shutdown_background();
+    progress.finish();
+    let evaluation = ended?;
+
+    let comparison = earlier.map(|earlier| compare(&earlier, &evaluation));
+    let broken = args.floor.map(|floors| floors.broken(&Figures::of(&evaluation))).unwrap_or_default();
+    let report = Report { evaluation: &evaluation, comparison: comparison.as_ref(), broken: &broken };
+    match args.format.as_str() {
+        "json" => console.data(&json(&report), Syntax::Json)?,
+        _ => console.data(table(&report).as_bytes(), Syntax::Plain)?,
+    }
+    let below = !broken.is_empty() || comparison.as_ref().is_some_and(crate::domain::eval::Comparison::is_worse);
+    if let Some(file) = &args.output
+        && let Err(error) = app::write_evaluation(file, &json(&report))
+    {
+        console.say(&format!("review: error: {error}"));
+        // As with a review: what is worse than an output that is missing counts before it.
+        let code = evaluation.exit_code(below);
+        return Ok(ExitCode::from(if code == 0 { 5 } else { code }));
+    }
+    Ok(ExitCode::from(evaluation.exit_code(below)))
+}

@@ -1,0 +1,135 @@
+//! What an evaluation comes to in numbers. Main types: [`Figures`], [`Share`].
+
+use super::result::{CaseResult, CaseRun, Evaluation, RunEnd};
+use super::score::{Extra, Found, IssueResult};
+use crate::domain::review::{Engine, Usage};
+
+/// Some of all. Counts stay beside the percentage: a few cases make a rough one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Share {
+    /// How many.
+    pub some: usize,
+    /// Of how many.
+    pub all: usize,
+}
+
+impl Share {
+    /// Between 0 and 1; `None` where there was nothing to measure.
+    #[expect(clippy::cast_precision_loss, reason = "counts of findings are far below 2^52")]
+    pub fn ratio(self) -> Option<f64> {
+        (self.all > 0).then(|| self.some as f64 / self.all as f64)
+    }
+
+    fn count(&mut self, counts: bool) {
+        self.all += 1;
+        self.some += usize::from(counts);
+    }
+}
+
+/// The numbers of an evaluation, or of a single case. All counts are over all reviews: a case that is reviewed three times counts three
+/// times.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Figures {
+    /// Issues that were found, of those that must be. What a review that broke off did not find is missed, too.
+    pub recall: Share,
+    /// Findings about an issue, of all.
+    pub precision: Share,
+    /// Reviews of clean changes that came to their end without a finding, of all reviews of clean changes.
+    pub clean: Share,
+    /// Reviews of clean changes with a finding, of all reviews of clean changes.
+    pub accused: Share,
+    /// Issues that were named in their very lines, of those that were named anywhere.
+    pub location: Share,
+    /// Found issues of the expected severity, of those with one.
+    pub severity: Share,
+    /// Found issues of the expected category, of those with one.
+    pub category: Share,
+    /// Issues with a finding in the right place and none of the words.
+    pub place_only: usize,
+    /// Issues with a finding of the right words in another place.
+    pub words_only: usize,
+    /// Findings that say again what another one found; they count against precision.
+    pub again: usize,
+    /// Reviews that came to their end.
+    pub complete: usize,
+    /// Reviews that broke off.
+    pub incomplete: usize,
+    /// Reviews that came to nothing.
+    pub failed: usize,
+    /// Reviews that were not made.
+    pub not_run: usize,
+    /// Tokens and money of all reviews; unknown where one of a model's is. `None` where no model was asked.
+    pub usage: Option<Usage>,
+    /// The sum of the time that reviews took, in milliseconds.
+    pub took_ms: u64,
+}
+
+impl Figures {
+    /// Of all cases.
+    pub fn of(evaluation: &Evaluation) -> Self {
+        Self::of_cases(&evaluation.cases)
+    }
+
+    /// Of one case.
+    pub fn of_case(case: &CaseResult) -> Self {
+        Self::of_cases(std::slice::from_ref(case))
+    }
+
+    fn of_cases(cases: &[CaseResult]) -> Self {
+        let mut figures = Self::default();
+        for case in cases {
+            for run in &case.runs {
+                figures.add(case, run);
+            }
+        }
+        figures
+    }
+
+    fn add(&mut self, case: &CaseResult, run: &CaseRun) {
+        let score = &run.score;
+        for (issue, result) in case.expected.issues().iter().zip(&score.issues) {
+            if !issue.optional {
+                self.recall.count(result.found.counts());
+                self.place_only += usize::from(result.found == Found::PlaceOnly);
+                self.words_only += usize::from(result.found == Found::WordsOnly);
+            }
+            self.agreement(result);
+        }
+        self.precision.some += score.findings - score.extra.len();
+        self.precision.all += score.findings;
+        self.again += score.extra.iter().filter(|Extra { again, .. }| *again).count();
+        if case.expected.is_clean() {
+            self.clean.count(run.end == RunEnd::Complete && score.findings == 0);
+            self.accused.count(score.findings > 0);
+        }
+        match run.end {
+            RunEnd::Complete => self.complete += 1,
+            RunEnd::Incomplete { .. } => self.incomplete += 1,
+            RunEnd::Failed { .. } => self.failed += 1,
+            RunEnd::NotRun => self.not_run += 1,
+        }
+        if run.who.as_ref().is_some_and(|who| who.engine == Engine::Model) {
+            self.usage = Some(self.usage.unwrap_or(Usage::NOTHING).plus(run.usage));
+        }
+        self.took_ms = self.took_ms.saturating_add(run.took_ms);
+    }
+
+    fn agreement(&mut self, result: &IssueResult) {
+        match result.found {
+            Found::Exactly => self.location.count(true),
+            Found::Nearby | Found::WordsOnly => self.location.count(false),
+            Found::PlaceOnly | Found::Missed => {}
+        }
+        if let Some(agrees) = result.severity_agrees {
+            self.severity.count(agrees);
+        }
+        if let Some(agrees) = result.category_agrees {
+            self.category.count(agrees);
+        }
+    }
+
+    /// Findings about no issue.
+    pub fn wrong(&self) -> usize {
+        self.precision.all - self.precision.some
+    }
+}

@@ -1,0 +1,69 @@
+//! What a case expects of a review. Main types: [`Expected`], [`Golden`].
+
+use crate::domain::finding::{Category, Severity};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+
+/// What a review of a case must come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expected {
+    /// Nothing is wrong with the change: every finding is one too many.
+    Clean,
+    /// These defects, at least one; every other finding is one too many.
+    Issues(Vec<Golden>),
+}
+
+impl Expected {
+    /// The defects; none of a clean change.
+    pub fn issues(&self) -> &[Golden] {
+        match self {
+            Self::Clean => &[],
+            Self::Issues(issues) => issues,
+        }
+    }
+
+    /// Whether nothing is wrong with the change.
+    pub fn is_clean(&self) -> bool {
+        matches!(self, Self::Clean)
+    }
+}
+
+/// A defect that is known to be in a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Golden {
+    /// Its file.
+    pub path: RepoPath,
+    /// The side of the change on which its lines count.
+    pub side: Side,
+    /// Its lines; `None` where the whole file is meant.
+    pub lines: Option<LineRange>,
+    /// Words of which a finding about it has at least one, in its title or body, in any case.
+    pub words: Vec<String>,
+    /// How bad it is, where that is expected.
+    pub severity: Option<Severity>,
+    /// Of what kind, where that is expected.
+    pub category: Option<Category>,
+    /// Whether it may be left out: then it is not missed, and a finding about it is not one too many.
+    pub optional: bool,
+}
+
+impl Golden {
+    /// Whether a text speaks about it.
+    pub fn is_named_in(&self, texts: &[&str]) -> bool {
+        let texts: Vec<String> = texts.iter().map(|text| text.to_lowercase()).collect();
+        self.words.iter().any(|word| {
+            let word = word.to_lowercase();
+            texts.iter().any(|text| text.contains(&word))
+        })
+    }
+
+    /// `src/cart.py:12-14`.
+    pub fn place(&self) -> String {
+        let path = self.path.spelled();
+        match self.lines {
+            None => path.into_owned(),
+            Some(lines) if lines.count() == 1 => format!("{path}:{}", lines.start()),
+            Some(lines) => format!("{path}:{}-{}", lines.start(), lines.end()),
+        }
+    }
+}

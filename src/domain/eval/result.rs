@@ -1,0 +1,162 @@
+//! What the reviews of all cases came to. Main types: [`Evaluation`], [`CaseResult`], [`CaseRun`].
+
+use super::golden::Expected;
+use super::score::Score;
+use crate::domain::review::{Engine, Usage};
+
+/// All cases of a folder, reviewed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluation {
+    /// The version of this program.
+    pub version: String,
+    /// When it began: RFC 3339, UTC.
+    pub started_at: String,
+    /// Wall time in milliseconds.
+    pub took_ms: u64,
+    /// How often each case was reviewed.
+    pub repeat: u32,
+    /// The cases, by name.
+    pub cases: Vec<CaseResult>,
+    /// Whether somebody interrupted it.
+    pub interrupted: bool,
+}
+
+/// One case, reviewed once or several times.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaseResult {
+    /// Its name: that of its folder.
+    pub name: String,
+    /// What it is about, one line.
+    pub about: String,
+    /// A hash of everything that it is made of: cases of equal hashes can be compared.
+    pub digest: String,
+    /// What was expected.
+    pub expected: Expected,
+    /// Its reviews.
+    pub runs: Vec<CaseRun>,
+}
+
+impl CaseResult {
+    /// Whether every review of it came to its end.
+    pub fn is_complete(&self) -> bool {
+        self.runs.iter().all(|run| run.end == RunEnd::Complete)
+    }
+}
+
+/// One review of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaseRun {
+    /// How it ended.
+    pub end: RunEnd,
+    /// What was found; of a review that broke off, what it found until then.
+    pub score: Score,
+    /// Who reviewed; `None` where nobody did.
+    pub who: Option<Who>,
+    /// Tokens and money.
+    pub usage: Usage,
+    /// Turns of the model.
+    pub turns: u32,
+    /// Findings that were made and not shown: withheld, or below a floor.
+    pub hidden: u32,
+    /// Wall time in milliseconds.
+    pub took_ms: u64,
+}
+
+/// How a review of a case ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunEnd {
+    /// Every reviewable hunk was seen, and the engine was done.
+    Complete,
+    /// It broke off, or a hunk was never seen.
+    Incomplete {
+        /// Why, in sentences.
+        why: String,
+    },
+    /// Nothing was reviewed.
+    Failed {
+        /// Why, in sentences.
+        why: String,
+        /// Whether the provider is to blame.
+        by_provider: bool,
+    },
+    /// It was interrupted before it began.
+    NotRun,
+}
+
+impl RunEnd {
+    /// The word used in JSON.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Incomplete { .. } => "incomplete",
+            Self::Failed { .. } => "failed",
+            Self::NotRun => "not_run",
+        }
+    }
+
+    /// Why it did not come to its end; empty where it did.
+    pub fn why(&self) -> &str {
+        match self {
+            Self::Complete => "",
+            Self::Incomplete { why } | Self::Failed { why, .. } => why,
+            Self::NotRun => "it was interrupted before it began",
+        }
+    }
+}
+
+/// Who reviewed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Who {
+    /// Which engine.
+    pub engine: Engine,
+    /// The model, `provider/name`.
+    pub model: Option<String>,
+    /// The hash of the prompts.
+    pub prompts: Option<String>,
+    /// The hash of the rule packs.
+    pub rules: Option<String>,
+}
+
+impl Who {
+    /// `anthropic/…`, or `rules`.
+    pub fn name(&self) -> String {
+        match (&self.model, self.engine) {
+            (Some(model), _) => model.clone(),
+            (None, engine) => engine.word().to_owned(),
+        }
+    }
+}
+
+impl Evaluation {
+    /// All reviews.
+    pub fn runs(&self) -> impl Iterator<Item = &CaseRun> {
+        self.cases.iter().flat_map(|case| &case.runs)
+    }
+
+    /// Who reviewed, each once, in order of appearance.
+    pub fn reviewers(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for name in self.runs().filter_map(|run| run.who.as_ref()).map(Who::name) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// The process's exit code. Where several hold: 130, 4, 1, 3 in that order; `below` says that a floor or a comparison was not held.
+    pub fn exit_code(&self, below: bool) -> u8 {
+        let by_provider = |run: &CaseRun| matches!(run.end, RunEnd::Failed { by_provider: true, .. });
+        if self.interrupted {
+            130
+        } else if self.runs().next().is_some() && self.runs().all(by_provider) {
+            4
+        } else if below {
+            1
+        } else if self.runs().any(|run| run.end != RunEnd::Complete) {
+            3
+        } else {
+            0
+        }
+    }
+}

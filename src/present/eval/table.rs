@@ -1,0 +1,260 @@
+//! An evaluation for a terminal: a line for each case, what went wrong, and the sums. Main function: [`table`].
+
+use textwrap::core::display_width;
+
+use super::Report;
+use crate::domain::eval::{CaseResult, Comparison, Evaluation, Figures, Found, Reported, RunEnd, Share, Turned};
+use crate::domain::review::Usage;
+use crate::domain::text::{counted, shortened, strip_line};
+
+/// Characters of a title or a reason; longer ones are cut.
+const LONGEST: usize = 70;
+
+/// The whole report. Every percentage stands beside its counts, and what is not known is called so.
+pub fn table(report: &Report<'_>) -> String {
+    let evaluation = report.evaluation;
+    let mut out = format!("{}\n\n", heading(evaluation));
+    out.push_str(&aligned(&cases(evaluation)));
+    for (title, rows) in [
+        ("Not found", missed(evaluation)),
+        ("Findings about none of the issues", wrong(evaluation)),
+        ("Did not come to an end", broken_off(evaluation)),
+    ] {
+        if !rows.is_empty() {
+            out.push_str(&format!("\n{title}\n{}", indented(&aligned(&rows))));
+        }
+    }
+    out.push('\n');
+    out.push_str(&aligned(&sums(evaluation, &Figures::of(evaluation))));
+    if let Some(comparison) = report.comparison {
+        out.push_str(&compared(comparison, evaluation));
+    }
+    for (floor, share) in report.broken {
+        let came_to = match share.ratio() {
+            None => "was not measured".to_owned(),
+            Some(_) => format!("is {} ({} of {})", percent(*share), share.some, share.all),
+        };
+        out.push_str(&format!("\n{} {came_to}: below the floor of {}\n", floor.measure.word(), floor.least));
+    }
+    out
+}
+
+fn heading(evaluation: &Evaluation) -> String {
+    let times = match evaluation.repeat {
+        1 => "once".to_owned(),
+        times => format!("{times} times"),
+    };
+    let who = match evaluation.reviewers() {
+        names if names.is_empty() => "nobody".to_owned(),
+        names => names.iter().map(|name| strip_line(name)).collect::<Vec<_>>().join(", "),
+    };
+    let broken = if evaluation.interrupted { "; interrupted" } else { "" };
+    format!("{}, each reviewed {times} by {who}{broken}", counted(evaluation.cases.len(), "case"))
+}
+
+fn cases(evaluation: &Evaluation) -> Vec<Vec<String>> {
+    let mut rows = vec![["case", "expected", "found", "wrong", "reviews"].map(str::to_owned).to_vec()];
+    rows.extend(evaluation.cases.iter().map(|case| {
+        let figures = Figures::of_case(case);
+        let optional = case.expected.issues().iter().filter(|issue| issue.optional).count();
+        let expected = match (case.expected.issues().len() - optional, optional) {
+            (0, _) => "clean".to_owned(),
+            (issues, 0) => counted(issues, "issue"),
+            (issues, optional) => format!("{} (+{optional})", counted(issues, "issue")),
+        };
+        let found = match figures.recall {
+            Share { all: 0, .. } => "-".to_owned(),
+            Share { some, all } => format!("{some} of {all}"),
+        };
+        vec![strip_line(&case.name), expected, found, figures.wrong().to_string(), reviews(&figures)]
+    }));
+    rows
+}
+
+/// `3 complete`, `2 complete, 1 failed`.
+fn reviews(figures: &Figures) -> String {
+    let parts = [
+        (figures.complete, "complete"),
+        (figures.incomplete, "incomplete"),
+        (figures.failed, "failed"),
+        (figures.not_run, "not made"),
+    ];
+    let said: Vec<String> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    said.join(", ")
+}
+
+/// In how many of the reviews, where there are several.
+fn often(count: usize, case: &CaseResult) -> String {
+    match case.runs.len() {
+        1 => String::new(),
+        runs => format!(" ({count} of {runs} reviews)"),
+    }
+}
+
+fn missed(evaluation: &Evaluation) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for case in &evaluation.cases {
+        for (at, issue) in case.expected.issues().iter().enumerate().filter(|(_, issue)| !issue.optional) {
+            for found in [Found::PlaceOnly, Found::WordsOnly, Found::Missed] {
+                let results = case.runs.iter().filter_map(|run| run.score.issues.get(at));
+                let so: Vec<_> = results.filter(|result| result.found == found).collect();
+                let Some(first) = so.first() else { continue };
+                let by = first.by.as_ref().map(told).unwrap_or_default();
+                let how = match found {
+                    Found::PlaceOnly => format!("something else is said there: {by}"),
+                    Found::WordsOnly => format!("the right words stand elsewhere: {by}"),
+                    Found::Missed | Found::Exactly | Found::Nearby => "nothing is said about it".to_owned(),
+                };
+                let place = strip_line(&issue.place());
+                rows.push(vec![strip_line(&case.name), place, format!("{how}{}", often(so.len(), case))]);
+            }
+        }
+    }
+    rows
+}
+
+fn wrong(evaluation: &Evaluation) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for case in &evaluation.cases {
+        let mut seen: Vec<(&Reported, bool, usize)> = Vec::new();
+        for extra in case.runs.iter().flat_map(|run| &run.score.extra) {
+            match seen.iter_mut().find(|(known, again, _)| **known == extra.finding && *again == extra.again) {
+                Some((_, _, count)) => *count += 1,
+                None => seen.push((&extra.finding, extra.again, 1)),
+            }
+        }
+        for (finding, again, count) in seen {
+            let again = if again { "; found already" } else { "" };
+            let name = strip_line(&case.name);
+            rows.push(vec![name, format!("{}{again}{}", told(finding), often(count, case))]);
+        }
+    }
+    rows
+}
+
+/// `title (src/a.py:3)`.
+fn told(finding: &Reported) -> String {
+    let place = finding.line.map_or_else(|| finding.path.clone(), |line| format!("{}:{line}", finding.path));
+    format!("{} ({})", shortened(&strip_line(&finding.title), LONGEST), strip_line(&place))
+}
+
+fn broken_off(evaluation: &Evaluation) -> Vec<Vec<String>> {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for case in evaluation.cases.iter().filter(|case| !case.is_complete()) {
+        for run in case.runs.iter().filter(|run| run.end != RunEnd::Complete) {
+            let why = shortened(&strip_line(run.end.why()), 2 * LONGEST);
+            rows.push(vec![strip_line(&case.name), run.end.word().replace('_', " "), why]);
+        }
+    }
+    rows.dedup();
+    rows
+}
+
+/// A percentage, rounded down: 100% means all of them.
+fn percent(share: Share) -> String {
+    match share.all {
+        0 => "-".to_owned(),
+        all => format!("{}%", share.some * 100 / all),
+    }
+}
+
+fn sums(evaluation: &Evaluation, figures: &Figures) -> Vec<Vec<String>> {
+    let of = |share: Share, what: &str| match share.all {
+        0 => "nothing to measure".to_owned(),
+        _ => format!("{} of {} {what}", share.some, share.all),
+    };
+    let row = |name: &str, share: Share, said: String| vec![name.to_owned(), percent(share), said];
+    let mut recall = of(figures.recall, "issues found");
+    if figures.place_only + figures.words_only > 0 {
+        let (place, words) = (figures.place_only, figures.words_only);
+        recall.push_str(&format!("; of the others, {place} in the right place only, {words} in the right words only"));
+    }
+    let mut precision = of(figures.precision, "findings are about an issue");
+    if figures.again > 0 {
+        precision.push_str(&format!("; {} of the others say again what is found", figures.again));
+    }
+    let not_ended = figures.clean.all - figures.clean.some - figures.accused.some;
+    let mut clean = of(figures.clean, "clean changes left in peace");
+    if not_ended > 0 {
+        clean.push_str(&format!("; {not_ended} not reviewed to the end"));
+    }
+    let mut rows = vec![
+        row("recall", figures.recall, recall),
+        row("precision", figures.precision, precision),
+        row("clean", figures.clean, clean),
+        row("false alarms", figures.accused, of(figures.accused, "clean changes with a finding")),
+        row("location", figures.location, of(figures.location, "named issues in their very lines")),
+        row("severity", figures.severity, of(figures.severity, "found issues as bad as expected")),
+        row("category", figures.category, of(figures.category, "found issues of the expected kind")),
+    ];
+    let plain = |name: &str, text: String| vec![name.to_owned(), String::new(), text];
+    let (tokens, money) = spent(figures.usage);
+    rows.push(plain("tokens", tokens));
+    rows.push(plain("money", money));
+    let each = seconds(figures.took_ms / (evaluation.runs().count().max(1) as u64));
+    rows.push(plain("time", format!("{} in all, {each} a review", seconds(evaluation.took_ms))));
+    rows
+}
+
+fn spent(usage: Option<Usage>) -> (String, String) {
+    let Some(usage) = usage else {
+        let nobody = "none: no model was asked".to_owned();
+        return (nobody.clone(), nobody);
+    };
+    let number = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
+    let cached = usage.cache_read_tokens.map_or_else(String::new, |count| format!(" ({count} of them from a cache)"));
+    let tokens = format!("{} sent{cached}, {} received", number(usage.input_tokens), number(usage.output_tokens));
+    let money = usage.cost_usd.map_or_else(|| "unknown".to_owned(), |cost| format!("{cost:.4} US dollars"));
+    (tokens, money)
+}
+
+fn seconds(ms: u64) -> String {
+    format!("{}.{} s", ms / 1_000, ms % 1_000 / 100)
+}
+
+fn compared(comparison: &Comparison, now: &Evaluation) -> String {
+    let names = |names: &[String]| names.iter().map(|name| strip_line(name)).collect::<Vec<_>>().join(", ");
+    let mut out = format!("\nSince {}", strip_line(&comparison.since));
+    if comparison.then != now.reviewers() {
+        out.push_str(&format!(" (then by {})", names(&comparison.then)));
+    }
+    let changed: Vec<_> = comparison.cases.iter().filter(|case| case.turned != Turned::Same).collect();
+    let same = comparison.cases.len() - changed.len();
+    out.push_str(&format!(", {} as before\n", counted(same, "case")));
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for case in changed {
+        rows.push(vec![strip_line(&case.name), case.turned.word().to_owned(), case.how.join("; ")]);
+    }
+    for (name, why) in &comparison.not_compared {
+        rows.push(vec![strip_line(name), "not compared".to_owned(), why.word().to_owned()]);
+    }
+    out.push_str(&indented(&aligned(&rows)));
+    out
+}
+
+/// Columns as wide as their contents; the last one runs on.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let mut widths = vec![0; columns];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row).take(columns.saturating_sub(1)) {
+            *width = display_width(cell).max(*width);
+        }
+    }
+    let mut out = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (width, cell) in widths.iter().zip(row) {
+            line.push_str(cell);
+            line.push_str(&" ".repeat(width.saturating_sub(display_width(cell)) + 2));
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
+}
