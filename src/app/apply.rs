@@ -169,6 +169,7 @@ impl Applied {
             | FileFault::Unreadable(_)
             | FileFault::Place { .. }
             | FileFault::Suggestion { .. }
+            | FileFault::Hidden(_)
             | FileFault::Overlap(..)
             | FileFault::BreaksSyntax => 2,
         };

@@ -17,6 +17,7 @@ use crate::domain::place::WorkspaceAt;
 use crate::domain::run::RunId;
 use crate::git::Range;
 use crate::store::{Store, StoreError};
+use crate::sys::cancel::Cancel;
 use crate::sys::files::FileError;
 use crate::sys::repo::{Repo, RepoError};
 use crate::sys::tree;
@@ -79,13 +80,19 @@ pub(super) fn on_disk(root: &Path) -> Result<Option<Vec<u8>>, AppError> {
 }
 
 /// Says which entries are about a file that is neither in the target nor in the head any more.
-pub(super) fn gone(dismissals: &[Dismissal], repo: &Repo, range: &Range) -> Result<Option<String>, RepoError> {
+pub(super) fn gone(
+    dismissals: &[Dismissal],
+    repo: &Repo,
+    range: &Range,
+    cancel: &Cancel,
+) -> Result<Option<String>, AppError> {
     let WorkspaceAt::Revision(head) = range.new_at else { return Ok(None) };
     let trees: Vec<_> = [Some(head), range.settings_at].into_iter().flatten().collect();
     let trees = trees.into_iter().map(|commit| repo.tree_of(commit)).collect::<Result<Vec<_>, _>>()?;
     let (mut paths, mut count) = (Vec::new(), 0);
     let mut last: Option<(&RepoPath, bool)> = None;
     for one in dismissals.iter().filter(|one| one.glob.is_none()) {
+        cancel.check()?;
         let is_there = match last {
             Some((path, known)) if *path == one.path => known,
             _ => {

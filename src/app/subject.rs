@@ -193,7 +193,7 @@ fn collect_range(
     let mut notes: Vec<String> =
         changed_settings(&repo, range, &change, request.settings_from_worktree)?.into_iter().collect();
     notes.extend(steered(&change));
-    notes.extend(dismissed::gone(&dismissals, &repo, range)?);
+    notes.extend(dismissed::gone(&dismissals, &repo, range, &cancel)?);
     let pool = RepoPool::new(repo);
     let new = workspace::open(Some(&pool), range.new_at, Side::New, &[], options.filter.clone())?;
     let old = workspace::open(Some(&pool), range.old_at, Side::Old, &[], options.filter)?;

@@ -235,3 +235,16 @@ fn files_are_independent_of_each_other() {
     assert_eq!(text("a.py"), CODE.replace("name is 'a'", "name in 'a'"));
     assert_eq!(text("b.py"), CODE.replace("name is 'a'", "name == 'a'").replace("name is not 'b'", "name != 'b'"));
 }
+
+#[test]
+fn what_no_output_shows_is_not_written() {
+    let here = reviewed(CODE);
+    let file = here.program.kept().remove(0).join("review.json");
+    let kept = std::fs::read_to_string(&file).unwrap();
+    for hidden in ["\\u202e", "\\u200b", "\\u001b", "\\r"] {
+        std::fs::write(&file, kept.replace("if name == 'a'", &format!("if name == {hidden}'a'"))).unwrap();
+        here.refuses(&[2], "characters that nobody sees");
+    }
+    std::fs::write(&file, kept).unwrap();
+    here.apply(&[2], &[]).ended(0);
+}

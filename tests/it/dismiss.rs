@@ -196,7 +196,7 @@ fn after_its_last_day_a_dismissal_is_reported_as_stale() {
     let (_, review) = program.review("--target main");
     assert_eq!(stand(&review)[0], "a.py high new");
     assert!(
-        notes(&review).contains(&format!("hold no longer, because their last day is over: {high} (a.py)")),
+        notes(&review).contains(&format!("holds no longer: its last day is over (renew or remove): {high} (a.py)")),
         "{review:#}"
     );
 }
@@ -209,7 +209,7 @@ fn an_entry_that_means_nothing_is_reported_as_stale() {
     on_main(&repo, &text);
     repo.write("a.py", "def add(item):\n    return item\n").commit("fix");
     let (_, review) = program.review("--target main");
-    assert!(notes(&review).contains("match no finding, though this change has all of their file"), "{review:#}");
+    assert!(notes(&review).contains("matches no finding, though this change has all of its file"), "{review:#}");
     repo.remove("a.py").write("b.py", "x = 1\n").commit("gone");
     let (_, review) = program.review("--target main");
     assert!(notes(&review).contains("1 entry is in .review/dismissed.toml for files that are gone"), "{review:#}");

@@ -11,7 +11,7 @@ use crate::domain::change::FileMode;
 use crate::domain::finding::{Finding, FindingId, Suggestion};
 use crate::domain::id::CommitId;
 use crate::domain::path::RepoPath;
-use crate::domain::text::FileText;
+use crate::domain::text::{FileText, is_invisible};
 use crate::evidence::{self, Grammar as _, Languages, SuggestionFault};
 use crate::sys::beneath::{Beneath, ReadFile};
 use crate::sys::cancel::{Cancel, Stopped};
@@ -61,6 +61,9 @@ pub enum FileFault {
         /// Why not.
         why: SuggestionFault,
     },
+    /// It would write what nobody saw.
+    #[error("{0} would bring characters that nobody sees, and no output showed them; change the lines by hand")]
+    Hidden(FindingId),
     /// Two of the suggestions replace the same lines.
     #[error("{0} and {1} replace the same lines: apply one of them and review again")]
     Overlap(FindingId, FindingId),
@@ -166,6 +169,11 @@ fn same_lines(a: &FileText, b: &FileText) -> bool {
     a.line_count() == b.line_count() && a.all_lines().eq(b.all_lines())
 }
 
+/// Whether outputs leave a character out: who reads a suggestion there does not see it.
+fn is_hidden(c: char) -> bool {
+    is_invisible(c) || (c.is_control() && !matches!(c, '\t' | '\n'))
+}
+
 /// The suggestion of a finding for the lines where they are now.
 fn edit(finding: &Finding, path: &RepoPath, text: &FileText, is_as_reviewed: bool) -> Result<Suggestion, FileFault> {
     let place_fault = |why| FileFault::Place { finding: finding.id.clone(), why };
@@ -174,6 +182,11 @@ fn edit(finding: &Finding, path: &RepoPath, text: &FileText, is_as_reviewed: boo
     let fault = |why| FileFault::Suggestion { finding: finding.id.clone(), why };
     if text.is_masked(lines) {
         return Err(fault(SuggestionFault::OverwritesSecret));
+    }
+    let hidden = suggestion.replacement.chars().filter(|c| is_hidden(*c));
+    let replaced: Vec<&str> = text.lines(lines).map(|(_, line)| line).collect();
+    if hidden.into_iter().any(|c| !replaced.iter().any(|line| line.contains(c))) {
+        return Err(FileFault::Hidden(finding.id.clone()));
     }
     if !is_as_reviewed {
         // What stands beside it now may be what it would bring.

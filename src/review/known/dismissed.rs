@@ -27,7 +27,9 @@ pub(super) struct Scene<'a> {
 
 /// Marks the findings that are dismissed. Returns what is to be said of dismissals that lapsed or mean nothing here, a sentence each.
 pub(super) fn apply(dismissals: &[Dismissal], findings: &mut [&mut Finding], scene: &Scene<'_>) -> Vec<String> {
-    findings.iter_mut().for_each(|finding| hear_again(finding, scene.today));
+    for finding in findings.iter_mut() {
+        hear_again(finding, scene.today);
+    }
     let has_lapsed = |one: &&Dismissal| one.until.is_some() && scene.today.is_none_or(|today| one.has_lapsed(today));
     let (lapsed, valid): (Vec<&Dismissal>, Vec<&Dismissal>) = dismissals.iter().partition(has_lapsed);
     let mut settling = Settling { alike: HashMap::new(), dismissed: HashSet::new(), renamed: renamed(scene.change) };
@@ -58,16 +60,31 @@ pub(super) fn apply(dismissals: &[Dismissal], findings: &mut [&mut Finding], sce
     let told: HashSet<&str> = unclear.iter().map(|(one, _)| one.id.0.as_str()).collect();
     let gone: Vec<&Dismissal> =
         unused.into_iter().filter(|one| !told.contains(one.id.0.as_str()) && scene.shows_all_of(&one.path)).collect();
-    let mut notes = Vec::new();
-    notes.extend(note(&lapsed, "hold no longer, because their last day is over", "renew or remove them"));
-    notes.extend(note(&gone, "match no finding, though this change has all of their file", "remove them"));
     let unclear: Vec<&Dismissal> = unclear.into_iter().map(|(one, _)| one).collect();
-    notes.extend(note(
-        &unclear,
-        "could each mean one of several findings that are alike, so none is dismissed",
-        "dismiss them by the ids that they have now",
-    ));
-    notes
+    let kinds = [
+        (
+            lapsed,
+            ["holds no longer: its last day is over", "hold no longer: their last day is over"],
+            "renew or remove",
+        ),
+        (
+            gone,
+            [
+                "matches no finding, though this change has all of its file",
+                "match no finding, though this change has all of their files",
+            ],
+            "remove",
+        ),
+        (
+            unclear,
+            [
+                "could mean any of several findings that are alike, so none is dismissed",
+                "could each mean any of several findings that are alike, so none is dismissed",
+            ],
+            "dismiss by the id that the finding has now",
+        ),
+    ];
+    kinds.into_iter().filter_map(|(entries, what, next)| note(&entries, what, next)).collect()
 }
 
 /// What only the project's file says does not outlive the entry, nor does what had an end.
@@ -160,11 +177,8 @@ impl Scene<'_> {
     }
 }
 
-/// `2 entries of .review/dismissed.toml hold no longer …: 0123456789ab (src/a.rs), …; renew or remove them.`
-fn note(entries: &[&Dismissal], what: &str, next: &str) -> Option<String> {
-    if entries.is_empty() {
-        return None;
-    }
+/// `2 entries of .review/dismissed.toml hold no longer: …: 0123456789ab (src/a.rs), … (renew or remove).`
+fn note(entries: &[&Dismissal], [one, several]: [&str; 2], next: &str) -> Option<String> {
     // Ids of one file stand together.
     let mut by_path: BTreeMap<&RepoPath, Vec<&str>> = BTreeMap::new();
     for entry in entries.iter().take(NAMED) {
@@ -173,8 +187,12 @@ fn note(entries: &[&Dismissal], what: &str, next: &str) -> Option<String> {
     let named: Vec<String> = by_path.iter().map(|(path, ids)| format!("{} ({path})", ids.join(", "))).collect();
     let more = entries.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let count = if entries.len() == 1 { "1 entry".to_owned() } else { format!("{} entries", entries.len()) };
-    Some(format!("{count} of {DISMISSED_FILE} {what}: {}{more}; {next}.", named.join(", ")))
+    let what = match entries.len() {
+        0 => return None,
+        1 => format!("1 entry of {DISMISSED_FILE} {one}"),
+        count => format!("{count} entries of {DISMISSED_FILE} {several}"),
+    };
+    Some(format!("{what} ({next}): {}{more}.", named.join(", ")))
 }
 
 #[cfg(test)]
