@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::finding::Filed;
 use super::{Desk, Stood};
+use crate::domain::finding::Finding;
 use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
 use crate::domain::review::{CoverageState, Section};
@@ -139,7 +140,7 @@ impl Desk {
     }
 
     /// The findings that stand so far.
-    pub(in crate::review) fn found(&self) -> impl Iterator<Item = &crate::domain::finding::Finding> {
-        self.findings.iter().map(|stood| &stood.finding)
+    pub(in crate::review) fn found(&self) -> Vec<Finding> {
+        self.findings.iter().map(|stood| stood.finding.clone()).collect()
     }
 }

@@ -38,15 +38,20 @@ pub struct JournalEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Unit {
-    /// About a part of the change; 0 as long as changes are reviewed whole.
+    /// About a part of the change, by its place in the plan; 0 where it is reviewed whole.
     Part(u32),
-    /// Another, by name: `verify/<finding>` is the second look at a finding.
+    /// Another, by name: `across` is the look at how the parts go together, `verify/<finding>` the second look at a finding.
     Named(String),
 }
 
 impl Unit {
     /// The review of the whole change.
     pub const WHOLE: Self = Self::Part(0);
+
+    /// The look at how the parts of a change go together.
+    pub fn across() -> Self {
+        Self::Named("across".to_owned())
+    }
 
     /// The second look at a finding.
     pub fn second_look(finding: &FindingId) -> Self {
