@@ -256,7 +256,20 @@ fn collect_patch(
     let (repository, root, notes) = (None, None, Vec::new());
     let diffs = Diffs::Patch(Arc::new(patch));
     let (known, compare) = (Known::default(), Compare { with: Previous::None, full: false });
-    Ok(Subject { change, new, old, settings, settings_at: None, cancel, repository, root, diffs, notes, known, compare })
+    Ok(Subject {
+        change,
+        new,
+        old,
+        settings,
+        settings_at: None,
+        cancel,
+        repository,
+        root,
+        diffs,
+        notes,
+        known,
+        compare,
+    })
 }
 
 /// What bounds a collection under these settings.

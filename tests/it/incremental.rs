@@ -140,7 +140,7 @@ fn what_a_model_refutes_is_over_and_stays_so() {
     branch.repo.write("cart.py", format!("import os\n{CART}")).commit("an import");
     let refute = json!({ "name": "refute_lead", "input": { "id": "L1", "reason": "The caller takes one off." } });
     let (code, second) = branch.asked(session("refute", vec![vec![refute], vec![finish()]], &[], &[]), "--fail-on nit");
-    assert_eq!((code, stand(&second), id(&second)), (0, vec![("fixed".to_owned(), 5)], id(&first)), "{second:#}");
+    assert_eq!((code, stand(&second), id(&second)), (0, vec![("fixed".to_owned(), 6)], id(&first)), "{second:#}");
     assert!(notes(&second).contains("The caller takes one off."), "{}", notes(&second));
     assert_eq!(second["coverage"]["previous"]["disproved"], json!([id(&first)]));
     // Its lines stand, which says nothing about what was refuted.
@@ -167,7 +167,9 @@ fn what_is_found_late_in_a_file_that_did_not_change_is_withheld_unless_all_is_re
     let branch = branch();
     branch.first();
     branch.repo.write("more.py", "x = 1\n").commit("more");
-    let late = || vec![vec![report("The last item cannot be had", "stock.py", "    if stock[name] <= count:")], vec![finish()]];
+    let late = || {
+        vec![vec![report("The last item cannot be had", "stock.py", "    if stock[name] <= count:")], vec![finish()]]
+    };
     let (_, second) = branch.asked(session("late", late(), &[], &["earlier/"]).lenient(), "");
     assert_eq!(stand(&second), [("open".to_owned(), 5)], "{second:#}");
     let withheld = &second["coverage"]["withheld"][0];
@@ -184,7 +186,9 @@ fn an_incomplete_review_is_no_reason_to_pass_over_anything() {
     let branch = branch();
     let turns = vec![vec![report("The sum is off by one", "cart.py", QUOTE)], vec![]];
     let mut broken = session("broken", turns, &[], &[]);
-    broken.steps[1] = serde_json::from_value(json!({ "when": { "turn": 1 }, "say": { "stop": "refusal" }, "times": 1 })).expect("a step");
+    broken.steps[1] =
+        serde_json::from_value(json!({ "when": { "turn": 1 }, "say": { "stop": "refusal" }, "times": 1 }))
+            .expect("a step");
     let (code, first) = branch.asked(broken, "");
     assert_eq!((code, &first["outcome"]), (3, &json!("incomplete")), "{first:#}");
     branch.repo.write("more.py", "x = 1\n").commit("more");

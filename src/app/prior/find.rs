@@ -101,7 +101,8 @@ fn is_related(review: &Review, subject: &Subject) -> bool {
         return then.head.is_none() && then.base == now.base;
     }
     let Diffs::Repository(pool) = &subject.diffs else { return false };
-    let branches = pool.take().ok().and_then(|repo| git::branches(&repo, &now.head_name, MOST_NAMES, &subject.cancel).ok());
+    let branches =
+        pool.take().ok().and_then(|repo| git::branches(&repo, &now.head_name, MOST_NAMES, &subject.cancel).ok());
     let is_branch = branches.is_some_and(|names| names.contains(&now.head_name));
     let commits: HashSet<(&str, &str)> =
         then.commits.iter().map(|commit| (commit.subject.as_str(), commit.date.as_str())).collect();

@@ -38,7 +38,9 @@ struct One {
 #[derive(Debug, thiserror::Error)]
 pub enum PriorError {
     /// It is no run and no file.
-    #[error("--previous {0:?}: there is no kept run and no file of that name; `review list` shows the runs, `none` compares with nothing")]
+    #[error(
+        "--previous {0:?}: there is no kept run and no file of that name; `review list` shows the runs, `none` compares with nothing"
+    )]
     Nothing(String),
     /// It is a file of something else, or damaged.
     #[error("--previous {name}: {source}")]

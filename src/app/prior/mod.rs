@@ -79,11 +79,8 @@ fn prior(subject: &Subject, found: &Found, who: &Who) -> Result<Prior, AppError>
         let disproved = disproved(&finding);
         let dismissed = found.dismissed(&finding);
         let is_fixed = finding.status == FindingStatus::Fixed;
-        let (finding, standing, near) = if is_fixed && disproved {
-            (finding, Standing::Gone, None)
-        } else {
-            places.now(finding)
-        };
+        let (finding, standing, near) =
+            if is_fixed && disproved { (finding, Standing::Gone, None) } else { places.now(finding) };
         earlier.push(Earlier { finding, standing, near, dismissed, disproved });
     }
     notes.extend(places.notes());

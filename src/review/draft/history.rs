@@ -262,7 +262,8 @@ impl Draft {
         };
         let refuted = by_name.or_else(by_likeness).map(|(_, reason)| format!("refuted by the model: {reason}"));
         // It was said again, and did not survive.
-        let looked = || self.past.matched.contains(&at).then(|| "said again, and refuted by the second look".to_owned());
+        let looked =
+            || self.past.matched.contains(&at).then(|| "said again, and refuted by the second look".to_owned());
         refuted.or_else(looked)
     }
 
