@@ -1,8 +1,10 @@
 //! Everything that can end a command, with its exit code. Main type: [`AppError`].
 
 use super::action::ActionError;
+use super::apply::ApplyError;
 use super::artefact::ArtefactError;
 use super::clients::ClientError;
+use super::dismiss::DismissError;
 use super::instructions::InstructionsError;
 use super::post::PostError;
 use super::prior::PriorError;
@@ -89,6 +91,18 @@ pub enum AppError {
         /// The folder.
         folder: String,
     },
+    /// There is nothing to look back at.
+    #[error("no review of {folder} is kept: review it first, or name a run with --run (`review list` shows them)")]
+    NoRunHere {
+        /// The repository's folder.
+        folder: String,
+    },
+    /// A finding could not be written down as dismissed.
+    #[error(transparent)]
+    Dismiss(#[from] DismissError),
+    /// Suggestions could not be looked up.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
     /// A review has no such finding.
     #[error(
         "the review {id} has no finding {finding:?}{}",
@@ -275,6 +289,7 @@ impl AppError {
             Self::Forge(error) => forge_code(error),
             Self::Fetch(error) => fetch_code(error),
             Self::Action(error) => error.exit_code(),
+            Self::Dismiss(error) => error.exit_code(),
             Self::Output(_) | Self::NotPosted { .. } | Self::Client(ClientError::File(_)) => 5,
             Self::Git(_)
             | Self::Repo(_)
@@ -288,6 +303,8 @@ impl AppError {
             | Self::Damaged { .. }
             | Self::NotARepository { .. }
             | Self::NoFinding { .. }
+            | Self::NoRunHere { .. }
+            | Self::Apply(_)
             | Self::DismissedAlready { .. }
             | Self::Reason { .. }
             | Self::Format { .. }

@@ -3,16 +3,20 @@
 //! Start at [`review()`]: collect, open the trees, run the engine, keep, deliver. What people type belongs in `cli`; what any part does, in the part.
 
 pub mod action;
+mod apply;
 mod artefact;
 pub mod clients;
 mod deliver;
 mod diffs;
+mod dismiss;
+mod dismissed;
 mod engine;
 mod error;
 mod forge;
 mod inspect;
 mod instructions;
 mod model;
+mod on_disk;
 mod pending;
 mod post;
 mod presented;
@@ -27,8 +31,10 @@ mod templates;
 mod view;
 
 pub use crate::config::Flags as Overrides;
+pub use apply::{Applied, AppliedFile, AppliedFinding, ApplyAsk, ApplyError, FileFault, PlaceFault, Refused, apply};
 pub use artefact::{ArtefactError, Expected, expected_artefact, post_artefact};
 pub use deliver::{Delivered, Output};
+pub use dismiss::{DismissAsk, DismissError, WrittenDown, dismiss_for_project};
 pub use error::AppError;
 pub use forge::ForgeEnvironment;
 pub use inspect::{ToolCall, call_tool, settings};

@@ -15,6 +15,7 @@ use crate::domain::event::{Event, EventSink, Stage};
 use crate::domain::request::{Compare, ReviewRequest};
 use crate::domain::run::RunId;
 use crate::review::unless_stopped;
+use crate::store::Store;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::clock;
 
@@ -88,6 +89,12 @@ pub(super) async fn review_with(
     let settings = subject.settings.clone();
     let places = Places { repository: subject.repository.clone(), root: subject.root.clone() };
 
+    let kept = subject.dismissed.as_ref().map_or(Ok(()), |file| file.keep(&Store::at(&around.state), run));
+    if let Err(error) = kept {
+        events.emit(Event::Notice {
+            text: format!("the dismissals that this run follows are not kept with it: {error}"),
+        });
+    }
     events.emit(Event::Stage { stage: Stage::Review });
     let by_model = chosen.map(|chosen| ByModel { chosen, second, instructions });
     let review = engine(run, started, subject, by_model, &around, Arc::clone(&events)).await?;

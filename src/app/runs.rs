@@ -6,16 +6,15 @@ use super::deliver;
 use super::error::AppError;
 use super::subject::{self, Surroundings};
 use crate::config::Flags;
+use crate::config::dismissed;
+use crate::domain::dismissal::{Dismissed, DismissedBy, LONGEST_REASON};
 use crate::domain::filter::{FilterError, PathFilter};
 use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity};
 use crate::domain::review::Review;
 use crate::domain::run::{KeptRun, RunId, RunRecord};
-use crate::domain::text::{mask, strip_line};
 use crate::present::json;
 use crate::store::Store;
-
-/// A longer reason is refused, in characters.
-const LONGEST_REASON: usize = 500;
+use crate::sys::repo::Repo;
 
 /// The kept runs, newest first.
 pub fn list(around: &Surroundings) -> Result<Vec<KeptRun>, AppError> {
@@ -85,26 +84,60 @@ pub fn findings<'r>(review: &'r Review, ask: &FindingsAsk) -> Result<Vec<&'r Fin
 }
 
 /// Marks a finding of a kept run as dismissed, and says why in the review's notes. Everything that was kept of the run says so.
+///
+/// Reviews of the branch on this machine know of it; others raise it again, unless the project dismisses it
+/// ([`dismiss_for_project`](super::dismiss_for_project)).
 pub fn dismiss(around: &Surroundings, id: RunId, finding: &FindingId, reason: &str) -> Result<Review, AppError> {
-    let reason = strip_line(&mask(reason.trim()).text);
-    if reason.is_empty() || reason.chars().count() > LONGEST_REASON {
-        return Err(AppError::Reason { most: LONGEST_REASON });
-    }
-    let store = Store::at(&around.state);
-    let mut review = read(around, id)?;
-    let known: Vec<String> = review.findings.iter().map(|finding| finding.id.to_string()).collect();
-    let Some(found) = review.findings.iter_mut().find(|one| one.id == *finding) else {
-        return Err(AppError::NoFinding { id: id.to_string(), finding: finding.to_string(), known });
-    };
+    let reason = dismissed::reason(reason).ok_or(AppError::Reason { most: LONGEST_REASON })?;
+    let review = read(around, id)?;
+    let found = review.findings.iter().find(|one| one.id == *finding);
+    let found = found.ok_or_else(|| no_finding(&review, &finding.0))?;
     if found.status == FindingStatus::Dismissed {
         return Err(AppError::DismissedAlready { finding: finding.to_string() });
     }
-    found.status = FindingStatus::Dismissed;
-    review.coverage.dismissed += 1;
-    review.coverage.notes.push(format!("The finding {finding} was dismissed: {reason}"));
-    let folder = store.record(id).ok().and_then(|record| record.folder);
+    mark_dismissed(around, review, finding, Dismissed { reason, until: None, by: DismissedBy::Reader })
+}
+
+/// Keeps a review in which a finding is dismissed; where it was already, with another reason.
+pub(super) fn mark_dismissed(
+    around: &Surroundings,
+    mut review: Review,
+    finding: &FindingId,
+    why: Dismissed,
+) -> Result<Review, AppError> {
+    let Some(found) = review.findings.iter_mut().find(|one| one.id == *finding) else {
+        return Err(no_finding(&review, &finding.0));
+    };
+    if found.dismissed.as_ref() == Some(&why) {
+        return Ok(review);
+    }
+    let was_dismissed = found.status == FindingStatus::Dismissed;
+    let note = format!("The finding {finding} was dismissed: {}", why.sentence());
+    found.dismiss(why);
+    review.coverage.dismissed += u32::from(!was_dismissed);
+    review.coverage.notes.push(note);
+    let store = Store::at(&around.state);
+    let folder = store.record(review.id).ok().and_then(|record| record.folder);
     deliver::keep(&store, &review, folder)?;
     Ok(review)
+}
+
+/// That a review has no such finding, and which ones it has.
+pub(super) fn no_finding(review: &Review, finding: &str) -> AppError {
+    let known = review.findings.iter().map(|finding| finding.id.to_string()).collect();
+    AppError::NoFinding { id: review.id.to_string(), finding: finding.to_owned(), known }
+}
+
+/// The run that is named by its id or the beginning of it; with `last`, or no name, the newest one of the repository.
+pub(super) fn of_repository(around: &Surroundings, repo: &Repo, name: Option<&str>) -> Result<RunId, AppError> {
+    if let Some(name) = name.filter(|name| *name != "last") {
+        return Ok(Store::at(&around.state).find(name)?);
+    }
+    let folder = subject::folder_of(repo);
+    let newest = folder.as_deref().map_or(Ok(None), |folder| latest_of(around, folder))?;
+    newest.map(|record| record.id).ok_or_else(|| AppError::NoRunHere {
+        folder: repo.workdir().unwrap_or_else(|| repo.git_dir()).display().to_string(),
+    })
 }
 
 /// Removes the runs that are older than the settings keep them; says how many.

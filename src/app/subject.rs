@@ -1,14 +1,15 @@
 //! From a request to what an engine needs: the change, its two trees, the settings. Main type: [`Subject`].
 
 use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::diffs::Diffs;
+use super::dismissed::{self, DismissedFile};
 use super::error::AppError;
 use super::forge::ForgeEnvironment;
 use super::model::ProviderEnvironment;
+use super::on_disk::plain_file;
 use super::pull::Fetched;
 use crate::config::{self, Document, Flags, Resolved, Settings, Sources};
 use crate::domain::change::ChangeSet;
@@ -24,7 +25,6 @@ use crate::git::{self, CollectOptions, Range};
 use crate::present::{self, presenter};
 use crate::review::Known;
 use crate::store::Store;
-use crate::sys::beneath::{Beneath, ReadFile};
 use crate::sys::cancel::Cancel;
 use crate::sys::files::{self, FileError};
 use crate::sys::repo::{Repo, RepoPool};
@@ -97,6 +97,8 @@ pub(super) struct Subject {
     pub(super) known: Known,
     /// Which review it is compared with.
     pub(super) compare: Compare,
+    /// The project's dismissals as they were read; `known` has what they say.
+    pub(super) dismissed: Option<DismissedFile>,
 }
 
 impl Subject {
@@ -176,6 +178,8 @@ fn collect_range(
         events.emit(Event::Notice { text: notice.clone() });
     }
     let settings = settings_for(&repo, range, request, flags, around)?;
+    let dismissed = dismissed::read(&repo, range.settings_at, request.settings_from_worktree)?;
+    let dismissals = dismissed.as_ref().map_or(Ok(Vec::new()), DismissedFile::parse)?;
     let cancel = cancel.within(settings.timeout);
     let options = options(&settings)?;
     let mut change = git::collect(&repo, range, &options, &cancel, events)?;
@@ -189,12 +193,28 @@ fn collect_range(
     let mut notes: Vec<String> =
         changed_settings(&repo, range, &change, request.settings_from_worktree)?.into_iter().collect();
     notes.extend(steered(&change));
+    notes.extend(dismissed::gone(&dismissals, &repo, range)?);
     let pool = RepoPool::new(repo);
     let new = workspace::open(Some(&pool), range.new_at, Side::New, &[], options.filter.clone())?;
     let old = workspace::open(Some(&pool), range.old_at, Side::Old, &[], options.filter)?;
     let (change, settings_at, diffs) = (Arc::new(change), range.settings_at, Diffs::Repository(pool));
-    let (known, compare) = (Known::default(), Compare { with: Previous::None, full: false });
-    Ok(Subject { change, new, old, settings, settings_at, cancel, repository, root, diffs, notes, known, compare })
+    let known = Known { dismissals, ..Known::default() };
+    let compare = Compare { with: Previous::None, full: false };
+    Ok(Subject {
+        change,
+        new,
+        old,
+        settings,
+        settings_at,
+        cancel,
+        repository,
+        root,
+        diffs,
+        notes,
+        known,
+        dismissed,
+        compare,
+    })
 }
 
 /// What stands for a repository on this machine: the folder that is checked out, or the git folder of a bare one, with no link in it.
@@ -255,19 +275,22 @@ fn collect_patch(
     let change = Arc::new(patch.change.clone());
     let (repository, root, notes) = (None, None, Vec::new());
     let diffs = Diffs::Patch(Arc::new(patch));
-    let (known, compare) = (Known::default(), Compare { with: Previous::None, full: false });
+    // There is no target to take dismissals from either.
+    let (settings_at, known, dismissed) = (None, Known::default(), None);
+    let compare = Compare { with: Previous::None, full: false };
     Ok(Subject {
         change,
         new,
         old,
         settings,
-        settings_at: None,
+        settings_at,
         cancel,
         repository,
         root,
         diffs,
         notes,
         known,
+        dismissed,
         compare,
     })
 }
@@ -307,7 +330,7 @@ pub(super) fn project_settings(
 ) -> Result<Option<Document>, AppError> {
     if from_worktree {
         let Some(root) = repo.workdir() else { return Ok(None) };
-        let found = settings_on_disk(root)
+        let found = plain_file(root, PROJECT_SETTINGS, MAX_SETTINGS)
             .map_err(|source| AppError::Input(FileError { verb: "read", path: root.join(PROJECT_SETTINGS), source }))?;
         return Ok(found.map(|bytes| Document::from_bytes(PROJECT_SETTINGS, &bytes)).transpose()?);
     }
@@ -357,21 +380,6 @@ fn steered(change: &ChangeSet) -> Option<String> {
     Some(format!("{place} tells the reviewer what to say; this review did not follow it."))
 }
 
-/// No link is followed: whoever wrote the checkout could have the error message show any file of this machine.
-fn settings_on_disk(root: &Path) -> io::Result<Option<Vec<u8>>> {
-    let beneath = Beneath::new(root)?;
-    match beneath.kind(PROJECT_SETTINGS.as_bytes()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-        Ok(_) => {}
-    }
-    let mut buffer = Vec::new();
-    match beneath.read(PROJECT_SETTINGS.as_bytes(), MAX_SETTINGS, &mut buffer) {
-        Ok(ReadFile::Bytes(bytes)) => Ok(Some(bytes.to_vec())),
-        _ => Err(io::Error::other("settings are read from a plain file of at most 1 MiB, not from a link or a folder")),
-    }
-}
-
 /// The settings, merged, with their origins.
 pub(super) fn resolve(project: Option<Document>, flags: &Flags, around: &Surroundings) -> Result<Resolved, AppError> {
     let (user, environment) = (around.user_settings.clone(), around.environment.clone());
@@ -386,20 +394,4 @@ pub(super) fn resolve(project: Option<Document>, flags: &Flags, around: &Surroun
         });
     }
     Ok(resolved)
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_on_the_disk_are_not_read_through_a_link() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().join("root");
-        std::fs::create_dir(&root).unwrap();
-        assert!(settings_on_disk(&root).unwrap().is_none());
-        std::fs::write(folder.path().join("secret"), "min_severity = \"low\"\n").unwrap();
-        std::os::unix::fs::symlink("../secret", root.join(PROJECT_SETTINGS)).unwrap();
-        assert!(settings_on_disk(&root).unwrap_err().to_string().contains("not from a link"));
-    }
 }

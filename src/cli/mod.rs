@@ -9,9 +9,11 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod action;
+mod apply;
 mod args;
 mod completions;
 mod console;
+mod dismiss;
 mod mcp;
 mod mcp_install;
 mod post;
@@ -62,6 +64,10 @@ enum Command {
     Post(post::PostArgs),
     /// Show a kept review again, in any format
     Show(runs::ShowArgs),
+    /// Decide that a finding is not to be heard again, and write down why, for the project
+    Dismiss(dismiss::DismissArgs),
+    /// Write the proven suggestions of findings into the checkout
+    Apply(apply::ApplyArgs),
     /// Remove kept reviews that are older than the settings allow
     Prune(runs::PruneArgs),
     /// Be a step of a GitHub workflow: review what its event is about, as its inputs say
@@ -107,6 +113,8 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::List(args)) => runs::list(&args, &console),
         Some(Command::Post(args)) => post::run(&args, &console),
         Some(Command::Show(args)) => runs::show(&args, &console),
+        Some(Command::Dismiss(args)) => dismiss::run(args, &console),
+        Some(Command::Apply(args)) => apply::run(args, &console),
         Some(Command::Prune(args)) => runs::prune(&args, &console),
         Some(Command::Action) => action::run(&console),
         Some(Command::Present(args)) => present::run(&args, &console),

@@ -122,14 +122,14 @@ fn kind(value: &DeValue<'_>) -> &'static str {
 }
 
 /// The bytes at which lines start.
-struct Lines(Vec<usize>);
+pub(super) struct Lines(Vec<usize>);
 
 impl Lines {
-    fn of(text: &str) -> Self {
+    pub(super) fn of(text: &str) -> Self {
         Self(std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect())
     }
 
-    fn at(&self, offset: usize) -> u32 {
+    pub(super) fn at(&self, offset: usize) -> u32 {
         u32::try_from(self.0.partition_point(|start| *start <= offset)).unwrap_or(u32::MAX)
     }
 }

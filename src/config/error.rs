@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::dismissed::DismissalFault;
 use crate::domain::text::strip_line;
 use crate::sys::files::FileError;
 
@@ -79,6 +80,16 @@ pub enum ConfigError {
     /// The user's file cannot be read.
     #[error(transparent)]
     Unreadable(#[from] FileError),
+    /// What a project dismissed is written in a way that makes no sense.
+    #[error("{file}:{line}: {fault}")]
+    Dismissals {
+        /// The file.
+        file: String,
+        /// Where.
+        line: u32,
+        /// What is wrong.
+        fault: DismissalFault,
+    },
     /// No such setting.
     #[error("{file}:{line}: unknown setting {}{}", shown(key), DidYouMean(*.near))]
     UnknownKey {

@@ -12,8 +12,11 @@
 //! `base_url`, `api_key`, `context_window`) has no default: `llm` knows the usual ones, and a test in `app` holds the names to its
 //! table.
 //!
+//! What a project [dismissed](dismissed) is no setting, but a file of its own, read by the same rule of trust.
+//!
 //! Keys are [`Secret`](crate::domain::secret::Secret)s from the moment they are read: no message, origin or `Debug` shows one.
 
+pub mod dismissed;
 mod document;
 mod duration;
 mod error;

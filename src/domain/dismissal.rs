@@ -1,12 +1,84 @@
 //! Findings that people decided not to hear again. Main type: [`Dismissal`].
+//!
+//! How they are written down belongs in `config`; which finding is meant, in `review`.
 
-use super::finding::FindingId;
+use serde::{Deserialize, Serialize};
 
-/// A finding that somebody dismissed, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
+use super::day::Day;
+use super::filter::PathFilter;
+use super::finding::{FindingId, Fingerprint};
+use super::path::RepoPath;
+
+/// Where a project keeps its dismissals, from the root of its tree.
+pub const DISMISSED_FILE: &str = ".review/dismissed.toml";
+
+/// A reason is at most so long, in characters.
+pub const LONGEST_REASON: usize = 500;
+
+/// A finding that a project dismissed, and why. It holds for this finding in this file, or wherever its glob says; for no other one.
+#[derive(Debug, Clone)]
 pub struct Dismissal {
-    /// The finding.
+    /// The name it had: tells it from others with the same fingerprint in the same file.
     pub id: FindingId,
+    /// What it is about.
+    pub fingerprint: Fingerprint,
+    /// What it said; for whoever reads the file.
+    pub title: String,
+    /// The file in which it stood.
+    pub path: RepoPath,
+    /// Where else it is not to be heard; `None` where only in that file.
+    pub glob: Option<Glob>,
     /// Why, one line.
     pub reason: String,
+    /// The last day on which it holds, in UTC.
+    pub until: Option<Day>,
+    /// The day on which it was dismissed.
+    pub on: Option<Day>,
+}
+
+/// Files that a pattern names.
+#[derive(Debug, Clone)]
+pub struct Glob {
+    /// As it was written.
+    pub pattern: String,
+    /// The same, compiled.
+    pub filter: PathFilter,
+}
+
+impl Dismissal {
+    /// Whether its last day has passed.
+    pub fn has_lapsed(&self, today: Day) -> bool {
+        self.until.is_some_and(|until| until < today)
+    }
+}
+
+/// Who decided that a finding is not to be heard.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DismissedBy {
+    /// The project: it stands in its file of dismissals.
+    Project,
+    /// Somebody who read the kept review; nothing else knows.
+    Reader,
+}
+
+/// Why a finding is dismissed: what a review says of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Dismissed {
+    /// Why, one line.
+    pub reason: String,
+    /// The last day on which that holds.
+    pub until: Option<Day>,
+    /// Who decided.
+    pub by: DismissedBy,
+}
+
+impl Dismissed {
+    /// The reason, and for how long it holds.
+    pub fn sentence(&self) -> String {
+        match self.until {
+            Some(until) => format!("{} (until {until})", self.reason),
+            None => self.reason.clone(),
+        }
+    }
 }

@@ -7,6 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::dismissal::Dismissed;
 use super::path::RepoPath;
 use super::place::{LineRange, Side};
 
@@ -303,6 +304,16 @@ pub struct Finding {
     pub origin: Origin,
     /// The guideline it rests on.
     pub guideline: Option<GuidelineRef>,
+    /// Why it is dismissed; only where its status says that it is.
+    pub dismissed: Option<Dismissed>,
+}
+
+impl Finding {
+    /// Marks it as one that nobody needs to hear again.
+    pub fn dismiss(&mut self, why: Dismissed) {
+        self.status = FindingStatus::Dismissed;
+        self.dismissed = Some(why);
+    }
 }
 
 /// Sorts findings into the order that every surface shows: worst first, then path, then line, then id.

@@ -5,6 +5,7 @@
 
 pub mod change;
 pub mod claim;
+pub mod day;
 pub mod dismissal;
 pub mod event;
 pub mod filter;

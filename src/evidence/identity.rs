@@ -105,6 +105,7 @@ mod tests {
             verification: Verification::UNCHECKED,
             origin: Origin { kind: OriginKind::Rule, name: "r".to_owned() },
             guideline: None,
+            dismissed: None,
         }
     }
 

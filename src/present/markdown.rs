@@ -218,7 +218,8 @@ pub(super) fn resolved(out: &mut String, review: &Review) {
     out.push_str("## Resolved\n\n");
     for finding in resolved {
         let place = finding.anchors.first().map(digest::place).unwrap_or_default();
-        let _ = writeln!(out, "- {}: {} ({})", finding.status, inline(&finding.title), code(&place));
+        let why = finding.dismissed.as_ref().map(|why| format!(": {}", inline(&why.sentence()))).unwrap_or_default();
+        let _ = writeln!(out, "- {}: {} ({}){why}", finding.status, inline(&finding.title), code(&place));
     }
     out.push('\n');
 }

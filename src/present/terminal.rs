@@ -120,7 +120,8 @@ fn findings(page: &mut Page<'_>, review: &Review) {
         page.rule(&format!("resolved · {}", resolved.len()), DIM);
         for finding in resolved {
             let place = finding.anchors.first().map(digest::place).unwrap_or_default();
-            let text = format!("{}: {} ({place}, {})", finding.status, finding.title, finding.id);
+            let why = finding.dismissed.as_ref().map_or_else(String::new, |why| format!(": {}", why.sentence()));
+            let text = format!("{}: {} ({place}, {}){why}", finding.status, finding.title, finding.id);
             page.wrapped("  ", "    ", &text, Style::new());
         }
     }

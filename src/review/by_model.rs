@@ -1,41 +1,30 @@
 //! The engine with a model: leads from the rules, the opening, the turns, the review. Main function: [`by_model`].
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
-use super::budget::{Budget, Limits};
+use super::budget::Limits;
 use super::desk::{Desk, Lead};
 use super::draft::{Asked, Ending, Floor, Made, instructions_hash};
 use super::journal::{Journal, JournalSink, Record};
 use super::known::Known;
-use super::opening::{self, Opening, estimate_tokens};
+use super::opening::{Opening, estimate_tokens};
 use super::past::Past;
-use super::strikes::Strikes;
-use super::turns::{EngineError, Tally, Turns, Unanswered};
+use super::turns::{EngineError, Tally};
+use super::units::{self, Begin, Laid, Layout, Reviewed};
 use super::verify::{Looked, SecondLook, second_look};
-use crate::domain::change::{ChangeSet, FileChange};
+use crate::domain::change::ChangeSet;
 use crate::domain::event::EventSink;
 use crate::domain::place::Side;
 use crate::domain::review::{Engine, Review, Usage};
 use crate::domain::run::RunId;
 use crate::domain::second_look::SecondLook as Numbers;
-use crate::llm::{Message, Provider, ToolChoice, ToolDefinition, TurnRequest};
-use crate::prompt::{LeadVars, Prompts};
+use crate::llm::{Provider, ToolDefinition};
+use crate::prompt::{LeadVars, PromptError, Prompts};
 use crate::rules::{self, Packs, RulesInput};
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::tools::{TOOLS, ToolBox};
 use crate::workspace::Workspace;
-
-/// A change that fits into this share of what the first request may hold beside the tools, in percent, is shown whole: what is left out
-/// must be fetched, and takes the same room then, and a turn.
-const WHOLE_OF_WINDOW: u64 = 95;
-/// Otherwise the opening takes this share, in percent; the rest is for what the model reads.
-const PART_OF_WINDOW: u64 = 50;
-/// Nor more of what may be sent in all turns, because every turn sends it again: one part in so many.
-const OPENING_OF_TOKENS: u64 = 8;
-
-/// A small budget is not spent on less than this: the prompts alone take half of it.
-const LEAST_OPENING: u64 = 6_000;
 
 /// What the engine needs.
 pub struct ModelRun {
@@ -82,22 +71,20 @@ pub struct ModelRun {
 /// Reviews a change with a model. A provider that fails, a limit, an interrupt are no errors: what stands is in the review, and why it is
 /// not complete.
 pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
-    let journal = run.journal.take();
+    let mut journal = Journal::new(run.journal.take());
     let run = Arc::new(run);
     let prepared = Arc::clone(&run);
     let prepared = tokio::task::spawn_blocking(move || prepare(&prepared)).await.map_err(|_| EngineError::Broken)??;
-    let stopped = prepared.stopped;
-    let mut turns = turns(&run, prepared, journal);
-    let ending = match stopped {
-        Some(stopped) => turns.end(Ending::Stopped(stopped)),
+    let Prepared { begin, plan, stopped } = prepared;
+    record_begin(&run, &mut journal, plan);
+    let over = match stopped {
+        Some(stopped) => Some(Ending::Stopped(stopped)),
         // No finding could touch a changed line, so asking would only cost.
-        None if !run.change.files.iter().any(FileChange::reviewable) => turns.end(Ending::Done),
-        None => turns.run().await?,
+        None if begin.layout.units.iter().all(Vec::is_empty) => Some(Ending::Done),
+        None => None,
     };
-    let Turns { mut tally, budget, desk, mut journal, .. } = turns;
-    // Every call at the desk was waited for, so nobody else holds it.
-    let mut desk =
-        Arc::into_inner(desk).ok_or(EngineError::Broken)?.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Reviewed { mut desk, ending, mut tally, budget, mut journal } =
+        units::review(&run, begin, journal, over).await?;
     let draft = desk.settle(&name_of(run.provider.as_ref()));
     draft.recall(&run.known);
     let looked = second_look(&run, draft.findings(), &ending, &budget, &journal).await;
@@ -106,7 +93,7 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
         (Ending::Done, Err(Stopped::Interrupted)) if looked.is_some() => Ending::Stopped(Stopped::Interrupted),
         (ending, _) => ending,
     };
-    let mut spent = Spent { turns: budget.turns(), usage: budget.usage(), second_look: None };
+    let mut spent = Spent { turns: budget.turns_of_run(), usage: budget.usage(), second_look: None };
     if let Some(Looked { verdicts, notes, numbers, calls, errors, broken_off }) = looked {
         draft.judge(verdicts, &numbers.by);
         notes.into_iter().chain(journal.fault()).for_each(|note| draft.note(note));
@@ -135,14 +122,14 @@ fn name_of(provider: &dyn Provider) -> String {
 
 /// What is there before the model is asked.
 struct Prepared {
-    desk: Desk,
-    tools: Vec<ToolDefinition>,
-    opening: Opening,
+    begin: Begin,
+    /// How the change is laid out, for the journal.
+    plan: Record,
     /// Set when the rules were stopped.
     stopped: Option<Stopped>,
 }
 
-/// Everything before the model is asked: what the rules say, and the first message.
+/// Everything before the model is asked: what the rules say, how the change is divided, and the first messages.
 fn prepare(run: &ModelRun) -> Result<Prepared, EngineError> {
     let report = rules::run(&RulesInput {
         change: &run.change,
@@ -158,23 +145,43 @@ fn prepare(run: &ModelRun) -> Result<Prepared, EngineError> {
         desk.ran(&run.packs, &report.files);
     }
     desk.add_earlier(&run.known);
+    desk.set_aside_dismissed(&run.known, &run.started.0);
     report.notes.iter().for_each(|note| desk.note(note.clone()));
-    let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
+    let carried = run.known.carried();
+    desk.carry(&carried);
     let tools = definitions();
-    let opening = open(run, &tools, &leads)?;
+    let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
+    let laid = Laid { run, tools: size_of(&tools), leads: &leads, carried: &carried };
+    let layout = Layout::of(&laid)?;
+    let plan = layout.record(&run.change, &carried);
+    let (mut parts, mut whole) = (Vec::new(), None);
+    if layout.units.len() > 1 {
+        let ranks = laid.ranks();
+        for (at, mut part) in desk.split(&layout.units).into_iter().enumerate() {
+            let opening = opened(&laid, &layout, at, &mut part, &ranks)?;
+            parts.push((part, opening));
+        }
+    } else {
+        whole = Some(opened(&laid, &layout, 0, &mut desk, &[])?);
+    }
+    let begin = Begin { desk, tools_size: laid.tools, tools, layout, parts, whole };
+    Ok(Prepared { begin, plan, stopped: report.stopped })
+}
+
+/// The first message from a desk; what it does not show is told there.
+fn opened(
+    laid: &Laid<'_>,
+    layout: &Layout,
+    at: usize,
+    desk: &mut Desk,
+    ranks: &[usize],
+) -> Result<Opening, PromptError> {
+    let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
+    let opening = laid.opening(layout, at, &leads, ranks)?;
     opening.left_out.iter().for_each(|left_out| desk.left_out(left_out));
     desk.keep_back_leads(opening.leads_left_out.iter().cloned());
     opening.notes.iter().for_each(|note| desk.note(note.clone()));
-    Ok(Prepared { desk, tools, opening, stopped: report.stopped })
-}
-
-fn open(run: &ModelRun, tools: &[ToolDefinition], leads: &[LeadVars]) -> Result<Opening, EngineError> {
-    let of_tokens = (run.limits.input_tokens / OPENING_OF_TOKENS).max(LEAST_OPENING);
-    let most = run.limits.most_request().saturating_sub(size_of(tools));
-    let room = |percent: u64| of_tokens.min((most / 100 * percent).max(LEAST_OPENING).min(most));
-    let open = |room| opening::open(&run.prompts, &run.change, leads, run.instructions.as_deref(), room);
-    let whole = open(room(WHOLE_OF_WINDOW))?;
-    Ok(if whole.left_out.is_empty() && whole.leads_left_out.is_empty() { whole } else { open(room(PART_OF_WINDOW))? })
+    Ok(opening)
 }
 
 /// The reading tools and the engine's own, in an order that never changes.
@@ -192,48 +199,22 @@ fn size_of(tools: &[ToolDefinition]) -> u64 {
     tools.iter().map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.schema.to_string())).sum()
 }
 
-fn turns(run: &ModelRun, prepared: Prepared, journal: Option<Box<dyn JournalSink>>) -> Turns<'_> {
-    let Prepared { desk, tools, opening, .. } = prepared;
-    let size = size_of(&tools) + estimate_tokens(&opening.system) + estimate_tokens(&opening.message);
+/// Writes down what the run is about, and how the change is laid out.
+fn record_begin(run: &ModelRun, journal: &mut Journal, plan: Record) {
     let capabilities = run.provider.capabilities();
-    let mut journal = Journal::new(journal);
-    journal.record(
-        None,
-        Record::Run {
-            id: run.run.to_string(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            provider: capabilities.provider.to_owned(),
-            model: capabilities.model.clone(),
-            prompts: run.prompts.hash().to_owned(),
-            rules: run.packs.hash().to_owned(),
-            base: run.change.base.map(|commit| commit.to_string()),
-            head: run.change.head.map(|commit| commit.to_string()),
-            started_at: run.started.0.clone(),
-        },
-    );
-    let Opening { system, message, shown, .. } = opening;
-    let request = TurnRequest {
-        system,
-        tools,
-        choice: ToolChoice::Auto,
-        messages: vec![Message::User { text: message.clone(), mark: true }],
-        max_output: run.limits.max_output,
+    let begun = Record::Run {
+        id: run.run.to_string(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        provider: capabilities.provider.to_owned(),
+        model: capabilities.model.clone(),
+        prompts: run.prompts.hash().to_owned(),
+        rules: run.packs.hash().to_owned(),
+        base: run.change.base.map(|commit| commit.to_string()),
+        head: run.change.head.map(|commit| commit.to_string()),
+        started_at: run.started.0.clone(),
     };
-    Turns {
-        provider: run.provider.as_ref(),
-        prompts: &run.prompts,
-        tools: &run.tools,
-        desk: Arc::new(Mutex::new(desk)),
-        budget: Budget::new(run.limits),
-        second_look: run.second_look.as_ref().map(|second| second.which),
-        journal,
-        cancel: &run.cancel,
-        events: run.events.as_ref(),
-        request,
-        unanswered: Unanswered { opening: shown, results: Vec::new(), user: vec![message], size },
-        tally: Tally::default(),
-        strikes: Strikes::default(),
-    }
+    journal.record(None, begun);
+    journal.record(None, plan);
 }
 
 fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, spent: Spent) -> Review {
@@ -246,7 +227,11 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, spent:
     }
     let unasked = *ending == Ending::Done && spent.turns == 0;
     if unasked {
-        desk.note("No changed file has lines to review, so the model was not asked and nothing was sent.".to_owned());
+        let why = match run.known.prior.as_ref().is_some_and(|prior| !prior.carried.is_empty()) {
+            true => "Every changed file with lines to review is as it was at the review before",
+            false => "No changed file has lines to review",
+        };
+        desk.note(format!("{why}, so the model was not asked and nothing was sent."));
     }
     let capabilities = run.provider.capabilities();
     desk.finish(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::domain::change::{ChangeSet, FileChange, Omission};
 use crate::domain::claim::Claim;
-use crate::domain::finding::{Confidence, Finding, FindingStatus, Severity, Verification};
+use crate::domain::finding::{Confidence, Finding, Severity, Verification};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::domain::review::{Coverage, CoverageState, Ended, FileCoverage, Leads, Outcome, Review, Section, Withheld};
@@ -16,6 +16,7 @@ use crate::sys::cancel::Stopped;
 use crate::workspace::Workspace;
 
 mod behind;
+mod dismissed;
 mod history;
 mod made;
 mod proven;
@@ -177,6 +178,15 @@ impl Draft {
         self.notes.push(note);
     }
 
+    /// Takes over what another draft of the same change was told beside findings.
+    pub(super) fn absorb(&mut self, other: Self) {
+        self.withheld.extend(other.withheld);
+        self.sections.extend(other.sections);
+        self.notes.extend(other.notes);
+        // Every draft begins with what collection left out.
+        self.omissions.extend(other.omissions.into_iter().skip(self.change.omissions.len()));
+    }
+
     /// Sorts the findings and names them, once: what is taken away later must not rename another.
     pub(super) fn settle(&mut self) {
         if !self.settled {
@@ -241,14 +251,14 @@ impl Draft {
 
     /// Takes away what somebody is not sure enough of, and counts it.
     fn hold_to_confidence(&mut self, least: Option<Confidence>) -> BTreeMap<Severity, u32> {
-        let unsure = |finding: &Finding| finding.confidence.zip(least).is_some_and(|(own, least)| own < least);
+        let unsure = |finding: &Finding| {
+            !finding.status.is_resolved() && finding.confidence.zip(least).is_some_and(|(own, least)| own < least)
+        };
         let places = self.findings.iter().enumerate().filter(|(_, finding)| unsure(finding)).map(|(at, _)| at);
         let places: BTreeSet<usize> = places.collect();
         let mut hidden = BTreeMap::new();
         for finding in self.take_away(&places, "nobody is sure enough of what it says") {
-            if !finding.status.is_resolved() {
-                *hidden.entry(finding.severity).or_default() += 1;
-            }
+            *hidden.entry(finding.severity).or_default() += 1;
         }
         hidden
     }
@@ -263,8 +273,8 @@ impl Draft {
         made: Made,
     ) -> Review {
         self.settle();
-        let (previous, concluded) = self.conclude(known).unzip();
-        known.settle(&mut self.findings);
+        let (previous, fixed) = self.conclude(known).unzip();
+        self.dismiss(known, &made.started_at);
         // What nobody is sure enough of is no reason to fail, however bad it would be.
         let below_confidence = self.hold_to_confidence(floor.confidence);
         self.hold_to_the_collection();
@@ -275,18 +285,20 @@ impl Draft {
             () if nothing_seen => Outcome::Failed,
             () => Outcome::Incomplete,
         };
+        let findings = std::mem::take(&mut self.findings);
+        let since = fixed.and_then(|fixed| history::sentence(&findings, fixed));
         let mut review = Review {
             id: made.run,
             outcome,
             reasons,
             ended: ending.ended(),
             summary: String::new(),
-            findings: std::mem::take(&mut self.findings),
             sections: std::mem::take(&mut self.sections),
             coverage: Coverage {
                 files: std::mem::take(&mut self.files),
                 withheld: std::mem::take(&mut self.withheld),
                 below_confidence,
+                dismissed: dismissed::count(&findings),
                 notes: self.omissions.iter().map(sentence).chain(self.notes).collect(),
                 leads: self.leads,
                 tool_calls: made.model.as_ref().map_or(0, |model| model.tool_calls),
@@ -295,17 +307,19 @@ impl Draft {
                 previous,
                 ..Coverage::default()
             },
+            findings,
             provenance: provenance(made),
             change: self.change,
         };
-        let harmless = |finding: &Finding| floor.severity.is_some_and(|least| finding.severity > least);
+        // What asks for nothing any more must not count as hidden either.
+        let harmless = |finding: &Finding| {
+            !finding.status.is_resolved() && floor.severity.is_some_and(|least| finding.severity > least)
+        };
         review.coverage.below_floor = hide(&mut review.findings, harmless);
         let mut said = HashSet::new();
         review.coverage.notes.retain(|note| said.insert(note.clone()));
-        let dismissed = review.findings.iter().filter(|finding| finding.status == FindingStatus::Dismissed);
-        review.coverage.dismissed = u32::try_from(dismissed.count()).unwrap_or(u32::MAX);
         review.summary = summary.unwrap_or_else(|| plain_summary(&review));
-        if let Some(sentence) = concluded.and_then(|concluded| concluded.sentence()) {
+        if let Some(sentence) = since {
             review.summary = format!("{}\n\n{sentence}", review.summary.trim_end());
         }
         review
@@ -385,8 +399,7 @@ fn hide(findings: &mut Vec<Finding>, is_hidden: impl Fn(&Finding) -> bool) -> BT
     let mut hidden = BTreeMap::new();
     findings.retain(|finding| {
         let hide = is_hidden(finding);
-        // What asks for nothing is nothing that a gate would have to know of.
-        if hide && !finding.status.is_resolved() {
+        if hide {
             *hidden.entry(finding.severity).or_default() += 1;
         }
         !hide

@@ -4,10 +4,15 @@
 
 use std::collections::BTreeMap;
 
+use crate::domain::change::ChangeSet;
+use crate::domain::day::Day;
 use crate::domain::dismissal::Dismissal;
 use crate::domain::finding::Finding;
 use crate::domain::path::RepoPath;
 use crate::domain::prior::Prior;
+use crate::domain::review::FileCoverage;
+
+mod dismissed;
 
 /// What is known of a branch before it is reviewed.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +29,15 @@ impl Known {
         self.prior.as_ref().map_or_else(BTreeMap::new, |prior| prior.carried.clone())
     }
 
-    /// Gives the findings of a review their places in the history of the branch.
-    pub(super) fn settle(&self, _findings: &mut Vec<Finding>) {}
+    /// Marks what the project dismissed among the findings of a review that was made on the day `today`, and says which dismissals are stale.
+    /// What a history says of a finding is settled before.
+    pub(super) fn dismiss(
+        &self,
+        findings: &mut [&mut Finding],
+        change: &ChangeSet,
+        files: &[FileCoverage],
+        today: Option<Day>,
+    ) -> Vec<String> {
+        dismissed::apply(&self.dismissals, findings, &dismissed::Scene { change, files, today })
+    }
 }

@@ -105,6 +105,7 @@ impl Turns<'_> {
             }
             if let Some(which) = self.second_look {
                 let findings = self.desk().counted(|finding| which.takes(finding));
+                let findings = self.budget.findings(findings);
                 self.budget.keep(verify::kept(findings, &self.budget.limits()));
             }
             let landing = match self.budget.reserve(self.unanswered.size, self.cancel.remaining()) {
@@ -312,6 +313,7 @@ impl Turns<'_> {
         let (end, always) = ("Report what you have and call finish_review", |call: &ToolCall| Desk::is_own(&call.name));
         let (results, size) = exchange::results(&mut self.journal, calls, called, room, end, always);
         self.unanswered.size += size;
+        self.budget.hold(self.unanswered.size);
         for called in called {
             self.unanswered.results.append(&mut called.shown);
         }

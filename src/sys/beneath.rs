@@ -4,7 +4,7 @@
 //! in `workspace`.
 
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -85,6 +85,63 @@ impl Beneath {
             if more == 0 || read == size {
                 return Ok(ReadFile::Bytes(&buffer[..read]));
             }
+        }
+    }
+
+    /// Makes a folder directly in this one, where there is none; what else stands there is `NotADirectory`.
+    pub fn make_folder(&self, name: &str) -> io::Result<()> {
+        match rustix::fs::mkdirat(&self.root, name, Mode::from_raw_mode(0o777)) {
+            Err(rustix::io::Errno::EXIST) => match self.kind(name.as_bytes())? {
+                Kind::Folder => Ok(()),
+                Kind::File { .. } | Kind::Link | Kind::Special => Err(io::ErrorKind::NotADirectory.into()),
+            },
+            made => Ok(made?),
+        }
+    }
+
+    /// Writes a plain file so that a reader sees the old bytes or the new, never a part; who may read or run it stays as it is.
+    ///
+    /// `was` is what it is thought to hold, `None` where there should be none: where that is not so, nothing is written and it is `false`.
+    pub fn replace(&self, path: &[u8], was: Option<&[u8]>, bytes: &[u8]) -> io::Result<bool> {
+        let (folder, name) = self.parent(path)?;
+        let folder = folder.as_ref().unwrap_or(&self.root);
+        let mode = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Some(Mode::from_raw_mode(stat.st_mode & 0o777)),
+            Err(rustix::io::Errno::NOENT) => None,
+            Err(error) => return Err(error.into()),
+        };
+        // No other name is like it, so that two who write at the same time do not meet.
+        let new = format!(".review-{}.tmp", uuid::Uuid::new_v4().simple());
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(folder, new.as_str(), flags, mode.unwrap_or(Mode::from_raw_mode(0o666)))?;
+        let replaced = (|| {
+            let mut file = std::fs::File::from(file);
+            file.write_all(bytes)?;
+            if let Some(mode) = mode {
+                // What the process takes away from new files was not taken away from this one.
+                rustix::fs::fchmod(&file, mode)?;
+            }
+            file.sync_data()?;
+            if !self.holds(path, was)? {
+                return Ok(false);
+            }
+            rustix::fs::renameat(folder, new.as_str(), folder, name)?;
+            Ok(true)
+        })();
+        if !matches!(replaced, Ok(true)) {
+            let _ = rustix::fs::unlinkat(folder, new.as_str(), AtFlags::empty());
+        }
+        replaced
+    }
+
+    /// Whether a path has exactly these bytes; with `None`, nothing.
+    fn holds(&self, path: &[u8], bytes: Option<&[u8]>) -> io::Result<bool> {
+        let mut buffer = Vec::new();
+        match (self.kind(path), bytes) {
+            (Err(error), None) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+            (Err(error), _) => Err(error),
+            (Ok(_), None) => Ok(false),
+            (Ok(_), Some(bytes)) => Ok(self.read(path, bytes.len() as u64, &mut buffer)? == ReadFile::Bytes(bytes)),
         }
     }
 
@@ -207,6 +264,35 @@ mod tests {
         let buffer = &mut Vec::new();
         assert_eq!(beneath.read(b"f", 4, buffer).unwrap(), ReadFile::TooLarge(5));
         assert_eq!(beneath.read(b"f", 5, buffer).unwrap(), ReadFile::Bytes(b"12345"));
+    }
+
+    #[test]
+    fn a_file_is_replaced_only_if_it_is_what_it_was_thought_to_be() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        std::fs::create_dir_all(root.join("a")).unwrap();
+        std::fs::write(folder.path().join("secret"), "outside").unwrap();
+        symlink("../secret", root.join("out")).unwrap();
+        symlink("..", root.join("up")).unwrap();
+        let beneath = Beneath::new(&root).unwrap();
+        assert!(beneath.replace(b"a/new", None, b"1").unwrap());
+        assert!(!beneath.replace(b"a/new", None, b"2").unwrap(), "it is there already");
+        assert!(!beneath.replace(b"a/new", Some(b"0"), b"2").unwrap(), "it holds something else");
+        assert!(!beneath.replace(b"a/new", Some(b"10"), b"2").unwrap());
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        std::fs::set_permissions(root.join("a/new"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(beneath.replace(b"a/new", Some(b"1"), b"2").unwrap());
+        assert_eq!((std::fs::read(root.join("a/new")).unwrap(), mode(&root.join("a/new"))), (b"2".to_vec(), 0o755));
+        for bad in [&b"out"[..], b"up/secret", b"up/new", b"../secret", b"a/none/x", b"a"] {
+            assert!(!beneath.replace(bad, Some(b"outside"), b"3").unwrap_or(false), "{}", String::from_utf8_lossy(bad));
+            assert!(!beneath.replace(bad, None, b"3").unwrap_or(false), "{}", String::from_utf8_lossy(bad));
+        }
+        assert_eq!(std::fs::read(folder.path().join("secret")).unwrap(), b"outside");
+        assert_eq!(std::fs::read_dir(root.join("a")).unwrap().count(), 1, "no temporary file is left");
+        beneath.make_folder("b").unwrap();
+        beneath.make_folder("b").unwrap();
+        assert!(beneath.make_folder("out").is_err() && beneath.make_folder("up").is_err());
     }
 
     #[test]

@@ -36,6 +36,16 @@ pub fn decode(bytes: &[u8]) -> Decoded {
     }
 }
 
+/// The bytes of a text in the charset of that name, as [`decode`] gives it; `None` where the charset lacks a character of it.
+///
+/// Nothing is put in the place of what is lacking: a file must not lose what it held.
+pub fn encode(text: &str, charset: &str) -> Option<Vec<u8>> {
+    let encoding = Encoding::for_label(charset.as_bytes())?;
+    let (bytes, used, lacks) = encoding.encode(text);
+    // UTF-16 is encoded as UTF-8, by the rules of the web.
+    (!lacks && used == encoding).then(|| bytes.into_owned())
+}
+
 /// The text of a file as [`decode`] has it, borrowed where the bytes are UTF-8 already.
 pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)) {
@@ -85,6 +95,17 @@ mod tests {
         assert_eq!(decode(&bytes), Decoded { text: japanese.to_owned(), charset: "Shift_JIS" });
         assert_eq!(decode(b"caf\xe9 au lait, d\xe9j\xe0 vu\n").text, "café au lait, déjà vu\n");
         assert_eq!(decode(b"\xef\xbb\xbfa").text, "a");
+    }
+
+    #[test]
+    fn text_becomes_the_bytes_that_it_came_from() {
+        for bytes in [&b"caf\xe9 au lait, d\xe9j\xe0 vu\n"[..], "größe\n".as_bytes(), b"plain\n"] {
+            let Decoded { text, charset } = decode(bytes);
+            assert_eq!(encode(&text, charset).as_deref(), Some(bytes), "{charset}");
+        }
+        assert_eq!(encode("漢", "windows-1252"), None);
+        assert_eq!(encode("a", "klingon"), None);
+        assert_eq!(encode("a", "UTF-16LE"), None);
     }
 
     #[test]

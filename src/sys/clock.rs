@@ -6,9 +6,16 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use jiff::tz::Offset;
 
+use crate::domain::day::Day;
+
 /// Now, RFC 3339 in UTC with milliseconds.
 pub fn now() -> String {
     format!("{:.3}", Timestamp::now())
+}
+
+/// Today, in UTC.
+pub fn today() -> Option<Day> {
+    Day::of(&now())
 }
 
 /// A git time: seconds since the epoch and minutes east of UTC, as RFC 3339 with the offset.

@@ -158,6 +158,7 @@ fn stand(finding: &Finding, subject: &Subject) -> Result<Finding, Fault> {
         verification: Verification::UNCHECKED,
         origin: finding.origin.clone(),
         guideline: None,
+        dismissed: None,
     })
 }
 

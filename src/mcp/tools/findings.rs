@@ -25,6 +25,9 @@ const NAME: &str = "findings";
 const LIMIT: u32 = 20;
 /// So many at most.
 const MOST: u32 = 100;
+/// What is said of a finding that was just dismissed.
+const DISMISSED: &str =
+    "It is dismissed in this review. Another one raises it again, unless the project dismisses it: review dismiss.";
 
 /// The row of the table.
 pub(super) fn tool() -> Tool {
@@ -192,7 +195,7 @@ fn looked_up(service: &Service, input: &Input) -> Result<Answer, Fault> {
         (Some(_), None) => Err(Fault::DismissWhat),
         (Some(reason), Some(finding)) => {
             let review = service.dismiss(id, &finding, reason)?;
-            one(&review, &finding, Some("It is dismissed; the notes of the review say why."))
+            one(&review, &finding, Some(DISMISSED))
         }
         (None, Some(finding)) => {
             let review = service.review(id)?;

@@ -8,6 +8,8 @@ use serde::Deserialize;
 
 use super::wire;
 use crate::domain::change::{ChangeSet, Commit, FileChange, Generated, PatchCut, PatchId, PatchText};
+use crate::domain::day::{Day, InvalidDay};
+use crate::domain::dismissal::Dismissed;
 use crate::domain::finding::{
     Anchor, AnchorKind, Confidence, Finding, FindingId, Fingerprint, GuidelineRef, Origin, Suggestion, Verification,
 };
@@ -57,6 +59,9 @@ pub enum Fault {
     /// It is no run id.
     #[error(transparent)]
     Run(#[from] InvalidRunId),
+    /// It is no day.
+    #[error(transparent)]
+    Day(#[from] InvalidDay),
     /// It is no confidence.
     #[error("a confidence is a number from 1 to 10")]
     Confidence,
@@ -216,7 +221,13 @@ fn finding(finding: wire::Finding, at: &str) -> Result<Finding, ParseError> {
             .map(|one| RepoPath::parse(&one.path).map(|path| GuidelineRef { path, line: one.line }))
             .transpose()
             .at(|| format!("{at}.guideline.path"))?,
+        dismissed: finding.dismissed.map(|one| dismissed(one, &format!("{at}.dismissed"))).transpose()?,
     })
+}
+
+fn dismissed(dismissed: wire::Dismissed, at: &str) -> Result<Dismissed, ParseError> {
+    let until = dismissed.until.map(|day| day.parse::<Day>()).transpose().at(|| format!("{at}.until"))?;
+    Ok(Dismissed { reason: dismissed.reason, until, by: dismissed.by })
 }
 
 fn anchor(anchor: wire::Anchor, at: &str) -> Result<Anchor, ParseError> {

@@ -12,6 +12,10 @@ use crate::domain::finding::{
 use crate::domain::place::Side;
 use crate::domain::review::{CoverageState, Ended, Engine, Outcome};
 
+mod dismissed;
+
+pub(super) use dismissed::Dismissed;
+
 /// One review of one change. Fields may be added within a version; readers ignore what they do not know.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "review/1")]
@@ -180,6 +184,9 @@ pub(super) struct Finding {
     pub(super) origin: Origin,
     /// The guideline it rests on.
     pub(super) guideline: Option<Guideline>,
+    /// Why it is dismissed; absent where it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) dismissed: Option<Dismissed>,
 }
 
 /// A place that was proved to exist.

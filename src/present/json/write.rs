@@ -127,6 +127,11 @@ pub(super) fn finding(finding: &Finding) -> wire::Finding {
             .guideline
             .as_ref()
             .map(|guideline| wire::Guideline { path: guideline.path.to_string(), line: guideline.line }),
+        dismissed: finding.dismissed.as_ref().map(|why| wire::Dismissed {
+            reason: strip_line(&why.reason),
+            until: why.until.map(|day| day.to_string()),
+            by: why.by,
+        }),
     }
 }
 

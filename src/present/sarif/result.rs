@@ -32,7 +32,7 @@ pub(super) fn of(finding: &Finding, rules: &mut Rules, places: &mut Places<'_>) 
         related.iter().map(|place| places.related(place.anchor, place.id, place.what)).collect();
     result.related_locations = (!related.is_empty()).then_some(related);
     // The standard asks that all results of a run say whether they are suppressed, or none.
-    result.suppressions = Some(suppressions(finding.status));
+    result.suppressions = Some(suppressions(finding));
     result.baseline_state = Some(json!(baseline(finding.status)));
     result.fingerprints = named("reviewFinding/v1", &finding.id.0);
     // Not `primaryLocationLineHash`: that is a hash of the file around the line, which an output does not read. Who uploads the file adds it.
@@ -160,14 +160,15 @@ fn places<'a>(related: &'a [Related<'a>], side: Side) -> impl Iterator<Item = &'
     related.iter().filter(move |place| place.anchor.side == side)
 }
 
-/// Who silenced it is not kept with a finding, only that somebody did, and outside of the code (§3.35).
-fn suppressions(status: FindingStatus) -> Vec<Suppression> {
-    if status != FindingStatus::Dismissed {
+/// Why it was silenced; outside of the code it is about (§3.35).
+fn suppressions(finding: &Finding) -> Vec<Suppression> {
+    if finding.status != FindingStatus::Dismissed {
         return Vec::new();
     }
     let mut dismissed = Suppression::builder().kind(json!("external")).build();
     dismissed.status = Some(json!("accepted"));
-    dismissed.justification = Some("Dismissed by the project.".to_owned());
+    let why = finding.dismissed.as_ref().map(|why| text::line(&why.sentence()));
+    dismissed.justification = Some(why.unwrap_or_else(|| "Dismissed by the project.".to_owned()));
     vec![dismissed]
 }
 

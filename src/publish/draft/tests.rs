@@ -63,6 +63,7 @@ pub(crate) fn finding(id: &str, path: &str, side: Side, range: Option<(u32, u32)
         verification: Verification::UNCHECKED,
         origin: Origin { kind: OriginKind::Rule, name: "rust/x".to_owned() },
         guideline: None,
+        dismissed: None,
     }
 }
 

@@ -173,7 +173,7 @@ pub fn plan(at: &Situation<'_>) -> Plan {
     }
     let mut settled = Vec::new();
     // What was said anew elsewhere is not fixed because its first thread was resolved.
-    let is_back = |own: &OwnThread<'_>| spots.iter().any(|spot| *spot.fingerprint == own.mark.fingerprint);
+    let is_back = |own: &OwnThread<'_>| spots.iter().any(|spot| !spot.is_over && *spot.fingerprint == own.mark.fingerprint);
     for (own, _) in ours.iter().zip(&taken).filter(|(_, taken)| !**taken) {
         if own.thread.is_resolved {
             if at.trust == Trust::Own && resolved_by_us(own, at.viewer) && !is_back(own) {
@@ -237,6 +237,7 @@ fn spot(finding: &Finding) -> Option<Spot<'_>> {
         path: &anchor.path,
         side: anchor.side,
         lines: anchor.lines,
+        is_over: finding.status == FindingStatus::Fixed,
     })
 }
 
@@ -318,13 +319,16 @@ fn asks_nothing(
     own: Option<&OwnThread<'_>>,
     entry: impl Fn(DeliveryAct, Option<String>, Work) -> Entry,
 ) -> Entry {
-    let why = match finding.status {
-        FindingStatus::Dismissed => "It was dismissed.",
-        FindingStatus::Fixed | FindingStatus::New | FindingStatus::Open | FindingStatus::Reopened => "It is fixed.",
+    let why = match (&finding.dismissed, finding.status) {
+        (Some(why), FindingStatus::Dismissed) => format!("It was dismissed: {}.", why.sentence().trim_end_matches('.')),
+        (None, FindingStatus::Dismissed) => "It was dismissed.".to_owned(),
+        (_, FindingStatus::Fixed | FindingStatus::New | FindingStatus::Open | FindingStatus::Reopened) => {
+            "It is fixed.".to_owned()
+        }
     };
     match own.filter(|own| !own.thread.is_resolved) {
-        Some(own) => of_resolving(own, why, entry),
-        None => entry(DeliveryAct::InArtefact, Some(why.to_owned()), Work::Nothing),
+        Some(own) => of_resolving(own, &why, entry),
+        None => entry(DeliveryAct::InArtefact, Some(why), Work::Nothing),
     }
 }
 

@@ -8,6 +8,7 @@ use super::Desk;
 use super::answer::{Answer, Effect, Fields};
 use super::finding::overlap;
 use crate::domain::claim::Claim;
+use crate::domain::day::Day;
 use crate::domain::finding::{Anchor, Category, Finding, FindingStatus, OriginKind, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
@@ -83,6 +84,13 @@ impl Leading {
         match self.state {
             State::Confirmed { named: false, .. } => Some(self.lead.severity),
             State::Confirmed { named: true, .. } | State::Unanswered | State::Refuted(_) => None,
+        }
+    }
+
+    /// Renumbers the finding that confirmed it.
+    pub(super) fn renumber(&mut self, number: impl Fn(u32) -> Option<u32>) {
+        if let State::Confirmed { by, named } = self.state {
+            self.state = number(by).map_or(State::Unanswered, |by| State::Confirmed { by, named });
         }
     }
 
@@ -176,6 +184,25 @@ impl Desk {
         }
     }
 
+    /// Sets aside what the project dismissed: it is delivered as such, and the model is not asked to confirm what nobody wants to hear.
+    ///
+    /// Of several that are alike only their names tell which is meant, and those are given later: such leads stay.
+    pub(in crate::review) fn set_aside_dismissed(&mut self, known: &Known, started_at: &str) {
+        if known.dismissals.is_empty() {
+            return;
+        }
+        let mut marked: Vec<Finding> = self.leads.iter().map(|leading| leading.finding.clone()).collect();
+        // Which entries are stale is said when the review is whole.
+        let _ = known.dismiss(&mut marked.iter_mut().collect::<Vec<_>>(), &self.change, &[], Day::of(started_at));
+        for (leading, marked) in std::mem::take(&mut self.leads).into_iter().zip(marked) {
+            if marked.status == FindingStatus::Dismissed {
+                self.draft.add(leading.finding, Vec::new());
+            } else {
+                self.leads.push(leading);
+            }
+        }
+    }
+
     /// The leads, in order.
     pub fn leads(&self) -> impl ExactSizeIterator<Item = &Lead> {
         self.leads.iter().map(|leading| &leading.lead)
@@ -215,6 +242,20 @@ impl Desk {
             {
                 leading.state = State::Confirmed { by: number, named: false };
                 notes.push(format!("It confirms {}.", leading.lead.id));
+            }
+        }
+    }
+
+    /// Marks the leads that nobody answered and that a finding of another part confirms.
+    pub(super) fn confirm_all(&mut self) {
+        for leading in self.leads.iter_mut().filter(|leading| leading.is_unanswered()) {
+            let lead = &leading.lead;
+            let confirms = |finding: &Finding| {
+                leading.stands_on(finding.anchors.get(..1).unwrap_or_default())
+                    && (lead.category == finding.category || similar(&lead.title, &finding.title))
+            };
+            if let Some(stood) = self.findings.iter().find(|stood| confirms(&stood.finding)) {
+                leading.state = State::Confirmed { by: stood.number, named: false };
             }
         }
     }

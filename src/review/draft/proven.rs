@@ -35,6 +35,7 @@ pub(in crate::review) fn proven(claim: &Claim, anchored: Anchored) -> Finding {
         verification: Verification::UNCHECKED,
         origin: claim.origin.clone(),
         guideline: None,
+        dismissed: None,
     }
 }
 

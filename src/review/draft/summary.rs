@@ -7,6 +7,10 @@ use crate::domain::text::counted;
 /// One or two sentences that count what was found.
 pub(super) fn plain_summary(review: &Review) -> String {
     let count = review.unresolved().count();
+    let dismissed = match review.coverage.dismissed {
+        0 => String::new(),
+        count => format!(" ({} dismissed)", counted(count as usize, "finding")),
+    };
     if review.outcome == Outcome::Failed && count == 0 {
         return "Nothing was reviewed.".to_owned();
     }
@@ -25,12 +29,12 @@ pub(super) fn plain_summary(review: &Review) -> String {
         return "Nothing to report: there was nothing to look at.".to_owned();
     }
     if count == 0 {
-        return format!("Nothing to report in {files}.");
+        return format!("Nothing to report in {files}{dismissed}.");
     }
     let by_severity: Vec<String> =
         review.by_severity().iter().map(|(severity, count)| format!("{count} {severity}")).collect();
     let findings = counted(count, "finding");
     // What the rules found stands, whatever became of the model.
     let whence = if reviewed == 0 { "from the rules alone".to_owned() } else { format!("in {files}") };
-    format!("{findings} {whence}: {}.", by_severity.join(", "))
+    format!("{findings} {whence}: {}{dismissed}.", by_severity.join(", "))
 }

@@ -94,6 +94,8 @@ pub enum Record {
     Plan {
         /// The units, the riskiest first.
         units: Vec<Vec<RepoPath>>,
+        /// What a first message may take, in tokens.
+        room: u64,
         /// Files that no unit has, and why: they were reviewed before.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         carried: Vec<RepoPath>,

@@ -91,6 +91,7 @@ fn findings() -> impl Strategy<Value = Finding> {
                 verification: Verification { state, by: rationale.clone(), rationale },
                 origin: Origin { kind, name },
                 guideline: more.1.map(|(path, line)| GuidelineRef { path, line }),
+                dismissed: None,
             }
         },
     )

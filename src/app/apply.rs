@@ -1,0 +1,177 @@
+//! Proven suggestions, written into the checkout. Main function: [`apply`].
+//!
+//! A suggestion was proven against the reviewed head; the disk may have moved on. So it is written only where the lines that it replaces
+//! still stand as they were reviewed, at one place. Where that is belongs in `place`; how one file is read, changed and written in `file`.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+
+use super::error::AppError;
+use super::runs::{self, finding_like};
+use super::subject::Surroundings;
+use crate::domain::finding::{Finding, FindingId};
+use crate::domain::path::RepoPath;
+use crate::domain::place::LineRange;
+use crate::domain::run::RunId;
+use crate::sys::beneath::Beneath;
+use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::repo::Repo;
+
+mod file;
+mod place;
+
+pub use file::FileFault;
+pub use place::PlaceFault;
+
+/// Suggestions to be applied.
+#[derive(Debug, Clone)]
+pub struct ApplyAsk {
+    /// A folder of the checkout.
+    pub directory: PathBuf,
+    /// The run, its beginning or `last`; `None` for the newest of this repository.
+    pub run: Option<String>,
+    /// The ids of the findings, or the beginnings of them.
+    pub findings: Vec<String>,
+    /// Whether nothing is to be written.
+    pub check: bool,
+}
+
+/// What became of them.
+#[derive(Debug, Clone)]
+pub struct Applied {
+    /// The run that they are from.
+    pub run: RunId,
+    /// The files that were changed, or would be, by path.
+    pub files: Vec<AppliedFile>,
+    /// The files that were left as they are, by path.
+    pub refused: Vec<Refused>,
+}
+
+/// A file with suggestions in it.
+#[derive(Debug, Clone)]
+pub struct AppliedFile {
+    /// The file.
+    pub path: RepoPath,
+    /// What was applied, by line.
+    pub findings: Vec<AppliedFinding>,
+    /// Its text before and after; secrets are not masked.
+    pub texts: [String; 2],
+}
+
+/// A suggestion that was applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppliedFinding {
+    /// Whose it is.
+    pub id: FindingId,
+    /// What the finding says.
+    pub title: String,
+    /// The lines that were replaced, as they were numbered before.
+    pub lines: LineRange,
+}
+
+/// A file that was left as it is: of several suggestions for one, all are applied or none.
+#[derive(Debug, Clone)]
+pub struct Refused {
+    /// The file.
+    pub path: RepoPath,
+    /// Whose suggestions they are.
+    pub findings: Vec<FindingId>,
+    /// Why.
+    pub why: FileFault,
+}
+
+/// Why no suggestion could be looked up.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// There is no folder to write in.
+    #[error("there is no checkout to change: this repository is bare; run it in a clone")]
+    Bare,
+    /// The checkout cannot be opened.
+    #[error("cannot open {}: {source}", folder.display())]
+    Unreadable {
+        /// Its folder.
+        folder: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// There is nothing to apply.
+    #[error(
+        "the finding {finding} has no suggestion that was proven{}",
+        if others.is_empty() { "; nor has any other of this review".to_owned() } else { format!("; these have one: {}", others.join(", ")) }
+    )]
+    NoSuggestion {
+        /// The finding.
+        finding: String,
+        /// Findings of the same review that have one.
+        others: Vec<String>,
+    },
+}
+
+/// So many findings with a suggestion are named.
+const NAMED: usize = 20;
+
+/// Applies the suggestions of findings of a kept review to the checkout, each file whole or not at all.
+pub fn apply(around: &Surroundings, ask: &ApplyAsk, cancel: &Cancel) -> Result<Applied, AppError> {
+    let repo = Repo::open(&ask.directory)?;
+    let root = repo.workdir().ok_or(ApplyError::Bare)?.to_owned();
+    let run = runs::of_repository(around, &repo, ask.run.as_deref())?;
+    let review = runs::read(around, run)?;
+    let mut by_file: BTreeMap<&RepoPath, Vec<&Finding>> = BTreeMap::new();
+    for wanted in &ask.findings {
+        let finding = finding_like(&review.findings, wanted.trim()).ok_or_else(|| runs::no_finding(&review, wanted))?;
+        let Some(suggestion) = &finding.suggestion else {
+            let others = review.findings.iter().filter(|one| one.suggestion.is_some());
+            let others = others.take(NAMED).map(|one| one.id.to_string()).collect();
+            return Err(ApplyError::NoSuggestion { finding: finding.id.to_string(), others }.into());
+        };
+        let wanted = by_file.entry(&suggestion.path).or_default();
+        // Said twice, it is meant once.
+        if !wanted.iter().any(|one| one.id == finding.id) {
+            wanted.push(finding);
+        }
+    }
+    let beneath = Beneath::new(&root).map_err(|source| ApplyError::Unreadable { folder: root.clone(), source })?;
+    let mut applied = Applied { run, files: Vec::new(), refused: Vec::new() };
+    for (path, findings) in by_file {
+        let ended = file::change(&file::Asked {
+            path,
+            findings: &findings,
+            reviewed: file::at_head(&repo, review.change.head, path),
+            beneath: &beneath,
+            check: ask.check,
+            cancel,
+        });
+        match ended {
+            Ok(file) => applied.files.push(file),
+            // What was written stays written, and is said.
+            Err(FileFault::Stopped(stopped)) if applied.files.is_empty() => return Err(stopped.into()),
+            Err(why) => {
+                let findings = findings.iter().map(|finding| finding.id.clone()).collect();
+                applied.refused.push(Refused { path: path.clone(), findings, why });
+            }
+        }
+    }
+    Ok(applied)
+}
+
+impl Applied {
+    /// The process's exit code: 0 where all was applied, 5 where a file could not be written, 130 where somebody stopped it, else 2.
+    pub fn exit_code(&self) -> u8 {
+        let code = |refused: &Refused| match refused.why {
+            FileFault::Stopped(Stopped::Interrupted) => 130,
+            FileFault::Write(_) | FileFault::Changed | FileFault::Stopped(Stopped::DeadlinePassed) => 5,
+            FileFault::Missing
+            | FileFault::NotPlain
+            | FileFault::TooLarge
+            | FileFault::Binary
+            | FileFault::Charset(_)
+            | FileFault::Unreadable(_)
+            | FileFault::Place { .. }
+            | FileFault::Suggestion { .. }
+            | FileFault::Overlap(..)
+            | FileFault::BreaksSyntax => 2,
+        };
+        self.refused.iter().map(code).max().unwrap_or(0)
+    }
+}

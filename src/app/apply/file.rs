@@ -1,0 +1,183 @@
+//! One file of the checkout: read, changed, written whole or not at all. Main function: [`change`].
+//!
+//! Its line endings, its charset, its byte order mark and its permissions stay as they are. No link is followed.
+
+use std::io;
+use std::sync::Arc;
+
+use super::place::{PlaceFault, place};
+use super::{AppliedFile, AppliedFinding};
+use crate::domain::change::FileMode;
+use crate::domain::finding::{Finding, FindingId, Suggestion};
+use crate::domain::id::CommitId;
+use crate::domain::path::RepoPath;
+use crate::domain::text::FileText;
+use crate::evidence::{self, Grammar as _, Languages, SuggestionFault};
+use crate::sys::beneath::{Beneath, ReadFile};
+use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::charset;
+use crate::sys::repo::Repo;
+use crate::sys::tree;
+
+/// A larger file is left alone, in bytes.
+const MAX_FILE: u64 = 32 << 20;
+/// A mark that some editors write at the beginning of a file in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Why a file was left as it is.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum FileFault {
+    /// It is gone.
+    #[error("there is no such file here")]
+    Missing,
+    /// It is a link, a folder, or lies behind a link.
+    #[error("it is not a plain file, or a link leads to it")]
+    NotPlain,
+    /// It is larger than any file that is reviewed.
+    #[error("it has more than {} MiB", MAX_FILE >> 20)]
+    TooLarge,
+    /// It is not text.
+    #[error("it is not text")]
+    Binary,
+    /// It, or the replacement, cannot be written in its charset.
+    #[error("it cannot be written in its charset, {0}, without losing something")]
+    Charset(&'static str),
+    /// It cannot be read.
+    #[error("it cannot be read: {0}")]
+    Unreadable(Arc<io::Error>),
+    /// A suggestion has no place in it.
+    #[error("{finding}: {why}")]
+    Place {
+        /// Whose suggestion.
+        finding: FindingId,
+        /// Why not.
+        why: PlaceFault,
+    },
+    /// A suggestion does not fit what stands there now.
+    #[error("{finding}: {why}; the file changed since the review, review again")]
+    Suggestion {
+        /// Whose suggestion.
+        finding: FindingId,
+        /// Why not.
+        why: SuggestionFault,
+    },
+    /// Two of the suggestions replace the same lines.
+    #[error("{0} and {1} replace the same lines: apply one of them and review again")]
+    Overlap(FindingId, FindingId),
+    /// Together they break it.
+    #[error("it would no longer parse")]
+    BreaksSyntax,
+    /// It was changed while this was done.
+    #[error("somebody changed it just now; nothing was written to it, try again")]
+    Changed,
+    /// It cannot be written.
+    #[error("it cannot be written: {0}")]
+    Write(Arc<io::Error>),
+    /// Somebody stopped it.
+    #[error("{0}; nothing was written to it")]
+    Stopped(Stopped),
+}
+
+/// A file, and what is to be done to it.
+pub(super) struct Asked<'a> {
+    pub(super) path: &'a RepoPath,
+    /// Findings with a suggestion for it.
+    pub(super) findings: &'a [&'a Finding],
+    /// Its text at the reviewed head; `None` where that is not here any more, or was no commit.
+    pub(super) reviewed: Option<FileText>,
+    pub(super) beneath: &'a Beneath,
+    /// Whether nothing is to be written.
+    pub(super) check: bool,
+    pub(super) cancel: &'a Cancel,
+}
+
+/// The text of a file at the reviewed head, where both are still here.
+pub(super) fn at_head(repo: &Repo, head: Option<CommitId>, path: &RepoPath) -> Option<FileText> {
+    let tree = repo.tree_of(head?).ok()?;
+    let Some(tree::Found::File(FileMode::File | FileMode::Executable, blob)) =
+        tree::find(repo, tree, path.as_bytes()).ok()?
+    else {
+        return None;
+    };
+    repo.blob_size(blob).ok().filter(|size| *size <= MAX_FILE)?;
+    let decoded = charset::decode(&repo.blob(blob).ok()?);
+    Some(FileText::new(&decoded.text, decoded.charset))
+}
+
+/// Applies the suggestions to the file: all of them, or none.
+pub(super) fn change(asked: &Asked<'_>) -> Result<AppliedFile, FileFault> {
+    asked.cancel.check().map_err(FileFault::Stopped)?;
+    let bytes = read(asked.beneath, asked.path)?;
+    let mark = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK } else { b"" };
+    let charset::Decoded { text: before, charset } = charset::decode(&bytes);
+    // What does not come back as it was would be lost with the first byte that is written.
+    let encode = |text: &str| charset::encode(text, charset).map(|encoded| [mark, &encoded].concat());
+    if encode(&before).as_deref() != Some(bytes.as_slice()) {
+        return Err(FileFault::Charset(charset));
+    }
+    let masked = FileText::new(&before, charset);
+    let is_as_reviewed = asked.reviewed.as_ref().is_some_and(|reviewed| same_lines(reviewed, &masked));
+    let mut edits = Vec::new();
+    for finding in asked.findings {
+        asked.cancel.check().map_err(FileFault::Stopped)?;
+        edits.push((edit(finding, asked.path, &masked, is_as_reviewed)?, *finding));
+    }
+    edits.sort_by_key(|(edit, _)| (edit.lines.start(), edit.lines.end()));
+    let overlap = edits.iter().zip(edits.iter().skip(1)).find(|((a, _), (b, _))| a.lines.overlaps(b.lines));
+    if let Some(((_, first), (_, second))) = overlap {
+        return Err(FileFault::Overlap(first.id.clone(), second.id.clone()));
+    }
+    // From the end, so that no line is renumbered before its turn.
+    let after = edits.iter().rev().fold(before.clone(), |text, (edit, _)| evidence::apply(&text, edit));
+    let errors = |text: &str| Languages.error_nodes(asked.path, text);
+    if errors(&before).zip(errors(&after)).is_some_and(|(before, after)| after > before) {
+        return Err(FileFault::BreaksSyntax);
+    }
+    let written = encode(&after).ok_or(FileFault::Charset(charset))?;
+    if !asked.check {
+        let replaced = asked.beneath.replace(asked.path.as_bytes(), Some(&bytes), &written);
+        if !replaced.map_err(|error| FileFault::Write(Arc::new(error)))? {
+            return Err(FileFault::Changed);
+        }
+    }
+    let findings = edits.iter().map(|(edit, finding)| AppliedFinding {
+        id: finding.id.clone(),
+        title: finding.title.clone(),
+        lines: edit.lines,
+    });
+    Ok(AppliedFile { path: asked.path.clone(), findings: findings.collect(), texts: [before, after] })
+}
+
+fn read(beneath: &Beneath, path: &RepoPath) -> Result<Vec<u8>, FileFault> {
+    let mut buffer = Vec::new();
+    let bytes = match beneath.read(path.as_bytes(), MAX_FILE, &mut buffer) {
+        Ok(ReadFile::Bytes(bytes)) => bytes.to_vec(),
+        Ok(ReadFile::TooLarge(_)) => return Err(FileFault::TooLarge),
+        Ok(ReadFile::NotPlain(_)) => return Err(FileFault::NotPlain),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(FileFault::Missing),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Err(FileFault::NotPlain),
+        Err(error) => return Err(FileFault::Unreadable(Arc::new(error))),
+    };
+    if charset::is_binary(&bytes) { Err(FileFault::Binary) } else { Ok(bytes) }
+}
+
+/// Whether two texts have the same lines. A checkout may end them otherwise than the commit.
+fn same_lines(a: &FileText, b: &FileText) -> bool {
+    a.line_count() == b.line_count() && a.all_lines().eq(b.all_lines())
+}
+
+/// The suggestion of a finding for the lines where they are now.
+fn edit(finding: &Finding, path: &RepoPath, text: &FileText, is_as_reviewed: bool) -> Result<Suggestion, FileFault> {
+    let place_fault = |why| FileFault::Place { finding: finding.id.clone(), why };
+    let lines = place(finding, text, is_as_reviewed).map_err(place_fault)?;
+    let suggestion = finding.suggestion.as_ref().ok_or_else(|| place_fault(PlaceFault::Unknown))?;
+    let fault = |why| FileFault::Suggestion { finding: finding.id.clone(), why };
+    if text.is_masked(lines) {
+        return Err(fault(SuggestionFault::OverwritesSecret));
+    }
+    if !is_as_reviewed {
+        // What stands beside it now may be what it would bring.
+        evidence::prove(text, path, lines, &suggestion.replacement, |_| None).map_err(fault)?;
+    }
+    Ok(Suggestion { lines, ..suggestion.clone() })
+}

@@ -1,0 +1,187 @@
+//! A finding that is written down as dismissed, for the project. Main function: [`dismiss_for_project`].
+//!
+//! Where that is read again belongs in `dismissed`; a dismissal that only a kept review knows, in `runs`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::dismissed::on_disk;
+use super::error::AppError;
+use super::runs::{self, finding_like};
+use super::subject::Surroundings;
+use crate::config::Document;
+use crate::config::dismissed as file;
+use crate::domain::day::Day;
+use crate::domain::dismissal::{DISMISSED_FILE, Dismissal, Dismissed, DismissedBy, LONGEST_REASON};
+use crate::domain::filter::FilterError;
+use crate::domain::finding::{Finding, FindingStatus};
+use crate::domain::path::RepoPath;
+use crate::domain::run::RunId;
+use crate::domain::text::strip_line;
+use crate::sys::beneath::Beneath;
+use crate::sys::clock;
+use crate::sys::repo::Repo;
+
+/// Why a finding was not written down as dismissed.
+#[derive(Debug, thiserror::Error)]
+pub enum DismissError {
+    /// The project's file is something else.
+    #[error("{file} is not a plain file; dismissals are read from a plain file, not through a link")]
+    NotPlain {
+        /// The file.
+        file: String,
+    },
+    /// There is no folder to write in.
+    #[error("there is no checkout to write {DISMISSED_FILE} in: this repository is bare; run it in a clone")]
+    Bare,
+    /// The last day has passed.
+    #[error("--until {until} has passed already; today is {today} (UTC)")]
+    Past {
+        /// What was given.
+        until: Day,
+        /// Today.
+        today: Day,
+    },
+    /// It would not hold for the finding itself.
+    #[error("--path {glob:?} does not match {path}, where the finding is: it would dismiss others, and not this one")]
+    Elsewhere {
+        /// What was given.
+        glob: String,
+        /// Where the finding is.
+        path: RepoPath,
+    },
+    /// It is settled.
+    #[error("the finding {0} is fixed: there is nothing to dismiss")]
+    Fixed(String),
+    /// It is not a pattern.
+    #[error("--path: {0}")]
+    Glob(FilterError),
+    /// The file cannot be changed.
+    #[error("{DISMISSED_FILE}: {0}")]
+    Edit(#[from] file::EditFault),
+    /// Somebody else wrote it meanwhile.
+    #[error("{DISMISSED_FILE} was changed by somebody else meanwhile; nothing was written, try again")]
+    Changed,
+    /// It cannot be written.
+    #[error("cannot write {DISMISSED_FILE}: {0}")]
+    Write(io::Error),
+}
+
+impl DismissError {
+    /// What could not be written is 5, all else 2.
+    pub(super) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Write(_) | Self::Changed => 5,
+            Self::NotPlain { .. }
+            | Self::Bare
+            | Self::Past { .. }
+            | Self::Elsewhere { .. }
+            | Self::Fixed(_)
+            | Self::Glob(_)
+            | Self::Edit(_) => 2,
+        }
+    }
+}
+
+/// A finding to be dismissed for the project.
+#[derive(Debug, Clone)]
+pub struct DismissAsk {
+    /// A folder of the repository.
+    pub directory: PathBuf,
+    /// The run, its beginning or `last`; `None` for the newest of this repository.
+    pub run: Option<String>,
+    /// The id of the finding, or the beginning of it.
+    pub finding: String,
+    /// Why.
+    pub reason: String,
+    /// The last day on which it holds.
+    pub until: Option<Day>,
+    /// The files in which it holds; `None` for the one where it is.
+    pub glob: Option<String>,
+}
+
+/// A finding that was dismissed.
+#[derive(Debug, Clone)]
+pub struct WrittenDown {
+    /// The run that it was found in.
+    pub run: RunId,
+    /// The finding.
+    pub finding: Finding,
+    /// The file that says so.
+    pub file: PathBuf,
+    /// Whether that file dismissed it before: it says the new reason now.
+    pub again: bool,
+    /// Why the kept review could not be marked, where it could not.
+    pub not_marked: Option<String>,
+}
+
+/// Writes a finding into the project's dismissals, on the disk, and marks it in the kept review.
+///
+/// It holds for other reviews once the branch that they compare with has the file.
+pub fn dismiss_for_project(around: &Surroundings, ask: &DismissAsk) -> Result<WrittenDown, AppError> {
+    let repo = Repo::open(&ask.directory)?;
+    let root = repo.workdir().ok_or(DismissError::Bare)?.to_owned();
+    let run = runs::of_repository(around, &repo, ask.run.as_deref())?;
+    let review = runs::read(around, run)?;
+    let finding = finding_like(&review.findings, ask.finding.trim())
+        .ok_or_else(|| runs::no_finding(&review, &ask.finding))?
+        .clone();
+    if finding.status == FindingStatus::Fixed {
+        return Err(DismissError::Fixed(finding.id.to_string()).into());
+    }
+    let dismissal = dismissal(&finding, ask)?;
+    let again = write(&root, &dismissal)?;
+    let why = Dismissed { reason: dismissal.reason, until: dismissal.until, by: DismissedBy::Reader };
+    let marked = runs::mark_dismissed(around, review, &finding.id, why);
+    let file = root.join(DISMISSED_FILE);
+    Ok(WrittenDown { run, finding, file, again, not_marked: marked.err().map(|error| error.to_string()) })
+}
+
+fn dismissal(finding: &Finding, ask: &DismissAsk) -> Result<Dismissal, AppError> {
+    let reason = file::reason(&ask.reason).ok_or(AppError::Reason { most: LONGEST_REASON })?;
+    let today = clock::today();
+    if let Some((until, today)) = ask.until.zip(today).filter(|(until, today)| until < today) {
+        return Err(DismissError::Past { until, today }.into());
+    }
+    let glob = ask.glob.as_deref().map(file::glob).transpose().map_err(DismissError::Glob)?;
+    let path = finding.anchors.first().map(|anchor| anchor.path.clone());
+    // Every finding has a place; one that was read from a damaged file may not.
+    let path = path
+        .ok_or_else(|| AppError::Damaged { id: finding.id.to_string(), why: "the finding has no place".to_owned() })?;
+    if let Some(glob) = glob.as_ref().filter(|glob| !glob.filter.allows(&path)) {
+        return Err(DismissError::Elsewhere { glob: glob.pattern.clone(), path }.into());
+    }
+    Ok(Dismissal {
+        id: finding.id.clone(),
+        fingerprint: finding.fingerprint.clone(),
+        title: strip_line(&finding.title),
+        path,
+        glob,
+        reason,
+        until: ask.until,
+        on: today,
+    })
+}
+
+/// Writes the entry; whether there was one for the finding. What the file holds must be right before it is changed.
+fn write(root: &Path, dismissal: &Dismissal) -> Result<bool, AppError> {
+    let before = on_disk(root)?;
+    let text = match &before {
+        Some(bytes) => {
+            file::parse(DISMISSED_FILE, bytes)?;
+            Document::from_bytes(DISMISSED_FILE, bytes)?.text
+        }
+        None => String::new(),
+    };
+    let edited = file::set(&text, dismissal).map_err(DismissError::Edit)?;
+    // Nobody is to find out at the next review that it cannot be read.
+    file::parse(DISMISSED_FILE, edited.text.as_bytes())?;
+    let beneath = Beneath::new(root).map_err(DismissError::Write)?;
+    let (folder, _) = DISMISSED_FILE.split_once('/').unwrap_or_default();
+    beneath.make_folder(folder).map_err(DismissError::Write)?;
+    let written = beneath.replace(DISMISSED_FILE.as_bytes(), before.as_deref(), edited.text.as_bytes());
+    if !written.map_err(DismissError::Write)? {
+        return Err(DismissError::Changed.into());
+    }
+    Ok(edited.replaced)
+}

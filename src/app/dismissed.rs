@@ -1,0 +1,110 @@
+//! The project's dismissals: where they are read, and which are about files that are gone. Main type: [`DismissedFile`].
+//!
+//! What the file means belongs in `config`, which findings are meant in `review`, how one is written down in `dismiss`.
+
+use std::path::Path;
+
+use super::dismiss::DismissError;
+use super::error::AppError;
+use super::on_disk::plain_file;
+use crate::config::ConfigError;
+use crate::config::dismissed::{self as file, MAX_DISMISSED};
+use crate::domain::change::FileMode;
+use crate::domain::dismissal::{DISMISSED_FILE, Dismissal};
+use crate::domain::id::CommitId;
+use crate::domain::path::RepoPath;
+use crate::domain::place::WorkspaceAt;
+use crate::domain::run::RunId;
+use crate::git::Range;
+use crate::store::{Store, StoreError};
+use crate::sys::files::FileError;
+use crate::sys::repo::{Repo, RepoError};
+use crate::sys::tree;
+
+/// So many entries whose file is gone are named.
+const NAMED: usize = 5;
+
+/// The file as it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DismissedFile {
+    /// How it is called in messages: its path, and the commit where it was read.
+    pub(super) name: String,
+    /// Its bytes.
+    pub(super) bytes: Vec<u8>,
+}
+
+/// What it is called in the folder of a run.
+const KEPT: &str = "dismissed.toml";
+
+impl DismissedFile {
+    /// Keeps it with a run that followed it.
+    pub(super) fn keep(&self, store: &Store, run: RunId) -> Result<(), StoreError> {
+        store.keep(run, KEPT, &self.bytes).map(|_| ())
+    }
+
+    /// What it says.
+    pub(super) fn parse(&self) -> Result<Vec<Dismissal>, ConfigError> {
+        file::parse(&self.name, &self.bytes)
+    }
+}
+
+/// Reads the project's dismissals by the rule that its settings are read by: at the tip of the target, or on the disk.
+pub(super) fn read(repo: &Repo, at: Option<CommitId>, from_worktree: bool) -> Result<Option<DismissedFile>, AppError> {
+    let name = DISMISSED_FILE.to_owned();
+    if from_worktree {
+        let Some(root) = repo.workdir() else { return Ok(None) };
+        return Ok(on_disk(root)?.map(|bytes| DismissedFile { name, bytes }));
+    }
+    let Some(commit) = at else { return Ok(None) };
+    let name = format!("{name} at {}", commit.short());
+    match tree::find(repo, repo.tree_of(commit)?, DISMISSED_FILE.as_bytes())? {
+        None | Some(tree::Found::Folder(_)) => Ok(None),
+        Some(tree::Found::File(FileMode::Link | FileMode::Submodule, _)) => {
+            Err(DismissError::NotPlain { file: name }.into())
+        }
+        Some(tree::Found::File(FileMode::File | FileMode::Executable, blob)) => {
+            let size = usize::try_from(repo.blob_size(blob)?).unwrap_or(usize::MAX);
+            if size > MAX_DISMISSED {
+                return Err(ConfigError::TooLarge { file: name, size, limit: MAX_DISMISSED }.into());
+            }
+            Ok(Some(DismissedFile { name, bytes: repo.blob(blob)? }))
+        }
+    }
+}
+
+/// No link is followed, as for the settings.
+pub(super) fn on_disk(root: &Path) -> Result<Option<Vec<u8>>, AppError> {
+    let fault = |source| AppError::Input(FileError { verb: "read", path: root.join(DISMISSED_FILE), source });
+    plain_file(root, DISMISSED_FILE, MAX_DISMISSED as u64).map_err(fault)
+}
+
+/// Says which entries are about a file that is neither in the target nor in the head any more.
+pub(super) fn gone(dismissals: &[Dismissal], repo: &Repo, range: &Range) -> Result<Option<String>, RepoError> {
+    let WorkspaceAt::Revision(head) = range.new_at else { return Ok(None) };
+    let trees: Vec<_> = [Some(head), range.settings_at].into_iter().flatten().collect();
+    let trees = trees.into_iter().map(|commit| repo.tree_of(commit)).collect::<Result<Vec<_>, _>>()?;
+    let (mut paths, mut count) = (Vec::new(), 0);
+    let mut last: Option<(&RepoPath, bool)> = None;
+    for one in dismissals.iter().filter(|one| one.glob.is_none()) {
+        let is_there = match last {
+            Some((path, known)) if *path == one.path => known,
+            _ => {
+                let found = |tree| tree::find(repo, tree, one.path.as_bytes());
+                let mut found = trees.iter().map(|tree| found(*tree));
+                found.try_fold(false, |known, next| Ok::<_, RepoError>(known || next?.is_some()))?
+            }
+        };
+        last = Some((&one.path, is_there));
+        if !is_there {
+            count += 1;
+            if paths.len() < NAMED {
+                paths.push(format!("{} ({})", one.id, one.path));
+            }
+        }
+    }
+    let more = if count > paths.len() { format!(" and {} more", count - paths.len()) } else { String::new() };
+    let entries = if count == 1 { "1 entry is".to_owned() } else { format!("{count} entries are") };
+    Ok((count > 0).then(|| {
+        format!("{entries} in {DISMISSED_FILE} for files that are gone: {}{more}; remove them.", paths.join(", "))
+    }))
+}

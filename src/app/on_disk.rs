@@ -1,0 +1,45 @@
+//! Files of a checkout that are the project's word, where somebody asks for the disk's. Main function: [`plain_file`].
+//!
+//! Whether the disk is asked at all belongs to whoever reads the file.
+
+use std::io;
+use std::path::Path;
+
+use crate::sys::beneath::{Beneath, ReadFile};
+
+/// A plain file of the checkout, of at most `most` bytes; `None` where there is none.
+///
+/// No link is followed: whoever wrote the checkout could have the error message show any file of this machine.
+pub(super) fn plain_file(root: &Path, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+    let beneath = Beneath::new(root)?;
+    match beneath.kind(name.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+        Ok(_) => {}
+    }
+    let mut buffer = Vec::new();
+    match beneath.read(name.as_bytes(), most, &mut buffer) {
+        Ok(ReadFile::Bytes(bytes)) => Ok(Some(bytes.to_vec())),
+        _ => {
+            let why =
+                format!("it is read from a plain file of at most {} MiB, not from a link or a folder", most >> 20);
+            Err(io::Error::other(why))
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_on_the_disk_is_not_read_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        std::fs::create_dir(&root).unwrap();
+        assert!(plain_file(&root, ".review.toml", 1 << 20).unwrap().is_none());
+        std::fs::write(folder.path().join("secret"), "min_severity = \"low\"\n").unwrap();
+        std::os::unix::fs::symlink("../secret", root.join(".review.toml")).unwrap();
+        assert!(plain_file(&root, ".review.toml", 1 << 20).unwrap_err().to_string().contains("not from a link"));
+    }
+}

@@ -1,0 +1,70 @@
+//! `review apply`: proven suggestions, written into the checkout.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+
+use super::Place;
+use super::console::Console;
+use crate::app::{self, AppError, Applied, ApplyAsk, Cancel, Surroundings};
+use crate::domain::text::{strip_block, strip_line};
+use crate::present::{Syntax, applied};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  review apply 5aaf74257db7                   write the suggestion of a finding into its file
+  review apply 5aaf7 c4012 --check            show what that would change, and change nothing
+  review apply 5aaf7 --check | git apply --cached
+
+A suggestion is written only where the lines that it replaces still stand as they were reviewed, at
+one place. Of several suggestions for a file all are written or none.
+
+Exit codes:
+  0 all were applied, or could be             2 a file was left as it is, and why is said
+  5 a file could not be written               130 interrupted")]
+pub(super) struct ApplyArgs {
+    /// The ids of findings, or the beginnings of them
+    #[arg(required = true, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    ids: Vec<String>,
+    /// The run that has the findings: its id, the beginning of one, or `last` [default: the newest of this repository]
+    #[arg(long, value_name = "RUN")]
+    run: Option<String>,
+    /// Print what would change as a diff, and change nothing
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(super) fn run(args: ApplyArgs, console: &Console) -> Result<ExitCode, AppError> {
+    let ApplyArgs { ids, run, check, place } = args;
+    let ask = ApplyAsk { directory: place.directory, run, findings: ids, check };
+    let applied = app::apply(&Surroundings::of_this_process()?, &ask, &Cancel::never())?;
+    if check {
+        diff(&applied, console)?;
+    }
+    let verb = if check { "would replace" } else { "replaced" };
+    for file in &applied.files {
+        for finding in &file.findings {
+            let title = strip_line(&finding.title);
+            let place = applied::place(&file.path, finding.lines);
+            console.say(&format!("review: {verb} {place} for {} ({title})", finding.id));
+        }
+    }
+    for refused in &applied.refused {
+        let why = strip_line(&refused.why.to_string());
+        console.say(&format!("review: error: {} was left as it is: {why}", refused.path));
+    }
+    Ok(ExitCode::from(applied.exit_code()))
+}
+
+fn diff(applied: &Applied, console: &Console) -> Result<(), AppError> {
+    let diffs = applied.files.iter().map(|file| applied::diff(&file.path, &file.texts[0], &file.texts[1]));
+    let all: String = diffs.collect();
+    // Another program gets every byte, a terminal none that it would obey.
+    let all = if console.stdout_is_terminal && !all.is_empty() { format!("{}\n", strip_block(&all)) } else { all };
+    console.data(all.as_bytes(), Syntax::Plain)?;
+    Ok(())
+}

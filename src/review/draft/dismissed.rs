@@ -1,0 +1,22 @@
+//! Where a draft is held to what the project dismissed.
+
+use super::Draft;
+use crate::domain::day::Day;
+use crate::domain::finding::{Finding, FindingStatus};
+use crate::review::known::Known;
+
+impl Draft {
+    /// Marks what is dismissed, also among what may yet come back from behind a model's finding, and notes which dismissals are stale.
+    pub(super) fn dismiss(&mut self, known: &Known, started_at: &str) {
+        let behind = self.behind.iter_mut().flatten().map(|behind| &mut behind.finding);
+        let mut findings: Vec<&mut Finding> = self.findings.iter_mut().chain(behind).collect();
+        let notes = known.dismiss(&mut findings, &self.change, &self.files, Day::of(started_at));
+        self.notes.extend(notes);
+    }
+}
+
+/// How many of the findings are dismissed.
+pub(super) fn count(findings: &[Finding]) -> u32 {
+    let dismissed = findings.iter().filter(|finding| finding.status == FindingStatus::Dismissed).count();
+    u32::try_from(dismissed).unwrap_or(u32::MAX)
+}

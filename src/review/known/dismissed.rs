@@ -1,0 +1,181 @@
+//! Which findings a project's dismissals mean, and which dismissals mean nothing any more. Main function: [`apply`].
+//!
+//! A dismissal means the finding that it names and no other one: the fingerprint is the same, to the last digit, and so is the file, or its
+//! glob lets the file through. Where several findings are that, the id tells which is meant; where it cannot, none is.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::domain::change::{ChangeSet, FileChange, FileStatus};
+use crate::domain::day::Day;
+use crate::domain::dismissal::{DISMISSED_FILE, Dismissal, Dismissed, DismissedBy};
+use crate::domain::finding::{Finding, FindingStatus};
+use crate::domain::path::RepoPath;
+use crate::domain::review::{CoverageState, FileCoverage};
+
+/// So many entries are named in a note.
+const NAMED: usize = 5;
+
+/// What the findings are of.
+pub(super) struct Scene<'a> {
+    /// The change.
+    pub(super) change: &'a ChangeSet,
+    /// What became of its files.
+    pub(super) files: &'a [FileCoverage],
+    /// The day of the review; `None` where nobody knows, and then nothing holds that has an end.
+    pub(super) today: Option<Day>,
+}
+
+/// Marks the findings that are dismissed. Returns what is to be said of dismissals that lapsed or mean nothing here, a sentence each.
+pub(super) fn apply(dismissals: &[Dismissal], findings: &mut [&mut Finding], scene: &Scene<'_>) -> Vec<String> {
+    findings.iter_mut().for_each(|finding| hear_again(finding, scene.today));
+    let has_lapsed = |one: &&Dismissal| one.until.is_some() && scene.today.is_none_or(|today| one.has_lapsed(today));
+    let (lapsed, valid): (Vec<&Dismissal>, Vec<&Dismissal>) = dismissals.iter().partition(has_lapsed);
+    let mut settling = Settling { alike: HashMap::new(), dismissed: HashSet::new(), renamed: renamed(scene.change) };
+    for (at, finding) in findings.iter().enumerate().filter(|(_, finding)| !finding.status.is_resolved()) {
+        settling.alike.entry(finding.fingerprint.0.clone()).or_default().push(at);
+    }
+    let (mut used, mut unclear) = (vec![false; valid.len()], Vec::new());
+    // An entry that names one finding goes before one that names whatever is like it.
+    for step in [Step::Named, Step::Alone, Step::Everywhere] {
+        for (entry, dismissal) in valid.iter().enumerate().filter(|(_, one)| step.is_for(one)) {
+            if step == Step::Alone && used[entry] {
+                continue;
+            }
+            let meant = settling.meant(step, dismissal, findings);
+            match meant {
+                Meant::These(places) => {
+                    used[entry] |= !places.is_empty();
+                    for at in places {
+                        findings[at].dismiss(why(dismissal));
+                        settling.dismissed.insert(at);
+                    }
+                }
+                Meant::OneOf(count) => unclear.push((*dismissal, count)),
+            }
+        }
+    }
+    let unused: Vec<&Dismissal> = valid.iter().zip(&used).filter(|(_, used)| !**used).map(|(one, _)| *one).collect();
+    let told: HashSet<&str> = unclear.iter().map(|(one, _)| one.id.0.as_str()).collect();
+    let gone: Vec<&Dismissal> =
+        unused.into_iter().filter(|one| !told.contains(one.id.0.as_str()) && scene.shows_all_of(&one.path)).collect();
+    let mut notes = Vec::new();
+    notes.extend(note(&lapsed, "hold no longer, because their last day is over", "renew or remove them"));
+    notes.extend(note(&gone, "match no finding, though this change has all of their file", "remove them"));
+    let unclear: Vec<&Dismissal> = unclear.into_iter().map(|(one, _)| one).collect();
+    notes.extend(note(
+        &unclear,
+        "could each mean one of several findings that are alike, so none is dismissed",
+        "dismiss them by the ids that they have now",
+    ));
+    notes
+}
+
+/// What only the project's file says does not outlive the entry, nor does what had an end.
+fn hear_again(finding: &mut Finding, today: Option<Day>) {
+    let holds = |why: &Dismissed| match why.by {
+        DismissedBy::Project => false,
+        DismissedBy::Reader => why.until.is_none_or(|until| today.is_some_and(|today| today <= until)),
+    };
+    if finding.status == FindingStatus::Dismissed && finding.dismissed.as_ref().is_some_and(|why| !holds(why)) {
+        finding.status = FindingStatus::Open;
+        finding.dismissed = None;
+    }
+}
+
+fn why(dismissal: &Dismissal) -> Dismissed {
+    Dismissed { reason: dismissal.reason.clone(), until: dismissal.until, by: DismissedBy::Project }
+}
+
+/// How an entry may mean a finding.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// By its id.
+    Named,
+    /// As the only one of its kind in its file.
+    Alone,
+    /// As one of its kind anywhere in the entry's glob.
+    Everywhere,
+}
+
+impl Step {
+    fn is_for(self, dismissal: &Dismissal) -> bool {
+        match self {
+            Self::Named | Self::Alone => dismissal.glob.is_none(),
+            Self::Everywhere => dismissal.glob.is_some(),
+        }
+    }
+}
+
+/// Which findings an entry means, by their places.
+enum Meant {
+    These(Vec<usize>),
+    /// One of so many.
+    OneOf(usize),
+}
+
+struct Settling<'a> {
+    /// The unresolved findings of each fingerprint.
+    alike: HashMap<String, Vec<usize>>,
+    dismissed: HashSet<usize>,
+    /// What a renamed file was called.
+    renamed: HashMap<&'a RepoPath, &'a RepoPath>,
+}
+
+impl Settling<'_> {
+    fn meant(&self, step: Step, dismissal: &Dismissal, findings: &[&mut Finding]) -> Meant {
+        let alike = self.alike.get(&dismissal.fingerprint.0).map_or(&[][..], Vec::as_slice);
+        let is_open = |at: &&usize| !self.dismissed.contains(*at) && self.is_in_reach(dismissal, findings[**at]);
+        let places: Vec<usize> = alike.iter().filter(is_open).copied().collect();
+        match step {
+            Step::Named => {
+                Meant::These(places.into_iter().filter(|at| findings[*at].id == dismissal.id).take(1).collect())
+            }
+            Step::Alone if places.len() > 1 => Meant::OneOf(places.len()),
+            Step::Alone | Step::Everywhere => Meant::These(places),
+        }
+    }
+
+    /// Whether a finding stands where an entry holds.
+    fn is_in_reach(&self, dismissal: &Dismissal, finding: &Finding) -> bool {
+        let Some(path) = finding.anchors.first().map(|anchor| &anchor.path) else { return false };
+        match &dismissal.glob {
+            Some(glob) => glob.filter.allows(path),
+            // A file that the change moves is still the same file.
+            None => *path == dismissal.path || self.renamed.get(path).is_some_and(|old| **old == dismissal.path),
+        }
+    }
+}
+
+fn renamed(change: &ChangeSet) -> HashMap<&RepoPath, &RepoPath> {
+    let files = change.files.iter().filter(|file| file.status == FileStatus::Renamed);
+    files.filter_map(|file| Some((&file.path, file.old_path.as_ref()?))).collect()
+}
+
+impl Scene<'_> {
+    /// Whether every line of a file is part of the change and was looked at: whatever is in it would have been found.
+    fn shows_all_of(&self, path: &RepoPath) -> bool {
+        let is_new = |file: &FileChange| file.path == *path && file.status == FileStatus::Added;
+        self.change.files.iter().any(is_new)
+            && self.files.iter().any(|file| file.path == *path && file.state == CoverageState::Reviewed)
+    }
+}
+
+/// `2 entries of .review/dismissed.toml hold no longer …: 0123456789ab (src/a.rs), …; renew or remove them.`
+fn note(entries: &[&Dismissal], what: &str, next: &str) -> Option<String> {
+    if entries.is_empty() {
+        return None;
+    }
+    // Ids of one file stand together.
+    let mut by_path: BTreeMap<&RepoPath, Vec<&str>> = BTreeMap::new();
+    for entry in entries.iter().take(NAMED) {
+        by_path.entry(&entry.path).or_default().push(&entry.id.0);
+    }
+    let named: Vec<String> = by_path.iter().map(|(path, ids)| format!("{} ({path})", ids.join(", "))).collect();
+    let more = entries.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let count = if entries.len() == 1 { "1 entry".to_owned() } else { format!("{} entries", entries.len()) };
+    Some(format!("{count} of {DISMISSED_FILE} {what}: {}{more}; {next}.", named.join(", ")))
+}
+
+#[cfg(test)]
+mod tests;
