@@ -85,7 +85,8 @@ pub fn findings<'r>(review: &'r Review, ask: &FindingsAsk) -> Result<Vec<&'r Fin
 
 /// Marks a finding of a kept run as dismissed, and says why in the review's notes. Everything that was kept of the run says so.
 ///
-/// Nothing else knows: the next review raises it again, unless the project dismisses it ([`dismiss_for_project`](super::dismiss_for_project)).
+/// Reviews of the branch on this machine know of it; others raise it again, unless the project dismisses it
+/// ([`dismiss_for_project`](super::dismiss_for_project)).
 pub fn dismiss(around: &Surroundings, id: RunId, finding: &FindingId, reason: &str) -> Result<Review, AppError> {
     let reason = dismissed::reason(reason).ok_or(AppError::Reason { most: LONGEST_REASON })?;
     let review = read(around, id)?;

@@ -95,10 +95,10 @@ pub(super) struct Subject {
     pub(super) notes: Vec<String>,
     /// What is known of the branch from before.
     pub(super) known: Known,
-    /// The project's dismissals as they were read; `known` has what they say.
-    pub(super) dismissed: Option<DismissedFile>,
     /// Which review it is compared with.
     pub(super) compare: Compare,
+    /// The project's dismissals as they were read; `known` has what they say.
+    pub(super) dismissed: Option<DismissedFile>,
 }
 
 impl Subject {

@@ -40,8 +40,6 @@ pub struct Earlier {
     pub standing: Standing,
     /// Where its first place would be now, where that can be told: its lines, or what stands in their stead.
     pub near: Option<Near>,
-    /// Why somebody dismissed it, where that was said of this very run and holds on.
-    pub dismissed: Option<String>,
     /// Whether it was fixed without its lines being changed: that they stand says nothing.
     pub disproved: bool,
 }

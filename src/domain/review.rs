@@ -325,7 +325,7 @@ impl Review {
         worst_first(&mut self.findings);
     }
 
-    /// How many findings of each severity still ask for something, worst first.
+    /// How many findings still ask for something, of each severity, worst first.
     pub fn by_severity(&self) -> BTreeMap<Severity, usize> {
         let mut counts = BTreeMap::new();
         for finding in self.unresolved() {

@@ -96,7 +96,13 @@ pub enum Again {
 ///
 /// `map` leads from the text that it was made in, where that can still be read. `fits` says whether lines may be taken: they are nobody else's.
 /// Lines that stood elsewhere before are not those that were meant, however equal they are.
-pub fn again(quote: &str, lines: LineRange, text: &FileText, map: Option<&LineMap>, fits: impl Fn(LineRange) -> bool) -> Again {
+pub fn again(
+    quote: &str,
+    lines: LineRange,
+    text: &FileText,
+    map: Option<&LineMap>,
+    fits: impl Fn(LineRange) -> bool,
+) -> Again {
     let mapped = map.map(|map| map.forward(lines));
     if let Some(Mapped::Same(there)) = mapped
         && reads(text, there, quote)
@@ -258,8 +264,7 @@ impl Pairs<'_, '_> {
 
     /// What is left of a fingerprint was moved to another file.
     fn in_order(&mut self, was: &[usize], is: &[usize]) {
-        let mut was: Vec<_> =
-            was.iter().copied().filter(|at| !self.taken[*at] && !self.earlier[*at].is_over).collect();
+        let mut was: Vec<_> = was.iter().copied().filter(|at| !self.taken[*at] && !self.earlier[*at].is_over).collect();
         let mut is: Vec<_> = is.iter().copied().filter(|at| self.found[*at].is_none()).collect();
         was.sort_by_key(|at| (self.earlier[*at].path(), self.earlier[*at].line()));
         is.sort_by_key(|at| (self.now[*at].path(), self.now[*at].line()));

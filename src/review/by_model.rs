@@ -141,11 +141,11 @@ fn prepare(run: &ModelRun) -> Result<Prepared, EngineError> {
     });
     let mut desk = Desk::new(Arc::clone(&run.change), Arc::clone(&run.new), Arc::clone(&run.old));
     desk.add_leads(&report.claims, &run.cancel);
-    desk.set_aside_dismissed(&run.known, &run.started.0);
     if report.stopped.is_none() && run.cancel.check().is_ok() {
         desk.ran(&run.packs, &report.files);
     }
     desk.add_earlier(&run.known);
+    desk.set_aside_dismissed(&run.known, &run.started.0);
     report.notes.iter().for_each(|note| desk.note(note.clone()));
     let carried = run.known.carried();
     desk.carry(&carried);
@@ -227,7 +227,11 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, spent:
     }
     let unasked = *ending == Ending::Done && spent.turns == 0;
     if unasked {
-        desk.note("No changed file has lines to review, so the model was not asked and nothing was sent.".to_owned());
+        let why = match run.known.prior.as_ref().is_some_and(|prior| !prior.carried.is_empty()) {
+            true => "Every changed file with lines to review is as it was at the review before",
+            false => "No changed file has lines to review",
+        };
+        desk.note(format!("{why}, so the model was not asked and nothing was sent."));
     }
     let capabilities = run.provider.capabilities();
     desk.finish(

@@ -258,9 +258,7 @@ impl Draft {
         let places: BTreeSet<usize> = places.collect();
         let mut hidden = BTreeMap::new();
         for finding in self.take_away(&places, "nobody is sure enough of what it says") {
-            if !finding.status.is_resolved() {
-                *hidden.entry(finding.severity).or_default() += 1;
-            }
+            *hidden.entry(finding.severity).or_default() += 1;
         }
         hidden
     }
@@ -275,7 +273,7 @@ impl Draft {
         made: Made,
     ) -> Review {
         self.settle();
-        let (previous, concluded) = self.conclude(known).unzip();
+        let (previous, fixed) = self.conclude(known).unzip();
         self.dismiss(known, &made.started_at);
         // What nobody is sure enough of is no reason to fail, however bad it would be.
         let below_confidence = self.hold_to_confidence(floor.confidence);
@@ -288,6 +286,7 @@ impl Draft {
             () => Outcome::Incomplete,
         };
         let findings = std::mem::take(&mut self.findings);
+        let since = fixed.and_then(|fixed| history::sentence(&findings, fixed));
         let mut review = Review {
             id: made.run,
             outcome,
@@ -320,7 +319,7 @@ impl Draft {
         let mut said = HashSet::new();
         review.coverage.notes.retain(|note| said.insert(note.clone()));
         review.summary = summary.unwrap_or_else(|| plain_summary(&review));
-        if let Some(sentence) = concluded.and_then(|concluded| concluded.sentence()) {
+        if let Some(sentence) = since {
             review.summary = format!("{}\n\n{sentence}", review.summary.trim_end());
         }
         review
@@ -400,8 +399,7 @@ fn hide(findings: &mut Vec<Finding>, is_hidden: impl Fn(&Finding) -> bool) -> BT
     let mut hidden = BTreeMap::new();
     findings.retain(|finding| {
         let hide = is_hidden(finding);
-        // What asks for nothing is nothing that a gate would have to know of.
-        if hide && !finding.status.is_resolved() {
+        if hide {
             *hidden.entry(finding.severity).or_default() += 1;
         }
         !hide

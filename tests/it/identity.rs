@@ -233,8 +233,12 @@ fn a_moved_file_with_edits_keeps_the_name() {
     repo.write("cart.py", CART).commit("add a cart");
     let (id, _, _) = only(&review(&program));
     repo.git(["mv", "cart.py", "lib/basket.py"]);
-    let edited = CART.replace("def total(prices):\n    return sum(prices)\n", "def total(prices, start=0):\n    return sum(prices, start)\n");
-    repo.write("lib/basket.py", edited.replace("\"\"\"Carts.\"\"\"", "\"\"\"Baskets.\"\"\"\n\nimport os")).commit("move it");
+    let edited = CART.replace(
+        "def total(prices):\n    return sum(prices)\n",
+        "def total(prices, start=0):\n    return sum(prices, start)\n",
+    );
+    repo.write("lib/basket.py", edited.replace("\"\"\"Carts.\"\"\"", "\"\"\"Baskets.\"\"\"\n\nimport os"))
+        .commit("move it");
     still_open(&program, &id, "lib/basket.py:10");
 }
 

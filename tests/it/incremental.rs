@@ -140,7 +140,7 @@ fn what_a_model_refutes_is_over_and_stays_so() {
     branch.repo.write("cart.py", format!("import os\n{CART}")).commit("an import");
     let refute = json!({ "name": "refute_lead", "input": { "id": "L1", "reason": "The caller takes one off." } });
     let (code, second) = branch.asked(session("refute", vec![vec![refute], vec![finish()]], &[], &[]), "--fail-on nit");
-    assert_eq!((code, stand(&second), id(&second)), (0, vec![("fixed".to_owned(), 5)], id(&first)), "{second:#}");
+    assert_eq!((code, stand(&second), id(&second)), (0, vec![("fixed".to_owned(), 6)], id(&first)), "{second:#}");
     assert!(notes(&second).contains("The caller takes one off."), "{}", notes(&second));
     assert_eq!(second["coverage"]["previous"]["disproved"], json!([id(&first)]));
     // Its lines stand, which says nothing about what was refuted.
@@ -167,7 +167,9 @@ fn what_is_found_late_in_a_file_that_did_not_change_is_withheld_unless_all_is_re
     let branch = branch();
     branch.first();
     branch.repo.write("more.py", "x = 1\n").commit("more");
-    let late = || vec![vec![report("The last item cannot be had", "stock.py", "    if stock[name] <= count:")], vec![finish()]];
+    let late = || {
+        vec![vec![report("The last item cannot be had", "stock.py", "    if stock[name] <= count:")], vec![finish()]]
+    };
     let (_, second) = branch.asked(session("late", late(), &[], &["earlier/"]).lenient(), "");
     assert_eq!(stand(&second), [("open".to_owned(), 5)], "{second:#}");
     let withheld = &second["coverage"]["withheld"][0];
@@ -184,7 +186,9 @@ fn an_incomplete_review_is_no_reason_to_pass_over_anything() {
     let branch = branch();
     let turns = vec![vec![report("The sum is off by one", "cart.py", QUOTE)], vec![]];
     let mut broken = session("broken", turns, &[], &[]);
-    broken.steps[1] = serde_json::from_value(json!({ "when": { "turn": 1 }, "say": { "stop": "refusal" }, "times": 1 })).expect("a step");
+    broken.steps[1] =
+        serde_json::from_value(json!({ "when": { "turn": 1 }, "say": { "stop": "refusal" }, "times": 1 }))
+            .expect("a step");
     let (code, first) = branch.asked(broken, "");
     assert_eq!((code, &first["outcome"]), (3, &json!("incomplete")), "{first:#}");
     branch.repo.write("more.py", "x = 1\n").commit("more");
@@ -218,4 +222,56 @@ fn a_review_that_hid_something_stands_for_nothing() {
     let (_, second) = branch.asked(session("shown", turns, &[], &[]), "");
     assert_eq!(stand(&second).len(), 1, "{second:#}");
     assert!(notes(&second).contains("hides findings"), "{}", notes(&second));
+}
+
+#[test]
+fn a_push_of_one_file_costs_one_small_review() {
+    let branch = branch();
+    let first = branch.first();
+    branch.repo.write("more.py", "def more():\n    return 1\n").commit("more");
+    let lacks = ["amount = 1", "stock[name] -= count", "earlier/"];
+    let (code, second) = branch.silent("--fail-on high", &["def more():"], &lacks);
+    assert_eq!((code, stand(&second), id(&second)), (1, vec![("open".to_owned(), 5)], id(&first)), "{second:#}");
+    assert_eq!(second["outcome"], "complete", "{second:#}");
+    let files = second["coverage"]["files"].as_array().expect("files");
+    let why = |path: &str| files.iter().find(|file| file["path"] == path).expect("a file")["reason"].to_string();
+    assert!(files.iter().all(|file| file["state"] == "reviewed"), "{files:?}");
+    assert!(why("cart.py").contains(first["id"].as_str().expect("an id")), "{files:?}");
+    assert_eq!(why("more.py"), "null");
+    assert!(notes(&second).contains("2 changed files are as they were then"), "{}", notes(&second));
+    // What was passed over is passed over the next time, too, and nothing is asked where nothing changed.
+    let server = session("nobody", Vec::new(), &[], &[]);
+    let (code, third) = branch.asked(server, "--fail-on high");
+    assert_eq!((code, stand(&third)), (1, vec![("open".to_owned(), 5)]), "{third:#}");
+    assert_eq!((&third["provenance"]["turns"], &third["outcome"]), (&json!(0), &json!("complete")), "{third:#}");
+    assert!(notes(&third).contains("the model was not asked"), "{}", notes(&third));
+    let all = ["amount = 1", "stock[name] -= count", "def more():", "earlier/"];
+    let (_, full) = branch.silent("--full", &all, &[]);
+    assert_eq!(stand(&full), [("open".to_owned(), 5)], "{full:#}");
+}
+
+#[test]
+fn a_rebase_passes_over_what_it_did_not_touch_and_reviews_what_it_did() {
+    let branch = branch();
+    branch.first();
+    let repo = &branch.repo;
+    repo.git(["checkout", "-q", "main"]);
+    repo.write("other.py", "y = 2\n").commit("main moves");
+    repo.git(["checkout", "-q", "feature"]);
+    repo.git(["rebase", "-q", "main"]);
+    repo.write("stock.py", STOCK.replace("<= count", "< count"));
+    repo.git(["commit", "-q", "-a", "--amend", "-m", "add a shop, again"]);
+    let (_, second) = branch.silent("", &["stock[name] < count"], &["amount = 1"]);
+    assert_eq!(stand(&second), [("open".to_owned(), 5)], "{second:#}");
+}
+
+#[test]
+fn a_file_of_an_open_finding_is_reviewed_again_when_the_rest_of_it_changed() {
+    let branch = branch();
+    let mut both = report("The sum is off by one", "cart.py", QUOTE);
+    both["input"]["related"] = json!([{ "file_path": "stock.py", "quote": "    return stock[name]" }]);
+    branch.asked(session("both", vec![vec![both], vec![finish()]], &[], &[]), "");
+    branch.repo.write("stock.py", STOCK.replace("<= count", "< count")).commit("another file");
+    let (_, second) = branch.silent("", &["amount = 1", "earlier/"], &[]);
+    assert_eq!(stand(&second), [("open".to_owned(), 5)], "{second:#}");
 }

@@ -35,18 +35,6 @@ pub(super) struct Found {
     pub(super) notes: Vec<String>,
 }
 
-impl Found {
-    /// Why somebody dismissed a finding of this very run, with the tool for that. What the project's own file dismisses is read from there each
-    /// time: its entries may have ended.
-    pub(super) fn dismissed(&self, finding: &Finding) -> Option<String> {
-        if !self.is_own || finding.status != FindingStatus::Dismissed {
-            return None;
-        }
-        let begins = format!("The finding {} was dismissed: ", finding.id);
-        self.review.coverage.notes.iter().find_map(|note| note.strip_prefix(&begins).map(str::to_owned))
-    }
-}
-
 /// The review before this one; nothing where there is none, or none is wanted.
 pub(super) fn find(
     subject: &Subject,
@@ -101,7 +89,8 @@ fn is_related(review: &Review, subject: &Subject) -> bool {
         return then.head.is_none() && then.base == now.base;
     }
     let Diffs::Repository(pool) = &subject.diffs else { return false };
-    let branches = pool.take().ok().and_then(|repo| git::branches(&repo, &now.head_name, MOST_NAMES, &subject.cancel).ok());
+    let branches =
+        pool.take().ok().and_then(|repo| git::branches(&repo, &now.head_name, MOST_NAMES, &subject.cancel).ok());
     let is_branch = branches.is_some_and(|names| names.contains(&now.head_name));
     let commits: HashSet<(&str, &str)> =
         then.commits.iter().map(|commit| (commit.subject.as_str(), commit.date.as_str())).collect();
@@ -146,8 +135,15 @@ fn cleaned(mut found: Found) -> Found {
     if twice > 0 {
         found.notes.push(format!("{twice} findings of the earlier review had the name of another and were left out."));
     }
+    // Anybody may have written a file: it dismisses nothing.
     if !found.is_own {
-        found.review.findings.iter_mut().for_each(masked);
+        for finding in &mut found.review.findings {
+            masked(finding);
+            finding.dismissed = None;
+            if finding.status == FindingStatus::Dismissed {
+                finding.status = FindingStatus::Open;
+            }
+        }
     }
     found
 }

@@ -28,8 +28,6 @@ struct One {
     standing: Standing,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     near: Option<Near>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    dismissed: Option<String>,
     #[serde(default)]
     disproved: bool,
 }
@@ -38,7 +36,9 @@ struct One {
 #[derive(Debug, thiserror::Error)]
 pub enum PriorError {
     /// It is no run and no file.
-    #[error("--previous {0:?}: there is no kept run and no file of that name; `review list` shows the runs, `none` compares with nothing")]
+    #[error(
+        "--previous {0:?}: there is no kept run and no file of that name; `review list` shows the runs, `none` compares with nothing"
+    )]
     Nothing(String),
     /// It is a file of something else, or damaged.
     #[error("--previous {name}: {source}")]
@@ -69,7 +69,6 @@ pub(in crate::app) fn write(prior: &Prior) -> Result<Vec<u8>, PriorError> {
         finding: json::finding(&earlier.finding),
         standing: earlier.standing,
         near: earlier.near.clone(),
-        dismissed: earlier.dismissed.clone(),
         disproved: earlier.disproved,
     };
     Ok(serde_json::to_vec_pretty(&Document {
@@ -93,8 +92,8 @@ pub(in crate::app) fn read(bytes: &[u8]) -> Result<Prior, PriorError> {
     }
     let Document { run, findings, carried, notes, .. } = serde_json::from_slice(bytes)?;
     let one = |one: One| -> Result<Earlier, PriorError> {
-        let One { finding, standing, near, dismissed, disproved } = one;
-        Ok(Earlier { finding: json::parse_finding(finding)?, standing, near, dismissed, disproved })
+        let One { finding, standing, near, disproved } = one;
+        Ok(Earlier { finding: json::parse_finding(finding)?, standing, near, disproved })
     };
     let findings = findings.into_iter().map(one).collect::<Result<_, _>>()?;
     Ok(Prior { run: run.parse::<RunId>()?, findings, carried, notes })

@@ -77,14 +77,10 @@ fn prior(subject: &Subject, found: &Found, who: &Who) -> Result<Prior, AppError>
     let mut earlier = Vec::with_capacity(findings.len());
     for finding in findings {
         let disproved = disproved(&finding);
-        let dismissed = found.dismissed(&finding);
         let is_fixed = finding.status == FindingStatus::Fixed;
-        let (finding, standing, near) = if is_fixed && disproved {
-            (finding, Standing::Gone, None)
-        } else {
-            places.now(finding)
-        };
-        earlier.push(Earlier { finding, standing, near, dismissed, disproved });
+        let (finding, standing, near) =
+            if is_fixed && disproved { (finding, Standing::Gone, None) } else { places.now(finding) };
+        earlier.push(Earlier { finding, standing, near, disproved });
     }
     notes.extend(places.notes());
     let carried = unchanged::carried(subject, found, who, &earlier, &mut notes);

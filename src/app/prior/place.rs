@@ -94,7 +94,8 @@ impl<'a> Places<'a> {
 
     /// Which files were moved since: as git tells it, else those whose change says the same.
     fn follow_files(&mut self, review: &Review) -> Result<(), AppError> {
-        let wanted = review.findings.iter().flat_map(|finding| &finding.anchors).filter(|anchor| anchor.side == Side::New);
+        let wanted =
+            review.findings.iter().flat_map(|finding| &finding.anchors).filter(|anchor| anchor.side == Side::New);
         let gone: BTreeSet<RepoPath> =
             wanted.map(|anchor| &anchor.path).filter(|path| !self.is_there(path)).cloned().collect();
         let come: BTreeSet<RepoPath> = self.came.iter().map(|path| (*path).clone()).collect();

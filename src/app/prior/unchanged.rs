@@ -69,12 +69,8 @@ pub(super) fn carried(
         notes.push(format!("All of the change was reviewed again: {why}."));
         return BTreeMap::new();
     }
-    let seen: HashSet<&RepoPath> = coverage
-        .files
-        .iter()
-        .filter(|file| file.state == CoverageState::Reviewed)
-        .map(|file| &file.path)
-        .collect();
+    let seen: HashSet<&RepoPath> =
+        coverage.files.iter().filter(|file| file.state == CoverageState::Reviewed).map(|file| &file.path).collect();
     let then: HashMap<&RepoPath, &FileChange> = review.change.files.iter().map(|file| (&file.path, file)).collect();
     let is_same = |file: &&FileChange| {
         let before = then.get(&file.path).filter(|_| seen.contains(&file.path));
@@ -86,8 +82,7 @@ pub(super) fn carried(
                     && file.status == before.status
             })
     };
-    let mut same: HashSet<&RepoPath> =
-        subject.change.files.iter().filter(is_same).map(|file| &file.path).collect();
+    let mut same: HashSet<&RepoPath> = subject.change.files.iter().filter(is_same).map(|file| &file.path).collect();
     keep_together(subject, earlier, &mut same);
     let reason = format!("as it was at the review {} of {}, which saw it whole", review.id, day(review));
     same.into_iter().map(|path| (path.clone(), reason.clone())).collect()

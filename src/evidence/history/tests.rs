@@ -1,6 +1,6 @@
 use super::*;
-use crate::domain::finding::{FindingId, FindingStatus, Fingerprint, Origin, Severity, Verification};
 use crate::domain::finding::AnchorMatch;
+use crate::domain::finding::{FindingId, FindingStatus, Fingerprint, Origin, Severity, Verification};
 use proptest::prelude::*;
 
 fn range(start: u32, end: u32) -> LineRange {
@@ -155,7 +155,8 @@ fn edited() -> impl Strategy<Value = (Vec<u32>, Vec<ChangeRun>)> {
                 lines.push(old);
             }
             if gone + come > 0 && (kept > 0 || runs.is_empty()) {
-                let span = |before: u32, count: u32| Span { start: if count == 0 { before } else { before + 1 }, count };
+                let span =
+                    |before: u32, count: u32| Span { start: if count == 0 { before } else { before + 1 }, count };
                 runs.push(ChangeRun { old: span(old, gone), new: span(new, come) });
                 old += gone;
                 new += come;

@@ -173,7 +173,7 @@ pub fn plan(at: &Situation<'_>) -> Plan {
     }
     let mut settled = Vec::new();
     // What was said anew elsewhere is not fixed because its first thread was resolved.
-    let is_back = |own: &OwnThread<'_>| spots.iter().any(|spot| *spot.fingerprint == own.mark.fingerprint);
+    let is_back = |own: &OwnThread<'_>| spots.iter().any(|spot| !spot.is_over && *spot.fingerprint == own.mark.fingerprint);
     for (own, _) in ours.iter().zip(&taken).filter(|(_, taken)| !**taken) {
         if own.thread.is_resolved {
             if at.trust == Trust::Own && resolved_by_us(own, at.viewer) && !is_back(own) {
@@ -237,6 +237,7 @@ fn spot(finding: &Finding) -> Option<Spot<'_>> {
         path: &anchor.path,
         side: anchor.side,
         lines: anchor.lines,
+        is_over: finding.status == FindingStatus::Fixed,
     })
 }
 

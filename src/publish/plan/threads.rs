@@ -27,6 +27,8 @@ pub(super) struct Spot<'a> {
     pub(super) path: &'a RepoPath,
     pub(super) side: Side,
     pub(super) lines: Option<LineRange>,
+    /// Whether it is fixed: it takes its own thread, and none that another finding may be about.
+    pub(super) is_over: bool,
 }
 
 /// The threads of this trust that are ours, oldest first, and how many of others carry a mark like ours.
@@ -80,11 +82,11 @@ fn by_fingerprint(threads: &[OwnThread<'_>], spots: &[Spot<'_>], found: &mut [Op
     for (spot_at, spot) in spots.iter().enumerate() {
         for thread_at in named.get(spot.fingerprint).into_iter().flatten() {
             let own = &threads[*thread_at];
-            pairs.push((own.thread.is_resolved, distance(own, spot), spot_at, *thread_at));
+            pairs.push((spot.is_over, own.thread.is_resolved, distance(own, spot), spot_at, *thread_at));
         }
     }
     pairs.sort_unstable();
-    for (_, _, spot_at, thread_at) in pairs {
+    for (_, _, _, spot_at, thread_at) in pairs {
         if found[spot_at].is_none() && !taken[thread_at] {
             found[spot_at] = Some(thread_at);
             taken[thread_at] = true;
@@ -110,7 +112,7 @@ fn by_place(threads: &[OwnThread<'_>], spots: &[Spot<'_>], found: &mut [Option<u
         }
     }
     for (spot_at, spot) in spots.iter().enumerate() {
-        let (None, Some(lines)) = (found[spot_at], spot.lines) else { continue };
+        let (None, Some(lines), false) = (found[spot_at], spot.lines, spot.is_over) else { continue };
         let fits = |at: &&usize| {
             let own = &threads[**at];
             !taken[**at]

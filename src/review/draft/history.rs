@@ -45,14 +45,6 @@ struct Ran {
     missed: HashSet<RepoPath>,
 }
 
-/// How many earlier findings became what.
-#[derive(Debug, Default)]
-pub(super) struct Concluded {
-    open: usize,
-    reopened: usize,
-    fixed: usize,
-}
-
 /// What becomes of an earlier finding that none of today's is.
 enum Becomes {
     /// It is still there.
@@ -96,7 +88,8 @@ impl Draft {
             if let Some(was) = was.map(|was| free[was]) {
                 let earlier = &prior.findings[was];
                 finding.id = earlier.finding.id.clone();
-                finding.status = status_again(earlier);
+                finding.dismissed = earlier.finding.dismissed.clone();
+                stand(finding, status_again(earlier));
                 self.past.matched.insert(was);
                 self.past.named.insert(finding.id.clone());
                 continue;
@@ -114,21 +107,14 @@ impl Draft {
         behind::name(&self.findings, &mut self.behind, taken);
     }
 
-    /// Says what became of every earlier finding, and what is told too late is withheld.
-    pub(super) fn conclude(&mut self, known: &Known) -> Option<(Compared, Concluded)> {
+    /// Says what became of every earlier finding, and what is told too late is withheld. Also returns how many are fixed since.
+    pub(super) fn conclude(&mut self, known: &Known) -> Option<(Compared, usize)> {
         let prior = known.prior.as_ref()?;
         let carried = prior.carried_paths(&self.change);
         self.recall(known);
         self.withhold_late(&carried);
         self.recall(known);
-        let mut concluded = Concluded::default();
-        for finding in &self.findings {
-            match finding.status {
-                FindingStatus::Open => concluded.open += 1,
-                FindingStatus::Reopened => concluded.reopened += 1,
-                FindingStatus::New | FindingStatus::Fixed | FindingStatus::Dismissed => {}
-            }
-        }
+        let mut fixed = 0;
         let mut compared = Compared { run: prior.run, disproved: Vec::new() };
         let mut over = Vec::new();
         let mut notes = Notes::default();
@@ -136,25 +122,21 @@ impl Draft {
         let alike = self.counts_by_rule();
         for (at, earlier) in prior.findings.iter().enumerate() {
             if there.contains(&earlier.finding.id) {
-                notes.dismissed(earlier);
                 continue;
             }
             let mut finding = earlier.finding.clone();
             match self.becomes(at, earlier, (&carried, &alike), &mut notes) {
                 Becomes::Dropped => continue,
                 Becomes::Stays(status) => {
-                    finding.status = status;
-                    concluded.open += usize::from(status == FindingStatus::Open);
-                    concluded.reopened += usize::from(status == FindingStatus::Reopened);
-                    notes.dismissed(earlier);
+                    stand(&mut finding, status);
                     self.add(finding, Vec::new());
                 }
                 Becomes::Fixed { disproved } => {
                     if disproved {
                         compared.disproved.push(finding.id.clone());
                     }
-                    concluded.fixed += usize::from(earlier.finding.status != FindingStatus::Fixed);
-                    finding.status = FindingStatus::Fixed;
+                    fixed += usize::from(earlier.finding.status != FindingStatus::Fixed);
+                    stand(&mut finding, FindingStatus::Fixed);
                     over.push(finding);
                 }
             }
@@ -168,7 +150,7 @@ impl Draft {
         behind::sort(&mut self.findings, &mut self.behind);
         prior.notes.iter().for_each(|note| self.note(note.clone()));
         notes.said().into_iter().for_each(|note| self.note(note));
-        Some((compared, concluded))
+        Some((compared, fixed))
     }
 
     /// How often each rule speaks in each file.
@@ -217,10 +199,7 @@ impl Draft {
                 Becomes::Fixed { disproved: earlier.disproved }
             };
         }
-        let still = || match earlier.dismissed {
-            Some(_) => Becomes::Stays(FindingStatus::Dismissed),
-            None => Becomes::Stays(FindingStatus::Open),
-        };
+        let still = || Becomes::Stays(status_again(earlier));
         let path = finding.anchors.first().map(|anchor| &anchor.path);
         if path.is_some_and(|path| carried.contains(path)) {
             return still();
@@ -262,7 +241,8 @@ impl Draft {
         };
         let refuted = by_name.or_else(by_likeness).map(|(_, reason)| format!("refuted by the model: {reason}"));
         // It was said again, and did not survive.
-        let looked = || self.past.matched.contains(&at).then(|| "said again, and refuted by the second look".to_owned());
+        let looked =
+            || self.past.matched.contains(&at).then(|| "said again, and refuted by the second look".to_owned());
         refuted.or_else(looked)
     }
 
@@ -305,11 +285,16 @@ fn told(earlier: &Earlier) -> Told<'_> {
 fn status_again(earlier: &Earlier) -> FindingStatus {
     match earlier.finding.status {
         FindingStatus::Fixed => FindingStatus::Reopened,
-        FindingStatus::Dismissed if earlier.dismissed.is_some() => FindingStatus::Dismissed,
-        FindingStatus::New | FindingStatus::Open | FindingStatus::Reopened | FindingStatus::Dismissed => {
-            FindingStatus::Open
-        }
+        // Whether that still holds is seen when the review is whole.
+        FindingStatus::Dismissed => FindingStatus::Dismissed,
+        FindingStatus::New | FindingStatus::Open | FindingStatus::Reopened => FindingStatus::Open,
     }
+}
+
+/// Only what is dismissed says why.
+fn stand(finding: &mut Finding, status: FindingStatus) {
+    finding.status = status;
+    finding.dismissed.take_if(|_| status != FindingStatus::Dismissed);
 }
 
 fn named(finding: &Finding) -> String {
@@ -325,19 +310,12 @@ struct Notes {
     off: Vec<String>,
     outside: Vec<String>,
     unknown: Vec<String>,
-    dismissed: Vec<String>,
     forgotten: usize,
 }
 
 impl Notes {
-    fn dismissed(&mut self, earlier: &Earlier) {
-        if let Some(reason) = &earlier.dismissed {
-            self.dismissed.push(format!("The finding {} was dismissed: {reason}", earlier.finding.id));
-        }
-    }
-
     fn said(self) -> Vec<String> {
-        let Self { back, refuted, silent, off, outside, unknown, dismissed, forgotten } = self;
+        let Self { back, refuted, silent, off, outside, unknown, forgotten } = self;
         let mut said = Vec::new();
         for (what, names) in [
             ("Its lines are back as they were", back),
@@ -353,8 +331,6 @@ impl Notes {
                 said.push(format!("{what}: {more} more"));
             }
         }
-        // Of these all are told: the next review reads them here.
-        said.extend(dismissed);
         if forgotten > 0 {
             let findings = counted(forgotten, "finding");
             said.push(format!("{findings} that were fixed long ago are not remembered any more; the worst are."));
@@ -363,12 +339,15 @@ impl Notes {
     }
 }
 
-impl Concluded {
-    /// One sentence on what became of the earlier findings; nothing where there is nothing to say.
-    pub(super) fn sentence(&self) -> Option<String> {
-        let kinds = [(self.open, "still open"), (self.reopened, "back after having been fixed"), (self.fixed, "fixed")];
-        let parts: Vec<String> =
-            kinds.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-        (!parts.is_empty()).then(|| format!("Of the findings of the review before: {}.", parts.join(", ")))
-    }
+/// One sentence on what became of the earlier findings; nothing where there is nothing to say.
+pub(super) fn sentence(findings: &[Finding], fixed: usize) -> Option<String> {
+    let count = |status: FindingStatus| findings.iter().filter(|finding| finding.status == status).count();
+    let kinds = [
+        (count(FindingStatus::Open), "still open"),
+        (count(FindingStatus::Reopened), "back after having been fixed"),
+        (fixed, "fixed"),
+    ];
+    let parts: Vec<String> =
+        kinds.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    (!parts.is_empty()).then(|| format!("Of the findings of the review before: {}.", parts.join(", ")))
 }
