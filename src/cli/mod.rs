@@ -91,7 +91,7 @@ enum Command {
     Mcp(mcp::McpArgs),
     /// Show every setting, its value and where that came from
     Config(settings::ConfigArgs),
-    /// Measure how well changes are reviewed of which it is known what is wrong with them
+    /// Measure reviews: how much is found of what is known to be wrong
     Eval(eval::EvalArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),

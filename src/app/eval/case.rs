@@ -12,7 +12,7 @@ use crate::domain::eval::{Expected, Golden};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
-use crate::domain::text::strip_line;
+use crate::domain::text::{strip_block, strip_line};
 use crate::sys::beneath::{Beneath, ReadFile};
 
 /// The file that makes a folder a case.
@@ -85,7 +85,8 @@ struct MadeToml {
 /// Reads the case in `folder`.
 pub(super) fn read(folder: &Path) -> Result<Case, EvalError> {
     let file = folder.join(CASE_FILE);
-    let fault = |why: String| EvalError::Case { case: file.clone(), why };
+    // What is wrong may be quoted from the file.
+    let fault = |why: String| EvalError::Case { case: file.clone(), why: strip_block(&why) };
     let mut buffer = Vec::new();
     let read =
         Beneath::new(folder).and_then(|beneath| match beneath.read(CASE_FILE.as_bytes(), MAX_CASE, &mut buffer) {

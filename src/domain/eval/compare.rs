@@ -166,11 +166,14 @@ pub fn compare(earlier: &Earlier, now: &Evaluation) -> Comparison {
     comparison
 }
 
+/// What is compared, in words and as a number.
+type Measured = (&'static str, fn(&EarlierRun) -> i64);
+
 fn change(name: &str, then: &[EarlierRun], now: &[EarlierRun]) -> CaseChange {
     let same_each_time = then.iter().chain(now).all(|run| run.by_rules);
     let enough = same_each_time || then.len().min(now.len()) >= ENOUGH;
     // Larger is better in each.
-    let measures: [(&str, fn(&EarlierRun) -> i64); 3] = [
+    let measures: [Measured; 3] = [
         ("found", |run| i64::try_from(run.found).unwrap_or(i64::MAX)),
         ("wrong findings", |run| -i64::try_from(run.wrong).unwrap_or(i64::MAX)),
         ("came to its end", |run| i64::from(run.complete)),

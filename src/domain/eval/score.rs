@@ -6,6 +6,7 @@
 use super::assign::best;
 use super::golden::{Expected, Golden};
 use crate::domain::finding::{Anchor, Category, Finding, Severity};
+use crate::domain::place::LineRange;
 
 /// So many lines beside the expected ones are still the right place: people and models draw the edges of a defect differently.
 pub const NEAR: u32 = 3;
@@ -192,7 +193,7 @@ fn reported(finding: &Finding) -> Reported {
     Reported {
         title: finding.title.clone(),
         path: first.map_or_else(String::new, |anchor| anchor.path.spelled().into_owned()),
-        line: first.and_then(|anchor| anchor.lines).map(|lines| lines.start()),
+        line: first.and_then(|anchor| anchor.lines).map(LineRange::start),
         severity: finding.severity,
         category: finding.category,
         origin: finding.origin.name.clone(),
@@ -206,7 +207,7 @@ mod tests {
         AnchorMatch, FindingId, FindingStatus, Fingerprint, Origin, OriginKind, Verification,
     };
     use crate::domain::path::RepoPath;
-    use crate::domain::place::{LineRange, Side};
+    use crate::domain::place::Side;
 
     fn path(name: &str) -> RepoPath {
         RepoPath::parse(name).unwrap()

@@ -256,5 +256,8 @@ fn aligned(rows: &[Vec<String>]) -> String {
 }
 
 fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}\n")).collect()
+    text.lines().fold(String::new(), |mut out, line| {
+        out.push_str(&format!("  {line}\n"));
+        out
+    })
 }
