@@ -183,9 +183,9 @@ fn edit(finding: &Finding, path: &RepoPath, text: &FileText, is_as_reviewed: boo
     if text.is_masked(lines) {
         return Err(fault(SuggestionFault::OverwritesSecret));
     }
-    let hidden = suggestion.replacement.chars().filter(|c| is_hidden(*c));
+    let mut hidden = suggestion.replacement.chars().filter(|c| is_hidden(*c));
     let replaced: Vec<&str> = text.lines(lines).map(|(_, line)| line).collect();
-    if hidden.into_iter().any(|c| !replaced.iter().any(|line| line.contains(c))) {
+    if hidden.any(|c| !replaced.iter().any(|line| line.contains(c))) {
         return Err(FileFault::Hidden(finding.id.clone()));
     }
     if !is_as_reviewed {

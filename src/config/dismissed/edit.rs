@@ -34,8 +34,8 @@ pub struct Edited {
     pub replaced: bool,
 }
 
-/// Sets the entry of a finding: where the file has one for it, that one says the new reason, place and dates; else it comes where it belongs
-/// in the order. Everything else, comments too, stays as it was. `text` is empty where there is no file.
+/// Sets the entry of a finding: where the file has one for it, that one says the new reason, place and dates; else it comes where
+/// it belongs in the order. Everything else, comments too, stays as it was. `text` is empty where there is no file.
 pub fn set(text: &str, dismissal: &Dismissal) -> Result<Edited, EditFault> {
     if text.trim().is_empty() {
         let mut list = ArrayOfTables::new();

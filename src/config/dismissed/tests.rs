@@ -170,7 +170,9 @@ fn what_cannot_be_edited_is_left() {
 proptest! {
     #[test]
     fn whatever_is_written_is_read_back(
-        reason in "\\PC{1,40}", title in "\\PC{0,20}", path in "[a-zé\\[\\]*\"'#]{1,8}(/[a-z \\\\]{1,8}x){0,2}", glob in proptest::option::of("[a-z*]{1,6}")
+        reason in "\\PC{1,40}", title in "\\PC{0,20}",
+        path in "[a-zé\\[\\]*\"'#]{1,8}(/[a-z \\\\]{1,8}x){0,2}",
+        glob in proptest::option::of("[a-z*]{1,6}")
     ) {
         prop_assume!(super::reason(&reason).as_deref() == Some(reason.as_str()));
         let Ok(path) = RepoPath::from_bytes(path.as_bytes()) else { return Ok(()) };
