@@ -7,13 +7,15 @@ mod purse;
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::review::{Ended, Usage};
 use crate::llm::TurnUsage;
 
 pub(super) use purse::{Purse, Seat};
 
 /// The limits of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Turns of the model.
     pub turns: u32,
@@ -74,6 +76,13 @@ pub(super) struct Left {
     pub(super) tokens: u64,
 }
 
+impl Left {
+    /// The same after so many turns and tokens.
+    pub(super) fn without(self, turns: u32, tokens: u64) -> Self {
+        Self { turns: self.turns.saturating_sub(turns), tokens: self.tokens.saturating_sub(tokens) }
+    }
+}
+
 /// A last question and the room for what the model reports when asked to finish, in tokens; less where the window is small.
 pub(super) const LANDING: u64 = 6_000;
 /// Of a small window this share is kept for it: one part in so many.
@@ -108,7 +117,12 @@ pub(super) struct Budget {
 impl Budget {
     /// For a conversation that has the run to itself.
     pub(super) fn new(limits: Limits) -> Self {
-        Self::of(Purse::new(limits, &[]).sit(), limits, false)
+        Self::alone(&Purse::new(limits, &[]), limits)
+    }
+
+    /// The same with a purse from which something was taken.
+    pub(super) fn alone(purse: &Purse, limits: Limits) -> Self {
+        Self::of(purse.sit(), limits, false)
     }
 
     /// For one of several that share a purse: turns are its own, tokens are the run's, or as many of them as its own limits allow.
@@ -229,6 +243,17 @@ impl Budget {
         }
         self.sent = self.sent.saturating_add(sent);
         self.seat.settle(sent, usage, took, self.scale);
+    }
+
+    /// Counts a turn of a sitting before, which the purse has counted.
+    pub(super) fn settle_told(&mut self, estimate: u64, usage: &TurnUsage, took: Duration) {
+        self.turns += 1;
+        self.longest = self.longest.max(took);
+        let estimated = if usage.input.is_none() { self.scaled(estimate) } else { 0 };
+        if let Some(input) = usage.input {
+            self.scale = (input.saturating_mul(100) / estimate.max(1)).clamp(40, 400);
+        }
+        self.seat.settle_told(estimated, took, self.scale);
     }
 
     /// What all turns of the run took; unknown where nothing was answered.

@@ -5,18 +5,19 @@ use std::time::Instant;
 
 use super::budget::Limits;
 use super::desk::{Desk, Lead};
-use super::draft::{Asked, Ending, Floor, Made, instructions_hash};
-use super::journal::{Journal, JournalSink, Record};
+use super::draft::{Asked, Ending, Floor, Made, instructions_hash, missed};
+use super::journal::{Journal, JournalSink, Record, Unit};
 use super::known::Known;
 use super::opening::{Opening, estimate_tokens};
-use super::past::Past;
+use super::past::{Past, Rules, Trees};
 use super::turns::{EngineError, Tally};
 use super::units::{self, Begin, Laid, Layout, Reviewed};
 use super::verify::{Looked, SecondLook, second_look};
 use crate::domain::change::ChangeSet;
 use crate::domain::event::EventSink;
+use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
-use crate::domain::review::{Engine, Review, Usage};
+use crate::domain::review::{Ended, Engine, Review, Usage};
 use crate::domain::run::RunId;
 use crate::domain::second_look::SecondLook as Numbers;
 use crate::llm::{Provider, ToolDefinition};
@@ -71,12 +72,14 @@ pub struct ModelRun {
 /// Reviews a change with a model. A provider that fails, a limit, an interrupt are no errors: what stands is in the review, and why it is
 /// not complete.
 pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
-    let mut journal = Journal::new(run.journal.take());
+    // What is only told is not written down again.
+    let mut journal = Journal::new(run.journal.take().filter(|_| !run.past.is_told()));
     let run = Arc::new(run);
-    let prepared = Arc::clone(&run);
-    let prepared = tokio::task::spawn_blocking(move || prepare(&prepared)).await.map_err(|_| EngineError::Broken)??;
-    let Prepared { begin, plan, stopped } = prepared;
-    record_begin(&run, &mut journal, plan);
+    begin(&run, &mut journal);
+    let (prepared, line) = (Arc::clone(&run), journal.of(Unit::WHOLE));
+    let prepared = tokio::task::spawn_blocking(move || prepare(&prepared, &line));
+    let Prepared { begin, trees, stopped } = prepared.await.map_err(|_| EngineError::Broken)??;
+    run.past.check()?;
     let over = match stopped {
         Some(stopped) => Some(Ending::Stopped(stopped)),
         // No finding could touch a changed line, so asking would only cost.
@@ -87,14 +90,11 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
         units::review(&run, begin, journal, over).await?;
     let draft = desk.settle(&name_of(run.provider.as_ref()));
     draft.recall(&run.known);
-    let looked = second_look(&run, draft.findings(), &ending, &budget, &journal).await;
-    let ending = match (ending, run.cancel.check()) {
-        // Whoever interrupts the second look interrupts the review.
-        (Ending::Done, Err(Stopped::Interrupted)) if looked.is_some() => Ending::Stopped(Stopped::Interrupted),
-        (ending, _) => ending,
-    };
+    let looked = second_look(&run, draft.findings(), &ending, &budget, (&journal, &trees)).await?;
+    // Whoever interrupts the second look interrupts the review.
+    let ending = looked.as_ref().and_then(|looked| looked.interrupted.clone()).unwrap_or(ending);
     let mut spent = Spent { turns: budget.turns_of_run(), usage: budget.usage(), second_look: None };
-    if let Some(Looked { verdicts, notes, numbers, calls, errors, broken_off }) = looked {
+    if let Some(Looked { verdicts, notes, numbers, calls, errors, broken_off, .. }) = looked {
         draft.judge(verdicts, &numbers.by);
         notes.into_iter().chain(journal.fault()).for_each(|note| draft.note(note));
         tally.calls += calls;
@@ -104,7 +104,44 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
         spent.usage = spent.usage.plus(numbers.usage);
         spent.second_look = Some(numbers);
     }
-    Ok(finish(&run, desk, &ending, &tally, spent))
+    run.past.notes().into_iter().for_each(|note| desk.note(note));
+    desk.tell_omissions();
+    let took_ms = done(&run, &mut journal);
+    Ok(finish(&run, desk, &ending, &tally, (spent, took_ms)))
+}
+
+/// Writes down what run this is, or that it is taken up again.
+fn begin(run: &ModelRun, journal: &mut Journal) {
+    let capabilities = run.provider.capabilities();
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let record = if run.past.is_resumed() {
+        Record::Resumed { version }
+    } else {
+        Record::Run {
+            id: run.run.to_string(),
+            version,
+            provider: capabilities.provider.to_owned(),
+            model: capabilities.model.clone(),
+            prompts: run.prompts.hash().to_owned(),
+            rules: run.packs.hash().to_owned(),
+            base: run.change.base.map(|commit| commit.to_string()),
+            head: run.change.head.map(|commit| commit.to_string()),
+            started_at: run.started.0.clone(),
+            limits: Some(run.limits),
+        }
+    };
+    journal.record(None, record);
+    journal.sync();
+}
+
+/// Writes down that all was done, and says how long all sittings took together, in milliseconds.
+fn done(run: &ModelRun, journal: &mut Journal) -> u64 {
+    let took = if run.past.is_told() { run.past.took() } else { run.past.took() + run.started.1.elapsed() };
+    let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    journal.turn(0);
+    journal.record(None, Record::Done { took_ms });
+    journal.sync();
+    took_ms
 }
 
 /// What the model took, in the review and in the second look.
@@ -123,37 +160,28 @@ fn name_of(provider: &dyn Provider) -> String {
 /// What is there before the model is asked.
 struct Prepared {
     begin: Begin,
-    /// How the change is laid out, for the journal.
-    plan: Record,
+    trees: Trees,
     /// Set when the rules were stopped.
     stopped: Option<Stopped>,
 }
 
 /// Everything before the model is asked: what the rules say, how the change is divided, and the first messages.
-fn prepare(run: &ModelRun) -> Result<Prepared, EngineError> {
-    let report = rules::run(&RulesInput {
-        change: &run.change,
-        new: run.new.as_ref(),
-        old: run.old.as_ref(),
-        packs: &run.packs,
-        cancel: &run.cancel,
-        events: run.events.as_ref(),
-    });
-    let mut desk = Desk::new(Arc::clone(&run.change), Arc::clone(&run.new), Arc::clone(&run.old));
-    desk.add_leads(&report.claims, &run.cancel);
-    if report.stopped.is_none() && run.cancel.check().is_ok() {
-        desk.ran(&run.packs, &report.files);
-    }
+fn prepare(run: &ModelRun, journal: &Journal) -> Result<Prepared, EngineError> {
+    let mut journal = journal.of(Unit::WHOLE);
+    let trees = Trees::new([Arc::clone(&run.new), Arc::clone(&run.old)], &run.past, journal.of(Unit::WHOLE));
+    let mut desk = Desk::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old));
+    let stopped = lead(run, &trees, &mut desk, &mut journal);
     desk.add_earlier(&run.known);
     desk.set_aside_dismissed(&run.known, &run.started.0);
-    report.notes.iter().for_each(|note| desk.note(note.clone()));
     let carried = run.known.carried();
     desk.carry(&carried);
     let tools = definitions();
     let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
     let laid = Laid { run, tools: size_of(&tools), leads: &leads, carried: &carried };
     let layout = Layout::of(&laid)?;
-    let plan = layout.record(&run.change, &carried);
+    if run.past.plan().is_none() {
+        journal.record(None, layout.record(&run.change, &carried));
+    }
     let (mut parts, mut whole) = (Vec::new(), None);
     if layout.units.len() > 1 {
         let ranks = laid.ranks();
@@ -165,7 +193,48 @@ fn prepare(run: &ModelRun) -> Result<Prepared, EngineError> {
         whole = Some(opened(&laid, &layout, 0, &mut desk, &[])?);
     }
     let begin = Begin { desk, tools_size: laid.tools, tools, layout, parts, whole };
-    Ok(Prepared { begin, plan, stopped: report.stopped })
+    Ok(Prepared { begin, trees, stopped })
+}
+
+/// Gives the desk the leads of the rules: what they said in a sitting before, else what they say now. Says why they were stopped, if they were.
+fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -> Option<Stopped> {
+    if let Some(Rules { claims, notes, stopped, missed, unchecked }) = run.past.rules() {
+        let stopped = stopped.map(|ended| match ended {
+            Ended::Deadline => Stopped::DeadlinePassed,
+            _ => Stopped::Interrupted,
+        });
+        let (checked, rest) = claims.split_at(claims.len().saturating_sub(*unchecked));
+        desk.add_leads(checked, &Cancel::never());
+        if let Some(stopped) = stopped {
+            desk.add_leads(rest, &Cancel::stopped(stopped));
+        }
+        if stopped.is_none() {
+            desk.ran(&run.packs, missed.iter().cloned());
+        }
+        notes.iter().for_each(|note| desk.note(note.clone()));
+        return stopped;
+    }
+    let report = rules::run(&RulesInput {
+        change: &run.change,
+        new: run.new.as_ref(),
+        old: run.old.as_ref(),
+        packs: &run.packs,
+        cancel: &run.cancel,
+        events: run.events.as_ref(),
+    });
+    let rest = desk.add_leads(&report.claims, &run.cancel);
+    report.notes.iter().for_each(|note| desk.note(note.clone()));
+    let stopped = report.stopped.or(rest.map(|(_, stopped)| stopped));
+    let missed: Vec<RepoPath> = missed(&report.files).collect();
+    if stopped.is_none() {
+        desk.ran(&run.packs, missed.iter().cloned());
+    }
+    let ended = stopped.map(|stopped| Ending::Stopped(stopped).ended());
+    let unchecked = u32::try_from(rest.map_or(0, |(unchecked, _)| unchecked)).unwrap_or(u32::MAX);
+    let _ = trees.new.omissions();
+    journal
+        .record(None, Record::Rules { claims: report.claims, notes: report.notes, stopped: ended, missed, unchecked });
+    stopped
 }
 
 /// The first message from a desk; what it does not show is told there.
@@ -199,25 +268,7 @@ fn size_of(tools: &[ToolDefinition]) -> u64 {
     tools.iter().map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.schema.to_string())).sum()
 }
 
-/// Writes down what the run is about, and how the change is laid out.
-fn record_begin(run: &ModelRun, journal: &mut Journal, plan: Record) {
-    let capabilities = run.provider.capabilities();
-    let begun = Record::Run {
-        id: run.run.to_string(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        provider: capabilities.provider.to_owned(),
-        model: capabilities.model.clone(),
-        prompts: run.prompts.hash().to_owned(),
-        rules: run.packs.hash().to_owned(),
-        base: run.change.base.map(|commit| commit.to_string()),
-        head: run.change.head.map(|commit| commit.to_string()),
-        started_at: run.started.0.clone(),
-    };
-    journal.record(None, begun);
-    journal.record(None, plan);
-}
-
-fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, spent: Spent) -> Review {
+fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent, took_ms): (Spent, u64)) -> Review {
     run.notes.iter().for_each(|note| desk.note(note.clone()));
     if tally.broken_off > 0 {
         let times = tally.broken_off;
@@ -254,8 +305,9 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, spent:
                 tool_errors: tally.errors,
                 limits_hit: tally.limits.clone(),
             }),
-            started_at: run.started.0.clone(),
-            took_ms: u64::try_from(run.started.1.elapsed().as_millis()).unwrap_or(u64::MAX),
+            // Of the run, not of this sitting.
+            started_at: run.past.account().map_or_else(|| run.started.0.clone(), |account| account.started_at.clone()),
+            took_ms,
         },
     )
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::draft::{Draft, Ending, Floor, Made};
+use super::draft::{Draft, Ending, Floor, Made, missed};
 use super::known::Known;
 use crate::domain::change::ChangeSet;
 use crate::domain::event::EventSink;
@@ -66,7 +66,7 @@ pub fn by_rules(run: &RulesRun<'_>) -> Review {
         }
     }
     if stopped.is_none() {
-        draft.ran(run.packs, &report.files);
+        draft.ran(run.packs, missed(&report.files));
     }
     draft.cover(report.files);
     draft.omit([new.omissions(), old.omissions()].concat());

@@ -15,6 +15,7 @@ use super::opening::{LeftOut, Shown};
 use super::seen::Seen;
 use crate::domain::change::{ChangeSet, Omission};
 use crate::domain::finding::Finding;
+use crate::domain::path::RepoPath;
 use crate::domain::review::{FileCoverage, Review, Section};
 use crate::llm::ToolDefinition;
 use crate::rules::Packs;
@@ -156,6 +157,16 @@ impl Desk {
         self.gate.open();
     }
 
+    /// Says that the model can read again after all: what is open counts again before the end.
+    pub(super) fn goes_on(&mut self) {
+        self.gate = Gate::default();
+    }
+
+    /// Has written down what the trees could not give so far.
+    pub(super) fn tell_omissions(&self) {
+        let _ = self.new.omissions();
+    }
+
     /// The first message does not show a file's diff.
     pub fn left_out(&mut self, left_out: &LeftOut) {
         self.seen.left_out(left_out);
@@ -175,8 +186,8 @@ impl Desk {
     }
 
     /// Records which rules were run, and what they saw of each file.
-    pub(super) fn ran(&mut self, packs: &Packs, files: &[FileCoverage]) {
-        self.draft.ran(packs, files);
+    pub(super) fn ran(&mut self, packs: &Packs, missed: impl IntoIterator<Item = RepoPath>) {
+        self.draft.ran(packs, missed);
     }
 
     /// Adds a sentence to the receipt.

@@ -27,6 +27,8 @@ pub use made::{Asked, Made, instructions_hash};
 pub(super) use behind::Behind;
 pub(super) use proven::proven;
 
+pub(super) use history::missed;
+
 use made::provenance;
 use summary::plain_summary;
 
@@ -52,6 +54,16 @@ pub enum Ending {
 }
 
 impl Ending {
+    /// How it was told to have ended.
+    pub(super) fn told(ended: Ended, why: String) -> Self {
+        let stopped = [Stopped::Interrupted, Stopped::DeadlinePassed].map(Self::Stopped);
+        let is_it = |stopped: &Self| stopped.ended() == ended && stopped.reason().as_ref() == Some(&why);
+        match ended {
+            Ended::Finished => Self::Done,
+            ended => stopped.into_iter().find(is_it).unwrap_or(Self::Short { ended, why }),
+        }
+    }
+
     pub(super) fn ended(&self) -> Ended {
         match self {
             Self::Done => Ended::Finished,

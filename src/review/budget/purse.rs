@@ -111,6 +111,25 @@ impl Purse {
         Ok(Seat { at: account.seats.len() - 1, scale: account.scale, purse: self.clone() })
     }
 
+    /// Counts turns of sittings before. They are not counted again where they are told.
+    pub(in crate::review) fn count(&self, turns: u32, usage: &TurnUsage) {
+        let mut account = self.account();
+        account.turns += turns;
+        account.sent = account.sent.saturating_add(usage.input.unwrap_or(0));
+        account.add(usage);
+    }
+
+    /// A seat for a unit that was begun in a sitting before and may go on: for its last turn as much is set apart as when it began.
+    pub(in crate::review) fn go_on(&self, unit: usize, size: u64) -> Seat {
+        let mut account = self.account();
+        if let Some(promised) = account.promised.get_mut(unit) {
+            *promised = 0;
+        }
+        let landing = account.limits.least(size.saturating_mul(account.scale) / 100);
+        account.seats.push(Sat { landing, ..Sat::default() });
+        Seat { at: account.seats.len() - 1, scale: account.scale, purse: self.clone() }
+    }
+
     /// A seat for whoever needs nothing set apart beforehand.
     pub(super) fn sit(&self) -> Seat {
         let mut account = self.account();
@@ -129,6 +148,14 @@ impl Purse {
 }
 
 impl Account {
+    fn add(&mut self, usage: &TurnUsage) {
+        let add = |sum: &mut Option<u64>, turn: Option<u64>| *sum = sum.zip(turn).map(|(a, b)| a.saturating_add(b));
+        add(&mut self.usage.input, usage.input);
+        add(&mut self.usage.output, usage.output);
+        add(&mut self.usage.cache_read, usage.cache_read);
+        add(&mut self.usage.cache_write, usage.cache_write);
+    }
+
     /// What is set apart for all conversations but one, and for those that are promised to begin.
     fn set_apart(&self, but: Option<usize>) -> u64 {
         let others = self.seats.iter().enumerate().filter(|(at, _)| Some(*at) != but);
@@ -182,11 +209,15 @@ impl Seat {
         account.longest = account.longest.max(took);
         account.scale = scale;
         account.sent = account.sent.saturating_add(sent);
-        let add = |sum: &mut Option<u64>, turn: Option<u64>| *sum = sum.zip(turn).map(|(a, b)| a.saturating_add(b));
-        add(&mut account.usage.input, usage.input);
-        add(&mut account.usage.output, usage.output);
-        add(&mut account.usage.cache_read, usage.cache_read);
-        add(&mut account.usage.cache_write, usage.cache_write);
+        account.add(usage);
+    }
+
+    /// Counts a turn of a sitting before, of which the purse knows all but what was only estimated.
+    pub(super) fn settle_told(&self, estimated: u64, took: Duration, scale: u64) {
+        let mut account = self.purse.account();
+        account.longest = account.longest.max(took);
+        account.scale = scale;
+        account.sent = account.sent.saturating_add(estimated);
     }
 
     /// What all conversations took; unknown where nothing was answered.
@@ -195,13 +226,7 @@ impl Seat {
         if account.turns == 0 {
             return Usage::default();
         }
-        Usage {
-            input_tokens: account.usage.input,
-            output_tokens: account.usage.output,
-            cache_read_tokens: account.usage.cache_read,
-            cache_write_tokens: account.usage.cache_write,
-            cost_usd: None,
-        }
+        account.usage.told()
     }
 
     /// Tokens that are left of the run, set apart or not.

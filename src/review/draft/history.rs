@@ -55,12 +55,16 @@ enum Becomes {
     Dropped,
 }
 
+/// The changed files that the rules did not look at, or not wholly.
+pub(in crate::review) fn missed(files: &[FileCoverage]) -> impl Iterator<Item = RepoPath> {
+    files.iter().filter(|file| file.state != CoverageState::Reviewed).map(|file| file.path.clone())
+}
+
 impl Draft {
     /// Records which rules were run, and what they saw of each file.
-    pub(in crate::review) fn ran(&mut self, packs: &Packs, files: &[FileCoverage]) {
-        let missed = files.iter().filter(|file| file.state != CoverageState::Reviewed).map(|file| file.path.clone());
+    pub(in crate::review) fn ran(&mut self, packs: &Packs, missed: impl IntoIterator<Item = RepoPath>) {
         let rules = packs.rules().map(|rule| rule.name).collect();
-        self.past.ran = Some(Ran { rules, missed: missed.collect() });
+        self.past.ran = Some(Ran { rules, missed: missed.into_iter().collect() });
     }
 
     /// Records that a model refuted something that it was asked about.

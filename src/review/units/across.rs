@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use serde::{Deserialize, Serialize};
+
 use super::kinship::definers;
 use super::layout::{read_relations, relations_at};
 use super::merge::Ended;
@@ -71,7 +73,7 @@ pub(super) fn why_not(ends: &[Ended]) -> Option<String> {
 }
 
 /// The first message of the look.
-pub(super) fn question(run: &ModelRun, parts: &Parts<'_>, names: &[Shared]) -> Result<Opening, PromptError> {
+pub(super) fn question(run: &ModelRun, parts: &Parts<'_>, names: &[SharedName]) -> Result<Opening, PromptError> {
     let instructions = run.instructions.as_deref().unwrap_or_default().trim().to_owned();
     let system = run.prompts.system(&SystemVars { instructions })?;
     let most = room(&run.limits);
@@ -89,7 +91,7 @@ pub(super) fn question(run: &ModelRun, parts: &Parts<'_>, names: &[Shared]) -> R
     Err(PromptError::NoRoom { needed, room: most })
 }
 
-fn vars(change: &ChangeSet, parts: &Parts<'_>, names: &[Shared], room: u64) -> AcrossVars {
+fn vars(change: &ChangeSet, parts: &Parts<'_>, names: &[SharedName], room: u64) -> AcrossVars {
     // Half is for the parts, a third for the names, the rest for what was reported and for the words around.
     let each = room / 2 / u64::try_from(parts.units.len().max(1)).unwrap_or(u64::MAX);
     let told = parts.ends.iter().map(|end| {
@@ -176,7 +178,8 @@ fn finding(finding: &Finding) -> String {
 }
 
 /// What becomes of a name that another part uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Fate {
     TakenAway,
     BroughtIn,
@@ -184,8 +187,8 @@ enum Fate {
 }
 
 /// A name that one part defines or took away and another uses.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Shared {
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SharedName {
     fate: Fate,
     /// The part, from 0, and the file.
     from: (usize, usize),
@@ -194,7 +197,7 @@ pub(super) struct Shared {
     users: Vec<(usize, usize)>,
 }
 
-impl Shared {
+impl SharedName {
     fn line(&self, change: &ChangeSet) -> String {
         let fate = match self.fate {
             Fate::TakenAway => "takes away",
@@ -213,7 +216,7 @@ impl Shared {
 }
 
 /// The names that are shared between parts: those that are taken away first.
-pub(super) fn shared(run: &ModelRun, units: &[Vec<usize>]) -> Vec<Shared> {
+pub(super) fn shared(run: &ModelRun, units: &[Vec<usize>]) -> Vec<SharedName> {
     let files: Vec<usize> = units.concat();
     let after = read_relations(run, &files);
     let before = |at: usize| -> Option<Relations> {
@@ -230,7 +233,7 @@ pub(super) fn shared(run: &ModelRun, units: &[Vec<usize>]) -> Vec<Shared> {
 }
 
 /// The same from what the files had to do with others before and after.
-fn between(units: &[Vec<usize>], old: &HashMap<usize, Relations>, new: &HashMap<usize, Relations>) -> Vec<Shared> {
+fn between(units: &[Vec<usize>], old: &HashMap<usize, Relations>, new: &HashMap<usize, Relations>) -> Vec<SharedName> {
     let part_of: BTreeMap<usize, usize> =
         units.iter().enumerate().flat_map(|(part, files)| files.iter().map(move |at| (*at, part))).collect();
     let mut users: HashMap<&str, BTreeSet<usize>> = HashMap::new();
@@ -249,7 +252,7 @@ fn between(units: &[Vec<usize>], old: &HashMap<usize, Relations>, new: &HashMap<
         let mut others: Vec<(usize, usize)> = others.filter(|(of, _)| *of != part).collect();
         others.sort_unstable();
         if !others.is_empty() {
-            shared.push(Shared { fate, from: (part, at), name: name.to_owned(), users: others });
+            shared.push(SharedName { fate, from: (part, at), name: name.to_owned(), users: others });
         }
     };
     for (name, files) in &defined_before {

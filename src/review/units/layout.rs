@@ -69,11 +69,7 @@ impl Layout {
 
     /// As a journal tells it.
     fn recorded(past: &Past, change: &ChangeSet) -> Option<Self> {
-        let plan = past.entries.iter().find_map(|entry| match &entry.record {
-            Record::Plan { units, room, .. } => Some((units, *room)),
-            _ => None,
-        });
-        let (units, room) = plan?;
+        let (units, room) = past.plan()?;
         let places: HashMap<&RepoPath, usize> =
             change.files.iter().enumerate().map(|(at, file)| (&file.path, at)).collect();
         let unit = |paths: &Vec<RepoPath>| paths.iter().filter_map(|path| places.get(path).copied()).collect();

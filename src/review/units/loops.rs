@@ -13,13 +13,15 @@ use super::layout::Layout;
 use super::merge::{self, Ended as End};
 use crate::domain::event::{Event, UnitState};
 use crate::domain::review::Ended;
-use crate::llm::{Message, ToolChoice, ToolDefinition, TurnRequest, Waited};
+use crate::llm::{Message, ToolChoice, ToolDefinition, TurnRequest, TurnUsage, Waited};
+use crate::prompt::PromptError;
 use crate::review::budget::{Budget, Kept, Purse, Seat, words};
 use crate::review::by_model::ModelRun;
 use crate::review::desk::{Desk, Returned};
 use crate::review::draft::Ending;
 use crate::review::journal::{Journal, Record, Unit};
 use crate::review::opening::{Opening, estimate_tokens};
+use crate::review::past::{Coming, Diverged, Told};
 use crate::review::strikes::Strikes;
 use crate::review::turns::{EngineError, Tally, Turns, Unanswered};
 use crate::sys::cancel::Stopped;
@@ -28,6 +30,9 @@ use crate::sys::cancel::Stopped;
 const AT_ONCE: usize = 3;
 /// After so many units in a row that a provider failed for good, no further one is begun.
 const MOST_FAULTS: u32 = 3;
+
+/// What no turn takes.
+const NOTHING: TurnUsage = TurnUsage { input: Some(0), output: Some(0), cache_read: Some(0), cache_write: Some(0) };
 
 /// What a review begins with.
 pub(in crate::review) struct Begin {
@@ -61,13 +66,18 @@ pub(in crate::review) async fn review(
     over: Option<Ending>,
 ) -> Result<Reviewed, EngineError> {
     let Begin { desk, tools, tools_size, layout, parts, whole } = begin;
-    let conversation = |desk: Desk, opening: Opening, budget: Budget, journal: Journal| {
-        conversation(run, &tools, tools_size, (desk, opening), budget, journal)
+    let conversation = |desk: Desk, opening: Opening, budget: Budget, (told, journal): (Told, Journal)| {
+        conversation(run, &tools, tools_size, (desk, opening), budget, (told, journal))
     };
+    let taken = run.past.taken();
+    let before = taken.usage.unwrap_or(NOTHING);
     if let Some(opening) = whole {
-        let mut turns = conversation(desk, opening, Budget::new(run.limits), journal);
+        let purse = Purse::new(run.limits, &[]);
+        purse.count(taken.turns, &before);
+        let told = run.past.told(&Unit::WHOLE);
+        let mut turns = conversation(desk, opening, Budget::alone(&purse, run.limits), (told, journal));
         let ending = match over {
-            Some(over) => turns.end(over),
+            Some(over) => turns.end(over)?,
             None => turns.run().await?,
         };
         let Turns { tally, budget, desk, journal, .. } = turns;
@@ -77,16 +87,20 @@ pub(in crate::review) async fn review(
     let look = tools_size + across::room(&run.limits);
     let purse = Purse::new(run.limits, &[&sizes[..], &[look]].concat());
     let team = Team { run, tools_size, purse, of: sizes.len(), faults: AtomicU32::new(0), over };
+    team.purse.count(taken.turns, &before);
     let mut units: Vec<Waited<'_, Result<Done, EngineError>>> = Vec::with_capacity(sizes.len());
     for ((at, (desk, opening)), size) in parts.into_iter().enumerate().zip(sizes) {
         let files = layout.units.get(at).cloned().unwrap_or_default();
-        let journal = journal.of(Unit::Part(number(at)));
+        let unit = Unit::Part(number(at));
+        let (told, journal) = (run.past.told(&unit), journal.of(unit));
+        // Whoever was begun before goes before those that were not, wherever it stands.
+        let seat = told.was_asked().then(|| team.purse.go_on(at, if told.is_open() { size } else { 0 }));
         let (team, conversation) = (&team, &conversation);
         units.push(Box::pin(async move {
-            let begun = team.begins(at, files.len(), size, journal);
+            let begun = team.begins(at, (files.len(), size), seat, (told, journal))?;
             let done = match begun {
-                Ok((seat, journal)) => {
-                    let turns = conversation(desk, opening, Budget::begun(seat, run.limits), journal);
+                Ok((seat, line)) => {
+                    let turns = conversation(desk, opening, Budget::begun(seat, run.limits), line);
                     team.drive(at, files, turns).await?
                 }
                 Err(ending) => Done {
@@ -109,10 +123,12 @@ pub(in crate::review) async fn review(
     let mut together = Together::of(&team, desk, done);
     let desk = together.desk.beside();
     let units = layout.units;
-    let looked = match team.looks(&together, units, journal.of(Unit::across())).await? {
-        Ok((seat, opening, journal)) => {
+    let across = Unit::across();
+    let line = (run.past.told(&across), journal.of(across));
+    let looked = match team.looks(&together, (units, &tools), line).await? {
+        Ok((seat, opening, line)) => {
             let budget = Budget::begun(seat, across::limits(&run.limits));
-            let mut turns = conversation(desk, opening, budget, journal);
+            let mut turns = conversation(desk, opening, budget, line);
             let ending = turns.run().await?;
             let Turns { tally, desk, .. } = turns;
             Ok((ending, tally, back(desk)?))
@@ -146,18 +162,34 @@ struct Done {
 }
 
 impl Team<'_> {
-    /// Whether a unit is begun; else why not, which is written down.
-    fn begins(&self, at: usize, files: usize, size: u64, mut journal: Journal) -> Result<(Seat, Journal), Ending> {
-        let begun = self.may_begin(at, size);
+    /// Whether a unit is begun, or was in a sitting before; else why not, which is written down.
+    fn begins(
+        &self,
+        at: usize,
+        (files, size): (usize, u64),
+        seat: Option<Seat>,
+        (told, mut journal): (Told, Journal),
+    ) -> Result<Result<(Seat, (Told, Journal)), Ending>, Diverged> {
+        let begun = match (seat, told.coming()) {
+            (Some(seat), _) => Ok(seat),
+            (None, Coming::End(end)) => {
+                let (ended, why) = end.words();
+                Err(Ending::told(ended, why))
+            }
+            (None, Coming::Turn { .. } | Coming::New) => self.may_begin(at, size),
+        };
         self.tell(at, files, if begun.is_ok() { UnitState::Begun } else { UnitState::NotBegun });
-        match begun {
-            Ok(seat) => Ok((seat, journal)),
+        Ok(match begun {
+            Ok(seat) => Ok((seat, (told, journal))),
             Err(ending) => {
-                journal.record(None, Record::End { ended: ending.ended(), why: ending.reason() });
-                journal.sync();
+                let (ended, why) = (ending.ended(), ending.reason());
+                if told.ends(0, ended, why.as_deref())? {
+                    journal.record(None, Record::End { ended, why });
+                    journal.sync();
+                }
                 Err(ending)
             }
-        }
+        })
     }
 
     fn may_begin(&self, at: usize, size: u64) -> Result<Seat, Ending> {
@@ -189,14 +221,26 @@ impl Team<'_> {
     async fn looks(
         &self,
         together: &Together,
-        units: Vec<Vec<usize>>,
-        mut journal: Journal,
-    ) -> Result<Result<(Seat, Opening, Journal), String>, EngineError> {
-        let taken = match across::why_not(&together.ends) {
-            Some(why) => Err((Ended::Unfinished, why)),
+        (units, tools): (Vec<Vec<usize>>, &[ToolDefinition]),
+        (mut told, mut journal): (Told, Journal),
+    ) -> Result<Result<(Seat, Opening, (Told, Journal)), String>, EngineError> {
+        told.decide_anew();
+        let ended_then = match told.coming() {
+            Coming::End(end) if !told.was_asked() => Some(end.words()),
+            Coming::End(_) | Coming::Turn { .. } | Coming::New => None,
+        };
+        let why_not = across::why_not(&together.ends).map(|why| (Ended::Unfinished, why));
+        let taken = match ended_then.or(why_not) {
+            Some(why_not) => Err(why_not),
             None => {
-                let opening = self.question(together, units).await?;
-                match self.may_look(size_of(&opening)) {
+                let opening = self.question(together, units, &mut journal).await?;
+                told.begin_with(&first_request(self.run, tools, &opening));
+                let size = size_of(&opening);
+                // What was begun in a sitting before goes on.
+                let go_on = told
+                    .was_asked()
+                    .then(|| self.purse.go_on(self.of, if told.is_open() { self.tools_size + size } else { 0 }));
+                match go_on.map_or_else(|| self.may_look(size), Ok) {
                     Ok(seat) => Ok((seat, opening)),
                     Err(ending) => Err((ending.ended(), ending.reason().unwrap_or_default())),
                 }
@@ -206,11 +250,13 @@ impl Team<'_> {
             Ok((seat, opening)) => {
                 let text = "looking at how the parts of the change go together".to_owned();
                 self.run.events.emit(Event::Notice { text });
-                Ok((seat, opening, journal))
+                Ok((seat, opening, (told, journal)))
             }
             Err((ended, why)) => {
-                journal.record(None, Record::End { ended, why: Some(why.clone()) });
-                journal.sync();
+                if told.ends(0, ended, Some(&why))? {
+                    journal.record(None, Record::End { ended, why: Some(why.clone()) });
+                    journal.sync();
+                }
                 Err(why)
             }
         })
@@ -222,16 +268,28 @@ impl Team<'_> {
         seat.map_err(|ended| Ending::Short { ended, why: words(ended, &self.run.limits, &Kept::default()) })
     }
 
-    async fn question(&self, together: &Together, units: Vec<Vec<usize>>) -> Result<Opening, EngineError> {
+    async fn question(
+        &self,
+        together: &Together,
+        units: Vec<Vec<usize>>,
+        journal: &mut Journal,
+    ) -> Result<Opening, EngineError> {
         let run = Arc::clone(self.run);
         let (ends, farewells) = (together.ends.clone(), together.farewells.clone());
         let findings = together.desk.found();
         let work = tokio::task::spawn_blocking(move || {
-            let shared = across::shared(&run, &units);
+            let then = run.past.names().map(<[_]>::to_vec);
+            let is_new = then.is_none();
+            let names = then.unwrap_or_else(|| across::shared(&run, &units));
             let parts = Parts { units: &units, ends: &ends, farewells: &farewells, findings: &findings };
-            across::question(&run, &parts, &shared)
+            let opening = across::question(&run, &parts, &names)?;
+            Ok::<_, PromptError>((opening, names, is_new))
         });
-        Ok(work.await.map_err(|_| EngineError::Broken)??)
+        let (opening, names, is_new) = work.await.map_err(|_| EngineError::Broken)??;
+        if is_new {
+            journal.record(None, Record::Names { names });
+        }
+        Ok(opening)
     }
 
     fn tell(&self, at: usize, files: usize, state: UnitState) {
@@ -301,17 +359,11 @@ fn conversation<'a>(
     tools_size: u64,
     (desk, opening): (Desk, Opening),
     budget: Budget,
-    journal: Journal,
+    (told, journal): (Told, Journal),
 ) -> Turns<'a> {
     let size = tools_size + size_of(&opening);
-    let Opening { system, message, shown, .. } = opening;
-    let request = TurnRequest {
-        system,
-        tools: tools.to_vec(),
-        choice: ToolChoice::Auto,
-        messages: vec![Message::User { text: message.clone(), mark: true }],
-        max_output: run.limits.max_output,
-    };
+    let request = first_request(run, tools, &opening);
+    let Opening { message, shown, .. } = opening;
     Turns {
         provider: run.provider.as_ref(),
         prompts: &run.prompts,
@@ -320,12 +372,25 @@ fn conversation<'a>(
         budget,
         second_look: run.second_look.as_ref().map(|second| second.which),
         journal,
+        told,
         cancel: &run.cancel,
         events: run.events.as_ref(),
         request,
         unanswered: Unanswered { opening: shown, results: Vec::new(), user: vec![message], size },
         tally: Tally::default(),
         strikes: Strikes::default(),
+        landed: None,
+    }
+}
+
+/// What a conversation is begun with.
+fn first_request(run: &ModelRun, tools: &[ToolDefinition], opening: &Opening) -> TurnRequest {
+    TurnRequest {
+        system: opening.system.clone(),
+        tools: tools.to_vec(),
+        choice: ToolChoice::Auto,
+        messages: vec![Message::User { text: opening.message.clone(), mark: true }],
+        max_output: run.limits.max_output,
     }
 }
 

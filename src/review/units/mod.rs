@@ -11,5 +11,6 @@ mod loops;
 mod merge;
 mod plan;
 
+pub use across::SharedName;
 pub(super) use layout::{Laid, Layout};
 pub(super) use loops::{Begin, Reviewed, review};
