@@ -193,6 +193,12 @@ impl AppendFile {
         self.file.write_all(bytes).map_err(fault("write", &self.path))
     }
 
+    /// Keeps only the first `whole` bytes: what a killed process left behind them is half a line.
+    pub fn cut(&mut self, whole: u64) -> Result<(), FileError> {
+        let length = self.file.metadata().map_err(fault("write", &self.path))?.len();
+        if length > whole { self.file.set_len(whole).map_err(fault("write", &self.path)) } else { Ok(()) }
+    }
+
     /// Waits until what was appended would survive a power cut.
     pub fn sync(&mut self) -> Result<(), FileError> {
         self.file.sync_data().map_err(fault("write", &self.path))
