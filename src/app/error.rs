@@ -3,8 +3,10 @@
 use super::action::ActionError;
 use super::artefact::ArtefactError;
 use super::clients::ClientError;
+use super::given::GivenError;
 use super::instructions::InstructionsError;
 use super::post::PostError;
+use super::resume::ResumeError;
 use super::service::{PresentFault, RootsError};
 use crate::config::ConfigError;
 use crate::domain::request::InvalidScope;
@@ -65,6 +67,12 @@ pub enum AppError {
     /// The kept runs could not be reached.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// What a run was given could not be kept or read.
+    #[error(transparent)]
+    Given(#[from] GivenError),
+    /// A run is not taken up again.
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
     /// A file that was named could not be read.
     #[error("{0}")]
     Input(FileError),
@@ -279,6 +287,8 @@ impl AppError {
             | Self::Workspace(_)
             | Self::Rules(_)
             | Self::Store(_)
+            | Self::Given(_)
+            | Self::Resume(_)
             | Self::Input(_)
             | Self::Damaged { .. }
             | Self::NotARepository { .. }

@@ -34,6 +34,7 @@ Examples:
   review --pr 12                   review a pull request, without checking it out
   review --pr 12 --post            the same, and post the review there
   git diff | review --diff -       review a patch, with or without a repository
+  review --resume last             go on with a run that was broken off
   review --format json --fail-on high --target main     gate a merge
 
 Exit codes:

@@ -166,6 +166,12 @@ impl Store {
         Ok(record::read(id, &self.read(id, record::NAME)?)?)
     }
 
+    /// Whether a run has all of these files.
+    pub fn has(&self, id: RunId, names: &[&str]) -> bool {
+        let folder = self.folder(id);
+        names.iter().all(|name| folder.join(name).is_file())
+    }
+
     /// Reads one file of a run.
     pub fn read(&self, id: RunId, name: &str) -> Result<Vec<u8>, StoreError> {
         let found = files::read_optional(&self.file(id, name)?)?;
