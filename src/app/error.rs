@@ -6,6 +6,7 @@ use super::clients::ClientError;
 use super::given::GivenError;
 use super::instructions::InstructionsError;
 use super::post::PostError;
+use super::replay::ReplayError;
 use super::resume::ResumeError;
 use super::service::{PresentFault, RootsError};
 use crate::config::ConfigError;
@@ -73,6 +74,9 @@ pub enum AppError {
     /// A run is not taken up again.
     #[error(transparent)]
     Resume(#[from] ResumeError),
+    /// A run is not told again.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
     /// A file that was named could not be read.
     #[error("{0}")]
     Input(FileError),
@@ -289,6 +293,7 @@ impl AppError {
             | Self::Store(_)
             | Self::Given(_)
             | Self::Resume(_)
+            | Self::Replay(_)
             | Self::Input(_)
             | Self::Damaged { .. }
             | Self::NotARepository { .. }

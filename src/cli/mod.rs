@@ -16,6 +16,7 @@ mod mcp;
 mod mcp_install;
 mod post;
 mod present;
+mod replay;
 mod report;
 mod review;
 mod runs;
@@ -63,6 +64,8 @@ enum Command {
     Post(post::PostArgs),
     /// Show a kept review again, in any format
     Show(runs::ShowArgs),
+    /// Tell a run again from its journal: nobody is asked, no repository is needed, and the review must come out the same
+    Replay(replay::ReplayArgs),
     /// Remove kept reviews that are older than the settings allow
     Prune(runs::PruneArgs),
     /// Be a step of a GitHub workflow: review what its event is about, as its inputs say
@@ -108,6 +111,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::List(args)) => runs::list(&args, &console),
         Some(Command::Post(args)) => post::run(&args, &console),
         Some(Command::Show(args)) => runs::show(&args, &console),
+        Some(Command::Replay(args)) => replay::run(&args, &console),
         Some(Command::Prune(args)) => runs::prune(&args, &console),
         Some(Command::Action) => action::run(&console),
         Some(Command::Present(args)) => present::run(&args, &console),

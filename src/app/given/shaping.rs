@@ -4,8 +4,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::app::error::AppError;
+use crate::app::subject;
 use crate::config::{Settings, Verify};
+use crate::domain::filter::PathFilter;
 use crate::domain::finding::{Confidence, Severity};
+use crate::review::Floor;
 
 /// The settings that shape an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +100,21 @@ impl Shaping {
             Which::All => Verify::All,
             Which::None => Verify::None,
         };
+    }
+
+    /// Which paths they let through.
+    pub(in crate::app) fn filter(&self) -> Result<PathFilter, AppError> {
+        subject::filter_of(&self.include, &self.exclude)
+    }
+
+    /// Below which findings are counted, not shown.
+    pub(in crate::app) fn floor(&self) -> Floor {
+        Floor { severity: self.min_severity, confidence: self.min_confidence }
+    }
+
+    /// The rules and packs that do not run.
+    pub(in crate::app) fn rules_off(&self) -> &[String] {
+        &self.rules_off
     }
 
     /// The settings that are not as they were: their names, what they were, what they are.

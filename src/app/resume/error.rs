@@ -2,7 +2,7 @@
 
 use crate::domain::run::RunId;
 use crate::domain::text::counted;
-use crate::review::JournalError;
+use crate::review::{JournalError, PastError};
 
 /// So many differences are told.
 const TOLD: usize = 3;
@@ -121,6 +121,15 @@ pub enum ResumeError {
         /// What is wrong with it.
         #[source]
         source: JournalError,
+    },
+    /// The journal cannot have been written by a run, or by one of today.
+    #[error("the run {run} is of no use: {source}")]
+    Past {
+        /// The run.
+        run: RunId,
+        /// What is wrong with it.
+        #[source]
+        source: PastError,
     },
     /// What is kept of the question does not say enough to ask it again.
     #[error("the run {0} cannot go on: a path that it was given is not UTF-8, and was not kept; review the change anew")]

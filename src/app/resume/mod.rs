@@ -31,7 +31,7 @@ use crate::domain::review::{Ended, Outcome};
 use crate::domain::run::RunId;
 use crate::domain::text::counted;
 use crate::llm;
-use crate::review::{Past, Then, unless_stopped};
+use crate::review::{Past, unless_stopped};
 use crate::store::Store;
 use crate::sys::cancel::Cancel;
 use changed::Changes;
@@ -124,7 +124,7 @@ pub(super) async fn resume(
     let answers = counted(opened.answers(), "answer");
     events.emit(Event::Notice { text: format!("going on with the run {}: {answers} are there already", opened.run) });
     opened.given.asked.flags = flags.clone();
-    let then = if opened.is_over() && opened.review.is_none() { Then::Stop } else { Then::GoOn };
+    let past = past(&opened)?;
     let work = Work {
         run: opened.run,
         // Shortly after the machine began there is no such instant.
@@ -134,12 +134,24 @@ pub(super) async fn resume(
         sitting: Sitting::Again(Box::new(Again {
             held,
             given: opened.given,
-            past: Past { entries: opened.entries, then },
+            past,
             whole: opened.whole,
         })),
     };
     let delivered = made(work, ask.outputs, around, events, cancel).await?;
     Ok(Resumed { delivered, directory, flags })
+}
+
+/// What the engine goes on from.
+fn past(opened: &Opened) -> Result<Past, ResumeError> {
+    let fault = |source| ResumeError::Past { run: opened.run, source };
+    if opened.entries.is_empty() {
+        // It was killed before anything was written down.
+        return Ok(Past::default());
+    }
+    // Killed between its end and its review: all is there, and only told.
+    let is_told = opened.is_over() && opened.review.is_none();
+    if is_told { Past::replay(&opened.entries) } else { Past::resume(&opened.entries) }.map_err(fault)
 }
 
 /// Refuses a run that is complete, or that would end again as it ended.

@@ -9,9 +9,8 @@ use crate::domain::change::ChangeSet;
 use crate::domain::review::{Engine, Review};
 use crate::domain::run::{BegunRun, RunId};
 use crate::present::json;
-use crate::review::{JOURNAL, JournalEntry, Known, Record, read_journal};
+use crate::review::{Account, JOURNAL, JournalEntry, Known, Record, read_journal};
 use crate::store::{Store, StoreError};
-use crate::sys::clock;
 
 /// What a run left behind.
 pub(in crate::app) struct Opened {
@@ -71,16 +70,8 @@ impl Opened {
         self.entries.iter().filter(|entry| matches!(entry.record, Record::Answer { .. })).count()
     }
 
-    /// How long all sittings took together, as far as the journal tells.
+    /// How long all sittings took together.
     pub(in crate::app) fn spent(&self) -> Duration {
-        let (mut spent, mut from, mut last) = (Duration::ZERO, self.started_at.as_str(), self.started_at.as_str());
-        for entry in &self.entries {
-            if matches!(entry.record, Record::Resumed { .. }) {
-                spent += clock::between(from, last).unwrap_or_default();
-                from = &entry.at;
-            }
-            last = &entry.at;
-        }
-        spent + clock::between(from, last).unwrap_or_default()
+        Account::of(&self.entries).map(|account| account.took).unwrap_or_default()
     }
 }

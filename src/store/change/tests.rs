@@ -41,7 +41,7 @@ fn commit() -> impl Strategy<Value = Commit> {
 }
 
 fn pull() -> impl Strategy<Value = PullOf> {
-    let named = ("[a-z]{1,8}", "[a-z._-]{0,4}x", 1_u64..=0x7fff_ffff).prop_map(|(owner, name, number)| PullId {
+    let named = ("[a-z]{1,8}", "[a-z]{1,4}[._-]?x", 1_u64..=0x7fff_ffff).prop_map(|(owner, name, number)| PullId {
         repo: format!("{owner}/{name}").parse().unwrap(),
         number: number.to_string().parse().unwrap(),
     });
