@@ -16,8 +16,8 @@ use crate::llm;
 use crate::prompt::Prompts;
 use crate::review::{self, Floor, JOURNAL, JournalSink, Limits, ModelRun, Past, RulesRun, SecondLook, Which, by_rules};
 use crate::rules::Packs;
-use crate::store::Store;
-use crate::sys::files::Held;
+use crate::store::{Store, StoreError};
+use crate::sys::files::{AppendFile, Held};
 use crate::tools::ToolBox;
 
 /// When a run began, RFC 3339 in UTC, and on the clock that measures how long it takes.
@@ -62,8 +62,6 @@ pub(super) struct Again {
     pub(super) held: Held,
     pub(super) given: Given,
     pub(super) past: Past,
-    /// So many bytes of the journal are whole.
-    pub(super) whole: u64,
 }
 
 /// Reviews the subject with the engine that the settings ask for.
@@ -89,8 +87,7 @@ pub(super) async fn engine(
     let reviewer =
         Reviewer::new(provider.capabilities(), &limits, &prompts, instructions.as_ref(), second_look.as_ref());
     let begun = begin(&store, run, &started, &subject, packs.hash(), Some(reviewer), &sitting);
-    let whole = sitting.whole();
-    let journal = begun.and_then(|held| Ok((held, store.go_on(run, JOURNAL, whole)?)));
+    let journal = begun.and_then(|held| Ok((held, journal_of(&store, run)?)));
     let (held, journal) = match journal {
         Ok((held, file)) => (held, Some(Box::new(file) as Box<dyn JournalSink>)),
         Err(error) => {
@@ -134,14 +131,9 @@ pub(super) async fn engine(
     Ok(review)
 }
 
-impl Sitting {
-    /// So many bytes of the journal stand.
-    fn whole(&self) -> u64 {
-        match self {
-            Self::First(_) => 0,
-            Self::Again(again) => again.whole,
-        }
-    }
+/// The journal of a run, open at its end. What a kill left of a last line is gone.
+fn journal_of(store: &Store, run: RunId) -> Result<AppendFile, StoreError> {
+    if store.has(run, &[JOURNAL]) { Ok(store.take_up(run, JOURNAL)?.1) } else { store.append_alone(run, JOURNAL) }
 }
 
 /// Keeps what a run is given, in its first sitting; in a later one, what changed of it. The run counts as going on as long as what comes back is

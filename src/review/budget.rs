@@ -5,11 +5,13 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::review::{Ended, Usage};
 use crate::llm::TurnUsage;
 
 /// The limits of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Turns of the model.
     pub turns: u32,

@@ -204,6 +204,7 @@ fn turns(run: &ModelRun, prepared: Prepared, journal: Option<Box<dyn JournalSink
             base: run.change.base.map(|commit| commit.to_string()),
             head: run.change.head.map(|commit| commit.to_string()),
             started_at: run.started.0.clone(),
+            limits: Some(run.limits),
         },
     );
     let Opening { system, message, shown, .. } = opening;

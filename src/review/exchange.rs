@@ -29,9 +29,15 @@ pub(super) fn asked(journal: &mut Journal, request: &TurnRequest, is_first: bool
 pub(super) fn failed(journal: &mut Journal, failed: &[Failed]) -> u32 {
     let mut broken_off = 0;
     for Failed { attempt, fault, wait } in failed {
-        broken_off += u32::from(matches!(fault, TurnFault::BrokenOff { .. } | TurnFault::Silent { .. }));
+        let is_broken_off = matches!(fault, TurnFault::BrokenOff { .. } | TurnFault::Silent { .. });
+        broken_off += u32::from(is_broken_off);
         let wait_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-        let record = Record::Fault { attempt: *attempt, message: strip_line(&fault.to_string()), wait_ms };
+        let record = Record::Fault {
+            attempt: *attempt,
+            message: strip_line(&fault.to_string()),
+            wait_ms,
+            broken_off: is_broken_off,
+        };
         journal.record(None, record);
     }
     broken_off

@@ -15,6 +15,7 @@ use super::draft::Ending;
 use super::exchange;
 use super::journal::{Journal, Record};
 use super::opening::{Shown, estimate_tokens};
+use super::past::Diverged;
 use super::strikes::{Strike, Strikes};
 use super::verify::{self, Which};
 use crate::domain::event::{Event, EventSink};
@@ -31,9 +32,18 @@ pub enum EngineError {
     /// A template cannot be rendered.
     #[error(transparent)]
     Prompt(#[from] PromptError),
+    /// A run that is taken up or told again is not what it was.
+    #[error(transparent)]
+    Diverged(#[from] Box<Diverged>),
     /// A part of the program panicked.
     #[error("a part of the program failed unexpectedly; this is a defect of review, please report it")]
     Broken,
+}
+
+impl From<Diverged> for EngineError {
+    fn from(diverged: Diverged) -> Self {
+        Self::Diverged(Box::new(diverged))
+    }
 }
 
 impl From<Panicked> for EngineError {

@@ -127,11 +127,20 @@ impl Store {
         Ok(AppendFile::open(&path)?)
     }
 
-    /// Opens a file of a run to go on with it after its first `whole` bytes; what stands behind them is removed.
-    pub fn go_on(&self, id: RunId, name: &str, whole: u64) -> Result<AppendFile, StoreError> {
-        let mut file = self.append(id, name)?;
-        file.cut(whole)?;
-        Ok(file)
+    /// The same where only one process may write there as long as it is open.
+    pub fn append_alone(&self, id: RunId, name: &str) -> Result<AppendFile, StoreError> {
+        let path = self.file(id, name)?;
+        files::private_folder(&self.folder(id))?;
+        AppendFile::alone(&path)?.ok_or(StoreError::Busy(id))
+    }
+
+    /// Takes such a file up again, cut after its last whole line: what it has so far, and where it goes on.
+    pub fn take_up(&self, id: RunId, name: &str) -> Result<(Vec<u8>, AppendFile), StoreError> {
+        if files::modified(&self.file(id, name)?).is_none() {
+            return Err(StoreError::Missing { id, name: name.to_owned() });
+        }
+        let mut file = self.append_alone(id, name)?;
+        Ok((file.cut_to_whole_lines()?, file))
     }
 
     /// Notes that a run begins, and holds it (see [`hold`](Self::hold)).
@@ -353,14 +362,6 @@ mod tests {
         assert_eq!(store.begun(id(B)).unwrap(), begun);
         assert!(matches!(store.find("last"), Err(StoreError::Empty)), "there is no review of it to show");
         assert_eq!(store.find_begun("last").unwrap(), id(B));
-    }
-
-    #[test]
-    fn a_file_is_gone_on_with_after_what_is_whole_of_it() {
-        let (_root, store) = store();
-        store.append(id(A), "journal.jsonl").unwrap().append(b"one\ntw").unwrap();
-        store.go_on(id(A), "journal.jsonl", 4).unwrap().append(b"two\n").unwrap();
-        assert_eq!(store.read(id(A), "journal.jsonl").unwrap(), b"one\ntwo\n");
     }
 
     #[test]

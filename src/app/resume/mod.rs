@@ -135,7 +135,6 @@ pub(super) async fn resume(
             held,
             given: opened.given,
             past,
-            whole: opened.whole,
         })),
     };
     let delivered = made(work, ask.outputs, around, events, cancel).await?;

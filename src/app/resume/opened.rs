@@ -22,8 +22,6 @@ pub(in crate::app) struct Opened {
     pub(in crate::app) known: Known,
     /// The journal; empty where the run got no further.
     pub(in crate::app) entries: Vec<JournalEntry>,
-    /// So many bytes of the journal are whole.
-    pub(in crate::app) whole: u64,
     /// The review, where the last sitting came to one.
     pub(in crate::app) review: Option<Review>,
 }
@@ -47,9 +45,8 @@ impl Opened {
             bytes => bytes?,
         };
         let entries = read_journal(&journal).map_err(|source| ResumeError::Journal { run, source })?;
-        let whole = memchr::memrchr(b'\n', &journal).map_or(0, |at| at + 1) as u64;
         let mut opened =
-            Self { run, started_at: begun.started_at, given, change, known, entries, whole, review: None };
+            Self { run, started_at: begun.started_at, given, change, known, entries, review: None };
         if opened.is_over() && store.record(run).is_ok() {
             let bytes = store.read(run, "review.json")?;
             let damaged = |error: json::ParseError| AppError::Damaged { id: run.to_string(), why: error.to_string() };

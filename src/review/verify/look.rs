@@ -129,7 +129,7 @@ impl<'a> Look<'a> {
             Judged::Unchecked(why) => ("unchecked", None, why.clone()),
         };
         let confidence = confidence.map(crate::domain::finding::Confidence::value);
-        self.journal.record(None, Record::Verdict { state: state.to_owned(), confidence, why });
+        self.journal.record(None, Record::Verdict { state: state.to_owned(), confidence, why, broken_off: false });
         self.journal.sync();
         self.tally.turns = self.budget.turns();
         self.tally.usage = self.budget.usage();
