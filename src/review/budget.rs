@@ -67,6 +67,13 @@ pub(super) struct Left {
     pub(super) tokens: u64,
 }
 
+impl Left {
+    /// The same after so many turns and tokens.
+    pub(super) fn without(self, turns: u32, tokens: u64) -> Self {
+        Self { turns: self.turns.saturating_sub(turns), tokens: self.tokens.saturating_sub(tokens) }
+    }
+}
+
 /// A last question and the room for what the model reports when asked to finish, in tokens; less where the window is small.
 pub(super) const LANDING: u64 = 6_000;
 /// Of a small window this share is kept for it: one part in so many.
@@ -198,13 +205,7 @@ impl Budget {
         if self.turns == 0 {
             return Usage::default();
         }
-        Usage {
-            input_tokens: self.usage.input,
-            output_tokens: self.usage.output,
-            cache_read_tokens: self.usage.cache_read,
-            cache_write_tokens: self.usage.cache_write,
-            cost_usd: None,
-        }
+        self.usage.told()
     }
 
     /// A limit in words.

@@ -59,11 +59,6 @@ impl Journal {
         Self { kept: Arc::new(Mutex::new(Kept { sink, fault: None })), unit: Unit::WHOLE, turn: 0 }
     }
 
-    /// Whether anything is written.
-    pub(super) fn is_kept(&self) -> bool {
-        self.kept().sink.is_some()
-    }
-
     /// For another conversation, into the same sink.
     pub(super) fn of(&self, unit: Unit) -> Self {
         Self { kept: Arc::clone(&self.kept), unit, turn: 0 }

@@ -13,12 +13,12 @@ mod told;
 mod trees;
 mod written;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::budget::Limits;
 use super::journal::{JournalEntry, Unit};
-use crate::domain::change::Omission;
 use crate::domain::path::RepoPath;
 
 pub use account::Account;
@@ -129,33 +129,27 @@ impl Past {
         Told::new(unit.clone(), conversation, stale, Arc::clone(&self.written))
     }
 
-    /// What the second look could spend, where the review did not go on since; what it could spend ever, in order.
-    pub(super) fn shares(&self) -> (Option<&Shared>, Vec<u64>) {
-        let rooms = self.index.shares.iter().map(|(_, share)| share.room).collect();
-        let last = self.index.shares.last();
-        let fresh =
-            |(at, _): &&(usize, Shared)| self.is_told() || (*at > self.index.last_answer && !self.written.has_moved());
-        (last.filter(fresh).map(|(_, share)| share), rooms)
+    /// What the second look could spend, unless it is to be divided anew: because the review went on since, or nobody was asked.
+    pub(super) fn share(&self) -> Option<&Shared> {
+        let (at, share) = self.index.shares.last()?;
+        let stands = *at > self.index.last_answer && !self.written.has_moved() && share.why_not.is_none();
+        (self.is_told() || stands).then_some(share)
     }
 
-    /// Turns and tokens that second looks took so far.
-    pub(super) fn taken_by_looks(&self) -> (u32, u64) {
-        let looks = self.index.conversations.iter().filter(|(unit, _)| unit.is_look());
-        let mut taken = (0, 0);
+    /// How large the first messages of second looks were ever allowed to be.
+    pub(super) fn rooms(&self) -> BTreeSet<u64> {
+        self.index.shares.iter().map(|(_, share)| share.room).collect()
+    }
+
+    /// What second looks took so far, other than these.
+    pub(super) fn other_looks(&self, these: &[Unit]) -> Abandoned {
+        let mut taken = Abandoned::default();
+        let looks = self.index.conversations.iter().filter(|(unit, _)| unit.is_look() && !these.contains(unit));
         for (_, conversation) in looks {
-            taken.0 += conversation.abandoned.turns;
-            taken.1 += conversation.abandoned.usage.and_then(|usage| usage.input).unwrap_or(0);
-            for (response, _) in conversation.turns.iter().filter_map(|turn| turn.answer.as_ref()) {
-                taken.0 += 1;
-                taken.1 += response.usage.input.unwrap_or(0);
-            }
+            taken.plus(conversation.abandoned);
+            conversation.turns.iter().for_each(|turn| taken.add(turn));
         }
         taken
-    }
-
-    /// What the trees could not give so far.
-    pub(super) fn omissions(&self) -> &[Omission] {
-        &self.index.omissions
     }
 
     /// What the receipt says of the sittings.
@@ -166,10 +160,5 @@ impl Past {
     /// Wall time of the sittings before this one.
     pub(super) fn took(&self) -> Duration {
         self.account.as_ref().map_or(Duration::ZERO, |account| account.took)
-    }
-
-    /// Something that is not what it was, where it could not be said at once.
-    pub(super) fn fault(&self) -> Option<Diverged> {
-        self.written.fault()
     }
 }

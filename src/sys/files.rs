@@ -176,6 +176,7 @@ pub struct AppendFile {
     pub(super) file: fs::File,
     pub(super) path: PathBuf,
     /// Set where nobody else may write there.
+    #[expect(dead_code, reason = "the lock lasts as long as it is kept")]
     held: Option<Held>,
 }
 

@@ -26,7 +26,7 @@ pub(in crate::review) struct Rules {
 }
 
 /// What the second look could spend.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::review) struct Shared {
     pub(in crate::review) why_not: Option<String>,
     pub(in crate::review) room: u64,
@@ -34,6 +34,20 @@ pub(in crate::review) struct Shared {
     pub(in crate::review) turns: u32,
     pub(in crate::review) tokens: u64,
     pub(in crate::review) time_ms: u64,
+}
+
+impl Shared {
+    /// As it is written down.
+    pub(in crate::review) fn record(&self) -> Record {
+        Record::Share {
+            why_not: self.why_not.clone(),
+            room: self.room,
+            findings: u32::try_from(self.findings).unwrap_or(u32::MAX),
+            turns: self.turns,
+            tokens: self.tokens,
+            time_ms: self.time_ms,
+        }
+    }
 }
 
 /// A turn.
@@ -69,6 +83,17 @@ pub(in crate::review) enum End {
     Ended { ended: Ended, why: Option<String> },
     /// A second look's.
     Verdict { state: String, why: String, broken_off: bool },
+}
+
+impl End {
+    /// How the engine ended, and why.
+    pub(in crate::review) fn words(self) -> (Ended, String) {
+        match self {
+            Self::Ended { ended, why } => (ended, why.unwrap_or_default()),
+            // Only second looks have verdicts.
+            Self::Verdict { why, .. } => (Ended::Interrupted, why),
+        }
+    }
 }
 
 impl fmt::Display for End {
@@ -304,13 +329,23 @@ impl Conversation {
 }
 
 impl Abandoned {
+    pub(super) fn plus(&mut self, other: Self) {
+        self.turns += other.turns;
+        self.usage = match (self.usage, other.usage) {
+            (Some(one), Some(other)) => Some(sum(one, other)),
+            (one, other) => one.or(other),
+        };
+        self.broken_off += other.broken_off;
+        self.calls += other.calls;
+        self.errors += other.errors;
+    }
+
     pub(super) fn add(&mut self, turn: &Turn) {
         self.broken_off += turn.broken_off();
         let Some((response, _)) = &turn.answer else { return };
-        self.turns += 1;
-        self.usage = Some(self.usage.map_or(response.usage, |usage| sum(usage, response.usage)));
-        self.calls += u32::try_from(turn.results.len()).unwrap_or(u32::MAX);
+        let count = |count| u32::try_from(count).unwrap_or(u32::MAX);
         let errors = turn.results.values().filter(|(result, _)| result.is_error).count();
-        self.errors += u32::try_from(errors).unwrap_or(u32::MAX);
+        let (calls, errors) = (count(turn.results.len()), count(errors));
+        self.plus(Self { turns: 1, usage: Some(response.usage), broken_off: 0, calls, errors });
     }
 }

@@ -70,7 +70,7 @@ impl Told {
             (Some(turn), _, _) => Coming::Turn { landing: turn.landing.clone(), max_output: turn.max_output },
             (None, Some(end), _) => Coming::End(end.clone()),
             (None, None, Then::GoOn) => Coming::New,
-            (None, None, Then::Stop | Then::Compare) => Coming::End(broken_off()),
+            (None, None, Then::Stop | Then::Compare) => Coming::End(Self::broken_off()),
         }
     }
 
@@ -82,7 +82,7 @@ impl Told {
                 self.written.moved(&self.unit);
                 return Ok(Asked::Ask(None));
             }
-            return Ok(Asked::End(broken_off(), 0));
+            return Ok(Asked::End(Self::broken_off(), 0));
         };
         self.compare(&told, turn, request)?;
         self.current = Some(Arc::clone(&told));
@@ -96,7 +96,7 @@ impl Told {
                 self.written.moved(&self.unit);
                 Asked::Ask(Some(broken_off_then))
             }
-            (None, None, Then::Stop | Then::Compare) => Asked::End(broken_off(), broken_off_then),
+            (None, None, Then::Stop | Then::Compare) => Asked::End(Self::broken_off(), broken_off_then),
         })
     }
 
@@ -134,11 +134,6 @@ impl Told {
         Err(self.diverged(turn, What::Result { tool: now.name.clone(), call }))
     }
 
-    /// Whether what is told is taken as it is, even where it would be otherwise now.
-    pub(in crate::review) fn is_compared(&self) -> bool {
-        self.written.then == Then::Compare
-    }
-
     /// Whether the conversation went on after a last turn, because a later sitting had more to spend.
     pub(in crate::review) fn went_on(&self) -> bool {
         self.turns.front().is_some_and(|turn| turn.again)
@@ -166,6 +161,11 @@ impl Told {
         Err(self.diverged(turn, What::End { then, now: now.to_string() }))
     }
 
+    /// Whether anything was asked.
+    pub(in crate::review) fn was_asked(&self) -> bool {
+        !self.turns.is_empty()
+    }
+
     /// Whether its first request was this one; `None` where it was never asked.
     pub(in crate::review) fn began_with(&self, request: &TurnRequest) -> Option<bool> {
         self.turns.front().map(|turn| turn.digest == digest(request))
@@ -185,11 +185,17 @@ impl Told {
         self.abandoned
     }
 
+    /// How a run that is only told ends where its journal does.
+    pub(in crate::review) fn broken_off() -> End {
+        End::Ended { ended: Ended::Interrupted, why: Some(BROKEN_OFF.to_owned()) }
+    }
+
+    /// Fails where something was not what it was that could not be said at once.
+    pub(in crate::review) fn check(&self) -> Result<(), Diverged> {
+        self.written.fault().map_or(Ok(()), Err)
+    }
+
     fn diverged(&self, turn: u32, what: What) -> Diverged {
         Diverged { unit: self.unit.clone(), turn, what }
     }
-}
-
-fn broken_off() -> End {
-    End::Ended { ended: Ended::Interrupted, why: Some(BROKEN_OFF.to_owned()) }
 }
