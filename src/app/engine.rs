@@ -65,11 +65,7 @@ pub(super) struct Again {
 }
 
 /// Reviews the subject with the engine that the settings ask for.
-pub(super) async fn engine(
-    work: Work,
-    around: &Surroundings,
-    events: Arc<dyn EventSink>,
-) -> Result<Review, AppError> {
+pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn EventSink>) -> Result<Review, AppError> {
     let packs = Packs::built_in()?.without(&work.subject.settings.rules_off)?;
     let store = Store::at(&around.state);
     let Work { run, started, mut subject, by_model, sitting } = work;

@@ -58,7 +58,9 @@ pub(super) fn run(args: &ReplayArgs, console: &Console) -> Result<ExitCode, AppE
         console.say(&format!("review: the run {id} came to the same review, byte for byte"));
         return Ok(ExitCode::SUCCESS);
     };
-    console.say(&strip_block(&format!("review: the run {id} came to another review than the one that was kept:\n{difference}")));
+    console.say(&strip_block(&format!(
+        "review: the run {id} came to another review than the one that was kept:\n{difference}"
+    )));
     let because = replayed.because.unwrap_or_else(|| {
         "a finding that was dismissed since differs so; otherwise the files of the run, or this program, are not what they were".to_owned()
     });

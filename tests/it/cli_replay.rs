@@ -149,7 +149,7 @@ fn a_review_that_is_not_what_was_kept_is_shown_where_it_differs() {
     let repo = shop();
     let talk = Talk::named(&repo, "six_turns", "six_turns_changed", Wire::Messages);
     talk.run("");
-    talk.server.finish();
+    assert!(talk.server.verdict().is_empty());
     let terminal = replayed(&talk, "").ended(0);
     assert!(terminal.text().contains("A discount is ten times too large"), "{}", terminal.text());
     let file = folder(&talk).join("review.json");
@@ -170,7 +170,7 @@ fn what_cannot_be_told_says_why() {
     let said = replayed(&talk, "").ended(2).stderr;
     assert!(said.contains("built-in rules") && said.contains("--no-model"), "{said}");
     talk.run("");
-    talk.server.finish();
+    assert!(talk.server.verdict().is_empty());
     let model = talk.program.kept().into_iter().find(|run| run.join("journal.jsonl").exists()).expect("a run");
     let journal = std::fs::read_to_string(model.join("journal.jsonl")).expect("a journal");
     let other = journal.replacen("Nothing is wrong", "All is very wrong", 1);
@@ -223,7 +223,7 @@ fn other_rules_are_shown_where_they_would_be_told() {
     let repo = leads();
     let talk = Talk::named(&repo, "leads", "leads_compared", Wire::Messages);
     talk.run("");
-    talk.server.finish();
+    assert!(talk.server.verdict().is_empty());
     let folder = talk.program.home("mine");
     std::fs::create_dir(&folder).expect("a folder");
     let words = format!("--rules {}", folder.display());

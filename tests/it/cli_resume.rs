@@ -80,7 +80,10 @@ fn half_a_line_at_the_end_of_a_journal_is_no_damage_and_a_line_in_the_middle_is(
     let damaged = text.replacen("\"answer\"", "\"anwser\"", 1);
     std::fs::write(&journal, damaged).expect("a damaged journal");
     let said = refused(&talk, "");
-    assert!(said.contains("line ") && said.contains("of the journal") && said.contains("review the change anew"), "{said}");
+    assert!(
+        said.contains("line ") && said.contains("of the journal") && said.contains("review the change anew"),
+        "{said}"
+    );
     std::fs::write(&journal, format!("{text}{{\"v\":3,\"at\":\"2026")).expect("half a line");
     let told = resumed(&talk, "", 0);
     assert_eq!(told.titles().len(), 2, "{}", told.all());
@@ -224,7 +227,9 @@ fn prompts_instructions_and_settings_that_changed_are_refused_with_the_choice() 
     let file = talk.program.home("config/review/config.toml");
     std::fs::write(&file, format!("{settings}min_severity = \"high\"\n")).expect("settings");
     let said = refused(&talk, "");
-    for part in ["the setting min_severity is high now and was none", "the prompts changed (nudge.md)", "how.md) changed"] {
+    for part in
+        ["the setting min_severity is high now and was none", "the prompts changed (nudge.md)", "how.md) changed"]
+    {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(said.contains("--resume-as-recorded"), "{said}");
@@ -333,9 +338,24 @@ fn beside_a_run_only_budgets_outputs_and_posting_may_be_named() {
     let repo = shop();
     let talk = Talk::named(&repo, "well", "well_usage", Wire::Messages);
     for more in [
-        "--target main", "--head x", "--commit x", "--range a..b", "--staged", "--uncommitted", "--diff -", "--pr 1", "--model a/b",
-        "--no-model", "--exclude x", "--include x", "--settings worktree", "--verify all", "--verify-model a/b", "--instructions x",
-        "--min-severity low", "--min-confidence 3",
+        "--target main",
+        "--head x",
+        "--commit x",
+        "--range a..b",
+        "--staged",
+        "--uncommitted",
+        "--diff -",
+        "--pr 1",
+        "--model a/b",
+        "--no-model",
+        "--exclude x",
+        "--include x",
+        "--settings worktree",
+        "--verify all",
+        "--verify-model a/b",
+        "--instructions x",
+        "--min-severity low",
+        "--min-confidence 3",
     ] {
         let ran = talk.program.words(&format!("--resume last {more}")).ended(2);
         assert!(ran.stderr.contains("cannot be used with"), "{more}: {}", ran.stderr);
@@ -419,7 +439,8 @@ fn kill_the_review_of_the_pull(talk: &Talk, requests: usize) {
 #[test]
 fn the_review_of_a_pull_request_goes_on_from_its_mirror_and_is_posted() {
     let fake = Fake::unrecorded();
-    let (_work, pull, talk) = pulled(&fake, "pull", &[report(0), json!({ "when": { "turn": 1 }, "say": { "fault": "hang" } }), end(1)]);
+    let (_work, pull, talk) =
+        pulled(&fake, "pull", &[report(0), json!({ "when": { "turn": 1 }, "say": { "fault": "hang" } }), end(1)]);
     kill_the_review_of_the_pull(&talk, 2);
     let fetched = fake.git_asked().len();
     let told = resumed(&talk, "--post", 0);

@@ -29,7 +29,9 @@ pub enum GivenError {
     #[error("{0}; the run cannot be used any more: review the change anew")]
     Change(#[from] change::ChangeFault),
     /// What stands in the file is not what was written.
-    #[error("given.json of the run {run} cannot be read ({source}); the run cannot be used any more: review the change anew")]
+    #[error(
+        "given.json of the run {run} cannot be read ({source}); the run cannot be used any more: review the change anew"
+    )]
     Shape {
         /// The run.
         run: RunId,
@@ -38,7 +40,9 @@ pub enum GivenError {
         source: serde_json::Error,
     },
     /// Another version of the program wrote it.
-    #[error("given.json of the run {run} has version {version}, this program reads {VERSION}: use the program that wrote it")]
+    #[error(
+        "given.json of the run {run} has version {version}, this program reads {VERSION}: use the program that wrote it"
+    )]
     Version {
         /// The run.
         run: RunId,
@@ -49,7 +53,9 @@ pub enum GivenError {
     #[error("cannot write down what the run was given: {0}")]
     Words(#[source] serde_json::Error),
     /// It is a run of before this was kept, or of another program.
-    #[error("the run {0} keeps nothing of what it was given: it was made by an older version, or got no further; review the change anew")]
+    #[error(
+        "the run {0} keeps nothing of what it was given: it was made by an older version, or got no further; review the change anew"
+    )]
     Nothing(RunId),
 }
 

@@ -164,12 +164,7 @@ mod tests {
         let told: Vec<_> = changed.iter().map(|(name, was, is)| format!("{name}: {was} → {is}")).collect();
         assert_eq!(
             told,
-            [
-                "include: everything → b, c",
-                "exclude: a → nothing",
-                "min_confidence: none → 7",
-                "verify: all → auto"
-            ]
+            ["include: everything → b, c", "exclude: a → nothing", "min_confidence: none → 7", "verify: all → auto"]
         );
         kept.put_into(&mut now);
         assert_eq!(kept.changed(&Shaping::of(&now)), []);

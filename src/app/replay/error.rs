@@ -12,10 +12,14 @@ pub enum ReplayError {
     )]
     Rules(RunId),
     /// It has no end yet.
-    #[error("the run {0} did not come to its end, so there is nothing to tell yet: review --resume {0} goes on with it")]
+    #[error(
+        "the run {0} did not come to its end, so there is nothing to tell yet: review --resume {0} goes on with it"
+    )]
     Unfinished(RunId),
     /// This program does not know who reviewed.
-    #[error("the run {run} was made with {model}, which this program does not know: use the program that made it, {program}")]
+    #[error(
+        "the run {run} was made with {model}, which this program does not know: use the program that made it, {program}"
+    )]
     UnknownModel {
         /// The run.
         run: RunId,
@@ -25,7 +29,9 @@ pub enum ReplayError {
         program: String,
     },
     /// The trees are needed, and not there.
-    #[error("other rules look at the code, and the code of the run {run} cannot be read ({why}): bring it back, or compare prompts alone")]
+    #[error(
+        "other rules look at the code, and the code of the run {run} cannot be read ({why}): bring it back, or compare prompts alone"
+    )]
     NoTrees {
         /// The run.
         run: RunId,
@@ -33,7 +39,9 @@ pub enum ReplayError {
         why: String,
     },
     /// It was not committed, and may be anything by now.
-    #[error("other rules look at the code, and the code of the run {0} was not committed: it is kept nowhere; compare prompts alone")]
+    #[error(
+        "other rules look at the code, and the code of the run {0} was not committed: it is kept nowhere; compare prompts alone"
+    )]
     NotCommitted(RunId),
     /// A folder without what it is named for.
     #[error("{folder} has no {what}: name a folder of them")]

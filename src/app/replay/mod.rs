@@ -97,12 +97,7 @@ pub async fn replay(around: &Surroundings, name: &str, cancel: &Cancel) -> Resul
 }
 
 /// Says which requests of a run would be others with these prompts and rules. No model is asked.
-pub async fn compare(
-    around: &Surroundings,
-    name: &str,
-    with: With,
-    cancel: &Cancel,
-) -> Result<Comparison, AppError> {
+pub async fn compare(around: &Surroundings, name: &str, with: With, cancel: &Cancel) -> Result<Comparison, AppError> {
     let opened = open(around, name).await?;
     let run = opened.run;
     let reviewer = opened.given.reviewer.as_ref().ok_or(ReplayError::Rules(run))?;

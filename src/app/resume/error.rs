@@ -29,7 +29,9 @@ pub enum ResumeError {
         why: String,
     },
     /// It has what it spent, and no more.
-    #[error("the run {run} ended because its {what} were spent: give it more than {had} with {flag}, as in review --resume {run} {flag} {more}")]
+    #[error(
+        "the run {run} ended because its {what} were spent: give it more than {had} with {flag}, as in review --resume {run} {flag} {more}"
+    )]
     Spent {
         /// The run.
         run: RunId,
@@ -43,7 +45,9 @@ pub enum ResumeError {
         more: String,
     },
     /// Its time is over.
-    #[error("the run {run} took {took} already, and may take {limit} in all: give it more with --timeout, as in review --resume {run} --timeout {more}")]
+    #[error(
+        "the run {run} took {took} already, and may take {limit} in all: give it more with --timeout, as in review --resume {run} --timeout {more}"
+    )]
     OutOfTime {
         /// The run.
         run: RunId,
@@ -132,7 +136,9 @@ pub enum ResumeError {
         source: PastError,
     },
     /// What is kept of the question does not say enough to ask it again.
-    #[error("the run {0} cannot go on: a path that it was given is not UTF-8, and was not kept; review the change anew")]
+    #[error(
+        "the run {0} cannot go on: a path that it was given is not UTF-8, and was not kept; review the change anew"
+    )]
     Unnamed(RunId),
 }
 

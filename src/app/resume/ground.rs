@@ -130,8 +130,7 @@ impl Ground<'_> {
         if prompts.hash() != reviewer.prompts {
             let kept = reviewer.prompts()?;
             let was: Vec<_> = kept.texts().collect();
-            let others: Vec<&str> =
-                prompts.texts().filter(|now| !was.contains(now)).map(|(name, _)| name).collect();
+            let others: Vec<&str> = prompts.texts().filter(|now| !was.contains(now)).map(|(name, _)| name).collect();
             changes.say(format!("the prompts changed ({})", others.join(", ")));
         }
         Ok((instructions, prompts))

@@ -90,8 +90,7 @@ pub(super) async fn resume(
     for text in chosen.notices.iter().chain(second.iter().flat_map(|second| &second.notices)) {
         events.emit(Event::Warning { text: text.clone() });
     }
-    let request =
-        opened.given.asked.request(ask.directory.as_deref()).ok_or(ResumeError::Unnamed(opened.run))?;
+    let request = opened.given.asked.request(ask.directory.as_deref()).ok_or(ResumeError::Unnamed(opened.run))?;
     if let (Some(of), false) = (&opened.change.pull, ask.as_recorded) {
         ground::pull(of, &opened.change, &around, &*events, &cancel, &mut changes).await?;
     }
@@ -131,11 +130,7 @@ pub(super) async fn resume(
         started: (opened.started_at, Instant::now().checked_sub(spent).unwrap_or_else(Instant::now)),
         subject,
         by_model: Some(ByModel { chosen, second, instructions, prompts }),
-        sitting: Sitting::Again(Box::new(Again {
-            held,
-            given: opened.given,
-            past,
-        })),
+        sitting: Sitting::Again(Box::new(Again { held, given: opened.given, past })),
     };
     let delivered = made(work, ask.outputs, around, events, cancel).await?;
     Ok(Resumed { delivered, directory, flags })

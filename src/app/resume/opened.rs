@@ -45,8 +45,7 @@ impl Opened {
             bytes => bytes?,
         };
         let entries = read_journal(&journal).map_err(|source| ResumeError::Journal { run, source })?;
-        let mut opened =
-            Self { run, started_at: begun.started_at, given, change, known, entries, review: None };
+        let mut opened = Self { run, started_at: begun.started_at, given, change, known, entries, review: None };
         if opened.is_over() && store.record(run).is_ok() {
             let bytes = store.read(run, "review.json")?;
             let damaged = |error: json::ParseError| AppError::Damaged { id: run.to_string(), why: error.to_string() };

@@ -1,3 +1,5 @@
+//! A change comes back as it was kept, and damage is told.
+
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -36,8 +38,13 @@ fn at() -> impl Strategy<Value = WorkspaceAt> {
 }
 
 fn commit() -> impl Strategy<Value = Commit> {
-    (commit_id(), ".*", any::<String>(), ".*", ".*")
-        .prop_map(|(id, subject, body, author, date)| Commit { id, subject, body, author, date })
+    (commit_id(), ".*", any::<String>(), ".*", ".*").prop_map(|(id, subject, body, author, date)| Commit {
+        id,
+        subject,
+        body,
+        author,
+        date,
+    })
 }
 
 fn pull() -> impl Strategy<Value = PullOf> {
@@ -45,8 +52,13 @@ fn pull() -> impl Strategy<Value = PullOf> {
         repo: format!("{owner}/{name}").parse().unwrap(),
         number: number.to_string().parse().unwrap(),
     });
-    (named, ".*", ".*", any::<String>(), option::of(".*"))
-        .prop_map(|(id, server, title, body, author)| PullOf { id, server, title, body, author })
+    (named, ".*", ".*", any::<String>(), option::of(".*")).prop_map(|(id, server, title, body, author)| PullOf {
+        id,
+        server,
+        title,
+        body,
+        author,
+    })
 }
 
 fn span() -> impl Strategy<Value = Span> {
@@ -111,8 +123,11 @@ fn file() -> impl Strategy<Value = FileChange> {
 }
 
 fn omission() -> impl Strategy<Value = Omission> {
-    (option::of(any::<String>()), any::<String>(), any::<bool>())
-        .prop_map(|(path, reason, unseen)| Omission { path, reason, unseen })
+    (option::of(any::<String>()), any::<String>(), any::<bool>()).prop_map(|(path, reason, unseen)| Omission {
+        path,
+        reason,
+        unseen,
+    })
 }
 
 fn change() -> impl Strategy<Value = ChangeSet> {
