@@ -67,6 +67,7 @@ pub(super) async fn resume(
     events: Arc<dyn EventSink>,
     cancel: Cancel,
 ) -> Result<Resumed, AppError> {
+    let began = Instant::now();
     let store = Store::at(&around.state);
     let (held, opened) = {
         let (store, name) = (store.clone(), ask.run.clone());
@@ -126,8 +127,8 @@ pub(super) async fn resume(
     let past = past(&opened)?;
     let work = Work {
         run: opened.run,
-        // Shortly after the machine began there is no such instant.
-        started: (opened.started_at, Instant::now().checked_sub(spent).unwrap_or_else(Instant::now)),
+        // The engine adds what the sittings before took.
+        started: (opened.started_at, began),
         subject,
         by_model: Some(ByModel { chosen, second, instructions, prompts }),
         sitting: Sitting::Again(Box::new(Again { held, given: opened.given, past })),
