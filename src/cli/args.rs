@@ -113,7 +113,7 @@ pub(super) struct AgainArgs {
         value_name = "ID",
         value_parser = NonEmptyStringValueParser::new(),
         conflicts_with_all = [
-            "target", "head", "scope", "include", "exclude", "settings", "model", "no_model", "instructions", "verify", "verify_model",
+            "target", "head", "commit", "range", "staged", "uncommitted", "diff", "pr", "include", "exclude", "settings", "model", "no_model", "instructions", "verify", "verify_model",
             "min_severity", "min_confidence"
         ]
     )]

@@ -64,7 +64,7 @@ enum Command {
     Post(post::PostArgs),
     /// Show a kept review again, in any format
     Show(runs::ShowArgs),
-    /// Tell a run again from its journal: nobody is asked, no repository is needed, and the review must come out the same
+    /// Tell a run again from its journal, offline, and check that the review is the same
     Replay(replay::ReplayArgs),
     /// Remove kept reviews that are older than the settings allow
     Prune(runs::PruneArgs),

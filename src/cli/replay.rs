@@ -16,10 +16,11 @@ use crate::present::{Syntax, presenter};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  review replay                             tell the newest run again, and check that it is what was kept
+  review replay                             tell the newest run again, and check it
   review replay 1a2b3c4d --format json      the same, as the document
   review replay last --prompts my-prompts   which requests other prompts would have changed
-  review replay last --rules my-rules       the same for rule packs (python.yml replaces, python-house.yml adds)
+  review replay last --rules my-rules       the same for rule packs: python.yml replaces
+                                            the built-in one, python-house.yml adds one
 
 Exit codes: 0 the same, 1 not the same (what differs is shown), 2 it cannot be told
 

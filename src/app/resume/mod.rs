@@ -92,7 +92,7 @@ pub(super) async fn resume(
         events.emit(Event::Warning { text: text.clone() });
     }
     let request = opened.given.asked.request(ask.directory.as_deref()).ok_or(ResumeError::Unnamed(opened.run))?;
-    if let (Some(of), false) = (&opened.change.pull, ask.as_recorded) {
+    if let Some(of) = &opened.change.pull {
         ground::pull(of, &opened.change, &around, &*events, &cancel, &mut changes).await?;
     }
     let scope = request.scope.clone();
@@ -115,7 +115,9 @@ pub(super) async fn resume(
             return Err(ResumeError::Changed { run: opened.run, what: changes.told() }.into());
         }
         let note = format!("This run was taken up again with what it was given, though {}.", changes.words());
-        subject.notes.push(note);
+        if !subject.notes.contains(&note) {
+            subject.notes.push(note);
+        }
         opened.given.notes.clone_from(&subject.notes);
     }
     let spent = opened.spent();
@@ -200,11 +202,10 @@ fn who(
 ) -> Result<Who, AppError> {
     let name = |chosen: &Chosen| format!("{}/{}", chosen.row.name, chosen.model);
     let second_was = reviewer.second_look.as_ref().map(|look| look.model.name());
-    if !as_recorded {
-        let today = subject::resolve(None, flags, around)?;
-        let first = model::choose(&today, &around.providers)?;
-        let second = model::choose_second(&today, &around.providers, first.as_ref())?;
-        let first_is = first.as_ref().map_or_else(String::new, name);
+    // Whoever goes on with what was recorded need not have what today's settings name.
+    let today = today(flags, around).map(Some).or_else(|error| if as_recorded { Ok(None) } else { Err(error) })?;
+    if let Some((first, second)) = today {
+        let first_is = first.as_ref().map_or_else(|| "the built-in rules".to_owned(), name);
         changes.note("the model", &reviewer.model.name(), &first_is);
         if let (Some(was), true) = (&second_was, first_is == reviewer.model.name()) {
             changes.note("the model for the second look", was, &second.as_ref().map_or(first_is, name));
@@ -225,6 +226,14 @@ fn who(
         *flags = named;
     }
     Ok(Who { chosen, second })
+}
+
+/// The models that today's settings choose.
+fn today(flags: &Flags, around: &Surroundings) -> Result<(Option<Chosen>, Option<Chosen>), AppError> {
+    let today = subject::resolve(None, flags, around)?;
+    let first = model::choose(&today, &around.providers)?;
+    let second = model::choose_second(&today, &around.providers, first.as_ref())?;
+    Ok((first, second))
 }
 
 /// Refuses a sitting that would end where the last one did, because it has no more to spend.
