@@ -93,7 +93,9 @@ fn every_session_is_told_again_to_the_same_bytes_without_its_repository() {
                     let scripted = Session { name: format!("{name}_replayed"), ..Session::load(&file(name)) };
                     let wire = if name == "no_stream_usage" { Wire::Chat } else { Wire::Messages };
                     let talk = Talk::scripted(&repo, scripted, wire);
+                    let began = std::time::Instant::now();
                     talk.run(words);
+                    eprintln!("TIMING {name} {:?}", began.elapsed());
                     let requests = talk.server.raw().len();
                     let _ = talk.server.verdict();
                     std::fs::remove_dir_all(repo.root()).expect("the repository is gone");

@@ -116,24 +116,30 @@ impl Ground<'_> {
     ) -> Result<(Option<Instructions>, Prompts), AppError> {
         let given = &self.opened.given;
         let Some(reviewer) = &given.reviewer else { return Err(ResumeError::Rules(self.opened.run).into()) };
-        if as_recorded {
-            return Ok((reviewer.instructions(), reviewer.prompts()?));
-        }
-        let instructions = instructions::load(self.request, subject, given.asked.whose())?;
-        let was = reviewer.instructions();
+        let (was, kept) = (reviewer.instructions(), reviewer.prompts()?);
+        let loaded = instructions::load(self.request, subject, given.asked.whose());
         let text = |given: &Option<Instructions>| given.as_ref().map(|given| given.text.clone());
-        if text(&was) != text(&instructions) {
-            let from = instructions.as_ref().or(was.as_ref()).map_or("", |given| &given.from);
-            changes.say(format!("the instructions ({from}) changed"));
+        match loaded {
+            Ok(now) if text(&was) != text(&now) => {
+                let from = now.as_ref().or(was.as_ref()).map_or("", |given| &given.from);
+                changes.say(format!("the instructions ({from}) changed"));
+            }
+            Ok(_) => {}
+            Err(_) if as_recorded => changes.say("the instructions cannot be read any more".to_owned()),
+            Err(error) => return Err(error),
         }
-        let prompts = templates::load(subject.settings.prompts.as_deref())?;
-        if prompts.hash() != reviewer.prompts {
-            let kept = reviewer.prompts()?;
-            let was: Vec<_> = kept.texts().collect();
-            let others: Vec<&str> = prompts.texts().filter(|now| !was.contains(now)).map(|(name, _)| name).collect();
-            changes.say(format!("the prompts changed ({})", others.join(", ")));
+        match templates::load(subject.settings.prompts.as_deref()) {
+            Ok(now) if now.hash() != reviewer.prompts => {
+                let was: Vec<_> = kept.texts().collect();
+                let others: Vec<&str> = now.texts().filter(|now| !was.contains(now)).map(|(name, _)| name).collect();
+                changes.say(format!("the prompts changed ({})", others.join(", ")));
+            }
+            Ok(_) => {}
+            Err(_) if as_recorded => changes.say("the prompts cannot be read any more".to_owned()),
+            Err(error) => return Err(error),
         }
-        Ok((instructions, prompts))
+        // Where nothing changed they are the same, and where something did, these are what was given.
+        Ok((was, kept))
     }
 
     fn patch(&self, patch: &[u8]) -> Result<Subject, AppError> {
@@ -191,7 +197,7 @@ impl Ground<'_> {
                 return Err(ResumeError::Gone { run, what, commit, place }.into());
             }
         }
-        if !as_recorded && !matches!(self.request.scope, Scope::Pull(_)) {
+        if !matches!(self.request.scope, Scope::Pull(_)) {
             match git::resolve(&repo, &self.request.scope) {
                 Ok(range) => changes.ends(change, &range),
                 Err(error) => changes.say(format!("the change cannot be found by its names ({error})")),
