@@ -6,8 +6,10 @@
 
 mod grammar;
 mod matching;
+mod relations;
 mod symbol;
 
 pub use grammar::{Grammar, Tree, Unparsed, Watch, error_count, parses};
 pub use matching::{Edit, Found, RuleSet, RuleSource, Scan, SyntaxError, documents};
+pub use relations::{Relations, relations};
 pub use symbol::enclosing_symbol;

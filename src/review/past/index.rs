@@ -56,7 +56,6 @@ pub(in crate::review) struct Turn {
     pub(in crate::review) turn: u32,
     pub(in crate::review) landing: Option<Landing>,
     pub(in crate::review) max_output: u32,
-    pub(in crate::review) compacted: u32,
     pub(in crate::review) digest: String,
     /// Whether a sitting began with it that went on after an end.
     pub(in crate::review) again: bool,
@@ -134,7 +133,7 @@ pub(super) struct Conversation {
 pub(super) struct Index {
     pub(super) conversations: HashMap<Unit, Conversation>,
     pub(super) rules: Option<Rules>,
-    pub(super) plan: Option<(Vec<Vec<RepoPath>>, Vec<RepoPath>)>,
+    pub(super) plan: Option<(Vec<Vec<RepoPath>>, u64)>,
     pub(super) reads: HashMap<(Side, RepoPath), Read>,
     pub(super) omissions: Vec<Omission>,
     /// With where in the journal each stands.
@@ -180,7 +179,7 @@ impl Index {
                 let (claims, notes) = (claims.clone(), notes.clone());
                 self.rules = Some(Rules { claims, notes, stopped: *stopped, unchecked });
             }
-            Record::Plan { units, carried } => self.plan = Some((units.clone(), carried.clone())),
+            Record::Plan { units, room, .. } => self.plan = Some((units.clone(), *room)),
             Record::Read { side, path, read } => {
                 self.reads.insert((*side, path.clone()), read.clone());
             }
@@ -274,7 +273,7 @@ impl Conversation {
 
     fn ask(&mut self, at: usize, entry: &JournalEntry) -> Result<(), PastError> {
         let damaged = |why| Err(PastError::Damaged { place: place(&entry.unit, entry.turn), why });
-        let Record::Request { system, max_output, landing, compacted, digest, .. } = &entry.record else {
+        let Record::Request { system, max_output, landing, digest, .. } = &entry.record else {
             return Ok(());
         };
         if self.end.is_some() {
@@ -311,7 +310,6 @@ impl Conversation {
             turn: next,
             landing: landing.clone(),
             max_output: *max_output,
-            compacted: *compacted,
             digest: digest.clone(),
             again: resumed,
             answer: None,
