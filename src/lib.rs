@@ -21,6 +21,8 @@
 //! 5. [`present`] renders the one [`Review`](domain::review::Review) for each surface; [`store`] keeps the run.
 //! 6. Where it was asked for, [`publish`] puts it on a pull request: a draft checked against the hunks, a plan against what stands there already,
 //!    and a receipt of what became of it.
+//! 7. What a run is given is kept before its engine begins (`app::given`), and what it takes from outside in its journal: so it can be taken up
+//!    again ([`app::resume_and_post`]) and told again ([`app::replay`]).
 //!
 //! A step of a workflow is the same with another beginning and end: [`app::action`] reads the event and the inputs, and ends with outputs, a job
 //! summary and one exit code. What a run without rights left is hostile until `app::artefact` has held it to the pull request as it is now.

@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
+use super::given;
 use super::post::Posted;
+use super::resume;
 use super::subject::Surroundings;
 use crate::config::Settings;
 use crate::domain::finding::Severity;
 use crate::domain::review::{Outcome, Review};
 use crate::domain::text::counted;
 use crate::present::{RenderOptions, presenter};
+use crate::review::JOURNAL;
 use crate::store::{Store, StoreError};
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::files;
@@ -35,6 +38,8 @@ pub struct Delivered {
     pub failures: Vec<String>,
     /// Why the run could not be kept. Nobody asked for that, so it changes no exit code.
     pub not_kept: Option<String>,
+    /// How to go on with it, where it ended too early and that may come to more: a command.
+    pub goes_on: Option<String>,
     /// Whether somebody interrupted it.
     pub interrupted: bool,
     /// What became of posting it, where that was asked for.
@@ -116,8 +121,10 @@ pub(super) fn deliver(
             failures.push(error.to_string());
         }
     }
+    let is_whole = not_kept.is_none() && store.has(review.id, &[given::NAME, JOURNAL]);
+    let goes_on = resume::how(review.id, review.ended).filter(|_| is_whole);
     let interrupted = cancel.check() == Err(Stopped::Interrupted);
-    Delivered { review, settings, root: places.root, failures, not_kept, interrupted, posted: None }
+    Delivered { review, settings, root: places.root, failures, not_kept, goes_on, interrupted, posted: None }
 }
 
 #[cfg(test)]

@@ -43,6 +43,14 @@ impl DismissedFile {
         store.keep(run, KEPT, &self.bytes).map(|_| ())
     }
 
+    /// That of a kept run, where it followed one.
+    pub(super) fn kept(store: &Store, run: RunId) -> Result<Option<Self>, StoreError> {
+        if !store.has(run, &[KEPT]) {
+            return Ok(None);
+        }
+        Ok(Some(Self { name: format!("{KEPT} of the run {run}"), bytes: store.read(run, KEPT)? }))
+    }
+
     /// What it says.
     pub(super) fn parse(&self) -> Result<Vec<Dismissal>, ConfigError> {
         file::parse(&self.name, &self.bytes)

@@ -4,23 +4,35 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::error::AppError;
+use super::given::{self, Asked, Contents, Given, PROGRAM, Reviewer, Shaping};
 use super::instructions::Instructions;
 use super::model::Chosen;
 use super::prior::{self, Who};
 use super::subject::{Subject, Surroundings};
-use super::templates;
 use crate::config::{Settings, Verify};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::review::{Engine, Review};
-use crate::domain::run::RunId;
+use crate::domain::run::{BegunRun, RunId};
 use crate::llm;
+use crate::prompt::Prompts;
 use crate::review::{self, Floor, JOURNAL, JournalSink, Limits, ModelRun, Past, RulesRun, SecondLook, Which, by_rules};
 use crate::rules::Packs;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
+use crate::sys::files::{AppendFile, Held};
 use crate::tools::ToolBox;
 
 /// When a run began, RFC 3339 in UTC, and on the clock that measures how long it takes.
 pub(super) type Started = (String, Instant);
+
+/// What an engine works on.
+pub(super) struct Work {
+    pub(super) run: RunId,
+    pub(super) started: Started,
+    pub(super) subject: Subject,
+    /// `None` for the rules.
+    pub(super) by_model: Option<ByModel>,
+    pub(super) sitting: Sitting,
+}
 
 /// A model, and what it is told beside the change.
 pub(super) struct ByModel {
@@ -28,50 +40,83 @@ pub(super) struct ByModel {
     /// Who takes the second look, where it is another model.
     pub(super) second: Option<Chosen>,
     pub(super) instructions: Option<Instructions>,
+    pub(super) prompts: Prompts,
+}
+
+/// Which sitting of a run this is.
+pub(super) enum Sitting {
+    /// The first: what it is given is kept.
+    First(Box<First>),
+    /// A later one: what was given is there.
+    Again(Box<Again>),
+}
+
+/// What is kept of a question beside what is made of it.
+pub(super) struct First {
+    pub(super) asked: Asked,
+    pub(super) contents: Contents,
+}
+
+/// A run that is taken up again.
+pub(super) struct Again {
+    /// Keeps others from it.
+    pub(super) held: Held,
+    pub(super) given: Given,
+    pub(super) past: Past,
 }
 
 /// Reviews the subject with the engine that the settings ask for.
-pub(super) async fn engine(
-    run: RunId,
-    started: Started,
-    subject: Subject,
-    by_model: Option<ByModel>,
-    around: &Surroundings,
-    events: Arc<dyn EventSink>,
-) -> Result<Review, AppError> {
-    let packs = Packs::built_in()?.without(&subject.settings.rules_off)?;
-    let Some(ByModel { chosen, second, instructions }) = by_model else {
+pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn EventSink>) -> Result<Review, AppError> {
+    let packs = Packs::built_in()?.without(&work.subject.settings.rules_off)?;
+    let store = Store::at(&around.state);
+    let Work { run, started, mut subject, by_model, sitting } = work;
+    let is_first = matches!(sitting, Sitting::First(_));
+    let Some(ByModel { chosen, second, instructions, prompts }) = by_model else {
         let subject = prior::recall(run, subject, around, Who::rules(packs.hash()), &events).await?;
-        let work = move || with_rules(run, started, subject, &packs, events.as_ref());
+        let work = move || {
+            // What cannot be kept is told at the end, when the review cannot be kept either.
+            let _held = begin(&store, run, &started, &subject, packs.hash(), None, &sitting).ok();
+            with_rules(run, started, subject, &packs, events.as_ref())
+        };
         return tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken);
     };
-    let prompts = templates::load(subject.settings.prompts.as_deref())?;
     let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(chosen.row, &chosen.model, &chosen.access)?);
     let capabilities = provider.capabilities();
-    let who = Who {
-        engine: Engine::Model,
-        provider: Some(capabilities.provider.to_owned()),
-        model: Some(capabilities.model.clone()),
-        prompts: Some(prompts.hash().to_owned()),
-        rules: Some(packs.hash().to_owned()),
-        instructions: instructions.as_ref().map(|instructions| review::instructions_hash(&instructions.text)),
-    };
-    let mut subject = prior::recall(run, subject, around, who, &events).await?;
-    let limits = limits(&subject, provider.capabilities());
-    let second_look = second_look(&subject, &provider, second.as_ref())?;
-    let mut context = subject.tool_context();
-    context.limits.bytes = context.limits.bytes.min(bytes_of_a_result(limits.window));
-    let tools = ToolBox::new(context);
-    let journal = match Store::at(&around.state).append_alone(run, JOURNAL) {
-        Ok(file) => Some(Box::new(file) as Box<dyn JournalSink>),
+    // A later sitting knows what the first one knew.
+    if is_first {
+        let who = Who {
+            engine: Engine::Model,
+            provider: Some(capabilities.provider.to_owned()),
+            model: Some(capabilities.model.clone()),
+            prompts: Some(prompts.hash().to_owned()),
+            rules: Some(packs.hash().to_owned()),
+            instructions: instructions.as_ref().map(|instructions| review::instructions_hash(&instructions.text)),
+        };
+        subject = prior::recall(run, subject, around, who, &events).await?;
+    }
+    let limits = limits(&subject.settings, capabilities);
+    let second_look = second_look(&subject.settings, &provider, second.as_ref())?;
+    let reviewer =
+        Reviewer::new(provider.capabilities(), &limits, &prompts, instructions.as_ref(), second_look.as_ref());
+    let begun = begin(&store, run, &started, &subject, packs.hash(), Some(reviewer), &sitting);
+    let journal = begun.and_then(|held| Ok((held, journal_of(&store, run)?)));
+    let (held, journal) = match journal {
+        Ok((held, file)) => (held, Some(Box::new(file) as Box<dyn JournalSink>)),
         Err(error) => {
             // A run that cannot keep a journal goes on without one, and says so.
             let text = format!("this run has no journal: {error}");
             subject.notes.push(text.clone());
             events.emit(Event::Notice { text });
-            None
+            (None, None)
         }
     };
+    let (past, taken_up) = match sitting {
+        Sitting::First(_) => (Past::default(), None),
+        Sitting::Again(again) => (again.past, Some(again.held)),
+    };
+    let mut context = subject.tool_context();
+    context.limits.bytes = context.limits.bytes.min(bytes_of_a_result(limits.window));
+    let tools = ToolBox::new(context);
     let review = review::by_model(ModelRun {
         run,
         tools,
@@ -87,13 +132,68 @@ pub(super) async fn engine(
         old: subject.old,
         floor: floor(&subject.settings),
         known: subject.known,
-        past: Past::default(),
+        past,
         notes: subject.notes,
         started,
         cancel: subject.cancel,
         events,
     });
-    Ok(review.await?)
+    let review = review.await?;
+    drop((held, taken_up));
+    Ok(review)
+}
+
+/// The journal of a run, open at its end. What a kill left of a last line is gone.
+fn journal_of(store: &Store, run: RunId) -> Result<AppendFile, StoreError> {
+    if store.has(run, &[JOURNAL]) { Ok(store.take_up(run, JOURNAL)?.1) } else { store.append_alone(run, JOURNAL) }
+}
+
+/// Keeps what a run is given, in its first sitting; in a later one, what changed of it. The run counts as going on as long as what comes back is
+/// kept; a later sitting has that already.
+fn begin(
+    store: &Store,
+    run: RunId,
+    started: &Started,
+    subject: &Subject,
+    rules: &str,
+    reviewer: Option<Reviewer>,
+    sitting: &Sitting,
+) -> Result<Option<Held>, AppError> {
+    let First { asked, contents } = match sitting {
+        Sitting::First(first) => first.as_ref(),
+        Sitting::Again(again) => {
+            let mut given = again.given.clone();
+            if let (Some(now), Some(kept)) = (reviewer, &mut given.reviewer) {
+                kept.last_limits = now.last_limits;
+            }
+            given::update(store, run, &given)?;
+            return Ok(None);
+        }
+    };
+    let change = &subject.change;
+    let text = |path: &Option<std::path::PathBuf>| path.as_ref()?.to_str().map(str::to_owned);
+    let begun = BegunRun {
+        id: run,
+        started_at: started.0.clone(),
+        repository: change.repository.clone(),
+        target: change.target.clone(),
+        head_name: change.head_name.clone(),
+        pull: change.pull.as_ref().map(|pull| pull.id.clone()),
+        engine: if reviewer.is_some() { Engine::Model } else { Engine::Rules },
+    };
+    let given = Given {
+        program: PROGRAM.to_owned(),
+        asked: asked.clone(),
+        shaping: Shaping::of(&subject.settings),
+        settings_at: subject.settings_at.map(|commit| commit.to_string()),
+        repository: text(&subject.repository),
+        root: text(&subject.root),
+        rules: rules.to_owned(),
+        reviewer,
+        contents: contents.clone(),
+        notes: subject.notes.clone(),
+    };
+    Ok(Some(given::keep(store, &begun, &given, change, subject.dismissed.as_ref())?))
 }
 
 fn with_rules(run: RunId, started: Started, subject: Subject, packs: &Packs, events: &dyn EventSink) -> Review {
@@ -112,17 +212,17 @@ fn with_rules(run: RunId, started: Started, subject: Subject, packs: &Packs, eve
     })
 }
 
-fn floor(settings: &Settings) -> Floor {
+pub(super) fn floor(settings: &Settings) -> Floor {
     Floor { severity: settings.min_severity, confidence: settings.min_confidence }
 }
 
 /// Who takes the second look, and at what; `None` where nobody does.
 fn second_look(
-    subject: &Subject,
+    settings: &Settings,
     same: &Arc<dyn llm::Provider>,
     other: Option<&Chosen>,
 ) -> Result<Option<SecondLook>, AppError> {
-    let which = match subject.settings.verify {
+    let which = match settings.verify {
         Verify::Auto => Which::Worst,
         Verify::All => Which::All,
         Verify::None => return Ok(None),
@@ -131,22 +231,22 @@ fn second_look(
         Some(chosen) => Arc::from(llm::connect(chosen.row, &chosen.model, &chosen.access)?),
         None => Arc::clone(same),
     };
-    let limits = limits(subject, provider.capabilities());
+    let limits = limits(settings, provider.capabilities());
     Ok(Some(SecondLook { which, provider, limits }))
 }
 
 /// A design default: no answer is longer, whatever the model could.
 const MAX_OUTPUT: u32 = 16_000;
 
-fn limits(subject: &Subject, model: &llm::Capabilities) -> Limits {
+pub(super) fn limits(settings: &Settings, model: &llm::Capabilities) -> Limits {
     // A small window must hold more than answers.
     let share = u32::try_from(model.context_window / 6).unwrap_or(u32::MAX);
     Limits {
-        turns: subject.settings.max_turns,
-        input_tokens: subject.settings.max_tokens,
+        turns: settings.max_turns,
+        input_tokens: settings.max_tokens,
         window: model.context_window,
         max_output: model.max_output.min(MAX_OUTPUT).min(share),
-        time: subject.settings.timeout,
+        time: settings.timeout,
     }
 }
 

@@ -6,9 +6,12 @@ use super::artefact::ArtefactError;
 use super::clients::ClientError;
 use super::dismiss::DismissError;
 use super::eval::EvalError;
+use super::given::GivenError;
 use super::instructions::InstructionsError;
 use super::post::PostError;
 use super::prior::PriorError;
+use super::replay::ReplayError;
+use super::resume::ResumeError;
 use super::service::{PresentFault, RootsError};
 use crate::config::ConfigError;
 use crate::domain::request::InvalidScope;
@@ -72,6 +75,15 @@ pub enum AppError {
     /// The kept runs could not be reached.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// What a run was given could not be kept or read.
+    #[error(transparent)]
+    Given(#[from] GivenError),
+    /// A run is not taken up again.
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
+    /// A run is not told again.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
     /// A file that was named could not be read.
     #[error("{0}")]
     Input(FileError),
@@ -304,6 +316,9 @@ impl AppError {
             | Self::Workspace(_)
             | Self::Rules(_)
             | Self::Store(_)
+            | Self::Given(_)
+            | Self::Resume(_)
+            | Self::Replay(_)
             | Self::Input(_)
             | Self::Damaged { .. }
             | Self::NotARepository { .. }

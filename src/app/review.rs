@@ -4,18 +4,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::deliver::{self, Delivered, Output, Places};
-use super::engine::{ByModel, engine};
+use super::engine::{ByModel, First, Sitting, Work, engine};
 use super::error::AppError;
+use super::given::{Asked, Contents};
 use super::instructions::{self, Whose};
 use super::model;
 use super::pull;
 use super::subject::{self, Surroundings};
+use super::templates;
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink, Stage};
-use crate::domain::request::{Compare, ReviewRequest};
+use crate::domain::request::{Compare, ReviewRequest, Scope};
 use crate::domain::run::RunId;
 use crate::review::unless_stopped;
-use crate::store::Store;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::clock;
 
@@ -65,11 +66,13 @@ pub(super) async fn review_with(
     for text in chosen.iter().chain(&second).flat_map(|chosen| &chosen.notices) {
         events.emit(Event::Warning { text: text.clone() });
     }
+    let asked = Asked::new(&request, &flags, whose);
     let pulled = pull::of_request(&request, &flags, &around, &*events, &cancel).await?;
     let scope = request.scope.clone();
     let patch = unless_stopped(&cancel, tokio::task::spawn_blocking(move || subject::read_patch(&scope))).await?;
     let patch = patch.map_err(|_| AppError::Broken)??;
-    let (subject, instructions) = {
+    let is_model = chosen.is_some();
+    let (subject, instructions, prompts, contents) = {
         let (around, events, cancel) = (around.clone(), Arc::clone(&events), cancel.clone());
         stage(Stage::Collect, &events.clone(), move || {
             let mut subject = match &pulled {
@@ -78,7 +81,13 @@ pub(super) async fn review_with(
             };
             subject.compare = compare;
             let instructions = instructions::load(&request, &subject, whose)?;
-            Ok((subject, instructions))
+            let folder = subject.settings.prompts.as_deref();
+            let prompts = is_model.then(|| templates::load(folder)).transpose()?;
+            let contents = match &request.scope {
+                Scope::Patch(_) => Contents::of_patch(&patch),
+                _ => Contents::of(&subject.change, subject.new.as_ref(), &subject.cancel).unwrap_or_default(),
+            };
+            Ok((subject, instructions, prompts, contents))
         })
         .await?
     };
@@ -86,25 +95,31 @@ pub(super) async fn review_with(
         let text = format!("the built-in rules do not read instructions; {} is for a model", instructions.from);
         events.emit(Event::Notice { text });
     }
-    let settings = subject.settings.clone();
-    let places = Places { repository: subject.repository.clone(), root: subject.root.clone() };
+    let by_model = chosen.zip(prompts).map(|(chosen, prompts)| ByModel { chosen, second, instructions, prompts });
+    let sitting = Sitting::First(Box::new(First { asked, contents }));
+    made(Work { run, started, subject, by_model, sitting }, outputs, around, events, cancel).await
+}
 
-    let kept = subject.dismissed.as_ref().map_or(Ok(()), |file| file.keep(&Store::at(&around.state), run));
-    if let Err(error) = kept {
-        events.emit(Event::Notice {
-            text: format!("the dismissals that this run follows are not kept with it: {error}"),
-        });
-    }
+/// Runs the engine, and delivers what comes of it.
+pub(super) async fn made(
+    work: Work,
+    outputs: Vec<Output>,
+    around: Surroundings,
+    events: Arc<dyn EventSink>,
+    cancel: Cancel,
+) -> Result<Delivered, AppError> {
+    let settings = work.subject.settings.clone();
+    let places = Places { repository: work.subject.repository.clone(), root: work.subject.root.clone() };
+
     events.emit(Event::Stage { stage: Stage::Review });
-    let by_model = chosen.map(|chosen| ByModel { chosen, second, instructions });
-    let review = engine(run, started, subject, by_model, &around, Arc::clone(&events)).await?;
+    let review = engine(work, &around, Arc::clone(&events)).await?;
 
     stage(Stage::Deliver, &events, move || Ok(deliver::deliver(review, settings, places, &outputs, &around, &cancel)))
         .await
 }
 
 /// Runs a stage away from the async threads, and says that it began.
-async fn stage<T: Send + 'static>(
+pub(super) async fn stage<T: Send + 'static>(
     stage: Stage,
     events: &Arc<dyn EventSink>,
     work: impl FnOnce() -> Result<T, AppError> + Send + 'static,

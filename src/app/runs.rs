@@ -41,7 +41,7 @@ pub(super) fn record(around: &Surroundings, id: RunId) -> Result<RunRecord, AppE
 pub fn latest_of(around: &Surroundings, folder: &Path) -> Result<Option<RunRecord>, AppError> {
     Ok(list(around)?.into_iter().find_map(|run| match run {
         KeptRun::Whole(record) if record.folder.as_deref() == Some(folder) => Some(record),
-        KeptRun::Whole(_) | KeptRun::Damaged { .. } => None,
+        KeptRun::Whole(_) | KeptRun::Unfinished { .. } | KeptRun::Damaged { .. } => None,
     }))
 }
 

@@ -306,8 +306,13 @@ pub(super) fn options(settings: &Settings) -> Result<CollectOptions, AppError> {
 
 /// Which paths the settings let through, for the change and for whatever is read.
 pub(super) fn filter(settings: &Settings) -> Result<PathFilter, AppError> {
-    let all = PathFilter::new(&[], &settings.exclude);
-    let narrowed = settings.include.iter().fold(all, |filter, globs| filter.and_then(|filter| filter.narrowed(globs)));
+    filter_of(&settings.include, &settings.exclude)
+}
+
+/// The same of groups of globs: a path must match one of each of the first, and none of the others.
+pub(super) fn filter_of(include: &[Vec<String>], exclude: &[String]) -> Result<PathFilter, AppError> {
+    let all = PathFilter::new(&[], exclude);
+    let narrowed = include.iter().fold(all, |filter, globs| filter.and_then(|filter| filter.narrowed(globs)));
     Ok(narrowed.map_err(git::GitError::from)?)
 }
 

@@ -12,17 +12,23 @@ const MAX_BYTES: u64 = 256 << 10;
 /// The built-in prompts, with the templates of `folder` in the place of those that have their names.
 pub(super) fn load(folder: Option<&Path>) -> Result<Prompts, AppError> {
     let Some(folder) = folder else { return Ok(Prompts::built_in()?) };
-    let mut overrides = Vec::new();
     // Every file that looks like a template must be one: a misspelled name would silently change nothing.
+    Ok(Prompts::with_overrides(read_folder(folder, &["md"], MAX_BYTES)?)?)
+}
+
+/// The names and texts of the files of a folder that end so, but for its README; refused where one is longer than `limit` bytes.
+pub(super) fn read_folder(folder: &Path, ends: &[&str], limit: u64) -> Result<Vec<(String, String)>, AppError> {
+    let mut found = Vec::new();
     for path in files::plain_files(folder).map_err(AppError::Input)? {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.extension().is_none_or(|extension| extension != "md") || name == "README.md" {
+        let is_meant = path.extension().is_some_and(|end| ends.iter().any(|known| end == *known));
+        if !is_meant || name == "README.md" {
             continue;
         }
         let file = files::open(&path).map_err(AppError::Input)?;
-        let bytes = files::read_within(file, &path, MAX_BYTES).map_err(AppError::Input)?;
+        let bytes = files::read_within(file, &path, limit).map_err(AppError::Input)?;
         let text = String::from_utf8(bytes).map_err(|_| AppError::NotText { path: path.display().to_string() })?;
-        overrides.push((name, text));
+        found.push((name, text));
     }
-    Ok(Prompts::with_overrides(overrides)?)
+    Ok(found)
 }

@@ -19,6 +19,7 @@ mod mcp;
 mod mcp_install;
 mod post;
 mod present;
+mod replay;
 mod report;
 mod review;
 mod runs;
@@ -37,6 +38,7 @@ Examples:
   review --pr 12                   review a pull request, without checking it out
   review --pr 12 --post            the same, and post the review there
   git diff | review --diff -       review a patch, with or without a repository
+  review --resume last             go on with a run that was broken off
   review --format json --fail-on high --target main     gate a merge
 
 Exit codes:
@@ -69,6 +71,8 @@ enum Command {
     Dismiss(dismiss::DismissArgs),
     /// Write the proven suggestions of findings into the checkout
     Apply(apply::ApplyArgs),
+    /// Tell a run again from its journal, offline, and check that the review is the same
+    Replay(replay::ReplayArgs),
     /// Remove kept reviews that are older than the settings allow
     Prune(runs::PruneArgs),
     /// Be a step of a GitHub workflow: review what its event is about, as its inputs say
@@ -118,6 +122,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Show(args)) => runs::show(&args, &console),
         Some(Command::Dismiss(args)) => dismiss::run(args, &console),
         Some(Command::Apply(args)) => apply::run(args, &console),
+        Some(Command::Replay(args)) => replay::run(&args, &console),
         Some(Command::Prune(args)) => runs::prune(&args, &console),
         Some(Command::Action) => action::run(&console),
         Some(Command::Present(args)) => present::run(&args, &console),

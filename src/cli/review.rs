@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::args::ReviewArgs;
 use super::console::Console;
 use super::post;
-use crate::app::{self, AppError, Cancel, Delivered, Job, Posted, Surroundings};
+use crate::app::{self, AppError, Cancel, Delivered, Job, Posted, Resume, Surroundings};
 use crate::config::Colour;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::request::ReviewRequest;
@@ -51,13 +51,6 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
 fn made(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Result<Delivered, AppError> {
     let flags = args.overrides();
     let post = args.post.options();
-    let compare = args.compare.compare();
-    let request = ReviewRequest {
-        directory: args.place.directory,
-        settings_from_worktree: args.shape.settings_from_worktree(),
-        scope: args.pull.scope().unwrap_or_else(|| args.scope.scope()),
-    };
-    let job = Job { run: RunId::random(), request, flags, outputs: args.output, compare };
     let around = Surroundings::of_this_process()?;
     let progress = Arc::new(console.progress(args.quiet));
     let sink: Arc<dyn EventSink> = match events {
@@ -68,8 +61,23 @@ fn made(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Res
 
     // Two, so that one that a server keeps busy without end does not hold up the clock.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let work = app::review_and_post(job, post, around, Arc::clone(&sink), cancel.clone());
-    let ended = runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work));
+    let ended = if let Some(run) = args.again.run() {
+        let directory = Some(args.place.directory).filter(|folder| folder.as_os_str() != ".");
+        let as_recorded = args.again.as_recorded();
+        let ask = Resume { run, as_recorded, flags, directory, outputs: args.output };
+        let work = app::resume_and_post(ask, post, around, Arc::clone(&sink), cancel.clone());
+        runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work))
+    } else {
+        let request = ReviewRequest {
+            directory: args.place.directory,
+            settings_from_worktree: args.shape.settings_from_worktree(),
+            scope: args.pull.scope().unwrap_or_else(|| args.scope.scope()),
+        };
+        let compare = args.compare.compare();
+        let job = Job { run: RunId::random(), request, flags, outputs: args.output, compare };
+        let work = app::review_and_post(job, post, around, Arc::clone(&sink), cancel.clone());
+        runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work))
+    };
     // A thread that waits for a pipe for ever must not keep the process.
     runtime.shutdown_background();
     progress.finish();
@@ -108,6 +116,9 @@ fn say(delivered: &Delivered, quiet: bool, console: &Console) {
     }
     if delivered.interrupted && delivered.not_kept.is_none() && !quiet {
         console.say(&format!("review: interrupted; what was found is kept: review show {}", delivered.review.id));
+    }
+    if let (Some(how), false) = (&delivered.goes_on, quiet) {
+        console.say(&format!("review: this run can go on where it ended: {how}"));
     }
 }
 

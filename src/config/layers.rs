@@ -9,6 +9,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use super::document::Document;
 use super::error::{ConfigError, Origin};
 use super::keys::{KEYS, Key, Shape};
@@ -51,7 +53,8 @@ impl fmt::Debug for Sources {
 }
 
 /// What the command line says, as it was written; a list is empty and a value `None` where it says nothing.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Flags {
     /// `--include`
     pub include: Vec<String>,
@@ -130,6 +133,24 @@ struct Said {
 impl Said {
     fn is_repository(&self) -> bool {
         matches!(self.origin, Origin::Repository { .. })
+    }
+}
+
+impl Flags {
+    /// The same with what another command line says of budgets, gates and outputs, where it says anything. What shapes an answer stays.
+    #[must_use]
+    pub fn for_another_sitting(&self, now: &Self) -> Self {
+        let either = |now: &Option<String>, was: &Option<String>| now.clone().or_else(|| was.clone());
+        Self {
+            fail_on: either(&now.fail_on, &self.fail_on),
+            request_changes_on: either(&now.request_changes_on, &self.request_changes_on),
+            timeout: either(&now.timeout, &self.timeout),
+            max_turns: either(&now.max_turns, &self.max_turns),
+            max_tokens: either(&now.max_tokens, &self.max_tokens),
+            colour: now.colour.clone(),
+            format: now.format.clone(),
+            ..self.clone()
+        }
     }
 }
 

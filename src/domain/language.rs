@@ -158,6 +158,11 @@ pub fn of(path: &RepoPath) -> Option<&'static str> {
         .or_else(|| look_up(NAMES, name?.split('.').next()?))
 }
 
+/// The language of that name, where there is one.
+pub fn named(name: &str) -> Option<&'static str> {
+    NAMES.iter().chain(EXTENSIONS).map(|(_, language)| *language).find(|language| *language == name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -67,11 +67,37 @@ pub struct RunRecord {
     pub findings: BTreeMap<Severity, u32>,
 }
 
+/// What is known of a run as soon as its engine begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BegunRun {
+    /// The run.
+    pub id: RunId,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// What people call the repository.
+    pub repository: String,
+    /// What the change is compared with.
+    pub target: String,
+    /// What the head is called.
+    pub head_name: String,
+    /// The pull request that is reviewed, where it is one.
+    pub pull: Option<PullId>,
+    /// Which engine reviews.
+    pub engine: Engine,
+}
+
 /// A kept run, as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeptRun {
     /// Its record could be read.
     Whole(RunRecord),
+    /// It began, and there is no review yet.
+    Unfinished {
+        /// The run.
+        run: BegunRun,
+        /// Whether a process is at it; else it was broken off.
+        is_running: bool,
+    },
     /// There is a folder, but no record that can be read.
     Damaged {
         /// The run, by the name of its folder.
@@ -88,6 +114,7 @@ impl KeptRun {
     pub fn id(&self) -> RunId {
         match self {
             Self::Whole(record) => record.id,
+            Self::Unfinished { run, .. } => run.id,
             Self::Damaged { id, .. } => *id,
         }
     }
@@ -96,6 +123,7 @@ impl KeptRun {
     pub fn when(&self) -> &str {
         match self {
             Self::Whole(record) => &record.started_at,
+            Self::Unfinished { run, .. } => &run.started_at,
             Self::Damaged { changed_at, .. } => changed_at,
         }
     }

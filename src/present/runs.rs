@@ -3,13 +3,14 @@
 use textwrap::core::display_width;
 
 use crate::domain::finding::Severity;
-use crate::domain::review::Outcome;
-use crate::domain::run::{KeptRun, RunRecord};
+use crate::domain::forge::PullId;
+use crate::domain::review::{Engine, Outcome};
+use crate::domain::run::{BegunRun, KeptRun, RunRecord};
 use crate::domain::text::strip_line;
 
 /// The runs as an aligned table, one line each with a heading; one line where there are none.
 ///
-/// Columns are as wide as their contents; a damaged run says what is wrong in place of its outcome.
+/// Columns are as wide as their contents; a damaged run says what is wrong in place of its outcome, an unfinished one how to go on with it.
 pub fn table(runs: &[KeptRun]) -> String {
     if runs.is_empty() {
         return "no runs are kept yet: `review` keeps each one it makes\n".to_owned();
@@ -17,6 +18,7 @@ pub fn table(runs: &[KeptRun]) -> String {
     let mut rows = vec![["run", "started (UTC)", "repository", "change", "outcome", "findings"].map(str::to_owned)];
     rows.extend(runs.iter().map(|run| match run {
         KeptRun::Whole(record) => whole(record),
+        KeptRun::Unfinished { run, is_running } => unfinished(run, *is_running),
         KeptRun::Damaged { id, changed_at, reason } => [
             short(&id.to_string()),
             minute(changed_at),
@@ -58,15 +60,31 @@ fn whole(record: &RunRecord) -> [String; 6] {
         (_, 0) => "none".to_owned(),
         _ => format!("{total} ({})", parts.join(", ")),
     };
-    let pull = record.pull.as_ref().map(|pull| format!(" (#{})", pull.number)).unwrap_or_default();
     [
         short(&record.id.to_string()),
         minute(&record.started_at),
         strip_line(&record.repository),
-        strip_line(&format!("{} → {}{pull}", record.target, record.head_name)),
+        change(&record.target, &record.head_name, record.pull.as_ref()),
         record.outcome.word().to_owned(),
         findings,
     ]
+}
+
+/// What the rules found is not kept as they go, and making it again takes moments.
+fn unfinished(run: &BegunRun, is_running: bool) -> [String; 6] {
+    let id = short(&run.id.to_string());
+    let outcome = match (is_running, run.engine) {
+        (true, _) => "going on".to_owned(),
+        (false, Engine::Model) => format!("unfinished: review --resume {id}"),
+        (false, Engine::Rules) => "unfinished: review it again".to_owned(),
+    };
+    let change = change(&run.target, &run.head_name, run.pull.as_ref());
+    [id, minute(&run.started_at), strip_line(&run.repository), change, outcome, String::new()]
+}
+
+fn change(target: &str, head_name: &str, pull: Option<&PullId>) -> String {
+    let pull = pull.map(|pull| format!(" (#{})", pull.number)).unwrap_or_default();
+    strip_line(&format!("{target} → {head_name}{pull}"))
 }
 
 fn short(id: &str) -> String {
@@ -81,8 +99,6 @@ fn minute(time: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::forge::PullId;
-    use crate::domain::review::Engine;
     use std::collections::BTreeMap;
 
     #[test]
@@ -103,6 +119,18 @@ mod tests {
                 findings: findings.iter().copied().collect::<BTreeMap<_, _>>(),
             })
         };
+        let begun = |id: &str, engine: Engine, is_running: bool| KeptRun::Unfinished {
+            run: BegunRun {
+                id: id.parse().unwrap(),
+                started_at: "2026-11-18T01:02:03.000Z".to_owned(),
+                repository: "demo".to_owned(),
+                target: "main".to_owned(),
+                head_name: "topic".to_owned(),
+                pull: None,
+                engine,
+            },
+            is_running,
+        };
         let runs = [
             record("a0000000-0000-4000-8000-000000000001", "日本", &[(Severity::High, 1), (Severity::Low, 2)]),
             KeptRun::Damaged {
@@ -111,12 +139,18 @@ mod tests {
                 reason: "there is no run.json (the run did not finish)".to_owned(),
             },
             record("c0000000-0000-4000-8000-000000000003", "x\x07y", &[]),
+            begun("d0000000-0000-4000-8000-000000000004", Engine::Model, false),
+            begun("e0000000-0000-4000-8000-000000000005", Engine::Rules, false),
+            begun("f0000000-0000-4000-8000-000000000006", Engine::Model, true),
         ];
         insta::assert_snapshot!(table(&runs), @r"
         run       started (UTC)     repository  change               outcome   findings
         a0000000  2026-11-20 18:56  日本        main → feature (#5)  complete  3 (1 high, 2 low)
         b0000000  2026-11-19 01:02  -           -                    damaged: there is no run.json (the run did not finish)
         c0000000  2026-11-20 18:56  xy          main → feature       complete  none
+        d0000000  2026-11-18 01:02  demo        main → topic         unfinished: review --resume d0000000
+        e0000000  2026-11-18 01:02  demo        main → topic         unfinished: review it again
+        f0000000  2026-11-18 01:02  demo        main → topic         going on
         ");
         assert_eq!(table(&[]), "no runs are kept yet: `review` keeps each one it makes\n");
     }

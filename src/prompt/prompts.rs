@@ -70,6 +70,14 @@ impl Prompts {
         TEMPLATES.iter().find(|template| template.name == name).map(|template| template.text)
     }
 
+    /// All templates as they are used: their names and texts, in the order of the table.
+    pub fn texts(&self) -> impl Iterator<Item = (&'static str, String)> {
+        TEMPLATES.iter().filter_map(|template| {
+            let used = self.0.environment.get_template(template.name).ok()?;
+            Some((template.name, used.source().to_owned()))
+        })
+    }
+
     /// SHA-256 over the names and texts of all templates, hexadecimal.
     pub fn hash(&self) -> &str {
         &self.0.hash

@@ -23,7 +23,7 @@ use crate::syntax::Grammar;
 use packs::PackSource;
 
 /// The built-in packs. A pack of several languages holds what is true in all of them.
-const PACKS: &[PackSource] = &[
+const PACKS: &[PackSource<'static>] = &[
     PackSource { name: "rust", grammars: &[Grammar::Rust], text: include_str!("packs/rust.yml") },
     PackSource { name: "python", grammars: &[Grammar::Python], text: include_str!("packs/python.yml") },
     PackSource {

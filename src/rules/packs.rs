@@ -11,11 +11,12 @@ use crate::domain::finding::{Category, Severity};
 use crate::domain::id::hex;
 use crate::syntax::{Grammar, RuleSet, RuleSource, SyntaxError, documents};
 
-/// A pack as it is compiled in.
-pub(super) struct PackSource {
-    pub(super) name: &'static str,
-    pub(super) grammars: &'static [Grammar],
-    pub(super) text: &'static str,
+/// A pack as it is compiled in, or as a folder has it.
+#[derive(Clone, Copy)]
+pub(super) struct PackSource<'a> {
+    pub(super) name: &'a str,
+    pub(super) grammars: &'a [Grammar],
+    pub(super) text: &'a str,
 }
 
 /// What there is to know about a rule besides how it matches.
@@ -62,6 +63,17 @@ pub enum RuleError {
         "rules.off names {0:?}, which is neither a rule (such as rust/{1}) nor a pack; correct the name in the settings"
     )]
     NoSuchRule(String, &'static str),
+    /// Nobody knows which files a pack is for.
+    #[error(
+        "the rule pack {name}.yml is for no language: call it by a pack to replace it ({known}), or by a language and a word, as in \
+         python-house.yml"
+    )]
+    NoLanguage {
+        /// The name of the pack.
+        name: String,
+        /// The packs there are.
+        known: String,
+    },
     /// Two rules have one name.
     #[error("rule {0} is defined twice; rename one")]
     Twice(String),
@@ -106,8 +118,8 @@ pub(super) struct PackRule {
 }
 
 pub(super) struct Pack {
-    name: &'static str,
-    grammars: &'static [Grammar],
+    name: String,
+    grammars: Vec<Grammar>,
     rules: Vec<PackRule>,
     compiled: Vec<OnceLock<Result<RuleSet, RuleError>>>,
 }
@@ -125,7 +137,37 @@ impl Packs {
         Self::read(super::PACKS)
     }
 
-    pub(super) fn read(sources: &[PackSource]) -> Result<Self, RuleError> {
+    /// The built-in packs, some of them replaced by the user's, and others beside them: names (`python`, `python-house`) and texts. What comes
+    /// before a dash is the pack or the language whose files it is for.
+    ///
+    /// Every rule of theirs is compiled at once, so that a fault in one is told before anything is looked at.
+    pub fn with_overrides(overrides: &[(String, String)]) -> Result<Self, RuleError> {
+        let built_in = super::PACKS;
+        let own = |name: &str| overrides.iter().find(|(own, _)| own == name).map(|(_, text)| text.as_str());
+        let replaced = built_in.iter().map(|pack| PackSource { text: own(pack.name).unwrap_or(pack.text), ..*pack });
+        let mut sources: Vec<PackSource<'_>> = replaced.collect();
+        for (name, text) in overrides.iter().filter(|(name, _)| built_in.iter().all(|pack| pack.name != name)) {
+            let language = name.split_once('-').map_or(name.as_str(), |(language, _)| language);
+            let like = built_in.iter().find(|pack| pack.name == language).map(|pack| pack.grammars);
+            let alone = || Grammar::ALL.iter().find(|grammar| grammar.word() == language).map(std::slice::from_ref);
+            let grammars = like.or_else(alone).ok_or_else(|| RuleError::NoLanguage {
+                name: name.clone(),
+                known: built_in.iter().map(|pack| pack.name).collect::<Vec<_>>().join(", "),
+            })?;
+            sources.push(PackSource { name, grammars, text });
+        }
+        let packs = Self::read(&sources)?;
+        for pack in packs.list.iter().filter(|pack| own(&pack.name).is_some()) {
+            for grammar in &pack.grammars {
+                if let Some(Err(error)) = pack.compiled(*grammar) {
+                    return Err(error.clone());
+                }
+            }
+        }
+        Ok(packs)
+    }
+
+    pub(super) fn read(sources: &[PackSource<'_>]) -> Result<Self, RuleError> {
         let mut hasher = Sha256::new();
         let mut packs = Vec::with_capacity(sources.len());
         for source in sources {
@@ -191,7 +233,7 @@ fn names(name: &str, rule: &str) -> bool {
 }
 
 impl Pack {
-    fn read(source: &PackSource) -> Result<Self, RuleError> {
+    fn read(source: &PackSource<'_>) -> Result<Self, RuleError> {
         let fault = |fault| RuleError::Pack { pack: source.name.to_owned(), source: fault };
         let mut rules: Vec<PackRule> = Vec::new();
         for document in documents::<Document>(source.text).map_err(fault)? {
@@ -214,7 +256,7 @@ impl Pack {
             rules.push(PackRule { info, literals: document.literals, fix: document.fix, source: document.source });
         }
         let compiled = source.grammars.iter().map(|_| OnceLock::new()).collect();
-        Ok(Self { name: source.name, grammars: source.grammars, rules, compiled })
+        Ok(Self { name: source.name.to_owned(), grammars: source.grammars.to_vec(), rules, compiled })
     }
 
     pub(super) fn rules(&self) -> &[PackRule] {
@@ -226,7 +268,7 @@ impl Pack {
         let place = self.grammars.iter().position(|own| *own == grammar)?;
         Some(self.compiled.get(place)?.get_or_init(|| {
             let sources = self.rules.iter().map(|rule| (&rule.source, rule.fix.as_deref()));
-            RuleSet::compile(grammar, sources).map_err(|source| RuleError::Pack { pack: self.name.to_owned(), source })
+            RuleSet::compile(grammar, sources).map_err(|source| RuleError::Pack { pack: self.name.clone(), source })
         }))
     }
 }
@@ -245,7 +287,7 @@ mod tests {
     fn every_built_in_rule_compiles_for_every_grammar_of_its_pack() {
         let packs = Packs::built_in().unwrap();
         for pack in &packs.list {
-            for grammar in pack.grammars {
+            for grammar in &pack.grammars {
                 if let Err(error) = pack.compiled(*grammar).unwrap() {
                     panic!("{error}");
                 }
@@ -260,6 +302,26 @@ mod tests {
         assert!(!packs.is_off("rust/a"));
         let unknown = Packs::built_in().unwrap().without(&["general/no-such-rule".to_owned()]);
         assert!(matches!(unknown, Err(RuleError::NoSuchRule(..))));
+    }
+
+    #[test]
+    fn packs_are_replaced_and_added_by_their_names() {
+        let with = |packs: &[(&str, &str)]| {
+            let packs: Vec<_> = packs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+            Packs::with_overrides(&packs)
+        };
+        let has = |packs: &Packs, rule: &str| packs.rules().any(|known| known.name == rule);
+        assert_eq!(with(&[]).unwrap().hash(), Packs::built_in().unwrap().hash());
+        let packs = with(&[("go", RULE), ("javascript-house", RULE), ("tsx", RULE)]).unwrap();
+        assert!(has(&packs, "go/a") && has(&packs, "javascript-house/a") && has(&packs, "tsx/a"));
+        assert!(has(&packs, "python/mutable-default"));
+        assert!(packs.rules().filter(|rule| rule.name.starts_with("go/")).count() == 1, "the built-in pack is gone");
+        let of = |grammar| packs.of(grammar).map(|(_, pack)| pack.name.as_str()).collect::<Vec<_>>();
+        assert!(of(Grammar::TypeScript).contains(&"javascript-house"));
+        let fault = with(&[("house", RULE)]).err().unwrap().to_string();
+        assert!(fault.contains("house.yml") && fault.contains("python-house.yml"), "{fault}");
+        let broken = RULE.replace("pattern: 'a()'", "kind: no_such_kind");
+        assert!(matches!(with(&[("python-house", &broken)]), Err(RuleError::Pack { .. })));
     }
 
     #[test]

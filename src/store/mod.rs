@@ -1,8 +1,10 @@
 //! Kept runs: one folder each under `$XDG_STATE_HOME/review/runs/`, named by the run's id. The folders are the store.
 //!
-//! Main type: [`Store`]; [`Documents`] keeps what assistants presented beside them. What the files of a run hold is their writers' business; only `run.json`, the record that a list shows,
-//! is read here (`record`). Folders are 0700, files 0600, writes whole or not at all.
+//! Main type: [`Store`]; [`Documents`] keeps what assistants presented beside them. What the files of a run hold is their writers' business; read
+//! here are only what a list shows (`begun.json`, `run.json`: see `record`) and the change of a run ([`change`]). A run whose process lives holds
+//! its `run.lock`. Folders are 0700, files 0600, writes whole or not at all.
 
+pub mod change;
 mod presented;
 mod record;
 
@@ -13,14 +15,19 @@ use etcetera::BaseStrategy as _;
 
 pub use record::RecordFault;
 
-use crate::domain::run::{KeptRun, RunId, RunRecord};
+use crate::domain::run::{BegunRun, KeptRun, RunId, RunRecord};
 use crate::sys::clock;
-use crate::sys::files::{self, AppendFile, FileError};
+use crate::sys::files::{self, AppendFile, FileError, Held};
 
 pub use presented::{DocumentFault, Documents, KeptDocument};
 
 /// How long runs are kept when nothing else is said: 30 days.
 pub const KEPT_FOR: Duration = Duration::from_hours(30 * 24);
+
+/// Held by the process that is at a run.
+const LOCK: &str = "run.lock";
+/// A list that is just looking at a run is waited for so long.
+const LOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// The kept runs under one folder.
 #[derive(Debug, Clone)]
@@ -61,6 +68,9 @@ pub enum StoreError {
         /// The runs.
         ids: Vec<RunId>,
     },
+    /// Another process is at it.
+    #[error("the run {0} is going on in another process: wait for its end, or stop that process first")]
+    Busy(RunId),
     /// The run has no such file.
     #[error("the run {id} has no {name}: it did not get that far, or was kept by another version")]
     Missing {
@@ -69,9 +79,6 @@ pub enum StoreError {
         /// The file.
         name: String,
     },
-    /// Another process writes there.
-    #[error("the run {0} is going on in another process: wait for its end, or stop that process first")]
-    Busy(RunId),
     /// A presented document could not be kept, found or read.
     #[error(transparent)]
     Document(#[from] DocumentFault),
@@ -136,6 +143,27 @@ impl Store {
         Ok((file.cut_to_whole_lines()?, file))
     }
 
+    /// Notes that a run begins, and holds it (see [`hold`](Self::hold)).
+    pub fn begin(&self, run: &BegunRun) -> Result<Held, StoreError> {
+        let bytes = record::write_begun(run).map_err(StoreError::Record)?;
+        self.keep(run.id, record::BEGUN, &bytes)?;
+        self.hold(run.id)
+    }
+
+    /// What was known of a run when its engine began.
+    pub fn begun(&self, id: RunId) -> Result<BegunRun, StoreError> {
+        Ok(record::read_begun(id, &self.read(id, record::BEGUN)?)?)
+    }
+
+    /// Keeps other processes from the run as long as what this gives is kept, or the process lives.
+    pub fn hold(&self, id: RunId) -> Result<Held, StoreError> {
+        let path = self.file(id, LOCK)?;
+        files::hold(&path, LOCK_WAIT).map_err(|error| match error.source.kind() {
+            std::io::ErrorKind::Other => StoreError::Busy(id),
+            _ => error.into(),
+        })
+    }
+
     /// Keeps what a list says about a run.
     pub fn keep_record(&self, record: &RunRecord) -> Result<PathBuf, StoreError> {
         let bytes = record::write(record).map_err(StoreError::Record)?;
@@ -145,6 +173,12 @@ impl Store {
     /// What a list says about one run.
     pub fn record(&self, id: RunId) -> Result<RunRecord, StoreError> {
         Ok(record::read(id, &self.read(id, record::NAME)?)?)
+    }
+
+    /// Whether a run has all of these files.
+    pub fn has(&self, id: RunId, names: &[&str]) -> bool {
+        let folder = self.folder(id);
+        names.iter().all(|name| folder.join(name).is_file())
     }
 
     /// Reads one file of a run.
@@ -184,14 +218,24 @@ impl Store {
         }
     }
 
-    /// Removes the runs to which nothing was written for `age` (see [`KEPT_FOR`]), and says how many. Presented documents of that
-    /// age go with them, uncounted.
+    /// The same for a run that may not have ended: `last` is the newest of all that can be read.
+    pub fn find_begun(&self, given: &str) -> Result<RunId, StoreError> {
+        if given != "last" {
+            return self.find(given);
+        }
+        let newest = self.list()?.into_iter().find(|run| !matches!(run, KeptRun::Damaged { .. }));
+        newest.map(|run| run.id()).ok_or(StoreError::Empty)
+    }
+
+    /// Removes the runs to which nothing was written for `age` (see [`KEPT_FOR`]) and that no process is at, and says how many. Presented
+    /// documents of that age go with them, uncounted.
     pub fn prune(&self, age: Duration) -> Result<usize, StoreError> {
         let now = SystemTime::now();
         let mut removed = 0;
         for (_, folder) in self.folders()? {
             // A time in the future is a clock that was set back: such a run is young.
-            if now.duration_since(folder.modified).is_ok_and(|since| since >= age) {
+            let is_old = now.duration_since(folder.modified).is_ok_and(|since| since >= age);
+            if is_old && !is_held(&folder.path) {
                 files::remove_folder(&folder.path)?;
                 removed += 1;
             }
@@ -212,10 +256,25 @@ fn entry(id: RunId, folder: &files::Folder) -> KeptRun {
             Ok(record) => return KeptRun::Whole(record),
             Err(fault) => fault.to_string(),
         },
-        Ok(None) => "there is no run.json (the run did not finish)".to_owned(),
+        Ok(None) => match unfinished(id, &folder.path) {
+            Ok(Some(run)) => return KeptRun::Unfinished { run, is_running: is_held(&folder.path) },
+            Ok(None) => "there is no run.json (the run did not finish)".to_owned(),
+            Err(fault) => fault,
+        },
         Err(fault) => fault.source.to_string(),
     };
     KeptRun::Damaged { id, changed_at: clock::file_time(folder.modified), reason }
+}
+
+fn unfinished(id: RunId, folder: &Path) -> Result<Option<BegunRun>, String> {
+    let bytes = files::read_optional(&folder.join(record::BEGUN)).map_err(|fault| fault.source.to_string())?;
+    bytes.map(|bytes| record::read_begun(id, &bytes).map_err(|fault| fault.to_string())).transpose()
+}
+
+/// Whether a process is at the run of a folder. Where nobody can tell, none is.
+fn is_held(folder: &Path) -> bool {
+    let path = folder.join(LOCK);
+    path.exists() && matches!(files::try_hold(&path), Ok(None))
 }
 
 #[cfg(test)]
@@ -277,6 +336,32 @@ mod tests {
         );
         assert_eq!(list[2], KeptRun::Whole(record(A, "2020-01-01T00:00:00.000Z")));
         assert_eq!(store.find("last").unwrap(), id(C));
+    }
+
+    #[test]
+    fn a_run_without_an_end_is_listed_as_one_that_goes_on_or_was_broken_off() {
+        let (_root, store) = store();
+        store.keep_record(&record(A, "2020-01-01T00:00:00.000Z")).unwrap();
+        let begun = BegunRun {
+            id: id(B),
+            started_at: "2020-01-02T00:00:00.000Z".to_owned(),
+            repository: "demo".to_owned(),
+            target: "main".to_owned(),
+            head_name: "feature".to_owned(),
+            pull: None,
+            engine: Engine::Model,
+        };
+        let held = store.begin(&begun).unwrap();
+        let listed = |is_running| KeptRun::Unfinished { run: begun.clone(), is_running };
+        assert_eq!(store.list().unwrap()[0], listed(true));
+        assert_eq!(store.prune(Duration::ZERO).unwrap(), 1, "no run is removed while a process is at it");
+        drop(held);
+        // A child that another test is just starting has the file open for a moment.
+        drop(store.hold(id(B)).unwrap());
+        assert_eq!(store.list().unwrap(), [listed(false)]);
+        assert_eq!(store.begun(id(B)).unwrap(), begun);
+        assert!(matches!(store.find("last"), Err(StoreError::Empty)), "there is no review of it to show");
+        assert_eq!(store.find_begun("last").unwrap(), id(B));
     }
 
     #[test]

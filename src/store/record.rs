@@ -1,4 +1,5 @@
-//! `run.json`: the record of a run as it is kept, versioned apart from the review's own document.
+//! What a list of runs reads: `begun.json`, written when the engine begins, and `run.json`, the record of a run that ended. Both are versioned
+//! apart from the review's own document.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,10 +9,12 @@ use serde::{Deserialize, Serialize};
 use crate::domain::finding::Severity;
 use crate::domain::forge::{PullAsk, PullId};
 use crate::domain::review::{Engine, Outcome};
-use crate::domain::run::{RunId, RunRecord};
+use crate::domain::run::{BegunRun, RunId, RunRecord};
 
-/// The name of the file.
+/// The name of the record.
 pub(super) const NAME: &str = "run.json";
+/// The name of what is written before there is one.
+pub(super) const BEGUN: &str = "begun.json";
 const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
@@ -34,18 +37,31 @@ struct Record {
     findings: BTreeMap<Severity, u32>,
 }
 
+#[derive(Serialize, Deserialize)]
+struct Begun {
+    version: u32,
+    id: String,
+    started_at: String,
+    repository: String,
+    target: String,
+    head_name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pull: Option<String>,
+    engine: Engine,
+}
+
 /// Why a record could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordFault {
     /// It is not JSON, or not of this shape.
-    #[error("run.json cannot be read: {0}")]
-    Shape(#[from] serde_json::Error),
+    #[error("{0} cannot be read: {1}")]
+    Shape(&'static str, #[source] serde_json::Error),
     /// Another version of the program wrote it.
-    #[error("run.json has version {0}, this program reads {VERSION}")]
-    Version(u32),
+    #[error("{0} has version {1}, this program reads {VERSION}")]
+    Version(&'static str, u32),
     /// It does not belong here.
-    #[error("run.json is of another run: {0}")]
-    Other(String),
+    #[error("{0} is of another run: {1}")]
+    Other(&'static str, String),
 }
 
 pub(super) fn write(record: &RunRecord) -> Result<Vec<u8>, serde_json::Error> {
@@ -66,18 +82,8 @@ pub(super) fn write(record: &RunRecord) -> Result<Vec<u8>, serde_json::Error> {
 }
 
 pub(super) fn read(id: RunId, bytes: &[u8]) -> Result<RunRecord, RecordFault> {
-    #[derive(Deserialize)]
-    struct Versioned {
-        version: u32,
-    }
-    let Versioned { version } = serde_json::from_slice(bytes)?;
-    if version != VERSION {
-        return Err(RecordFault::Version(version));
-    }
-    let record: Record = serde_json::from_slice(bytes)?;
-    if record.id != id.to_string() {
-        return Err(RecordFault::Other(record.id));
-    }
+    let record: Record = document(NAME, bytes)?;
+    belongs(NAME, id, record.id)?;
     Ok(RunRecord {
         id,
         started_at: record.started_at,
@@ -91,6 +97,51 @@ pub(super) fn read(id: RunId, bytes: &[u8]) -> Result<RunRecord, RecordFault> {
         engine: record.engine,
         findings: record.findings,
     })
+}
+
+pub(super) fn write_begun(run: &BegunRun) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json::to_vec_pretty(&Begun {
+        version: VERSION,
+        id: run.id.to_string(),
+        started_at: run.started_at.clone(),
+        repository: run.repository.clone(),
+        target: run.target.clone(),
+        head_name: run.head_name.clone(),
+        pull: run.pull.as_ref().map(ToString::to_string),
+        engine: run.engine,
+    })
+}
+
+pub(super) fn read_begun(id: RunId, bytes: &[u8]) -> Result<BegunRun, RecordFault> {
+    let begun: Begun = document(BEGUN, bytes)?;
+    belongs(BEGUN, id, begun.id)?;
+    Ok(BegunRun {
+        id,
+        started_at: begun.started_at,
+        repository: begun.repository,
+        target: begun.target,
+        head_name: begun.head_name,
+        pull: begun.pull.as_deref().and_then(pull),
+        engine: begun.engine,
+    })
+}
+
+/// A document of this version.
+fn document<T: for<'de> Deserialize<'de>>(name: &'static str, bytes: &[u8]) -> Result<T, RecordFault> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
+    }
+    let fault = |error| RecordFault::Shape(name, error);
+    let Versioned { version } = serde_json::from_slice(bytes).map_err(fault)?;
+    if version != VERSION {
+        return Err(RecordFault::Version(name, version));
+    }
+    serde_json::from_slice(bytes).map_err(fault)
+}
+
+fn belongs(name: &'static str, id: RunId, written: String) -> Result<(), RecordFault> {
+    if written == id.to_string() { Ok(()) } else { Err(RecordFault::Other(name, written)) }
 }
 
 /// A name that is none is passed over: the rest of the record is worth no less.
@@ -110,6 +161,23 @@ mod tests {
         let id = RunId::random();
         let fault = read(id, br#"{"version":2,"anything":true}"#).unwrap_err();
         assert_eq!(fault.to_string(), "run.json has version 2, this program reads 1");
+    }
+
+    #[test]
+    fn what_began_reads_back() {
+        let id = RunId::random();
+        let begun = BegunRun {
+            id,
+            started_at: "2020-01-01T00:00:00.000Z".to_owned(),
+            repository: "demo".to_owned(),
+            target: "main".to_owned(),
+            head_name: "feature".to_owned(),
+            pull: pull("octo/demo#5"),
+            engine: Engine::Model,
+        };
+        assert_eq!(read_begun(id, &write_begun(&begun).unwrap()).unwrap(), begun);
+        let fault = read_begun(RunId::random(), &write_begun(&begun).unwrap()).unwrap_err();
+        assert_eq!(fault.to_string(), format!("begun.json is of another run: {id}"));
     }
 
     #[test]

@@ -64,7 +64,7 @@ fn only_the_owner_can_read_them() {
     assert_eq!(mode(&program.home("state/review/runs")), 0o700);
     assert_eq!(mode(&runs[0]), 0o700);
     let files: Vec<_> = std::fs::read_dir(&runs[0]).expect("a run").map(|file| file.expect("a file").path()).collect();
-    assert_eq!(files.len(), 3, "{files:?}");
+    assert_eq!(files.len(), 7, "{files:?}");
     for file in files {
         assert_eq!(mode(&file), 0o600, "{}", file.display());
     }

@@ -27,6 +27,8 @@ mod cli_exit;
 mod cli_json;
 mod cli_model;
 mod cli_pull;
+mod cli_replay;
+mod cli_resume;
 mod cli_runs;
 mod cli_streams;
 mod collection;

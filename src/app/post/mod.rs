@@ -13,12 +13,13 @@ use serde_json::Value;
 use super::deliver::Delivered;
 use super::error::AppError;
 use super::forge::ForgeEnvironment;
+use super::resume::{Resume, Resumed, resume};
 use super::review::{Job, review};
 use super::runs;
 use super::subject::{self, Surroundings};
 use crate::config::{Flags, Settings};
 use crate::domain::event::{Event, EventSink, Stage};
-use crate::domain::forge::{Delivery, DeliveryItem, PullAsk, PullId, Trust, Verdict};
+use crate::domain::forge::{Delivery, DeliveryItem, PullAsk, PullId, PullOf, Trust, Verdict};
 use crate::domain::id::CommitId;
 use crate::domain::request::Scope;
 use crate::domain::review::Review;
@@ -156,16 +157,47 @@ pub async fn review_and_post(
         return Err(PostError::NotAPull.into());
     }
     let (flags, directory) = (job.flags.clone(), job.request.directory.clone());
-    let mut delivered = review(job, around.clone(), Arc::clone(&events), cancel.clone()).await?;
+    let delivered = review(job, around.clone(), Arc::clone(&events), cancel.clone()).await?;
     let Some(options) = options else { return Ok(delivered) };
-    match post_review(&delivered.review, directory, &options, &flags, &around, &*events, &cancel).await {
+    Ok(and_post(delivered, directory, &options, &flags, &around, &*events, &cancel).await)
+}
+
+/// The same for a run that is taken up again.
+pub async fn resume_and_post(
+    ask: Resume,
+    options: Option<PostOptions>,
+    around: Surroundings,
+    events: Arc<dyn EventSink>,
+    cancel: Cancel,
+) -> Result<Delivered, AppError> {
+    let is_posted = options.is_some();
+    let ready = move |pull: Option<&PullOf>| match pull {
+        None if is_posted => Err(PostError::NotAPull.into()),
+        _ => Ok(()),
+    };
+    let resumed = resume(ask, ready, around.clone(), Arc::clone(&events), cancel.clone()).await?;
+    let Resumed { delivered, directory, flags } = resumed;
+    let Some(options) = options else { return Ok(delivered) };
+    Ok(and_post(delivered, directory, &options, &flags, &around, &*events, &cancel).await)
+}
+
+async fn and_post(
+    mut delivered: Delivered,
+    directory: PathBuf,
+    options: &PostOptions,
+    flags: &Flags,
+    around: &Surroundings,
+    events: &dyn EventSink,
+    cancel: &Cancel,
+) -> Delivered {
+    match post_review(&delivered.review, directory, options, flags, around, events, cancel).await {
         Ok(posted) => {
             delivered.failures.extend(posted.failures().iter().cloned());
             delivered.posted = Some(posted);
         }
         Err(error) => delivered.failures.push(format!("the review was not posted: {error}")),
     }
-    Ok(delivered)
+    delivered
 }
 
 /// Posts a kept review, named by its id, the beginning of its id, or `last` (of the repository that `directory` is in).

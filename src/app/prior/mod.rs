@@ -10,7 +10,7 @@ mod unchanged;
 
 use std::sync::Arc;
 
-pub(super) use kept::{PriorError, read, write};
+pub(super) use kept::{NAME, PriorError, read, write};
 pub(super) use unchanged::Who;
 
 use super::error::AppError;

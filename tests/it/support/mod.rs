@@ -14,6 +14,7 @@ mod repo;
 pub mod schema;
 pub mod service;
 pub mod session;
+pub mod sitting;
 pub mod step;
 
 pub use program::{Program, Ran};

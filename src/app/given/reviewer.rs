@@ -1,0 +1,152 @@
+//! Who reviews, with which words and limits, as a run had it. Main type: [`Reviewer`].
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::app::instructions::Instructions;
+use crate::llm::{Capabilities, PROVIDERS};
+use crate::prompt::{PromptError, Prompts};
+use crate::review::{Limits, SecondLook, Which};
+
+/// A model, and what it is told beside the change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::app) struct Reviewer {
+    /// The model.
+    pub(in crate::app) model: GivenModel,
+    /// The limits that the run began with: how the change was shown hangs on them.
+    pub(in crate::app) limits: GivenLimits,
+    /// The limits of the last sitting.
+    pub(in crate::app) last_limits: GivenLimits,
+    /// The hash of the prompts.
+    pub(in crate::app) prompts: String,
+    /// All prompts: the names of their files, and their texts.
+    texts: Vec<(String, String)>,
+    /// What the user asks of the review, and where that was read.
+    pub(in crate::app) instructions: Option<(String, String)>,
+    /// Who takes the second look.
+    pub(in crate::app) second_look: Option<GivenLook>,
+}
+
+/// A model as a provider knows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::app) struct GivenModel {
+    provider: String,
+    model: String,
+    context_window: u64,
+    max_output: u32,
+}
+
+/// [`Limits`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::app) struct GivenLimits {
+    turns: u32,
+    input_tokens: u64,
+    window: u64,
+    max_output: u32,
+    time_ms: u64,
+}
+
+/// A [`SecondLook`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::app) struct GivenLook {
+    which: Looked,
+    /// The model that takes it.
+    pub(in crate::app) model: GivenModel,
+    limits: GivenLimits,
+}
+
+/// A [`Which`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Looked {
+    Worst,
+    All,
+}
+
+impl Reviewer {
+    pub(in crate::app) fn new(
+        model: &Capabilities,
+        limits: &Limits,
+        prompts: &Prompts,
+        instructions: Option<&Instructions>,
+        second_look: Option<&SecondLook>,
+    ) -> Self {
+        Self {
+            model: GivenModel::of(model),
+            limits: GivenLimits::of(limits),
+            last_limits: GivenLimits::of(limits),
+            prompts: prompts.hash().to_owned(),
+            texts: prompts.texts().map(|(name, text)| (name.to_owned(), text)).collect(),
+            instructions: instructions.map(|given| (given.text.clone(), given.from.clone())),
+            second_look: second_look.map(|look| GivenLook {
+                which: match look.which {
+                    Which::Worst => Looked::Worst,
+                    Which::All => Looked::All,
+                },
+                model: GivenModel::of(look.provider.capabilities()),
+                limits: GivenLimits::of(&look.limits),
+            }),
+        }
+    }
+
+    /// The prompts of the run.
+    pub(in crate::app) fn prompts(&self) -> Result<Prompts, PromptError> {
+        Prompts::with_overrides(self.texts.clone())
+    }
+
+    /// The instructions of the run.
+    pub(in crate::app) fn instructions(&self) -> Option<Instructions> {
+        self.instructions.clone().map(|(text, from)| Instructions { text, from })
+    }
+}
+
+impl GivenModel {
+    fn of(model: &Capabilities) -> Self {
+        let Capabilities { provider, model, context_window, max_output } = model;
+        let (provider, model) = ((*provider).to_owned(), model.clone());
+        Self { provider, model, context_window: *context_window, max_output: *max_output }
+    }
+
+    /// As it is written on the command line.
+    pub(in crate::app) fn name(&self) -> String {
+        format!("{}/{}", self.provider, self.model)
+    }
+
+    /// Tokens of a request and its answer together.
+    pub(in crate::app) fn context_window(&self) -> u64 {
+        self.context_window
+    }
+
+    /// The same for an engine; `None` where this program does not know the provider.
+    pub(in crate::app) fn capabilities(&self) -> Option<Capabilities> {
+        let row = PROVIDERS.iter().find(|row| row.name == self.provider)?;
+        let (context_window, max_output) = (self.context_window, self.max_output);
+        Some(Capabilities { provider: row.name, model: self.model.clone(), context_window, max_output })
+    }
+}
+
+impl GivenLimits {
+    pub(in crate::app) fn of(limits: &Limits) -> Self {
+        let Limits { turns, input_tokens, window, max_output, time } = *limits;
+        let time_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Self { turns, input_tokens, window, max_output, time_ms }
+    }
+
+    /// The same for an engine.
+    pub(in crate::app) fn limits(&self) -> Limits {
+        let Self { turns, input_tokens, window, max_output, time_ms } = *self;
+        Limits { turns, input_tokens, window, max_output, time: Duration::from_millis(time_ms) }
+    }
+}
+
+impl GivenLook {
+    /// Which findings get one, and its limits.
+    pub(in crate::app) fn parts(&self) -> (Which, Limits) {
+        let which = match self.which {
+            Looked::Worst => Which::Worst,
+            Looked::All => Which::All,
+        };
+        (which, self.limits.limits())
+    }
+}

@@ -1,0 +1,173 @@
+//! The settings that shape an answer, as a run had them. Main type: [`Shaping`].
+//!
+//! Budgets, outputs and gates are none of them: each sitting may have its own.
+
+use serde::{Deserialize, Serialize};
+
+use crate::app::error::AppError;
+use crate::app::subject;
+use crate::config::{Settings, Verify};
+use crate::domain::filter::PathFilter;
+use crate::domain::finding::{Confidence, Severity};
+use crate::review::Floor;
+
+/// The settings that shape an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::app) struct Shaping {
+    include: Vec<Vec<String>>,
+    exclude: Vec<String>,
+    min_severity: Option<Severity>,
+    min_confidence: Option<Confidence>,
+    max_commits: u32,
+    verify: Which,
+    rules_off: Vec<String>,
+}
+
+/// A [`Verify`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Which {
+    Auto,
+    All,
+    None,
+}
+
+impl Which {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::All => "all",
+            Self::None => "none",
+        }
+    }
+}
+
+impl Shaping {
+    /// Those of a run that begins.
+    pub(in crate::app) fn of(settings: &Settings) -> Self {
+        // Whole, so that whoever adds a setting says here whether an answer hangs on it.
+        let Settings {
+            include,
+            exclude,
+            min_severity,
+            min_confidence,
+            max_commits,
+            verify,
+            rules_off,
+            // Each sitting may have its own.
+            timeout: _,
+            max_turns: _,
+            max_tokens: _,
+            keep_runs: _,
+            colour: _,
+            format: _,
+            fail_on: _,
+            request_changes_on: _,
+            // Kept as what they come to: see `reviewer`.
+            model: _,
+            verify_model: _,
+            instructions: _,
+            prompts: _,
+            providers: _,
+        } = settings;
+        let verify = match verify {
+            Verify::Auto => Which::Auto,
+            Verify::All => Which::All,
+            Verify::None => Which::None,
+        };
+        Self {
+            include: include.clone(),
+            exclude: exclude.clone(),
+            min_severity: *min_severity,
+            min_confidence: *min_confidence,
+            max_commits: *max_commits,
+            verify,
+            rules_off: rules_off.clone(),
+        }
+    }
+
+    /// Puts them in the place of those that hold now.
+    pub(in crate::app) fn put_into(&self, settings: &mut Settings) {
+        let Self { include, exclude, min_severity, min_confidence, max_commits, verify, rules_off } = self.clone();
+        settings.include = include;
+        settings.exclude = exclude;
+        settings.min_severity = min_severity;
+        settings.min_confidence = min_confidence;
+        settings.max_commits = max_commits;
+        settings.rules_off = rules_off;
+        settings.verify = match verify {
+            Which::Auto => Verify::Auto,
+            Which::All => Verify::All,
+            Which::None => Verify::None,
+        };
+    }
+
+    /// Which paths they let through.
+    pub(in crate::app) fn filter(&self) -> Result<PathFilter, AppError> {
+        subject::filter_of(&self.include, &self.exclude)
+    }
+
+    /// Below which findings are counted, not shown.
+    pub(in crate::app) fn floor(&self) -> Floor {
+        Floor { severity: self.min_severity, confidence: self.min_confidence }
+    }
+
+    /// The rules and packs that do not run.
+    pub(in crate::app) fn rules_off(&self) -> &[String] {
+        &self.rules_off
+    }
+
+    /// The settings that are not as they were: their names, what they were, what they are.
+    pub(in crate::app) fn changed(&self, now: &Self) -> Vec<(&'static str, String, String)> {
+        let rows = self.rows().into_iter().zip(now.rows());
+        rows.filter(|(was, is)| was != is).map(|((name, was), (_, is))| (name, was, is)).collect()
+    }
+
+    fn rows(&self) -> [(&'static str, String); 7] {
+        let list = |list: &[String]| if list.is_empty() { "nothing".to_owned() } else { list.join(", ") };
+        let groups: Vec<String> = self.include.iter().map(|group| list(group)).collect();
+        let severity = self.min_severity.map_or_else(|| "none".to_owned(), |severity| severity.to_string());
+        let confidence = self.min_confidence.map_or_else(|| "none".to_owned(), |least| least.value().to_string());
+        [
+            ("include", if groups.is_empty() { "everything".to_owned() } else { groups.join(" and ") }),
+            ("exclude", list(&self.exclude)),
+            ("min_severity", severity),
+            ("min_confidence", confidence),
+            ("max_commits", self.max_commits.to_string()),
+            ("verify", self.verify.word().to_owned()),
+            ("rules.off", list(&self.rules_off)),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{self, Flags, Sources};
+
+    fn settings(flags: Flags) -> Settings {
+        config::resolve(&Sources { flags, ..Sources::default() }).unwrap().settings
+    }
+
+    #[test]
+    fn what_differs_is_named_and_can_be_put_back() {
+        let was = settings(Flags { exclude: vec!["a".to_owned()], verify: Some("all".to_owned()), ..Flags::default() });
+        let mut now = settings(Flags {
+            include: vec!["b".to_owned(), "c".to_owned()],
+            min_confidence: Some("7".to_owned()),
+            max_tokens: Some("9k".to_owned()),
+            ..Flags::default()
+        });
+        let kept = Shaping::of(&was);
+        let kept: Shaping = serde_json::from_str(&serde_json::to_string(&kept).unwrap()).unwrap();
+        let changed = kept.changed(&Shaping::of(&now));
+        let told: Vec<_> = changed.iter().map(|(name, was, is)| format!("{name}: {was} → {is}")).collect();
+        assert_eq!(
+            told,
+            ["include: everything → b, c", "exclude: a → nothing", "min_confidence: none → 7", "verify: all → auto"]
+        );
+        kept.put_into(&mut now);
+        assert_eq!(kept.changed(&Shaping::of(&now)), []);
+        assert_eq!(now.max_tokens, 9_000, "budgets are the sitting's");
+    }
+}

@@ -1,0 +1,54 @@
+//! Why a run is not told again. Main type: [`ReplayError`].
+
+use crate::domain::run::RunId;
+
+/// Why a run is not told again.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The rules reviewed it.
+    #[error(
+        "the run {0} was made by the built-in rules, which keep no journal: the same change gives the same review again, with review \
+         --no-model and what it was asked for"
+    )]
+    Rules(RunId),
+    /// It has no end yet.
+    #[error(
+        "the run {0} did not come to its end, so there is nothing to tell yet: review --resume {0} goes on with it"
+    )]
+    Unfinished(RunId),
+    /// This program does not know who reviewed.
+    #[error(
+        "the run {run} was made with {model}, which this program does not know: use the program that made it, {program}"
+    )]
+    UnknownModel {
+        /// The run.
+        run: RunId,
+        /// The model.
+        model: String,
+        /// The version of the program that made it.
+        program: String,
+    },
+    /// The trees are needed, and not there.
+    #[error(
+        "other rules look at the code, and the code of the run {run} cannot be read ({why}): bring it back, or compare prompts alone"
+    )]
+    NoTrees {
+        /// The run.
+        run: RunId,
+        /// Why not.
+        why: String,
+    },
+    /// It was not committed, and may be anything by now.
+    #[error(
+        "other rules look at the code, and the code of the run {0} was not committed: it is kept nowhere; compare prompts alone"
+    )]
+    NotCommitted(RunId),
+    /// A folder without what it is named for.
+    #[error("{folder} has no {what}: name a folder of them")]
+    Nothing {
+        /// The folder.
+        folder: String,
+        /// What was looked for.
+        what: &'static str,
+    },
+}

@@ -1,0 +1,241 @@
+//! Telling a run again: `review replay`. Main functions: [`replay`], [`compare`].
+//!
+//! Nothing is asked and no repository is needed: what the run took from outside is in its folder. The same binary comes to the same bytes, and
+//! with other prompts or rules it says which requests would be others. What a difference looks like stands in `difference`.
+
+mod difference;
+mod error;
+mod nobody;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+pub use difference::{ChangedRequest, Piece};
+pub use error::ReplayError;
+
+use super::error::AppError;
+use super::given::PROGRAM;
+use super::pull::off_the_threads;
+use super::resume::{Opened, ResumeError};
+use super::subject::Surroundings;
+use super::templates;
+use crate::domain::event::Silent;
+use crate::domain::place::{Side, WorkspaceAt};
+use crate::domain::review::Review;
+use crate::domain::run::RunId;
+use crate::present::{RenderOptions, presenter};
+use crate::prompt::Prompts;
+use crate::review::{self, ModelRun, Past, SecondLook};
+use crate::rules::Packs;
+use crate::store::Store;
+use crate::sys::cancel::Cancel;
+use crate::sys::repo::{Repo, RepoPool};
+use crate::tools::{Checkout, Limits, ToolBox, ToolContext};
+use crate::workspace::memory::Memory;
+use crate::workspace::{self, Workspace};
+use nobody::Nobody;
+
+/// A run that was told again.
+#[derive(Debug)]
+pub struct Replayed {
+    /// The review.
+    pub review: Review,
+    /// Where it is not the one that was kept: how, as a unified diff of their documents.
+    pub difference: Option<String>,
+    /// What may be behind that, where something is known: a sentence.
+    pub because: Option<String>,
+}
+
+/// What would be asked with other prompts or rules.
+#[derive(Debug)]
+pub struct Comparison {
+    /// The run.
+    pub run: RunId,
+    /// How many requests were compared.
+    pub requests: u32,
+    /// Those that would be others, by conversation and turn.
+    pub changed: Vec<ChangedRequest>,
+}
+
+/// What a comparison is made with.
+#[derive(Debug, Clone, Default)]
+pub struct With {
+    /// A folder with prompts.
+    pub prompts: Option<PathBuf>,
+    /// A folder with rule packs.
+    pub rules: Option<PathBuf>,
+}
+
+/// A file of a rule pack that is longer is refused, in bytes.
+const MAX_PACK: u64 = 1 << 20;
+
+/// Tells a run again, named by its id, the beginning of its id, or `last`, and holds it against the review that was kept.
+pub async fn replay(around: &Surroundings, name: &str, cancel: &Cancel) -> Result<Replayed, AppError> {
+    let opened = open(around, name).await?;
+    let store = Store::at(&around.state);
+    let run = opened.run;
+    let kept = off_the_threads(move || Ok(store.read(run, "review.json")?)).await?;
+    let because = (opened.given.program != PROGRAM)
+        .then(|| format!("the run was made with version {} of this program, which is {PROGRAM}", opened.given.program));
+    let past = Past::replay(&opened.entries).map_err(|source| ResumeError::Past { run, source })?;
+    let reviewer = opened.given.reviewer.as_ref().ok_or(ReplayError::Rules(run))?;
+    let prompts = reviewer.prompts()?;
+    let off = opened.given.shaping.rules_off();
+    // A rule that this version does not have needs no switching off.
+    let packs = Packs::built_in()?.without(off).or_else(|_| Packs::built_in())?;
+    let because = because.or_else(|| {
+        let same = packs.hash() == opened.given.rules;
+        (!same).then(|| "the rules of this program are not those of then".to_owned())
+    });
+    let review = tell(opened, past, prompts, packs, None, cancel).await?;
+    let options = RenderOptions::default();
+    let told = presenter("json").map(|presenter| (presenter.render)(&review, &options)).unwrap_or_default();
+    let difference = (told != kept).then(|| difference::of_documents(&kept, &told));
+    let because = because.filter(|_| difference.is_some());
+    Ok(Replayed { review, difference, because })
+}
+
+/// Says which requests of a run would be others with these prompts and rules. No model is asked.
+pub async fn compare(around: &Surroundings, name: &str, with: With, cancel: &Cancel) -> Result<Comparison, AppError> {
+    let opened = open(around, name).await?;
+    let run = opened.run;
+    let reviewer = opened.given.reviewer.as_ref().ok_or(ReplayError::Rules(run))?;
+    let prompts = match &with.prompts {
+        Some(folder) => own_prompts(folder)?,
+        None => reviewer.prompts()?,
+    };
+    let (past, differences) = Past::compare(&opened.entries).map_err(|source| ResumeError::Past { run, source })?;
+    let off = opened.given.shaping.rules_off();
+    let (packs, past, trees) = match &with.rules {
+        None => (Packs::built_in()?.without(off).or_else(|_| Packs::built_in())?, past, None),
+        Some(folder) => {
+            let packs = own_rules(folder)?;
+            (packs, past.with_rules_anew(), Some(trees(&opened)?))
+        }
+    };
+    tell(opened, past, prompts, packs, trees, cancel).await?;
+    let (requests, found) = differences.take();
+    Ok(Comparison { run, requests, changed: difference::of_requests(found) })
+}
+
+/// A run that came to its end.
+async fn open(around: &Surroundings, name: &str) -> Result<Opened, AppError> {
+    let (store, name) = (Store::at(&around.state), name.to_owned());
+    let opened = off_the_threads(move || {
+        let run = store.find(&name)?;
+        Opened::read(&store, run).map_err(|error| match error {
+            AppError::Resume(ResumeError::Rules(run)) => ReplayError::Rules(run).into(),
+            error => error,
+        })
+    });
+    let opened = opened.await?;
+    if opened.review.is_none() {
+        return Err(ReplayError::Unfinished(opened.run).into());
+    }
+    Ok(opened)
+}
+
+/// The new side and the old one.
+type Trees = (Arc<dyn Workspace>, Arc<dyn Workspace>);
+
+/// Runs the engine over what the journal holds. Where `trees` are needed they are read, and nothing else is.
+async fn tell(
+    opened: Opened,
+    past: Past,
+    prompts: Prompts,
+    packs: Packs,
+    trees: Option<Trees>,
+    cancel: &Cancel,
+) -> Result<Review, AppError> {
+    let Opened { run, started_at, given, change, known, .. } = opened;
+    let reviewer = given.reviewer.ok_or(ReplayError::Rules(run))?;
+    let unknown = |model: String| ReplayError::UnknownModel { run, model, program: given.program.clone() };
+    let first = reviewer.model.capabilities().ok_or_else(|| unknown(reviewer.model.name()))?;
+    let second_look = match &reviewer.second_look {
+        None => None,
+        Some(look) => {
+            let model = look.model.capabilities().ok_or_else(|| unknown(look.model.name()))?;
+            let (which, limits) = look.parts();
+            Some(SecondLook { which, provider: Arc::new(Nobody(model)), limits })
+        }
+    };
+    let change = Arc::new(change);
+    let empty = || (Arc::new(Memory::default()) as Arc<dyn Workspace>, Arc::new(Memory::default()) as _);
+    let (new, old) = trees.unwrap_or_else(empty);
+    let tools = ToolBox::new(ToolContext {
+        change: Some(Arc::clone(&change)),
+        new: Arc::clone(&new),
+        old: Some(Arc::clone(&old)),
+        diff: None,
+        from_merge_base: false,
+        checkout: Checkout::default(),
+        cancel: cancel.clone(),
+        limits: Limits::default(),
+    });
+    let review = review::by_model(ModelRun {
+        run,
+        change,
+        new,
+        old,
+        tools,
+        packs,
+        provider: Arc::new(Nobody(first)),
+        prompts,
+        instructions: reviewer.instructions().map(|instructions| instructions.text),
+        limits: reviewer.last_limits.limits(),
+        second_look,
+        floor: given.shaping.floor(),
+        known,
+        past,
+        notes: given.notes,
+        started: (started_at, Instant::now()),
+        cancel: cancel.clone(),
+        events: Arc::new(Silent),
+        journal: None,
+    });
+    Ok(review.await?)
+}
+
+/// The trees of a run, where they are commits that are still there.
+fn trees(opened: &Opened) -> Result<Trees, AppError> {
+    let (run, change, given) = (opened.run, &opened.change, &opened.given);
+    let gone = |why: String| ReplayError::NoTrees { run, why };
+    let place = match change.new_at {
+        WorkspaceAt::Revision(_) | WorkspaceAt::Empty => given.repository.as_ref(),
+        WorkspaceAt::Index | WorkspaceAt::Worktree | WorkspaceAt::PatchOnly => {
+            return Err(ReplayError::NotCommitted(run).into());
+        }
+    };
+    let place = place.ok_or_else(|| gone("nobody kept where it is".to_owned()))?;
+    let pool = RepoPool::new(Repo::open(Path::new(place)).map_err(|error| gone(error.to_string()))?);
+    let filter = given.shaping.filter()?;
+    let open = |at, side| workspace::open(Some(&pool), at, side, &[], filter.clone());
+    let new = open(change.new_at, Side::New).map_err(|error| gone(error.to_string()))?;
+    let old = open(change.old_at, Side::Old).map_err(|error| gone(error.to_string()))?;
+    Ok((new, old))
+}
+
+/// Prompts of a folder, which must have some.
+fn own_prompts(folder: &Path) -> Result<Prompts, AppError> {
+    let prompts = templates::load(Some(folder))?;
+    let is_same = prompts.hash() == Prompts::built_in()?.hash();
+    let has_one = Prompts::names().any(|name| folder.join(name).is_file());
+    if is_same && !has_one {
+        let (folder, what) = (folder.display().to_string(), "prompts (system.md, change.md, …)");
+        return Err(ReplayError::Nothing { folder, what }.into());
+    }
+    Ok(prompts)
+}
+
+/// Rule packs of a folder, in the place of the built-in ones of their names and beside them.
+fn own_rules(folder: &Path) -> Result<Packs, AppError> {
+    let found = templates::read_folder(folder, &["yml", "yaml"], MAX_PACK)?;
+    if found.is_empty() {
+        let (folder, what) = (folder.display().to_string(), "rule packs (python.yml, python-house.yml, …)");
+        return Err(ReplayError::Nothing { folder, what }.into());
+    }
+    let stem = |name: String| name.rsplit_once('.').map_or(name.clone(), |(stem, _)| stem.to_owned());
+    let packs: Vec<_> = found.into_iter().map(|(name, text)| (stem(name), text)).collect();
+    Ok(Packs::with_overrides(&packs)?)
+}

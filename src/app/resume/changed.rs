@@ -1,0 +1,75 @@
+//! What is not as it was when a run began. Main type: [`Changes`].
+
+use crate::domain::change::{ChangeSet, FileChange};
+use crate::domain::forge::PullRequest;
+use crate::domain::id::CommitId;
+use crate::git::Range;
+
+/// Pieces of a sentence: "the head is … now, and was …".
+#[derive(Debug, Default)]
+pub(super) struct Changes(Vec<String>);
+
+impl Changes {
+    pub(super) fn none(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn told(self) -> Vec<String> {
+        self.0
+    }
+
+    pub(super) fn words(&self) -> String {
+        self.0.join("; ")
+    }
+
+    /// Notes that something is another one.
+    pub(super) fn note(&mut self, what: &str, was: &str, is: &str) {
+        if was != is {
+            self.0.push(format!("{what} is {} now and was {}", name(is), name(was)));
+        }
+    }
+
+    /// Notes something that cannot be put so.
+    pub(super) fn say(&mut self, what: String) {
+        self.0.push(what);
+    }
+
+    /// Notes what a range has for other ends.
+    pub(super) fn ends(&mut self, change: &ChangeSet, range: &Range) {
+        self.commit(&format!("the head ({})", change.head_name), change.head, range.head);
+        self.commit(&format!("the target ({})", change.target), change.base, range.base);
+        if change.base == range.base && change.head == range.head {
+            self.commit("where the two meet", change.merge_base, range.merge_base);
+        }
+    }
+
+    /// The same of a pull request.
+    pub(super) fn pull(&mut self, change: &ChangeSet, pull: &PullRequest) {
+        self.commit(&format!("the head of {}", pull.id), change.head, Some(pull.head));
+        self.commit(&format!("the base of {}", pull.id), change.base, Some(pull.base));
+    }
+
+    fn commit(&mut self, what: &str, was: Option<CommitId>, is: Option<CommitId>) {
+        let short = |commit: Option<CommitId>| commit.map_or_else(|| "no commit".to_owned(), |commit| commit.short());
+        self.note(what, &short(was), &short(is));
+    }
+
+    /// Notes the files of which something is not as it was.
+    pub(super) fn files(&mut self, was: &ChangeSet, is: &ChangeSet) {
+        // Plain data, of which nothing is left out when it is shown.
+        let shown = |file: &FileChange| format!("{file:?}");
+        for file in &was.files {
+            match is.files.iter().find(|other| other.path == file.path) {
+                None => self.say(format!("{} is not changed any more", file.path)),
+                Some(other) if shown(other) != shown(file) => self.say(format!("{} changed again", file.path)),
+                Some(_) => {}
+            }
+        }
+        let new = is.files.iter().filter(|file| was.files.iter().all(|other| other.path != file.path));
+        new.for_each(|file| self.say(format!("{} changed, too", file.path)));
+    }
+}
+
+fn name(value: &str) -> &str {
+    if value.is_empty() { "nothing" } else { value }
+}

@@ -1,0 +1,248 @@
+//! What a run reviews, opened again, and held against what it was. Main type: [`Ground`].
+//!
+//! Commits are read as they were recorded, whatever branches point to now. What is no commit (the disk, the index, a patch) is collected again,
+//! and must be the same.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::changed::Changes;
+use super::error::ResumeError;
+use super::opened::Opened;
+use crate::app::diffs::Diffs;
+use crate::app::error::AppError;
+use crate::app::given::{Contents, Shaping};
+use crate::app::instructions::{self, Instructions};
+use crate::app::pull::off_the_threads;
+use crate::app::subject::{self, Subject, Surroundings};
+use crate::app::templates;
+use crate::config::{Flags, Settings};
+use crate::domain::change::ChangeSet;
+use crate::domain::event::{Event, EventSink, Silent};
+use crate::domain::forge::PullOf;
+use crate::domain::id::CommitId;
+use crate::domain::place::{Side, WorkspaceAt};
+use crate::domain::request::{Compare, Previous, ReviewRequest, Scope};
+use crate::git;
+use crate::prompt::Prompts;
+use crate::rules::Packs;
+use crate::sys::cancel::Cancel;
+use crate::sys::repo::{Repo, RepoPool};
+use crate::workspace;
+
+/// What a run reviews, and what the question means today.
+pub(super) struct Ground<'a> {
+    pub(super) opened: &'a Opened,
+    pub(super) request: &'a ReviewRequest,
+    pub(super) flags: &'a Flags,
+    pub(super) around: &'a Surroundings,
+    pub(super) cancel: &'a Cancel,
+}
+
+/// What an engine needs to go on.
+pub(super) struct Looked {
+    pub(super) subject: Subject,
+    pub(super) instructions: Option<Instructions>,
+    pub(super) prompts: Prompts,
+}
+
+/// Notes where a pull request has other ends than those that are reviewed. A forge that does not answer holds nobody up: what is reviewed is
+/// here.
+pub(super) async fn pull(
+    of: &PullOf,
+    change: &ChangeSet,
+    around: &Surroundings,
+    events: &dyn EventSink,
+    cancel: &Cancel,
+    changes: &mut Changes,
+) -> Result<(), AppError> {
+    let (forge, asked) = (around.forge.clone(), cancel.clone());
+    let github = off_the_threads(move || Ok(forge.client(&asked)?)).await?;
+    let server = github.server().reveal().trim_end_matches('/').to_owned();
+    let answer = if server == of.server {
+        github.within(cancel).about(&of.id.repo).pull(&of.id).await.map_err(|error| error.to_string())
+    } else {
+        Err(format!("it is on {}, and {server} is what is asked", of.server))
+    };
+    match answer {
+        Ok(pull) => changes.pull(change, &pull),
+        Err(why) => {
+            cancel.check()?;
+            let text = format!("nobody knows whether {} moved on since the run began: {why}", of.id);
+            events.emit(Event::Notice { text });
+        }
+    }
+    Ok(())
+}
+
+impl Ground<'_> {
+    /// Opens what the run reviews, and notes what is not as it was. With `as_recorded`, what was given holds.
+    pub(super) fn look(
+        &self,
+        patch: &[u8],
+        moved: Option<&Path>,
+        as_recorded: bool,
+        changes: &mut Changes,
+    ) -> Result<Looked, AppError> {
+        let opened = self.opened;
+        let given = &opened.given;
+        let mut subject = match opened.change.new_at {
+            WorkspaceAt::PatchOnly => self.patch(patch)?,
+            WorkspaceAt::Index | WorkspaceAt::Worktree => self.uncommitted(as_recorded)?,
+            WorkspaceAt::Revision(_) | WorkspaceAt::Empty => self.commits(moved, as_recorded, changes)?,
+        };
+        for (name, was, is) in given.shaping.changed(&Shaping::of(&subject.settings)) {
+            changes.note(&format!("the setting {name}"), &was, &is);
+        }
+        if as_recorded {
+            given.shaping.put_into(&mut subject.settings);
+        }
+        let packs = Packs::built_in()?;
+        if packs.hash() != given.rules {
+            changes.say("the rules are others".to_owned());
+        }
+        subject.notes.clone_from(&given.notes);
+        subject.known = opened.known.clone();
+        let (instructions, prompts) = self.words(&subject, as_recorded, changes)?;
+        Ok(Looked { subject, instructions, prompts })
+    }
+
+    /// What the model is told beside the change.
+    fn words(
+        &self,
+        subject: &Subject,
+        as_recorded: bool,
+        changes: &mut Changes,
+    ) -> Result<(Option<Instructions>, Prompts), AppError> {
+        let given = &self.opened.given;
+        let Some(reviewer) = &given.reviewer else { return Err(ResumeError::Rules(self.opened.run).into()) };
+        let (was, kept) = (reviewer.instructions(), reviewer.prompts()?);
+        let loaded = instructions::load(self.request, subject, given.asked.whose());
+        let text = |given: &Option<Instructions>| given.as_ref().map(|given| given.text.clone());
+        match loaded {
+            Ok(now) if text(&was) != text(&now) => {
+                let from = now.as_ref().or(was.as_ref()).map_or("", |given| &given.from);
+                changes.say(format!("the instructions ({from}) changed"));
+            }
+            Ok(_) => {}
+            Err(_) if as_recorded => changes.say("the instructions cannot be read any more".to_owned()),
+            Err(error) => return Err(error),
+        }
+        match templates::load(subject.settings.prompts.as_deref()) {
+            Ok(now) if now.hash() != reviewer.prompts => {
+                let was: Vec<_> = kept.texts().collect();
+                let others: Vec<&str> = now.texts().filter(|now| !was.contains(now)).map(|(name, _)| name).collect();
+                changes.say(format!("the prompts changed ({})", others.join(", ")));
+            }
+            Ok(_) => {}
+            Err(_) if as_recorded => changes.say("the prompts cannot be read any more".to_owned()),
+            Err(error) => return Err(error),
+        }
+        // Where nothing changed they are the same, and where something did, these are what was given.
+        Ok((was, kept))
+    }
+
+    fn patch(&self, patch: &[u8]) -> Result<Subject, AppError> {
+        let given = &self.opened.given;
+        if given.contents.is_other_patch(&Contents::of_patch(patch)) {
+            let (run, fed) = (self.opened.run, given.asked.is_fed());
+            return Err(ResumeError::OtherPatch { run, fed }.into());
+        }
+        self.collected(patch)
+    }
+
+    /// What is not committed, collected again.
+    fn uncommitted(&self, as_recorded: bool) -> Result<Subject, AppError> {
+        let opened = self.opened;
+        let subject = self.collected(&[])?;
+        // A setting that leaves files out would be told as files that changed.
+        let same_settings = opened.given.shaping == Shaping::of(&subject.settings);
+        let mut edited = Changes::default();
+        edited.files(&opened.change, &subject.change);
+        let now = Contents::of(&subject.change, subject.new.as_ref(), &subject.cancel)?;
+        if edited.none() {
+            let changed = opened.given.contents.changed(&now);
+            changed.into_iter().for_each(|path| edited.say(format!("{path} changed again")));
+        }
+        if edited.none() && opened.change.base != subject.change.base {
+            edited.say("HEAD moved".to_owned());
+        }
+        if edited.none() || (!same_settings && !as_recorded) {
+            return Ok(Subject { change: Arc::new(opened.change.clone()), ..subject });
+        }
+        Err(ResumeError::Edited { run: opened.run, what: edited.told() }.into())
+    }
+
+    fn collected(&self, patch: &[u8]) -> Result<Subject, AppError> {
+        subject::collect(self.request, patch, self.flags, self.around, self.cancel, &Silent)
+    }
+
+    /// The recorded commits, and whether the question still means them.
+    fn commits(&self, moved: Option<&Path>, as_recorded: bool, changes: &mut Changes) -> Result<Subject, AppError> {
+        let opened = self.opened;
+        let (given, change) = (&opened.given, &opened.change);
+        let place = moved.map(Path::to_owned).or_else(|| given.repository.as_ref().map(PathBuf::from));
+        let place = place.ok_or(ResumeError::Unnamed(opened.run))?;
+        let repo = Repo::open(&place)
+            .map_err(|error| ResumeError::NoRepository { run: opened.run, why: error.to_string() })?;
+        let settings_at = given.settings_at.as_deref().and_then(|id| id.parse().ok()).map(CommitId);
+        let trees = [("what is reviewed", change.new_at), ("what it is compared with", change.old_at)];
+        let read = trees.into_iter().filter_map(|(what, at)| match at {
+            WorkspaceAt::Revision(commit) => Some((what, commit)),
+            WorkspaceAt::Index | WorkspaceAt::Worktree | WorkspaceAt::PatchOnly | WorkspaceAt::Empty => None,
+        });
+        for (what, commit) in read.chain(settings_at.map(|commit| ("the target", commit))) {
+            if repo.tree_of(commit).is_err() {
+                let (run, commit, place) = (opened.run, commit.short(), place.display().to_string());
+                return Err(ResumeError::Gone { run, what, commit, place }.into());
+            }
+        }
+        if !matches!(self.request.scope, Scope::Pull(_)) {
+            match git::resolve(&repo, &self.request.scope) {
+                Ok(range) => changes.ends(change, &range),
+                Err(error) => changes.say(format!("the change cannot be found by its names ({error})")),
+            }
+        }
+        let project = subject::project_settings(&repo, settings_at, given.asked.settings_from_worktree)?;
+        let settings = subject::resolve(project, self.flags, self.around)?.settings;
+        self.subject(repo, settings, settings_at, as_recorded)
+    }
+
+    fn subject(
+        &self,
+        repo: Repo,
+        settings: Settings,
+        settings_at: Option<CommitId>,
+        as_recorded: bool,
+    ) -> Result<Subject, AppError> {
+        let (given, change) = (&self.opened.given, &self.opened.change);
+        let mut shaped = settings.clone();
+        if as_recorded {
+            given.shaping.put_into(&mut shaped);
+        }
+        let filter = subject::filter(&shaped)?;
+        let checked_out = repo.commit("HEAD").ok();
+        let root = repo.workdir().filter(|_| checked_out.is_some() && checked_out == change.head).map(Path::to_owned);
+        let repository = subject::folder_of(&repo);
+        let pool = RepoPool::new(repo);
+        let new = workspace::open(Some(&pool), change.new_at, Side::New, &[], filter.clone())?;
+        let old = workspace::open(Some(&pool), change.old_at, Side::Old, &[], filter)?;
+        let (notes, known) = (given.notes.clone(), self.opened.known.clone());
+        Ok(Subject {
+            change: Arc::new(change.clone()),
+            new,
+            old,
+            cancel: self.cancel.clone(),
+            settings,
+            settings_at,
+            repository,
+            root,
+            diffs: Diffs::Repository(pool),
+            notes,
+            known,
+            // Both are in what is known.
+            dismissed: None,
+            compare: Compare { with: Previous::None, full: false },
+        })
+    }
+}

@@ -1,0 +1,315 @@
+//! Taking a run up again: `--resume`. Main function: [`resume`]; main type: [`Resume`].
+//!
+//! The run goes on with what it was given, from what its journal holds: answers that were paid for are not asked for again. What hangs on what
+//! is not the run's own (commits, files, settings, prompts, rules, the model) is looked at first: where it is not what it was, nothing goes on
+//! without being told to. What a run left behind stands in `opened`, what was reviewed in `ground`, what may differ in `changed`.
+
+mod changed;
+mod error;
+mod ground;
+mod opened;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub use error::ResumeError;
+pub(super) use opened::Opened;
+
+use super::deliver::{Delivered, Output};
+use super::engine::{Again, ByModel, Sitting, Work, limits};
+use super::error::AppError;
+use super::given::Reviewer;
+use super::model::{self, Chosen};
+use super::pull::off_the_threads;
+use super::review::{made, stage};
+use super::subject::{self, Surroundings};
+use crate::config::{Flags, Settings};
+use crate::domain::event::{Event, EventSink, Stage};
+use crate::domain::forge::PullOf;
+use crate::domain::review::{Ended, Outcome};
+use crate::domain::run::RunId;
+use crate::domain::text::counted;
+use crate::llm;
+use crate::review::{Past, unless_stopped};
+use crate::store::Store;
+use crate::sys::cancel::Cancel;
+use changed::Changes;
+use ground::{Ground, Looked};
+
+/// A run to be taken up again.
+#[derive(Debug, Clone)]
+pub struct Resume {
+    /// Its id, the beginning of its id, or `last`.
+    pub run: String,
+    /// Whether what it was given counts though something else holds now.
+    pub as_recorded: bool,
+    /// What the command line says of budgets, gates and outputs.
+    pub flags: Flags,
+    /// Where the repository is now, if it is elsewhere.
+    pub directory: Option<PathBuf>,
+    /// The files to write.
+    pub outputs: Vec<Output>,
+}
+
+/// A run that was taken up again, and what posting it needs to know.
+pub(super) struct Resumed {
+    pub(super) delivered: Delivered,
+    pub(super) directory: PathBuf,
+    pub(super) flags: Flags,
+}
+
+/// Takes a run up again, keeps it, and writes the files that were asked for. `ready` may still refuse it, once it is known what it is of.
+pub(super) async fn resume(
+    ask: Resume,
+    ready: impl FnOnce(Option<&PullOf>) -> Result<(), AppError>,
+    around: Surroundings,
+    events: Arc<dyn EventSink>,
+    cancel: Cancel,
+) -> Result<Resumed, AppError> {
+    let began = Instant::now();
+    let store = Store::at(&around.state);
+    let (held, opened) = {
+        let (store, name) = (store.clone(), ask.run.clone());
+        off_the_threads(move || {
+            let run = store.find_begun(&name)?;
+            // Before it is held: the folder of a run that cannot go on is left as it is.
+            opened::of_a_model(&store, run)?;
+            let held = store.hold(run)?;
+            Ok((held, Opened::read(&store, run)?))
+        })
+        .await?
+    };
+    ready(opened.change.pull.as_ref())?;
+    let mut flags = opened.given.asked.flags.for_another_sitting(&ask.flags);
+    // What was given is whole; only the rules have nobody, and they were refused.
+    let reviewer = opened.given.reviewer.clone().ok_or(ResumeError::Rules(opened.run))?;
+    worth_going_on(&opened)?;
+
+    let mut changes = Changes::default();
+    let Who { chosen, second } = who(&opened, &reviewer, &mut flags, ask.as_recorded, &around, &mut changes)?;
+    for text in chosen.notices.iter().chain(second.iter().flat_map(|second| &second.notices)) {
+        events.emit(Event::Warning { text: text.clone() });
+    }
+    let request = opened.given.asked.request(ask.directory.as_deref()).ok_or(ResumeError::Unnamed(opened.run))?;
+    if let Some(of) = &opened.change.pull {
+        ground::pull(of, &opened.change, &around, &*events, &cancel, &mut changes).await?;
+    }
+    let scope = request.scope.clone();
+    let patch = unless_stopped(&cancel, tokio::task::spawn_blocking(move || subject::read_patch(&scope))).await?;
+    let patch = patch.map_err(|_| AppError::Broken)??;
+    let directory = request.directory.clone();
+    let collected = {
+        let (around, flags, cancel) = (around.clone(), flags.clone(), cancel.clone());
+        let (as_recorded, moved) = (ask.as_recorded, ask.directory.clone());
+        stage(Stage::Collect, &events, move || {
+            let ground = Ground { opened: &opened, request: &request, flags: &flags, around: &around, cancel: &cancel };
+            let looked = ground.look(&patch, moved.as_deref(), as_recorded, &mut changes)?;
+            Ok((opened, looked, changes))
+        })
+        .await?
+    };
+    let (mut opened, Looked { mut subject, instructions, prompts }, changes) = collected;
+    if !changes.none() {
+        if !ask.as_recorded {
+            return Err(ResumeError::Changed { run: opened.run, what: changes.told() }.into());
+        }
+        let note = format!("This run was taken up again with what it was given, though {}.", changes.words());
+        if !subject.notes.contains(&note) {
+            subject.notes.push(note);
+        }
+        opened.given.notes.clone_from(&subject.notes);
+    }
+    let spent = opened.spent();
+    enough(&opened, &reviewer, &subject.settings, &chosen, spent)?;
+    subject.cancel = cancel.within(subject.settings.timeout.saturating_sub(spent));
+    let answers = counted(opened.answers(), "answer");
+    events.emit(Event::Notice { text: format!("going on with the run {}: {answers} are there already", opened.run) });
+    opened.given.asked.flags = flags.clone();
+    let past = past(&opened)?;
+    let work = Work {
+        run: opened.run,
+        // The engine adds what the sittings before took.
+        started: (opened.started_at, began),
+        subject,
+        by_model: Some(ByModel { chosen, second, instructions, prompts }),
+        sitting: Sitting::Again(Box::new(Again { held, given: opened.given, past })),
+    };
+    let delivered = made(work, ask.outputs, around, events, cancel).await?;
+    Ok(Resumed { delivered, directory, flags })
+}
+
+/// What the engine goes on from.
+fn past(opened: &Opened) -> Result<Past, ResumeError> {
+    let fault = |source| ResumeError::Past { run: opened.run, source };
+    if opened.entries.is_empty() {
+        // It was killed before anything was written down.
+        return Ok(Past::default());
+    }
+    // Killed between its end and its review: all is there, and only told.
+    let is_told = opened.is_over() && opened.review.is_none();
+    if is_told { Past::replay(&opened.entries) } else { Past::resume(&opened.entries) }.map_err(fault)
+}
+
+/// Refuses a run that is complete, or that would end again as it ended.
+fn worth_going_on(opened: &Opened) -> Result<(), ResumeError> {
+    let Some(review) = &opened.review else { return Ok(()) };
+    let run = opened.run;
+    match review.ended {
+        _ if review.outcome == Outcome::Complete => Err(ResumeError::Finished(run)),
+        ended if may_go_on(ended) => Ok(()),
+        ended => {
+            let why = review.reasons.first().cloned().unwrap_or_default();
+            Err(ResumeError::NoUse { run, ended: ended.word(), why })
+        }
+    }
+}
+
+/// Whether a run that ended so may end otherwise when it is taken up again, with more budget or another day.
+pub(super) const fn may_go_on(ended: Ended) -> bool {
+    match ended {
+        Ended::Interrupted
+        | Ended::Deadline
+        | Ended::TurnLimit
+        | Ended::TokenLimit
+        | Ended::ProviderFault
+        | Ended::RequestRefused => true,
+        Ended::Finished
+        | Ended::WindowLimit
+        | Ended::Unfinished
+        | Ended::Refused
+        | Ended::EmptyAnswer
+        | Ended::LeakedMarkup
+        | Ended::OutputLimit
+        | Ended::MalformedCalls => false,
+    }
+}
+
+/// Who is asked.
+struct Who {
+    chosen: Chosen,
+    second: Option<Chosen>,
+}
+
+/// The models of the run, reached as the settings of today say; notes where those name others.
+fn who(
+    opened: &Opened,
+    reviewer: &Reviewer,
+    flags: &mut Flags,
+    as_recorded: bool,
+    around: &Surroundings,
+    changes: &mut Changes,
+) -> Result<Who, AppError> {
+    let name = |chosen: &Chosen| format!("{}/{}", chosen.row.name, chosen.model);
+    let second_was = reviewer.second_look.as_ref().map(|look| look.model.name());
+    // Whoever goes on with what was recorded need not have what today's settings name.
+    let today = today(flags, around).map(Some).or_else(|error| if as_recorded { Ok(None) } else { Err(error) })?;
+    if let Some((first, second)) = today {
+        let first_is = first.as_ref().map_or_else(|| "the built-in rules".to_owned(), name);
+        changes.note("the model", &reviewer.model.name(), &first_is);
+        if let (Some(was), true) = (&second_was, first_is == reviewer.model.name()) {
+            changes.note("the model for the second look", was, &second.as_ref().map_or(first_is, name));
+        }
+    }
+    changes.note("the version of this program", &opened.given.program, super::given::PROGRAM);
+    let mut named = flags.clone();
+    named.model = Some(reviewer.model.name());
+    named.verify_model = second_was.or(named.verify_model);
+    let resolved = subject::resolve(None, &named, around)?;
+    let mut chosen = model::choose(&resolved, &around.providers)?.ok_or(AppError::Broken)?;
+    let second = model::choose_second(&resolved, &around.providers, Some(&chosen))?;
+    let capabilities = llm::connect(chosen.row, &chosen.model, &chosen.access)?;
+    let (was, is) = (reviewer.model.context_window(), capabilities.capabilities().context_window);
+    changes.note("the window of the model", &format!("{was} tokens"), &format!("{is} tokens"));
+    if as_recorded {
+        chosen.access.context_window = Some(was);
+        *flags = named;
+    }
+    Ok(Who { chosen, second })
+}
+
+/// The models that today's settings choose.
+fn today(flags: &Flags, around: &Surroundings) -> Result<(Option<Chosen>, Option<Chosen>), AppError> {
+    let today = subject::resolve(None, flags, around)?;
+    let first = model::choose(&today, &around.providers)?;
+    let second = model::choose_second(&today, &around.providers, first.as_ref())?;
+    Ok((first, second))
+}
+
+/// Refuses a sitting that would end where the last one did, because it has no more to spend.
+fn enough(
+    opened: &Opened,
+    reviewer: &Reviewer,
+    settings: &Settings,
+    chosen: &Chosen,
+    spent: Duration,
+) -> Result<(), AppError> {
+    let run = opened.run;
+    if spent >= settings.timeout {
+        let (took, limit) = (shown(spent), shown(settings.timeout));
+        return Err(ResumeError::OutOfTime { run, took, limit, more: shown(more_time(spent, settings)) }.into());
+    }
+    let Some(review) = &opened.review else { return Ok(()) };
+    let had = reviewer.last_limits.limits();
+    let provider = llm::connect(chosen.row, &chosen.model, &chosen.access)?;
+    let has = limits(settings, provider.capabilities());
+    let short = match review.ended {
+        Ended::TurnLimit if has.turns <= had.turns => {
+            let more = had.turns.saturating_mul(2).min(1_000);
+            Some(("turns", had.turns.to_string(), "--max-turns", more.to_string()))
+        }
+        Ended::TokenLimit if has.input_tokens <= had.input_tokens => {
+            let more = had.input_tokens.saturating_mul(2);
+            Some(("tokens", had.input_tokens.to_string(), "--max-tokens", more.to_string()))
+        }
+        Ended::Deadline if has.time <= had.time => {
+            Some(("minutes", shown(had.time), "--timeout", shown(more_time(spent, settings))))
+        }
+        _ => None,
+    };
+    match short {
+        Some((what, had, flag, more)) => Err(ResumeError::Spent { run, what, had, flag, more }.into()),
+        None => Ok(()),
+    }
+}
+
+/// A limit that leaves as much time as the run may take now.
+fn more_time(spent: Duration, settings: &Settings) -> Duration {
+    Duration::from_secs((spent + settings.timeout).as_secs().div_ceil(60).max(1) * 60)
+}
+
+/// As `--timeout` takes it.
+fn shown(time: Duration) -> String {
+    let seconds = time.as_secs().max(1);
+    if seconds.is_multiple_of(60) { format!("{}m", seconds / 60) } else { format!("{seconds}s") }
+}
+
+/// What a person types to go on with a run that ended so, where that may come to more.
+pub(super) fn how(run: RunId, ended: Ended) -> Option<String> {
+    let more = match ended {
+        Ended::Deadline => " --timeout TIME (more than it had)",
+        Ended::TurnLimit => " --max-turns N (more than it had)",
+        Ended::TokenLimit => " --max-tokens N (more than it had)",
+        _ => "",
+    };
+    may_go_on(ended).then(|| format!("review --resume {run}{more}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_as_the_flag_takes_them() {
+        for (seconds, text) in [(0, "1s"), (59, "59s"), (60, "1m"), (90, "90s"), (1_200, "20m")] {
+            assert_eq!(shown(Duration::from_secs(seconds)), text);
+            assert_eq!(crate::config::parse_duration(text).unwrap(), Duration::from_secs(seconds.max(1)));
+        }
+    }
+
+    #[test]
+    fn what_ended_for_want_of_something_may_go_on() {
+        assert!(may_go_on(Ended::TokenLimit) && may_go_on(Ended::ProviderFault));
+        assert!(!may_go_on(Ended::Finished) && !may_go_on(Ended::LeakedMarkup));
+    }
+}

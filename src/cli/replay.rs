@@ -1,0 +1,93 @@
+//! `review replay`: telling a run again, offline.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::args::format_names;
+use super::console::Console;
+use super::review::render_options;
+use crate::app::{self, AppError, Cancel, Comparison, Surroundings, With};
+use crate::config::Colour;
+use crate::domain::text::{counted, strip_block};
+use crate::present::{Syntax, presenter};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  review replay                             tell the newest run again, and check it
+  review replay 1a2b3c4d --format json      the same, as the document
+  review replay last --prompts my-prompts   which requests other prompts would have changed
+  review replay last --rules my-rules       the same for rule packs: python.yml replaces
+                                            the built-in one, python-house.yml adds one
+
+Exit codes: 0 the same, 1 not the same (what differs is shown), 2 it cannot be told
+
+docs/replay.md says what is kept of a run, and what a difference means.")]
+pub(super) struct ReplayArgs {
+    /// The id of a run, the beginning of one, or `last`
+    #[arg(default_value = "last")]
+    run: String,
+    /// Print the review in this format
+    #[arg(long, value_name = "FORMAT", value_parser = format_names(), default_value = "terminal", conflicts_with_all = ["prompts", "rules"])]
+    format: String,
+    /// Say which requests these prompts would have changed: a folder with system.md, change.md, …
+    #[arg(long, value_name = "DIR")]
+    prompts: Option<PathBuf>,
+    /// Say which requests these rule packs would have changed; needs the commits that were reviewed
+    #[arg(long, value_name = "DIR")]
+    rules: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &ReplayArgs, console: &Console) -> Result<ExitCode, AppError> {
+    let around = Surroundings::of_this_process()?;
+    let cancel = Cancel::never();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let with = With { prompts: args.prompts.clone(), rules: args.rules.clone() };
+    if with.prompts.is_some() || with.rules.is_some() {
+        let compared = runtime.block_on(app::compare(&around, &args.run, with, &cancel))?;
+        return tell(&compared, console);
+    }
+    let replayed = runtime.block_on(app::replay(&around, &args.run, &cancel))?;
+    let options = render_options(console, Colour::Auto, None);
+    if let Some(presenter) = presenter(&args.format) {
+        console.data(&(presenter.render)(&replayed.review, &options), presenter.syntax)?;
+    }
+    let id = replayed.review.id;
+    let Some(difference) = replayed.difference else {
+        console.say(&format!("review: the run {id} came to the same review, byte for byte"));
+        return Ok(ExitCode::SUCCESS);
+    };
+    console.say(&strip_block(&format!(
+        "review: the run {id} came to another review than the one that was kept:\n{difference}"
+    )));
+    let because = replayed.because.unwrap_or_else(|| {
+        "a finding that was dismissed since differs so; otherwise the files of the run, or this program, are not what they were".to_owned()
+    });
+    console.say(&format!("review: {because}"));
+    Ok(ExitCode::from(1))
+}
+
+/// The requests that would be others, and how many.
+fn tell(compared: &Comparison, console: &Console) -> Result<ExitCode, AppError> {
+    let mut text = String::new();
+    for request in &compared.changed {
+        for piece in &request.pieces {
+            text.push_str(&format!("{}, turn {}: {}\n{}\n", request.unit, request.turn, piece.name, piece.diff));
+        }
+    }
+    console.data(strip_block(&text).as_bytes(), Syntax::Plain)?;
+    let (all, changed) = (u64::from(compared.requests), compared.changed.len());
+    let requests = counted(usize::try_from(all).unwrap_or(usize::MAX), "request");
+    if changed == 0 {
+        console.say(&format!("review: all {requests} of the run {} would be the same", compared.run));
+        return Ok(ExitCode::SUCCESS);
+    }
+    console.say(&format!(
+        "review: {changed} of {requests} of the run {} would be others; what a later turn repeats is shown once. What the model would have \
+         answered nobody knows: after the first difference, the answers of then are taken",
+        compared.run
+    ));
+    Ok(ExitCode::from(1))
+}

@@ -1,0 +1,203 @@
+//! The shapes of a changed file in `change.json`. Main type: [`File`]. Nothing else knows these field names.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::wire::Id;
+use crate::domain::change::{self, ChangeRun, FileMode, FileStatus, Generated, Hunk, PatchCut, PatchId, PatchText};
+use crate::domain::id::BlobId;
+use crate::domain::language;
+use crate::domain::path::RepoPath;
+
+/// A [`change::FileChange`].
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    path: RepoPath,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    old_path: Option<RepoPath>,
+    status: FileStatus,
+    old_mode: Option<Mode>,
+    new_mode: Option<Mode>,
+    old_blob: Option<Id>,
+    new_blob: Option<Id>,
+    additions: u32,
+    deletions: u32,
+    binary: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    language: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    generated: Option<By>,
+    /// Each is its lines at the merge base, its lines at the head, and its runs, likewise; all as `[start, count]`.
+    hunks: Vec<([Span; 2], Vec<[Span; 2]>)>,
+    patch: Arc<str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cut: Option<Cut>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    patch_id: Option<String>,
+}
+
+/// A [`FileMode`], as git writes it.
+#[derive(Serialize, Deserialize)]
+enum Mode {
+    #[serde(rename = "100644")]
+    File,
+    #[serde(rename = "100755")]
+    Executable,
+    #[serde(rename = "120000")]
+    Link,
+    #[serde(rename = "160000")]
+    Submodule,
+}
+
+/// A [`Generated`].
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum By {
+    Attribute,
+    Vendored,
+    LockFile,
+    Name,
+}
+
+/// A [`change::Span`]: `[start, count]`.
+#[derive(Serialize, Deserialize)]
+struct Span(u32, u32);
+
+/// A [`PatchCut`].
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cut {
+    first_unseen_hunk: usize,
+    lines: u32,
+    shortened_lines: u32,
+}
+
+impl File {
+    pub(super) fn of(file: &change::FileChange) -> Self {
+        let change::FileChange {
+            path,
+            old_path,
+            status,
+            old_mode,
+            new_mode,
+            old_blob,
+            new_blob,
+            additions,
+            deletions,
+            binary,
+            language,
+            generated,
+            hunks,
+            patch: PatchText { text, cut },
+            patch_id,
+        } = file;
+        let hunks = hunks.iter().map(|Hunk { old, new, runs }| {
+            (pair(*old, *new), runs.iter().map(|ChangeRun { old, new }| pair(*old, *new)).collect())
+        });
+        Self {
+            path: path.clone(),
+            old_path: old_path.clone(),
+            status: *status,
+            old_mode: old_mode.map(Mode::of),
+            new_mode: new_mode.map(Mode::of),
+            old_blob: old_blob.map(|blob| Id(blob.0)),
+            new_blob: new_blob.map(|blob| Id(blob.0)),
+            additions: *additions,
+            deletions: *deletions,
+            binary: *binary,
+            language: language.map(str::to_owned),
+            generated: generated.map(By::of),
+            hunks: hunks.collect(),
+            patch: Arc::clone(text),
+            cut: cut.map(|PatchCut { first_unseen_hunk, lines, shortened_lines }| Cut {
+                first_unseen_hunk,
+                lines,
+                shortened_lines,
+            }),
+            patch_id: patch_id.as_ref().map(|id| id.0.clone()),
+        }
+    }
+
+    pub(super) fn back(self) -> change::FileChange {
+        let run = |[old, new]: [Span; 2]| ChangeRun { old: old.back(), new: new.back() };
+        let hunks = self.hunks.into_iter().map(|([old, new], runs)| Hunk {
+            old: old.back(),
+            new: new.back(),
+            runs: runs.into_iter().map(run).collect(),
+        });
+        let cut = self.cut.map(|Cut { first_unseen_hunk, lines, shortened_lines }| PatchCut {
+            first_unseen_hunk,
+            lines,
+            shortened_lines,
+        });
+        change::FileChange {
+            path: self.path,
+            old_path: self.old_path,
+            status: self.status,
+            old_mode: self.old_mode.map(Mode::back),
+            new_mode: self.new_mode.map(Mode::back),
+            old_blob: self.old_blob.map(|id| BlobId(id.0)),
+            new_blob: self.new_blob.map(|id| BlobId(id.0)),
+            additions: self.additions,
+            deletions: self.deletions,
+            binary: self.binary,
+            language: self.language.as_deref().and_then(language::named),
+            generated: self.generated.map(By::back),
+            hunks: hunks.collect(),
+            patch: PatchText { text: self.patch, cut },
+            patch_id: self.patch_id.map(PatchId),
+        }
+    }
+}
+
+fn pair(old: change::Span, new: change::Span) -> [Span; 2] {
+    [Span(old.start, old.count), Span(new.start, new.count)]
+}
+
+impl Span {
+    fn back(self) -> change::Span {
+        change::Span { start: self.0, count: self.1 }
+    }
+}
+
+impl Mode {
+    fn of(mode: FileMode) -> Self {
+        match mode {
+            FileMode::File => Self::File,
+            FileMode::Executable => Self::Executable,
+            FileMode::Link => Self::Link,
+            FileMode::Submodule => Self::Submodule,
+        }
+    }
+
+    fn back(self) -> FileMode {
+        match self {
+            Self::File => FileMode::File,
+            Self::Executable => FileMode::Executable,
+            Self::Link => FileMode::Link,
+            Self::Submodule => FileMode::Submodule,
+        }
+    }
+}
+
+impl By {
+    fn of(generated: Generated) -> Self {
+        match generated {
+            Generated::Attribute => Self::Attribute,
+            Generated::Vendored => Self::Vendored,
+            Generated::LockFile => Self::LockFile,
+            Generated::Name => Self::Name,
+        }
+    }
+
+    fn back(self) -> Generated {
+        match self {
+            Self::Attribute => Generated::Attribute,
+            Self::Vendored => Generated::Vendored,
+            Self::LockFile => Generated::LockFile,
+            Self::Name => Generated::Name,
+        }
+    }
+}
