@@ -87,7 +87,7 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
         None => None,
     };
     let Reviewed { mut desk, ending, mut tally, budget, mut journal } =
-        units::review(&run, begin, journal, over).await?;
+        Box::pin(units::review(&run, begin, journal, over)).await?;
     let draft = desk.settle(&name_of(run.provider.as_ref()));
     draft.recall(&run.known);
     let looked = second_look(&run, draft.findings(), &ending, &budget, (&journal, &trees)).await?;
