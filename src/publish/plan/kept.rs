@@ -61,7 +61,8 @@ impl Kept {
 
     /// What is left, but what was fixed and is found again.
     pub(super) fn left(&self, spots: &[Spot<'_>]) -> impl Iterator<Item = (OwnThread<'_>, &BesideMark)> {
-        let back: HashSet<&Fingerprint> = spots.iter().filter(|spot| !spot.is_over).map(|spot| spot.fingerprint).collect();
+        let back: HashSet<&Fingerprint> =
+            spots.iter().filter(|spot| !spot.is_over).map(|spot| spot.fingerprint).collect();
         let left: Vec<_> =
             self.left.iter().filter(|(mark, _)| !mark.is_fixed || !back.contains(&mark.finding.fingerprint)).collect();
         left.into_iter().map(|(mark, thread)| (OwnThread { thread, mark: mark.finding.clone() }, mark))

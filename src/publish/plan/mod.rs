@@ -173,7 +173,8 @@ pub fn plan(at: &Situation<'_>) -> Plan {
     }
     let mut settled = Vec::new();
     // What was said anew elsewhere is not fixed because its first thread was resolved.
-    let is_back = |own: &OwnThread<'_>| spots.iter().any(|spot| !spot.is_over && *spot.fingerprint == own.mark.fingerprint);
+    let is_back =
+        |own: &OwnThread<'_>| spots.iter().any(|spot| !spot.is_over && *spot.fingerprint == own.mark.fingerprint);
     for (own, _) in ours.iter().zip(&taken).filter(|(_, taken)| !**taken) {
         if own.thread.is_resolved {
             if at.trust == Trust::Own && resolved_by_us(own, at.viewer) && !is_back(own) {
