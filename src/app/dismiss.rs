@@ -131,7 +131,7 @@ pub fn dismiss_for_project(around: &Surroundings, ask: &DismissAsk) -> Result<Wr
     }
     let dismissal = dismissal(&finding, ask)?;
     let again = write(&root, &dismissal)?;
-    let why = Dismissed { reason: dismissal.reason, until: dismissal.until, by: DismissedBy::Reader };
+    let why = Dismissed { reason: dismissal.reason, until: dismissal.until, by: DismissedBy::Project };
     let marked = runs::mark_dismissed(around, review, &finding.id, why);
     let file = root.join(DISMISSED_FILE);
     Ok(WrittenDown { run, finding, file, again, not_marked: marked.err().map(|error| error.to_string()) })

@@ -115,16 +115,22 @@ pub fn again(
         None => None,
     };
     let meant = near.unwrap_or(lines);
-    let places = match locate(text, quote, Some(meant)) {
-        Located::Exact(place) | Located::Moved(place) => vec![place],
-        Located::Ambiguous(places) => places,
-        Located::Nowhere { .. } => Vec::new(),
-        Located::NotDistinctive | Located::Empty if map.is_none() => return Again::Unknown,
-        Located::NotDistinctive | Located::Empty => Vec::new(),
-    };
     let came = |place: &LineRange| map.is_none_or(|map| !map.stood_before(*place));
-    let free = places.into_iter().filter(|place| came(place) && fits(*place));
-    free.min_by_key(|place| place.start().abs_diff(meant.start())).map_or(Again::Gone(near), Again::At)
+    // A place that is spoken for hides the others as long as it is claimed.
+    for claimed in [Some(meant), None] {
+        let places = match locate(text, quote, claimed) {
+            Located::Exact(place) | Located::Moved(place) => vec![place],
+            Located::Ambiguous(places) => places,
+            Located::Nowhere { .. } => break,
+            Located::NotDistinctive | Located::Empty if map.is_none() => return Again::Unknown,
+            Located::NotDistinctive | Located::Empty => break,
+        };
+        let free = places.into_iter().filter(|place| came(place) && fits(*place));
+        if let Some(place) = free.min_by_key(|place| place.start().abs_diff(meant.start())) {
+            return Again::At(place);
+        }
+    }
+    Again::Gone(near)
 }
 
 /// Whether lines of a text are a quote, white space at their ends aside.

@@ -17,6 +17,7 @@ use crate::workspace::Workspace;
 
 mod behind;
 mod dismissed;
+mod floors;
 mod history;
 mod made;
 mod proven;
@@ -29,6 +30,7 @@ pub(super) use proven::proven;
 
 pub(super) use history::missed;
 
+use floors::hide;
 use made::provenance;
 use summary::plain_summary;
 
@@ -261,20 +263,6 @@ impl Draft {
         taken
     }
 
-    /// Takes away what somebody is not sure enough of, and counts it.
-    fn hold_to_confidence(&mut self, least: Option<Confidence>) -> BTreeMap<Severity, u32> {
-        let unsure = |finding: &Finding| {
-            !finding.status.is_resolved() && finding.confidence.zip(least).is_some_and(|(own, least)| own < least)
-        };
-        let places = self.findings.iter().enumerate().filter(|(_, finding)| unsure(finding)).map(|(at, _)| at);
-        let places: BTreeSet<usize> = places.collect();
-        let mut hidden = BTreeMap::new();
-        for finding in self.take_away(&places, "nobody is sure enough of what it says") {
-            *hidden.entry(finding.severity).or_default() += 1;
-        }
-        hidden
-    }
-
     /// Turns the draft into a review: floors applied, ids given, and the outcome computed from what was really seen.
     pub fn finish(
         mut self,
@@ -404,17 +392,4 @@ fn sentence(omission: &Omission) -> String {
         Some(path) => format!("{path}: {}", omission.reason),
         None => omission.reason.clone(),
     }
-}
-
-/// Takes out what is hidden, and counts it.
-fn hide(findings: &mut Vec<Finding>, is_hidden: impl Fn(&Finding) -> bool) -> BTreeMap<Severity, u32> {
-    let mut hidden = BTreeMap::new();
-    findings.retain(|finding| {
-        let hide = is_hidden(finding);
-        if hide {
-            *hidden.entry(finding.severity).or_default() += 1;
-        }
-        !hide
-    });
-    hidden
 }

@@ -206,6 +206,7 @@ fn another_reviewer_looks_at_everything() {
     let words = format!("--instructions {}", branch.repo.beside("words.txt").display());
     let (_, second) = branch.silent(&words, &["earlier/"], &[]);
     assert!(notes(&second).contains("the instructions are not the same"), "{}", notes(&second));
+    branch.repo.write("more.py", "x = 2\n").commit("more of it");
     let (_, third) = branch.silent(&words, &[], &["earlier/"]);
     assert!(notes(&third).contains("were not reviewed again"), "{}", notes(&third));
 }

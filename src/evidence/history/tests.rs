@@ -1,3 +1,5 @@
+//! Lines that are followed, quotes that are found again, and findings that are matched.
+
 use super::*;
 use crate::domain::finding::AnchorMatch;
 use crate::domain::finding::{FindingId, FindingStatus, Fingerprint, Origin, Severity, Verification};
@@ -20,6 +22,7 @@ fn finding(path: &str, line: u32, fingerprint: &str, title: &str, rule: &str) ->
         id: FindingId(String::new()),
         fingerprint: Fingerprint(fingerprint.to_owned()),
         status: FindingStatus::New,
+        dismissed: None,
         title: title.to_owned(),
         body: String::new(),
         severity: Severity::Low,

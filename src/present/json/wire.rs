@@ -12,8 +12,10 @@ use crate::domain::finding::{
 use crate::domain::place::Side;
 use crate::domain::review::{CoverageState, Ended, Engine, Outcome};
 
+mod compared;
 mod dismissed;
 
+pub(super) use compared::Compared;
 pub(super) use dismissed::Dismissed;
 
 /// One review of one change. Fields may be added within a version; readers ignore what they do not know.
@@ -299,17 +301,6 @@ pub(super) struct Coverage {
     /// The review that this one was compared with; absent where there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) previous: Option<Compared>,
-}
-
-/// The review before this one, and what of it was settled without its code being changed.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Compared {
-    /// Its run: a UUID.
-    #[schemars(extend("format" = "uuid"))]
-    pub(super) run: String,
-    /// The findings that are fixed though their lines stand as they were: they were refuted, or their rule no longer says so.
-    #[serde(default)]
-    pub(super) disproved: Vec<String>,
 }
 
 /// What became of one file.
