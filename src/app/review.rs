@@ -112,7 +112,7 @@ pub(super) async fn made(
     let places = Places { repository: work.subject.repository.clone(), root: work.subject.root.clone() };
 
     events.emit(Event::Stage { stage: Stage::Review });
-    let review = engine(work, &around, Arc::clone(&events)).await?;
+    let review = Box::pin(engine(work, &around, Arc::clone(&events))).await?;
 
     stage(Stage::Deliver, &events, move || Ok(deliver::deliver(review, settings, places, &outputs, &around, &cancel)))
         .await

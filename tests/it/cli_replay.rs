@@ -41,7 +41,7 @@ fn about(name: &str) -> (TestRepo, &'static str) {
         "unseen_then_read" | "unseen_for_good" | "long_line_then_read" | "long_line_for_good" => (long(), ""),
         "two_turns_at_most" => (shop(), "--max-turns 2"),
         "tokens_run_out" => (shop(), "--max-tokens 100000"),
-        "hang" | "found_then_hang" | "found_then_stall" => (shop(), "--timeout 3s"),
+        "hang" | "found_then_hang" | "found_then_stall" | "three_turns" => (shop(), "--timeout 3s"),
         _ => (shop(), ""),
     }
 }
@@ -93,9 +93,7 @@ fn every_session_is_told_again_to_the_same_bytes_without_its_repository() {
                     let scripted = Session { name: format!("{name}_replayed"), ..Session::load(&file(name)) };
                     let wire = if name == "no_stream_usage" { Wire::Chat } else { Wire::Messages };
                     let talk = Talk::scripted(&repo, scripted, wire);
-                    let began = std::time::Instant::now();
                     talk.run(words);
-                    eprintln!("TIMING {name} {:?}", began.elapsed());
                     let requests = talk.server.raw().len();
                     let _ = talk.server.verdict();
                     std::fs::remove_dir_all(repo.root()).expect("the repository is gone");

@@ -175,8 +175,8 @@ pub async fn resume_and_post(
         None if is_posted => Err(PostError::NotAPull.into()),
         _ => Ok(()),
     };
-    let resumed = resume(ask, ready, around.clone(), Arc::clone(&events), cancel.clone()).await?;
-    let Resumed { delivered, directory, flags } = resumed;
+    let work = resume(ask, ready, around.clone(), Arc::clone(&events), cancel.clone());
+    let Resumed { delivered, directory, flags } = Box::pin(work).await?;
     let Some(options) = options else { return Ok(delivered) };
     Ok(and_post(delivered, directory, &options, &flags, &around, &*events, &cancel).await)
 }
@@ -190,7 +190,8 @@ async fn and_post(
     events: &dyn EventSink,
     cancel: &Cancel,
 ) -> Delivered {
-    match post_review(&delivered.review, directory, options, flags, around, events, cancel).await {
+    let posting = post_review(&delivered.review, directory, options, flags, around, events, cancel);
+    match Box::pin(posting).await {
         Ok(posted) => {
             delivered.failures.extend(posted.failures().iter().cloned());
             delivered.posted = Some(posted);

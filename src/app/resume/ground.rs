@@ -162,7 +162,9 @@ impl Ground<'_> {
         let now = Contents::of(&subject.change, subject.new.as_ref(), &subject.cancel)?;
         if edited.none() {
             let changed = opened.given.contents.changed(&now);
-            changed.into_iter().for_each(|path| edited.say(format!("{path} changed again")));
+            for path in changed {
+                edited.say(format!("{path} changed again"));
+            }
         }
         if edited.none() && opened.change.base != subject.change.base {
             edited.say("HEAD moved".to_owned());

@@ -38,7 +38,6 @@ fn finding(path: &str, line: u32, fingerprint: &str, title: &str, rule: &str) ->
         }],
         suggestion: None,
         verification: Verification::UNCHECKED,
-        dismissed: None,
         origin: Origin {
             kind: if rule.is_empty() { OriginKind::Model } else { OriginKind::Rule },
             name: rule.to_owned(),
