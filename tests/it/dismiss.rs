@@ -313,7 +313,7 @@ fn what_others_wrote_into_the_file_stays_and_a_second_time_changes_the_entry() {
     let status = shown["findings"].as_array().unwrap().iter().find(|one| one["id"] == a.as_str()).unwrap();
     assert_eq!(
         (&status["dismissed"]["reason"], &status["dismissed"]["by"]),
-        (&"it is still so".into(), &"reader".into())
+        (&"it is still so".into(), &"project".into())
     );
 }
 

@@ -14,9 +14,11 @@ use crate::domain::review::{CoverageState, Ended, Engine, Outcome};
 
 mod compared;
 mod dismissed;
+mod withheld;
 
 pub(super) use compared::Compared;
 pub(super) use dismissed::Dismissed;
+pub(super) use withheld::Withheld;
 
 /// One review of one change. Fields may be added within a version; readers ignore what they do not know.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -312,15 +314,6 @@ pub(super) struct FileCoverage {
     pub(super) state: CoverageState,
     /// Why it was not, or not wholly.
     pub(super) reason: Option<String>,
-}
-
-/// A claim that was not delivered.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Withheld {
-    /// What it said.
-    pub(super) title: String,
-    /// Why it was not delivered.
-    pub(super) reason: String,
 }
 
 /// What became of the leads a model was given.
