@@ -82,6 +82,7 @@ pub(in crate::review) async fn review(
     }
     let sizes: Vec<u64> = parts.iter().map(|(_, opening)| tools_size + size_of(opening)).collect();
     let team = Team { run, purse: Purse::new(run.limits, &sizes), of: sizes.len(), faults: AtomicU32::new(0), over };
+    let promised = team.purse.promised();
     team.purse.count(taken.turns, &before);
     let mut units: Vec<Waited<'_, Result<Done, EngineError>>> = Vec::with_capacity(sizes.len());
     for ((at, (desk, opening)), size) in parts.into_iter().enumerate().zip(sizes) {
@@ -108,12 +109,16 @@ pub(in crate::review) async fn review(
             Ok(done)
         }));
     }
-    let mut driven = stream::iter(units).buffer_unordered(AT_ONCE);
+    // Those that were promised nothing live on what the others leave: each waits for the end of all before it, so that what it may spend does
+    // not depend on who was faster, and a run that was broken off begins the same ones.
+    let rest = units.split_off(promised.min(units.len()));
     let mut done: Vec<Done> = Vec::with_capacity(team.of);
-    while let Some(unit) = driven.next().await {
-        done.push(unit?);
+    for (units, at_once) in [(units, AT_ONCE), (rest, 1)] {
+        let mut driven = stream::iter(units).buffer_unordered(at_once);
+        while let Some(unit) = driven.next().await {
+            done.push(unit?);
+        }
     }
-    drop(driven);
     done.sort_by_key(|done| done.end.at);
     put_together(&team, desk, done, journal)
 }
