@@ -87,6 +87,7 @@ pub(in crate::review) async fn review(
     let look = tools_size + across::room(&run.limits);
     let purse = Purse::new(run.limits, &[&sizes[..], &[look]].concat());
     let team = Team { run, tools_size, purse, of: sizes.len(), faults: AtomicU32::new(0), over };
+    let promised = team.purse.promised();
     team.purse.count(taken.turns, &before);
     let mut units: Vec<Waited<'_, Result<Done, EngineError>>> = Vec::with_capacity(sizes.len());
     for ((at, (desk, opening)), size) in parts.into_iter().enumerate().zip(sizes) {
@@ -113,12 +114,16 @@ pub(in crate::review) async fn review(
             Ok(done)
         }));
     }
-    let mut driven = stream::iter(units).buffer_unordered(AT_ONCE);
+    // Those that were promised nothing live on what the others leave: each waits for the end of all before it, so that what it may spend does
+    // not depend on who was faster, and a run that was broken off begins the same ones.
+    let rest = units.split_off(promised.min(units.len()));
     let mut done: Vec<Done> = Vec::with_capacity(team.of);
-    while let Some(unit) = driven.next().await {
-        done.push(unit?);
+    for (units, at_once) in [(units, AT_ONCE), (rest, 1)] {
+        let mut driven = stream::iter(units).buffer_unordered(at_once);
+        while let Some(unit) = driven.next().await {
+            done.push(unit?);
+        }
     }
-    drop(driven);
     done.sort_by_key(|done| done.end.at);
     let mut together = Together::of(&team, desk, done);
     let desk = together.desk.beside();
