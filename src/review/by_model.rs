@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::budget::{Budget, Limits};
+use super::compact::Compaction;
 use super::desk::{Desk, Lead};
 use super::draft::{Asked, Ending, Floor, Made};
 use super::journal::{Journal, JournalSink, Record};
@@ -226,6 +227,7 @@ fn turns(run: &ModelRun, prepared: Prepared, journal: Option<Box<dyn JournalSink
         events: run.events.as_ref(),
         request,
         unanswered: Unanswered { opening: shown, results: Vec::new(), user: vec![message], size },
+        compaction: Compaction::default(),
         tally: Tally::default(),
         strikes: Strikes::default(),
     }

@@ -10,15 +10,16 @@ use super::opening::estimate_tokens;
 use crate::domain::text::strip_line;
 use crate::llm::{Message, ToolCall, ToolResult, TurnFault, TurnRequest, TurnResponse};
 
-/// Writes down that the model is asked. `said` is what this program said since the last request; system text and tools stand at the first.
-pub(super) fn asked(journal: &mut Journal, request: &TurnRequest, is_first: bool, said: Vec<String>) {
+/// Writes down that the model is asked. `said` is what this program said since the last request; system text and tools stand at the first. Of
+/// the messages with results so many are `compacted`.
+pub(super) fn asked(journal: &mut Journal, request: &TurnRequest, is_first: bool, said: Vec<String>, compacted: u32) {
     let record = Record::Request {
         system: is_first.then(|| request.system.clone()),
         tools: is_first.then(|| request.tools.clone()),
         user: said,
         max_output: request.max_output,
         landing: None,
-        compacted: 0,
+        compacted,
         digest: digest(request),
     };
     journal.record(None, record);

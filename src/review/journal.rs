@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
+use super::compact;
 use crate::domain::id::hex;
 use crate::llm::{Message, TurnRequest};
 use crate::sys::clock;
@@ -184,7 +185,7 @@ impl Rebuilt {
         let mut results = Vec::new();
         for entry in entries.iter().filter(|entry| entry.unit == *unit) {
             match &entry.record {
-                Record::Request { system, tools, user, max_output, digest: expected, .. } => {
+                Record::Request { system, tools, user, max_output, compacted, digest: expected, .. } => {
                     let it = rebuilt.get_or_insert_with(Self::empty);
                     it.request.system = system.clone().unwrap_or_else(|| std::mem::take(&mut it.request.system));
                     it.request.tools = tools.clone().unwrap_or_else(|| std::mem::take(&mut it.request.tools));
@@ -196,6 +197,7 @@ impl Rebuilt {
                         let mark = it.request.messages.is_empty();
                         it.request.push(Message::User { text: text.clone(), mark });
                     }
+                    compact::shorten(&mut it.request, *compacted);
                     it.proven &= digest(&it.request) == *expected;
                 }
                 Record::Answer { response, .. } => {

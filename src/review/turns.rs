@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::attempts::{Ask, NoAnswer, ask};
 use super::budget::{Budget, Reserved};
 use super::calls::{Called, Hands, Panicked, execute};
+use super::compact::{Compaction, Wanted};
 use super::desk::{Desk, Effect};
 use super::draft::Ending;
 use super::exchange;
@@ -58,6 +59,8 @@ pub(super) struct Turns<'a> {
     pub(super) request: TurnRequest,
     /// What the next answer will have seen; credited when it comes.
     pub(super) unanswered: Unanswered,
+    /// How much of it was taken out to make room.
+    pub(super) compaction: Compaction,
     pub(super) tally: Tally,
     pub(super) strikes: Strikes,
 }
@@ -107,6 +110,7 @@ impl Turns<'_> {
                 let findings = self.desk().counted(|finding| which.takes(finding));
                 self.budget.keep(verify::kept(findings, &self.budget.limits()));
             }
+            self.make_room(&[]);
             let landing = match self.budget.reserve(self.unanswered.size, self.cancel.remaining()) {
                 Reserved::Turn => None,
                 Reserved::Landing(limit) => Some(limit),
@@ -123,8 +127,20 @@ impl Turns<'_> {
         Ok(self.end(ending))
     }
 
+    /// Takes the oldest results out of the conversation where it, or the results that come to it now, would not fit the window.
+    fn make_room(&mut self, coming: &[u64]) {
+        let wanted = Wanted { size: self.unanswered.size, most: self.budget.room(0), coming };
+        if let Some(made) = self.compaction.make_room(&mut self.request, &wanted) {
+            self.unanswered.size = self.unanswered.size.saturating_sub(made.freed);
+            self.events.emit(Event::Notice { text: made.words(self.budget.limits().window) });
+        }
+    }
+
     /// Writes down how it ended.
     pub(super) fn end(&mut self, ending: Ending) -> Ending {
+        if let Some(note) = self.compaction.note() {
+            self.desk().note(note);
+        }
         let (ended, why) = (ending.ended(), ending.reason());
         self.journal.record(None, Record::End { ended, why });
         self.journal.sync();
@@ -169,7 +185,7 @@ impl Turns<'_> {
         let (turn, most) = (self.budget.turns() + 1, self.budget.limits().turns);
         self.journal.turn(turn);
         let said = std::mem::take(&mut self.unanswered.user);
-        exchange::asked(&mut self.journal, &self.request, self.budget.turns() == 0, said);
+        exchange::asked(&mut self.journal, &self.request, self.budget.turns() == 0, said, self.compaction.messages);
         self.events.emit(Event::Turn { turn, most });
         let started = Instant::now();
         let asked =
@@ -308,6 +324,7 @@ impl Turns<'_> {
 
     /// Puts the results into the conversation, as far as there is room.
     fn answer(&mut self, calls: &[ToolCall], called: &mut [Called]) {
+        self.make_room(&called.iter().map(|called| estimate_tokens(&called.text)).collect::<Vec<_>>());
         let room = self.budget.room(self.unanswered.size);
         let (end, always) = ("Report what you have and call finish_review", |call: &ToolCall| Desk::is_own(&call.name));
         let (results, size) = exchange::results(&mut self.journal, calls, called, room, end, always);

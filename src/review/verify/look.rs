@@ -14,6 +14,7 @@ use crate::prompt::{LastTurnVars, PromptError, Prompts};
 use crate::review::attempts::{Ask, NoAnswer, ask};
 use crate::review::budget::{Budget, Limits, Reserved};
 use crate::review::calls::{Called, MOST_CALLS, Panicked, read};
+use crate::review::compact::{Compaction, Wanted};
 use crate::review::exchange;
 use crate::review::journal::{Journal, Record};
 use crate::review::opening::estimate_tokens;
@@ -35,6 +36,8 @@ pub(super) struct Look<'a> {
     said: Vec<String>,
     /// Tokens of the conversation, estimated.
     size: u64,
+    /// How much of it was taken out to make room.
+    compaction: Compaction,
     /// Whether a verdict was sent back once, because results of the same turn were not seen yet.
     waited: bool,
     strikes: Strikes,
@@ -107,6 +110,7 @@ impl<'a> Look<'a> {
             request,
             said: vec![message],
             size,
+            compaction: Compaction::default(),
             waited: false,
             strikes: Strikes::default(),
             tally: Tally::default(),
@@ -141,6 +145,7 @@ impl<'a> Look<'a> {
             if let Err(stopped) = self.cancel.check() {
                 return Ok(unchecked(stopped_words(stopped)));
             }
+            self.make_room(&[]);
             let landing = match self.budget.reserve(self.size, self.cancel.remaining()) {
                 Reserved::Turn => None,
                 Reserved::Landing(limit) => Some(limit),
@@ -159,6 +164,14 @@ impl<'a> Look<'a> {
             if let Some(judged) = self.turn(landing).await? {
                 return Ok(judged);
             }
+        }
+    }
+
+    /// As in a review: the oldest results make room.
+    fn make_room(&mut self, coming: &[u64]) {
+        let wanted = Wanted { size: self.size, most: self.budget.room(0), coming };
+        if let Some(made) = self.compaction.make_room(&mut self.request, &wanted) {
+            self.size = self.size.saturating_sub(made.freed);
         }
     }
 
@@ -183,7 +196,7 @@ impl<'a> Look<'a> {
         let turn = self.budget.turns() + 1;
         self.journal.turn(turn);
         let said = std::mem::take(&mut self.said);
-        exchange::asked(&mut self.journal, &self.request, self.budget.turns() == 0, said);
+        exchange::asked(&mut self.journal, &self.request, self.budget.turns() == 0, said, self.compaction.messages);
         let started = Instant::now();
         let asked =
             Ask { provider: self.provider, request: &self.request, turn, cancel: &self.cancel, events: &self.events };
@@ -310,6 +323,7 @@ impl<'a> Look<'a> {
         let (made, errors) = exchange::counts(called);
         self.tally.calls += made;
         self.tally.errors += errors;
+        self.make_room(&called.iter().map(|called| estimate_tokens(&called.text)).collect::<Vec<_>>());
         // What it reads must leave tokens for the verdict.
         let room = self.budget.room(self.size).min(self.budget.room_of_tokens(self.size));
         let end = "Call give_verdict with what you have";
