@@ -250,6 +250,10 @@ impl Turns<'_> {
         let mut called = execute(&calls, &hands).await?;
         let finished = called.iter().any(|called| matches!(called.effect, Effect::Finished));
         let malformed = called.iter().all(|called| !called.well_formed);
+        // What nobody is sent needs no room.
+        if !finished && landing.is_none() {
+            self.make_room(&called.iter().map(|called| estimate_tokens(&called.text)).collect::<Vec<_>>());
+        }
         self.answer(&calls, &mut called);
         self.count(&called);
         match landing {
@@ -324,7 +328,6 @@ impl Turns<'_> {
 
     /// Puts the results into the conversation, as far as there is room.
     fn answer(&mut self, calls: &[ToolCall], called: &mut [Called]) {
-        self.make_room(&called.iter().map(|called| estimate_tokens(&called.text)).collect::<Vec<_>>());
         let room = self.budget.room(self.unanswered.size);
         let (end, always) = ("Report what you have and call finish_review", |call: &ToolCall| Desk::is_own(&call.name));
         let (results, size) = exchange::results(&mut self.journal, calls, called, room, end, always);

@@ -32,6 +32,7 @@ mod collection_oddities;
 mod collection_random;
 mod collection_scopes;
 mod commands;
+mod compaction;
 mod desk;
 mod documents;
 mod github_client;

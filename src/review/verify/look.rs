@@ -63,6 +63,8 @@ pub(super) struct Tally {
     pub(super) errors: u32,
     /// Attempts whose cost nobody told.
     pub(super) broken_off: u32,
+    /// Results that were taken out of the conversation to make room.
+    pub(super) taken_out: u32,
 }
 
 /// How a look ended.
@@ -135,6 +137,7 @@ impl<'a> Look<'a> {
         let confidence = confidence.map(crate::domain::finding::Confidence::value);
         self.journal.record(None, Record::Verdict { state: state.to_owned(), confidence, why });
         self.journal.sync();
+        self.tally.taken_out = self.compaction.results;
         self.tally.turns = self.budget.turns();
         self.tally.usage = self.budget.usage();
         (judged, self.tally)
@@ -260,6 +263,9 @@ impl<'a> Look<'a> {
         }
         let missing = || Called::refused("not_run", "this call was not made");
         let mut called: Vec<Called> = done.into_iter().map(|called| called.unwrap_or_else(missing)).collect();
+        if landing.is_none() {
+            self.make_room(&called.iter().map(|called| estimate_tokens(&called.text)).collect::<Vec<_>>());
+        }
         self.answer(&calls, &mut called);
         if landing.is_some() {
             return Ok(Some(self.no_verdict(landing)));
@@ -323,7 +329,6 @@ impl<'a> Look<'a> {
         let (made, errors) = exchange::counts(called);
         self.tally.calls += made;
         self.tally.errors += errors;
-        self.make_room(&called.iter().map(|called| estimate_tokens(&called.text)).collect::<Vec<_>>());
         // What it reads must leave tokens for the verdict.
         let room = self.budget.room(self.size).min(self.budget.room_of_tokens(self.size));
         let end = "Call give_verdict with what you have";

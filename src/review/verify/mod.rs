@@ -213,11 +213,13 @@ fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, by: String)
     let mut looked = Looked { verdicts: Vec::new(), notes: Vec::new(), numbers, calls: 0, errors: 0, broken_off: 0 };
     let mut spent = Spent { turns: 0, usage: nothing };
     let mut unchecked: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut taken_out = 0_usize;
     for ((at, finding), (judged, tally)) in chosen.iter().zip(asked) {
         spent.add(&tally);
         looked.calls += tally.calls;
         looked.errors += tally.errors;
         looked.broken_off += tally.broken_off;
+        taken_out += usize::try_from(tally.taken_out).unwrap_or(usize::MAX);
         match judged {
             Judged::Verdict(verdict) => {
                 *match verdict.word {
@@ -238,6 +240,12 @@ fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, by: String)
     }
     (looked.numbers.turns, looked.numbers.usage) = (spent.turns, spent.usage);
     looked.notes = unchecked.iter().map(|(why, titles)| note(why, titles)).collect();
+    if taken_out > 0 {
+        let results = counted(taken_out, "older result");
+        looked.notes.push(format!(
+            "{results} taken out of conversations of the second look, to stay within the model's window"
+        ));
+    }
     looked
 }
 
