@@ -31,8 +31,6 @@ pub(super) struct Compaction {
     pub(super) messages: u32,
     /// So many results in them.
     pub(super) results: u32,
-    /// How often it was done.
-    pub(super) steps: u32,
 }
 
 /// What making room came to.
@@ -123,17 +121,15 @@ impl Compaction {
         shorten(request, messages);
         self.messages = messages;
         self.results += made.results;
-        self.steps += 1;
     }
 
     /// What was done, for the receipt; `None` where that is nothing.
     pub(super) fn note(&self) -> Option<String> {
-        let times = if self.steps == 1 { "once".to_owned() } else { format!("{} times", self.steps) };
-        (self.steps > 0).then(|| {
+        (self.results > 0).then(|| {
+            let results = counted(usize::try_from(self.results).unwrap_or(usize::MAX), "result");
             format!(
-                "to stay within the model's window, the oldest results of reading calls were taken out of the conversation {times} \
-                 ({} in all); the model could make the calls again",
-                self.results
+                "to stay within the model's window, the oldest results of reading calls were taken out of the conversation ({results}); \
+                 the model could make the calls again"
             )
         })
     }
@@ -283,7 +279,7 @@ mod tests {
         assert_eq!(request, before);
         let wanted = Wanted { coming: &[2_000], ..wanted };
         let made = done.make_room(&mut request, &wanted).unwrap();
-        assert_eq!((made.results, done.messages, done.steps), (4, 4, 1), "{made:?}");
+        assert_eq!((made.results, done.messages), (4, 4), "{made:?}");
         assert_eq!(super::tests::size(&request) + made.freed, size, "what is said to be freed is");
         assert!(size - made.freed <= wanted.most - wanted.most / FREED);
         let texts = texts(&request);
@@ -295,8 +291,8 @@ mod tests {
         // It goes on where it stopped.
         let wanted = Wanted { size: size - made.freed, most: size - made.freed, coming: &[1] };
         done.make_room(&mut request, &wanted).unwrap();
-        assert_eq!((done.messages, done.results, done.steps), (6, 6, 2));
-        assert!(done.note().unwrap().contains("2 times (6 in all)"));
+        assert_eq!((done.messages, done.results), (6, 6));
+        assert!(done.note().unwrap().contains("(6 results)"));
     }
 
     #[test]
@@ -359,7 +355,7 @@ mod tests {
         // For one of them it is.
         let made = done.make_room(&mut much, &wanted(size, size, &[1_000_000, 300])).unwrap();
         assert!(made.freed >= 300);
-        assert_eq!(done.note().unwrap().matches("once").count(), 1);
+        assert!(done.note().unwrap().contains("(3 results)"));
     }
 
     #[test]
