@@ -25,7 +25,7 @@ const FREED: u64 = 2;
 pub(super) const MARK: &str = "[taken out to make room]";
 
 /// How much of a conversation is shortened.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Compaction {
     /// So many of the oldest messages with results are: the number of the journal.
     pub(super) messages: u32,
@@ -316,7 +316,9 @@ mod tests {
         let bare = |mut request: TurnRequest| {
             for message in &mut request.messages {
                 if let Message::Results { results, .. } = message {
-                    results.iter_mut().for_each(|result| result.text.clear());
+                    for result in results {
+                        result.text.clear();
+                    }
                 }
             }
             request
