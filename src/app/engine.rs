@@ -50,7 +50,7 @@ pub(super) async fn engine(
     let mut context = subject.tool_context();
     context.limits.bytes = context.limits.bytes.min(bytes_of_a_result(limits.window));
     let tools = ToolBox::new(context);
-    let journal = match Store::at(&around.state).append(run, JOURNAL) {
+    let journal = match Store::at(&around.state).append_alone(run, JOURNAL) {
         Ok(file) => Some(Box::new(file) as Box<dyn JournalSink>),
         Err(error) => {
             // A run that cannot keep a journal goes on without one, and says so.

@@ -293,7 +293,7 @@ impl AppError {
             | Self::Connect(_)
             | Self::Instructions(_)
             | Self::NotText { .. }
-            | Self::Engine(EngineError::Prompt(_))
+            | Self::Engine(EngineError::Prompt(_) | EngineError::Diverged(_))
             | Self::Roots(_)
             | Self::Scope(_)
             | Self::Client(_)

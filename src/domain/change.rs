@@ -182,7 +182,7 @@ pub struct PatchCut {
 }
 
 /// Something collection left out or did in another way, for the coverage receipt.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Omission {
     /// The path, where it is about one.
     pub path: Option<String>,

@@ -244,6 +244,7 @@ impl<'c> Checker<'c> {
                 | WorkspaceError::Ignored(_)
                 | WorkspaceError::Path(_)
                 | WorkspaceError::Repo(_)
+                | WorkspaceError::Told(_)
                 | WorkspaceError::Disk { .. }),
             ) => Err(Missing::Other(error.to_string())),
         })

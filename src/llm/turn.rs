@@ -5,6 +5,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::domain::review::Usage;
+
 /// One question to a model: the whole conversation so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnRequest {
@@ -161,6 +163,19 @@ pub struct TurnUsage {
     pub cache_read: Option<u64>,
     /// Of those sent, written to a cache.
     pub cache_write: Option<u64>,
+}
+
+impl TurnUsage {
+    /// The same as a review tells it; nobody said what it costs.
+    pub fn told(self) -> Usage {
+        Usage {
+            input_tokens: self.input,
+            output_tokens: self.output,
+            cache_read_tokens: self.cache_read,
+            cache_write_tokens: self.cache_write,
+            cost_usd: None,
+        }
+    }
 }
 
 impl TurnRequest {

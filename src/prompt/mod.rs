@@ -47,6 +47,7 @@ const TEMPLATES: &[Template] = &[
     template!("change.md", ["change", "commits", "files", "diffs", "leads"], ChangeVars::samples),
     template!("nudge.md", [], vars::no_samples),
     template!("last_turn.md", ["reason"], LastTurnVars::samples),
+    template!("resumed.md", [], vars::no_samples),
     template!("leaked_markup.md", [], vars::no_samples),
     template!("empty_answer.md", [], vars::no_samples),
     template!("output_limit.md", [], vars::no_samples),

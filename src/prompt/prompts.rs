@@ -94,6 +94,11 @@ impl Prompts {
         self.render("last_turn.md", &vars.value())
     }
 
+    /// To a model that had its last turn, and has more of them now.
+    pub fn resumed(&self) -> Result<String, PromptError> {
+        self.plain("resumed.md")
+    }
+
     /// To a model that wrote a call as text.
     pub fn leaked_markup(&self) -> Result<String, PromptError> {
         self.plain("leaked_markup.md")

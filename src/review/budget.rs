@@ -5,11 +5,13 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::review::{Ended, Usage};
 use crate::llm::TurnUsage;
 
 /// The limits of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Turns of the model.
     pub turns: u32,
@@ -63,6 +65,13 @@ pub(super) struct Kept {
 pub(super) struct Left {
     pub(super) turns: u32,
     pub(super) tokens: u64,
+}
+
+impl Left {
+    /// The same after so many turns and tokens.
+    pub(super) fn without(self, turns: u32, tokens: u64) -> Self {
+        Self { turns: self.turns.saturating_sub(turns), tokens: self.tokens.saturating_sub(tokens) }
+    }
 }
 
 /// A last question and the room for what the model reports when asked to finish, in tokens; less where the window is small.
@@ -196,13 +205,7 @@ impl Budget {
         if self.turns == 0 {
             return Usage::default();
         }
-        Usage {
-            input_tokens: self.usage.input,
-            output_tokens: self.usage.output,
-            cache_read_tokens: self.usage.cache_read,
-            cache_write_tokens: self.usage.cache_write,
-            cost_usd: None,
-        }
+        self.usage.told()
     }
 
     /// A limit in words.

@@ -7,17 +7,17 @@ use super::budget::{Budget, Limits};
 use super::compact::Compaction;
 use super::desk::{Desk, Lead};
 use super::draft::{Asked, Ending, Floor, Made};
-use super::journal::{Journal, JournalSink, Record};
+use super::journal::{Journal, JournalSink, Record, Unit};
 use super::known::Known;
 use super::opening::{self, Opening, estimate_tokens};
-use super::past::Past;
+use super::past::{Past, Rules, Trees};
 use super::strikes::Strikes;
 use super::turns::{EngineError, Tally, Turns, Unanswered};
 use super::verify::{Looked, SecondLook, second_look};
 use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::event::EventSink;
 use crate::domain::place::Side;
-use crate::domain::review::{Engine, Review, Usage};
+use crate::domain::review::{Ended, Engine, Review, Usage};
 use crate::domain::run::RunId;
 use crate::domain::second_look::SecondLook as Numbers;
 use crate::llm::{Message, Provider, ToolChoice, ToolDefinition, TurnRequest};
@@ -83,16 +83,21 @@ pub struct ModelRun {
 /// Reviews a change with a model. A provider that fails, a limit, an interrupt are no errors: what stands is in the review, and why it is
 /// not complete.
 pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
-    let journal = run.journal.take();
+    // What is only told is not written down again.
+    let mut journal = Journal::new(run.journal.take().filter(|_| !run.past.is_told()));
     let run = Arc::new(run);
-    let prepared = Arc::clone(&run);
-    let prepared = tokio::task::spawn_blocking(move || prepare(&prepared)).await.map_err(|_| EngineError::Broken)??;
+    begin(&run, &mut journal);
+    let (prepared, line) = (Arc::clone(&run), journal.of(Unit::WHOLE));
+    let prepared = tokio::task::spawn_blocking(move || prepare(&prepared, &line));
+    let prepared = prepared.await.map_err(|_| EngineError::Broken)??;
     let stopped = prepared.stopped;
+    let trees = prepared.trees.clone();
     let mut turns = turns(&run, prepared, journal);
+    turns.told.check()?;
     let ending = match stopped {
-        Some(stopped) => turns.end(Ending::Stopped(stopped)),
+        Some(stopped) => turns.end(Ending::Stopped(stopped))?,
         // No finding could touch a changed line, so asking would only cost.
-        None if !run.change.files.iter().any(FileChange::reviewable) => turns.end(Ending::Done),
+        None if !run.change.files.iter().any(FileChange::reviewable) => turns.end(Ending::Done)?,
         None => turns.run().await?,
     };
     let Turns { mut tally, budget, desk, mut journal, .. } = turns;
@@ -100,14 +105,11 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
     let mut desk =
         Arc::into_inner(desk).ok_or(EngineError::Broken)?.into_inner().unwrap_or_else(PoisonError::into_inner);
     let draft = desk.settle(&name_of(run.provider.as_ref()));
-    let looked = second_look(&run, draft.findings(), &ending, &budget, &journal).await;
-    let ending = match (ending, run.cancel.check()) {
-        // Whoever interrupts the second look interrupts the review.
-        (Ending::Done, Err(Stopped::Interrupted)) if looked.is_some() => Ending::Stopped(Stopped::Interrupted),
-        (ending, _) => ending,
-    };
+    let looked = second_look(&run, draft.findings(), &ending, &budget, (&journal, &trees)).await?;
+    // Whoever interrupts the second look interrupts the review.
+    let ending = looked.as_ref().and_then(|looked| looked.interrupted.clone()).unwrap_or(ending);
     let mut spent = Spent { turns: budget.turns(), usage: budget.usage(), second_look: None };
-    if let Some(Looked { verdicts, notes, numbers, calls, errors, broken_off }) = looked {
+    if let Some(Looked { verdicts, notes, numbers, calls, errors, broken_off, .. }) = looked {
         draft.judge(verdicts, &numbers.by);
         notes.into_iter().chain(journal.fault()).for_each(|note| draft.note(note));
         tally.calls += calls;
@@ -117,7 +119,44 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
         spent.usage = spent.usage.plus(numbers.usage);
         spent.second_look = Some(numbers);
     }
-    Ok(finish(&run, desk, &ending, &tally, spent))
+    run.past.notes().into_iter().for_each(|note| desk.note(note));
+    desk.tell_omissions();
+    let took_ms = done(&run, &mut journal);
+    Ok(finish(&run, desk, &ending, &tally, (spent, took_ms)))
+}
+
+/// Writes down what run this is, or that it is taken up again.
+fn begin(run: &ModelRun, journal: &mut Journal) {
+    let capabilities = run.provider.capabilities();
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let record = if run.past.is_resumed() {
+        Record::Resumed { version }
+    } else {
+        Record::Run {
+            id: run.run.to_string(),
+            version,
+            provider: capabilities.provider.to_owned(),
+            model: capabilities.model.clone(),
+            prompts: run.prompts.hash().to_owned(),
+            rules: run.packs.hash().to_owned(),
+            base: run.change.base.map(|commit| commit.to_string()),
+            head: run.change.head.map(|commit| commit.to_string()),
+            started_at: run.started.0.clone(),
+            limits: Some(run.limits),
+        }
+    };
+    journal.record(None, record);
+    journal.sync();
+}
+
+/// Writes down that all was done, and says how long all sittings took together, in milliseconds.
+fn done(run: &ModelRun, journal: &mut Journal) -> u64 {
+    let took = if run.past.is_told() { run.past.took() } else { run.past.took() + run.started.1.elapsed() };
+    let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    journal.turn(0);
+    journal.record(None, Record::Done { took_ms });
+    journal.sync();
+    took_ms
 }
 
 /// What the model took, in the review and in the second look.
@@ -138,12 +177,40 @@ struct Prepared {
     desk: Desk,
     tools: Vec<ToolDefinition>,
     opening: Opening,
+    trees: Trees,
     /// Set when the rules were stopped.
     stopped: Option<Stopped>,
 }
 
 /// Everything before the model is asked: what the rules say, and the first message.
-fn prepare(run: &ModelRun) -> Result<Prepared, EngineError> {
+fn prepare(run: &ModelRun, journal: &Journal) -> Result<Prepared, EngineError> {
+    let trees = Trees::new([Arc::clone(&run.new), Arc::clone(&run.old)], &run.past, journal.of(Unit::WHOLE));
+    let mut desk = Desk::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old));
+    let stopped = lead(run, &trees, &mut desk, &mut journal.of(Unit::WHOLE));
+    let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
+    let tools = definitions();
+    let opening = open(run, &tools, &leads)?;
+    opening.left_out.iter().for_each(|left_out| desk.left_out(left_out));
+    desk.keep_back_leads(opening.leads_left_out.iter().cloned());
+    opening.notes.iter().for_each(|note| desk.note(note.clone()));
+    Ok(Prepared { desk, tools, opening, trees, stopped })
+}
+
+/// Gives the desk the leads of the rules: what they said in a sitting before, else what they say now. Says why they were stopped, if they were.
+fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -> Option<Stopped> {
+    if let Some(Rules { claims, notes, stopped, unchecked }) = run.past.rules() {
+        let stopped = stopped.map(|ended| match ended {
+            Ended::Deadline => Stopped::DeadlinePassed,
+            _ => Stopped::Interrupted,
+        });
+        let (checked, rest) = claims.split_at(claims.len().saturating_sub(*unchecked));
+        desk.add_leads(checked, &Cancel::never());
+        if let Some(stopped) = stopped {
+            desk.add_leads(rest, &Cancel::stopped(stopped));
+        }
+        notes.iter().for_each(|note| desk.note(note.clone()));
+        return stopped;
+    }
     let report = rules::run(&RulesInput {
         change: &run.change,
         new: run.new.as_ref(),
@@ -152,21 +219,20 @@ fn prepare(run: &ModelRun) -> Result<Prepared, EngineError> {
         cancel: &run.cancel,
         events: run.events.as_ref(),
     });
-    let mut desk = Desk::new(Arc::clone(&run.change), Arc::clone(&run.new), Arc::clone(&run.old));
-    desk.add_leads(&report.claims, &run.cancel);
+    let rest = desk.add_leads(&report.claims, &run.cancel);
     report.notes.iter().for_each(|note| desk.note(note.clone()));
-    let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
-    let tools = definitions();
-    let opening = open(run, &tools, &leads)?;
-    opening.left_out.iter().for_each(|left_out| desk.left_out(left_out));
-    desk.keep_back_leads(opening.leads_left_out.iter().cloned());
-    opening.notes.iter().for_each(|note| desk.note(note.clone()));
-    Ok(Prepared { desk, tools, opening, stopped: report.stopped })
+    let stopped = report.stopped.or(rest.map(|(_, stopped)| stopped));
+    let ended = stopped.map(|stopped| Ending::Stopped(stopped).ended());
+    let unchecked = u32::try_from(rest.map_or(0, |(unchecked, _)| unchecked)).unwrap_or(u32::MAX);
+    let _ = trees.new.omissions();
+    journal.record(None, Record::Rules { claims: report.claims, notes: report.notes, stopped: ended, unchecked });
+    stopped
 }
 
 fn open(run: &ModelRun, tools: &[ToolDefinition], leads: &[LeadVars]) -> Result<Opening, EngineError> {
-    let of_tokens = (run.limits.input_tokens / OPENING_OF_TOKENS).max(LEAST_OPENING);
-    let most = run.limits.most_request().saturating_sub(size_of(tools));
+    let limits = run.past.limits().unwrap_or(run.limits);
+    let of_tokens = (limits.input_tokens / OPENING_OF_TOKENS).max(LEAST_OPENING);
+    let most = limits.most_request().saturating_sub(size_of(tools));
     let room = |percent: u64| of_tokens.min((most / 100 * percent).max(LEAST_OPENING).min(most));
     let open = |room| opening::open(&run.prompts, &run.change, leads, run.instructions.as_deref(), room);
     let whole = open(room(WHOLE_OF_WINDOW))?;
@@ -188,25 +254,9 @@ fn size_of(tools: &[ToolDefinition]) -> u64 {
     tools.iter().map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.schema.to_string())).sum()
 }
 
-fn turns(run: &ModelRun, prepared: Prepared, journal: Option<Box<dyn JournalSink>>) -> Turns<'_> {
+fn turns(run: &ModelRun, prepared: Prepared, journal: Journal) -> Turns<'_> {
     let Prepared { desk, tools, opening, .. } = prepared;
     let size = size_of(&tools) + estimate_tokens(&opening.system) + estimate_tokens(&opening.message);
-    let capabilities = run.provider.capabilities();
-    let mut journal = Journal::new(journal);
-    journal.record(
-        None,
-        Record::Run {
-            id: run.run.to_string(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            provider: capabilities.provider.to_owned(),
-            model: capabilities.model.clone(),
-            prompts: run.prompts.hash().to_owned(),
-            rules: run.packs.hash().to_owned(),
-            base: run.change.base.map(|commit| commit.to_string()),
-            head: run.change.head.map(|commit| commit.to_string()),
-            started_at: run.started.0.clone(),
-        },
-    );
     let Opening { system, message, shown, .. } = opening;
     let request = TurnRequest {
         system,
@@ -223,6 +273,7 @@ fn turns(run: &ModelRun, prepared: Prepared, journal: Option<Box<dyn JournalSink
         budget: Budget::new(run.limits),
         second_look: run.second_look.as_ref().map(|second| second.which),
         journal,
+        told: run.past.told(&Unit::WHOLE),
         cancel: &run.cancel,
         events: run.events.as_ref(),
         request,
@@ -230,10 +281,11 @@ fn turns(run: &ModelRun, prepared: Prepared, journal: Option<Box<dyn JournalSink
         compaction: Compaction::default(),
         tally: Tally::default(),
         strikes: Strikes::default(),
+        landed: None,
     }
 }
 
-fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, spent: Spent) -> Review {
+fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent, took_ms): (Spent, u64)) -> Review {
     run.notes.iter().for_each(|note| desk.note(note.clone()));
     if tally.broken_off > 0 {
         let times = tally.broken_off;
@@ -265,8 +317,9 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, spent:
                 tool_errors: tally.errors,
                 limits_hit: tally.limits.clone(),
             }),
-            started_at: run.started.0.clone(),
-            took_ms: u64::try_from(run.started.1.elapsed().as_millis()).unwrap_or(u64::MAX),
+            // Of the run, not of this sitting.
+            started_at: run.past.account().map_or_else(|| run.started.0.clone(), |account| account.started_at.clone()),
+            took_ms,
         },
     )
 }

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use super::desk::{Answer, Desk, Effect};
 use super::engine_tools::{ENGINE_TOOLS, FINISH};
+use super::past::Told;
 use crate::domain::text::reveal;
-use crate::llm::{ToolCall, ToolInput};
+use crate::llm::{ToolCall, ToolInput, ToolResult};
 use crate::sys::cancel::Cancel;
 use crate::tools::{Reference, TOOLS, ToolBox, ToolOutcome};
 
@@ -17,6 +18,9 @@ use crate::tools::{Reference, TOOLS, ToolBox, ToolOutcome};
 const AT_ONCE: usize = 4;
 /// A reading call that stands behind so many others is not made. What is reported there counts: it must not get lost.
 pub(super) const MOST_CALLS: usize = 64;
+
+/// How the result of an engine's tool begins that was stopped before it did anything.
+const STOPPED: &str = "{\"error\":\"stopped\"";
 
 /// With room for fewer tokens there is nothing to read.
 const WORTH_READING: u64 = 300;
@@ -29,6 +33,8 @@ pub(super) struct Hands<'a> {
     pub(super) desk: &'a Arc<Mutex<Desk>>,
     /// Whether this is the last turn, in which nothing is read any more.
     pub(super) landing: bool,
+    /// What came of the calls in a sitting before.
+    pub(super) told: &'a Told,
     pub(super) cancel: &'a Cancel,
 }
 
@@ -45,6 +51,8 @@ pub(super) struct Called {
     pub(super) shown: Vec<Reference>,
     /// What the call did to the review.
     pub(super) effect: Effect,
+    /// Whether it is what came of it in a sitting before.
+    pub(super) is_told: bool,
 }
 
 impl Called {
@@ -55,7 +63,24 @@ impl Called {
             well_formed: true,
             shown: Vec::new(),
             effect: Effect::None,
+            is_told: false,
         }
+    }
+
+    /// What came of a call in a sitting before, where it is not to be made again: it read something, or was stopped.
+    fn told(call: &ToolCall, told: Option<&(ToolResult, Vec<Reference>)>) -> Option<Self> {
+        let (result, shown) = told?;
+        if Desk::is_own(&call.name) && !(result.is_error && result.text.starts_with(STOPPED)) {
+            return None;
+        }
+        Some(Self {
+            text: result.text.clone(),
+            is_error: result.is_error,
+            well_formed: matches!(call.input, ToolInput::Object(_)),
+            shown: shown.clone(),
+            effect: Effect::None,
+            is_told: true,
+        })
     }
 
     pub(super) fn malformed(text: &str) -> Self {
@@ -86,6 +111,7 @@ impl From<Answer> for Called {
             well_formed: true,
             shown: Vec::new(),
             effect: answer.effect,
+            is_told: false,
         }
     }
 }
@@ -99,6 +125,7 @@ impl From<ToolOutcome> for Called {
             well_formed: true,
             shown: outcome.references,
             effect: Effect::None,
+            is_told: false,
         }
     }
 }
@@ -117,10 +144,13 @@ pub(super) async fn execute(calls: &[ToolCall], hands: &Hands<'_>) -> Result<Vec
 
     let reads = open(&done, false);
     let pending = reads.len();
-    for (at, called) in read(reads, hands.tools).await? {
+    for (at, called) in read(reads, hands.told, hands.tools).await? {
         done[at] = Some(called);
     }
 
+    for (at, call) in open(&done, true) {
+        done[at] = Called::told(&call, hands.told.result(at));
+    }
     let mut own = open(&done, true);
     // What is reported beside it counts, wherever it stands.
     own.sort_by_key(|(at, call)| (call.name == FINISH, *at));
@@ -132,9 +162,20 @@ pub(super) async fn execute(calls: &[ToolCall], hands: &Hands<'_>) -> Result<Vec
     Ok(done.into_iter().map(|called| called.unwrap_or_else(missing)).collect())
 }
 
-/// Makes calls that only read, some of them side by side; each keeps its number.
-pub(super) async fn read(calls: Vec<(usize, ToolCall)>, tools: &ToolBox) -> Result<Vec<(usize, Called)>, Panicked> {
-    let reading = stream::iter(calls)
+/// Makes calls that only read, some of them side by side; each keeps its number. Those that are told are not made again.
+pub(super) async fn read(
+    calls: Vec<(usize, ToolCall)>,
+    told: &Told,
+    tools: &ToolBox,
+) -> Result<Vec<(usize, Called)>, Panicked> {
+    let (mut done, mut open) = (Vec::new(), Vec::new());
+    for (at, call) in calls {
+        match Called::told(&call, told.result(at)) {
+            Some(called) => done.push((at, called)),
+            None => open.push((at, call)),
+        }
+    }
+    let reading = stream::iter(open)
         .map(|(at, call)| {
             let tools = tools.clone();
             let work = tokio::task::spawn_blocking(move || match call.input {
@@ -144,7 +185,9 @@ pub(super) async fn read(calls: Vec<(usize, ToolCall)>, tools: &ToolBox) -> Resu
             async move { work.await.map(|called| (at, called)).map_err(|_| Panicked) }
         })
         .buffered(AT_ONCE);
-    reading.try_collect().await
+    let read: Vec<(usize, Called)> = reading.try_collect().await?;
+    done.extend(read);
+    Ok(done)
 }
 
 /// The calls that are answered without doing anything.

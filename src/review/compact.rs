@@ -9,6 +9,7 @@
 //! the number gives the request again.
 
 use super::opening::estimate_tokens;
+use super::past::{Coming, Told};
 use crate::domain::text::{counted, shortened};
 use crate::llm::{Message, Part, ToolCall, ToolInput, ToolResult, TurnRequest};
 use crate::tools::TOOLS;
@@ -28,9 +29,11 @@ pub(super) const MARK: &str = "[taken out to make room]";
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Compaction {
     /// So many of the oldest messages with results are: the number of the journal.
-    pub(super) messages: u32,
+    messages: u32,
     /// So many results in them.
-    pub(super) results: u32,
+    results: u32,
+    /// So many of those in the last request: what is taken out when nobody is asked any more is not told.
+    sent: u32,
 }
 
 /// What making room came to.
@@ -74,8 +77,28 @@ impl Wanted<'_> {
 }
 
 impl Compaction {
-    /// Shortens as much of `request` as there is reason to; `None` where that is nothing. Results that the model has not answered yet stay.
-    pub(super) fn make_room(&mut self, request: &mut TurnRequest, wanted: &Wanted<'_>) -> Option<Made> {
+    /// Shortens as much of `request` as it was then, or as there is reason to now; `None` where that is nothing.
+    pub(super) fn make_room(&mut self, request: &mut TurnRequest, told: &Told, wanted: &Wanted<'_>) -> Option<Made> {
+        match told.coming() {
+            Coming::Turn { compacted, .. } => self.repeat(request, compacted),
+            Coming::End(_) => None,
+            Coming::New => self.decide(request, wanted),
+        }
+    }
+
+    /// Says that `request` is sent, and how many messages of it are shortened.
+    pub(super) fn sent(&mut self) -> u32 {
+        self.sent = self.results;
+        self.messages
+    }
+
+    /// How many results were taken out of what was sent.
+    pub(super) fn results_sent(&self) -> u32 {
+        self.sent
+    }
+
+    /// Shortens as much as there is reason to. Results that the model has not answered yet stay.
+    fn decide(&mut self, request: &mut TurnRequest, wanted: &Wanted<'_>) -> Option<Made> {
         if wanted.fits() {
             return None;
         }
@@ -103,7 +126,7 @@ impl Compaction {
     }
 
     /// Shortens so many messages of `request` in all, as an earlier sitting of the run did; `None` where so many are.
-    pub(super) fn repeat(&mut self, request: &mut TurnRequest, messages: u32) -> Option<Made> {
+    fn repeat(&mut self, request: &mut TurnRequest, messages: u32) -> Option<Made> {
         let further = usize::try_from(messages.saturating_sub(self.messages)).unwrap_or(usize::MAX);
         if further == 0 {
             return None;
@@ -125,8 +148,8 @@ impl Compaction {
 
     /// What was done, for the receipt; `None` where that is nothing.
     pub(super) fn note(&self) -> Option<String> {
-        (self.results > 0).then(|| {
-            let results = counted(usize::try_from(self.results).unwrap_or(usize::MAX), "result");
+        (self.sent > 0).then(|| {
+            let results = counted(usize::try_from(self.sent).unwrap_or(usize::MAX), "result");
             format!(
                 "to stay within the model's window, the oldest results of reading calls were taken out of the conversation ({results}); \
                  the model could make the calls again"
@@ -275,10 +298,10 @@ mod tests {
         let size = size(&before);
         let (mut request, mut done) = (before.clone(), Compaction::default());
         let wanted = Wanted { size, most: size + 1_000, coming: &[500] };
-        assert_eq!(done.make_room(&mut request, &wanted), None, "there is room");
+        assert_eq!(done.decide(&mut request, &wanted), None, "there is room");
         assert_eq!(request, before);
         let wanted = Wanted { coming: &[2_000], ..wanted };
-        let made = done.make_room(&mut request, &wanted).unwrap();
+        let made = done.decide(&mut request, &wanted).unwrap();
         assert_eq!((made.results, done.messages), (4, 4), "{made:?}");
         assert_eq!(super::tests::size(&request) + made.freed, size, "what is said to be freed is");
         assert!(size - made.freed <= wanted.most - wanted.most / FREED);
@@ -290,8 +313,10 @@ mod tests {
         assert!(texts[4..].iter().all(|text| text.len() == 35_000));
         // It goes on where it stopped.
         let wanted = Wanted { size: size - made.freed, most: size - made.freed, coming: &[1] };
-        done.make_room(&mut request, &wanted).unwrap();
+        done.decide(&mut request, &wanted).unwrap();
         assert_eq!((done.messages, done.results), (6, 6));
+        assert_eq!(done.note(), None, "it was not sent");
+        assert_eq!(done.sent(), 6);
         assert!(done.note().unwrap().contains("(6 results)"));
     }
 
@@ -335,10 +360,10 @@ mod tests {
         let (before, size) = (request.clone(), size(&request));
         let mut done = Compaction::default();
         let wanted = Wanted { size, most: size - 1, coming: &[] };
-        assert_eq!(done.make_room(&mut request, &wanted), None);
+        assert_eq!(done.decide(&mut request, &wanted), None);
         assert_eq!(request, before);
         request.push(Message::Assistant { parts: Vec::new() });
-        assert_eq!(done.make_room(&mut request, &wanted).map(|made| made.results), Some(1));
+        assert_eq!(done.decide(&mut request, &wanted).map(|made| made.results), Some(1));
         assert_eq!(done.messages, 2);
     }
 
@@ -348,16 +373,16 @@ mod tests {
         let mut little = answered(&[&[(READ, 2_000)]]);
         let mut done = Compaction::default();
         let wanted = |size: u64, most: u64, coming: &'static [u64]| Wanted { size, most, coming };
-        assert_eq!(done.make_room(&mut little, &wanted(10_000, 10_000, &[300])), None);
+        assert_eq!(done.decide(&mut little, &wanted(10_000, 10_000, &[300])), None);
         // No room would be large enough.
         let mut much = answered(&[&[(READ, 20_000)][..]; 3]);
         let size = size(&much);
-        assert_eq!(done.make_room(&mut much, &wanted(size, size, &[1_000_000])), None);
+        assert_eq!(done.decide(&mut much, &wanted(size, size, &[1_000_000])), None);
         assert_eq!(done, Compaction::default());
         // For one of them it is.
-        let made = done.make_room(&mut much, &wanted(size, size, &[1_000_000, 300])).unwrap();
+        let made = done.decide(&mut much, &wanted(size, size, &[1_000_000, 300])).unwrap();
         assert!(made.freed >= 300);
-        assert!(done.note().unwrap().contains("(3 results)"));
+        assert_eq!((done.sent(), done.results_sent()), (3, 3));
     }
 
     #[test]
@@ -365,7 +390,7 @@ mod tests {
         let before = answered(&[&[(READ, 20_000), (READ, 20_000)][..]; 4]);
         let size = size(&before);
         let (mut first, mut done) = (before.clone(), Compaction::default());
-        let made = done.make_room(&mut first, &Wanted { size, most: size - 1, coming: &[] }).unwrap();
+        let made = done.decide(&mut first, &Wanted { size, most: size - 1, coming: &[] }).unwrap();
         let (mut second, mut again) = (before, Compaction::default());
         assert_eq!(again.repeat(&mut second, done.messages), Some(made));
         assert_eq!(again.repeat(&mut second, done.messages), None);

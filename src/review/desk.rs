@@ -149,6 +149,16 @@ impl Desk {
         self.gate.open();
     }
 
+    /// Says that the model can read again after all: what is open counts again before the end.
+    pub(super) fn goes_on(&mut self) {
+        self.gate = Gate::default();
+    }
+
+    /// Has written down what the trees could not give so far.
+    pub(super) fn tell_omissions(&self) {
+        let _ = self.new.omissions();
+    }
+
     /// The first message does not show a file's diff.
     pub fn left_out(&mut self, left_out: &LeftOut) {
         self.seen.left_out(left_out);

@@ -50,6 +50,14 @@ pub enum Ending {
 }
 
 impl Ending {
+    /// How it was told to have ended.
+    pub(super) fn told(ended: Ended, why: String) -> Self {
+        match ended {
+            Ended::Finished => Self::Done,
+            ended => Self::Short { ended, why },
+        }
+    }
+
     pub(super) fn ended(&self) -> Ended {
         match self {
             Self::Done => Ended::Finished,

@@ -1,24 +1,84 @@
 //! What every conversation does alike with a turn, whatever it is about: writing down what is asked and what failed, weighing an answer, and
-//! putting the results of its calls back. Main functions: [`asked`], [`failed`], [`results`].
+//! putting the results of its calls back. Main functions: [`hear`], [`results`].
 //!
 //! What an answer means belongs to whoever holds the conversation: `turns`, and `verify` for a second look.
 
-use super::attempts::Failed;
+use std::time::{Duration, Instant};
+
+use super::attempts::{Ask, Failed, NoAnswer, ask};
 use super::calls::Called;
-use super::journal::{Journal, Record, digest};
+use super::journal::{Journal, Landing, Record, digest};
 use super::opening::estimate_tokens;
+use super::past::{Asked, Diverged, End, Told};
 use crate::domain::text::strip_line;
 use crate::llm::{Message, ToolCall, ToolResult, TurnFault, TurnRequest, TurnResponse};
 
-/// Writes down that the model is asked. `said` is what this program said since the last request; system text and tools stand at the first. Of
-/// the messages with results so many are `compacted`.
-pub(super) fn asked(journal: &mut Journal, request: &TurnRequest, is_first: bool, said: Vec<String>, compacted: u32) {
+/// What a turn came to.
+#[derive(Debug)]
+pub(super) enum Heard {
+    /// An answer, and how long it took.
+    Answer(TurnResponse, Duration),
+    /// None, now.
+    Nothing(NoAnswer),
+    /// None, in a sitting before: the conversation ended so.
+    Ended(End),
+}
+
+/// What a turn is asked with, beside the request.
+pub(super) struct Asking {
+    /// What this program said since the last request.
+    pub(super) said: Vec<String>,
+    /// Whether it is the first of its conversation: system text and tools are written down with it.
+    pub(super) is_first: bool,
+    /// Why it is the last one, if it is.
+    pub(super) landing: Option<Landing>,
+    /// How many of the oldest messages with results are shortened.
+    pub(super) compacted: u32,
+}
+
+/// Hears what comes of a turn: from the past, or from the model, and then all of it is written down. Also counts the attempts whose cost
+/// nobody told.
+pub(super) async fn hear(
+    told: &mut Told,
+    journal: &mut Journal,
+    asking: Asking,
+    question: &Ask<'_>,
+) -> Result<(Heard, u32), Diverged> {
+    journal.turn(question.turn);
+    let before = match told.ask(question.turn, question.request)? {
+        Asked::Answer(response, took, broken_off) => return Ok((Heard::Answer(*response, took), broken_off)),
+        Asked::End(end, broken_off) => return Ok((Heard::Ended(end), broken_off)),
+        Asked::Ask(before) => before,
+    };
+    asked(journal, question.request, before.is_some(), asking);
+    let started = Instant::now();
+    let (answer, attempts) = ask(question).await;
+    let mut broken_off = before.unwrap_or(0) + failed(journal, &attempts);
+    let heard = match answer {
+        Ok(response) => {
+            let (response, took) = (response.with_plain_names(), started.elapsed());
+            let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+            journal.record(None, Record::Answer { response: response.clone(), took_ms });
+            Heard::Answer(response, took)
+        }
+        Err(stopped) => {
+            broken_off += u32::from(matches!(stopped, NoAnswer::Stopped(_)));
+            Heard::Nothing(stopped)
+        }
+    };
+    Ok((heard, broken_off))
+}
+
+/// Writes down that the model is asked; of what was asked before and is asked again, only that.
+fn asked(journal: &mut Journal, request: &TurnRequest, again: bool, asking: Asking) {
+    let Asking { said, is_first, landing, compacted } = asking;
+    let is_new = is_first && !again;
     let record = Record::Request {
-        system: is_first.then(|| request.system.clone()),
-        tools: is_first.then(|| request.tools.clone()),
-        user: said,
+        system: is_new.then(|| request.system.clone()),
+        tools: is_new.then(|| request.tools.clone()),
+        user: if again { Vec::new() } else { said },
         max_output: request.max_output,
-        landing: None,
+        landing,
         compacted,
         digest: digest(request),
     };
@@ -27,12 +87,18 @@ pub(super) fn asked(journal: &mut Journal, request: &TurnRequest, is_first: bool
 }
 
 /// Writes down the attempts that failed, and counts those whose cost nobody told.
-pub(super) fn failed(journal: &mut Journal, failed: &[Failed]) -> u32 {
+fn failed(journal: &mut Journal, failed: &[Failed]) -> u32 {
     let mut broken_off = 0;
     for Failed { attempt, fault, wait } in failed {
-        broken_off += u32::from(matches!(fault, TurnFault::BrokenOff { .. } | TurnFault::Silent { .. }));
+        let is_broken_off = matches!(fault, TurnFault::BrokenOff { .. } | TurnFault::Silent { .. });
+        broken_off += u32::from(is_broken_off);
         let wait_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-        let record = Record::Fault { attempt: *attempt, message: strip_line(&fault.to_string()), wait_ms };
+        let record = Record::Fault {
+            attempt: *attempt,
+            message: strip_line(&fault.to_string()),
+            wait_ms,
+            broken_off: is_broken_off,
+        };
         journal.record(None, record);
     }
     broken_off
@@ -46,21 +112,26 @@ pub(super) fn size_of(response: &TurnResponse) -> u64 {
     })
 }
 
+/// The tokens of each result.
+pub(super) fn sizes(called: &[Called]) -> Vec<u64> {
+    called.iter().map(|called| estimate_tokens(&called.text)).collect()
+}
+
 /// The results of calls as they go into the conversation, and their tokens. What is larger than the `room` that is left is not shown, and the
-/// model hears so, with how to `end`; unless it is an error, or the result of a call that `always` has to be answered.
+/// model hears so, with how to `end`; unless it is an error, or the result of a call that `always` has to be answered. What is told already must
+/// be what it was.
 pub(super) fn results(
-    journal: &mut Journal,
-    calls: &[ToolCall],
-    called: &mut [Called],
+    (told, journal): (&Told, &mut Journal),
+    (calls, called): (&[ToolCall], &mut [Called]),
     mut room: u64,
     end: &str,
     always: impl Fn(&ToolCall) -> bool,
-) -> (Message, u64) {
+) -> Result<(Message, u64), Diverged> {
     let mut results = Vec::with_capacity(calls.len());
     let mut total = 0;
     for (at, (call, called)) in calls.iter().zip(called).enumerate() {
         let size = estimate_tokens(&called.text);
-        if size > room && !called.is_error && !always(call) {
+        if size > room && !called.is_error && !called.is_told && !always(call) {
             called.without_room(size, room, end);
         }
         let size = estimate_tokens(&called.text);
@@ -72,10 +143,14 @@ pub(super) fn results(
             text: called.text.clone(),
             is_error: called.is_error,
         };
-        journal.record(u32::try_from(at).ok(), Record::Result { result: result.clone(), shown: called.shown.clone() });
+        told.hold(at, &result)?;
+        if told.result(at).is_none() {
+            let shown = called.shown.clone();
+            journal.record(u32::try_from(at).ok(), Record::Result { result: result.clone(), shown });
+        }
         results.push(result);
     }
-    (Message::Results { results, mark: true }, total)
+    Ok((Message::Results { results, mark: true }, total))
 }
 
 /// How many calls were made, and how many of them came to an error.

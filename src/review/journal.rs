@@ -179,13 +179,35 @@ impl Rebuilt {
         Self::of_unit(entries, &Unit::WHOLE)
     }
 
-    /// One conversation that a journal holds.
+    /// One conversation that a journal holds; where it was begun anew, the last one of that name.
     pub fn of_unit(entries: &[JournalEntry], unit: &Unit) -> Option<Self> {
+        Self::until(entries, unit, u32::MAX)
+    }
+
+    /// The request of one turn.
+    pub fn of_turn(entries: &[JournalEntry], unit: &Unit, turn: u32) -> Option<Self> {
+        Self::until(entries, unit, turn)
+    }
+
+    /// The conversation up to the request of a turn, or its last one.
+    fn until(entries: &[JournalEntry], unit: &Unit, last: u32) -> Option<Self> {
         let mut rebuilt: Option<Self> = None;
-        let mut results = Vec::new();
-        for entry in entries.iter().filter(|entry| entry.unit == *unit) {
-            match &entry.record {
+        let (mut results, mut asked) = (Vec::new(), None);
+        let within = entries.iter().filter(|entry| entry.unit == *unit && entry.turn <= last);
+        for JournalEntry { turn, record, .. } in within {
+            match record {
+                // The same turn was asked again, in a later sitting.
+                Record::Request { system: None, digest: expected, .. } if asked == Some(*turn) => {
+                    if let Some(it) = &mut rebuilt {
+                        it.proven &= digest(&it.request) == *expected;
+                    }
+                }
                 Record::Request { system, tools, user, max_output, compacted, digest: expected, .. } => {
+                    if system.is_some() {
+                        rebuilt = None;
+                        results.clear();
+                    }
+                    asked = Some(*turn);
                     let it = rebuilt.get_or_insert_with(Self::empty);
                     it.request.system = system.clone().unwrap_or_else(|| std::mem::take(&mut it.request.system));
                     it.request.tools = tools.clone().unwrap_or_else(|| std::mem::take(&mut it.request.tools));
@@ -200,7 +222,7 @@ impl Rebuilt {
                     compact::shorten(&mut it.request, *compacted);
                     it.proven &= digest(&it.request) == *expected;
                 }
-                Record::Answer { response, .. } => {
+                Record::Answer { response, .. } if *turn < last => {
                     if let Some(it) = &mut rebuilt {
                         it.request.push_answer(response);
                     }
@@ -210,7 +232,10 @@ impl Rebuilt {
                 | Record::Rules { .. }
                 | Record::Plan { .. }
                 | Record::Read { .. }
+                | Record::Omitted { .. }
                 | Record::Fault { .. }
+                | Record::Answer { .. }
+                | Record::Share { .. }
                 | Record::Verdict { .. }
                 | Record::End { .. }
                 | Record::Resumed { .. }

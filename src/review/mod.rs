@@ -38,6 +38,6 @@ pub use journal::{
 };
 pub use known::Known;
 pub use opening::{LeftOut, Opening, Shown, brief, estimate_tokens, open};
-pub use past::{Past, Then};
+pub use past::{Account, Difference, Differences, Diverged, Past, PastError, What};
 pub use turns::EngineError;
 pub use verify::{SecondLook, Which};

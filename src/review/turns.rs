@@ -3,19 +3,19 @@
 //! What a call does belongs in `calls` and `desk`, what may be spent in `budget`, how an answer is waited for in `attempts`.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use serde_json::Value;
 
-use super::attempts::{Ask, NoAnswer, ask};
+use super::attempts::{Ask, NoAnswer};
 use super::budget::{Budget, Reserved};
 use super::calls::{Called, Hands, Panicked, execute};
 use super::compact::{Compaction, Wanted};
 use super::desk::{Desk, Effect};
 use super::draft::Ending;
-use super::exchange;
-use super::journal::{Journal, Record};
+use super::exchange::{self, Asking, Heard};
+use super::journal::{Journal, Landing, Record};
 use super::opening::{Shown, estimate_tokens};
+use super::past::{Coming, Diverged, Told};
 use super::strikes::{Strike, Strikes};
 use super::verify::{self, Which};
 use crate::domain::event::{Event, EventSink};
@@ -32,9 +32,18 @@ pub enum EngineError {
     /// A template cannot be rendered.
     #[error(transparent)]
     Prompt(#[from] PromptError),
+    /// A run that is taken up or told again is not what it was.
+    #[error(transparent)]
+    Diverged(#[from] Box<Diverged>),
     /// A part of the program panicked.
     #[error("a part of the program failed unexpectedly; this is a defect of review, please report it")]
     Broken,
+}
+
+impl From<Diverged> for EngineError {
+    fn from(diverged: Diverged) -> Self {
+        Self::Diverged(Box::new(diverged))
+    }
 }
 
 impl From<Panicked> for EngineError {
@@ -53,6 +62,8 @@ pub(super) struct Turns<'a> {
     /// Which findings will get a second look: a part of the budget is kept for it.
     pub(super) second_look: Option<Which>,
     pub(super) journal: Journal,
+    /// What sittings before wrote down of it.
+    pub(super) told: Told,
     pub(super) cancel: &'a Cancel,
     pub(super) events: &'a dyn EventSink,
     /// The conversation so far.
@@ -63,6 +74,8 @@ pub(super) struct Turns<'a> {
     pub(super) compaction: Compaction,
     pub(super) tally: Tally,
     pub(super) strikes: Strikes,
+    /// Set once the model was asked to finish.
+    pub(super) landed: Option<Landing>,
 }
 
 /// What was sent and is not answered yet.
@@ -89,6 +102,13 @@ pub(super) struct Tally {
     pub(super) limits: Vec<String>,
 }
 
+/// What is to be done now.
+enum Due {
+    /// Ask, for the last time for this reason.
+    Turn(Option<Landing>),
+    End(Ending),
+}
+
 /// Whether the loop goes on.
 enum Next {
     Turn,
@@ -102,50 +122,104 @@ fn short(ended: Ended, why: impl Into<String>) -> Ending {
 impl Turns<'_> {
     /// Runs to the end. Whatever happens, the desk holds what stands.
     pub(super) async fn run(&mut self) -> Result<Ending, EngineError> {
-        let ending = loop {
-            if let Err(stopped) = self.cancel.check() {
-                break Ending::Stopped(stopped);
-            }
-            if let Some(which) = self.second_look {
-                let findings = self.desk().counted(|finding| which.takes(finding));
-                self.budget.keep(verify::kept(findings, &self.budget.limits()));
-            }
-            self.make_room(&[]);
-            let landing = match self.budget.reserve(self.unanswered.size, self.cancel.remaining()) {
-                Reserved::Turn => None,
-                Reserved::Landing(limit) => Some(limit),
-                Reserved::Nothing(limit) => break short(limit, self.limit_hit(limit)),
+        loop {
+            let next = match self.due()? {
+                Due::Turn(landing) => self.turn(landing).await?,
+                Due::End(ending) => Next::End(ending),
             };
-            if let Some(limit) = landing {
-                self.prepare_landing(limit)?;
-            }
-            match self.turn(landing).await? {
+            match next {
                 Next::Turn => {}
-                Next::End(ending) => break ending,
+                Next::End(ending) if self.goes_on(&ending)? => {}
+                Next::End(ending) => return self.end(ending),
             }
-        };
-        Ok(self.end(ending))
+        }
     }
 
-    /// Takes the oldest results out of the conversation where it, or the results that come to it now, would not fit the window.
+    /// What is to be done now: what was done then, or what there is room for.
+    fn due(&mut self) -> Result<Due, EngineError> {
+        self.make_room(&[]);
+        match self.told.coming() {
+            Coming::Turn { landing: None, .. } => return Ok(Due::Turn(None)),
+            Coming::Turn { landing: Some(landing), max_output, .. } => {
+                self.land(&landing, max_output)?;
+                return Ok(Due::Turn(Some(landing)));
+            }
+            Coming::End(end) => {
+                let (ended, why) = end.words();
+                if matches!(ended, Ended::TurnLimit | Ended::TokenLimit | Ended::WindowLimit) {
+                    self.tally.limits.push(why.clone());
+                }
+                return Ok(Due::End(Ending::told(ended, why)));
+            }
+            Coming::New => {}
+        }
+        if let Err(stopped) = self.cancel.check() {
+            return Ok(Due::End(Ending::Stopped(stopped)));
+        }
+        Ok(match self.reserve() {
+            Reserved::Turn => Due::Turn(None),
+            Reserved::Landing(limit) => {
+                let landing = Landing { ended: limit, words: self.budget.words(limit) };
+                self.land(&landing, self.budget.last_answer(self.unanswered.size))?;
+                Due::Turn(Some(landing))
+            }
+            Reserved::Nothing(limit) => {
+                let words = self.budget.words(limit);
+                self.tally.limits.push(words.clone());
+                Due::End(short(limit, words))
+            }
+        })
+    }
+
+    fn reserve(&mut self) -> Reserved {
+        if let Some(which) = self.second_look {
+            let findings = self.desk().counted(|finding| which.takes(finding));
+            self.budget.keep(verify::kept(findings, &self.budget.limits()));
+        }
+        self.budget.reserve(self.unanswered.size, self.cancel.remaining())
+    }
+
+    /// Whether it goes on after a last turn, because a later sitting has more to spend. Then the model is told so.
+    fn goes_on(&mut self, ending: &Ending) -> Result<bool, EngineError> {
+        let Some(Landing { ended, words }) = self.landed.clone() else { return Ok(false) };
+        if ending.ended() != ended || ending.reason().as_ref() != Some(&words) {
+            return Ok(false);
+        }
+        let may = self.told.went_on()
+            || self.told.may_go_on() && self.cancel.check().is_ok() && self.reserve() == Reserved::Turn;
+        if may {
+            self.landed = None;
+            self.tally.limits.retain(|limit| *limit != words);
+            self.request.max_output = self.budget.limits().max_output;
+            self.desk().goes_on();
+            let text = self.prompts.resumed()?;
+            self.say(text);
+        }
+        Ok(may)
+    }
+
+    /// Takes the oldest results out of the conversation: those that were taken out then, or where it and the results that come to it now would
+    /// not fit the window.
     fn make_room(&mut self, coming: &[u64]) {
         let wanted = Wanted { size: self.unanswered.size, most: self.budget.room(0), coming };
-        if let Some(made) = self.compaction.make_room(&mut self.request, &wanted) {
+        if let Some(made) = self.compaction.make_room(&mut self.request, &self.told, &wanted) {
             self.unanswered.size = self.unanswered.size.saturating_sub(made.freed);
             self.events.emit(Event::Notice { text: made.words(self.budget.limits().window) });
         }
     }
 
     /// Writes down how it ended.
-    pub(super) fn end(&mut self, ending: Ending) -> Ending {
+    pub(super) fn end(&mut self, ending: Ending) -> Result<Ending, EngineError> {
         if let Some(note) = self.compaction.note() {
             self.desk().note(note);
         }
         let (ended, why) = (ending.ended(), ending.reason());
-        self.journal.record(None, Record::End { ended, why });
-        self.journal.sync();
+        if self.told.ends(self.budget.turns(), ended, why.as_deref())? {
+            self.journal.record(None, Record::End { ended, why });
+            self.journal.sync();
+        }
         self.tell_journal_fault();
-        ending
+        Ok(ending)
     }
 
     fn tell_journal_fault(&mut self) {
@@ -156,19 +230,14 @@ impl Turns<'_> {
         }
     }
 
-    fn limit_hit(&mut self, limit: Ended) -> String {
-        let words = self.budget.words(limit);
-        self.tally.limits.push(words.clone());
-        words
-    }
-
     /// From here on only the engine's own tools work, and the model is told so. All stay on offer: another list would spoil what the provider
     /// has cached, and some bind a model's thinking to it.
-    fn prepare_landing(&mut self, limit: Ended) -> Result<(), EngineError> {
-        let words = self.limit_hit(limit);
-        self.request.max_output = self.budget.last_answer(self.unanswered.size);
-        let text = self.prompts.last_turn(&LastTurnVars { reason: words })?;
+    fn land(&mut self, landing: &Landing, max_output: u32) -> Result<(), EngineError> {
+        self.tally.limits.push(landing.words.clone());
+        self.request.max_output = max_output;
+        let text = self.prompts.last_turn(&LastTurnVars { reason: landing.words.clone() })?;
         self.desk().last_turn();
+        self.landed = Some(landing.clone());
         self.say(text);
         Ok(())
     }
@@ -181,34 +250,36 @@ impl Turns<'_> {
         self.request.push(Message::User { text, mark });
     }
 
-    async fn turn(&mut self, landing: Option<Ended>) -> Result<Next, EngineError> {
+    async fn turn(&mut self, landing: Option<Landing>) -> Result<Next, EngineError> {
         let (turn, most) = (self.budget.turns() + 1, self.budget.limits().turns);
-        self.journal.turn(turn);
-        let said = std::mem::take(&mut self.unanswered.user);
-        exchange::asked(&mut self.journal, &self.request, self.budget.turns() == 0, said, self.compaction.messages);
         self.events.emit(Event::Turn { turn, most });
-        let started = Instant::now();
-        let asked =
+        let said = std::mem::take(&mut self.unanswered.user);
+        let asking = Asking {
+            said,
+            is_first: self.budget.turns() == 0,
+            landing: landing.clone(),
+            compacted: self.compaction.sent(),
+        };
+        let question =
             Ask { provider: self.provider, request: &self.request, turn, cancel: self.cancel, events: self.events };
-        let (answer, failed) = ask(&asked).await;
-        self.tally.broken_off += exchange::failed(&mut self.journal, &failed);
-        let response = match answer {
-            Ok(response) => response.with_plain_names(),
-            Err(NoAnswer::Stopped(stopped)) => {
-                self.tally.broken_off += 1;
-                return Ok(Next::End(Ending::Stopped(stopped)));
+        let (heard, broken_off) = exchange::hear(&mut self.told, &mut self.journal, asking, &question).await?;
+        self.tally.broken_off += broken_off;
+        let (response, took) = match heard {
+            Heard::Answer(response, took) => (response, took),
+            Heard::Ended(end) => {
+                let (ended, why) = end.words();
+                return Ok(Next::End(Ending::told(ended, why)));
             }
-            Err(NoAnswer::Fault(fault)) => {
+            Heard::Nothing(NoAnswer::Stopped(stopped)) => return Ok(Next::End(Ending::Stopped(stopped))),
+            Heard::Nothing(NoAnswer::Fault(fault)) => {
                 let ended = if fault.is_refusal() { Ended::RequestRefused } else { Ended::ProviderFault };
                 return Ok(Next::End(short(ended, fault.to_string())));
             }
         };
-        let took = started.elapsed();
         self.budget.settle(self.unanswered.size, &response.usage, took);
-        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        self.journal.record(None, Record::Answer { response: response.clone(), took_ms });
         self.tell_spent(turn);
         let next = self.take(turn, response, landing).await;
+        self.told.check()?;
         self.journal.sync();
         self.tell_journal_fault();
         next
@@ -229,7 +300,7 @@ impl Turns<'_> {
     }
 
     /// Takes an answer: makes its calls, or says what was wrong with it.
-    async fn take(&mut self, turn: u32, response: TurnResponse, landing: Option<Ended>) -> Result<Next, EngineError> {
+    async fn take(&mut self, turn: u32, response: TurnResponse, landing: Option<Landing>) -> Result<Next, EngineError> {
         // A provider that refuses takes back what came before, calls too.
         if response.stop == Stop::Refused {
             return Ok(Next::End(Strike::refusal(&response.text())));
@@ -237,6 +308,10 @@ impl Turns<'_> {
         let calls: Vec<ToolCall> = response.calls().cloned().collect();
         if calls.is_empty() {
             return self.without_calls(&response, landing);
+        }
+        if !self.told.has_all(calls.len()) {
+            let (ended, why) = Told::broken_off().words();
+            return Ok(Next::End(Ending::told(ended, why)));
         }
         self.keep_answer(&response);
         for call in &calls {
@@ -246,18 +321,24 @@ impl Turns<'_> {
         if calls.iter().any(|call| matches!(call.input, ToolInput::Object(_))) {
             self.credit();
         }
-        let hands = Hands { tools: self.tools, desk: &self.desk, landing: landing.is_some(), cancel: self.cancel };
+        let hands = Hands {
+            tools: self.tools,
+            desk: &self.desk,
+            landing: landing.is_some(),
+            told: &self.told,
+            cancel: self.cancel,
+        };
         let mut called = execute(&calls, &hands).await?;
         let finished = called.iter().any(|called| matches!(called.effect, Effect::Finished));
         let malformed = called.iter().all(|called| !called.well_formed);
         // What nobody is sent needs no room.
         if !finished && landing.is_none() {
-            self.make_room(&called.iter().map(|called| estimate_tokens(&called.text)).collect::<Vec<_>>());
+            self.make_room(&exchange::sizes(&called));
         }
-        self.answer(&calls, &mut called);
+        self.answer(&calls, &mut called)?;
         self.count(&called);
         match landing {
-            Some(limit) => return Ok(Next::End(short(limit, self.budget.words(limit)))),
+            Some(Landing { ended, words }) => return Ok(Next::End(short(ended, words))),
             None if finished => return Ok(Next::End(Ending::Done)),
             None => {}
         }
@@ -280,9 +361,11 @@ impl Turns<'_> {
         self.request.push_answer(response);
     }
 
-    fn without_calls(&mut self, response: &TurnResponse, landing: Option<Ended>) -> Result<Next, EngineError> {
-        if let Some(limit) = landing {
-            return Ok(Next::End(short(limit, self.budget.words(limit))));
+    fn without_calls(&mut self, response: &TurnResponse, landing: Option<Landing>) -> Result<Next, EngineError> {
+        if let Some(Landing { ended, words }) = landing {
+            // It may go on, in another sitting.
+            self.keep_answer(response);
+            return Ok(Next::End(short(ended, words)));
         }
         let strike = Strike::of(response);
         if !self.strikes.may_be_told() {
@@ -327,15 +410,17 @@ impl Turns<'_> {
     }
 
     /// Puts the results into the conversation, as far as there is room.
-    fn answer(&mut self, calls: &[ToolCall], called: &mut [Called]) {
+    fn answer(&mut self, calls: &[ToolCall], called: &mut [Called]) -> Result<(), Diverged> {
+        self.desk().tell_omissions();
         let room = self.budget.room(self.unanswered.size);
         let (end, always) = ("Report what you have and call finish_review", |call: &ToolCall| Desk::is_own(&call.name));
-        let (results, size) = exchange::results(&mut self.journal, calls, called, room, end, always);
+        let (results, size) = exchange::results((&self.told, &mut self.journal), (calls, called), room, end, always)?;
         self.unanswered.size += size;
         for called in called {
             self.unanswered.results.append(&mut called.shown);
         }
         self.request.push(results);
+        Ok(())
     }
 }
 

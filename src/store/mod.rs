@@ -69,6 +69,9 @@ pub enum StoreError {
         /// The file.
         name: String,
     },
+    /// Another process writes there.
+    #[error("the run {0} is going on in another process: wait for its end, or stop that process first")]
+    Busy(RunId),
     /// A presented document could not be kept, found or read.
     #[error(transparent)]
     Document(#[from] DocumentFault),
@@ -115,6 +118,22 @@ impl Store {
         let path = self.file(id, name)?;
         files::private_folder(&self.folder(id))?;
         Ok(AppendFile::open(&path)?)
+    }
+
+    /// The same where only one process may write there as long as it is open.
+    pub fn append_alone(&self, id: RunId, name: &str) -> Result<AppendFile, StoreError> {
+        let path = self.file(id, name)?;
+        files::private_folder(&self.folder(id))?;
+        AppendFile::alone(&path)?.ok_or(StoreError::Busy(id))
+    }
+
+    /// Takes such a file up again, cut after its last whole line: what it has so far, and where it goes on.
+    pub fn take_up(&self, id: RunId, name: &str) -> Result<(Vec<u8>, AppendFile), StoreError> {
+        if files::modified(&self.file(id, name)?).is_none() {
+            return Err(StoreError::Missing { id, name: name.to_owned() });
+        }
+        let mut file = self.append_alone(id, name)?;
+        Ok((file.cut_to_whole_lines()?, file))
     }
 
     /// Keeps what a list says about a run.

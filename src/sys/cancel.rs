@@ -28,6 +28,14 @@ impl Cancel {
         Self { interrupted: Arc::default(), deadline: None }
     }
 
+    /// Stopped already, for this reason.
+    pub fn stopped(why: Stopped) -> Self {
+        match why {
+            Stopped::Interrupted => Self { interrupted: Arc::new(AtomicBool::new(true)), deadline: None },
+            Stopped::DeadlinePassed => Self::after(Duration::ZERO),
+        }
+    }
+
     /// Stops after `limit`.
     pub fn after(limit: Duration) -> Self {
         Self { interrupted: Arc::default(), deadline: Instant::now().checked_add(limit) }
@@ -89,6 +97,13 @@ mod tests {
         let cancel = Cancel::after(Duration::ZERO).within(Duration::from_mins(1));
         assert_eq!(cancel.check(), Err(Stopped::DeadlinePassed));
         assert_eq!(Cancel::never().within(Duration::from_mins(1)).check(), Ok(()));
+    }
+
+    #[test]
+    fn what_is_stopped_says_why() {
+        for why in [Stopped::Interrupted, Stopped::DeadlinePassed] {
+            assert_eq!(Cancel::stopped(why).check(), Err(why));
+        }
     }
 
     #[test]

@@ -52,6 +52,11 @@ pub fn decode_as(label: Option<&[u8]>, bytes: &[u8]) -> String {
     }
 }
 
+/// The name of a charset, as [`Decoded`] has it, from text that was written down; UTF-8 where there is no such charset.
+pub fn named(name: &str) -> &'static str {
+    Encoding::for_label(name.as_bytes()).unwrap_or(UTF_8).name()
+}
+
 fn guess(bytes: &[u8]) -> &'static Encoding {
     let sample = &bytes[..bytes.len().min(SAMPLE)];
     // A file that is UTF-8 but for a broken byte or two is better read as UTF-8: its good parts stay readable.

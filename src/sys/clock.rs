@@ -37,6 +37,12 @@ pub fn left(time: &str) -> Option<Duration> {
     Some(Duration::try_from(then.duration_since(Timestamp::now())).unwrap_or_default())
 }
 
+/// How long it was between two times as RFC 3339 writes them; nothing where the second is before the first, none for what is no time.
+pub fn between(from: &str, to: &str) -> Option<Duration> {
+    let (from, to): (Timestamp, Timestamp) = (from.parse().ok()?, to.parse().ok()?);
+    Some(Duration::try_from(to.duration_since(from)).unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,5 +60,8 @@ mod tests {
         assert_eq!(until("soon"), None);
         assert_eq!((left("1994-11-06T08:49:37Z"), left("soon")), (Some(Duration::ZERO), None));
         assert!(left("2099-11-06T08:49:37Z").unwrap() > Duration::from_hours(24));
+        let (noon, later) = ("1994-11-06T12:00:00Z", "1994-11-06T13:00:01.5+01:00");
+        assert_eq!(between(noon, later), Some(Duration::from_millis(1_500)));
+        assert_eq!((between(later, noon), between(noon, "")), (Some(Duration::ZERO), None));
     }
 }

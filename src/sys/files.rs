@@ -175,6 +175,9 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 pub struct AppendFile {
     pub(super) file: fs::File,
     pub(super) path: PathBuf,
+    /// Set where nobody else may write there.
+    #[expect(dead_code, reason = "the lock lasts as long as it is kept")]
+    held: Option<Held>,
 }
 
 impl AppendFile {
@@ -185,7 +188,27 @@ impl AppendFile {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(path).map_err(fault("write", path))?;
-        Ok(Self { file, path: path.to_owned() })
+        Ok(Self { file, path: path.to_owned(), held: None })
+    }
+
+    /// The same for one process alone, as long as the file is open: `None` while another one has it.
+    pub fn alone(path: &Path) -> Result<Option<Self>, FileError> {
+        let mut lock = path.as_os_str().to_owned();
+        lock.push(".lock");
+        let Some(held) = try_hold(Path::new(&lock))? else { return Ok(None) };
+        Ok(Some(Self { held: Some(held), ..Self::open(path)? }))
+    }
+
+    /// Cuts off what stands behind the last whole line, which a kill may have left, and gives all that is before it.
+    pub fn cut_to_whole_lines(&mut self) -> Result<Vec<u8>, FileError> {
+        let mut bytes = fs::read(&self.path).map_err(fault("read", &self.path))?;
+        let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
+        if whole < bytes.len() {
+            bytes.truncate(whole);
+            self.file.set_len(whole as u64).map_err(fault("write", &self.path))?;
+            self.sync()?;
+        }
+        Ok(bytes)
     }
 
     /// Appends bytes with a single call, so that a killed process leaves at most one part of them at the end.
@@ -336,6 +359,28 @@ mod tests {
         drop(held);
         // A child that another test is just starting has the file open for a moment.
         hold(&path, Duration::from_secs(10)).unwrap();
+    }
+
+    #[test]
+    fn what_one_appends_to_alone_nobody_else_does() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("journal");
+        fs::write(&path, b"one\ntw").unwrap();
+        let mut file = AppendFile::alone(&path).unwrap().unwrap();
+        assert!(AppendFile::alone(&path).unwrap().is_none());
+        assert_eq!(file.cut_to_whole_lines().unwrap(), b"one\n");
+        file.append(b"2\n").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"one\n2\n");
+        assert_eq!(file.cut_to_whole_lines().unwrap(), b"one\n2\n");
+        drop(file);
+        fs::write(&path, b"no end").unwrap();
+        // A child that another test is just starting has the lock open for a moment.
+        let again = (0..1_000).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            AppendFile::alone(&path).unwrap()
+        });
+        assert_eq!(again.unwrap().cut_to_whole_lines().unwrap(), b"");
+        assert_eq!(fs::read(&path).unwrap(), b"");
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl TemporaryFolder {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
         let folder = builder.tempdir_in(parent).map_err(fault("create folder in", parent))?;
-        let AppendFile { file, path } = AppendFile::open(&folder.path().join(IN_USE))?;
+        let AppendFile { file, path, .. } = AppendFile::open(&folder.path().join(IN_USE))?;
         match file.try_lock() {
             Ok(()) => {}
             // Without locks nobody takes a folder for left.

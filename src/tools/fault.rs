@@ -130,7 +130,7 @@ impl From<WorkspaceError> for ToolFault {
             WorkspaceError::NotText { .. } => ErrorKind::NotText,
             WorkspaceError::TooLarge { .. } => ErrorKind::TooLarge,
             WorkspaceError::Excluded(_) | WorkspaceError::Ignored(_) => ErrorKind::Excluded,
-            WorkspaceError::Repo(_) => ErrorKind::GitFailure,
+            WorkspaceError::Repo(_) | WorkspaceError::Told(_) => ErrorKind::GitFailure,
             WorkspaceError::Disk { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied => ErrorKind::Permission,
                 io::ErrorKind::NotFound => ErrorKind::FileNotFound,

@@ -88,6 +88,9 @@ pub enum WorkspaceError {
         #[source]
         source: std::io::Error,
     },
+    /// It could not be read at the time that is told again; in the words of then.
+    #[error("{0}")]
+    Told(String),
     /// The run was stopped.
     #[error(transparent)]
     Stopped(#[from] Stopped),

@@ -22,7 +22,10 @@ impl FileText {
     /// Text of 4 GiB and more is cut there; no caller reads files that large.
     pub fn new(decoded: &str, charset: &'static str) -> Self {
         let masked = super::mask(decoded);
-        let text: Arc<str> = masked.text.into();
+        Self { masked_lines: masked.lines.into(), ..Self::of_masked(masked.text.into(), charset) }
+    }
+
+    fn of_masked(text: Arc<str>, charset: &'static str) -> Self {
         let mut starts = Vec::new();
         let mut at = 0usize;
         while at < text.len() {
@@ -30,7 +33,12 @@ impl FileText {
             starts.push(start);
             at = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |newline| at + newline + 1);
         }
-        Self { text, starts: starts.into(), charset, masked_lines: masked.lines.into() }
+        Self { text, starts: starts.into(), charset, masked_lines: Arc::default() }
+    }
+
+    /// A text that was masked before, on these lines (1-indexed), as it was then.
+    pub fn masked_before(text: &str, charset: &'static str, lines: &[u32]) -> Self {
+        Self { masked_lines: lines.into(), ..Self::of_masked(text.into(), charset) }
     }
 
     /// The same text, of which these lines (1-indexed) were masked before it came here.
@@ -92,6 +100,11 @@ impl FileText {
             return None;
         }
         Some(start..self.starts.get(last).map_or(self.text.len(), |next| *next as usize))
+    }
+
+    /// The lines on which something is masked, 1-indexed.
+    pub fn masked_lines(&self) -> &[u32] {
+        &self.masked_lines
     }
 
     /// Whether a secret was masked on a line of `range`.

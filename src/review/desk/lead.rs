@@ -15,7 +15,7 @@ use crate::domain::review::Leads;
 use crate::evidence::{self, Rejection};
 use crate::review::alike::similar;
 use crate::review::draft::proven;
-use crate::sys::cancel::Cancel;
+use crate::sys::cancel::{Cancel, Stopped};
 use crate::tools::{ErrorKind, ToolFault};
 
 /// A proven claim of a rule.
@@ -99,8 +99,9 @@ impl Leading {
 }
 
 impl Desk {
-    /// Checks the claims of the rules; those that stand become leads, the others are withheld. A stop leaves the rest unchecked, and says so.
-    pub fn add_leads(&mut self, claims: &[Claim], cancel: &Cancel) {
+    /// Checks the claims of the rules; those that stand become leads, the others are withheld. A stop leaves the rest unchecked, and
+    /// says so: how many, and why.
+    pub fn add_leads(&mut self, claims: &[Claim], cancel: &Cancel) -> Option<(usize, Stopped)> {
         let mut told = HashSet::new();
         for (at, claim) in claims.iter().enumerate() {
             let checked = cancel.check().map_err(Rejection::from);
@@ -109,8 +110,9 @@ impl Desk {
             let anchored = match checked {
                 Ok(anchored) => anchored,
                 Err(Rejection::Stopped(stopped)) => {
-                    self.draft.note(format!("{} matches of the rules were not checked: {stopped}", claims.len() - at));
-                    break;
+                    let rest = claims.len() - at;
+                    self.draft.note(format!("{rest} matches of the rules were not checked: {stopped}"));
+                    return Some((rest, stopped));
                 }
                 Err(rejection) => {
                     self.draft.withhold(claim.title.clone(), rejection.brief());
@@ -138,6 +140,7 @@ impl Desk {
             };
             self.leads.push(Leading { lead, finding, state: State::Unanswered });
         }
+        None
     }
 
     /// The leads, in order.

@@ -3,18 +3,25 @@
 //! Everything that a run took from outside is here: what was answered, what was read, and every decision that hung on the clock or on which of
 //! several conversations was first. All else follows from it.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
+use crate::domain::change::Omission;
 use crate::domain::claim::Claim;
 use crate::domain::finding::FindingId;
 use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
 use crate::domain::review::Ended;
 use crate::llm::{ToolDefinition, ToolResult, TurnResponse};
+use crate::review::budget::Limits;
 use crate::tools::Reference;
 
 /// The version of the format. A reader refuses a later one.
 pub(in crate::review) const VERSION: u32 = 3;
+
+/// What the names of second looks begin with.
+const LOOKS: &str = "verify";
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +42,7 @@ pub struct JournalEntry {
 }
 
 /// A conversation of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Unit {
     /// About a part of the change; 0 as long as changes are reviewed whole.
@@ -48,9 +55,33 @@ impl Unit {
     /// The review of the whole change.
     pub const WHOLE: Self = Self::Part(0);
 
+    /// What is about all second looks together.
+    pub fn all_looks() -> Self {
+        Self::Named(LOOKS.to_owned())
+    }
+
+    /// Whether it has a name: it is not about a part of the change alone.
+    pub fn is_named(&self) -> bool {
+        matches!(self, Self::Named(_))
+    }
+
+    /// Whether it is about second looks.
+    pub fn is_look(&self) -> bool {
+        matches!(self, Self::Named(name) if name.split('/').next() == Some(LOOKS))
+    }
+
     /// The second look at a finding.
     pub fn second_look(finding: &FindingId) -> Self {
-        Self::Named(format!("verify/{finding}"))
+        Self::Named(format!("{LOOKS}/{finding}"))
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Part(part) => write!(out, "part {part}"),
+            Self::Named(name) => out.write_str(name),
+        }
     }
 }
 
@@ -79,6 +110,9 @@ pub enum Record {
         /// When it began: RFC 3339, UTC. Empty in journals before version 3.
         #[serde(default)]
         started_at: String,
+        /// What its first sitting could spend: what is shown first, and how a change is split, follows from it, also in later sittings.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limits: Option<Limits>,
     },
     /// What the rules said of the change, before the model was asked.
     Rules {
@@ -89,6 +123,9 @@ pub enum Record {
         /// Set where they were stopped.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stopped: Option<Ended>,
+        /// So many of the last claims were not checked, because of the stop.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        unchecked: u32,
     },
     /// How the change was split: for each unit, from 0, its files.
     Plan {
@@ -106,6 +143,11 @@ pub enum Record {
         path: RepoPath,
         /// What was read.
         read: Read,
+    },
+    /// What the trees could not give, all of it so far.
+    Omitted {
+        /// In the order in which it was noticed.
+        omissions: Vec<Omission>,
     },
     /// The model is asked. Together with the answers and results before it, this is the whole request.
     Request {
@@ -137,6 +179,9 @@ pub enum Record {
         message: String,
         /// How long was waited before the next one, in milliseconds; `None` where there was none.
         wait_ms: Option<u64>,
+        /// Whether it may have cost something that nobody told.
+        #[serde(default, skip_serializing_if = "is_false")]
+        broken_off: bool,
     },
     /// The model answered.
     Answer {
@@ -153,6 +198,22 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         shown: Vec<Reference>,
     },
+    /// What the second look may spend, and on how many of the findings.
+    Share {
+        /// Why nobody is asked at all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why_not: Option<String>,
+        /// How large a first message may be, in tokens.
+        room: u64,
+        /// How many findings are looked at, the worst first.
+        findings: u32,
+        /// The turns of each.
+        turns: u32,
+        /// The tokens of each.
+        tokens: u64,
+        /// The time of each, in milliseconds.
+        time_ms: u64,
+    },
     /// A second look ended.
     Verdict {
         /// `confirmed`, `uncertain`, `refuted`, or `unchecked` where it came to none.
@@ -162,6 +223,9 @@ pub enum Record {
         confidence: Option<u8>,
         /// The rationale, or why there is no verdict.
         why: String,
+        /// Set where it was broken off: another sitting may go on with it.
+        #[serde(default, skip_serializing_if = "is_false")]
+        broken_off: bool,
     },
     /// The engine ended.
     End {
@@ -213,6 +277,11 @@ pub enum Read {
         /// The words.
         message: String,
     },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_false(is: &bool) -> bool {
+    !is
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]

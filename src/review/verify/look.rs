@@ -1,26 +1,29 @@
 //! One second look: ask, read, ask again, until there is a verdict or something ends it. Main type: [`Look`].
 
-use std::time::Instant;
-
 use super::answers::{is_reading, not_made, verdict_of};
 use super::as_text;
 use super::question::Question;
 use super::verdict::{Given, NAME, Verdict};
 use crate::domain::event::{Event, EventSink};
+use crate::domain::finding::Confidence;
 use crate::domain::review::{Ended, Usage};
 use crate::domain::text::strip_line;
 use crate::llm::{Message, Provider, Stop, ToolCall, TurnRequest, TurnResponse, leaked};
 use crate::prompt::{LastTurnVars, PromptError, Prompts};
-use crate::review::attempts::{Ask, NoAnswer, ask};
+use crate::review::attempts::{Ask, NoAnswer};
 use crate::review::budget::{Budget, Limits, Reserved};
 use crate::review::calls::{Called, MOST_CALLS, Panicked, read};
 use crate::review::compact::{Compaction, Wanted};
-use crate::review::exchange;
-use crate::review::journal::{Journal, Record};
+use crate::review::exchange::{self, Asking, Heard};
+use crate::review::journal::{Journal, Landing, Record};
 use crate::review::opening::estimate_tokens;
+use crate::review::past::{Coming, Diverged, End, Told, Trees};
 use crate::review::strikes::Strikes;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::tools::ToolBox;
+
+/// The state of a finding on which no verdict was come to, as it is written down.
+const UNCHECKED: &str = "unchecked";
 
 /// A conversation about one finding.
 pub(super) struct Look<'a> {
@@ -31,6 +34,8 @@ pub(super) struct Look<'a> {
     events: Retries<'a>,
     budget: Budget,
     journal: Journal,
+    told: Told,
+    trees: &'a Trees,
     request: TurnRequest,
     /// What this program said since the last request, for the journal.
     said: Vec<String>,
@@ -52,6 +57,7 @@ pub(super) struct Hands<'a> {
     pub(super) tools: &'a ToolBox,
     pub(super) cancel: &'a Cancel,
     pub(super) events: &'a dyn EventSink,
+    pub(super) trees: &'a Trees,
 }
 
 /// What a look took.
@@ -74,12 +80,21 @@ pub(super) enum Judged {
     Verdict(Verdict),
     /// Without one: why, a clause.
     Unchecked(String),
+    /// Likewise, because it was broken off: another sitting may go on with it.
+    BrokenOff(String),
 }
 
 /// Something of this program's own that ended a look.
 enum Broken {
     Prompt(PromptError),
     Panicked,
+    Diverged(Diverged),
+}
+
+impl From<Diverged> for Broken {
+    fn from(diverged: Diverged) -> Self {
+        Self::Diverged(diverged)
+    }
 }
 
 impl From<PromptError> for Broken {
@@ -94,12 +109,33 @@ impl From<Panicked> for Broken {
     }
 }
 
+impl Judged {
+    /// As it is written down.
+    fn end(&self) -> End {
+        let (state, why, broken_off) = match self {
+            Self::Verdict(verdict) => (verdict.word.word(), verdict.rationale.clone(), false),
+            Self::Unchecked(why) => (UNCHECKED, why.clone(), false),
+            Self::BrokenOff(why) => (UNCHECKED, why.clone(), true),
+        };
+        End::Verdict { state: state.to_owned(), why, broken_off }
+    }
+
+    /// As it was told. A verdict comes from the answer that gave it, never from here.
+    fn told(end: End) -> Self {
+        match end {
+            End::Verdict { why, broken_off: true, .. } => Self::BrokenOff(why),
+            End::Verdict { why, .. } => Self::Unchecked(why),
+            End::Ended { why, .. } => Self::BrokenOff(why.unwrap_or_default()),
+        }
+    }
+}
+
 fn unchecked(why: impl Into<String>) -> Judged {
     Judged::Unchecked(why.into())
 }
 
 impl<'a> Look<'a> {
-    pub(super) fn new(hands: Hands<'a>, question: Question, limits: Limits, journal: Journal) -> Self {
+    pub(super) fn new(hands: Hands<'a>, question: Question, limits: Limits, (told, journal): (Told, Journal)) -> Self {
         let Question { request, message, size } = question;
         Self {
             provider: hands.provider,
@@ -109,6 +145,8 @@ impl<'a> Look<'a> {
             events: Retries(hands.events),
             budget: Budget::new(limits),
             journal,
+            told,
+            trees: hands.trees,
             request,
             said: vec![message],
             size,
@@ -120,48 +158,81 @@ impl<'a> Look<'a> {
     }
 
     /// Runs to the end.
-    pub(super) async fn run(mut self) -> (Judged, Tally) {
+    pub(super) async fn run(mut self) -> Result<(Judged, Tally), Diverged> {
         // From here on: it may have waited for others.
         self.cancel = self.cancel.within(self.budget.limits().time);
+        let before = self.told.abandoned();
         let judged = match self.judge().await {
             Ok(judged) => judged,
             Err(Broken::Prompt(error)) => unchecked(strip_line(&error.to_string())),
             Err(Broken::Panicked) => {
                 unchecked("a part of the program failed unexpectedly; this is a defect of review, please report it")
             }
+            Err(Broken::Diverged(diverged)) => return Err(diverged),
         };
-        let (state, confidence, why) = match &judged {
-            Judged::Verdict(verdict) => (verdict.word.word(), verdict.confidence.over(None), verdict.rationale.clone()),
-            Judged::Unchecked(why) => ("unchecked", None, why.clone()),
+        self.told.check()?;
+        self.write(&judged)?;
+        self.tally.taken_out = self.compaction.results_sent();
+        self.tally.turns = self.budget.turns() + before.turns;
+        self.tally.usage = match before.usage {
+            Some(usage) if self.budget.turns() > 0 => usage.told().plus(self.budget.usage()),
+            Some(usage) => usage.told(),
+            None => self.budget.usage(),
         };
-        let confidence = confidence.map(crate::domain::finding::Confidence::value);
-        self.journal.record(None, Record::Verdict { state: state.to_owned(), confidence, why });
+        self.tally.calls += before.calls;
+        self.tally.errors += before.errors;
+        self.tally.broken_off += before.broken_off;
+        Ok((judged, self.tally))
+    }
+
+    /// Writes its end down, unless it is told.
+    fn write(&mut self, judged: &Judged) -> Result<(), Diverged> {
+        let end = judged.end();
+        let End::Verdict { state, why, broken_off } = &end else { return Ok(()) };
+        if !self.told.end(self.budget.turns(), &end)? {
+            return Ok(());
+        }
+        let confidence = match judged {
+            Judged::Verdict(verdict) => verdict.confidence.over(None).map(Confidence::value),
+            Judged::Unchecked(_) | Judged::BrokenOff(_) => None,
+        };
+        let (state, why, broken_off) = (state.clone(), why.clone(), *broken_off);
+        self.journal.record(None, Record::Verdict { state, confidence, why, broken_off });
         self.journal.sync();
-        self.tally.taken_out = self.compaction.results;
-        self.tally.turns = self.budget.turns();
-        self.tally.usage = self.budget.usage();
-        (judged, self.tally)
+        Ok(())
     }
 
     async fn judge(&mut self) -> Result<Judged, Broken> {
         loop {
-            if let Err(stopped) = self.cancel.check() {
-                return Ok(unchecked(stopped_words(stopped)));
-            }
             self.make_room(&[]);
-            let landing = match self.budget.reserve(self.size, self.cancel.remaining()) {
-                Reserved::Turn => None,
-                Reserved::Landing(limit) => Some(limit),
-                Reserved::Nothing(limit) => return Ok(unchecked(self.limit_words(limit))),
-            };
-            if let Some(limit) = landing {
-                // Asked at once for its last word, it could say no more than the finding does.
-                if self.budget.turns() == 0 {
-                    return Ok(unchecked(self.limit_words(limit)));
+            let landing = match self.told.coming() {
+                Coming::Turn { landing: None, .. } => None,
+                Coming::Turn { landing: Some(landing), max_output, .. } => Some((landing, max_output)),
+                Coming::End(end) => return Ok(Judged::told(end)),
+                Coming::New => {
+                    if let Err(stopped) = self.cancel.check() {
+                        return Ok(Judged::BrokenOff(stopped_words(stopped).to_owned()));
+                    }
+                    match self.budget.reserve(self.size, self.cancel.remaining()) {
+                        Reserved::Turn => None,
+                        // Asked at once for its last word, it could say no more than the finding does.
+                        Reserved::Landing(limit) | Reserved::Nothing(limit) if self.budget.turns() == 0 => {
+                            return Ok(unchecked(self.limit_words(limit)));
+                        }
+                        Reserved::Nothing(limit) => return Ok(unchecked(self.limit_words(limit))),
+                        Reserved::Landing(limit) => {
+                            let landing = Landing { ended: limit, words: self.limit_words(limit) };
+                            Some((landing, self.budget.last_answer(self.size)))
+                        }
+                    }
                 }
-                let reason = self.limit_words(limit);
-                self.request.max_output = self.budget.last_answer(self.size);
-                let text = self.prompts.second_look_last_turn(&LastTurnVars { reason })?;
+            };
+            let landing = landing.map(|(landing, max_output)| {
+                self.request.max_output = max_output;
+                landing
+            });
+            if let Some(Landing { words, .. }) = &landing {
+                let text = self.prompts.second_look_last_turn(&LastTurnVars { reason: words.clone() })?;
                 self.say(text);
             }
             if let Some(judged) = self.turn(landing).await? {
@@ -173,7 +244,7 @@ impl<'a> Look<'a> {
     /// As in a review: the oldest results make room.
     fn make_room(&mut self, coming: &[u64]) {
         let wanted = Wanted { size: self.size, most: self.budget.room(0), coming };
-        if let Some(made) = self.compaction.make_room(&mut self.request, &wanted) {
+        if let Some(made) = self.compaction.make_room(&mut self.request, &self.told, &wanted) {
             self.size = self.size.saturating_sub(made.freed);
         }
     }
@@ -195,35 +266,37 @@ impl<'a> Look<'a> {
         self.request.push(Message::User { text, mark: false });
     }
 
-    async fn turn(&mut self, landing: Option<Ended>) -> Result<Option<Judged>, Broken> {
+    async fn turn(&mut self, landing: Option<Landing>) -> Result<Option<Judged>, Broken> {
         let turn = self.budget.turns() + 1;
-        self.journal.turn(turn);
         let said = std::mem::take(&mut self.said);
-        exchange::asked(&mut self.journal, &self.request, self.budget.turns() == 0, said, self.compaction.messages);
-        let started = Instant::now();
-        let asked =
-            Ask { provider: self.provider, request: &self.request, turn, cancel: &self.cancel, events: &self.events };
-        let (answer, failed) = ask(&asked).await;
-        self.tally.broken_off += exchange::failed(&mut self.journal, &failed);
-        let response = match answer {
-            Ok(response) => response.with_plain_names(),
-            Err(NoAnswer::Stopped(stopped)) => {
-                self.tally.broken_off += 1;
-                return Ok(Some(unchecked(stopped_words(stopped))));
-            }
-            Err(NoAnswer::Fault(fault)) => return Ok(Some(unchecked(strip_line(&fault.to_string())))),
+        let asking = Asking {
+            said,
+            is_first: self.budget.turns() == 0,
+            landing: landing.clone(),
+            compacted: self.compaction.sent(),
         };
-        let took = started.elapsed();
+        let question =
+            Ask { provider: self.provider, request: &self.request, turn, cancel: &self.cancel, events: &self.events };
+        let (heard, broken_off) = exchange::hear(&mut self.told, &mut self.journal, asking, &question).await?;
+        self.tally.broken_off += broken_off;
+        let (response, took) = match heard {
+            Heard::Answer(response, took) => (response, took),
+            Heard::Ended(end) => return Ok(Some(Judged::told(end))),
+            Heard::Nothing(NoAnswer::Stopped(stopped)) => {
+                return Ok(Some(Judged::BrokenOff(stopped_words(stopped).to_owned())));
+            }
+            Heard::Nothing(NoAnswer::Fault(fault)) => {
+                return Ok(Some(Judged::BrokenOff(strip_line(&fault.to_string()))));
+            }
+        };
         self.budget.settle(self.size, &response.usage, took);
-        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        self.journal.record(None, Record::Answer { response: response.clone(), took_ms });
         let judged = self.take(response, landing).await;
         self.journal.sync();
         judged
     }
 
     /// Takes an answer: its verdict, or the results of what it reads, or what was wrong with it.
-    async fn take(&mut self, response: TurnResponse, landing: Option<Ended>) -> Result<Option<Judged>, Broken> {
+    async fn take(&mut self, response: TurnResponse, landing: Option<Landing>) -> Result<Option<Judged>, Broken> {
         if response.stop == Stop::Refused {
             return Ok(Some(unchecked("the model refused")));
         }
@@ -251,11 +324,14 @@ impl<'a> Look<'a> {
             self.tally.calls += exchange::number(calls.len());
             return Ok(Some(Judged::Verdict(verdict)));
         }
+        if !self.told.has_all(calls.len()) {
+            return Ok(Some(Judged::told(Told::broken_off())));
+        }
         self.waited |= !verdicts.is_empty();
         self.keep_answer(&response);
         let (reads, others): (Vec<_>, Vec<_>) =
             reads.into_iter().partition(|(at, call)| is_reading(call) && landing.is_none() && *at < MOST_CALLS);
-        for (at, called) in read(reads, self.tools).await? {
+        for (at, called) in read(reads, &self.told, self.tools).await? {
             done[at] = Some(called);
         }
         for (at, call) in others {
@@ -264,11 +340,11 @@ impl<'a> Look<'a> {
         let missing = || Called::refused("not_run", "this call was not made");
         let mut called: Vec<Called> = done.into_iter().map(|called| called.unwrap_or_else(missing)).collect();
         if landing.is_none() {
-            self.make_room(&called.iter().map(|called| estimate_tokens(&called.text)).collect::<Vec<_>>());
+            self.make_room(&exchange::sizes(&called));
         }
-        self.answer(&calls, &mut called);
+        self.answer(&calls, &mut called)?;
         if landing.is_some() {
-            return Ok(Some(self.no_verdict(landing)));
+            return Ok(Some(no_verdict(landing)));
         }
         if called.iter().all(|called| !called.well_formed) {
             if !self.strikes.may_be_told() {
@@ -282,20 +358,13 @@ impl<'a> Look<'a> {
         Ok(None)
     }
 
-    fn no_verdict(&self, landing: Option<Ended>) -> Judged {
-        unchecked(landing.map_or_else(
-            || "the model gave no verdict".to_owned(),
-            |limit| format!("the model gave no verdict before {}", self.limit_words(limit)),
-        ))
-    }
-
     fn keep_answer(&mut self, response: &TurnResponse) {
         self.size += exchange::size_of(response);
         self.request.push_answer(response);
     }
 
     /// An answer in text alone: a verdict, or something to be told once.
-    fn without_calls(&mut self, response: &TurnResponse, landing: Option<Ended>) -> Result<Option<Judged>, Broken> {
+    fn without_calls(&mut self, response: &TurnResponse, landing: Option<Landing>) -> Result<Option<Judged>, Broken> {
         let text = response.text();
         let cut = response.stop == Stop::OutputLimit;
         // The end of an answer that was cut may say something else.
@@ -304,7 +373,7 @@ impl<'a> Look<'a> {
             return Ok(Some(Judged::Verdict(verdict)));
         }
         if landing.is_some() {
-            return Ok(Some(self.no_verdict(landing)));
+            return Ok(Some(no_verdict(landing)));
         }
         let is_leaked = leaked(&text).is_some();
         if !self.strikes.may_be_told() {
@@ -325,17 +394,27 @@ impl<'a> Look<'a> {
     }
 
     /// Puts the results into the conversation, as far as there is room.
-    fn answer(&mut self, calls: &[ToolCall], called: &mut [Called]) {
-        let (made, errors) = exchange::counts(called);
-        self.tally.calls += made;
-        self.tally.errors += errors;
+    fn answer(&mut self, calls: &[ToolCall], called: &mut [Called]) -> Result<(), Diverged> {
+        let _ = self.trees.new.omissions();
         // What it reads must leave tokens for the verdict.
         let room = self.budget.room(self.size).min(self.budget.room_of_tokens(self.size));
         let end = "Call give_verdict with what you have";
-        let (results, size) = exchange::results(&mut self.journal, calls, called, room, end, |_| false);
+        let (results, size) =
+            exchange::results((&self.told, &mut self.journal), (calls, called), room, end, |_| false)?;
+        let (made, errors) = exchange::counts(called);
+        self.tally.calls += made;
+        self.tally.errors += errors;
         self.size += size;
         self.request.push(results);
+        Ok(())
     }
+}
+
+fn no_verdict(landing: Option<Landing>) -> Judged {
+    unchecked(landing.map_or_else(
+        || "the model gave no verdict".to_owned(),
+        |landing| format!("the model gave no verdict before {}", landing.words),
+    ))
 }
 
 fn stopped_words(stopped: Stopped) -> &'static str {

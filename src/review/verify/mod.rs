@@ -15,26 +15,27 @@ mod verdict;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 
 use super::budget::{Budget, Limits};
 use super::by_model::ModelRun;
 use super::draft::Ending;
-use super::journal::{Journal, Unit};
+use super::journal::{Journal, Record, Unit};
+use super::past::{Abandoned, Coming, Diverged, End, Shared, Told, Trees};
 use crate::domain::event::Event;
 use crate::domain::finding::{Finding, OriginKind, Severity};
 use crate::domain::review::{Ended, Usage};
 use crate::domain::second_look::SecondLook as Numbers;
 use crate::domain::text::{counted, strip_line};
 use crate::llm::{Provider, Waited};
-use crate::prompt::PromptError;
 use crate::sys::cancel::Stopped;
 
 use look::{Hands, Judged, Look, Tally};
 use question::{Question, question};
 pub(super) use share::kept;
-use share::share;
+use share::{Share, share};
 pub(super) use verdict::{Verdict, Word};
 
 /// So many looks are taken at the same time.
@@ -89,29 +90,64 @@ pub(super) struct Looked {
     pub(super) calls: u32,
     pub(super) errors: u32,
     pub(super) broken_off: u32,
+    /// Set where it was interrupted, and the review with it.
+    pub(super) interrupted: Option<Ending>,
 }
 
 /// Takes a second look at those of `findings` that get one; `None` where there are none. `budget` is what the review spent, `ending` how it
-/// ended. It does not fail: what goes wrong leaves findings unchecked.
+/// ended. What goes wrong leaves findings unchecked; it fails only where it is told again and is not what it was.
 pub(super) async fn second_look(
     run: &ModelRun,
     findings: &[Finding],
     ending: &Ending,
     budget: &Budget,
-    journal: &Journal,
-) -> Option<Looked> {
-    let second = run.second_look.as_ref()?;
+    (journal, trees): (&Journal, &Trees),
+) -> Result<Option<Looked>, Diverged> {
+    let Some(second) = run.second_look.as_ref() else { return Ok(None) };
     let chosen: Vec<(usize, &Finding)> =
         findings.iter().enumerate().filter(|(_, finding)| second.which.takes(finding)).collect();
     if chosen.is_empty() {
-        return None;
+        return Ok(None);
     }
-    let asked = match why_not(ending, run.cancel.check().err()) {
-        Some(why) => chosen.iter().map(|_| (Judged::Unchecked(why.to_owned()), Tally::default())).collect(),
-        None => ask(run, second, &chosen, budget, journal).await,
+    let mut journal = journal.of(Unit::all_looks());
+    let units: Vec<Unit> = chosen.iter().map(|(_, finding)| Unit::second_look(&finding.id)).collect();
+    let none = |why: &str| chosen.iter().map(|_| (Judged::Unchecked(why.to_owned()), Tally::default())).collect();
+    let asked = match divide(run, second, (&chosen, &units), ending, budget)? {
+        Ok((questions, share)) => {
+            if run.past.share() != Some(&share) {
+                journal.record(None, share.record());
+                journal.sync();
+            }
+            match &share.why_not {
+                Some(why) => none(why),
+                None => ask(run, second, (&chosen, &units), (questions, &share), budget, (&journal, trees)).await?,
+            }
+        }
+        Err(why) => none(&why),
     };
     let capabilities = second.provider.capabilities();
-    Some(gather(&chosen, asked, format!("{}/{}", capabilities.provider, capabilities.model)))
+    let before = run.past.other_looks(&units);
+    let mut looked = gather(&chosen, asked, before, format!("{}/{}", capabilities.provider, capabilities.model));
+    looked.interrupted = interrupted(run, ending, &mut journal)?;
+    Ok(Some(looked))
+}
+
+/// How the review ends where it was interrupted only now.
+fn interrupted(run: &ModelRun, ending: &Ending, journal: &mut Journal) -> Result<Option<Ending>, Diverged> {
+    let told = run.past.told(&Unit::all_looks());
+    let now = match told.coming() {
+        Coming::End(End::Ended { ended, why }) => Ending::told(ended, why.unwrap_or_default()),
+        Coming::End(End::Verdict { .. }) | Coming::Turn { .. } | Coming::New => match run.cancel.check() {
+            Err(Stopped::Interrupted) => Ending::Stopped(Stopped::Interrupted),
+            Err(Stopped::DeadlinePassed) | Ok(()) => Ending::Done,
+        },
+    };
+    let (ended, why) = (now.ended(), now.reason());
+    if told.ends(0, ended, why.as_deref())? {
+        journal.record(None, Record::End { ended, why });
+        journal.sync();
+    }
+    Ok(Some(now).filter(|now| *now != Ending::Done && *ending == Ending::Done))
 }
 
 /// Why nobody is asked at all.
@@ -124,47 +160,84 @@ fn why_not(ending: &Ending, stopped: Option<Stopped>) -> Option<&'static str> {
     }
 }
 
+/// The first messages of the looks, and what each look may spend: what it could then, or a part of what is left now. Why there are none, where
+/// the templates cannot say them.
+fn divide(
+    run: &ModelRun,
+    second: &SecondLook,
+    (chosen, units): (&[(usize, &Finding)], &[Unit]),
+    ending: &Ending,
+    budget: &Budget,
+) -> Result<Result<(Vec<Question>, Shared), String>, Diverged> {
+    let told = run.past.share().cloned();
+    let taken = run.past.other_looks(&[]);
+    let left = budget.left().without(taken.turns, taken.usage.and_then(|usage| usage.input).unwrap_or(0));
+    let room = told.as_ref().map_or_else(|| share::room(left, chosen.len()), |share| share.room);
+    let ask = |finding: &Finding, room| {
+        question(finding, &run.change, &run.prompts, run.instructions.as_deref(), &second.limits, room)
+    };
+    let mut questions = Vec::with_capacity(chosen.len());
+    for ((_, finding), unit) in chosen.iter().zip(units) {
+        let told = run.past.told(unit);
+        // One that was asked before is asked as it was, however much room there is now.
+        let rooms = run.past.rooms().into_iter().filter(|_| told.was_asked()).map(|room| ask(finding, room));
+        let same = rooms.flatten().find(|question| told.began_with(&question.request) == Some(true));
+        match same.map_or_else(|| ask(finding, room), Ok) {
+            Ok(question) => questions.push(question),
+            Err(error) => return Ok(Err(strip_line(&error.to_string()))),
+        }
+    }
+    if let Some(share) = told {
+        return Ok(Ok((questions, share)));
+    }
+    if run.past.is_told() {
+        let (_, why) = Told::broken_off().words();
+        return Ok(Err(why));
+    }
+    if let Some(why) = why_not(ending, run.cancel.check().err()) {
+        return Ok(Ok((questions, Shared { why_not: Some(why.to_owned()), ..Shared::default() })));
+    }
+    let sizes: Vec<u64> = questions.iter().map(|question| question.size).collect();
+    let Share { findings, turns, tokens, time } = share(left, &sizes, second.limits.time);
+    let time_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    Ok(Ok((questions, Shared { why_not: None, room, findings, turns, tokens, time_ms })))
+}
+
 /// Looks at the chosen findings, the worst ones where there is not enough left for all.
 async fn ask(
     run: &ModelRun,
     second: &SecondLook,
-    chosen: &[(usize, &Finding)],
+    (chosen, units): (&[(usize, &Finding)], &[Unit]),
+    (questions, share): (Vec<Question>, &Shared),
     budget: &Budget,
-    journal: &Journal,
-) -> Vec<(Judged, Tally)> {
-    let room = share::room(budget.left(), chosen.len());
-    let question = |(_, finding): &(usize, &Finding)| {
-        question(finding, &run.change, &run.prompts, run.instructions.as_deref(), &second.limits, room)
-    };
-    let questions: Result<Vec<Question>, PromptError> = chosen.iter().map(question).collect();
-    let none = |why: String| chosen.iter().map(|_| (Judged::Unchecked(why.clone()), Tally::default())).collect();
-    let questions = match questions {
-        Ok(questions) => questions,
-        Err(error) => return none(strip_line(&error.to_string())),
-    };
-    let sizes: Vec<u64> = questions.iter().map(|question| question.size).collect();
-    let share = share(budget.left(), &sizes, second.limits.time);
-    let limits = Limits { turns: share.turns, input_tokens: share.tokens, time: share.time, ..second.limits };
+    (journal, trees): (&Journal, &Trees),
+) -> Result<Vec<(Judged, Tally)>, Diverged> {
+    let time = Duration::from_millis(share.time_ms);
+    let limits = Limits { turns: share.turns, input_tokens: share.tokens, time, ..second.limits };
     let hands = Hands {
         provider: second.provider.as_ref(),
         prompts: &run.prompts,
         tools: &run.tools,
         cancel: &run.cancel,
         events: run.events.as_ref(),
+        trees,
     };
     let of = u32::try_from(share.findings).unwrap_or(u32::MAX);
     if of > 0 {
         run.events.emit(Event::SecondLook { done: 0, of });
     }
-    let mut looks: Vec<Waited<'_, (usize, (Judged, Tally))>> = Vec::with_capacity(share.findings);
-    for (at, (question, (_, finding))) in questions.into_iter().zip(chosen).take(share.findings).enumerate() {
-        let look = Look::new(hands, question, limits, journal.of(Unit::second_look(&finding.id)));
+    let mut looks: Vec<Waited<'_, (usize, Result<(Judged, Tally), Diverged>)>> = Vec::with_capacity(chosen.len());
+    for (at, (question, unit)) in questions.into_iter().zip(units).take(share.findings).enumerate() {
+        let mut told = run.past.told(unit);
+        told.begin_with(&question.request);
+        let look = Look::new(hands, question, limits, (told, journal.of(unit.clone())));
         looks.push(Box::pin(async move { (at, look.run().await) }));
     }
     let mut looking = stream::iter(looks).buffer_unordered(AT_ONCE);
     let mut asked: BTreeMap<usize, (Judged, Tally)> = BTreeMap::new();
     let mut spent = Spent { turns: budget.turns(), usage: budget.usage() };
-    while let Some((at, (judged, tally))) = looking.next().await {
+    while let Some((at, looked)) = looking.next().await {
+        let (judged, tally) = looked?;
         spent.add(&tally);
         spent.tell(run);
         let done = u32::try_from(asked.len() + 1).unwrap_or(u32::MAX);
@@ -179,7 +252,7 @@ async fn ask(
     }
     let why = "too little of the budget was left (raise it with --max-turns or --max-tokens)";
     let rest = chosen.iter().skip(asked.len()).map(|_| (Judged::Unchecked(why.to_owned()), Tally::default()));
-    asked.into_values().chain(rest).collect()
+    Ok(asked.into_values().chain(rest).collect())
 }
 
 /// What the run took so far.
@@ -207,11 +280,23 @@ impl Spent {
 }
 
 /// Puts together what came of each look, in the order of the findings.
-fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, by: String) -> Looked {
+/// `before` is what was spent on findings that are none any more.
+fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, before: Abandoned, by: String) -> Looked {
     let nothing = Usage { cost_usd: None, ..Usage::NOTHING };
     let numbers = Numbers { by, confirmed: 0, uncertain: 0, refuted: 0, unchecked: 0, turns: 0, usage: nothing };
-    let mut looked = Looked { verdicts: Vec::new(), notes: Vec::new(), numbers, calls: 0, errors: 0, broken_off: 0 };
+    let mut looked = Looked {
+        verdicts: Vec::new(),
+        notes: Vec::new(),
+        numbers,
+        calls: before.calls,
+        errors: before.errors,
+        broken_off: before.broken_off,
+        interrupted: None,
+    };
     let mut spent = Spent { turns: 0, usage: nothing };
+    if let Some(usage) = before.usage {
+        spent.add(&Tally { turns: before.turns, usage: usage.told(), ..Tally::default() });
+    }
     let mut unchecked: Vec<(String, Vec<&str>)> = Vec::new();
     let mut taken_out = 0_usize;
     for ((at, finding), (judged, tally)) in chosen.iter().zip(asked) {
@@ -229,7 +314,7 @@ fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, by: String)
                 } += 1;
                 looked.verdicts.push((*at, verdict));
             }
-            Judged::Unchecked(why) => {
+            Judged::Unchecked(why) | Judged::BrokenOff(why) => {
                 looked.numbers.unchecked += 1;
                 match unchecked.iter_mut().find(|(known, _)| *known == why) {
                     Some((_, titles)) => titles.push(&finding.title),

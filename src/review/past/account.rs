@@ -1,0 +1,180 @@
+//! What a journal says of its run as a whole. Main type: [`Account`].
+
+use std::time::Duration;
+
+use super::error::PastError;
+use crate::domain::review::Ended;
+use crate::llm::TurnUsage;
+use crate::review::budget::Limits;
+use crate::review::journal::{JournalEntry, Record, Unit};
+use crate::sys::clock;
+
+/// No journal before this version has all that is needed.
+const LEAST: u32 = 3;
+
+/// What a journal says of its run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// The run, as it was written down at its beginning: always a [`Record::Run`].
+    pub run: Record,
+    /// When it began: RFC 3339, UTC.
+    pub started_at: String,
+    /// What its first sitting could spend.
+    pub limits: Option<Limits>,
+    /// How the engine ended last, and why; `None` where it was killed. What a later sitting undid is not told.
+    pub ended: Option<(Ended, Option<String>)>,
+    /// Wall time of all sittings together. From [`Record::Done`] where there is one, otherwise from the times of the entries.
+    pub took: Duration,
+    /// Whether the run was done to its end, whatever that was.
+    pub done: bool,
+    /// How often it was taken up again.
+    pub resumed: u32,
+    /// Turns that were answered, in all conversations.
+    pub turns: u32,
+    /// Their tokens; a figure is `None` where it is not known of every turn.
+    pub usage: TurnUsage,
+    /// Turns that were asked and not answered. What they cost is not known.
+    pub unanswered: u32,
+}
+
+impl Account {
+    /// What `entries` say.
+    pub fn of(entries: &[JournalEntry]) -> Result<Self, PastError> {
+        let first = entries.first().ok_or(PastError::Empty)?;
+        let Record::Run { started_at, limits, .. } = &first.record else { return Err(PastError::Empty) };
+        if first.v < LEAST {
+            return Err(PastError::TooOld(first.v));
+        }
+        let zero = Some(0);
+        let mut account = Self {
+            run: first.record.clone(),
+            started_at: started_at.clone(),
+            limits: *limits,
+            ended: None,
+            took: Duration::ZERO,
+            done: false,
+            resumed: 0,
+            turns: 0,
+            usage: TurnUsage { input: zero, output: zero, cache_read: zero, cache_write: zero },
+            unanswered: 0,
+        };
+        let mut times = Times::from(if started_at.is_empty() { &first.at } else { started_at });
+        for entry in entries {
+            account.take(entry);
+            times.take(entry);
+        }
+        account.took = times.all();
+        Ok(account)
+    }
+
+    /// Whether another sitting has something to go on with: it was killed, or what ended it can be undone.
+    pub fn is_open(&self) -> bool {
+        !self.done || self.ended.as_ref().is_none_or(|(ended, _)| can_be_undone(*ended))
+    }
+
+    fn take(&mut self, entry: &JournalEntry) {
+        match &entry.record {
+            Record::Request { .. } => self.unanswered += 1,
+            Record::Answer { response, .. } => {
+                self.unanswered = self.unanswered.saturating_sub(1);
+                self.turns += 1;
+                self.usage = sum(self.usage, response.usage);
+            }
+            // The worst of its conversations is what the run ended with.
+            Record::End { ended, why } if !entry.unit.is_look() => {
+                let worse = self.ended.as_ref().is_none_or(|(known, _)| !can_be_undone(*known));
+                if worse {
+                    self.ended = Some((*ended, why.clone()));
+                }
+            }
+            Record::End { ended: Ended::Interrupted, why } => self.ended = Some((Ended::Interrupted, why.clone())),
+            Record::Resumed { .. } => {
+                self.resumed += 1;
+                self.done = false;
+                if self.ended.as_ref().is_some_and(|(ended, _)| can_be_undone(*ended)) {
+                    self.ended = None;
+                }
+            }
+            Record::Done { .. } => self.done = true,
+            Record::Run { .. }
+            | Record::Rules { .. }
+            | Record::Plan { .. }
+            | Record::Read { .. }
+            | Record::Omitted { .. }
+            | Record::Fault { .. }
+            | Record::Result { .. }
+            | Record::Share { .. }
+            | Record::Verdict { .. }
+            | Record::End { .. } => {}
+        }
+    }
+}
+
+/// Whether what ended a conversation is no end for a run that is taken up again: somebody stopped it, a budget was spent, a provider failed.
+/// What the model itself ended stays ended.
+pub(super) fn can_be_undone(ended: Ended) -> bool {
+    match ended {
+        Ended::Interrupted
+        | Ended::Deadline
+        | Ended::TurnLimit
+        | Ended::TokenLimit
+        | Ended::WindowLimit
+        | Ended::ProviderFault
+        | Ended::RequestRefused => true,
+        Ended::Finished
+        | Ended::Unfinished
+        | Ended::Refused
+        | Ended::EmptyAnswer
+        | Ended::LeakedMarkup
+        | Ended::OutputLimit
+        | Ended::MalformedCalls => false,
+    }
+}
+
+/// The sum of what is known; unknown where one of them is.
+pub(super) fn sum(a: TurnUsage, b: TurnUsage) -> TurnUsage {
+    let add = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));
+    TurnUsage {
+        input: add(a.input, b.input),
+        output: add(a.output, b.output),
+        cache_read: add(a.cache_read, b.cache_read),
+        cache_write: add(a.cache_write, b.cache_write),
+    }
+}
+
+/// The time of each sitting, from its first entry to its last.
+struct Times<'a> {
+    from: &'a str,
+    to: &'a str,
+    before: Duration,
+    told: Option<Duration>,
+}
+
+impl<'a> Times<'a> {
+    fn from(from: &'a str) -> Self {
+        Self { from, to: from, before: Duration::ZERO, told: None }
+    }
+
+    fn take(&mut self, entry: &'a JournalEntry) {
+        match entry.record {
+            Record::Resumed { .. } => {
+                self.before = self.all();
+                self.told = None;
+                self.from = &entry.at;
+            }
+            Record::Done { took_ms } => self.told = Some(Duration::from_millis(took_ms)),
+            _ => {}
+        }
+        self.to = &entry.at;
+    }
+
+    fn all(&self) -> Duration {
+        let sitting = || clock::between(self.from, self.to).unwrap_or_default();
+        self.told.unwrap_or_else(|| self.before + sitting())
+    }
+}
+
+/// How a place in a journal is named for people.
+pub(super) fn place(unit: &Unit, turn: u32) -> String {
+    format!("turn {turn} of {unit}")
+}

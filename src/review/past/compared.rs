@@ -1,0 +1,45 @@
+//! Requests that would not be what they were. Main types: [`Difference`], [`Differences`].
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::llm::TurnRequest;
+use crate::review::journal::Unit;
+
+/// A request that would not be what it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The conversation.
+    pub unit: Unit,
+    /// The turn, from 1.
+    pub turn: u32,
+    /// The request as it was sent.
+    pub then: TurnRequest,
+    /// As it would be sent now.
+    pub now: TurnRequest,
+}
+
+/// What a comparison found; filled while the engine runs.
+#[derive(Debug, Clone, Default)]
+pub struct Differences(Arc<Mutex<Found>>);
+
+#[derive(Debug, Default)]
+struct Found {
+    requests: u32,
+    differences: Vec<Difference>,
+}
+
+impl Differences {
+    /// How many requests were compared, and those that differ, by conversation and turn.
+    pub fn take(&self) -> (u32, Vec<Difference>) {
+        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut differences = std::mem::take(&mut found.differences);
+        differences.sort_by(|a, b| (&a.unit, a.turn).cmp(&(&b.unit, b.turn)));
+        (found.requests, differences)
+    }
+
+    pub(super) fn compared(&self, difference: Option<Difference>) {
+        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        found.requests += 1;
+        found.differences.extend(difference);
+    }
+}

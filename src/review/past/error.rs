@@ -1,0 +1,66 @@
+//! Why a past is of no use. Main types: [`PastError`], [`Diverged`].
+
+use crate::review::journal::Unit;
+
+/// Why a journal can be neither taken up nor told again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PastError {
+    /// It says of no run what it is.
+    #[error("the journal does not say what run it is of: it broke off before anything was done; start a new run")]
+    Empty,
+    /// It was written before everything was written down.
+    #[error("the journal has version {0}, which lacks what is needed: start a new run")]
+    TooOld(u32),
+    /// All was done.
+    #[error("the run is finished: there is nothing to resume")]
+    Finished,
+    /// Its entries cannot have been written by a run.
+    #[error("the journal contradicts itself at {place}: {why}; it was damaged, start a new run")]
+    Damaged {
+        /// The conversation and the turn, in words.
+        place: String,
+        /// What is wrong, a clause.
+        why: &'static str,
+    },
+}
+
+/// The run cannot be told as it was: something that it rests on is not what it was.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the run cannot be told as it was, at turn {turn} of {unit}: {what}")]
+pub struct Diverged {
+    /// The conversation.
+    pub unit: Unit,
+    /// The turn; 0 for what is about none.
+    pub turn: u32,
+    /// What is different.
+    pub what: What,
+}
+
+/// What is different.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum What {
+    /// The request.
+    #[error(
+        "another request would be sent (the prompts, the rules, the settings, the change or this program are not what they were)"
+    )]
+    Request,
+    /// The answer of one of this program's own tools.
+    #[error("{tool} answers something else to call {call} (the trees or this program are not what they were)")]
+    Result {
+        /// The tool.
+        tool: String,
+        /// The call, from 0.
+        call: u32,
+    },
+    /// A file is read that was not read.
+    #[error("{0} is read, which was not read then")]
+    Read(String),
+    /// It ends otherwise.
+    #[error("it ends otherwise than it did: {now} (then: {then})")]
+    End {
+        /// How it ended.
+        then: String,
+        /// How it would end.
+        now: String,
+    },
+}

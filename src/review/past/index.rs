@@ -1,0 +1,351 @@
+//! A journal sorted by conversation, turn and call. Main type: [`Index`].
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+use super::account::{can_be_undone, place, sum};
+use super::error::PastError;
+use crate::domain::change::Omission;
+use crate::domain::claim::Claim;
+use crate::domain::path::RepoPath;
+use crate::domain::place::Side;
+use crate::domain::review::Ended;
+use crate::llm::{ToolResult, TurnResponse, TurnUsage};
+use crate::review::journal::{JournalEntry, Landing, Read, Record, Unit};
+use crate::tools::Reference;
+
+/// What the rules said.
+#[derive(Debug, Clone)]
+pub(in crate::review) struct Rules {
+    pub(in crate::review) claims: Vec<Claim>,
+    pub(in crate::review) notes: Vec<String>,
+    pub(in crate::review) stopped: Option<Ended>,
+    /// So many of the last claims were not checked.
+    pub(in crate::review) unchecked: usize,
+}
+
+/// What the second look could spend.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::review) struct Shared {
+    pub(in crate::review) why_not: Option<String>,
+    pub(in crate::review) room: u64,
+    pub(in crate::review) findings: usize,
+    pub(in crate::review) turns: u32,
+    pub(in crate::review) tokens: u64,
+    pub(in crate::review) time_ms: u64,
+}
+
+impl Shared {
+    /// As it is written down.
+    pub(in crate::review) fn record(&self) -> Record {
+        Record::Share {
+            why_not: self.why_not.clone(),
+            room: self.room,
+            findings: u32::try_from(self.findings).unwrap_or(u32::MAX),
+            turns: self.turns,
+            tokens: self.tokens,
+            time_ms: self.time_ms,
+        }
+    }
+}
+
+/// A turn.
+#[derive(Debug, Clone)]
+pub(in crate::review) struct Turn {
+    pub(in crate::review) turn: u32,
+    pub(in crate::review) landing: Option<Landing>,
+    pub(in crate::review) max_output: u32,
+    pub(in crate::review) compacted: u32,
+    pub(in crate::review) digest: String,
+    /// Whether a sitting began with it that went on after an end.
+    pub(in crate::review) again: bool,
+    pub(in crate::review) answer: Option<(TurnResponse, u64)>,
+    /// By the number of the call.
+    pub(in crate::review) results: BTreeMap<u32, (ToolResult, Vec<Reference>)>,
+    /// Attempts that may have cost something that nobody told.
+    lost: u32,
+    /// Whether an attempt is under way, as far as was written down.
+    pending: bool,
+}
+
+impl Turn {
+    /// Attempts that may have cost something that nobody told, the one that was under way at the end included.
+    pub(in crate::review) fn broken_off(&self) -> u32 {
+        self.lost + u32::from(self.pending)
+    }
+}
+
+/// How a conversation ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::review) enum End {
+    /// The engine's.
+    Ended { ended: Ended, why: Option<String> },
+    /// A second look's.
+    Verdict { state: String, why: String, broken_off: bool },
+}
+
+impl End {
+    /// How the engine ended, and why.
+    pub(in crate::review) fn words(self) -> (Ended, String) {
+        match self {
+            Self::Ended { ended, why } => (ended, why.unwrap_or_default()),
+            // Only second looks have verdicts.
+            Self::Verdict { why, .. } => (Ended::Interrupted, why),
+        }
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ended { ended, why: None } => out.write_str(ended.word()),
+            Self::Ended { ended, why: Some(why) } => write!(out, "{}: {why}", ended.word()),
+            Self::Verdict { state, why, .. } => write!(out, "{state}: {why}"),
+        }
+    }
+}
+
+/// What conversations took that were begun anew.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::review) struct Abandoned {
+    pub(in crate::review) turns: u32,
+    /// Nothing where there was no turn.
+    pub(in crate::review) usage: Option<TurnUsage>,
+    pub(in crate::review) broken_off: u32,
+    pub(in crate::review) calls: u32,
+    pub(in crate::review) errors: u32,
+}
+
+/// A conversation.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Conversation {
+    pub(super) turns: Vec<Arc<Turn>>,
+    pub(super) end: Option<End>,
+    pub(super) abandoned: Abandoned,
+    /// Where in the journal it began.
+    pub(super) begun: usize,
+    /// Whether a sitting ended since its last entry.
+    resumed: bool,
+}
+
+/// Everything in a journal, by what it is about.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    pub(super) conversations: HashMap<Unit, Conversation>,
+    pub(super) rules: Option<Rules>,
+    pub(super) plan: Option<(Vec<Vec<RepoPath>>, Vec<RepoPath>)>,
+    pub(super) reads: HashMap<(Side, RepoPath), Read>,
+    pub(super) omissions: Vec<Omission>,
+    /// With where in the journal each stands.
+    pub(super) shares: Vec<(usize, Shared)>,
+    /// Where the model's last answer about the change itself stands.
+    pub(super) last_answer: usize,
+    /// Sittings that broke off without an end.
+    broke_off: u32,
+    /// Why others ended, once each.
+    undone: Vec<String>,
+    /// Whether this sitting ended by itself, as far as was written down.
+    ended: bool,
+}
+
+impl Index {
+    pub(super) fn of(entries: &[JournalEntry]) -> Result<Self, PastError> {
+        let mut index = Self::default();
+        for (at, entry) in entries.iter().enumerate() {
+            index.take(at, entry)?;
+        }
+        Ok(index)
+    }
+
+    fn take(&mut self, at: usize, entry: &JournalEntry) -> Result<(), PastError> {
+        match &entry.record {
+            Record::Request { .. } | Record::Fault { .. } | Record::Answer { .. } | Record::Result { .. } => {
+                if matches!(entry.record, Record::Answer { .. }) && !entry.unit.is_look() {
+                    self.last_answer = at;
+                }
+                let conversation = self.conversations.entry(entry.unit.clone()).or_default();
+                return conversation.take(at, entry);
+            }
+            Record::End { ended, why } => {
+                self.ended |= !entry.unit.is_look() || *ended != Ended::Finished;
+                self.conversation(entry).end = Some(End::Ended { ended: *ended, why: why.clone() });
+            }
+            Record::Verdict { state, why, broken_off, .. } => {
+                let end = End::Verdict { state: state.clone(), why: why.clone(), broken_off: *broken_off };
+                self.conversation(entry).end = Some(end);
+            }
+            Record::Rules { claims, notes, stopped, unchecked } => {
+                let unchecked = usize::try_from(*unchecked).unwrap_or(usize::MAX);
+                let (claims, notes) = (claims.clone(), notes.clone());
+                self.rules = Some(Rules { claims, notes, stopped: *stopped, unchecked });
+            }
+            Record::Plan { units, carried } => self.plan = Some((units.clone(), carried.clone())),
+            Record::Read { side, path, read } => {
+                self.reads.insert((*side, path.clone()), read.clone());
+            }
+            Record::Omitted { omissions } => self.omissions.clone_from(omissions),
+            Record::Share { why_not, room, findings, turns, tokens, time_ms } => {
+                let share = Shared {
+                    why_not: why_not.clone(),
+                    room: *room,
+                    findings: usize::try_from(*findings).unwrap_or(usize::MAX),
+                    turns: *turns,
+                    tokens: *tokens,
+                    time_ms: *time_ms,
+                };
+                self.shares.push((at, share));
+            }
+            Record::Resumed { .. } => self.resume(),
+            Record::Done { .. } => self.ended = true,
+            Record::Run { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn conversation(&mut self, entry: &JournalEntry) -> &mut Conversation {
+        self.conversations.entry(entry.unit.clone()).or_default()
+    }
+
+    /// Undoes what can be undone: another sitting begins.
+    pub(super) fn resume(&mut self) {
+        self.broke_off += u32::from(!self.ended);
+        self.ended = false;
+        let mut units: Vec<_> = self.conversations.iter_mut().collect();
+        units.sort_by_key(|(unit, _)| (*unit).clone());
+        for (_, conversation) in units {
+            conversation.resumed = true;
+            let undone = match &conversation.end {
+                Some(End::Ended { ended, why }) if can_be_undone(*ended) => why.clone(),
+                Some(End::Verdict { broken_off: true, .. }) => None,
+                Some(End::Ended { .. } | End::Verdict { .. }) | None => continue,
+            };
+            conversation.end = None;
+            if let Some(why) = undone.filter(|why| !self.undone.contains(why)) {
+                self.undone.push(why);
+            }
+        }
+        // Rules that were stopped have not spoken.
+        self.rules.take_if(|rules| rules.stopped.is_some());
+    }
+
+    /// What the receipt says of the sittings.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let broke_off = match self.broke_off {
+            0 => None,
+            1 => Some("The run broke off without an end and was taken up again.".to_owned()),
+            times => Some(format!("The run broke off without an end {times} times and was taken up again.")),
+        };
+        let undone =
+            self.undone.iter().map(|why| format!("The run was taken up again after it had ended early: {why}."));
+        broke_off.into_iter().chain(undone).collect()
+    }
+}
+
+impl Conversation {
+    fn take(&mut self, at: usize, entry: &JournalEntry) -> Result<(), PastError> {
+        let damaged = |why| Err(PastError::Damaged { place: place(&entry.unit, entry.turn), why });
+        if matches!(entry.record, Record::Request { .. }) {
+            return self.ask(at, entry);
+        }
+        let Some(turn) = self.turns.last_mut().filter(|turn| turn.turn == entry.turn) else {
+            return damaged("nothing was asked");
+        };
+        let turn = Arc::make_mut(turn);
+        match &entry.record {
+            Record::Fault { wait_ms, broken_off, .. } => {
+                turn.lost += u32::from(*broken_off);
+                turn.pending &= wait_ms.is_some();
+            }
+            Record::Answer { .. } if turn.answer.is_some() => return damaged("there are two answers"),
+            Record::Answer { response, took_ms } => {
+                turn.answer = Some((response.clone(), *took_ms));
+                turn.pending = false;
+            }
+            Record::Result { .. } if turn.answer.is_none() => return damaged("a call of no answer has a result"),
+            Record::Result { result, shown } => {
+                let Some(call) = entry.call else { return damaged("a result has no number") };
+                turn.results.insert(call, (result.clone(), shown.clone()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, at: usize, entry: &JournalEntry) -> Result<(), PastError> {
+        let damaged = |why| Err(PastError::Damaged { place: place(&entry.unit, entry.turn), why });
+        let Record::Request { system, max_output, landing, compacted, digest, .. } = &entry.record else {
+            return Ok(());
+        };
+        if self.end.is_some() {
+            // A second look whose question changed since begins anew.
+            if system.is_none() || !entry.unit.is_named() {
+                return damaged("it was asked after its end");
+            }
+            self.end = None;
+        }
+        if system.is_some() {
+            self.abandon();
+            self.begun = at;
+        }
+        let resumed = std::mem::take(&mut self.resumed);
+        let next = match self.turns.last_mut() {
+            Some(last) if last.turn == entry.turn && last.answer.is_none() => {
+                if last.digest != *digest {
+                    return damaged("the same turn was asked with two requests");
+                }
+                let last = Arc::make_mut(last);
+                last.lost += u32::from(last.pending);
+                last.pending = true;
+                return Ok(());
+            }
+            Some(last) if last.answer.is_none() => return damaged("the turn before it was not answered"),
+            Some(last) => last.turn + 1,
+            None if system.is_none() => return damaged("its beginning is missing"),
+            None => 1,
+        };
+        if next != entry.turn {
+            return damaged("turns are missing before it");
+        }
+        self.turns.push(Arc::new(Turn {
+            turn: next,
+            landing: landing.clone(),
+            max_output: *max_output,
+            compacted: *compacted,
+            digest: digest.clone(),
+            again: resumed,
+            answer: None,
+            results: BTreeMap::new(),
+            lost: 0,
+            pending: true,
+        }));
+        Ok(())
+    }
+
+    /// Forgets the turns, but not what they took.
+    fn abandon(&mut self) {
+        self.turns.drain(..).for_each(|turn| self.abandoned.add(&turn));
+    }
+}
+
+impl Abandoned {
+    pub(super) fn plus(&mut self, other: Self) {
+        self.turns += other.turns;
+        self.usage = match (self.usage, other.usage) {
+            (Some(one), Some(other)) => Some(sum(one, other)),
+            (one, other) => one.or(other),
+        };
+        self.broken_off += other.broken_off;
+        self.calls += other.calls;
+        self.errors += other.errors;
+    }
+
+    pub(super) fn add(&mut self, turn: &Turn) {
+        self.broken_off += turn.broken_off();
+        let Some((response, _)) = &turn.answer else { return };
+        let count = |count| u32::try_from(count).unwrap_or(u32::MAX);
+        let errors = turn.results.values().filter(|(result, _)| result.is_error).count();
+        let (calls, errors) = (count(turn.results.len()), count(errors));
+        self.plus(Self { turns: 1, usage: Some(response.usage), broken_off: 0, calls, errors });
+    }
+}

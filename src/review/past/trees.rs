@@ -1,0 +1,143 @@
+//! Trees that remember what was read of them. Main type: [`Trees`].
+//!
+//! What checking a claim reads is written down, once for each side and path, and read from there ever after: so a run can be told again without
+//! its repository, and one that goes on sees what it saw. What tools show is written down with their results and does not come through here.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::Past;
+use super::error::{Diverged, What};
+use super::written::Written;
+use crate::domain::change::Omission;
+use crate::domain::path::RepoPath;
+use crate::domain::place::Side;
+use crate::domain::text::FileText;
+use crate::review::journal::{Journal, Read, Record, Unit};
+use crate::sys::cancel::Cancel;
+use crate::sys::charset;
+use crate::workspace::{TreeEntry, Workspace, WorkspaceError};
+
+/// Both sides of a change.
+#[derive(Clone)]
+pub(in crate::review) struct Trees {
+    pub(in crate::review) new: Arc<dyn Workspace>,
+    pub(in crate::review) old: Arc<dyn Workspace>,
+}
+
+/// What both sides share.
+struct Kept {
+    /// The trees themselves, new and old; `None` where they are not to be touched.
+    real: Option<[Arc<dyn Workspace>; 2]>,
+    past: HashMap<(Side, RepoPath), Read>,
+    journal: Mutex<Journal>,
+    written: Arc<Written>,
+    /// What this sitting wrote down.
+    known: Mutex<HashSet<(Side, RepoPath)>>,
+    /// What sittings before could not get.
+    omitted: Vec<Omission>,
+    /// What was written down last.
+    told: Mutex<Vec<Omission>>,
+}
+
+/// One side.
+struct Tree {
+    side: Side,
+    kept: Arc<Kept>,
+}
+
+impl Trees {
+    pub(in crate::review) fn new([new, old]: [Arc<dyn Workspace>; 2], past: &Past, journal: Journal) -> Self {
+        let kept = Arc::new(Kept {
+            real: (!past.is_told() || past.rules_anew).then_some([new, old]),
+            past: past.index.reads.clone(),
+            journal: Mutex::new(journal),
+            written: Arc::clone(&past.written),
+            known: Mutex::default(),
+            omitted: past.index.omissions.clone(),
+            told: Mutex::new(past.index.omissions.clone()),
+        });
+        let tree = |side| Arc::new(Tree { side, kept: Arc::clone(&kept) }) as Arc<dyn Workspace>;
+        Self { new: tree(Side::New), old: tree(Side::Old) }
+    }
+}
+
+impl Kept {
+    fn real(&self, side: Side) -> Result<&dyn Workspace, WorkspaceError> {
+        let [new, old] = self.real.as_ref().ok_or_else(|| WorkspaceError::Told("the tree is not there".to_owned()))?;
+        Ok(match side {
+            Side::New => new.as_ref(),
+            Side::Old => old.as_ref(),
+        })
+    }
+
+    fn record(&self, record: Record) {
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner).record(None, record);
+    }
+
+    /// What could not be got so far; what is new of it is written down.
+    fn omissions(&self) -> Vec<Omission> {
+        let Some([new, old]) = &self.real else { return self.omitted.clone() };
+        let now = [new.omissions(), old.omissions()].concat();
+        let before = self.omitted.iter().filter(|omission| !now.contains(omission)).cloned();
+        let all: Vec<Omission> = before.chain(now.iter().cloned()).collect();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if *told != all {
+            told.clone_from(&all);
+            self.record(Record::Omitted { omissions: all.clone() });
+        }
+        all
+    }
+}
+
+impl Workspace for Tree {
+    fn files(&self, cancel: &Cancel) -> Result<Arc<[TreeEntry]>, WorkspaceError> {
+        self.kept.real(self.side)?.files(cancel)
+    }
+
+    fn read(&self, path: &RepoPath) -> Result<Arc<FileText>, WorkspaceError> {
+        let key = (self.side, path.clone());
+        if let Some(then) = self.kept.past.get(&key) {
+            return restored(then, path);
+        }
+        if self.kept.real.is_none() {
+            let what = What::Read(path.to_string());
+            self.kept.written.tell(Diverged { unit: Unit::WHOLE, turn: 0, what });
+        }
+        let read = self.kept.real(self.side)?.read(path);
+        let record = match &read {
+            Ok(text) => Read::Text {
+                text: text.text().to_owned(),
+                charset: text.charset().to_owned(),
+                masked: text.masked_lines().to_vec(),
+            },
+            Err(WorkspaceError::NotFound(_)) => Read::NotFound,
+            // It says nothing of the tree.
+            Err(WorkspaceError::Stopped(_)) => return read,
+            Err(error) => Read::Fault { message: error.to_string() },
+        };
+        if self.kept.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key) {
+            self.kept.record(Record::Read { side: self.side, path: path.clone(), read: record });
+        }
+        read
+    }
+
+    /// Those of both sides are told by the new one.
+    fn omissions(&self) -> Vec<Omission> {
+        match self.side {
+            Side::New => self.kept.omissions(),
+            Side::Old => Vec::new(),
+        }
+    }
+}
+
+/// What was read then.
+fn restored(then: &Read, path: &RepoPath) -> Result<Arc<FileText>, WorkspaceError> {
+    match then {
+        Read::Text { text, charset, masked } => {
+            Ok(Arc::new(FileText::masked_before(text, charset::named(charset), masked)))
+        }
+        Read::NotFound => Err(WorkspaceError::NotFound(path.clone())),
+        Read::Fault { message } => Err(WorkspaceError::Told(message.clone())),
+    }
+}

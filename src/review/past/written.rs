@@ -1,0 +1,51 @@
+//! What all conversations of a run that is told again share. Main type: [`Written`].
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::Then;
+use super::compared::Differences;
+use super::error::Diverged;
+use crate::review::journal::{JournalEntry, Unit};
+
+/// What is known of the telling as a whole.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    pub(super) then: Then,
+    /// The journal, where requests are compared.
+    pub(super) entries: Vec<JournalEntry>,
+    pub(super) differences: Differences,
+    /// Whether this sitting asked something about the change itself.
+    moved: AtomicBool,
+    /// Something that is not what it was, found where it cannot be said.
+    fault: Mutex<Option<Diverged>>,
+}
+
+impl Written {
+    pub(super) fn new(then: Then) -> Self {
+        Self { then, ..Self::default() }
+    }
+
+    /// To compare with these entries.
+    pub(super) fn to_compare(entries: Vec<JournalEntry>, differences: Differences) -> Self {
+        Self { then: Then::Compare, entries, differences, ..Self::default() }
+    }
+
+    pub(super) fn moved(&self, unit: &Unit) {
+        if !unit.is_look() {
+            self.moved.store(true, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn has_moved(&self) -> bool {
+        self.moved.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn tell(&self, fault: Diverged) {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
+    }
+
+    pub(super) fn fault(&self) -> Option<Diverged> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
