@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::budget::{Budget, Limits};
-use super::compact::Compaction;
 use super::desk::{Desk, Lead};
 use super::draft::{Asked, Ending, Floor, Made};
 use super::journal::{Journal, JournalSink, Record, Unit};
@@ -109,12 +108,13 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
     // Whoever interrupts the second look interrupts the review.
     let ending = looked.as_ref().and_then(|looked| looked.interrupted.clone()).unwrap_or(ending);
     let mut spent = Spent { turns: budget.turns(), usage: budget.usage(), second_look: None };
-    if let Some(Looked { verdicts, notes, numbers, calls, errors, broken_off, .. }) = looked {
+    if let Some(Looked { verdicts, notes, numbers, calls, errors, broken_off, taken_out, .. }) = looked {
         draft.judge(verdicts, &numbers.by);
         notes.into_iter().chain(journal.fault()).for_each(|note| draft.note(note));
         tally.calls += calls;
         tally.errors += errors;
         tally.broken_off += broken_off;
+        tally.compaction.add(taken_out);
         spent.turns += numbers.turns;
         spent.usage = spent.usage.plus(numbers.usage);
         spent.second_look = Some(numbers);
@@ -278,7 +278,6 @@ fn turns(run: &ModelRun, prepared: Prepared, journal: Journal) -> Turns<'_> {
         events: run.events.as_ref(),
         request,
         unanswered: Unanswered { opening: shown, results: Vec::new(), user: vec![message], size },
-        compaction: Compaction::default(),
         tally: Tally::default(),
         strikes: Strikes::default(),
         landed: None,
@@ -293,6 +292,7 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent
             "{times} answer(s) of the provider did not come to an end; what they cost is not known and not counted."
         ));
     }
+    tally.compaction.note().into_iter().for_each(|note| desk.note(note));
     let unasked = *ending == Ending::Done && spent.turns == 0;
     if unasked {
         desk.note("No changed file has lines to review, so the model was not asked and nothing was sent.".to_owned());

@@ -97,6 +97,11 @@ impl Compaction {
         self.sent
     }
 
+    /// Counts what was taken out of another conversation of the run.
+    pub(super) fn add(&mut self, results: u32) {
+        self.sent += results;
+    }
+
     /// Shortens as much as there is reason to. Results that the model has not answered yet stay.
     fn decide(&mut self, request: &mut TurnRequest, wanted: &Wanted<'_>) -> Option<Made> {
         if wanted.fits() {
@@ -151,8 +156,8 @@ impl Compaction {
         (self.sent > 0).then(|| {
             let results = counted(usize::try_from(self.sent).unwrap_or(usize::MAX), "result");
             format!(
-                "to stay within the model's window, the oldest results of reading calls were taken out of the conversation ({results}); \
-                 the model could make the calls again"
+                "{results} of reading calls, the oldest, were taken out of conversations to stay within the model's window; the model could \
+                 make the calls again"
             )
         })
     }
@@ -317,7 +322,7 @@ mod tests {
         assert_eq!((done.messages, done.results), (6, 6));
         assert_eq!(done.note(), None, "it was not sent");
         assert_eq!(done.sent(), 6);
-        assert!(done.note().unwrap().contains("(6 results)"));
+        assert!(done.note().unwrap().starts_with("6 results"));
     }
 
     #[test]

@@ -70,8 +70,6 @@ pub(super) struct Turns<'a> {
     pub(super) request: TurnRequest,
     /// What the next answer will have seen; credited when it comes.
     pub(super) unanswered: Unanswered,
-    /// How much of it was taken out to make room.
-    pub(super) compaction: Compaction,
     pub(super) tally: Tally,
     pub(super) strikes: Strikes,
     /// Set once the model was asked to finish.
@@ -100,6 +98,8 @@ pub(super) struct Tally {
     pub(super) broken_off: u32,
     /// Limits that were met, each a sentence.
     pub(super) limits: Vec<String>,
+    /// What was taken out of the conversation to make room.
+    pub(super) compaction: Compaction,
 }
 
 /// What is to be done now.
@@ -201,8 +201,8 @@ impl Turns<'_> {
     /// Takes the oldest results out of the conversation: those that were taken out then, or where it and the results that come to it now would
     /// not fit the window.
     fn make_room(&mut self, coming: &[u64]) {
-        let wanted = Wanted { size: self.unanswered.size, most: self.budget.room(0), coming };
-        if let Some(made) = self.compaction.make_room(&mut self.request, &self.told, &wanted) {
+        let wanted = Wanted { size: self.unanswered.size, most: self.budget.most(), coming };
+        if let Some(made) = self.tally.compaction.make_room(&mut self.request, &self.told, &wanted) {
             self.unanswered.size = self.unanswered.size.saturating_sub(made.freed);
             self.events.emit(Event::Notice { text: made.words(self.budget.limits().window) });
         }
@@ -210,9 +210,6 @@ impl Turns<'_> {
 
     /// Writes down how it ended.
     pub(super) fn end(&mut self, ending: Ending) -> Result<Ending, EngineError> {
-        if let Some(note) = self.compaction.note() {
-            self.desk().note(note);
-        }
         let (ended, why) = (ending.ended(), ending.reason());
         if self.told.ends(self.budget.turns(), ended, why.as_deref())? {
             self.journal.record(None, Record::End { ended, why });
@@ -258,7 +255,7 @@ impl Turns<'_> {
             said,
             is_first: self.budget.turns() == 0,
             landing: landing.clone(),
-            compacted: self.compaction.sent(),
+            compacted: self.tally.compaction.sent(),
         };
         let question =
             Ask { provider: self.provider, request: &self.request, turn, cancel: self.cancel, events: self.events };

@@ -128,7 +128,11 @@ fn a_long_conversation_in_a_small_window_goes_on() {
             .filter(|event| event["text"].to_string().contains("taken out of the conversation"))
             .count();
         assert_eq!(said, steps, "{}", told.all());
-        assert!(notes(&told).contains("the oldest results of reading calls were taken out"), "{}", notes(&told));
+        assert!(
+            notes(&told).contains("results of reading calls, the oldest, were taken out of conversations"),
+            "{}",
+            notes(&told)
+        );
         for rebuilt in rebuilt(&talk.journals().pop().expect("a journal")) {
             assert!(rebuilt.proven, "{wire:?}");
         }
@@ -219,7 +223,11 @@ fn a_second_look_goes_on_too() {
     for wire in [Wire::Messages, Wire::Ollama] {
         let told = talk(&shop, "long_look", &steps, wire).ends("--verify auto", 0, "finished");
         assert_eq!(told.review["findings"][0]["verification"]["state"], "confirmed", "{}", told.all());
-        assert!(notes(&told).contains("taken out of conversations of the second look"), "{}", notes(&told));
+        assert!(
+            notes(&told).contains("results of reading calls, the oldest, were taken out of conversations"),
+            "{}",
+            notes(&told)
+        );
     }
 }
 

@@ -243,7 +243,7 @@ impl<'a> Look<'a> {
 
     /// As in a review: the oldest results make room.
     fn make_room(&mut self, coming: &[u64]) {
-        let wanted = Wanted { size: self.size, most: self.budget.room(0), coming };
+        let wanted = Wanted { size: self.size, most: self.budget.most(), coming };
         if let Some(made) = self.compaction.make_room(&mut self.request, &self.told, &wanted) {
             self.size = self.size.saturating_sub(made.freed);
         }

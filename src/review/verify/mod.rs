@@ -90,6 +90,8 @@ pub(super) struct Looked {
     pub(super) calls: u32,
     pub(super) errors: u32,
     pub(super) broken_off: u32,
+    /// Results that were taken out of conversations to make room.
+    pub(super) taken_out: u32,
     /// Set where it was interrupted, and the review with it.
     pub(super) interrupted: Option<Ending>,
 }
@@ -291,6 +293,7 @@ fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, before: Aba
         calls: before.calls,
         errors: before.errors,
         broken_off: before.broken_off,
+        taken_out: 0,
         interrupted: None,
     };
     let mut spent = Spent { turns: 0, usage: nothing };
@@ -298,13 +301,12 @@ fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, before: Aba
         spent.add(&Tally { turns: before.turns, usage: usage.told(), ..Tally::default() });
     }
     let mut unchecked: Vec<(String, Vec<&str>)> = Vec::new();
-    let mut taken_out = 0_usize;
     for ((at, finding), (judged, tally)) in chosen.iter().zip(asked) {
         spent.add(&tally);
         looked.calls += tally.calls;
         looked.errors += tally.errors;
         looked.broken_off += tally.broken_off;
-        taken_out += usize::try_from(tally.taken_out).unwrap_or(usize::MAX);
+        looked.taken_out += tally.taken_out;
         match judged {
             Judged::Verdict(verdict) => {
                 *match verdict.word {
@@ -325,12 +327,6 @@ fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, before: Aba
     }
     (looked.numbers.turns, looked.numbers.usage) = (spent.turns, spent.usage);
     looked.notes = unchecked.iter().map(|(why, titles)| note(why, titles)).collect();
-    if taken_out > 0 {
-        let results = counted(taken_out, "older result");
-        looked.notes.push(format!(
-            "{results} taken out of conversations of the second look, to stay within the model's window"
-        ));
-    }
     looked
 }
 
