@@ -20,6 +20,20 @@ pub enum Stage {
     Post,
 }
 
+/// What became of a part of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnitState {
+    /// It is being reviewed.
+    Begun,
+    /// It was reviewed to its end.
+    Done,
+    /// Something ended it before.
+    BrokenOff,
+    /// There was no room for it, or nobody to ask.
+    NotBegun,
+}
+
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -37,6 +51,17 @@ pub enum Event {
         done: u64,
         /// How many there are.
         total: u64,
+    },
+    /// A part of a change that is too large for one conversation began to be reviewed, or will not be any more.
+    Unit {
+        /// Which, from 1.
+        number: u32,
+        /// How many there are.
+        of: u32,
+        /// How many files are in it.
+        files: u32,
+        /// What became of it.
+        state: UnitState,
     },
     /// A turn of the model began: it is being asked.
     Turn {

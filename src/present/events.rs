@@ -138,6 +138,7 @@ fn is_measure(event: &Event) -> bool {
         | Event::Finding { .. }
         | Event::Withheld { .. }
         | Event::SecondLook { .. }
+        | Event::Unit { .. }
         | Event::Notice { .. }
         | Event::Warning { .. } => false,
     }
@@ -161,6 +162,7 @@ fn plain(event: Event) -> Event {
         | Event::Turn { .. }
         | Event::Answering { .. }
         | Event::SecondLook { .. }
+        | Event::Unit { .. }
         | Event::Spent { .. }) => event,
     }
 }

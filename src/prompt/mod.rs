@@ -7,6 +7,7 @@
 mod assistant;
 mod data;
 mod error;
+mod part;
 mod prompts;
 mod second_look;
 mod vars;
@@ -14,6 +15,7 @@ mod vars;
 pub use assistant::{AssistantVars, FindingVars};
 pub use data::{Data, Mark};
 pub use error::PromptError;
+pub use part::{AcrossVars, PartVars};
 pub use prompts::Prompts;
 pub use second_look::SecondLookVars;
 pub use vars::{ChangeVars, LastTurnVars, LeadVars, SystemVars};
@@ -62,4 +64,6 @@ const TEMPLATES: &[Template] = &[
     template!("second_look_finding.md", ["finding", "code", "diff"], SecondLookVars::samples),
     template!("second_look_nudge.md", [], vars::no_samples),
     template!("second_look_last_turn.md", ["reason"], LastTurnVars::samples),
+    template!("part.md", ["change", "commits", "files", "diffs", "leads"], PartVars::samples),
+    template!("across.md", ["change", "parts", "names", "findings"], AcrossVars::samples),
 ];

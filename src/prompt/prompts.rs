@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::assistant::{AssistantVars, FindingVars};
 use super::error::PromptError;
+use super::part::{AcrossVars, PartVars};
 use super::second_look::SecondLookVars;
 use super::vars::{ChangeVars, LastTurnVars, SystemVars, nothing};
 use super::{TEMPLATES, Template};
@@ -82,6 +83,16 @@ impl Prompts {
     /// The first message: the change.
     pub fn change(&self, vars: &ChangeVars) -> Result<String, PromptError> {
         self.render("change.md", &vars.value())
+    }
+
+    /// The first message about a part of a change.
+    pub fn part(&self, change: &ChangeVars, vars: &PartVars) -> Result<String, PromptError> {
+        self.render("part.md", &vars.value(change))
+    }
+
+    /// The first message of the look at how the parts go together.
+    pub fn across(&self, vars: &AcrossVars) -> Result<String, PromptError> {
+        self.render("across.md", &vars.value())
     }
 
     /// To a model that stopped without saying that it is done.

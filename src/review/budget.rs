@@ -1,7 +1,9 @@
-//! What a run may spend: turns, tokens, the model's window, time. Main type: [`Budget`].
+//! What a run may spend: turns, tokens, the model's window, time. Main types: [`Budget`] of one conversation, [`Purse`] of all.
 //!
 //! Reserved before a turn, settled after it. A limit is never met by surprise: one last turn is always kept back, in which the model is
-//! asked to finish.
+//! asked to finish. Where several conversations share a run, their tokens come from one [`Purse`].
+
+mod purse;
 
 use std::time::Duration;
 
@@ -9,6 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::review::{Ended, Usage};
 use crate::llm::TurnUsage;
+
+pub(super) use purse::{Purse, Seat};
 
 /// The limits of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +37,11 @@ impl Limits {
 
     fn landing(&self) -> u64 {
         LANDING.min(self.window / LANDING_SHARE)
+    }
+
+    /// The tokens without which a conversation whose first request takes so many is not begun: that request, one more turn, and the last.
+    pub(super) fn least(&self, size: u64) -> u64 {
+        size.saturating_add(self.landing()).saturating_mul(3)
     }
 
     /// The largest request that may be more than the last one: its answer and the last turn fit the window after it.
@@ -86,52 +95,75 @@ const SLACK: u64 = 20;
 const LAST_SHARE: u32 = 4;
 /// At least this share is: one part in so many.
 const LEAST_SHARE: u32 = 40;
+/// Of the run's tokens all but this share is promised to units: one part in so many.
+const PROMISED: u64 = 5;
 
-/// Limits, and what is spent of them.
+/// Limits, and what is spent of them, for one conversation.
 #[derive(Debug)]
 pub(super) struct Budget {
     limits: Limits,
     kept: Kept,
     turns: u32,
-    /// Tokens sent so far, estimated where the provider did not say.
-    sent: u64,
     longest: Duration,
-    /// Sums of what is known; `None` as soon as one turn's figure is not.
-    usage: TurnUsage,
     /// What the provider counted for what was estimated last, in percent.
     scale: u64,
+    seat: Seat,
+    /// Whether others spend from the same purse.
+    is_shared: bool,
 }
 
 impl Budget {
+    /// For a conversation that has the run to itself.
     pub(super) fn new(limits: Limits) -> Self {
-        let zero = Some(0);
-        Self {
-            limits,
-            kept: Kept::default(),
-            turns: 0,
-            sent: 0,
-            longest: Duration::ZERO,
-            usage: TurnUsage { input: zero, output: zero, cache_read: zero, cache_write: zero },
-            scale: 100,
-        }
+        Self::alone(&Purse::new(limits, &[]), limits)
     }
 
-    /// Turns that were answered.
+    /// The same with a purse from which something was taken.
+    pub(super) fn alone(purse: &Purse, limits: Limits) -> Self {
+        Self::of(purse.sit(), limits, false)
+    }
+
+    /// For one of several that share a purse: turns are its own, tokens are the run's.
+    pub(super) fn begun(seat: Seat, limits: Limits) -> Self {
+        Self::of(seat, limits, true)
+    }
+
+    /// For what follows them.
+    pub(super) fn shared(purse: &Purse, limits: Limits) -> Self {
+        Self::of(purse.sit(), limits, true)
+    }
+
+    fn of(seat: Seat, limits: Limits, is_shared: bool) -> Self {
+        let scale = seat.scale;
+        Self { limits, kept: Kept::default(), turns: 0, longest: Duration::ZERO, scale, seat, is_shared }
+    }
+
+    /// Turns of this conversation that were answered.
     pub(super) fn turns(&self) -> u32 {
         self.turns
     }
 
+    /// Turns of the whole run that were answered.
+    pub(super) fn turns_of_run(&self) -> u32 {
+        self.seat.turns()
+    }
+
+    /// Says how many findings of this conversation get a second look; how many there are in the run.
+    pub(super) fn findings(&self, count: usize) -> usize {
+        self.seat.findings(count)
+    }
+
     /// Keeps so much back from now on. It is given to nothing but the last turn.
     pub(super) fn keep(&mut self, kept: Kept) {
-        self.kept = kept;
+        // The second look after several conversations has turns of its own.
+        self.kept = if self.is_shared { Kept { turns: 0, ..kept } } else { kept };
+        self.seat.keep(self.kept);
     }
 
     /// What is left, kept back or not.
     pub(super) fn left(&self) -> Left {
-        Left {
-            turns: self.limits.turns.saturating_sub(self.turns),
-            tokens: self.limits.input_tokens.saturating_sub(self.sent),
-        }
+        let turns = if self.is_shared { self.limits.turns } else { self.limits.turns.saturating_sub(self.turns) };
+        Left { turns, tokens: self.seat.left() }
     }
 
     /// The limits.
@@ -139,7 +171,7 @@ impl Budget {
         self.limits
     }
 
-    /// What a request of about `estimate` tokens may be, with so much time left.
+    /// What a request of about `estimate` tokens may be, with so much time left; it counts as sent from now on.
     pub(super) fn reserve(&self, estimate: u64, left: Option<Duration>) -> Reserved {
         let size = self.scaled(estimate);
         let answer = u64::from(self.limits.max_output);
@@ -147,34 +179,47 @@ impl Budget {
         if size.saturating_add(answer.min(landing)) > self.limits.planned() {
             return Reserved::Nothing(Ended::WindowLimit);
         }
-        let sent = self.sent.saturating_add(size);
-        if sent > self.limits.input_tokens {
+        let last = size.saturating_add(if self.is_shared { LAST_WORDS } else { 0 });
+        if !self.seat.may_land(last) {
             return Reserved::Nothing(Ended::TokenLimit);
         }
-        // The turn after this one sends at least all of this again.
-        let next = size.saturating_add(landing);
-        match () {
+        // The turn after this one sends at least all of this again. Where others spend meanwhile, the longest answer is reckoned with.
+        let next = if self.is_shared { last.saturating_add(landing.max(answer)) } else { size.saturating_add(landing) };
+        let reserved = match () {
             () if self.turns + 1 + self.kept.turns >= self.limits.turns => Reserved::Landing(Ended::TurnLimit),
-            () if sent.saturating_add(next).saturating_add(self.kept.tokens) > self.limits.input_tokens => {
-                Reserved::Landing(Ended::TokenLimit)
-            }
+            () if !self.seat.may_go_on(size, next, self.kept.tokens) => Reserved::Landing(Ended::TokenLimit),
             () if size > self.limits.most_request() => Reserved::Landing(Ended::WindowLimit),
             () if left.is_some_and(|left| left < self.last_turn_takes() + self.kept.time) => {
                 Reserved::Landing(Ended::Deadline)
             }
             () => Reserved::Turn,
+        };
+        match reserved {
+            Reserved::Turn => self.seat.ask(size, next),
+            Reserved::Landing(_) | Reserved::Nothing(_) => self.seat.ask(last, 0),
         }
+        reserved
+    }
+
+    /// Sets apart what a last request of about `estimate` tokens takes: results were taken in as far as there was room.
+    pub(super) fn hold(&self, estimate: u64) {
+        self.seat.ask(0, self.scaled(estimate).saturating_add(LAST_WORDS));
     }
 
     /// How many tokens of results the request of about `estimate` tokens may still take.
     pub(super) fn room(&self, estimate: u64) -> u64 {
-        let room = self.limits.most_request().saturating_sub(self.scaled(estimate));
+        let size = self.scaled(estimate);
+        let mut room = self.limits.most_request().saturating_sub(size);
+        if self.is_shared {
+            // What others live on is not read away: the next request must be one that can be sent.
+            room = room.min(self.seat.free(size).saturating_sub(LAST_WORDS));
+        }
         room.saturating_mul(100) / self.scale.max(1)
     }
 
     /// The same where the next request is the last one and the tokens of the run bound it.
     pub(super) fn room_of_tokens(&self, estimate: u64) -> u64 {
-        let room = self.limits.input_tokens.saturating_sub(self.sent.saturating_add(self.scaled(estimate)));
+        let room = self.seat.left().saturating_sub(self.scaled(estimate));
         // What is said before the last turn is sent with it.
         (room.saturating_mul(100) / self.scale.max(1)).saturating_sub(LAST_WORDS)
     }
@@ -189,23 +234,27 @@ impl Budget {
     pub(super) fn settle(&mut self, estimate: u64, usage: &TurnUsage, took: Duration) {
         self.turns += 1;
         self.longest = self.longest.max(took);
-        self.sent = self.sent.saturating_add(usage.input.unwrap_or_else(|| self.scaled(estimate)));
+        let sent = usage.input.unwrap_or_else(|| self.scaled(estimate));
         if let Some(input) = usage.input {
             self.scale = (input.saturating_mul(100) / estimate.max(1)).clamp(40, 400);
         }
-        let add = |sum: &mut Option<u64>, turn: Option<u64>| *sum = sum.zip(turn).map(|(a, b)| a.saturating_add(b));
-        add(&mut self.usage.input, usage.input);
-        add(&mut self.usage.output, usage.output);
-        add(&mut self.usage.cache_read, usage.cache_read);
-        add(&mut self.usage.cache_write, usage.cache_write);
+        self.seat.settle(sent, usage, took, self.scale);
     }
 
-    /// What all turns took; unknown where nothing was answered.
-    pub(super) fn usage(&self) -> Usage {
-        if self.turns == 0 {
-            return Usage::default();
+    /// Counts a turn of a sitting before, which the purse has counted.
+    pub(super) fn settle_told(&mut self, estimate: u64, usage: &TurnUsage, took: Duration) {
+        self.turns += 1;
+        self.longest = self.longest.max(took);
+        let estimated = if usage.input.is_none() { self.scaled(estimate) } else { 0 };
+        if let Some(input) = usage.input {
+            self.scale = (input.saturating_mul(100) / estimate.max(1)).clamp(40, 400);
         }
-        self.usage.told()
+        self.seat.settle_told(estimated, took, self.scale);
+    }
+
+    /// What all turns of the run took; unknown where nothing was answered.
+    pub(super) fn usage(&self) -> Usage {
+        self.seat.usage()
     }
 
     /// The largest request that fits the window and is not the last one, in estimated tokens.
@@ -223,8 +272,13 @@ impl Budget {
     }
 
     fn last_turn_takes(&self) -> Duration {
-        (self.longest * 3 / 2).clamp(self.limits.time / LEAST_SHARE, self.limits.time / LAST_SHARE)
+        last_turn_takes(self.longest, &self.limits)
     }
+}
+
+/// The time to keep for a last turn where the longest so far took `longest`.
+fn last_turn_takes(longest: Duration, limits: &Limits) -> Duration {
+    (longest.saturating_mul(3) / 2).clamp(limits.time / LEAST_SHARE, limits.time / LAST_SHARE)
 }
 
 /// The limit in words, for people and for the model; what is kept back for the second look is said.

@@ -1,41 +1,30 @@
 //! The engine with a model: leads from the rules, the opening, the turns, the review. Main function: [`by_model`].
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
-use super::budget::{Budget, Limits};
+use super::budget::Limits;
 use super::desk::{Desk, Lead};
 use super::draft::{Asked, Ending, Floor, Made};
 use super::journal::{Journal, JournalSink, Record, Unit};
 use super::known::Known;
-use super::opening::{self, Opening, estimate_tokens};
+use super::opening::{Opening, estimate_tokens};
 use super::past::{Past, Rules, Trees};
-use super::strikes::Strikes;
-use super::turns::{EngineError, Tally, Turns, Unanswered};
+use super::turns::{EngineError, Tally};
+use super::units::{self, Begin, Laid, Layout, Reviewed};
 use super::verify::{Looked, SecondLook, second_look};
-use crate::domain::change::{ChangeSet, FileChange};
+use crate::domain::change::ChangeSet;
 use crate::domain::event::EventSink;
 use crate::domain::place::Side;
 use crate::domain::review::{Ended, Engine, Review, Usage};
 use crate::domain::run::RunId;
 use crate::domain::second_look::SecondLook as Numbers;
-use crate::llm::{Message, Provider, ToolChoice, ToolDefinition, TurnRequest};
-use crate::prompt::{LeadVars, Prompts};
+use crate::llm::{Provider, ToolDefinition};
+use crate::prompt::{LeadVars, PromptError, Prompts};
 use crate::rules::{self, Packs, RulesInput};
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::tools::{TOOLS, ToolBox};
 use crate::workspace::Workspace;
-
-/// A change that fits into this share of what the first request may hold beside the tools, in percent, is shown whole: what is left out
-/// must be fetched, and takes the same room then, and a turn.
-const WHOLE_OF_WINDOW: u64 = 95;
-/// Otherwise the opening takes this share, in percent; the rest is for what the model reads.
-const PART_OF_WINDOW: u64 = 50;
-/// Nor more of what may be sent in all turns, because every turn sends it again: one part in so many.
-const OPENING_OF_TOKENS: u64 = 8;
-
-/// A small budget is not spent on less than this: the prompts alone take half of it.
-const LEAST_OPENING: u64 = 6_000;
 
 /// What the engine needs.
 pub struct ModelRun {
@@ -88,26 +77,21 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
     begin(&run, &mut journal);
     let (prepared, line) = (Arc::clone(&run), journal.of(Unit::WHOLE));
     let prepared = tokio::task::spawn_blocking(move || prepare(&prepared, &line));
-    let prepared = prepared.await.map_err(|_| EngineError::Broken)??;
-    let stopped = prepared.stopped;
-    let trees = prepared.trees.clone();
-    let mut turns = turns(&run, prepared, journal);
-    turns.told.check()?;
-    let ending = match stopped {
-        Some(stopped) => turns.end(Ending::Stopped(stopped))?,
+    let Prepared { begin, trees, stopped } = prepared.await.map_err(|_| EngineError::Broken)??;
+    run.past.check()?;
+    let over = match stopped {
+        Some(stopped) => Some(Ending::Stopped(stopped)),
         // No finding could touch a changed line, so asking would only cost.
-        None if !run.change.files.iter().any(FileChange::reviewable) => turns.end(Ending::Done)?,
-        None => turns.run().await?,
+        None if begin.layout.units.iter().all(Vec::is_empty) => Some(Ending::Done),
+        None => None,
     };
-    let Turns { mut tally, budget, desk, mut journal, .. } = turns;
-    // Every call at the desk was waited for, so nobody else holds it.
-    let mut desk =
-        Arc::into_inner(desk).ok_or(EngineError::Broken)?.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Reviewed { mut desk, ending, mut tally, budget, mut journal } =
+        units::review(&run, begin, journal, over).await?;
     let draft = desk.settle(&name_of(run.provider.as_ref()));
     let looked = second_look(&run, draft.findings(), &ending, &budget, (&journal, &trees)).await?;
     // Whoever interrupts the second look interrupts the review.
     let ending = looked.as_ref().and_then(|looked| looked.interrupted.clone()).unwrap_or(ending);
-    let mut spent = Spent { turns: budget.turns(), usage: budget.usage(), second_look: None };
+    let mut spent = Spent { turns: budget.turns_of_run(), usage: budget.usage(), second_look: None };
     if let Some(Looked { verdicts, notes, numbers, calls, errors, broken_off, taken_out, .. }) = looked {
         draft.judge(verdicts, &numbers.by);
         notes.into_iter().chain(journal.fault()).for_each(|note| draft.note(note));
@@ -174,26 +158,39 @@ fn name_of(provider: &dyn Provider) -> String {
 
 /// What is there before the model is asked.
 struct Prepared {
-    desk: Desk,
-    tools: Vec<ToolDefinition>,
-    opening: Opening,
+    begin: Begin,
     trees: Trees,
     /// Set when the rules were stopped.
     stopped: Option<Stopped>,
 }
 
-/// Everything before the model is asked: what the rules say, and the first message.
+/// Everything before the model is asked: what the rules say, how the change is divided, and the first messages.
 fn prepare(run: &ModelRun, journal: &Journal) -> Result<Prepared, EngineError> {
+    let mut journal = journal.of(Unit::WHOLE);
     let trees = Trees::new([Arc::clone(&run.new), Arc::clone(&run.old)], &run.past, journal.of(Unit::WHOLE));
     let mut desk = Desk::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old));
-    let stopped = lead(run, &trees, &mut desk, &mut journal.of(Unit::WHOLE));
-    let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
+    let stopped = lead(run, &trees, &mut desk, &mut journal);
+    let carried = run.known.carried();
+    desk.carry(&carried);
     let tools = definitions();
-    let opening = open(run, &tools, &leads)?;
-    opening.left_out.iter().for_each(|left_out| desk.left_out(left_out));
-    desk.keep_back_leads(opening.leads_left_out.iter().cloned());
-    opening.notes.iter().for_each(|note| desk.note(note.clone()));
-    Ok(Prepared { desk, tools, opening, trees, stopped })
+    let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
+    let laid = Laid { run, tools: size_of(&tools), leads: &leads, carried: &carried };
+    let layout = Layout::of(&laid)?;
+    if run.past.plan().is_none() {
+        journal.record(None, layout.record(&run.change, &carried));
+    }
+    let (mut parts, mut whole) = (Vec::new(), None);
+    if layout.units.len() > 1 {
+        let ranks = laid.ranks();
+        for (at, mut part) in desk.split(&layout.units).into_iter().enumerate() {
+            let opening = opened(&laid, &layout, at, &mut part, &ranks)?;
+            parts.push((part, opening));
+        }
+    } else {
+        whole = Some(opened(&laid, &layout, 0, &mut desk, &[])?);
+    }
+    let begin = Begin { desk, tools_size: laid.tools, tools, layout, parts, whole };
+    Ok(Prepared { begin, trees, stopped })
 }
 
 /// Gives the desk the leads of the rules: what they said in a sitting before, else what they say now. Says why they were stopped, if they were.
@@ -229,14 +226,20 @@ fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -
     stopped
 }
 
-fn open(run: &ModelRun, tools: &[ToolDefinition], leads: &[LeadVars]) -> Result<Opening, EngineError> {
-    let limits = run.past.limits().unwrap_or(run.limits);
-    let of_tokens = (limits.input_tokens / OPENING_OF_TOKENS).max(LEAST_OPENING);
-    let most = limits.most_request().saturating_sub(size_of(tools));
-    let room = |percent: u64| of_tokens.min((most / 100 * percent).max(LEAST_OPENING).min(most));
-    let open = |room| opening::open(&run.prompts, &run.change, leads, run.instructions.as_deref(), room);
-    let whole = open(room(WHOLE_OF_WINDOW))?;
-    Ok(if whole.left_out.is_empty() && whole.leads_left_out.is_empty() { whole } else { open(room(PART_OF_WINDOW))? })
+/// The first message from a desk; what it does not show is told there.
+fn opened(
+    laid: &Laid<'_>,
+    layout: &Layout,
+    at: usize,
+    desk: &mut Desk,
+    ranks: &[usize],
+) -> Result<Opening, PromptError> {
+    let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
+    let opening = laid.opening(layout, at, &leads, ranks)?;
+    opening.left_out.iter().for_each(|left_out| desk.left_out(left_out));
+    desk.keep_back_leads(opening.leads_left_out.iter().cloned());
+    opening.notes.iter().for_each(|note| desk.note(note.clone()));
+    Ok(opening)
 }
 
 /// The reading tools and the engine's own, in an order that never changes.
@@ -254,36 +257,6 @@ fn size_of(tools: &[ToolDefinition]) -> u64 {
     tools.iter().map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.schema.to_string())).sum()
 }
 
-fn turns(run: &ModelRun, prepared: Prepared, journal: Journal) -> Turns<'_> {
-    let Prepared { desk, tools, opening, .. } = prepared;
-    let size = size_of(&tools) + estimate_tokens(&opening.system) + estimate_tokens(&opening.message);
-    let Opening { system, message, shown, .. } = opening;
-    let request = TurnRequest {
-        system,
-        tools,
-        choice: ToolChoice::Auto,
-        messages: vec![Message::User { text: message.clone(), mark: true }],
-        max_output: run.limits.max_output,
-    };
-    Turns {
-        provider: run.provider.as_ref(),
-        prompts: &run.prompts,
-        tools: &run.tools,
-        desk: Arc::new(Mutex::new(desk)),
-        budget: Budget::new(run.limits),
-        second_look: run.second_look.as_ref().map(|second| second.which),
-        journal,
-        told: run.past.told(&Unit::WHOLE),
-        cancel: &run.cancel,
-        events: run.events.as_ref(),
-        request,
-        unanswered: Unanswered { opening: shown, results: Vec::new(), user: vec![message], size },
-        tally: Tally::default(),
-        strikes: Strikes::default(),
-        landed: None,
-    }
-}
-
 fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent, took_ms): (Spent, u64)) -> Review {
     run.notes.iter().for_each(|note| desk.note(note.clone()));
     if tally.broken_off > 0 {
@@ -292,7 +265,9 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent
             "{times} answer(s) of the provider did not come to an end; what they cost is not known and not counted."
         ));
     }
-    tally.compaction.note().into_iter().for_each(|note| desk.note(note));
+    if let Some(note) = tally.compaction.note() {
+        desk.note(note);
+    }
     let unasked = *ending == Ending::Done && spent.turns == 0;
     if unasked {
         desk.note("No changed file has lines to review, so the model was not asked and nothing was sent.".to_owned());

@@ -15,7 +15,7 @@ use super::opening::{LeftOut, Shown};
 use super::seen::Seen;
 use crate::domain::change::{ChangeSet, Omission};
 use crate::domain::finding::Finding;
-use crate::domain::review::{Review, Section};
+use crate::domain::review::{FileCoverage, Review, Section};
 use crate::llm::ToolDefinition;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::tools::{ErrorKind, Reference, ToolFault};
@@ -25,10 +25,13 @@ mod answer;
 mod close;
 mod finding;
 mod lead;
+mod parts;
 mod report;
 
 pub use answer::{Answer, Effect};
 pub use lead::Lead;
+
+pub(super) use parts::Returned;
 
 pub(super) use close::Farewell;
 pub(super) use report::Report;
@@ -49,6 +52,8 @@ pub struct Desk {
     old: Arc<dyn Workspace>,
     draft: Draft,
     seen: Seen,
+    /// What became of the files where others looked at them: their coverage, and the holes in it.
+    covered: Option<(Vec<FileCoverage>, Vec<Omission>)>,
     /// Findings that stand, in the order of their reports.
     findings: Vec<Stood>,
     /// How many findings were ever accepted: numbers are not given twice.
@@ -77,6 +82,7 @@ impl Desk {
         Self {
             draft: Draft::new(Arc::clone(&change)),
             seen: Seen::new(Arc::clone(&change)),
+            covered: None,
             change,
             new,
             old,
@@ -221,7 +227,7 @@ impl Desk {
         let by = made.model.as_ref().map_or_else(String::new, super::draft::Asked::name);
         self.settle(&by);
         self.draft.write(std::mem::take(&mut self.sections));
-        let (files, holes) = self.seen.coverage();
+        let (files, holes) = self.covered.take().unwrap_or_else(|| self.seen.coverage());
         self.draft.cover(files);
         self.draft.omit(holes);
         self.draft.omit([self.new.omissions(), self.old.omissions()].concat());

@@ -52,9 +52,11 @@ pub enum Ending {
 impl Ending {
     /// How it was told to have ended.
     pub(super) fn told(ended: Ended, why: String) -> Self {
+        let stopped = [Stopped::Interrupted, Stopped::DeadlinePassed].map(Self::Stopped);
+        let is_it = |stopped: &Self| stopped.ended() == ended && stopped.reason().as_ref() == Some(&why);
         match ended {
             Ended::Finished => Self::Done,
-            ended => Self::Short { ended, why },
+            ended => stopped.into_iter().find(is_it).unwrap_or(Self::Short { ended, why }),
         }
     }
 
@@ -180,6 +182,15 @@ impl Draft {
     /// Adds a sentence to the receipt.
     pub fn note(&mut self, note: String) {
         self.notes.push(note);
+    }
+
+    /// Takes over what another draft of the same change was told beside findings.
+    pub(super) fn absorb(&mut self, other: Self) {
+        self.withheld.extend(other.withheld);
+        self.sections.extend(other.sections);
+        self.notes.extend(other.notes);
+        // Every draft begins with what collection left out.
+        self.omissions.extend(other.omissions.into_iter().skip(self.change.omissions.len()));
     }
 
     /// Sorts the findings and names them, once: what is taken away later must not rename another.

@@ -16,8 +16,8 @@ use crate::llm::{Message, ToolCall, ToolResult, TurnFault, TurnRequest, TurnResp
 /// What a turn came to.
 #[derive(Debug)]
 pub(super) enum Heard {
-    /// An answer, and how long it took.
-    Answer(TurnResponse, Duration),
+    /// An answer, how long it took, and whether a sitting before had it.
+    Answer(TurnResponse, Duration, bool),
     /// None, now.
     Nothing(NoAnswer),
     /// None, in a sitting before: the conversation ended so.
@@ -46,7 +46,7 @@ pub(super) async fn hear(
 ) -> Result<(Heard, u32), Diverged> {
     journal.turn(question.turn);
     let before = match told.ask(question.turn, question.request)? {
-        Asked::Answer(response, took, broken_off) => return Ok((Heard::Answer(*response, took), broken_off)),
+        Asked::Answer(response, took, broken_off) => return Ok((Heard::Answer(*response, took, true), broken_off)),
         Asked::End(end, broken_off) => return Ok((Heard::Ended(end), broken_off)),
         Asked::Ask(before) => before,
     };
@@ -59,7 +59,7 @@ pub(super) async fn hear(
             let (response, took) = (response.with_plain_names(), started.elapsed());
             let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
             journal.record(None, Record::Answer { response: response.clone(), took_ms });
-            Heard::Answer(response, took)
+            Heard::Answer(response, took, false)
         }
         Err(stopped) => {
             broken_off += u32::from(matches!(stopped, NoAnswer::Stopped(_)));

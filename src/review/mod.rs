@@ -24,6 +24,7 @@ mod past;
 mod seen;
 mod strikes;
 mod turns;
+mod units;
 mod verify;
 
 pub use attempts::unless_stopped;

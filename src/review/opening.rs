@@ -10,16 +10,19 @@ mod folders;
 mod listing;
 mod notes;
 mod risk;
+mod scope;
 mod tokens;
 
 use crate::domain::change::ChangeSet;
 use crate::domain::path::RepoPath;
-use crate::prompt::{AssistantVars, ChangeVars, Data, LeadVars, PromptError, Prompts, SystemVars};
+use crate::prompt::{AssistantVars, ChangeVars, Data, LeadVars, PartVars, PromptError, Prompts, SystemVars};
 
 use diffs::Diffs;
 use listing::Listing;
+use scope::Scope;
 use tokens::Weight;
 
+pub(super) use scope::Part;
 pub use tokens::estimate_tokens;
 
 /// What a conversation begins with.
@@ -70,32 +73,93 @@ pub fn open(
     instructions: Option<&str>,
     room: u64,
 ) -> Result<Opening, PromptError> {
+    let system = system(prompts, instructions)?;
+    let laying = Laying { change, scope: &Scope::WHOLE, leads, ranks: None };
+    let (laid_out, message) = fit(&laying, room, estimate_tokens(&system), |vars| prompts.change(vars))?;
+    Ok(laid_out.with(system, message))
+}
+
+/// Writes the first message about one part of a change, likewise. `ranks` are those of [`ranked`], which are the same for every part.
+pub(super) fn open_part(
+    prompts: &Prompts,
+    change: &ChangeSet,
+    (part, ranks): (&Part<'_>, &[usize]),
+    leads: &[LeadVars],
+    instructions: Option<&str>,
+    room: u64,
+) -> Result<Opening, PromptError> {
+    let system = system(prompts, instructions)?;
+    let laying = Laying { change, scope: &Scope::of(change, part), leads, ranks: Some(ranks) };
+    let vars = vars_of(change, part);
+    let (laid_out, message) = fit(&laying, room, estimate_tokens(&system), |change| prompts.part(change, &vars))?;
+    Ok(laid_out.with(system, message))
+}
+
+/// The places of all files, the riskiest first; those without lines to review come last.
+pub(super) fn ranked(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {
+    risk::ranked(change, leads)
+}
+
+/// What the diffs of a part may weigh together so that they all fit a first message of so many tokens, whatever else has to be in it.
+pub(super) fn room_for_diffs(
+    prompts: &Prompts,
+    change: &ChangeSet,
+    instructions: Option<&str>,
+    room: u64,
+) -> Result<u64, PromptError> {
+    let system = system(prompts, instructions)?;
+    let most = change.files.len().max(1);
+    let vars = PartVars { part: most, parts: most, part_files: most, carried: most };
+    let message = prompts.part(&bare(change), &vars)?;
+    let beside = tokens::of_tokens(estimate_tokens(&system) + estimate_tokens(&message));
+    let room = tokens::of_tokens(room).saturating_sub(beside);
+    let Shares { leads, commits, files } = Shares::of_part(room);
+    Ok(room - leads - commits - files)
+}
+
+/// What the diff of each file weighs in a first message, in the order of the change; nothing where there is none to show.
+pub(super) fn weights(change: &ChangeSet) -> Vec<u64> {
+    diffs::weights(change)
+}
+
+fn system(prompts: &Prompts, instructions: Option<&str>) -> Result<String, PromptError> {
     let instructions = instructions.unwrap_or_default().trim().to_owned();
-    let system = prompts.system(&SystemVars { instructions })?;
-    let (laid_out, message) = fit(change, leads, room, estimate_tokens(&system), |vars| prompts.change(vars))?;
-    let LaidOut { shown, left_out, leads_left_out, notes, .. } = laid_out;
-    Ok(Opening { system, message, shown, left_out, leads_left_out, notes })
+    prompts.system(&SystemVars { instructions })
+}
+
+fn vars_of(change: &ChangeSet, part: &Part<'_>) -> PartVars {
+    let carried = change.files.iter().filter(|file| part.carried.contains_key(&file.path)).count();
+    PartVars { part: part.number, parts: part.of, part_files: part.files.len(), carried }
 }
 
 /// Writes the message with which a person's own assistant reviews `change`. It takes at most `room` tokens.
 ///
 /// What does not fit is left out and named as in [`open`]; nothing of it is returned, because no receipt is written here.
 pub fn brief(prompts: &Prompts, change: &ChangeSet, vars: &AssistantVars, room: u64) -> Result<String, PromptError> {
-    fit(change, &[], room, 0, |change| prompts.assistant_review(change, vars)).map(|(_, message)| message)
+    let laying = Laying { change, scope: &Scope::WHOLE, leads: &[], ranks: None };
+    fit(&laying, room, 0, |change| prompts.assistant_review(change, vars)).map(|(_, message)| message)
+}
+
+/// What a message is made of.
+struct Laying<'a> {
+    change: &'a ChangeSet,
+    scope: &'a Scope,
+    leads: &'a [LeadVars],
+    /// The order of risk, where it is known already.
+    ranks: Option<&'a [usize]>,
 }
 
 /// Lays the change out so that the message and the `beside` tokens sent with it take at most `room`.
 fn fit(
-    change: &ChangeSet,
-    leads: &[LeadVars],
+    laying: &Laying<'_>,
     room: u64,
     beside: u64,
     render: impl Fn(&ChangeVars) -> Result<String, PromptError>,
 ) -> Result<(LaidOut, String), PromptError> {
-    let needed = beside + estimate_tokens(&render(&bare(change))?);
+    let needed = beside + estimate_tokens(&render(&bare(laying.change))?);
     let mut left = tokens::of_tokens(room).saturating_sub(tokens::of_tokens(needed));
     for _ in 0..ATTEMPTS {
-        let laid_out = lay_out(change, leads, left);
+        let laid_out = lay_out(laying, left);
         let message = render(&laid_out.vars)?;
         let taken = beside + estimate_tokens(&message);
         match taken.checked_sub(room) {
@@ -140,7 +204,14 @@ struct LaidOut {
     notes: Vec<String>,
 }
 
-/// What the parts may take where not everything fits. The diffs get the rest: they are what is reviewed.
+impl LaidOut {
+    fn with(self, system: String, message: String) -> Opening {
+        let Self { shown, left_out, leads_left_out, notes, .. } = self;
+        Opening { system, message, shown, left_out, leads_left_out, notes }
+    }
+}
+
+/// What the pieces of a message may take where not everything fits. The diffs get the rest: they are what is reviewed.
 struct Shares {
     leads: Weight,
     commits: Weight,
@@ -153,24 +224,34 @@ impl Shares {
     fn of(room: Weight) -> Self {
         Self { leads: room / 8, commits: room / 12, files: room / 5 }
     }
+
+    /// In the message about a part, which is one of many: what they all say is paid for in each.
+    fn of_part(room: Weight) -> Self {
+        Self { leads: room / 8, commits: room / 16, files: room / 10 }
+    }
 }
 
-fn lay_out(change: &ChangeSet, leads: &[LeadVars], room: Weight) -> LaidOut {
+fn lay_out(laying: &Laying<'_>, room: Weight) -> LaidOut {
+    let Laying { change, scope, leads, ranks } = *laying;
     let mut by_severity: Vec<&LeadVars> = leads.iter().collect();
     by_severity.sort_by_key(|lead| lead.severity);
     let lead_texts = notes::leads(&by_severity);
     let commit_texts = notes::commits(change);
-    let mut listing = Listing::of(change);
-    let beside_diffs = lead_texts.weight() + commit_texts.weight() + listing.weight();
-    let fits = room.checked_sub(beside_diffs).is_some_and(|room| diffs::all_fit(change, room));
-    let (shares, ranks) =
-        if fits { (Shares::ALL, Vec::new()) } else { (Shares::of(room), risk::ranked(change, leads)) };
+    let mut listing = Listing::of(change, scope);
+    let (shares, ranks) = match ranks {
+        Some(ranks) => (Shares::of_part(room), ranks.to_vec()),
+        None => {
+            let beside_diffs = lead_texts.weight() + commit_texts.weight() + listing.weight();
+            let fits = room.checked_sub(beside_diffs).is_some_and(|room| diffs::all_fit(change, scope, room));
+            if fits { (Shares::ALL, Vec::new()) } else { (Shares::of(room), risk::ranked(change, leads)) }
+        }
+    };
 
     let leads_taken = lead_texts.take(shares.leads);
     let commits_taken = commit_texts.take(shares.commits);
     let files_room = listing.weight().min(shares.files);
     let used = leads_taken.weight + commits_taken.weight + files_room;
-    let diffs = Diffs::choose(change, &ranks, room.saturating_sub(used));
+    let diffs = Diffs::choose(change, scope, &ranks, room.saturating_sub(used));
     listing.choose(change, &ranks, &diffs, files_room);
 
     let (bare, mut notes) = (bare(change), Vec::new());
@@ -183,14 +264,16 @@ fn lay_out(change: &ChangeSet, leads: &[LeadVars], room: Weight) -> LaidOut {
     told(commits_taken.left_out, "commits were not shown to the model");
     told(commits_taken.shortened, "commit messages were shown to the model without their bodies");
     told(leads_taken.left_out, "leads were not shown to the model");
-    told(listing.unlisted(), "changed files were counted by folder, not named to the model");
+    if scope.is_whole() {
+        told(listing.unlisted(), "changed files were counted by folder, not named to the model");
+    }
     if bare.pull_request_cut {
         notes.push("the end of the pull request's description was not shown to the model".to_owned());
     }
 
     LaidOut {
         shown: diffs.shown(change),
-        left_out: diffs.left_out(change, &listing),
+        left_out: diffs.left_out(change, scope, &listing),
         leads_left_out: by_severity.iter().skip(leads_taken.shown).map(|lead| lead.id.clone()).collect(),
         notes,
         vars: ChangeVars {
@@ -201,7 +284,7 @@ fn lay_out(change: &ChangeSet, leads: &[LeadVars], room: Weight) -> LaidOut {
             files: listing.text(change, &diffs),
             files_total: change.files.len(),
             files_unlisted: listing.unlisted(),
-            diffs_left_out: diffs.left_out_count(change),
+            diffs_left_out: diffs.left_out_count(change, scope),
             diffs: diffs.text(change),
             leads_shown: leads_taken.shown,
             leads_left_out: leads_taken.left_out,

@@ -17,7 +17,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::budget::Limits;
 use super::journal::{JournalEntry, Unit};
 use crate::domain::path::RepoPath;
 
@@ -107,19 +106,24 @@ impl Past {
         self.account.is_some() && !self.is_told()
     }
 
-    /// What the opening is made for: what the first sitting could spend.
-    pub(super) fn limits(&self) -> Option<Limits> {
-        self.account.as_ref()?.limits
-    }
-
     /// What the rules said, unless they are to be run.
     pub(super) fn rules(&self) -> Option<&Rules> {
         self.index.rules.as_ref().filter(|_| !self.rules_anew)
     }
 
-    /// How the change was split, and the files of no unit.
-    pub(super) fn plan(&self) -> Option<(&[Vec<RepoPath>], &[RepoPath])> {
-        self.index.plan.as_ref().map(|(units, carried)| (units.as_slice(), carried.as_slice()))
+    /// How the change was split, and what a first message may take, in tokens.
+    pub(super) fn plan(&self) -> Option<(&[Vec<RepoPath>], u64)> {
+        self.index.plan.as_ref().map(|(units, room)| (units.as_slice(), *room))
+    }
+
+    /// What everything but the second looks took in the sittings before.
+    pub(super) fn taken(&self) -> Abandoned {
+        self.sum(|unit| !unit.is_look())
+    }
+
+    /// Fails where something was not what it was that could not be said at once.
+    pub(super) fn check(&self) -> Result<(), Diverged> {
+        self.written.check()
     }
 
     /// A conversation, as far as it is told.
@@ -143,9 +147,12 @@ impl Past {
 
     /// What second looks took so far, other than these.
     pub(super) fn other_looks(&self, these: &[Unit]) -> Abandoned {
+        self.sum(|unit| unit.is_look() && !these.contains(unit))
+    }
+
+    fn sum(&self, is_such: impl Fn(&Unit) -> bool) -> Abandoned {
         let mut taken = Abandoned::default();
-        let looks = self.index.conversations.iter().filter(|(unit, _)| unit.is_look() && !these.contains(unit));
-        for (_, conversation) in looks {
+        for (_, conversation) in self.index.conversations.iter().filter(|(unit, _)| is_such(unit)) {
             taken.plus(conversation.abandoned);
             conversation.turns.iter().for_each(|turn| taken.add(turn));
         }

@@ -24,8 +24,21 @@ pub(super) struct Seen {
     new_names: HashMap<RepoPath, usize>,
 }
 
+/// Whether a file has to be looked at here.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Duty {
+    /// It has.
+    #[default]
+    Own,
+    /// Others do.
+    Elsewhere,
+    /// Nobody has to, for this reason.
+    Carried(String),
+}
+
 #[derive(Debug, Default)]
 struct SeenFile {
+    duty: Duty,
     old: Lines,
     new: Lines,
     /// Changed lines that were shown, but not to their end.
@@ -54,6 +67,13 @@ impl Seen {
         let (old_names, new_names) = (names(Side::Old).collect(), names(Side::New).collect());
         let files = change.files.iter().map(|_| SeenFile::default()).collect();
         Self { change, files, old_names, new_names }
+    }
+
+    /// Says what has to be looked at here, for every file of the change.
+    pub(super) fn owe(&mut self, duty: impl Fn(usize, &FileChange) -> Duty) {
+        for (at, (seen, file)) in self.files.iter_mut().zip(&self.change.files).enumerate() {
+            seen.duty = duty(at, file);
+        }
     }
 
     /// The first message did not show a file's diff, for this reason.
@@ -109,7 +129,8 @@ impl Seen {
 
     /// The reviewable files with hunks that were not seen whole, in the order of the change.
     pub(super) fn unseen(&self) -> impl Iterator<Item = Unseen<'_>> {
-        let pairs = self.change.files.iter().zip(&self.files).filter(|(file, _)| file.reviewable());
+        let pairs = self.change.files.iter().zip(&self.files);
+        let pairs = pairs.filter(|(file, seen)| file.reviewable() && seen.duty == Duty::Own);
         pairs.map(|(file, seen)| seen.missing(file)).filter(|unseen| !unseen.hunks.is_empty())
     }
 
@@ -119,10 +140,14 @@ impl Seen {
         let cover = |(file, seen): (&FileChange, &SeenFile)| {
             let (state, reason) = match file.without_text() {
                 Some(reason) => (CoverageState::Skipped, Some(reason.to_owned())),
-                None => seen.state(file),
+                None => match &seen.duty {
+                    Duty::Own => seen.state(file),
+                    Duty::Elsewhere => (CoverageState::Skipped, Some("no part of the review had it".to_owned())),
+                    Duty::Carried(why) => (CoverageState::Reviewed, Some(why.clone())),
+                },
             };
-            if let Some(reason) = reason.as_ref().filter(|_| file.reviewable() && !seen.missing(file).hunks.is_empty())
-            {
+            let owed = file.reviewable() && seen.duty == Duty::Own;
+            if let Some(reason) = reason.as_ref().filter(|_| owed && !seen.missing(file).hunks.is_empty()) {
                 // A file that was skipped is a reason by itself.
                 if state == CoverageState::Truncated {
                     holes.push(Omission { path: Some(file.path.to_string()), reason: reason.clone(), unseen: true });

@@ -174,6 +174,7 @@ impl Turns<'_> {
     fn reserve(&mut self) -> Reserved {
         if let Some(which) = self.second_look {
             let findings = self.desk().counted(|finding| which.takes(finding));
+            let findings = self.budget.findings(findings);
             self.budget.keep(verify::kept(findings, &self.budget.limits()));
         }
         self.budget.reserve(self.unanswered.size, self.cancel.remaining())
@@ -261,8 +262,12 @@ impl Turns<'_> {
             Ask { provider: self.provider, request: &self.request, turn, cancel: self.cancel, events: self.events };
         let (heard, broken_off) = exchange::hear(&mut self.told, &mut self.journal, asking, &question).await?;
         self.tally.broken_off += broken_off;
-        let (response, took) = match heard {
-            Heard::Answer(response, took) => (response, took),
+        let response = match heard {
+            Heard::Answer(response, took, is_told) => {
+                let settle = if is_told { Budget::settle_told } else { Budget::settle };
+                settle(&mut self.budget, self.unanswered.size, &response.usage, took);
+                response
+            }
             Heard::Ended(end) => {
                 let (ended, why) = end.words();
                 return Ok(Next::End(Ending::told(ended, why)));
@@ -273,7 +278,6 @@ impl Turns<'_> {
                 return Ok(Next::End(short(ended, fault.to_string())));
             }
         };
-        self.budget.settle(self.unanswered.size, &response.usage, took);
         self.tell_spent(turn);
         let next = self.take(turn, response, landing).await;
         self.told.check()?;
@@ -413,6 +417,7 @@ impl Turns<'_> {
         let (end, always) = ("Report what you have and call finish_review", |call: &ToolCall| Desk::is_own(&call.name));
         let (results, size) = exchange::results((&self.told, &mut self.journal), (calls, called), room, end, always)?;
         self.unanswered.size += size;
+        self.budget.hold(self.unanswered.size);
         for called in called {
             self.unanswered.results.append(&mut called.shown);
         }

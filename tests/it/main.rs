@@ -18,6 +18,7 @@ mod architecture;
 mod artefact;
 mod artefact_random;
 mod artefact_tampered;
+mod big_changes;
 mod briefing;
 mod build_logs;
 mod cli_events;

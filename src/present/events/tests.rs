@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Sender, channel};
 
 use super::*;
-use crate::domain::event::Stage;
+use crate::domain::event::{Stage, UnitState};
 use crate::domain::finding::Severity;
 use serde_json::Value;
 
@@ -51,6 +51,7 @@ fn one_of_each() -> Vec<Event> {
         Event::Finding { id: text(), title: text(), severity: Severity::High, path: text(), line: Some(12) },
         Event::Withheld { title: text(), reason: text() },
         Event::SecondLook { done: 2, of: 5 },
+        Event::Unit { number: 2, of: 5, files: 14, state: UnitState::NotBegun },
         Event::Notice { text: text() },
         Event::Warning { text: text() },
     ];
@@ -65,10 +66,11 @@ fn one_of_each() -> Vec<Event> {
         Event::Finding { .. } => 7,
         Event::Withheld { .. } => 8,
         Event::SecondLook { .. } => 9,
-        Event::Notice { .. } => 10,
-        Event::Warning { .. } => 11,
+        Event::Unit { .. } => 10,
+        Event::Notice { .. } => 11,
+        Event::Warning { .. } => 12,
     };
-    assert!(all.iter().map(place).eq(0..12), "one of each, in order");
+    assert!(all.iter().map(place).eq(0..13), "one of each, in order");
     all
 }
 

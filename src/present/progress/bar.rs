@@ -94,7 +94,8 @@ impl<W: Write> Surface for Bar<W> {
             | Event::Retry { .. }
             | Event::Finding { .. }
             | Event::Withheld { .. }
-            | Event::SecondLook { .. } => {}
+            | Event::SecondLook { .. }
+            | Event::Unit { .. } => {}
         }
         // The bar moves on its own beat, whatever arrives.
         false

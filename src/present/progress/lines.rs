@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use super::turns::{Turns, shortened, time};
 use super::{Surface, doing};
-use crate::domain::event::{Event, Stage};
-use crate::domain::text::strip_line;
+use crate::domain::event::{Event, Stage, UnitState};
+use crate::domain::text::{counted, strip_line};
 
 /// Columns of a line that says what is going on; what is said for good is never cut.
 const WIDTH: usize = 120;
@@ -71,6 +71,17 @@ impl<W: Write> Surface for Lines<W> {
             }
             Event::SecondLook { done, of } => {
                 self.line(&format!("second look: {done} of {of}"));
+                true
+            }
+            Event::Unit { number, of, files, state } => {
+                let files = counted(files as usize, "file");
+                let became = match state {
+                    UnitState::Begun => format!("reviewing part {number} of {of} ({files})"),
+                    UnitState::Done => format!("part {number} of {of} is reviewed"),
+                    UnitState::BrokenOff => format!("part {number} of {of} ({files}) broke off"),
+                    UnitState::NotBegun => format!("part {number} of {of} ({files}) is not begun"),
+                };
+                self.line(&became);
                 true
             }
             // In the line of the next turn, or of the next beat.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use crate::domain::event::Event;
+use crate::domain::event::{Event, UnitState};
 use crate::domain::text::strip_line;
 
 /// In fewer columns it is not said what is being read.
@@ -20,6 +20,25 @@ pub struct Turns {
     calls: u32,
     spent: Option<Spent>,
     findings: u32,
+    /// The parts of a large change, where there are any.
+    parts: Option<Parts>,
+}
+
+/// How far the parts are.
+#[derive(Debug, Clone, Copy, Default)]
+struct Parts {
+    over: u32,
+    of: u32,
+}
+
+impl Parts {
+    fn with(self, of: u32, state: UnitState) -> Self {
+        let over = match state {
+            UnitState::Begun => 0,
+            UnitState::Done | UnitState::BrokenOff | UnitState::NotBegun => 1,
+        };
+        Self { over: self.over + over, of }
+    }
 }
 
 /// `reading src/a.rs`
@@ -58,6 +77,9 @@ impl Turns {
             }
             Event::Finding { .. } => self.findings += 1,
             Event::SecondLook { done, of } => self.doing = Doing::words(format!("second look: {done} of {of}")),
+            Event::Unit { of, state, .. } => {
+                self.parts = Some(self.parts.unwrap_or_default().with(*of, *state));
+            }
             Event::Stage { .. }
             | Event::Progress { .. }
             | Event::Withheld { .. }
@@ -71,10 +93,18 @@ impl Turns {
         self.turn.is_some()
     }
 
+    /// `turn 3/40`, after `2 of 5 parts · ` where the change has parts; the turn is that of one of them.
+    fn head(&self, turn: u32, most: u32) -> String {
+        match self.parts {
+            Some(Parts { over, of }) => format!("{over} of {of} parts · turn {turn}/{most}"),
+            None => format!("turn {turn}/{most}"),
+        }
+    }
+
     /// `turn 3/40 · reading src/a.rs · 12.3k tokens in (80% cached) · 1 finding · 41 s`. The middle is shortened to fit `width` columns.
     pub fn line(&self, elapsed: Duration, width: usize) -> String {
         let Some((turn, most)) = self.turn else { return String::new() };
-        let head = format!("turn {turn}/{most}");
+        let head = self.head(turn, most);
         let mut tail = String::new();
         if let Some(spent) = self.spent {
             let _ = write!(tail, " · {}", tokens(spent));
@@ -93,7 +123,7 @@ impl Turns {
     /// As the turn begins: `turn 3/40 · 7 calls · 12.3k tokens in (80% cached) · 1 finding · 41 s`, of the run so far.
     pub fn heading(&self, elapsed: Duration) -> String {
         let Some((turn, most)) = self.turn else { return String::new() };
-        let mut line = format!("turn {turn}/{most}");
+        let mut line = self.head(turn, most);
         if self.calls > 0 {
             let _ = write!(line, " · {}", counted(self.calls, "call"));
         }

@@ -61,11 +61,11 @@ impl Desk {
                     self.findings.iter().position(|stood| stood.number == number).ok_or_else(|| self.unknown(id))?;
                 self.findings.remove(at);
                 let mut notes = Vec::new();
-                for (lead, leading) in self.leads.iter_mut().enumerate() {
+                for leading in &mut self.leads {
                     if leading.release(number) {
                         notes.push(format!(
-                            "L{} is unanswered again: refute it, or it is delivered as the rule found it.",
-                            lead + 1
+                            "{} is unanswered again: refute it, or it is delivered as the rule found it.",
+                            leading.lead.id
                         ));
                     }
                 }

@@ -79,6 +79,13 @@ impl Leading {
         }
     }
 
+    /// Renumbers the finding that confirmed it.
+    pub(super) fn renumber(&mut self, number: impl Fn(u32) -> Option<u32>) {
+        if let State::Confirmed { by, named } = self.state {
+            self.state = number(by).map_or(State::Unanswered, |by| State::Confirmed { by, named });
+        }
+    }
+
     /// Forgets that a finding confirmed it; whether it did.
     pub(super) fn release(&mut self, number: u32) -> bool {
         let confirmed = self.confirmed_by() == Some(number);
@@ -182,6 +189,20 @@ impl Desk {
             {
                 leading.state = State::Confirmed { by: number, named: false };
                 notes.push(format!("It confirms {}.", leading.lead.id));
+            }
+        }
+    }
+
+    /// Marks the leads that nobody answered and that a finding of another part confirms.
+    pub(super) fn confirm_all(&mut self) {
+        for leading in self.leads.iter_mut().filter(|leading| leading.is_unanswered()) {
+            let lead = &leading.lead;
+            let confirms = |finding: &Finding| {
+                leading.stands_on(finding.anchors.get(..1).unwrap_or_default())
+                    && (lead.category == finding.category || similar(&lead.title, &finding.title))
+            };
+            if let Some(stood) = self.findings.iter().find(|stood| confirms(&stood.finding)) {
+                leading.state = State::Confirmed { by: stood.number, named: false };
             }
         }
     }

@@ -212,6 +212,11 @@ impl Desk {
 }
 
 impl Refused {
+    /// The same under another number.
+    pub(super) fn numbered(self, number: u32) -> Self {
+        Self { number, ..self }
+    }
+
     /// Whether a report is this one again: the same title, or a similar one in the same file, and not made before the model knew of the refusal.
     fn is_meant(&self, title: &str, path: Option<&RepoPath>, turn: u32) -> bool {
         let same_file = self.path.as_ref() == path;

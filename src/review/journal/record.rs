@@ -110,7 +110,7 @@ pub enum Record {
         /// When it began: RFC 3339, UTC. Empty in journals before version 3.
         #[serde(default)]
         started_at: String,
-        /// What its first sitting could spend: what is shown first, and how a change is split, follows from it, also in later sittings.
+        /// What its first sitting could spend.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limits: Option<Limits>,
     },
@@ -131,6 +131,8 @@ pub enum Record {
     Plan {
         /// The units, the riskiest first.
         units: Vec<Vec<RepoPath>>,
+        /// What a first message may take, in tokens.
+        room: u64,
         /// Files that no unit has, and why: they were reviewed before.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         carried: Vec<RepoPath>,

@@ -5,6 +5,7 @@
 use serde_json::json;
 
 use super::listing::Listing;
+use super::scope::Scope;
 use super::tokens::{Weight, weight};
 use super::{LeftOut, Shown};
 use crate::domain::change::{ChangeSet, FileChange};
@@ -87,10 +88,15 @@ fn has_text(file: &FileChange) -> bool {
     !file.binary && file.generated.is_none() && !file.patch.text.is_empty()
 }
 
+/// What the diff of each file takes, as far as it was collected; nothing for one that has none to show.
+pub(super) fn weights(change: &ChangeSet) -> Vec<Weight> {
+    change.files.iter().map(|file| if has_text(file) { Piece::all(file).weight(file) } else { 0 }).collect()
+}
+
 /// Whether the diffs of all files fit into `room`, as far as they were collected. Stops at the first that does not.
-pub(super) fn all_fit(change: &ChangeSet, room: Weight) -> bool {
+pub(super) fn all_fit(change: &ChangeSet, scope: &Scope, room: Weight) -> bool {
     let mut room = Some(room);
-    for file in change.files.iter().filter(|file| has_text(file)) {
+    for (_, file) in change.files.iter().enumerate().filter(|(at, file)| scope.has(*at) && has_text(file)) {
         room = room.and_then(|room| room.checked_sub(Piece::all(file).weight(file)));
         if room.is_none() {
             return false;
@@ -101,12 +107,12 @@ pub(super) fn all_fit(change: &ChangeSet, room: Weight) -> bool {
 
 impl Diffs {
     /// Takes diffs in the order of `ranks` (in that of the change where there are none) as far as they fit into `room`.
-    pub(super) fn choose(change: &ChangeSet, ranks: &[usize], mut room: Weight) -> Self {
+    pub(super) fn choose(change: &ChangeSet, scope: &Scope, ranks: &[usize], mut room: Weight) -> Self {
         let mut pieces = vec![None; change.files.len()];
         let all: Vec<usize> = (0..change.files.len()).collect();
         for at in if ranks.is_empty() { &all } else { ranks } {
             let (Some(file), Some(slot)) = (change.files.get(*at), pieces.get_mut(*at)) else { continue };
-            if !has_text(file) {
+            if !scope.has(*at) || !has_text(file) {
                 continue;
             }
             let whole = Piece::all(file);
@@ -148,17 +154,18 @@ impl Diffs {
         self.with_files(change).filter_map(of).collect()
     }
 
-    fn missing<'s>(&'s self, change: &'s ChangeSet) -> impl Iterator<Item = (usize, &'s FileChange)> {
-        let missing =
-            |(_, (file, piece)): &(usize, (&FileChange, Option<&Piece>))| file.reviewable() && piece.is_none();
+    fn missing<'s>(&'s self, change: &'s ChangeSet, scope: &'s Scope) -> impl Iterator<Item = (usize, &'s FileChange)> {
+        let missing = |(at, (file, piece)): &(usize, (&FileChange, Option<&Piece>))| {
+            scope.has(*at) && file.reviewable() && piece.is_none()
+        };
         self.with_files(change).enumerate().filter(missing).map(|(at, (file, _))| (at, file))
     }
 
-    pub(super) fn left_out_count(&self, change: &ChangeSet) -> usize {
-        self.missing(change).count()
+    pub(super) fn left_out_count(&self, change: &ChangeSet, scope: &Scope) -> usize {
+        self.missing(change, scope).count()
     }
 
-    pub(super) fn left_out(&self, change: &ChangeSet, listing: &Listing) -> Vec<LeftOut> {
+    pub(super) fn left_out(&self, change: &ChangeSet, scope: &Scope, listing: &Listing) -> Vec<LeftOut> {
         let reason = |at: usize| {
             if listing.lists(at) {
                 "its diff does not fit into the first message beside those of riskier files"
@@ -167,7 +174,7 @@ impl Diffs {
             }
         };
         let of = |(at, file): (usize, &FileChange)| LeftOut { path: file.path.clone(), reason: reason(at).to_owned() };
-        self.missing(change).map(of).collect()
+        self.missing(change, scope).map(of).collect()
     }
 
     pub(super) fn text(&self, change: &ChangeSet) -> Data {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::diffs::Diffs;
 use super::folders;
 use super::one_line;
+use super::scope::Scope;
 use super::tokens::{Weight, weight};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus, Generated};
 use crate::domain::text::reveal;
@@ -33,11 +34,13 @@ struct Line {
     path: String,
     weight: Weight,
     listed: bool,
+    /// Whether the message is about it.
+    is_own: bool,
 }
 
 impl Listing {
     /// All files, named.
-    pub(super) fn of(change: &ChangeSet) -> Self {
+    pub(super) fn of(change: &ChangeSet, scope: &Scope) -> Self {
         let unseen = change.omissions.iter().filter(|omission| omission.unseen);
         let unseen: HashMap<&str, &str> =
             unseen.filter_map(|omission| Some((omission.path.as_deref()?, omission.reason.as_str()))).collect();
@@ -46,7 +49,7 @@ impl Listing {
         for omission in general.take(MOST_OMISSIONS) {
             tail.push_str(&format!("note: {}\n", reveal(&one_line(&omission.reason, MOST_REASON))));
         }
-        let lines = change.files.iter().map(|file| Line::of(file, &unseen)).collect();
+        let lines = change.files.iter().enumerate().map(|(at, file)| Line::of(file, scope.mark(at), &unseen)).collect();
         Self { lines, tail, rest: String::new(), unlisted: 0 }
     }
 
@@ -96,7 +99,7 @@ impl Listing {
         for (at, (line, file)) in self.lines.iter().zip(&change.files).enumerate().filter(|(_, (line, _))| line.listed)
         {
             text.push_str(&line.before);
-            if let Some(state) = diffs.state(at, file) {
+            if let Some(state) = diffs.state(at, file).filter(|_| line.is_own) {
                 text.push_str(&format!("[{state}] "));
             }
             text.push_str(&line.path);
@@ -109,14 +112,16 @@ impl Listing {
 }
 
 impl Line {
-    fn of(file: &FileChange, unseen: &HashMap<&str, &str>) -> Self {
+    /// `elsewhere` says why the message is not about it.
+    fn of(file: &FileChange, elsewhere: Option<&str>, unseen: &HashMap<&str, &str>) -> Self {
         let mut before = format!("{} ", word(file.status));
         if !file.binary {
             before.push_str(&format!("+{} -{} ", file.additions, file.deletions));
         }
         let spelled = file.path.spelled();
         let reason = if unseen.is_empty() { None } else { unseen.get(&*spelled) };
-        for mark in marks(file).chain(reason.map(|reason| format!("not compared: {}", one_line(reason, MOST_REASON)))) {
+        let reason = reason.map(|reason| format!("not compared: {}", one_line(reason, MOST_REASON)));
+        for mark in marks(file).chain(reason).chain(elsewhere.map(str::to_owned)) {
             before.push_str(&format!("[{mark}] "));
         }
         let path = match &file.old_path {
@@ -124,9 +129,10 @@ impl Line {
             None => spelled.into_owned(),
         };
         let (before, path) = (reveal(&before).into_owned(), reveal(&path).into_owned());
-        let state = if file.reviewable() { weight(STATE) } else { 0 };
+        let is_own = elsewhere.is_none();
+        let state = if is_own && file.reviewable() { weight(STATE) } else { 0 };
         let weight = weight(&before) + weight(&path) + weight("\n") + state;
-        Self { before, path, weight, listed: true }
+        Self { before, path, weight, listed: true, is_own }
     }
 }
 

@@ -315,3 +315,47 @@ fn a_message_without_room_for_all_says_what_it_leaves_out() {
     let opening = opened(&change, &[lead("L1", Severity::Low, "core/deep/f0.rs:1")], bare_room() + 700);
     insta::assert_snapshot!("crowded", opening.message);
 }
+
+#[test]
+fn a_part_shows_its_own_diffs_and_says_whose_the_others_are() {
+    let files = ["src/a.rs", "src/b.rs", "src/c.rs"].map(|path| edited(path, 3));
+    let change = change(files.to_vec());
+    let carried = [(change.files[2].path.clone(), "seen before".to_owned())].into();
+    let part = Part { number: 2, of: 3, files: &[1], carried: &carried };
+    let prompts = Prompts::built_in().unwrap();
+    let opening = open_part(&prompts, &change, (&part, &[0, 1, 2]), &[], None, 20_000).unwrap();
+    assert!(opening.message.starts_with("Review one part of a change: part 2 of 3."));
+    assert!(opening.message.contains("modified +3 -0 [another part] src/a.rs\n"));
+    assert!(opening.message.contains("modified +3 -0 src/b.rs\n"));
+    assert!(opening.message.contains("modified +3 -0 [unchanged since the last review] src/c.rs\n"));
+    assert_eq!(opening.shown.iter().map(|shown| shown.path.to_string()).collect::<Vec<_>>(), ["src/b.rs"]);
+    assert_eq!((opening.left_out.len(), sections(&opening.message).len()), (0, 1));
+}
+
+proptest! {
+    #[test]
+    fn diffs_that_fit_the_room_for_diffs_are_all_shown_and_the_message_fits(
+        sizes in prop::collection::vec(1u32..60, 1..80), own in prop::collection::btree_set(0usize..80, 1..30), room in 8_000u64..30_000, commits in 0usize..60,
+    ) {
+        let files = sizes.iter().enumerate().map(|(at, lines)| edited(&format!("folder{}/file{at}.rs", at % 7), *lines));
+        let mut change = change(files.collect());
+        change.commits = (0..commits).map(|_| commit("Do something", "because of something else\n")).collect();
+        let prompts = Prompts::built_in().unwrap();
+        let mut left = room_for_diffs(&prompts, &change, None, room).unwrap();
+        let weights = weights(&change);
+        let mut files = Vec::new();
+        for at in own.into_iter().filter(|at| *at < sizes.len()) {
+            if let Some(rest) = left.checked_sub(weights[at]) {
+                left = rest;
+                files.push(at);
+            }
+        }
+        let leads: Vec<LeadVars> = files.iter().map(|at| lead("L1", Severity::Low, &format!("{}:1", change.files[*at].path))).collect();
+        let part = Part { number: 7, of: 13, files: &files, carried: &std::collections::BTreeMap::new() };
+        let ranks = ranked(&change, &leads);
+        let opening = open_part(&prompts, &change, (&part, &ranks), &leads, None, room).unwrap();
+        prop_assert!(estimate_tokens(&opening.system) + estimate_tokens(&opening.message) <= room);
+        prop_assert!(opening.left_out.is_empty(), "{:?}", opening.left_out);
+        prop_assert_eq!(opening.shown.len(), files.len());
+    }
+}

@@ -56,6 +56,7 @@ pub(in crate::review) struct Turn {
     pub(in crate::review) turn: u32,
     pub(in crate::review) landing: Option<Landing>,
     pub(in crate::review) max_output: u32,
+    /// So many of the oldest messages with results were shortened.
     pub(in crate::review) compacted: u32,
     pub(in crate::review) digest: String,
     /// Whether a sitting began with it that went on after an end.
@@ -134,7 +135,7 @@ pub(super) struct Conversation {
 pub(super) struct Index {
     pub(super) conversations: HashMap<Unit, Conversation>,
     pub(super) rules: Option<Rules>,
-    pub(super) plan: Option<(Vec<Vec<RepoPath>>, Vec<RepoPath>)>,
+    pub(super) plan: Option<(Vec<Vec<RepoPath>>, u64)>,
     pub(super) reads: HashMap<(Side, RepoPath), Read>,
     pub(super) omissions: Vec<Omission>,
     /// With where in the journal each stands.
@@ -180,7 +181,7 @@ impl Index {
                 let (claims, notes) = (claims.clone(), notes.clone());
                 self.rules = Some(Rules { claims, notes, stopped: *stopped, unchecked });
             }
-            Record::Plan { units, carried } => self.plan = Some((units.clone(), carried.clone())),
+            Record::Plan { units, room, .. } => self.plan = Some((units.clone(), *room)),
             Record::Read { side, path, read } => {
                 self.reads.insert((*side, path.clone()), read.clone());
             }

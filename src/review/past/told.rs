@@ -138,6 +138,11 @@ impl Told {
         Err(self.diverged(turn, What::Result { tool: now.name.clone(), call }))
     }
 
+    /// Whether it may go on: it was begun, and did not end.
+    pub(in crate::review) fn is_open(&self) -> bool {
+        self.was_asked() && self.end.is_none()
+    }
+
     /// Whether the conversation went on after a last turn, because a later sitting had more to spend.
     pub(in crate::review) fn went_on(&self) -> bool {
         self.turns.front().is_some_and(|turn| turn.again)
@@ -196,7 +201,7 @@ impl Told {
 
     /// Fails where something was not what it was that could not be said at once.
     pub(in crate::review) fn check(&self) -> Result<(), Diverged> {
-        self.written.fault().map_or(Ok(()), Err)
+        self.written.check()
     }
 
     fn diverged(&self, turn: u32, what: What) -> Diverged {

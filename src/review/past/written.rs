@@ -45,7 +45,7 @@ impl Written {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
     }
 
-    pub(super) fn fault(&self) -> Option<Diverged> {
-        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(super) fn check(&self) -> Result<(), Diverged> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone().map_or(Ok(()), Err)
     }
 }

@@ -280,7 +280,7 @@ impl<'a> Look<'a> {
         let (heard, broken_off) = exchange::hear(&mut self.told, &mut self.journal, asking, &question).await?;
         self.tally.broken_off += broken_off;
         let (response, took) = match heard {
-            Heard::Answer(response, took) => (response, took),
+            Heard::Answer(response, took, _) => (response, took),
             Heard::Ended(end) => return Ok(Some(Judged::told(end))),
             Heard::Nothing(NoAnswer::Stopped(stopped)) => {
                 return Ok(Some(Judged::BrokenOff(stopped_words(stopped).to_owned())));

@@ -237,7 +237,7 @@ async fn ask(
     }
     let mut looking = stream::iter(looks).buffer_unordered(AT_ONCE);
     let mut asked: BTreeMap<usize, (Judged, Tally)> = BTreeMap::new();
-    let mut spent = Spent { turns: budget.turns(), usage: budget.usage() };
+    let mut spent = Spent { turns: budget.turns_of_run(), usage: budget.usage() };
     while let Some((at, looked)) = looking.next().await {
         let (judged, tally) = looked?;
         spent.add(&tally);

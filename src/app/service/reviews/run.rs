@@ -238,6 +238,7 @@ impl RunningReview {
             | Event::Retry { .. }
             | Event::Withheld { .. }
             | Event::SecondLook { .. }
+            | Event::Unit { .. }
             | Event::Notice { .. }
             | Event::Warning { .. } => {}
         }

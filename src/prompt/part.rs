@@ -1,0 +1,99 @@
+//! The variables of what is said about a part of a large change. Main types: [`PartVars`], [`AcrossVars`].
+
+use minijinja::Value;
+
+use super::data::{Data, Mark};
+use super::vars::ChangeVars;
+
+/// For `part.md`, beside the change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PartVars {
+    /// Which part, from 1.
+    pub part: usize,
+    /// How many there are.
+    pub parts: usize,
+    /// How many files are in it.
+    pub part_files: usize,
+    /// How many files were reviewed before and are in no part.
+    pub carried: usize,
+}
+
+/// For `across.md`: the look at how the parts of a change go together.
+#[derive(Debug, Clone, Default)]
+pub struct AcrossVars {
+    /// Repository, target and head: names and ids.
+    pub change: Data,
+    /// What each part holds and what its review said.
+    pub parts: Data,
+    /// How many parts there are.
+    pub parts_total: usize,
+    /// How many changed files there are.
+    pub files_total: usize,
+    /// Names that one part takes away or brings in and another uses; empty where there are none.
+    pub names: Data,
+    /// How many such names there was no room for.
+    pub names_left_out: usize,
+    /// What was reported so far; empty where nothing was.
+    pub findings: Data,
+    /// How many findings there was no room for.
+    pub findings_left_out: usize,
+}
+
+impl PartVars {
+    pub(super) fn value(self, change: &ChangeVars) -> Value {
+        let own = [
+            ("part", Value::from(self.part)),
+            ("parts", self.parts.into()),
+            ("part_files", self.part_files.into()),
+            ("carried", self.carried.into()),
+        ];
+        Value::from_pairs(change.pairs().into_iter().chain(own))
+    }
+
+    pub(super) fn samples() -> Vec<Value> {
+        let one_of_many = Self { part: 2, parts: 5, part_files: 1, carried: 0 };
+        let rest = Self { part: 1, parts: 1, part_files: 1, carried: 3 };
+        let shapes = ChangeVars::shapes();
+        shapes.iter().flat_map(|change| [one_of_many, rest].map(|vars| vars.value(change))).collect()
+    }
+}
+
+impl AcrossVars {
+    pub(super) fn value(&self) -> Value {
+        let mark = Mark::of(&[&self.change, &self.parts, &self.names, &self.findings]);
+        let fence = |what: &str, data: &Data| Value::from(mark.fence(what, data));
+        Value::from_pairs([
+            ("mark", Value::from(mark.digits())),
+            ("change", fence("change", &self.change)),
+            ("parts", fence("parts", &self.parts)),
+            ("parts_total", self.parts_total.into()),
+            ("files_total", self.files_total.into()),
+            ("names", fence("names", &self.names)),
+            ("names_left_out", self.names_left_out.into()),
+            ("findings", fence("findings", &self.findings)),
+            ("findings_left_out", self.findings_left_out.into()),
+        ])
+    }
+
+    pub(super) fn samples() -> Vec<Value> {
+        let data = |text: &str| Data::new(text.to_owned());
+        let full = Self {
+            change: data("target: main"),
+            parts: data("part 1: 2 files\n    It is well."),
+            parts_total: 2,
+            files_total: 3,
+            names: data("part 1 takes away `load`"),
+            names_left_out: 1,
+            findings: data("medium logic src/a.rs:3: A title"),
+            findings_left_out: 2,
+        };
+        let bare = Self {
+            names: Data::default(),
+            names_left_out: 0,
+            findings: Data::default(),
+            findings_left_out: 0,
+            ..full.clone()
+        };
+        [full, bare].iter().map(Self::value).collect()
+    }
+}

@@ -1,0 +1,407 @@
+//! One purse for several conversations of a run. Main types: [`Purse`], [`Seat`].
+//!
+//! Tokens are the run's; turns are each conversation's own. Three things are always set apart, so that whoever began can also end:
+//!
+//! - the request that is under way in each open conversation;
+//! - the last turn of each open conversation;
+//! - the least that each conversation which was promised to begin needs, in the order of the units: so the first one cannot eat what all
+//!   the others live on. What remains is for whoever asks first.
+//!
+//! Nobody waits for anybody: whoever finds too little lands, or is not begun. All conversations are driven by one task, so that nothing
+//! happens between a question to the purse and what is done with its answer.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::{Kept, Limits, PROMISED, last_turn_takes};
+use crate::domain::review::{Ended, Usage};
+use crate::llm::TurnUsage;
+
+/// What all conversations of a run share.
+#[derive(Debug, Clone)]
+pub(in crate::review) struct Purse(Arc<Mutex<Account>>);
+
+/// The conversation of a purse.
+#[derive(Debug)]
+pub(in crate::review) struct Seat {
+    purse: Purse,
+    at: usize,
+    /// What the provider counted for what was estimated, in percent, as far as it was known when the conversation began.
+    pub(super) scale: u64,
+}
+
+#[derive(Debug)]
+struct Account {
+    limits: Limits,
+    /// Tokens sent so far in all conversations, estimated where the provider did not say.
+    sent: u64,
+    turns: u32,
+    /// Sums of what is known; `None` as soon as one turn's figure is not.
+    usage: TurnUsage,
+    /// The longest turn.
+    longest: Duration,
+    /// What the provider counted for what was estimated last, in percent.
+    scale: u64,
+    seats: Vec<Sat>,
+    /// The least that each unit needs which has not begun yet, and was promised to.
+    promised: Vec<u64>,
+    kept: Kept,
+}
+
+/// What a conversation has set apart.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sat {
+    /// For the request under way.
+    asking: u64,
+    /// For its last turn.
+    landing: u64,
+    /// How many of its findings get a second look.
+    findings: usize,
+}
+
+impl Purse {
+    /// For units whose first requests take these sizes, in tokens, in the order in which they begin.
+    pub(in crate::review) fn new(limits: Limits, sizes: &[u64]) -> Self {
+        // What the second look may keep for itself is promised to nobody.
+        let mut left = limits.input_tokens - limits.input_tokens / PROMISED;
+        let needs = sizes.iter().map(|size| limits.least(*size));
+        let promised = needs.map(|need| {
+            let promised = if need <= left { need } else { 0 };
+            // The riskiest come first: after the first one that does not fit nobody is promised anything.
+            left = if promised == 0 { 0 } else { left - promised };
+            promised
+        });
+        Self(Arc::new(Mutex::new(Account {
+            limits,
+            sent: 0,
+            turns: 0,
+            usage: TurnUsage { input: Some(0), output: Some(0), cache_read: Some(0), cache_write: Some(0) },
+            longest: Duration::ZERO,
+            scale: 100,
+            seats: Vec::new(),
+            promised: promised.collect(),
+            kept: Kept::default(),
+        })))
+    }
+
+    fn account(&self) -> MutexGuard<'_, Account> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a unit whose first request takes `size` tokens may begin with so much time left: there must be room for that request, for one
+    /// more turn and for the last one, which is set apart from now on. The first unit of all may always try. Its promise is over either way.
+    pub(in crate::review) fn may_begin(&self, unit: usize, size: u64, left: Option<Duration>) -> Result<Seat, Ended> {
+        let mut account = self.account();
+        if let Some(promised) = account.promised.get_mut(unit) {
+            *promised = 0;
+        }
+        let need = account.limits.least(size.saturating_mul(account.scale) / 100);
+        if !account.seats.is_empty() {
+            let taken = account.sent.saturating_add(account.set_apart(None)).saturating_add(account.kept.tokens);
+            if taken.saturating_add(need) > account.limits.input_tokens {
+                return Err(Ended::TokenLimit);
+            }
+            // Asked once and told to end at once, nobody would have read anything.
+            let turns = last_turn_takes(account.longest, &account.limits).saturating_mul(2);
+            if left.is_some_and(|left| left < turns + account.kept.time) {
+                return Err(Ended::Deadline);
+            }
+        }
+        account.seats.push(Sat { landing: need, ..Sat::default() });
+        Ok(Seat { at: account.seats.len() - 1, scale: account.scale, purse: self.clone() })
+    }
+
+    /// Counts turns of sittings before. They are not counted again where they are told.
+    pub(in crate::review) fn count(&self, turns: u32, usage: &TurnUsage) {
+        let mut account = self.account();
+        account.turns += turns;
+        account.sent = account.sent.saturating_add(usage.input.unwrap_or(0));
+        account.add(usage);
+    }
+
+    /// A seat for a unit that was begun in a sitting before and may go on: for its last turn as much is set apart as when it began.
+    pub(in crate::review) fn go_on(&self, unit: usize, size: u64) -> Seat {
+        let mut account = self.account();
+        if let Some(promised) = account.promised.get_mut(unit) {
+            *promised = 0;
+        }
+        let landing = account.limits.least(size.saturating_mul(account.scale) / 100);
+        account.seats.push(Sat { landing, ..Sat::default() });
+        Seat { at: account.seats.len() - 1, scale: account.scale, purse: self.clone() }
+    }
+
+    /// A seat for whoever needs nothing set apart beforehand.
+    pub(super) fn sit(&self) -> Seat {
+        let mut account = self.account();
+        account.seats.push(Sat::default());
+        Seat { at: account.seats.len() - 1, scale: account.scale, purse: self.clone() }
+    }
+
+    /// How many units were promised to begin.
+    pub(in crate::review) fn promised(&self) -> usize {
+        self.account().promised.iter().filter(|promised| **promised > 0).count()
+    }
+
+    pub(in crate::review) fn turns(&self) -> u32 {
+        self.account().turns
+    }
+}
+
+impl Account {
+    fn add(&mut self, usage: &TurnUsage) {
+        let add = |sum: &mut Option<u64>, turn: Option<u64>| *sum = sum.zip(turn).map(|(a, b)| a.saturating_add(b));
+        add(&mut self.usage.input, usage.input);
+        add(&mut self.usage.output, usage.output);
+        add(&mut self.usage.cache_read, usage.cache_read);
+        add(&mut self.usage.cache_write, usage.cache_write);
+    }
+
+    /// What is set apart for all conversations but one, and for those that are promised to begin.
+    fn set_apart(&self, but: Option<usize>) -> u64 {
+        let others = self.seats.iter().enumerate().filter(|(at, _)| Some(*at) != but);
+        let others = others.map(|(_, sat)| sat.asking.saturating_add(sat.landing));
+        others.chain(self.promised.iter().copied()).fold(0, u64::saturating_add)
+    }
+
+    /// The same without what is promised: a last turn goes before one that has not begun.
+    fn set_apart_by_others(&self, but: usize) -> u64 {
+        let others = self.seats.iter().enumerate().filter(|(at, _)| *at != but);
+        others.map(|(_, sat)| sat.asking.saturating_add(sat.landing)).fold(0, u64::saturating_add)
+    }
+}
+
+impl Seat {
+    /// Whether a request of `size` may be sent at all, as the last one.
+    pub(super) fn may_land(&self, size: u64) -> bool {
+        let account = self.purse.account();
+        let taken = account.sent.saturating_add(account.set_apart_by_others(self.at));
+        taken.saturating_add(size) <= account.limits.input_tokens
+    }
+
+    /// Whether a request of `size` may be sent so that `next` can be sent after it. `kept` is what this conversation keeps back by itself.
+    pub(super) fn may_go_on(&self, size: u64, next: u64, kept: u64) -> bool {
+        let account = self.purse.account();
+        let taken = account.sent.saturating_add(account.set_apart(Some(self.at))).saturating_add(kept);
+        taken.saturating_add(size).saturating_add(next) <= account.limits.input_tokens
+    }
+
+    /// Sets `size` apart for the request that is sent now, and `next` for the last one.
+    pub(super) fn ask(&self, size: u64, next: u64) {
+        if let Some(sat) = self.purse.account().seats.get_mut(self.at) {
+            (sat.asking, sat.landing) = (size, next);
+        }
+    }
+
+    /// Tokens that nobody has set apart, beside a last request of `size`.
+    pub(super) fn free(&self, size: u64) -> u64 {
+        let account = self.purse.account();
+        let taken = account.sent.saturating_add(account.set_apart(Some(self.at))).saturating_add(size);
+        account.limits.input_tokens.saturating_sub(taken)
+    }
+
+    /// Counts a turn.
+    pub(super) fn settle(&self, sent: u64, usage: &TurnUsage, took: Duration, scale: u64) {
+        let mut account = self.purse.account();
+        if let Some(sat) = account.seats.get_mut(self.at) {
+            sat.asking = 0;
+        }
+        account.turns += 1;
+        account.longest = account.longest.max(took);
+        account.scale = scale;
+        account.sent = account.sent.saturating_add(sent);
+        account.add(usage);
+    }
+
+    /// Counts a turn of a sitting before, of which the purse knows all but what was only estimated.
+    pub(super) fn settle_told(&self, estimated: u64, took: Duration, scale: u64) {
+        let mut account = self.purse.account();
+        account.longest = account.longest.max(took);
+        account.scale = scale;
+        account.sent = account.sent.saturating_add(estimated);
+    }
+
+    /// What all conversations took; unknown where nothing was answered.
+    pub(super) fn usage(&self) -> Usage {
+        let account = self.purse.account();
+        if account.turns == 0 {
+            return Usage::default();
+        }
+        account.usage.told()
+    }
+
+    /// Tokens that are left of the run, set apart or not.
+    pub(super) fn left(&self) -> u64 {
+        let account = self.purse.account();
+        account.limits.input_tokens.saturating_sub(account.sent)
+    }
+
+    /// Says how many findings of this conversation get a second look; how many there are of all.
+    pub(super) fn findings(&self, count: usize) -> usize {
+        let mut account = self.purse.account();
+        if let Some(sat) = account.seats.get_mut(self.at) {
+            sat.findings = count;
+        }
+        account.seats.iter().map(|sat| sat.findings).sum()
+    }
+
+    /// What is kept back for the second look at all of them.
+    pub(super) fn keep(&self, kept: Kept) {
+        self.purse.account().kept = kept;
+    }
+
+    pub(super) fn turns(&self) -> u32 {
+        self.purse.turns()
+    }
+}
+
+impl Drop for Seat {
+    /// Gives back what was set apart, however the conversation ended.
+    fn drop(&mut self) {
+        if let Some(sat) = self.purse.account().seats.get_mut(self.at) {
+            (sat.asking, sat.landing) = (0, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{Budget, Reserved};
+    use super::*;
+
+    const LIMITS: Limits = Limits {
+        turns: 40,
+        input_tokens: 2_000_000,
+        window: 200_000,
+        max_output: 16_000,
+        time: Duration::from_mins(20),
+    };
+
+    fn answered(size: u64) -> TurnUsage {
+        TurnUsage { input: Some(size), output: Some(10), cache_read: None, cache_write: None }
+    }
+
+    #[test]
+    fn the_riskiest_are_promised_to_begin_as_far_as_there_is_room() {
+        let promised = |tokens, sizes: &[u64]| Purse::new(Limits { input_tokens: tokens, ..LIMITS }, sizes).promised();
+        assert_eq!(promised(2_000_000, &[40_000; 20]), 11, "each needs 138 000, and a fifth is for the second look");
+        assert_eq!(promised(300_000, &[40_000, 90_000, 1_000]), 1, "nobody overtakes");
+        assert_eq!((promised(100_000, &[40_000]), promised(100_000, &[])), (0, 0));
+    }
+
+    #[test]
+    fn the_first_may_always_try_and_the_others_where_there_is_room() {
+        let purse = Purse::new(Limits { input_tokens: 100_000, ..LIMITS }, &[40_000, 40_000]);
+        let first = Budget::begun(purse.may_begin(0, 40_000, None).unwrap(), LIMITS);
+        assert_eq!(first.reserve(40_000, None), Reserved::Turn);
+        assert_eq!(purse.may_begin(1, 10_000, None).err(), Some(Ended::TokenLimit), "its last turn would be eaten");
+        drop(first);
+        assert!(purse.may_begin(1, 10_000, None).is_ok(), "whoever is over gives back what was set apart");
+    }
+
+    #[test]
+    fn nobody_begins_when_time_is_up() {
+        let purse = Purse::new(LIMITS, &[1_000; 2]);
+        let mut first = Budget::begun(purse.may_begin(0, 1_000, None).unwrap(), LIMITS);
+        first.settle(1_000, &answered(1_000), Duration::from_mins(2));
+        let soon = purse.may_begin(1, 1_000, Some(Duration::from_mins(5))).err();
+        assert_eq!(soon, Some(Ended::Deadline));
+        assert!(purse.may_begin(1, 1_000, Some(Duration::from_mins(7))).is_ok());
+    }
+
+    #[test]
+    fn what_one_reads_leaves_the_others_what_they_were_promised() {
+        let limits = Limits { input_tokens: 400_000, ..LIMITS };
+        let purse = Purse::new(limits, &[40_000, 40_000]);
+        let mut first = Budget::begun(purse.may_begin(0, 40_000, None).unwrap(), limits);
+        let mut size = 40_000;
+        while first.reserve(size, None) == Reserved::Turn {
+            first.settle(size, &answered(size), Duration::ZERO);
+            size += first.room(size).min(30_000);
+        }
+        first.settle(size, &answered(size), Duration::ZERO);
+        drop(first);
+        assert!(purse.may_begin(1, 40_000, None).is_ok());
+    }
+
+    #[test]
+    fn turns_are_each_ones_own_and_what_was_spent_is_everybodys() {
+        let limits = Limits { turns: 3, ..LIMITS };
+        let purse = Purse::new(limits, &[1_000; 2]);
+        let (mut a, mut b) = (Budget::shared(&purse, limits), Budget::shared(&purse, limits));
+        for budget in [&mut a, &mut b] {
+            for _ in 0..2 {
+                assert_eq!(budget.reserve(1_000, None), Reserved::Turn);
+                budget.settle(1_000, &answered(1_000), Duration::ZERO);
+            }
+            assert_eq!(budget.reserve(1_000, None), Reserved::Landing(Ended::TurnLimit));
+        }
+        assert_eq!((a.turns(), a.turns_of_run(), purse.turns()), (2, 4, 4));
+        assert_eq!((a.usage().input_tokens, a.left().tokens), (Some(4_000), LIMITS.input_tokens - 4_000));
+        assert_eq!(Budget::shared(&purse, limits).left().turns, 3, "the second look has turns of its own");
+        assert_eq!((a.findings(2), b.findings(3)), (2, 5));
+    }
+
+    /// One conversation of the simulation.
+    struct Open {
+        budget: Budget,
+        size: u64,
+        asked: Option<Reserved>,
+    }
+
+    proptest! {
+        #[test]
+        fn no_run_sends_more_than_it_may_and_whoever_began_can_end(
+            tokens in 20_000u64..900_000,
+            sizes in prop::collection::vec(6_000u64..60_000, 1..12),
+            steps in prop::collection::vec((0usize..3, 0u64..16_000, 0u64..60_000, 0u8..10), 1..300),
+        ) {
+            let limits = Limits { input_tokens: tokens, ..LIMITS };
+            let purse = Purse::new(limits, &sizes);
+            let promised = purse.promised();
+            let (mut waiting, mut open, mut sent, mut begun) = (0, Vec::<Open>::new(), 0, Vec::new());
+            for (which, answer, wanted, end) in steps {
+                while open.len() < 3 && waiting < sizes.len() {
+                    if let Ok(seat) = purse.may_begin(waiting, sizes[waiting], None) {
+                        open.push(Open { budget: Budget::begun(seat, limits), size: sizes[waiting], asked: None });
+                        begun.push(waiting);
+                    }
+                    waiting += 1;
+                }
+                if open.is_empty() {
+                    break;
+                }
+                let at = which % open.len();
+                let it = &mut open[at];
+                match it.asked {
+                    None => {
+                        let reserved = it.budget.reserve(it.size, None);
+                        if let Reserved::Nothing(_) = reserved {
+                            prop_assert!(it.budget.turns() == 0 && begun == [0], "{reserved:?} after {} turns", it.budget.turns());
+                            open.remove(at);
+                        } else {
+                            it.asked = Some(reserved);
+                        }
+                    }
+                    Some(reserved) => {
+                        it.asked = None;
+                        it.size += if reserved == Reserved::Turn { 0 } else { super::super::LAST_WORDS };
+                        sent += it.size;
+                        it.budget.settle(it.size, &answered(it.size), Duration::ZERO);
+                        prop_assert!(sent <= tokens, "{sent} of {tokens}");
+                        it.size += answer;
+                        it.size += wanted.min(it.budget.room(it.size));
+                        it.budget.hold(it.size);
+                        if reserved != Reserved::Turn || end == 0 {
+                            open.remove(at);
+                        }
+                    }
+                }
+            }
+            if waiting == sizes.len() {
+                prop_assert!((0..promised).all(|unit| begun.contains(&unit)), "{begun:?} of {promised} promised");
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! A desk for each part of a change, and one of all of them again. Main functions: [`Desk::split`], [`Desk::join`].
+//!
+//! A desk of a part takes findings about any file, because defects cross parts; its duty are its own files, and the leads about them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::finding::Filed;
+use super::{Desk, Stood};
+use crate::domain::path::RepoPath;
+use crate::domain::place::Side;
+use crate::domain::review::{CoverageState, Section};
+use crate::review::alike::normal;
+use crate::review::seen::Duty;
+
+/// A desk that comes back from a part of the review.
+pub(in crate::review) struct Returned {
+    pub(in crate::review) desk: Desk,
+    /// The places of the files that were its duty.
+    pub(in crate::review) files: Vec<usize>,
+    /// Why the files of a part that did not come to its end are not wholly reviewed: a clause.
+    pub(in crate::review) broken_off: Option<String>,
+}
+
+impl Desk {
+    /// Says that some files were reviewed before: nothing is owed for them, and leads about them are not given again.
+    pub(in crate::review) fn carry(&mut self, carried: &BTreeMap<RepoPath, String>) {
+        if carried.is_empty() {
+            return;
+        }
+        self.seen.owe(|_, file| carried.get(&file.path).map_or(Duty::Own, |why| Duty::Carried(why.clone())));
+        let before = self.leads.len();
+        self.leads.retain(|leading| !carried.contains_key(&leading.lead.path));
+        let dropped = before - self.leads.len();
+        if dropped > 0 {
+            self.draft.note(format!(
+                "{dropped} of the rules' findings are about files that were reviewed before, and are not raised again"
+            ));
+        }
+    }
+
+    /// Hands out a desk for each part: its files, and the leads about them. The first part also gets the leads that no other would.
+    pub(in crate::review) fn split(&mut self, parts: &[Vec<usize>]) -> Vec<Self> {
+        let change = Arc::clone(&self.change);
+        let owners: HashMap<usize, usize> =
+            parts.iter().enumerate().flat_map(|(part, files)| files.iter().map(move |at| (*at, part))).collect();
+        let mut of_path: HashMap<(Side, &RepoPath), usize> = HashMap::new();
+        for (at, file) in change.files.iter().enumerate() {
+            for side in [Side::Old, Side::New] {
+                of_path.insert((side, file.path_at(side)), owners.get(&at).copied().unwrap_or(0));
+            }
+        }
+        let mut desks: Vec<Self> = (0..parts.len()).map(|_| self.beside()).collect();
+        for (part, desk) in desks.iter_mut().enumerate() {
+            desk.seen.owe(|at, _| if owners.get(&at) == Some(&part) { Duty::Own } else { Duty::Elsewhere });
+        }
+        for leading in std::mem::take(&mut self.leads) {
+            let part = of_path.get(&(leading.lead.side, &leading.lead.path)).copied().unwrap_or(0);
+            match desks.get_mut(part) {
+                Some(desk) => desk.leads.push(leading),
+                None => self.leads.push(leading),
+            }
+        }
+        desks
+    }
+
+    /// Hands out a desk that owes nothing: for looking at what others looked at.
+    pub(in crate::review) fn beside(&self) -> Self {
+        let mut beside = Self::new(Arc::clone(&self.change), Arc::clone(&self.new), Arc::clone(&self.old));
+        beside.seen.owe(|_, _| Duty::Elsewhere);
+        beside
+    }
+
+    /// Takes the desks of all parts back, in their order: what two of them reported is one finding, and each file is covered by the part that
+    /// had it.
+    pub(in crate::review) fn join(&mut self, returned: Vec<Returned>) {
+        let (mut files, mut holes) = self.covered.take().unwrap_or_else(|| self.seen.coverage());
+        for Returned { desk, files: own, broken_off } in returned {
+            let (covered, missed) = desk.seen.coverage();
+            for at in own {
+                let (Some(slot), Some(mut covered)) = (files.get_mut(at), covered.get(at).cloned()) else { continue };
+                if let (Some(why), CoverageState::Reviewed) = (&broken_off, covered.state) {
+                    covered.state = CoverageState::Truncated;
+                    covered.reason = Some(why.clone());
+                }
+                *slot = covered;
+            }
+            holes.extend(missed);
+            self.take_in(desk);
+        }
+        self.covered = Some((files, holes));
+        self.confirm_all();
+    }
+
+    /// Takes over what was reported at another desk.
+    fn take_in(&mut self, desk: Self) {
+        let mut numbers: BTreeMap<u32, u32> = BTreeMap::new();
+        for Stood { number, finding } in desk.findings {
+            let Filed { at, .. } = self.file(finding);
+            if let Some(stood) = self.findings.get(at) {
+                numbers.insert(number, stood.number);
+            }
+        }
+        for mut leading in desk.leads {
+            leading.renumber(|number| numbers.get(&number).copied());
+            self.leads.push(leading);
+        }
+        self.kept_back.extend(desk.kept_back);
+        for refused in desk.refused {
+            self.refusals += 1;
+            self.refused.push(refused.numbered(self.refusals));
+        }
+        self.withdrawn += desk.withdrawn;
+        self.beyond += desk.beyond;
+        for section in desk.sections {
+            self.append(section);
+        }
+        self.draft.absorb(desk.draft);
+    }
+
+    /// Puts a section to the one of the same title, or after all.
+    fn append(&mut self, section: Section) {
+        let title = normal(&section.title);
+        match self.sections.iter_mut().find(|known| normal(&known.title) == title) {
+            Some(known) if known.body.contains(&section.body) => {}
+            Some(known) => known.body = format!("{}\n\n{}", known.body, section.body),
+            None => self.sections.push(section),
+        }
+    }
+
+    /// The words with which a model ended here.
+    pub(in crate::review) fn farewell(&self) -> Option<&str> {
+        self.summary.as_deref()
+    }
+
+    /// Says what all parts together are summed up with.
+    pub(in crate::review) fn sum_up(&mut self, summary: Option<String>) {
+        self.summary = summary;
+    }
+
+    /// The findings that stand so far.
+    pub(in crate::review) fn found(&self) -> impl Iterator<Item = &crate::domain::finding::Finding> {
+        self.findings.iter().map(|stood| &stood.finding)
+    }
+}

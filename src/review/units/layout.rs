@@ -1,0 +1,213 @@
+//! Whether a change is reviewed whole or in units, and what each first message may take. Main type: [`Layout`].
+//!
+//! It is decided once, before anybody is asked, and written down: what follows depends on it and on the change alone.
+
+use std::collections::{BTreeMap, HashMap};
+use std::thread;
+
+use super::kinship::links;
+use super::plan::{Material, plan};
+use crate::domain::change::{ChangeSet, FileChange, FileStatus};
+use crate::domain::path::RepoPath;
+use crate::prompt::{LeadVars, PromptError};
+use crate::review::budget::Purse;
+use crate::review::by_model::ModelRun;
+use crate::review::journal::Record;
+use crate::review::opening::{self, Opening, Part};
+use crate::review::past::Past;
+use crate::syntax::{Relations, relations};
+use crate::sys::cancel::Cancel;
+use crate::workspace::Workspace;
+
+/// A change that fits into this share of what the first request may hold beside the tools, in percent, is shown whole: what is left out
+/// must be fetched, and takes the same room then, and a turn.
+const WHOLE_OF_WINDOW: u64 = 95;
+/// Otherwise the opening takes this share, in percent; the rest is for what the model reads.
+const PART_OF_WINDOW: u64 = 50;
+/// Nor more of what may be sent in all turns, because every turn sends it again: one part in so many.
+const OPENING_OF_TOKENS: u64 = 8;
+/// A small budget is not spent on less than this: the prompts alone take half of it.
+const LEAST_OPENING: u64 = 6_000;
+/// The first message about a unit takes no more, however large the window: a smaller unit needs fewer turns, and each turn sends less.
+const MOST_OF_UNIT: u64 = 40_000;
+/// With less room for diffs, in sevenths of a token, most of a unit's message would be what all of them repeat.
+const LEAST_DIFFS: u64 = 7 * 1_000;
+/// With fewer units that the budget is enough for, the change stays one conversation: it repeats nothing.
+const LEAST_UNITS: usize = 2;
+/// Of no more files, the riskiest, it is asked what they have to do with each other; the others go by their folders.
+const MOST_RELATED: usize = 3_000;
+/// Files are read and parsed by so many threads at most.
+const READERS: usize = 4;
+
+/// How a change is reviewed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::review) struct Layout {
+    /// What a first message may take with the system text, in tokens.
+    pub(in crate::review) room: u64,
+    /// The units, the riskiest first: places of files in the change, in order. One where the change is reviewed whole.
+    pub(in crate::review) units: Vec<Vec<usize>>,
+}
+
+/// What is laid out.
+pub(in crate::review) struct Laid<'a> {
+    pub(in crate::review) run: &'a ModelRun,
+    /// What the tools take of every request, in tokens.
+    pub(in crate::review) tools: u64,
+    pub(in crate::review) leads: &'a [LeadVars],
+    /// The files that were reviewed before.
+    pub(in crate::review) carried: &'a BTreeMap<RepoPath, String>,
+}
+
+impl Layout {
+    /// What was decided in an earlier sitting of the run, else what is best.
+    pub(in crate::review) fn of(laid: &Laid<'_>) -> Result<Self, PromptError> {
+        match Self::recorded(&laid.run.past, &laid.run.change) {
+            Some(layout) => Ok(layout),
+            None => Self::decide(laid),
+        }
+    }
+
+    /// As a journal tells it.
+    fn recorded(past: &Past, change: &ChangeSet) -> Option<Self> {
+        let (units, room) = past.plan()?;
+        let places: HashMap<&RepoPath, usize> =
+            change.files.iter().enumerate().map(|(at, file)| (&file.path, at)).collect();
+        let unit = |paths: &Vec<RepoPath>| paths.iter().filter_map(|path| places.get(path).copied()).collect();
+        Some(Self { room, units: units.iter().map(unit).collect() })
+    }
+
+    /// As a journal keeps it.
+    pub(in crate::review) fn record(&self, change: &ChangeSet, carried: &BTreeMap<RepoPath, String>) -> Record {
+        let path = |at: &usize| change.files.get(*at).map(|file| file.path.clone());
+        Record::Plan {
+            units: self.units.iter().map(|unit| unit.iter().filter_map(path).collect()).collect(),
+            room: self.room,
+            carried: carried.keys().cloned().collect(),
+        }
+    }
+
+    fn decide(laid: &Laid<'_>) -> Result<Self, PromptError> {
+        let limits = &laid.run.limits;
+        let of_tokens = (limits.input_tokens / OPENING_OF_TOKENS).max(LEAST_OPENING);
+        let most = limits.most_request().saturating_sub(laid.tools);
+        let share = |percent: u64| (most / 100 * percent).max(LEAST_OPENING).min(most);
+        let whole = Self { room: of_tokens.min(share(WHOLE_OF_WINDOW)), units: vec![laid.owed()] };
+        let opening = laid.opening(&whole, 0, laid.leads, &[])?;
+        if opening.left_out.is_empty() && opening.leads_left_out.is_empty() {
+            return Ok(whole);
+        }
+        let room = share(PART_OF_WINDOW).min(MOST_OF_UNIT);
+        let units = laid.divided(room)?.filter(|units| {
+            let sizes: Vec<u64> = units.iter().map(|unit| unit.size + laid.tools).collect();
+            sizes.len() >= LEAST_UNITS && Purse::new(*limits, &sizes).promised() >= LEAST_UNITS
+        });
+        Ok(match units {
+            Some(units) => Self { room, units: units.into_iter().map(|unit| unit.files).collect() },
+            None => Self { room: of_tokens.min(share(PART_OF_WINDOW)), ..whole },
+        })
+    }
+}
+
+/// A unit, and about how large its first message is with the system text, in tokens.
+struct Sized {
+    files: Vec<usize>,
+    size: u64,
+}
+
+impl Laid<'_> {
+    /// The places of the files that have to be looked at.
+    fn owed(&self) -> Vec<usize> {
+        let files = self.run.change.files.iter().enumerate();
+        files.filter(|(_, file)| self.is_owed(file)).map(|(at, _)| at).collect()
+    }
+
+    fn is_owed(&self, file: &FileChange) -> bool {
+        file.reviewable() && !self.carried.contains_key(&file.path)
+    }
+
+    /// The order of risk, which is the same for all units.
+    pub(in crate::review) fn ranks(&self) -> Vec<usize> {
+        opening::ranked(&self.run.change, self.leads)
+    }
+
+    /// The first message about a unit. `leads` are those about its files.
+    pub(in crate::review) fn opening(
+        &self,
+        layout: &Layout,
+        at: usize,
+        leads: &[LeadVars],
+        ranks: &[usize],
+    ) -> Result<Opening, PromptError> {
+        let run = self.run;
+        let instructions = run.instructions.as_deref();
+        if layout.units.len() == 1 && self.carried.is_empty() {
+            return opening::open(&run.prompts, &run.change, leads, instructions, layout.room);
+        }
+        let files = layout.units.get(at).map_or(&[][..], Vec::as_slice);
+        let part = Part { number: at + 1, of: layout.units.len(), files, carried: self.carried };
+        let own;
+        let ranks = if ranks.is_empty() {
+            own = self.ranks();
+            &own
+        } else {
+            ranks
+        };
+        opening::open_part(&run.prompts, &run.change, (&part, ranks), leads, instructions, layout.room)
+    }
+
+    /// The change in units whose first messages take at most `room`; `None` where that leaves too little for diffs.
+    fn divided(&self, room: u64) -> Result<Option<Vec<Sized>>, PromptError> {
+        let change = &self.run.change;
+        let instructions = self.run.instructions.as_deref();
+        let diffs = match opening::room_for_diffs(&self.run.prompts, change, instructions, room) {
+            Ok(diffs) if diffs >= LEAST_DIFFS => diffs,
+            Ok(_) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let (files, ranks) = (self.owed(), self.ranks());
+        let weights = opening::weights(change);
+        let related: Vec<usize> =
+            ranks.iter().copied().filter(|at| files.binary_search(at).is_ok()).take(MOST_RELATED).collect();
+        let relations = read_relations(self.run, &related);
+        let links = links(change, &related, &relations);
+        let units =
+            plan(&Material { change, files: &files, weights: &weights, ranks: &ranks, links: &links, room: diffs });
+        let beside = room.saturating_sub(diffs / 7);
+        let sized = |files: Vec<usize>| {
+            let weight: u64 = files.iter().filter_map(|at| weights.get(*at)).sum();
+            Sized { size: (beside + weight / 7).min(room), files }
+        };
+        Ok(Some(units.into_iter().map(sized).collect()))
+    }
+}
+
+/// What files have to do with others, by place: of a file that is gone, what it had.
+pub(in crate::review) fn read_relations(run: &ModelRun, files: &[usize]) -> HashMap<usize, Relations> {
+    let readers = thread::available_parallelism().map_or(1, usize::from).min(READERS);
+    let share = files.len().div_ceil(readers).max(1);
+    thread::scope(|scope| {
+        let read = |files: &[usize]| -> Vec<(usize, Relations)> {
+            let of = |at: &usize| Some((*at, relations_of(run, run.change.files.get(*at)?)?));
+            files.iter().filter_map(of).collect()
+        };
+        let readers: Vec<_> = files.chunks(share).map(|files| scope.spawn(move || read(files))).collect();
+        // Who panics tells nothing: its files go by their folders.
+        readers.into_iter().flat_map(|reader| reader.join().unwrap_or_default()).collect()
+    })
+}
+
+fn relations_of(run: &ModelRun, file: &FileChange) -> Option<Relations> {
+    let tree = if file.status == FileStatus::Deleted { &run.old } else { &run.new };
+    relations_at(tree.as_ref(), file.language, &file.path, &run.cancel)
+}
+
+/// What the file at a path of a tree has to do with others.
+pub(in crate::review) fn relations_at(
+    tree: &dyn Workspace,
+    language: Option<&str>,
+    path: &RepoPath,
+    cancel: &Cancel,
+) -> Option<Relations> {
+    cancel.check().ok()?;
+    relations(language?, tree.read(path).ok()?.text(), cancel)
+}

@@ -1,0 +1,277 @@
+//! The conversations about the units of a change, some of them side by side. Main function: [`review`].
+//!
+//! A unit is begun when the one before it was, as long as the budget has room for it and its provider answers; whatever becomes of one, the
+//! others go on. All of them are driven by one task.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::{StreamExt as _, stream};
+
+use super::layout::Layout;
+use super::merge::{self, Ended as End};
+use crate::domain::event::{Event, UnitState};
+use crate::domain::review::Ended;
+use crate::llm::{Message, ToolChoice, ToolDefinition, TurnRequest, TurnUsage, Waited};
+use crate::review::budget::{Budget, Kept, Purse, Seat, words};
+use crate::review::by_model::ModelRun;
+use crate::review::desk::{Desk, Returned};
+use crate::review::draft::Ending;
+use crate::review::journal::{Journal, Record, Unit};
+use crate::review::opening::{Opening, estimate_tokens};
+use crate::review::past::{Coming, Diverged, Told};
+use crate::review::strikes::Strikes;
+use crate::review::turns::{EngineError, Tally, Turns, Unanswered};
+
+/// So many conversations at the same time.
+const AT_ONCE: usize = 3;
+/// After so many units in a row that a provider failed for good, no further one is begun.
+const MOST_FAULTS: u32 = 3;
+
+/// What no turn takes.
+const NOTHING: TurnUsage = TurnUsage { input: Some(0), output: Some(0), cache_read: Some(0), cache_write: Some(0) };
+
+/// What a review begins with.
+pub(in crate::review) struct Begin {
+    /// The desk of the whole change, with what the rules said.
+    pub(in crate::review) desk: Desk,
+    pub(in crate::review) tools: Vec<ToolDefinition>,
+    /// What the tools take of a request, in tokens.
+    pub(in crate::review) tools_size: u64,
+    pub(in crate::review) layout: Layout,
+    /// The desk of each unit and its first message; none where the change is reviewed whole.
+    pub(in crate::review) parts: Vec<(Desk, Opening)>,
+    /// The first message where it is reviewed whole.
+    pub(in crate::review) whole: Option<Opening>,
+}
+
+/// What came of it.
+pub(in crate::review) struct Reviewed {
+    pub(in crate::review) desk: Desk,
+    pub(in crate::review) ending: Ending,
+    pub(in crate::review) tally: Tally,
+    /// What was spent, and what is left.
+    pub(in crate::review) budget: Budget,
+    pub(in crate::review) journal: Journal,
+}
+
+/// Reviews a change, whole or in its units. `over` is how it ended before it began, where it did.
+pub(in crate::review) async fn review(
+    run: &ModelRun,
+    begin: Begin,
+    journal: Journal,
+    over: Option<Ending>,
+) -> Result<Reviewed, EngineError> {
+    let Begin { desk, tools, tools_size, layout, parts, whole } = begin;
+    let conversation = |desk: Desk, opening: Opening, budget: Budget, (told, journal): (Told, Journal)| {
+        conversation(run, &tools, tools_size, (desk, opening), budget, (told, journal))
+    };
+    let taken = run.past.taken();
+    let before = taken.usage.unwrap_or(NOTHING);
+    if let Some(opening) = whole {
+        let purse = Purse::new(run.limits, &[]);
+        purse.count(taken.turns, &before);
+        let told = run.past.told(&Unit::WHOLE);
+        let mut turns = conversation(desk, opening, Budget::alone(&purse, run.limits), (told, journal));
+        let ending = match over {
+            Some(over) => turns.end(over)?,
+            None => turns.run().await?,
+        };
+        let Turns { tally, budget, desk, journal, .. } = turns;
+        return Ok(Reviewed { desk: back(desk)?, ending, tally, budget, journal });
+    }
+    let sizes: Vec<u64> = parts.iter().map(|(_, opening)| tools_size + size_of(opening)).collect();
+    let team = Team { run, purse: Purse::new(run.limits, &sizes), of: sizes.len(), faults: AtomicU32::new(0), over };
+    team.purse.count(taken.turns, &before);
+    let mut units: Vec<Waited<'_, Result<Done, EngineError>>> = Vec::with_capacity(sizes.len());
+    for ((at, (desk, opening)), size) in parts.into_iter().enumerate().zip(sizes) {
+        let files = layout.units.get(at).cloned().unwrap_or_default();
+        let unit = Unit::Part(number(at));
+        let (told, journal) = (run.past.told(&unit), journal.of(unit));
+        // Whoever was begun before goes before those that were not, wherever it stands.
+        let seat = told.was_asked().then(|| team.purse.go_on(at, if told.is_open() { size } else { 0 }));
+        let (team, conversation) = (&team, &conversation);
+        units.push(Box::pin(async move {
+            let begun = team.begins(at, (files.len(), size), seat, (told, journal))?;
+            let done = match begun {
+                Ok((seat, line)) => {
+                    let turns = conversation(desk, opening, Budget::begun(seat, run.limits), line);
+                    team.drive(at, files, turns).await?
+                }
+                Err(ending) => Done {
+                    end: End { at, files: files.len(), ending, begun: false },
+                    desk,
+                    files,
+                    tally: Tally::default(),
+                },
+            };
+            Ok(done)
+        }));
+    }
+    let mut driven = stream::iter(units).buffer_unordered(AT_ONCE);
+    let mut done: Vec<Done> = Vec::with_capacity(team.of);
+    while let Some(unit) = driven.next().await {
+        done.push(unit?);
+    }
+    drop(driven);
+    done.sort_by_key(|done| done.end.at);
+    put_together(&team, desk, done, journal)
+}
+
+/// What all units are reviewed with.
+struct Team<'a> {
+    run: &'a ModelRun,
+    purse: Purse,
+    /// How many units there are.
+    of: usize,
+    /// Units in a row that the provider failed.
+    faults: AtomicU32,
+    /// Set where nobody is asked at all.
+    over: Option<Ending>,
+}
+
+/// What came of one unit.
+struct Done {
+    end: End,
+    desk: Desk,
+    files: Vec<usize>,
+    tally: Tally,
+}
+
+impl Team<'_> {
+    /// Whether a unit is begun, or was in a sitting before; else why not, which is written down.
+    fn begins(
+        &self,
+        at: usize,
+        (files, size): (usize, u64),
+        seat: Option<Seat>,
+        (told, mut journal): (Told, Journal),
+    ) -> Result<Result<(Seat, (Told, Journal)), Ending>, Diverged> {
+        let begun = match (seat, told.coming()) {
+            (Some(seat), _) => Ok(seat),
+            (None, Coming::End(end)) => {
+                let (ended, why) = end.words();
+                Err(Ending::told(ended, why))
+            }
+            (None, Coming::Turn { .. } | Coming::New) => self.may_begin(at, size),
+        };
+        self.tell(at, files, if begun.is_ok() { UnitState::Begun } else { UnitState::NotBegun });
+        Ok(match begun {
+            Ok(seat) => Ok((seat, (told, journal))),
+            Err(ending) => {
+                let (ended, why) = (ending.ended(), ending.reason());
+                if told.ends(0, ended, why.as_deref())? {
+                    journal.record(None, Record::End { ended, why });
+                    journal.sync();
+                }
+                Err(ending)
+            }
+        })
+    }
+
+    fn may_begin(&self, at: usize, size: u64) -> Result<Seat, Ending> {
+        if let Some(over) = &self.over {
+            return Err(over.clone());
+        }
+        self.run.cancel.check().map_err(Ending::Stopped)?;
+        if self.faults.load(Ordering::Relaxed) >= MOST_FAULTS {
+            let why = format!("the provider failed for good in {MOST_FAULTS} other parts");
+            return Err(Ending::Short { ended: Ended::ProviderFault, why });
+        }
+        let seat = self.purse.may_begin(at, size, self.run.cancel.remaining());
+        seat.map_err(|ended| Ending::Short { ended, why: words(ended, &self.run.limits, &Kept::default()) })
+    }
+
+    async fn drive(&self, at: usize, files: Vec<usize>, mut turns: Turns<'_>) -> Result<Done, EngineError> {
+        let ending = turns.run().await?;
+        let is_done = ending == Ending::Done;
+        match ending.ended() {
+            Ended::ProviderFault | Ended::RequestRefused => self.faults.fetch_add(1, Ordering::Relaxed),
+            _ => self.faults.swap(0, Ordering::Relaxed),
+        };
+        self.tell(at, files.len(), if is_done { UnitState::Done } else { UnitState::BrokenOff });
+        let Turns { tally, desk, .. } = turns;
+        Ok(Done { end: End { at, files: files.len(), ending, begun: true }, desk: back(desk)?, files, tally })
+    }
+
+    fn tell(&self, at: usize, files: usize, state: UnitState) {
+        self.run.events.emit(Event::Unit { number: number(at + 1), of: number(self.of), files: number(files), state });
+    }
+}
+
+/// Puts together what came of the units.
+fn put_together(
+    team: &Team<'_>,
+    mut desk: Desk,
+    done: Vec<Done>,
+    mut journal: Journal,
+) -> Result<Reviewed, EngineError> {
+    let mut tally = Tally::default();
+    let (mut ends, mut farewells, mut returned) = (Vec::new(), Vec::new(), Vec::new());
+    for Done { end, desk, files, tally: own } in done {
+        merge::add(&mut tally, own, &end);
+        farewells.push(desk.farewell().map(str::to_owned));
+        returned.push(Returned { desk, files, broken_off: merge::broken_off(&end, team.of) });
+        ends.push(end);
+    }
+    desk.join(returned);
+    desk.note(format!("the change was too large for one conversation: it was reviewed in {} parts", team.of));
+    desk.sum_up(merge::summary(&ends, &farewells, None));
+    let ending = merge::ending(&ends);
+    if let Some(fault) = journal.fault() {
+        desk.note(fault);
+    }
+    let budget = Budget::shared(&team.purse, team.run.limits);
+    Ok(Reviewed { desk, ending, tally, budget, journal })
+}
+
+fn conversation<'a>(
+    run: &'a ModelRun,
+    tools: &[ToolDefinition],
+    tools_size: u64,
+    (desk, opening): (Desk, Opening),
+    budget: Budget,
+    (told, journal): (Told, Journal),
+) -> Turns<'a> {
+    let size = tools_size + size_of(&opening);
+    let Opening { system, message, shown, .. } = opening;
+    let request = TurnRequest {
+        system,
+        tools: tools.to_vec(),
+        choice: ToolChoice::Auto,
+        messages: vec![Message::User { text: message.clone(), mark: true }],
+        max_output: run.limits.max_output,
+    };
+    Turns {
+        provider: run.provider.as_ref(),
+        prompts: &run.prompts,
+        tools: &run.tools,
+        desk: Arc::new(Mutex::new(desk)),
+        budget,
+        second_look: run.second_look.as_ref().map(|second| second.which),
+        journal,
+        told,
+        cancel: &run.cancel,
+        events: run.events.as_ref(),
+        request,
+        unanswered: Unanswered { opening: shown, results: Vec::new(), user: vec![message], size },
+        tally: Tally::default(),
+        strikes: Strikes::default(),
+        landed: None,
+    }
+}
+
+/// What an opening takes, in tokens.
+fn size_of(opening: &Opening) -> u64 {
+    estimate_tokens(&opening.system) + estimate_tokens(&opening.message)
+}
+
+/// The desk of a conversation that is over: every call at it was waited for, so nobody else holds it.
+fn back(desk: Arc<Mutex<Desk>>) -> Result<Desk, EngineError> {
+    let desk = Arc::into_inner(desk).ok_or(EngineError::Broken)?;
+    Ok(desk.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

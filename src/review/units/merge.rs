@@ -1,0 +1,178 @@
+//! What came of several conversations, as that of one. Main functions: [`ending`], [`summary`], [`add`].
+
+use crate::domain::review::Ended as How;
+use crate::domain::text::counted;
+use crate::review::draft::Ending;
+use crate::review::turns::Tally;
+use crate::sys::cancel::Stopped;
+
+/// How a unit ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Ended {
+    /// Which, from 0.
+    pub(super) at: usize,
+    /// How many files it has.
+    pub(super) files: usize,
+    pub(super) ending: Ending,
+    /// Whether the model was asked about it.
+    pub(super) begun: bool,
+}
+
+/// Adds what a unit counted.
+pub(super) fn add(tally: &mut Tally, own: Tally, end: &Ended) {
+    let Tally { calls, errors, broken_off, limits, compaction } = own;
+    tally.calls += calls;
+    tally.errors += errors;
+    tally.broken_off += broken_off;
+    tally.compaction.add(compaction.results_sent());
+    let unbegun = match &end.ending {
+        Ending::Short { ended, why } if !end.begun && !ended.is_providers() => Some(why.clone()),
+        Ending::Done | Ending::Stopped(_) | Ending::Short { .. } => None,
+    };
+    for limit in limits.into_iter().chain(unbegun) {
+        if !tally.limits.contains(&limit) {
+            tally.limits.push(limit);
+        }
+    }
+}
+
+/// How all of them ended: done, where each is; else as the worst, with what became of the others.
+pub(super) fn ending(ends: &[Ended]) -> Ending {
+    let short: Vec<&Ended> = ends.iter().filter(|end| end.ending != Ending::Done).collect();
+    let Some(worst) = short.iter().min_by_key(|end| badness(&end.ending)) else { return Ending::Done };
+    if let Ending::Stopped(stopped) = worst.ending {
+        return Ending::Stopped(stopped);
+    }
+    let mut told: Vec<(bool, String, Vec<&Ended>)> = Vec::new();
+    for end in &short {
+        let why = end.ending.reason().unwrap_or_default();
+        match told.iter_mut().find(|(begun, known, _)| *begun == end.begun && *known == why) {
+            Some((_, _, ends)) => ends.push(end),
+            None => told.push((end.begun, why, vec![end])),
+        }
+    }
+    let clauses: Vec<String> = told.iter().map(|(begun, why, same)| clause(*begun, why, same, ends.len())).collect();
+    Ending::Short { ended: worst.ending.ended(), why: clauses.join("; ") }
+}
+
+/// `part 2 of 5 (14 files) broke off: the limit of …`.
+fn clause(begun: bool, why: &str, ends: &[&Ended], of: usize) -> String {
+    let files = counted(ends.iter().map(|end| end.files).sum(), "file");
+    let numbers: Vec<String> = ends.iter().map(|end| (end.at + 1).to_string()).collect();
+    let (parts, were) = match numbers.as_slice() {
+        [one] => (format!("part {one}"), if begun { "broke off" } else { "was not begun" }),
+        many => (format!("parts {}", many.join(", ")), if begun { "broke off" } else { "were not begun" }),
+    };
+    format!("{parts} of {of} ({files}) {were}: {}", why.trim_end_matches('.'))
+}
+
+/// The lesser, the worse: what was asked for by a person, then what a provider did, then limits.
+fn badness(ending: &Ending) -> u8 {
+    match ending {
+        Ending::Stopped(Stopped::Interrupted) => 0,
+        Ending::Stopped(Stopped::DeadlinePassed) => 1,
+        Ending::Short { ended, .. } => match ended {
+            How::Interrupted => 0,
+            How::Deadline => 1,
+            How::RequestRefused => 2,
+            How::ProviderFault => 3,
+            How::Refused => 4,
+            How::LeakedMarkup | How::MalformedCalls | How::EmptyAnswer | How::OutputLimit | How::Unfinished => 5,
+            How::TokenLimit => 6,
+            How::TurnLimit => 7,
+            How::WindowLimit => 8,
+            How::Finished => 9,
+        },
+        Ending::Done => 10,
+    }
+}
+
+/// Why the files of a unit that did not come to its end are not wholly reviewed; `None` where it did.
+pub(super) fn broken_off(end: &Ended, of: usize) -> Option<String> {
+    let why = end.ending.reason()?;
+    let why = why.trim_end_matches('.');
+    let part = format!("part {} of {of}", end.at + 1);
+    Some(if end.begun { format!("{part} broke off: {why}") } else { format!("{part} was not begun: {why}") })
+}
+
+/// One summary of all: that of the look across first, where there is one, then what each part's reviewer said.
+pub(super) fn summary(ends: &[Ended], farewells: &[Option<String>], across: Option<&str>) -> Option<String> {
+    let said = |(end, farewell): (&Ended, &Option<String>)| {
+        let words = farewell.as_deref()?.trim();
+        Some(format!("**Part {}** ({}): {words}", end.at + 1, counted(end.files, "file")))
+    };
+    let parts = ends.iter().zip(farewells).filter_map(said);
+    let all: Vec<String> = across.map(|across| across.trim().to_owned()).into_iter().chain(parts).collect();
+    (!all.is_empty()).then(|| all.join("\n\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end(at: usize, ending: Ending, begun: bool) -> Ended {
+        Ended { at, files: 2, ending, begun }
+    }
+
+    fn short(ended: How, why: &str) -> Ending {
+        Ending::Short { ended, why: why.to_owned() }
+    }
+
+    #[test]
+    fn all_done_is_done() {
+        assert_eq!(ending(&[end(0, Ending::Done, true), end(1, Ending::Done, true)]), Ending::Done);
+        assert_eq!(ending(&[]), Ending::Done);
+    }
+
+    #[test]
+    fn one_that_was_never_begun_is_not_done_and_says_why() {
+        let limit = short(How::TokenLimit, "the limit was reached");
+        let ends = [end(0, Ending::Done, true), end(1, limit.clone(), false), end(2, limit, false)];
+        let expected = "parts 2, 3 of 3 (4 files) were not begun: the limit was reached";
+        assert_eq!(ending(&ends), short(How::TokenLimit, expected));
+        assert_eq!(broken_off(&ends[1], 3).unwrap(), "part 2 of 3 was not begun: the limit was reached");
+        assert_eq!(broken_off(&ends[0], 3), None);
+    }
+
+    #[test]
+    fn a_provider_that_fails_is_worse_than_a_limit_and_both_are_told() {
+        let ends = [
+            end(0, short(How::TurnLimit, "the limit of 40 turns was reached"), true),
+            end(1, short(How::ProviderFault, "it is down."), true),
+        ];
+        let told = "part 1 of 2 (2 files) broke off: the limit of 40 turns was reached; part 2 of 2 (2 files) broke off: it is down";
+        assert_eq!(ending(&ends), short(How::ProviderFault, told));
+    }
+
+    #[test]
+    fn an_interrupt_is_an_interrupt_whatever_else_happened() {
+        let stopped = Ending::Stopped(Stopped::Interrupted);
+        let ends = [end(0, short(How::RequestRefused, "no"), true), end(1, stopped.clone(), true)];
+        assert_eq!(ending(&ends), stopped);
+    }
+
+    #[test]
+    fn limits_are_told_once() {
+        let mut tally = Tally::default();
+        let limit = "the limit was reached";
+        let ends = [
+            end(0, short(How::TokenLimit, limit), true),
+            end(1, short(How::TokenLimit, limit), false),
+            end(2, short(How::ProviderFault, "it is down"), false),
+        ];
+        add(&mut tally, Tally { calls: 2, limits: vec![limit.to_owned()], ..Tally::default() }, &ends[0]);
+        add(&mut tally, Tally { calls: 1, errors: 1, ..Tally::default() }, &ends[1]);
+        add(&mut tally, Tally::default(), &ends[2]);
+        assert_eq!((tally.calls, tally.errors, tally.limits), (3, 1, vec![limit.to_owned()]));
+    }
+
+    #[test]
+    fn summaries_are_joined_in_order() {
+        let ends = [end(0, Ending::Done, true), end(1, Ending::Done, false), end(2, Ending::Done, true)];
+        let farewells = [Some("It adds a.".to_owned()), None, Some("It adds c.\n".to_owned())];
+        let joined = "**Part 1** (2 files): It adds a.\n\n**Part 3** (2 files): It adds c.";
+        assert_eq!(summary(&ends, &farewells, None).as_deref(), Some(joined));
+        assert_eq!(summary(&ends, &farewells, Some("All in all.")).unwrap(), format!("All in all.\n\n{joined}"));
+        assert_eq!(summary(&ends, &[None, None, None], None), None);
+    }
+}
