@@ -208,6 +208,9 @@ fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -
         notes.iter().for_each(|note| desk.note(note.clone()));
         return stopped;
     }
+    if run.past.is_over() {
+        return Some(Stopped::Interrupted);
+    }
     let report = rules::run(&RulesInput {
         change: &run.change,
         new: run.new.as_ref(),

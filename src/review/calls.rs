@@ -10,7 +10,7 @@ use super::desk::{Answer, Desk, Effect};
 use super::engine_tools::{ENGINE_TOOLS, FINISH};
 use super::past::Told;
 use crate::domain::text::reveal;
-use crate::llm::{ToolCall, ToolInput, ToolResult};
+use crate::llm::{ToolCall, ToolInput};
 use crate::sys::cancel::Cancel;
 use crate::tools::{Reference, TOOLS, ToolBox, ToolOutcome};
 
@@ -19,7 +19,7 @@ const AT_ONCE: usize = 4;
 /// A reading call that stands behind so many others is not made. What is reported there counts: it must not get lost.
 pub(super) const MOST_CALLS: usize = 64;
 
-/// How the result of an engine's tool begins that was stopped before it did anything.
+/// How the result of a call begins that was stopped with the whole run.
 const STOPPED: &str = "{\"error\":\"stopped\"";
 
 /// With room for fewer tokens there is nothing to read.
@@ -67,12 +67,12 @@ impl Called {
         }
     }
 
-    /// What came of a call in a sitting before, where it is not to be made again: it read something, or was stopped.
-    fn told(call: &ToolCall, told: Option<&(ToolResult, Vec<Reference>)>) -> Option<Self> {
-        let (result, shown) = told?;
-        if Desk::is_own(&call.name) && !(result.is_error && result.text.starts_with(STOPPED)) {
-            return None;
+    /// What came of a call in a sitting before, where it is not to be made again: it read something, or was stopped with the whole run.
+    fn told(at: usize, call: &ToolCall, told: &Told) -> Option<Self> {
+        if told.is_cut(at) {
+            return Some(Self::refused("stopped", "interrupted"));
         }
+        let (result, shown) = told.result(at).filter(|_| !Desk::is_own(&call.name))?;
         Some(Self {
             text: result.text.clone(),
             is_error: result.is_error,
@@ -81,6 +81,11 @@ impl Called {
             effect: Effect::None,
             is_told: true,
         })
+    }
+
+    /// Whether it was stopped with the whole run, before it did anything: another sitting makes it.
+    pub(super) fn was_stopped(&self) -> bool {
+        self.is_error && self.text.starts_with(STOPPED)
     }
 
     pub(super) fn malformed(text: &str) -> Self {
@@ -149,7 +154,7 @@ pub(super) async fn execute(calls: &[ToolCall], hands: &Hands<'_>) -> Result<Vec
     }
 
     for (at, call) in open(&done, true) {
-        done[at] = Called::told(&call, hands.told.result(at));
+        done[at] = Called::told(at, &call, hands.told);
     }
     let mut own = open(&done, true);
     // What is reported beside it counts, wherever it stands.
@@ -170,7 +175,7 @@ pub(super) async fn read(
 ) -> Result<Vec<(usize, Called)>, Panicked> {
     let (mut done, mut open) = (Vec::new(), Vec::new());
     for (at, call) in calls {
-        match Called::told(&call, told.result(at)) {
+        match Called::told(at, &call, told) {
             Some(called) => done.push((at, called)),
             None => open.push((at, call)),
         }

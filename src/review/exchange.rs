@@ -144,7 +144,7 @@ pub(super) fn results(
             is_error: called.is_error,
         };
         told.hold(at, &result)?;
-        if told.result(at).is_none() {
+        if told.result(at).is_none() && !called.was_stopped() {
             let shown = called.shown.clone();
             journal.record(u32::try_from(at).ok(), Record::Result { result: result.clone(), shown });
         }

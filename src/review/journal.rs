@@ -6,6 +6,7 @@
 
 mod record;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Deserialize;
@@ -192,9 +193,10 @@ impl Rebuilt {
     /// The conversation up to the request of a turn, or its last one.
     fn until(entries: &[JournalEntry], unit: &Unit, last: u32) -> Option<Self> {
         let mut rebuilt: Option<Self> = None;
-        let (mut results, mut asked) = (Vec::new(), None);
+        // A call that was stopped is made in a later sitting, after those behind it.
+        let (mut results, mut asked) = (BTreeMap::new(), None);
         let within = entries.iter().filter(|entry| entry.unit == *unit && entry.turn <= last);
-        for JournalEntry { turn, record, .. } in within {
+        for JournalEntry { turn, call, record, .. } in within {
             match record {
                 // The same turn was asked again, in a later sitting.
                 Record::Request { system: None, digest: expected, .. } if asked == Some(*turn) => {
@@ -213,7 +215,8 @@ impl Rebuilt {
                     it.request.tools = tools.clone().unwrap_or_else(|| std::mem::take(&mut it.request.tools));
                     it.request.max_output = *max_output;
                     if !results.is_empty() {
-                        it.request.push(Message::Results { results: std::mem::take(&mut results), mark: true });
+                        let results = std::mem::take(&mut results).into_values().collect();
+                        it.request.push(Message::Results { results, mark: true });
                     }
                     for text in user {
                         let mark = it.request.messages.is_empty();
@@ -227,7 +230,9 @@ impl Rebuilt {
                         it.request.push_answer(response);
                     }
                 }
-                Record::Result { result, .. } => results.push(result.clone()),
+                Record::Result { result, .. } => {
+                    results.insert(*call, result.clone());
+                }
                 Record::Run { .. }
                 | Record::Rules { .. }
                 | Record::Plan { .. }

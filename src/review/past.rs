@@ -111,6 +111,11 @@ impl Past {
         self.index.rules.as_ref().filter(|_| !self.rules_anew)
     }
 
+    /// Whether the run is only told, and was broken off before its rules had spoken.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_told() && !self.rules_anew && self.index.rules.is_none()
+    }
+
     /// How the change was split, and what a first message may take, in tokens.
     pub(super) fn plan(&self) -> Option<(&[Vec<RepoPath>], u64)> {
         self.index.plan.as_ref().map(|(units, room)| (units.as_slice(), *room))

@@ -66,6 +66,7 @@ mod reading;
 mod reading_for_clients;
 mod recipes;
 mod references;
+mod replay_engine;
 mod second_look;
 mod second_look_limits;
 mod service_reviews;

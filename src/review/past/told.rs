@@ -116,10 +116,16 @@ impl Told {
         Ok(())
     }
 
-    /// Whether a turn that is told has a result for each of so many calls. Where it has not and nobody is asked, nothing is called.
+    /// Whether a turn that is told has a result for each of so many calls, or the run was stopped before they were made. Otherwise, where nobody
+    /// is asked, nothing is called.
     pub(in crate::review) fn has_all(&self, calls: usize) -> bool {
-        let Some(current) = &self.current else { return self.written.then == Then::GoOn };
-        current.results.len() >= calls || self.written.then == Then::GoOn
+        let made = self.current.as_ref().map_or(0, |turn| turn.results.len());
+        self.written.then == Then::GoOn || made >= calls || self.end.is_some()
+    }
+
+    /// Whether a call of a turn that is told was not made, and is not to be.
+    pub(in crate::review) fn is_cut(&self, call: usize) -> bool {
+        self.written.then != Then::GoOn && self.result(call).is_none()
     }
 
     /// The result of a call of the turn that is told, and what it showed.

@@ -4,6 +4,7 @@
 
 pub mod artefact;
 pub mod change;
+pub mod engine;
 pub mod github;
 pub mod looks;
 pub mod mcp;
