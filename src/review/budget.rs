@@ -261,6 +261,11 @@ impl Budget {
         self.seat.usage()
     }
 
+    /// The largest request that fits the window and is not the last one, in estimated tokens.
+    pub(super) fn most(&self) -> u64 {
+        self.limits.most_request().saturating_mul(100) / self.scale.max(1)
+    }
+
     /// A limit in words.
     pub(super) fn words(&self, ended: Ended) -> String {
         words(ended, &self.limits, &self.kept)

@@ -94,12 +94,13 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
     // Whoever interrupts the second look interrupts the review.
     let ending = looked.as_ref().and_then(|looked| looked.interrupted.clone()).unwrap_or(ending);
     let mut spent = Spent { turns: budget.turns_of_run(), usage: budget.usage(), second_look: None };
-    if let Some(Looked { verdicts, notes, numbers, calls, errors, broken_off, .. }) = looked {
+    if let Some(Looked { verdicts, notes, numbers, calls, errors, broken_off, taken_out, .. }) = looked {
         draft.judge(verdicts, &numbers.by);
         notes.into_iter().chain(journal.fault()).for_each(|note| draft.note(note));
         tally.calls += calls;
         tally.errors += errors;
         tally.broken_off += broken_off;
+        tally.compaction.add(taken_out);
         spent.turns += numbers.turns;
         spent.usage = spent.usage.plus(numbers.usage);
         spent.second_look = Some(numbers);
@@ -278,6 +279,9 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent
         desk.note(format!(
             "{times} answer(s) of the provider did not come to an end; what they cost is not known and not counted."
         ));
+    }
+    if let Some(note) = tally.compaction.note() {
+        desk.note(note);
     }
     let unasked = *ending == Ending::Done && spent.turns == 0;
     if unasked {

@@ -32,6 +32,8 @@ pub(super) struct Asking {
     pub(super) is_first: bool,
     /// Why it is the last one, if it is.
     pub(super) landing: Option<Landing>,
+    /// How many of the oldest messages with results are shortened.
+    pub(super) compacted: u32,
 }
 
 /// Hears what comes of a turn: from the past, or from the model, and then all of it is written down. Also counts the attempts whose cost
@@ -69,7 +71,7 @@ pub(super) async fn hear(
 
 /// Writes down that the model is asked; of what was asked before and is asked again, only that.
 fn asked(journal: &mut Journal, request: &TurnRequest, again: bool, asking: Asking) {
-    let Asking { said, is_first, landing } = asking;
+    let Asking { said, is_first, landing, compacted } = asking;
     let is_new = is_first && !again;
     let record = Record::Request {
         system: is_new.then(|| request.system.clone()),
@@ -77,7 +79,7 @@ fn asked(journal: &mut Journal, request: &TurnRequest, again: bool, asking: Aski
         user: if again { Vec::new() } else { said },
         max_output: request.max_output,
         landing,
-        compacted: 0,
+        compacted,
         digest: digest(request),
     };
     journal.record(None, record);
@@ -108,6 +110,11 @@ pub(super) fn size_of(response: &TurnResponse) -> u64 {
         let text = serde_json::to_string(&response.parts).unwrap_or_default();
         estimate_tokens(&text)
     })
+}
+
+/// The tokens of each result.
+pub(super) fn sizes(called: &[Called]) -> Vec<u64> {
+    called.iter().map(|called| estimate_tokens(&called.text)).collect()
 }
 
 /// The results of calls as they go into the conversation, and their tokens. What is larger than the `room` that is left is not shown, and the

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
+use super::compact;
 use crate::domain::id::hex;
 use crate::llm::{Message, TurnRequest};
 use crate::sys::clock;
@@ -203,7 +204,7 @@ impl Rebuilt {
                         it.proven &= digest(&it.request) == *expected;
                     }
                 }
-                Record::Request { system, tools, user, max_output, digest: expected, .. } => {
+                Record::Request { system, tools, user, max_output, compacted, digest: expected, .. } => {
                     if system.is_some() {
                         rebuilt = None;
                         results.clear();
@@ -221,6 +222,7 @@ impl Rebuilt {
                         let mark = it.request.messages.is_empty();
                         it.request.push(Message::User { text: text.clone(), mark });
                     }
+                    compact::shorten(&mut it.request, *compacted);
                     it.proven &= digest(&it.request) == *expected;
                 }
                 Record::Answer { response, .. } if *turn < last => {

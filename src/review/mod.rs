@@ -2,7 +2,7 @@
 //!
 //! There are two: [`by_rules`], which needs nobody, and [`by_model`], the loop with a model. Whatever the engine, the draft is turned into a
 //! review in one place ([`Draft::finish`]), so that no engine can call a review complete that is not. The model's way: `opening` (the first
-//! message) → `turns` (the loop: `attempts`, `budget`, `calls`, `exchange`, `strikes`, `journal`) → `desk` (what it reports, and what it has
+//! message) → `turns` (the loop: `attempts`, `budget`, `calls`, `compact`, `exchange`, `strikes`, `journal`) → `desk` (what it reports, and what it has
 //! seen) → `verify` (the second look at what it reports).
 //! Collecting, keeping and showing a review do not belong here.
 
@@ -12,6 +12,7 @@ mod budget;
 mod by_model;
 mod by_rules;
 mod calls;
+mod compact;
 mod desk;
 mod draft;
 mod engine_tools;

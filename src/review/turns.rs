@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::attempts::{Ask, NoAnswer};
 use super::budget::{Budget, Reserved};
 use super::calls::{Called, Hands, Panicked, execute};
+use super::compact::{Compaction, Wanted};
 use super::desk::{Desk, Effect};
 use super::draft::Ending;
 use super::exchange::{self, Asking, Heard};
@@ -97,6 +98,8 @@ pub(super) struct Tally {
     pub(super) broken_off: u32,
     /// Limits that were met, each a sentence.
     pub(super) limits: Vec<String>,
+    /// What was taken out of the conversation to make room.
+    pub(super) compaction: Compaction,
 }
 
 /// What is to be done now.
@@ -134,9 +137,10 @@ impl Turns<'_> {
 
     /// What is to be done now: what was done then, or what there is room for.
     fn due(&mut self) -> Result<Due, EngineError> {
+        self.make_room(&[]);
         match self.told.coming() {
             Coming::Turn { landing: None, .. } => return Ok(Due::Turn(None)),
-            Coming::Turn { landing: Some(landing), max_output } => {
+            Coming::Turn { landing: Some(landing), max_output, .. } => {
                 self.land(&landing, max_output)?;
                 return Ok(Due::Turn(Some(landing)));
             }
@@ -195,6 +199,16 @@ impl Turns<'_> {
         Ok(may)
     }
 
+    /// Takes the oldest results out of the conversation: those that were taken out then, or where it and the results that come to it now would
+    /// not fit the window.
+    fn make_room(&mut self, coming: &[u64]) {
+        let wanted = Wanted { size: self.unanswered.size, most: self.budget.most(), coming };
+        if let Some(made) = self.tally.compaction.make_room(&mut self.request, &self.told, &wanted) {
+            self.unanswered.size = self.unanswered.size.saturating_sub(made.freed);
+            self.events.emit(Event::Notice { text: made.words(self.budget.limits().window) });
+        }
+    }
+
     /// Writes down how it ended.
     pub(super) fn end(&mut self, ending: Ending) -> Result<Ending, EngineError> {
         let (ended, why) = (ending.ended(), ending.reason());
@@ -238,7 +252,12 @@ impl Turns<'_> {
         let (turn, most) = (self.budget.turns() + 1, self.budget.limits().turns);
         self.events.emit(Event::Turn { turn, most });
         let said = std::mem::take(&mut self.unanswered.user);
-        let asking = Asking { said, is_first: self.budget.turns() == 0, landing: landing.clone() };
+        let asking = Asking {
+            said,
+            is_first: self.budget.turns() == 0,
+            landing: landing.clone(),
+            compacted: self.tally.compaction.sent(),
+        };
         let question =
             Ask { provider: self.provider, request: &self.request, turn, cancel: self.cancel, events: self.events };
         let (heard, broken_off) = exchange::hear(&mut self.told, &mut self.journal, asking, &question).await?;
@@ -313,6 +332,10 @@ impl Turns<'_> {
         let mut called = execute(&calls, &hands).await?;
         let finished = called.iter().any(|called| matches!(called.effect, Effect::Finished));
         let malformed = called.iter().all(|called| !called.well_formed);
+        // What nobody is sent needs no room.
+        if !finished && landing.is_none() {
+            self.make_room(&exchange::sizes(&called));
+        }
         self.answer(&calls, &mut called)?;
         self.count(&called);
         match landing {

@@ -91,12 +91,16 @@ impl Kept {
         self.keep(path, FileText::new(decoded, charset))
     }
 
-    /// Keeps a text while there is room, and lends it.
+    /// Keeps a text while there is room, and lends it. Where another thread was first, its text is lent.
     pub(super) fn keep(&self, path: &RepoPath, text: FileText) -> Arc<FileText> {
+        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = texts.get(path) {
+            return Arc::clone(known);
+        }
         let text = Arc::new(text);
         // Each line costs four bytes more.
         if self.reserve(text.text().len() as u64 + u64::from(text.line_count()) * 4) {
-            self.texts.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone(), text.clone());
+            texts.insert(path.clone(), Arc::clone(&text));
         }
         text
     }

@@ -36,6 +36,7 @@ mod collection_oddities;
 mod collection_random;
 mod collection_scopes;
 mod commands;
+mod compaction;
 mod desk;
 mod dismiss;
 mod dismiss_pull;

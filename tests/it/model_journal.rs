@@ -8,14 +8,14 @@ use crate::support::model::Wire;
 use crate::support::session::{Talk, shop};
 
 /// The conversations that a journal holds, request by request.
-fn rebuilt(journal: &str) -> Vec<Rebuilt> {
+pub(crate) fn rebuilt(journal: &str) -> Vec<Rebuilt> {
     let entries = read_journal(journal.as_bytes()).expect("a journal");
     let asked = entries.iter().enumerate().filter(|(_, entry)| matches!(entry.record, Record::Request { .. }));
     asked.map(|(at, _)| Rebuilt::from_entries(&entries[..=at]).expect("a request")).collect()
 }
 
 /// What there is in a message, in the words of the Messages wire. What only that provider understands is passed over.
-fn blocks(message: &Message) -> Vec<Value> {
+pub(crate) fn blocks(message: &Message) -> Vec<Value> {
     match message {
         Message::User { text, .. } => vec![json!({ "text": text })],
         Message::Assistant { parts } => parts.iter().filter_map(block).collect(),
@@ -40,7 +40,7 @@ fn block(part: &Part) -> Option<Value> {
 }
 
 /// The same of a body that the server received.
-fn received(body: &Value) -> Vec<Value> {
+pub(crate) fn received(body: &Value) -> Vec<Value> {
     let mut all = Vec::new();
     for message in body["messages"].as_array().expect("messages") {
         let content = match &message["content"] {

@@ -366,6 +366,26 @@ fn a_bare_repository_has_revisions_and_no_disk() {
 }
 
 #[test]
+fn what_one_thread_read_no_other_reads_again() {
+    let repo = TestRepo::new();
+    repo.write("src/a.rs", "fn a() {}\n".repeat(20_000)).commit("Begin");
+    let (tree, name) = (open(&repo, head(&repo)), path("src/a.rs"));
+    let all_at_once = std::sync::Barrier::new(8);
+    let texts: Vec<_> = std::thread::scope(|scope| {
+        let reading = || {
+            all_at_once.wait();
+            tree.read(&name).expect("a text")
+        };
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(reading)).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a text")).collect()
+    });
+    let first = tree.read(&name).expect("a text");
+    assert!(texts.iter().all(|text| Arc::ptr_eq(text, &first)), "there is one text, however many ask for it");
+    std::fs::remove_dir_all(repo.root().join(".git/objects")).expect("they are there");
+    assert!(Arc::ptr_eq(&tree.read(&name).expect("it is kept"), &first));
+}
+
+#[test]
 fn a_missing_object_is_told_and_hides_nothing_else() {
     let repo = TestRepo::new();
     repo.write("a", "needle\n").write("b", "needle in b\n");

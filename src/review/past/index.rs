@@ -59,6 +59,8 @@ pub(in crate::review) struct Turn {
     pub(in crate::review) turn: u32,
     pub(in crate::review) landing: Option<Landing>,
     pub(in crate::review) max_output: u32,
+    /// So many of the oldest messages with results were shortened.
+    pub(in crate::review) compacted: u32,
     pub(in crate::review) digest: String,
     /// Whether a sitting began with it that went on after an end.
     pub(in crate::review) again: bool,
@@ -278,7 +280,7 @@ impl Conversation {
 
     fn ask(&mut self, at: usize, entry: &JournalEntry) -> Result<(), PastError> {
         let damaged = |why| Err(PastError::Damaged { place: place(&entry.unit, entry.turn), why });
-        let Record::Request { system, max_output, landing, digest, .. } = &entry.record else {
+        let Record::Request { system, max_output, landing, compacted, digest, .. } = &entry.record else {
             return Ok(());
         };
         if self.end.is_some() {
@@ -315,6 +317,7 @@ impl Conversation {
             turn: next,
             landing: landing.clone(),
             max_output: *max_output,
+            compacted: *compacted,
             digest: digest.clone(),
             again: resumed,
             answer: None,

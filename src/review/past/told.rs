@@ -26,6 +26,8 @@ pub(in crate::review) enum Coming {
         landing: Option<Landing>,
         /// The most that was to be answered, in tokens.
         max_output: u32,
+        /// So many of the oldest messages with results were shortened.
+        compacted: u32,
     },
     /// Its end.
     End(End),
@@ -67,7 +69,9 @@ impl Told {
     /// What comes next. Where nothing does and nobody is asked, that is the end.
     pub(in crate::review) fn coming(&self) -> Coming {
         match (self.turns.front(), &self.end, self.written.then) {
-            (Some(turn), _, _) => Coming::Turn { landing: turn.landing.clone(), max_output: turn.max_output },
+            (Some(turn), _, _) => {
+                Coming::Turn { landing: turn.landing.clone(), max_output: turn.max_output, compacted: turn.compacted }
+            }
             (None, Some(end), _) => Coming::End(end.clone()),
             (None, None, Then::GoOn) => Coming::New,
             (None, None, Then::Stop | Then::Compare) => Coming::End(Self::broken_off()),

@@ -27,10 +27,11 @@ impl Ended {
 
 /// Adds what a unit counted.
 pub(super) fn add(tally: &mut Tally, own: Tally, end: &Ended) {
-    let Tally { calls, errors, broken_off, limits } = own;
+    let Tally { calls, errors, broken_off, limits, compaction } = own;
     tally.calls += calls;
     tally.errors += errors;
     tally.broken_off += broken_off;
+    tally.compaction.add(compaction.results_sent());
     let unbegun = match &end.ending {
         Ending::Short { ended, why } if !end.begun && !ended.is_providers() => Some(why.clone()),
         Ending::Done | Ending::Stopped(_) | Ending::Short { .. } => None,

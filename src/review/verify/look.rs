@@ -13,6 +13,7 @@ use crate::prompt::{LastTurnVars, PromptError, Prompts};
 use crate::review::attempts::{Ask, NoAnswer};
 use crate::review::budget::{Budget, Limits, Reserved};
 use crate::review::calls::{Called, MOST_CALLS, Panicked, read};
+use crate::review::compact::{Compaction, Wanted};
 use crate::review::exchange::{self, Asking, Heard};
 use crate::review::journal::{Journal, Landing, Record};
 use crate::review::opening::estimate_tokens;
@@ -40,6 +41,8 @@ pub(super) struct Look<'a> {
     said: Vec<String>,
     /// Tokens of the conversation, estimated.
     size: u64,
+    /// How much of it was taken out to make room.
+    compaction: Compaction,
     /// Whether a verdict was sent back once, because results of the same turn were not seen yet.
     waited: bool,
     strikes: Strikes,
@@ -66,6 +69,8 @@ pub(super) struct Tally {
     pub(super) errors: u32,
     /// Attempts whose cost nobody told.
     pub(super) broken_off: u32,
+    /// Results that were taken out of the conversation to make room.
+    pub(super) taken_out: u32,
 }
 
 /// How a look ended.
@@ -145,6 +150,7 @@ impl<'a> Look<'a> {
             request,
             said: vec![message],
             size,
+            compaction: Compaction::default(),
             waited: false,
             strikes: Strikes::default(),
             tally: Tally::default(),
@@ -166,6 +172,7 @@ impl<'a> Look<'a> {
         };
         self.told.check()?;
         self.write(&judged)?;
+        self.tally.taken_out = self.compaction.results_sent();
         self.tally.turns = self.budget.turns() + before.turns;
         self.tally.usage = match before.usage {
             Some(usage) if self.budget.turns() > 0 => usage.told().plus(self.budget.usage()),
@@ -197,9 +204,10 @@ impl<'a> Look<'a> {
 
     async fn judge(&mut self) -> Result<Judged, Broken> {
         loop {
+            self.make_room(&[]);
             let landing = match self.told.coming() {
                 Coming::Turn { landing: None, .. } => None,
-                Coming::Turn { landing: Some(landing), max_output } => Some((landing, max_output)),
+                Coming::Turn { landing: Some(landing), max_output, .. } => Some((landing, max_output)),
                 Coming::End(end) => return Ok(Judged::told(end)),
                 Coming::New => {
                     if let Err(stopped) = self.cancel.check() {
@@ -233,6 +241,14 @@ impl<'a> Look<'a> {
         }
     }
 
+    /// As in a review: the oldest results make room.
+    fn make_room(&mut self, coming: &[u64]) {
+        let wanted = Wanted { size: self.size, most: self.budget.most(), coming };
+        if let Some(made) = self.compaction.make_room(&mut self.request, &self.told, &wanted) {
+            self.size = self.size.saturating_sub(made.freed);
+        }
+    }
+
     /// Why a look has to end, as a clause.
     fn limit_words(&self, limit: Ended) -> String {
         let limits = self.budget.limits();
@@ -253,7 +269,12 @@ impl<'a> Look<'a> {
     async fn turn(&mut self, landing: Option<Landing>) -> Result<Option<Judged>, Broken> {
         let turn = self.budget.turns() + 1;
         let said = std::mem::take(&mut self.said);
-        let asking = Asking { said, is_first: self.budget.turns() == 0, landing: landing.clone() };
+        let asking = Asking {
+            said,
+            is_first: self.budget.turns() == 0,
+            landing: landing.clone(),
+            compacted: self.compaction.sent(),
+        };
         let question =
             Ask { provider: self.provider, request: &self.request, turn, cancel: &self.cancel, events: &self.events };
         let (heard, broken_off) = exchange::hear(&mut self.told, &mut self.journal, asking, &question).await?;
@@ -318,6 +339,9 @@ impl<'a> Look<'a> {
         }
         let missing = || Called::refused("not_run", "this call was not made");
         let mut called: Vec<Called> = done.into_iter().map(|called| called.unwrap_or_else(missing)).collect();
+        if landing.is_none() {
+            self.make_room(&exchange::sizes(&called));
+        }
         self.answer(&calls, &mut called)?;
         if landing.is_some() {
             return Ok(Some(no_verdict(landing)));

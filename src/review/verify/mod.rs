@@ -90,6 +90,8 @@ pub(super) struct Looked {
     pub(super) calls: u32,
     pub(super) errors: u32,
     pub(super) broken_off: u32,
+    /// Results that were taken out of conversations to make room.
+    pub(super) taken_out: u32,
     /// Set where it was interrupted, and the review with it.
     pub(super) interrupted: Option<Ending>,
 }
@@ -291,6 +293,7 @@ fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, before: Aba
         calls: before.calls,
         errors: before.errors,
         broken_off: before.broken_off,
+        taken_out: 0,
         interrupted: None,
     };
     let mut spent = Spent { turns: 0, usage: nothing };
@@ -303,6 +306,7 @@ fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, before: Aba
         looked.calls += tally.calls;
         looked.errors += tally.errors;
         looked.broken_off += tally.broken_off;
+        looked.taken_out += tally.taken_out;
         match judged {
             Judged::Verdict(verdict) => {
                 *match verdict.word {

@@ -1,3 +1,5 @@
+//! What each language has to do with other files, and texts that nobody should have written.
+
 use super::*;
 
 fn of(language: &str, text: &str) -> Relations {

@@ -2,6 +2,9 @@
 
 use serde_json::{Map, Value};
 
+/// How the line begins that stands in the place of a result that was taken out to make room.
+pub const TAKEN_OUT: &str = "[taken out to make room]";
+
 /// What a client asks.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
@@ -69,6 +72,15 @@ impl Asked {
     /// How often the model has spoken.
     pub fn spoken(&self) -> usize {
         self.turns.iter().filter(|turn| matches!(turn, Turn::Model(_))).count()
+    }
+
+    /// How many results were taken out to make room.
+    pub fn taken_out(&self) -> usize {
+        let results = self.turns.iter().filter_map(|turn| match turn {
+            Turn::Results(results) => Some(results),
+            Turn::User(_) | Turn::Model(_) => None,
+        });
+        results.flatten().filter(|result| result.text.starts_with(TAKEN_OUT)).count()
     }
 
     /// What the program itself said, all of it.

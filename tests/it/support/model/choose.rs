@@ -56,6 +56,11 @@ impl When {
         {
             misses.push(format!("the user's last words are {last:?}"));
         }
+        if let Some(wanted) = self.taken_out
+            && wanted != (asked.taken_out() > 0)
+        {
+            misses.push(format!("{} results were taken out", asked.taken_out()));
+        }
         let offered = |name: &&String| asked.tools.contains(name);
         let absent = self.tools_include.iter().filter(|name| !offered(name));
         misses.extend(absent.map(|name| format!("{name} is not offered")));

@@ -2,14 +2,14 @@
 //!
 //! For each request of a conversation:
 //! - its system message, its tools and the messages of the request before it came again, byte for byte, cache marks aside; tools may
-//!   only be taken away;
+//!   only be taken away, and where the session expects it, results may be taken out to make room: the line in their place says so;
 //! - what the model said came back as it was said: texts, calls, and opaque parts in their places;
 //! - each call has exactly one result, in the order of the calls, right after them.
 
 use serde_json::{Value, json};
 
 use super::answer::Answer;
-use super::asked::{Asked, Block, Turn, list};
+use super::asked::{Asked, Block, TAKEN_OUT, Turn, list};
 use super::script::{Input, StopWord};
 use super::wires::Wire;
 
@@ -17,6 +17,8 @@ use super::wires::Wire;
 #[derive(Debug, Default)]
 pub struct Ledger {
     conversations: Vec<Conversation>,
+    /// Whether results may be taken out to make room.
+    may_shorten: bool,
 }
 
 #[derive(Debug)]
@@ -54,6 +56,11 @@ pub struct Entry {
 }
 
 impl Ledger {
+    /// A ledger of a session in which results may be taken out, or not.
+    pub fn new(may_shorten: bool) -> Self {
+        Self { conversations: Vec::new(), may_shorten }
+    }
+
     /// Enters a request.
     pub fn enter(&mut self, wire: Wire, asked: &Asked, body: &Value) -> Entry {
         let opening = match asked.turns.first() {
@@ -72,12 +79,14 @@ impl Ledger {
             return Entry { conversation: self.conversations.len() - 1, seen: 0, faults };
         };
         let known = &mut self.conversations[conversation];
-        faults.extend(prefix.departs_from(&known.prefix));
+        faults.extend(prefix.departs_from(&known.prefix, self.may_shorten));
         let said: Vec<&[Block]> = asked.turns.iter().filter_map(Turn::blocks).collect();
         if !aligned(&said, &known.answers) {
             faults.push(format!("what the model said came back changed:\n  {said:?}\n  was\n  {:?}", known.answers));
         }
-        let seen = std::mem::replace(&mut known.tokens, asked.tokens());
+        let before = std::mem::replace(&mut known.tokens, asked.tokens());
+        // Of a conversation that was shortened a cache knows next to nothing.
+        let seen = if before > known.tokens { 0 } else { before };
         known.prefix = prefix;
         Entry { conversation, seen, faults }
     }
@@ -207,7 +216,7 @@ impl Prefix {
         Self { system, tools, messages }
     }
 
-    fn departs_from(&self, old: &Self) -> Vec<String> {
+    fn departs_from(&self, old: &Self, may_shorten: bool) -> Vec<String> {
         let mut faults = Vec::new();
         if self.system != old.system {
             faults.push("the system message changed".to_owned());
@@ -216,12 +225,37 @@ impl Prefix {
         if !self.tools.iter().all(|tool| left.any(|old| old == tool)) {
             faults.push(format!("the tools changed:\n  {:?}\n  were\n  {:?}", self.tools, old.tools));
         }
-        if let Some(n) = (0..old.messages.len()).find(|n| self.messages.get(*n) != old.messages.get(*n)) {
+        let came_again = |n: &usize| match self.messages.get(*n) {
+            Some(now) if now == &old.messages[*n] => true,
+            Some(now) => may_shorten && shortened(now, &old.messages[*n]),
+            None => false,
+        };
+        if let Some(n) = (0..old.messages.len()).find(|n| !came_again(n)) {
             let now = self.messages.get(n).map_or("gone", String::as_str);
             faults.push(format!("message {n} changed:\n  {now:.2000}\n  was\n  {:.2000}", old.messages[n]));
         }
         faults
     }
+}
+
+/// Whether one message is the other with results taken out.
+fn shortened(now: &str, old: &str) -> bool {
+    fn same(now: &Value, old: &Value) -> bool {
+        match (now, old) {
+            (Value::String(now), Value::String(old)) => {
+                now == old || (now.starts_with(TAKEN_OUT) && !old.starts_with(TAKEN_OUT) && now.len() < old.len())
+            }
+            (Value::Array(now), Value::Array(old)) => {
+                now.len() == old.len() && now.iter().zip(old).all(|(now, old)| same(now, old))
+            }
+            (Value::Object(now), Value::Object(old)) => {
+                now.len() == old.len() && now.iter().all(|(name, now)| old.get(name).is_some_and(|old| same(now, old)))
+            }
+            _ => now == old,
+        }
+    }
+    let values = serde_json::from_str(now).ok().zip(serde_json::from_str(old).ok());
+    values.is_some_and(|(now, old)| same(&now, &old))
 }
 
 /// The parts of all messages, each with its role: neighbours of one role may be written as one message.

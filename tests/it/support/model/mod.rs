@@ -23,6 +23,7 @@ mod socket;
 mod state;
 mod wires;
 
+pub use asked::{Asked, CallResult, TAKEN_OUT, Turn};
 pub use script::{Cut, Session, Step};
 pub use server::{KEY, Options, Server};
 pub use socket::{Door, Line};

@@ -56,6 +56,8 @@ pub struct When {
     pub tools_include: Vec<String>,
     /// Tools that are not.
     pub tools_exclude: Vec<String>,
+    /// Whether any earlier results were taken out to make room. Where no step says so, that is a fault.
+    pub taken_out: Option<bool>,
     /// Whether usage is asked for in a streamed answer.
     pub stream_usage: Option<bool>,
 }
@@ -249,6 +251,11 @@ fn once() -> usize {
 }
 
 impl Session {
+    /// Whether results may be taken out to make room.
+    pub fn may_shorten(&self) -> bool {
+        self.steps.iter().any(|step| step.when.taken_out == Some(true))
+    }
+
     /// Reads a session from a file.
     pub fn load(path: &Path) -> Self {
         let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -81,11 +81,12 @@ impl State {
     /// A fresh one.
     pub fn new(session: Session, options: Options) -> Self {
         let used = vec![0; session.steps.len()];
+        let ledger = Ledger::new(session.may_shorten());
         Self {
             options,
             session,
             used,
-            ledger: Ledger::default(),
+            ledger,
             answers: 0,
             raw: Vec::new(),
             asked: Vec::new(),

@@ -1,0 +1,434 @@
+//! Making room in a conversation that fills the model's window: the oldest results of reading calls are replaced by a line each. Main
+//! function: [`make_room`]; main type: [`Compaction`].
+//!
+//! System text, tools, the first message, what the model said and what the engine's own tools answered never change, and a call keeps its
+//! result, so that every provider takes the conversation back. Each time spoils what the provider has cached behind the first line that is
+//! new: it is done only where it gains much, and then much at once. What was read stays credited; what the model needs again it reads again.
+//!
+//! A conversation is shortened by [`shorten`] alone, which depends on nothing but the conversation and a number, so that a journal that holds
+//! the number gives the request again.
+
+use super::opening::estimate_tokens;
+use super::past::{Coming, Told};
+use crate::domain::text::{counted, shortened};
+use crate::llm::{Message, Part, ToolCall, ToolInput, ToolResult, TurnRequest};
+use crate::tools::TOOLS;
+
+/// Results of fewer bytes stay: the line in their place would take nearly as much. No such line is longer.
+const WORTH: usize = 1_000;
+/// Of the input of a call so many characters are repeated in the line.
+const NAMED: usize = 160;
+/// Of what a request may hold, this share at least is gained, or nothing is done: one part in so many.
+const LEAST_GAIN: u64 = 10;
+/// Where so much can be gained, this share is free afterwards: one part in so many.
+const FREED: u64 = 2;
+/// How every line begins.
+pub(super) const MARK: &str = "[taken out to make room]";
+
+/// How much of a conversation is shortened.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Compaction {
+    /// So many of the oldest messages with results are: the number of the journal.
+    messages: u32,
+    /// So many results in them.
+    results: u32,
+    /// So many of those in the last request: what is taken out when nobody is asked any more is not told.
+    sent: u32,
+}
+
+/// What making room came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Made {
+    /// Results that were shortened.
+    pub(super) results: u32,
+    /// Tokens that they take less, estimated.
+    pub(super) freed: u64,
+}
+
+/// What is asked of the room.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    /// Tokens of the conversation as it is, estimated.
+    pub(super) size: u64,
+    /// Tokens that it may take and still have a turn after it.
+    pub(super) most: u64,
+    /// Tokens of each result that comes to it now, in order.
+    pub(super) coming: &'a [u64],
+}
+
+impl Wanted<'_> {
+    /// How many of the results that come find room, and what they take, where so much of the conversation is freed.
+    fn placed(&self, freed: u64) -> (usize, u64) {
+        let mut room = self.most.saturating_sub(self.size.saturating_sub(freed));
+        let mut placed = (0, 0);
+        for size in self.coming {
+            if let Some(left) = room.checked_sub(*size) {
+                room = left;
+                placed = (placed.0 + 1, placed.1 + size);
+            }
+        }
+        placed
+    }
+
+    /// Whether all is well as it is.
+    fn fits(&self) -> bool {
+        self.size <= self.most && self.placed(0).0 == self.coming.len()
+    }
+}
+
+impl Compaction {
+    /// Shortens as much of `request` as it was then, or as there is reason to now; `None` where that is nothing.
+    pub(super) fn make_room(&mut self, request: &mut TurnRequest, told: &Told, wanted: &Wanted<'_>) -> Option<Made> {
+        match told.coming() {
+            Coming::Turn { compacted, .. } => self.repeat(request, compacted),
+            Coming::End(_) => None,
+            Coming::New => self.decide(request, wanted),
+        }
+    }
+
+    /// Says that `request` is sent, and how many messages of it are shortened.
+    pub(super) fn sent(&mut self) -> u32 {
+        self.sent = self.results;
+        self.messages
+    }
+
+    /// How many results were taken out of what was sent.
+    pub(super) fn results_sent(&self) -> u32 {
+        self.sent
+    }
+
+    /// Counts what was taken out of another conversation of the run.
+    pub(super) fn add(&mut self, results: u32) {
+        self.sent += results;
+    }
+
+    /// Shortens as much as there is reason to. Results that the model has not answered yet stay.
+    fn decide(&mut self, request: &mut TurnRequest, wanted: &Wanted<'_>) -> Option<Made> {
+        if wanted.fits() {
+            return None;
+        }
+        let gains = gains(request, self.messages);
+        let all: u64 = gains.iter().map(|gain| gain.freed).sum();
+        // A result that is too large for any room is no reason.
+        let helps = wanted.size > wanted.most || wanted.placed(all).0 > wanted.placed(0).0;
+        if !helps || all < wanted.most / LEAST_GAIN {
+            return None;
+        }
+        let (_, coming) = wanted.placed(all);
+        let target = wanted.most.saturating_sub(coming).min(wanted.most - wanted.most / FREED);
+        let mut made = Made { results: 0, freed: 0 };
+        let mut messages = self.messages;
+        for gain in gains {
+            if wanted.size.saturating_sub(made.freed) <= target {
+                break;
+            }
+            made.freed += gain.freed;
+            made.results += gain.results;
+            messages += 1;
+        }
+        self.take(request, messages, made);
+        Some(made)
+    }
+
+    /// Shortens so many messages of `request` in all, as an earlier sitting of the run did; `None` where so many are.
+    fn repeat(&mut self, request: &mut TurnRequest, messages: u32) -> Option<Made> {
+        let further = usize::try_from(messages.saturating_sub(self.messages)).unwrap_or(usize::MAX);
+        if further == 0 {
+            return None;
+        }
+        let gains = gains(request, self.messages).into_iter().take(further);
+        let made = gains.fold(Made { results: 0, freed: 0 }, |made, gain| Made {
+            results: made.results + gain.results,
+            freed: made.freed + gain.freed,
+        });
+        self.take(request, messages, made);
+        Some(made)
+    }
+
+    fn take(&mut self, request: &mut TurnRequest, messages: u32, made: Made) {
+        shorten(request, messages);
+        self.messages = messages;
+        self.results += made.results;
+    }
+
+    /// What was done, for the receipt; `None` where that is nothing.
+    pub(super) fn note(&self) -> Option<String> {
+        (self.sent > 0).then(|| {
+            let results = counted(usize::try_from(self.sent).unwrap_or(usize::MAX), "result");
+            format!(
+                "{results} of reading calls, the oldest, were taken out of conversations to stay within the model's window; the model could \
+                 make the calls again"
+            )
+        })
+    }
+}
+
+impl Made {
+    /// What was done, for the progress.
+    pub(super) fn words(&self, window: u64) -> String {
+        let results = counted(usize::try_from(self.results).unwrap_or(usize::MAX), "older result");
+        format!("{results} taken out of the conversation to stay within the model's window of {window} tokens")
+    }
+}
+
+/// Replaces the results of reading calls in the first so many messages that hold results. What is replaced already stays as it is.
+pub(super) fn shorten(request: &mut TurnRequest, messages: u32) {
+    let mut left = messages;
+    for at in 0..request.messages.len() {
+        let (before, rest) = request.messages.split_at_mut(at);
+        let Some(Message::Results { results, .. }) = rest.first_mut() else { continue };
+        if left == 0 {
+            return;
+        }
+        left -= 1;
+        let calls = calls(before);
+        for (at, result) in results.iter_mut().enumerate() {
+            if let Some(line) = line(calls.get(at).copied(), result) {
+                result.text = line;
+            }
+        }
+    }
+}
+
+/// The messages with results that the model has answered, oldest first and without the first so many, and what shortening each gains.
+fn gains(request: &TurnRequest, from: u32) -> Vec<Made> {
+    let answered = request.messages.iter().rposition(|message| matches!(message, Message::Assistant { .. }));
+    let messages = request.messages.iter().enumerate().take(answered.unwrap_or(0));
+    let results = messages.filter_map(|(at, message)| match message {
+        Message::Results { results, .. } => Some((at, results)),
+        Message::User { .. } | Message::Assistant { .. } => None,
+    });
+    let gain = |(at, results): (usize, &Vec<ToolResult>)| {
+        let calls = calls(&request.messages[..at]);
+        let lines = results.iter().enumerate().filter_map(|(at, result)| {
+            let line = line(calls.get(at).copied(), result)?;
+            Some(estimate_tokens(&result.text).saturating_sub(estimate_tokens(&line)))
+        });
+        lines.fold(Made { results: 0, freed: 0 }, |made, freed| Made {
+            results: made.results + 1,
+            freed: made.freed + freed,
+        })
+    };
+    results.skip(usize::try_from(from).unwrap_or(usize::MAX)).map(gain).collect()
+}
+
+/// The calls of the last message.
+fn calls(messages: &[Message]) -> Vec<&ToolCall> {
+    let Some(Message::Assistant { parts }) = messages.last() else { return Vec::new() };
+    let calls = parts.iter().filter_map(|part| match part {
+        Part::Call(call) => Some(call),
+        Part::Text { .. } | Part::Opaque { .. } => None,
+    });
+    calls.collect()
+}
+
+/// What stands in the place of a result; `None` for one that stays. Only what a reading call showed is replaced: errors are short, and what
+/// the engine's own tools answered is what the review rests on.
+fn line(call: Option<&ToolCall>, result: &ToolResult) -> Option<String> {
+    if result.is_error || result.text.len() < WORTH || !TOOLS.iter().any(|tool| tool.name == result.name) {
+        return None;
+    }
+    let input = match call.map(|call| &call.input) {
+        Some(ToolInput::Object(input)) => serde_json::to_string(input).unwrap_or_default(),
+        Some(ToolInput::Malformed(_)) | None => String::new(),
+    };
+    let (name, input, tokens) = (&result.name, shortened(&input, NAMED), estimate_tokens(&result.text));
+    Some(format!(
+        "{MARK} {name} {input} was answered here (about {tokens} tokens). Make the call again where you need it."
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    /// A conversation: for each turn, the calls by tool with the length of what they gave.
+    fn conversation(turns: &[&[(&str, usize)]]) -> TurnRequest {
+        let mut request = TurnRequest { system: "be careful".to_owned(), max_output: 9, ..TurnRequest::default() };
+        request.push(Message::User { text: "the change".repeat(300), mark: true });
+        for (turn, calls) in turns.iter().enumerate() {
+            let mut parts =
+                vec![Part::Opaque { value: json!({ "thinking": turn }) }, Part::Text { text: "…".repeat(2_000) }];
+            let mut results = Vec::new();
+            for (at, (name, length)) in calls.iter().enumerate() {
+                let id = format!("c{turn}.{at}");
+                let input = json!({ "file_path": format!("src/{turn}/{at}.rs") });
+                let input = ToolInput::Object(input.as_object().unwrap().clone());
+                let name = (*name).to_owned();
+                parts.push(Part::Call(ToolCall {
+                    id: id.clone(),
+                    name: name.clone(),
+                    input,
+                    signatures: vec!["s".to_owned()],
+                }));
+                results.push(ToolResult { id, name, text: "x".repeat(*length), is_error: false });
+            }
+            request.push(Message::Assistant { parts });
+            request.push(Message::Results { results, mark: true });
+        }
+        request
+    }
+
+    fn size(request: &TurnRequest) -> u64 {
+        let size = |message: &Message| match message {
+            Message::User { text, .. } => estimate_tokens(text),
+            Message::Assistant { parts } => estimate_tokens(&serde_json::to_string(parts).unwrap()),
+            Message::Results { results, .. } => results.iter().map(|result| estimate_tokens(&result.text)).sum(),
+        };
+        request.messages.iter().map(size).sum()
+    }
+
+    fn answered(turns: &[&[(&str, usize)]]) -> TurnRequest {
+        let mut request = conversation(turns);
+        request.push(Message::Assistant { parts: vec![Part::Text { text: "Next.".to_owned() }] });
+        request
+    }
+
+    fn texts(request: &TurnRequest) -> Vec<&str> {
+        let results = request.messages.iter().filter_map(|message| match message {
+            Message::Results { results, .. } => Some(results),
+            Message::User { .. } | Message::Assistant { .. } => None,
+        });
+        results.flatten().map(|result| result.text.as_str()).collect()
+    }
+
+    const READ: &str = "read_file_part";
+
+    #[test]
+    fn the_oldest_are_taken_out_and_much_at_once() {
+        let before = answered(&[&[(READ, 35_000)][..]; 6]);
+        let size = size(&before);
+        let (mut request, mut done) = (before.clone(), Compaction::default());
+        let wanted = Wanted { size, most: size + 1_000, coming: &[500] };
+        assert_eq!(done.decide(&mut request, &wanted), None, "there is room");
+        assert_eq!(request, before);
+        let wanted = Wanted { coming: &[2_000], ..wanted };
+        let made = done.decide(&mut request, &wanted).unwrap();
+        assert_eq!((made.results, done.messages), (4, 4), "{made:?}");
+        assert_eq!(super::tests::size(&request) + made.freed, size, "what is said to be freed is");
+        assert!(size - made.freed <= wanted.most - wanted.most / FREED);
+        let texts = texts(&request);
+        assert!(texts[0].starts_with(MARK) && texts[1].starts_with(MARK), "{texts:.80?}");
+        assert!(
+            texts[0].contains(r#"read_file_part {"file_path":"src/0/0.rs"} was answered here (about 10000 tokens)"#)
+        );
+        assert!(texts[4..].iter().all(|text| text.len() == 35_000));
+        // It goes on where it stopped.
+        let wanted = Wanted { size: size - made.freed, most: size - made.freed, coming: &[1] };
+        done.decide(&mut request, &wanted).unwrap();
+        assert_eq!((done.messages, done.results), (6, 6));
+        assert_eq!(done.note(), None, "it was not sent");
+        assert_eq!(done.sent(), 6);
+        assert!(done.note().unwrap().starts_with("6 results"));
+    }
+
+    #[test]
+    fn nothing_but_what_reading_calls_showed_is_touched() {
+        let turn: &[(&str, usize)] = &[
+            ("report_finding", 9_000),
+            (READ, 9_000),
+            ("search_in_files", 400),
+            ("unheard_of", 9_000),
+            ("read_diff", 9_000),
+        ];
+        let before = answered(&[turn, turn]);
+        let mut after = before.clone();
+        shorten(&mut after, 1);
+        let changed = |(before, after): (&&str, &&str)| before != after;
+        let (old, new) = (texts(&before), texts(&after));
+        let changed: Vec<bool> = old.iter().zip(&new).map(changed).collect();
+        assert_eq!(changed[..5], [false, true, false, false, true]);
+        assert_eq!(changed[5..], [false; 5]);
+        // Everything else is as it was: the same with all results emptied.
+        let bare = |mut request: TurnRequest| {
+            for message in &mut request.messages {
+                if let Message::Results { results, .. } = message {
+                    for result in results {
+                        result.text.clear();
+                    }
+                }
+            }
+            request
+        };
+        assert_eq!(bare(after), bare(before));
+    }
+
+    #[test]
+    fn an_error_and_what_the_model_has_not_answered_stay() {
+        let mut request = conversation(&[&[(READ, 30_000)], &[(READ, 30_000)]]);
+        if let Some(Message::Results { results, .. }) = request.messages.get_mut(2) {
+            results[0].is_error = true;
+        }
+        let (before, size) = (request.clone(), size(&request));
+        let mut done = Compaction::default();
+        let wanted = Wanted { size, most: size - 1, coming: &[] };
+        assert_eq!(done.decide(&mut request, &wanted), None);
+        assert_eq!(request, before);
+        request.push(Message::Assistant { parts: Vec::new() });
+        assert_eq!(done.decide(&mut request, &wanted).map(|made| made.results), Some(1));
+        assert_eq!(done.messages, 2);
+    }
+
+    #[test]
+    fn what_gains_little_or_does_not_help_is_not_done() {
+        // The first message takes nearly all.
+        let mut little = answered(&[&[(READ, 2_000)]]);
+        let mut done = Compaction::default();
+        let wanted = |size: u64, most: u64, coming: &'static [u64]| Wanted { size, most, coming };
+        assert_eq!(done.decide(&mut little, &wanted(10_000, 10_000, &[300])), None);
+        // No room would be large enough.
+        let mut much = answered(&[&[(READ, 20_000)][..]; 3]);
+        let size = size(&much);
+        assert_eq!(done.decide(&mut much, &wanted(size, size, &[1_000_000])), None);
+        assert_eq!(done, Compaction::default());
+        // For one of them it is.
+        let made = done.decide(&mut much, &wanted(size, size, &[1_000_000, 300])).unwrap();
+        assert!(made.freed >= 300);
+        assert_eq!((done.sent(), done.results_sent()), (3, 3));
+    }
+
+    #[test]
+    fn an_earlier_sitting_is_repeated() {
+        let before = answered(&[&[(READ, 20_000), (READ, 20_000)][..]; 4]);
+        let size = size(&before);
+        let (mut first, mut done) = (before.clone(), Compaction::default());
+        let made = done.decide(&mut first, &Wanted { size, most: size - 1, coming: &[] }).unwrap();
+        let (mut second, mut again) = (before, Compaction::default());
+        assert_eq!(again.repeat(&mut second, done.messages), Some(made));
+        assert_eq!(again.repeat(&mut second, done.messages), None);
+        assert_eq!((first, done), (second, again));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_taken_out_once_stays_and_takes_less(
+            lengths in prop::collection::vec(prop::collection::vec(0_usize..4_000, 0..4), 0..6),
+            path in ".{0,400}",
+            messages in 0_u32..8,
+        ) {
+            let turns: Vec<Vec<(&str, usize)>> = lengths.iter().map(|turn| turn.iter().map(|length| (READ, *length)).collect()).collect();
+            let turns: Vec<&[(&str, usize)]> = turns.iter().map(Vec::as_slice).collect();
+            let mut request = answered(&turns);
+            for message in &mut request.messages {
+                if let Message::Assistant { parts } = message {
+                    for part in parts {
+                        if let Part::Call(ToolCall { input: ToolInput::Object(input), .. }) = part {
+                            input.insert("file_path".to_owned(), path.clone().into());
+                        }
+                    }
+                }
+            }
+            let before = size(&request);
+            let freed: u64 = gains(&request, 0).iter().take(messages as usize).map(|made| made.freed).sum();
+            shorten(&mut request, messages);
+            prop_assert_eq!(size(&request) + freed, before);
+            let once = request.clone();
+            shorten(&mut request, messages);
+            prop_assert_eq!(&request, &once);
+            prop_assert!(texts(&request).iter().all(|text| !text.starts_with(MARK) || text.len() < WORTH));
+        }
+    }
+}

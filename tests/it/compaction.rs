@@ -1,0 +1,244 @@
+//! Conversations that outgrow the model's window: the oldest results make room, and nothing else changes.
+
+use serde_json::{Value, json};
+
+use crate::model_journal::{blocks, rebuilt, received};
+use crate::support::TestRepo;
+use crate::support::looks::{STOCK, given, look, reporting, session};
+use crate::support::model::{Asked, CallResult, TAKEN_OUT, Turn, Wire};
+use crate::support::session::{Talk, Told, shop};
+
+/// Files that are too many for the window, about two thousand tokens each.
+const FILES: usize = 20;
+const WINDOW: u64 = 32_000;
+
+/// The shop, with files beside the change.
+fn archive() -> TestRepo {
+    let repo = shop();
+    repo.git(["checkout", "-q", "main"]);
+    for file in 0..FILES {
+        let line = |line: usize| format!("entry_{file}_{line} = {line}  # nobody knows what for\n");
+        repo.write(format!("archive/part{file}.py"), (0..130).map(line).collect::<String>());
+    }
+    repo.commit("Keep an archive");
+    repo.git(["checkout", "-q", "feature"]);
+    repo.git(["rebase", "-q", "main"]);
+    repo
+}
+
+fn read(file: usize) -> Value {
+    json!({ "name": "read_file_part", "input": { "file_path": format!("archive/part{file}.py") } })
+}
+
+/// What a request must be like after those files were read: each is shown whole, however often.
+fn shown(turn: usize, files: &[usize]) -> Value {
+    let result = |file: &usize| json!({ "name": "read_file_part", "contains": [format!("entry_{file}_3 "), format!("entry_{file}_120 ")], "is_error": false });
+    json!({ "turn": turn, "last_results": files.iter().map(result).collect::<Vec<_>>() })
+}
+
+fn finish() -> Value {
+    json!({ "calls": [{ "name": "finish_review", "input": { "summary": "The guard is missing." } }] })
+}
+
+fn thought(turn: usize) -> Value {
+    json!([{ "text": format!("What is in part {turn}?"), "signature": format!("U2lnbmF0dXIg{turn}") }])
+}
+
+/// A model that reports a defect, reads all files and the first ones again, and ends.
+fn long() -> Vec<Value> {
+    let report = json!({ "name": "report_finding", "input": { "title": "A discount is ten times too large",
+        "body": "`percent / 10` turns 5 percent into half of the amount.", "severity": "high", "category": "logic",
+        "file_path": "src/cart.py", "quote": "    rate = percent / 10" } });
+    let section =
+        json!({ "name": "write_section", "input": { "title": "How prices are made", "body": "In two steps." } });
+    let pairs: Vec<[usize; 2]> = (0..FILES / 2).map(|n| [2 * n, 2 * n + 1]).chain([[0, 1]]).collect();
+    let mut steps = vec![
+        json!({ "when": { "turn": 0, "taken_out": false }, "say": { "thinking": thought(0), "calls": [report, section] } }),
+    ];
+    for (at, pair) in pairs.iter().enumerate() {
+        let mut when = if at == 0 { json!({ "turn": 1, "taken_out": false }) } else { shown(at + 1, &pairs[at - 1]) };
+        if at > FILES / 2 - 2 {
+            when["taken_out"] = json!(true);
+        }
+        let say =
+            json!({ "thinking": thought(at + 1), "text": "Weiter → 🔎", "calls": [read(pair[0]), read(pair[1])] });
+        steps.push(json!({ "when": when, "say": say }));
+    }
+    // What was taken out is shown anew.
+    steps.push(json!({ "when": shown(pairs.len() + 1, &[0, 1]), "say": finish() }));
+    steps
+}
+
+fn talk(repo: &TestRepo, name: &str, steps: &[Value], wire: Wire) -> Talk {
+    let word = match wire {
+        Wire::Messages => "anthropic",
+        Wire::Responses => "openai",
+        Wire::Chat => "openai-chat",
+        Wire::Gemini => "gemini",
+        Wire::Ollama => "ollama",
+    };
+    Talk::scripted(repo, session(name, steps), wire).with_settings(&format!("[{word}]\ncontext_window = {WINDOW}\n"))
+}
+
+fn results(asked: &Asked) -> Vec<&CallResult> {
+    let results = asked.turns.iter().filter_map(|turn| match turn {
+        Turn::Results(results) => Some(results),
+        Turn::User(_) | Turn::Model(_) => None,
+    });
+    results.flatten().collect()
+}
+
+/// How many results were taken out in each request.
+fn taken_out(talk: &Talk) -> Vec<usize> {
+    talk.server.asked().iter().map(Asked::taken_out).collect()
+}
+
+fn notes(told: &Told) -> String {
+    told.review["coverage"]["notes"].to_string()
+}
+
+#[test]
+fn a_long_conversation_in_a_small_window_goes_on() {
+    let repo = archive();
+    for wire in Wire::ALL {
+        let talk = talk(&repo, "long_conversation", &long(), wire);
+        let told = talk.run("");
+        let (verdict, taken) = (talk.server.verdict(), taken_out(&talk));
+        assert!(verdict.is_empty(), "{wire:?}: {}\n{}", verdict.join("\n- "), told.all());
+        assert_eq!((told.code, told.ended()), (0, "finished"), "{wire:?}: {}", told.all());
+        assert_eq!(told.titles(), ["A discount is ten times too large"]);
+        assert_eq!(
+            (&told.review["coverage"]["tool_errors"], told.review["outcome"].as_str()),
+            (&json!(0), Some("complete"))
+        );
+        // In big steps: each change of what was sent before costs what the provider has cached of it.
+        let steps = taken.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        assert!(taken.is_sorted() && (1..=3).contains(&steps), "{wire:?}: {taken:?}");
+        let last = talk.server.asked().pop().expect("a request");
+        let all = results(&last);
+        assert!(all[0].text.contains("F1") && all[1].text.contains("accepted"), "the engine's own answers stay");
+        let line = &all[2].text;
+        assert!(line.starts_with(TAKEN_OUT) && line.contains(r#"{"file_path":"archive/part0.py"}"#), "{line}");
+        assert!(all[2].is_error != Some(true), "it was no error");
+        let size = talk.server.raw().iter().map(|raw| raw.body.len()).max().expect("a request");
+        assert!((size as u64) < WINDOW * 4, "{size}");
+        let said = told
+            .events("notice")
+            .iter()
+            .filter(|event| event["text"].to_string().contains("taken out of the conversation"))
+            .count();
+        assert_eq!(said, steps, "{}", told.all());
+        assert!(
+            notes(&told).contains("results of reading calls, the oldest, were taken out of conversations"),
+            "{}",
+            notes(&told)
+        );
+        for rebuilt in rebuilt(&talk.journals().pop().expect("a journal")) {
+            assert!(rebuilt.proven, "{wire:?}");
+        }
+    }
+}
+
+#[test]
+fn every_request_of_a_shortened_conversation_is_in_its_journal_as_it_was_received() {
+    let repo = archive();
+    let talk = talk(&repo, "long_conversation_journal", &long(), Wire::Messages);
+    talk.run("");
+    let rebuilt = rebuilt(&talk.journals().pop().expect("a journal"));
+    let raw = talk.server.raw();
+    assert_eq!(rebuilt.len(), raw.len());
+    for (at, (rebuilt, raw)) in rebuilt.iter().zip(&raw).enumerate() {
+        let body: Value = serde_json::from_slice(&raw.body).expect("JSON");
+        let blocks: Vec<Value> = rebuilt.request.messages.iter().flat_map(blocks).collect();
+        assert!(rebuilt.proven && blocks == received(&body), "request {at}");
+    }
+    assert!(taken_out(&talk).pop() > Some(0));
+    talk.server.finish();
+}
+
+#[test]
+fn a_journal_that_says_another_number_is_not_proven() {
+    let repo = archive();
+    let talk = talk(&repo, "long_conversation_forged", &long(), Wire::Chat);
+    talk.run("");
+    let journal = talk.journals().pop().expect("a journal");
+    let at = journal.find("\"compacted\":").expect("a number") + "\"compacted\":".len();
+    let digits = journal[at..].find(|c: char| !c.is_ascii_digit()).expect("its end");
+    let forged = format!("{}1{}", &journal[..at], &journal[at + digits..]);
+    assert!(rebuilt(&journal).iter().all(|rebuilt| rebuilt.proven));
+    assert!(rebuilt(&forged).iter().any(|rebuilt| !rebuilt.proven));
+    talk.server.finish();
+}
+
+#[test]
+fn a_provider_that_binds_thinking_to_the_conversation_is_told_to_drop_it() {
+    let repo = archive();
+    let ordinary = talk(&repo, "long_conversation_unbound", &long(), Wire::Messages);
+    ordinary.run("");
+    let first = taken_out(&ordinary).iter().position(|taken| *taken > 0).expect("a request");
+    ordinary.server.finish();
+    let mut steps = long();
+    let message = "messages.1.content.0: this `thinking` block is bound to a different conversation";
+    let refused = json!({ "fault": { "status": { "code": 400, "message": message } } });
+    steps.insert(first, json!({ "when": steps[first]["when"], "say": refused }));
+    let talk = talk(&repo, "long_conversation_bound", &steps, Wire::Messages);
+    let told = talk.run("");
+    let (verdict, raw) = (talk.server.verdict(), talk.server.raw());
+    assert!(verdict.is_empty(), "{}\n{}", verdict.join("\n- "), told.all());
+    assert_eq!((told.code, told.ended()), (0, "finished"), "{}", told.all());
+    let drops = |body: &[u8]| String::from_utf8_lossy(body).contains("drop_block");
+    let dropping = raw.iter().filter(|raw| drops(&raw.body)).count();
+    assert_eq!(dropping, raw.len() - first - 1, "from the refusal on, and not before");
+}
+
+#[test]
+fn a_model_that_reads_the_same_again_and_again_is_ended_by_the_budget() {
+    let reading = json!({ "reuse": true, "say": { "calls": [read(0), read(1), read(2)] } });
+    let end = json!({ "when": { "turn": 19, "taken_out": true, "nudged": true }, "say": finish() });
+    let repo = archive();
+    let talk = talk(&repo, "reads_for_ever", &[reading, end], Wire::Ollama);
+    let told = talk.run("--max-turns 20");
+    let (verdict, taken) = (talk.server.verdict(), taken_out(&talk));
+    assert!(verdict.is_empty(), "{}\n{}", verdict.join("\n- "), told.all());
+    assert_eq!((told.code, told.ended()), (3, "turn_limit"), "{}", told.all());
+    let steps = taken.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    assert!(steps < 10, "not at every turn: {taken:?}");
+}
+
+#[test]
+fn a_second_look_goes_on_too() {
+    let shop = archive();
+    let (one, two) = ([0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]);
+    let reads = |files: [usize; 6]| json!({ "calls": files.map(read), "usage": "none" });
+    let mut steps = reporting(&[STOCK]);
+    steps.push(look(STOCK, 0, reads(one)));
+    steps.push(look(STOCK, 1, reads(two)));
+    let mut again = look(STOCK, 2, reads(one));
+    again["when"]["taken_out"] = json!(true);
+    again["when"]["last_results"] = shown(2, &two)["last_results"].clone();
+    steps.push(again);
+    let mut end = look(STOCK, 3, json!({ "calls": [given("confirmed", 9, "It is so.")] }));
+    end["when"]["last_results"] = shown(3, &one)["last_results"].clone();
+    steps.push(end);
+    for wire in [Wire::Messages, Wire::Ollama] {
+        let told = talk(&shop, "long_look", &steps, wire).ends("--verify auto", 0, "finished");
+        assert_eq!(told.review["findings"][0]["verification"]["state"], "confirmed", "{}", told.all());
+        assert!(
+            notes(&told).contains("results of reading calls, the oldest, were taken out of conversations"),
+            "{}",
+            notes(&told)
+        );
+    }
+}
+
+#[test]
+fn a_result_that_no_room_is_large_enough_for_takes_nothing_out() {
+    let many: Vec<Value> = (0..FILES).map(read).collect();
+    let steps = [
+        json!({ "when": { "turn": 0 }, "say": { "calls": many, "usage": "none" } }),
+        json!({ "reuse": true, "when": { "turn": 1, "taken_out": false }, "say": finish() }),
+    ];
+    let repo = archive();
+    let told = talk(&repo, "all_at_once", &steps, Wire::Ollama).ends("", 0, "finished");
+    assert!(told.review["coverage"]["tool_errors"].as_u64() > Some(0), "{}", told.all());
+}
