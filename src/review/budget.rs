@@ -104,6 +104,8 @@ pub(super) struct Budget {
     limits: Limits,
     kept: Kept,
     turns: u32,
+    /// Tokens sent so far in this conversation.
+    sent: u64,
     longest: Duration,
     /// What the provider counted for what was estimated last, in percent.
     scale: u64,
@@ -123,7 +125,7 @@ impl Budget {
         Self::of(purse.sit(), limits, false)
     }
 
-    /// For one of several that share a purse: turns are its own, tokens are the run's.
+    /// For one of several that share a purse: turns are its own, tokens are the run's, or as many of them as its own limits allow.
     pub(super) fn begun(seat: Seat, limits: Limits) -> Self {
         Self::of(seat, limits, true)
     }
@@ -135,7 +137,7 @@ impl Budget {
 
     fn of(seat: Seat, limits: Limits, is_shared: bool) -> Self {
         let scale = seat.scale;
-        Self { limits, kept: Kept::default(), turns: 0, longest: Duration::ZERO, scale, seat, is_shared }
+        Self { limits, kept: Kept::default(), turns: 0, sent: 0, longest: Duration::ZERO, scale, seat, is_shared }
     }
 
     /// Turns of this conversation that were answered.
@@ -188,6 +190,7 @@ impl Budget {
         let reserved = match () {
             () if self.turns + 1 + self.kept.turns >= self.limits.turns => Reserved::Landing(Ended::TurnLimit),
             () if !self.seat.may_go_on(size, next, self.kept.tokens) => Reserved::Landing(Ended::TokenLimit),
+            () if self.is_shared && size.saturating_add(next) > self.own() => Reserved::Landing(Ended::TokenLimit),
             () if size > self.limits.most_request() => Reserved::Landing(Ended::WindowLimit),
             () if left.is_some_and(|left| left < self.last_turn_takes() + self.kept.time) => {
                 Reserved::Landing(Ended::Deadline)
@@ -212,7 +215,7 @@ impl Budget {
         let mut room = self.limits.most_request().saturating_sub(size);
         if self.is_shared {
             // What others live on is not read away: the next request must be one that can be sent.
-            room = room.min(self.seat.free(size).saturating_sub(LAST_WORDS));
+            room = room.min(self.seat.free(size).min(self.own().saturating_sub(size)).saturating_sub(LAST_WORDS));
         }
         room.saturating_mul(100) / self.scale.max(1)
     }
@@ -238,6 +241,7 @@ impl Budget {
         if let Some(input) = usage.input {
             self.scale = (input.saturating_mul(100) / estimate.max(1)).clamp(40, 400);
         }
+        self.sent = self.sent.saturating_add(sent);
         self.seat.settle(sent, usage, took, self.scale);
     }
 
@@ -249,6 +253,7 @@ impl Budget {
         if let Some(input) = usage.input {
             self.scale = (input.saturating_mul(100) / estimate.max(1)).clamp(40, 400);
         }
+        self.sent = self.sent.saturating_add(usage.input.unwrap_or(estimated));
         self.seat.settle_told(estimated, took, self.scale);
     }
 
@@ -260,6 +265,11 @@ impl Budget {
     /// A limit in words.
     pub(super) fn words(&self, ended: Ended) -> String {
         words(ended, &self.limits, &self.kept)
+    }
+
+    /// What is left of its own limit.
+    fn own(&self) -> u64 {
+        self.limits.input_tokens.saturating_sub(self.sent)
     }
 
     fn scaled(&self, estimate: u64) -> u64 {

@@ -86,7 +86,7 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
         None => None,
     };
     let Reviewed { mut desk, ending, mut tally, budget, mut journal } =
-        units::review(&run, begin, journal, over).await?;
+        Box::pin(units::review(&run, begin, journal, over)).await?;
     let draft = desk.settle(&name_of(run.provider.as_ref()));
     let looked = second_look(&run, draft.findings(), &ending, &budget, (&journal, &trees)).await?;
     // Whoever interrupts the second look interrupts the review.
@@ -204,7 +204,7 @@ fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -
         if let Some(stopped) = stopped {
             desk.add_leads(rest, &Cancel::stopped(stopped));
         }
-        notes.iter().for_each(|note| desk.note(note.clone()));
+        notes.iter().cloned().for_each(|note| desk.note(note));
         return stopped;
     }
     if run.past.is_over() {

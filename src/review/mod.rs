@@ -33,7 +33,7 @@ pub use by_rules::{RulesRun, by_rules};
 pub use desk::{Answer, Desk, Effect, Lead};
 pub use draft::{Asked, Draft, Ending, Floor, Made};
 pub use journal::{
-    JournalEntry, JournalError, JournalSink, Landing, NAME as JOURNAL, Read, Rebuilt, Record, Unit,
+    Fate, JournalEntry, JournalError, JournalSink, Landing, NAME as JOURNAL, Read, Rebuilt, Record, SharedName, Unit,
     read as read_journal,
 };
 pub use known::Known;

@@ -95,6 +95,11 @@ pub(super) fn open_part(
     Ok(laid_out.with(system, message))
 }
 
+/// Repository, target and head, as every first message names them.
+pub(super) fn names(change: &ChangeSet) -> Data {
+    notes::names(change)
+}
+
 /// The places of all files, the riskiest first; those without lines to review come last.
 pub(super) fn ranked(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {
     risk::ranked(change, leads)

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use super::finding::Filed;
 use super::{Desk, Stood};
+use crate::domain::finding::Finding;
 use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
-use crate::domain::review::{CoverageState, Section};
+use crate::domain::review::{CoverageState, FileCoverage, Section};
 use crate::review::alike::normal;
 use crate::review::seen::Duty;
 
@@ -79,9 +80,8 @@ impl Desk {
             let (covered, missed) = desk.seen.coverage();
             for at in own {
                 let (Some(slot), Some(mut covered)) = (files.get_mut(at), covered.get(at).cloned()) else { continue };
-                if let (Some(why), CoverageState::Reviewed) = (&broken_off, covered.state) {
-                    covered.state = CoverageState::Truncated;
-                    covered.reason = Some(why.clone());
+                if let Some(why) = &broken_off {
+                    break_off(&mut covered, why);
                 }
                 *slot = covered;
             }
@@ -139,7 +139,19 @@ impl Desk {
     }
 
     /// The findings that stand so far.
-    pub(in crate::review) fn found(&self) -> impl Iterator<Item = &crate::domain::finding::Finding> {
-        self.findings.iter().map(|stood| &stood.finding)
+    pub(in crate::review) fn found(&self) -> Vec<Finding> {
+        self.findings.iter().map(|stood| stood.finding.clone()).collect()
+    }
+}
+
+/// What became of a file whose part did not come to its end: it was looked at less closely than it should have been, if at all.
+fn break_off(covered: &mut FileCoverage, why: &str) {
+    let reason = match (covered.state, covered.reason.take()) {
+        (CoverageState::Truncated, Some(known)) => format!("{known}; {why}"),
+        _ => why.to_owned(),
+    };
+    covered.reason = Some(reason);
+    if covered.state == CoverageState::Reviewed {
+        covered.state = CoverageState::Truncated;
     }
 }

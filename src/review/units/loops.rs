@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::{StreamExt as _, stream};
 
+use super::across::{self, Parts};
 use super::layout::Layout;
 use super::merge::{self, Ended as End};
 use crate::domain::event::{Event, UnitState};
@@ -17,11 +18,12 @@ use crate::review::budget::{Budget, Kept, Purse, Seat, words};
 use crate::review::by_model::ModelRun;
 use crate::review::desk::{Desk, Returned};
 use crate::review::draft::Ending;
-use crate::review::journal::{Journal, Record, Unit};
+use crate::review::journal::{Journal, Record, SharedName, Unit};
 use crate::review::opening::{Opening, estimate_tokens};
 use crate::review::past::{Coming, Diverged, Told};
 use crate::review::strikes::Strikes;
 use crate::review::turns::{EngineError, Tally, Turns, Unanswered};
+use crate::sys::cancel::Stopped;
 
 /// So many conversations at the same time.
 const AT_ONCE: usize = 3;
@@ -57,7 +59,7 @@ pub(in crate::review) struct Reviewed {
 
 /// Reviews a change, whole or in its units. `over` is how it ended before it began, where it did.
 pub(in crate::review) async fn review(
-    run: &ModelRun,
+    run: &Arc<ModelRun>,
     begin: Begin,
     journal: Journal,
     over: Option<Ending>,
@@ -81,7 +83,9 @@ pub(in crate::review) async fn review(
         return Ok(Reviewed { desk: back(desk)?, ending, tally, budget, journal });
     }
     let sizes: Vec<u64> = parts.iter().map(|(_, opening)| tools_size + size_of(opening)).collect();
-    let team = Team { run, purse: Purse::new(run.limits, &sizes), of: sizes.len(), faults: AtomicU32::new(0), over };
+    let look = tools_size + across::room(&run.limits);
+    let purse = Purse::new(run.limits, &[&sizes[..], &[look]].concat());
+    let team = Team { run, tools_size, purse, of: sizes.len(), faults: AtomicU32::new(0), over };
     let promised = team.purse.promised();
     team.purse.count(taken.turns, &before);
     let mut units: Vec<Waited<'_, Result<Done, EngineError>>> = Vec::with_capacity(sizes.len());
@@ -120,12 +124,33 @@ pub(in crate::review) async fn review(
         }
     }
     done.sort_by_key(|done| done.end.at);
-    put_together(&team, desk, done, journal)
+    let mut together = Together::of(&team, desk, done);
+    let desk = together.desk.beside();
+    let units = layout.units;
+    let line = (run.past.told(&Unit::across()), journal.of(Unit::across()));
+    let looked = match team.looks(&together, units, line).await? {
+        Ok((seat, opening, line)) => {
+            let budget = Budget::begun(seat, across::limits(&run.limits));
+            let mut turns = conversation(desk, opening, budget, line);
+            let ending = turns.run().await?;
+            let Turns { mut tally, desk, told, .. } = turns;
+            let before = told.abandoned();
+            tally.calls += before.calls;
+            tally.errors += before.errors;
+            tally.broken_off += before.broken_off;
+            Ok((ending, tally, back(desk)?))
+        }
+        Err(why) => Err(why),
+    };
+    together.take(looked);
+    Ok(together.reviewed(&team, journal))
 }
 
 /// What all units are reviewed with.
 struct Team<'a> {
-    run: &'a ModelRun,
+    run: &'a Arc<ModelRun>,
+    /// What the tools take of a request, in tokens.
+    tools_size: u64,
     purse: Purse,
     /// How many units there are.
     of: usize,
@@ -134,6 +159,9 @@ struct Team<'a> {
     /// Set where nobody is asked at all.
     over: Option<Ending>,
 }
+
+/// The seat of a unit that is begun, with its past and where it is written down; else why it is not.
+type Begun = Result<(Seat, (Told, Journal)), Ending>;
 
 /// What came of one unit.
 struct Done {
@@ -151,7 +179,7 @@ impl Team<'_> {
         (files, size): (usize, u64),
         seat: Option<Seat>,
         (told, mut journal): (Told, Journal),
-    ) -> Result<Result<(Seat, (Told, Journal)), Ending>, Diverged> {
+    ) -> Result<Begun, Diverged> {
         let begun = match (seat, told.coming()) {
             (Some(seat), _) => Ok(seat),
             (None, Coming::End(end)) => {
@@ -199,35 +227,140 @@ impl Team<'_> {
         Ok(Done { end: End { at, files: files.len(), ending, begun: true }, desk: back(desk)?, files, tally })
     }
 
+    /// Whether a look at how the parts go together is taken, or was in a sitting before, with its first message; else why not, which is written
+    /// down.
+    async fn looks(
+        &self,
+        together: &Together,
+        units: Vec<Vec<usize>>,
+        (mut told, mut journal): (Told, Journal),
+    ) -> Result<Result<(Seat, Opening, (Told, Journal)), String>, EngineError> {
+        let why_not = across::why_not(&together.ends);
+        if why_not.is_some() || !told.was_asked() {
+            told.begin_anew();
+        }
+        let taken = match (why_not, told.coming()) {
+            (Some(why), _) => Err((Ended::Unfinished, why)),
+            (None, Coming::End(end)) => Err(end.words()),
+            (None, Coming::Turn { .. }) => {
+                let opening = self.question(together, units, &mut journal).await?;
+                Ok((self.purse.go_on(self.of, self.tools_size + size_of(&opening)), opening))
+            }
+            (None, Coming::New) => {
+                let opening = self.question(together, units, &mut journal).await?;
+                match self.may_look(size_of(&opening)) {
+                    Ok(seat) => Ok((seat, opening)),
+                    Err(ending) => Err((ending.ended(), ending.reason().unwrap_or_default())),
+                }
+            }
+        };
+        Ok(match taken {
+            Ok((seat, opening)) => {
+                let text = "looking at how the parts of the change go together".to_owned();
+                self.run.events.emit(Event::Notice { text });
+                Ok((seat, opening, (told, journal)))
+            }
+            Err((ended, why)) => {
+                if told.ends(0, ended, Some(&why))? {
+                    journal.record(None, Record::End { ended, why: Some(why.clone()) });
+                    journal.sync();
+                }
+                Err(why)
+            }
+        })
+    }
+
+    fn may_look(&self, size: u64) -> Result<Seat, Ending> {
+        self.run.cancel.check().map_err(Ending::Stopped)?;
+        let seat = self.purse.may_begin(self.of, self.tools_size + size, self.run.cancel.remaining());
+        seat.map_err(|ended| Ending::Short { ended, why: words(ended, &self.run.limits, &Kept::default()) })
+    }
+
+    async fn question(
+        &self,
+        together: &Together,
+        units: Vec<Vec<usize>>,
+        journal: &mut Journal,
+    ) -> Result<Opening, EngineError> {
+        let run = Arc::clone(self.run);
+        let mut journal = journal.of(Unit::across());
+        let (ends, farewells) = (together.ends.clone(), together.farewells.clone());
+        let findings = together.desk.found();
+        let work = tokio::task::spawn_blocking(move || {
+            let told = run.past.names().map(<[SharedName]>::to_vec);
+            let shared = told.unwrap_or_else(|| {
+                let names = across::shared(&run, &units);
+                // Whoever was stopped has not read all of them.
+                if run.cancel.check().is_ok() {
+                    journal.record(None, Record::Names { names: names.clone() });
+                }
+                names
+            });
+            let parts = Parts { units: &units, ends: &ends, farewells: &farewells, findings: &findings };
+            across::question(&run, &parts, &shared)
+        });
+        Ok(work.await.map_err(|_| EngineError::Broken)??)
+    }
+
     fn tell(&self, at: usize, files: usize, state: UnitState) {
         self.run.events.emit(Event::Unit { number: number(at + 1), of: number(self.of), files: number(files), state });
     }
 }
 
-/// Puts together what came of the units.
-fn put_together(
-    team: &Team<'_>,
-    mut desk: Desk,
-    done: Vec<Done>,
-    mut journal: Journal,
-) -> Result<Reviewed, EngineError> {
-    let mut tally = Tally::default();
-    let (mut ends, mut farewells, mut returned) = (Vec::new(), Vec::new(), Vec::new());
-    for Done { end, desk, files, tally: own } in done {
-        merge::add(&mut tally, own, &end);
-        farewells.push(desk.farewell().map(str::to_owned));
-        returned.push(Returned { desk, files, broken_off: merge::broken_off(&end, team.of) });
-        ends.push(end);
+/// What came of all units.
+struct Together {
+    desk: Desk,
+    tally: Tally,
+    ends: Vec<End>,
+    farewells: Vec<Option<String>>,
+    /// How the look across them ended, where an interrupt ended it.
+    interrupted: Option<Ending>,
+    /// What it summed up.
+    across: Option<String>,
+}
+
+impl Together {
+    fn of(team: &Team<'_>, mut desk: Desk, done: Vec<Done>) -> Self {
+        let mut tally = Tally::default();
+        let (mut ends, mut farewells, mut returned) = (Vec::new(), Vec::new(), Vec::new());
+        for Done { end, desk, files, tally: own } in done {
+            merge::add(&mut tally, own, &end);
+            farewells.push(desk.farewell().map(str::to_owned));
+            returned.push(Returned { desk, files, broken_off: merge::broken_off(&end, team.of) });
+            ends.push(end);
+        }
+        desk.join(returned);
+        desk.note(format!("the change was too large for one conversation: it was reviewed in {} parts", team.of));
+        Self { desk, tally, ends, farewells, interrupted: None, across: None }
     }
-    desk.join(returned);
-    desk.note(format!("the change was too large for one conversation: it was reviewed in {} parts", team.of));
-    desk.sum_up(merge::summary(&ends, &farewells, None));
-    let ending = merge::ending(&ends);
-    if let Some(fault) = journal.fault() {
-        desk.note(fault);
+
+    /// Takes what came of the look across the parts, or why it was not taken.
+    fn take(&mut self, looked: Result<(Ending, Tally, Desk), String>) {
+        const SKIPPED: &str = "nobody looked at how the parts go together";
+        let (ending, tally, desk) = match looked {
+            Ok(looked) => looked,
+            Err(why) => return self.desk.note(format!("{SKIPPED}: {}", why.trim_end_matches('.'))),
+        };
+        // Its limits are its own share, not the run's.
+        merge::add(&mut self.tally, Tally { limits: Vec::new(), ..tally }, &End::nothing());
+        self.across = desk.farewell().filter(|_| ending == Ending::Done).map(str::to_owned);
+        self.desk.join(vec![Returned { desk, files: Vec::new(), broken_off: None }]);
+        if let Some(why) = ending.reason() {
+            let why = why.trim_end_matches('.');
+            self.desk.note(format!("the look at how the parts go together did not come to its end: {why}"));
+        }
+        self.interrupted = Some(ending).filter(|ending| *ending == Ending::Stopped(Stopped::Interrupted));
     }
-    let budget = Budget::shared(&team.purse, team.run.limits);
-    Ok(Reviewed { desk, ending, tally, budget, journal })
+
+    fn reviewed(self, team: &Team<'_>, mut journal: Journal) -> Reviewed {
+        let Self { mut desk, tally, ends, farewells, interrupted, across } = self;
+        desk.sum_up(merge::summary(&ends, &farewells, across.as_deref()));
+        let ending = interrupted.unwrap_or_else(|| merge::ending(&ends));
+        if let Some(fault) = journal.fault() {
+            desk.note(fault);
+        }
+        Reviewed { desk, ending, tally, budget: Budget::shared(&team.purse, team.run.limits), journal }
+    }
 }
 
 fn conversation<'a>(

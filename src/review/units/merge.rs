@@ -18,6 +18,13 @@ pub(super) struct Ended {
     pub(super) begun: bool,
 }
 
+impl Ended {
+    /// Of a conversation that is no unit.
+    pub(super) fn nothing() -> Self {
+        Self { at: 0, files: 0, ending: Ending::Done, begun: true }
+    }
+}
+
 /// Adds what a unit counted.
 pub(super) fn add(tally: &mut Tally, own: Tally, end: &Ended) {
     let Tally { calls, errors, broken_off, limits } = own;

@@ -4,6 +4,7 @@
 //! take, `loops` drives the conversations over one purse (`budget`), `merge` puts together what came of them, and `across` looks at how the
 //! parts go together. A change that fits is one unit and goes the same way. What happens within a conversation belongs in `turns`.
 
+mod across;
 mod kinship;
 mod layout;
 mod loops;
