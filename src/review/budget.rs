@@ -253,6 +253,7 @@ impl Budget {
         if let Some(input) = usage.input {
             self.scale = (input.saturating_mul(100) / estimate.max(1)).clamp(40, 400);
         }
+        self.sent = self.sent.saturating_add(usage.input.unwrap_or(estimated));
         self.seat.settle_told(estimated, took, self.scale);
     }
 

@@ -18,8 +18,9 @@ use crate::llm::{Message, TurnRequest};
 use crate::sys::clock;
 use crate::sys::files::{AppendFile, FileError};
 
+pub(super) use record::Stage;
 use record::VERSION;
-pub use record::{JournalEntry, Landing, Read, Record, Unit};
+pub use record::{Fate, JournalEntry, Landing, Read, Record, SharedName, Unit};
 
 /// The name of the journal in a run's folder.
 pub const NAME: &str = "journal.jsonl";

@@ -34,12 +34,11 @@ pub use by_rules::{RulesRun, by_rules};
 pub use desk::{Answer, Desk, Effect, Lead};
 pub use draft::{Asked, Draft, Ending, Floor, Made, instructions_hash};
 pub use journal::{
-    JournalEntry, JournalError, JournalSink, Landing, NAME as JOURNAL, Read, Rebuilt, Record, Unit,
+    Fate, JournalEntry, JournalError, JournalSink, Landing, NAME as JOURNAL, Read, Rebuilt, Record, SharedName, Unit,
     read as read_journal,
 };
 pub use known::Known;
 pub use opening::{LeftOut, Opening, Shown, brief, estimate_tokens, open};
 pub use past::{Account, Difference, Differences, Diverged, Past, PastError, What};
 pub use turns::EngineError;
-pub use units::SharedName;
 pub use verify::{SecondLook, Which};

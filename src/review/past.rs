@@ -17,8 +17,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::journal::{JournalEntry, Unit};
-use super::units::SharedName;
+use super::journal::{JournalEntry, SharedName, Stage, Unit};
 use crate::domain::path::RepoPath;
 
 pub use account::Account;
@@ -122,7 +121,7 @@ impl Past {
         self.index.plan.as_ref().map(|(units, room)| (units.as_slice(), *room))
     }
 
-    /// The names that are shared between the units of the change.
+    /// The names that the parts of the change share.
     pub(super) fn names(&self) -> Option<&[SharedName]> {
         self.index.names.as_deref()
     }
@@ -140,14 +139,15 @@ impl Past {
     /// A conversation, as far as it is told.
     pub(super) fn told(&self, unit: &Unit) -> Told {
         let conversation = self.index.conversations.get(unit);
-        let stale = conversation.is_some_and(|conversation| conversation.begun < self.index.last_answer);
+        let stale = conversation.is_some_and(|conversation| self.index.went_on(conversation.begun, unit.stage()));
         Told::new(unit.clone(), conversation, stale, Arc::clone(&self.written))
     }
 
     /// What the second look could spend, unless it is to be divided anew: because the review went on since, or nobody was asked.
     pub(super) fn share(&self) -> Option<&Shared> {
         let (at, share) = self.index.shares.last()?;
-        let stands = *at > self.index.last_answer && !self.written.has_moved() && share.why_not.is_none();
+        let went_on = self.index.went_on(*at, Stage::Looks) || self.written.has_moved(Stage::Looks);
+        let stands = !went_on && share.why_not.is_none();
         (self.is_told() || stands).then_some(share)
     }
 

@@ -122,6 +122,7 @@ fn short(ended: Ended, why: impl Into<String>) -> Ending {
 impl Turns<'_> {
     /// Runs to the end. Whatever happens, the desk holds what stands.
     pub(super) async fn run(&mut self) -> Result<Ending, EngineError> {
+        self.told.begin_with(&self.request);
         loop {
             let next = match self.due()? {
                 Due::Turn(landing) => self.turn(landing).await?,

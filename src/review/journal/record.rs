@@ -15,7 +15,6 @@ use crate::domain::place::Side;
 use crate::domain::review::Ended;
 use crate::llm::{ToolDefinition, ToolResult, TurnResponse};
 use crate::review::budget::Limits;
-use crate::review::units::SharedName;
 use crate::tools::Reference;
 
 /// The version of the format. A reader refuses a later one.
@@ -66,20 +65,35 @@ impl Unit {
         Self::Named(LOOKS.to_owned())
     }
 
-    /// Whether it has a name: it is not about a part of the change alone.
-    pub fn is_named(&self) -> bool {
-        matches!(self, Self::Named(_))
-    }
-
     /// Whether it is about second looks.
     pub fn is_look(&self) -> bool {
-        matches!(self, Self::Named(name) if name.split('/').next() == Some(LOOKS))
+        self.stage() == Stage::Looks
+    }
+
+    /// When in a run it takes place.
+    pub(in crate::review) fn stage(&self) -> Stage {
+        match self {
+            Self::Part(_) => Stage::Parts,
+            Self::Named(name) if name.split('/').next() == Some(LOOKS) => Stage::Looks,
+            Self::Named(_) => Stage::Across,
+        }
     }
 
     /// The second look at a finding.
     pub fn second_look(finding: &FindingId) -> Self {
         Self::Named(format!("{LOOKS}/{finding}"))
     }
+}
+
+/// When in a run a conversation takes place: each stage rests on what came of those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(in crate::review) enum Stage {
+    /// The review of the change, in its parts.
+    Parts,
+    /// How they go together.
+    Across,
+    /// The second looks.
+    Looks,
 }
 
 impl fmt::Display for Unit {
@@ -146,7 +160,7 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         carried: Vec<RepoPath>,
     },
-    /// The names that are shared between the units of a change, for the look across them.
+    /// The names that parts of the change share, as the trees have them.
     Names {
         /// Those that are taken away first.
         names: Vec<SharedName>,
@@ -270,6 +284,31 @@ pub struct Landing {
     pub ended: Ended,
     /// The words.
     pub words: String,
+}
+
+/// A name that one part of a change defines or took away and another uses.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SharedName {
+    /// What becomes of it.
+    pub fate: Fate,
+    /// The part, from 0, and the place of the file in the change.
+    pub from: (usize, usize),
+    /// The name.
+    pub name: String,
+    /// Parts, from 0, and places of files.
+    pub users: Vec<(usize, usize)>,
+}
+
+/// What becomes of a name that another part uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It is gone.
+    TakenAway,
+    /// It is new.
+    BroughtIn,
+    /// The file that has it is changed.
+    Touched,
 }
 
 /// What reading a file came to.

@@ -6,7 +6,7 @@ use super::error::PastError;
 use crate::domain::review::Ended;
 use crate::llm::TurnUsage;
 use crate::review::budget::Limits;
-use crate::review::journal::{JournalEntry, Record, Unit};
+use crate::review::journal::{JournalEntry, Record, Stage, Unit};
 use crate::sys::clock;
 
 /// No journal before this version has all that is needed.
@@ -80,14 +80,13 @@ impl Account {
                 self.turns += 1;
                 self.usage = sum(self.usage, response.usage);
             }
-            // The worst of its conversations is what the run ended with.
-            Record::End { ended, why } if !entry.unit.is_look() => {
-                let worse = self.ended.as_ref().is_none_or(|(known, _)| !can_be_undone(*known));
-                if worse {
+            // The worst of its conversations is what the run ended with. A look that was not taken, or broke off, takes nothing from it, but may
+            // be taken after all.
+            Record::End { ended, why } if entry.unit.stage() == Stage::Parts || can_be_undone(*ended) => {
+                if self.ended.as_ref().is_none_or(|(known, _)| weight(*known) < weight(*ended)) {
                     self.ended = Some((*ended, why.clone()));
                 }
             }
-            Record::End { ended: Ended::Interrupted, why } => self.ended = Some((Ended::Interrupted, why.clone())),
             Record::Resumed { .. } => {
                 self.resumed += 1;
                 self.done = false;
@@ -129,6 +128,15 @@ pub(super) fn can_be_undone(ended: Ended) -> bool {
         | Ended::LeakedMarkup
         | Ended::OutputLimit
         | Ended::MalformedCalls => false,
+    }
+}
+
+/// What ended a run can be undone, else it is not done, else it is.
+fn weight(ended: Ended) -> u8 {
+    match ended {
+        Ended::Finished => 0,
+        ended if can_be_undone(ended) => 2,
+        _ => 1,
     }
 }
 

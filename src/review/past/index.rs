@@ -12,8 +12,7 @@ use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
 use crate::domain::review::Ended;
 use crate::llm::{ToolResult, TurnResponse, TurnUsage};
-use crate::review::journal::{JournalEntry, Landing, Read, Record, Unit};
-use crate::review::units::SharedName;
+use crate::review::journal::{JournalEntry, Landing, Read, Record, SharedName, Stage, Unit};
 use crate::tools::Reference;
 
 /// What the rules said.
@@ -56,7 +55,7 @@ impl Shared {
 /// A turn.
 #[derive(Debug, Clone)]
 pub(in crate::review) struct Turn {
-    pub(in crate::review) turn: u32,
+    pub(in crate::review) number: u32,
     pub(in crate::review) landing: Option<Landing>,
     pub(in crate::review) max_output: u32,
     /// So many of the oldest messages with results were shortened.
@@ -139,13 +138,14 @@ pub(super) struct Index {
     pub(super) conversations: HashMap<Unit, Conversation>,
     pub(super) rules: Option<Rules>,
     pub(super) plan: Option<(Vec<Vec<RepoPath>>, u64)>,
-    pub(super) names: Option<Vec<SharedName>>,
     pub(super) reads: HashMap<(Side, RepoPath), Read>,
     pub(super) omissions: Vec<Omission>,
     /// With where in the journal each stands.
     pub(super) shares: Vec<(usize, Shared)>,
-    /// Where the model's last answer about the change itself stands.
-    pub(super) last_answer: usize,
+    /// Where the last answer of each stage stands.
+    pub(super) last_answers: HashMap<Stage, usize>,
+    /// The names that the parts share.
+    pub(super) names: Option<Vec<SharedName>>,
     /// Sittings that broke off without an end.
     broke_off: u32,
     /// Why others ended, once each.
@@ -166,19 +166,19 @@ impl Index {
     fn take(&mut self, at: usize, entry: &JournalEntry) -> Result<(), PastError> {
         match &entry.record {
             Record::Request { .. } | Record::Fault { .. } | Record::Answer { .. } | Record::Result { .. } => {
-                if matches!(entry.record, Record::Answer { .. }) && !entry.unit.is_look() {
-                    self.last_answer = at;
+                if matches!(entry.record, Record::Answer { .. }) {
+                    self.last_answers.insert(entry.unit.stage(), at);
                 }
                 let conversation = self.conversations.entry(entry.unit.clone()).or_default();
                 return conversation.take(at, entry);
             }
             Record::End { ended, why } => {
                 self.ended |= !entry.unit.is_look() || *ended != Ended::Finished;
-                self.conversation(entry).end = Some(End::Ended { ended: *ended, why: why.clone() });
+                self.conversation(entry).close(at, End::Ended { ended: *ended, why: why.clone() });
             }
             Record::Verdict { state, why, broken_off, .. } => {
                 let end = End::Verdict { state: state.clone(), why: why.clone(), broken_off: *broken_off };
-                self.conversation(entry).end = Some(end);
+                self.conversation(entry).close(at, end);
             }
             Record::Rules { claims, notes, stopped, missed, unchecked } => {
                 let unchecked = usize::try_from(*unchecked).unwrap_or(usize::MAX);
@@ -207,6 +207,11 @@ impl Index {
             Record::Run { .. } => {}
         }
         Ok(())
+    }
+
+    /// Whether something was answered after a place in the journal that a stage rests on.
+    pub(super) fn went_on(&self, since: usize, stage: Stage) -> bool {
+        self.last_answers.iter().any(|(of, at)| *of < stage && *at > since)
     }
 
     fn conversation(&mut self, entry: &JournalEntry) -> &mut Conversation {
@@ -254,7 +259,7 @@ impl Conversation {
         if matches!(entry.record, Record::Request { .. }) {
             return self.ask(at, entry);
         }
-        let Some(turn) = self.turns.last_mut().filter(|turn| turn.turn == entry.turn) else {
+        let Some(turn) = self.turns.last_mut().filter(|turn| turn.number == entry.turn) else {
             return damaged("nothing was asked");
         };
         let turn = Arc::make_mut(turn);
@@ -278,14 +283,25 @@ impl Conversation {
         Ok(())
     }
 
+    /// Ends. What was asked before another end is forgotten, but not what it took.
+    fn close(&mut self, at: usize, end: End) {
+        if self.end.is_some() {
+            self.abandon();
+        }
+        if self.turns.is_empty() {
+            self.begun = at;
+        }
+        self.end = Some(end);
+    }
+
     fn ask(&mut self, at: usize, entry: &JournalEntry) -> Result<(), PastError> {
         let damaged = |why| Err(PastError::Damaged { place: place(&entry.unit, entry.turn), why });
         let Record::Request { system, max_output, landing, compacted, digest, .. } = &entry.record else {
             return Ok(());
         };
         if self.end.is_some() {
-            // A second look whose question changed since begins anew.
-            if system.is_none() || !entry.unit.is_named() {
+            // What rests on others begins anew where they went on.
+            if system.is_none() || entry.unit.stage() == Stage::Parts {
                 return damaged("it was asked after its end");
             }
             self.end = None;
@@ -296,7 +312,7 @@ impl Conversation {
         }
         let resumed = std::mem::take(&mut self.resumed);
         let next = match self.turns.last_mut() {
-            Some(last) if last.turn == entry.turn && last.answer.is_none() => {
+            Some(last) if last.number == entry.turn && last.answer.is_none() => {
                 if last.digest != *digest {
                     return damaged("the same turn was asked with two requests");
                 }
@@ -306,7 +322,7 @@ impl Conversation {
                 return Ok(());
             }
             Some(last) if last.answer.is_none() => return damaged("the turn before it was not answered"),
-            Some(last) => last.turn + 1,
+            Some(last) => last.number + 1,
             None if system.is_none() => return damaged("its beginning is missing"),
             None => 1,
         };
@@ -314,7 +330,7 @@ impl Conversation {
             return damaged("turns are missing before it");
         }
         self.turns.push(Arc::new(Turn {
-            turn: next,
+            number: next,
             landing: landing.clone(),
             max_output: *max_output,
             compacted: *compacted,

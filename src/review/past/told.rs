@@ -83,7 +83,7 @@ impl Told {
         self.current = None;
         let Some(told) = self.turns.pop_front() else {
             if self.written.then == Then::GoOn {
-                self.written.moved(&self.unit);
+                self.written.moved(self.unit.stage());
                 return Ok(Asked::Ask(None));
             }
             return Ok(Asked::End(Self::broken_off(), 0));
@@ -97,7 +97,7 @@ impl Told {
             }
             (None, Some(end), _) => Asked::End(end.clone(), broken_off_then),
             (None, None, Then::GoOn) => {
-                self.written.moved(&self.unit);
+                self.written.moved(self.unit.stage());
                 Asked::Ask(Some(broken_off_then))
             }
             (None, None, Then::Stop | Then::Compare) => Asked::End(Self::broken_off(), broken_off_then),
@@ -105,7 +105,7 @@ impl Told {
     }
 
     fn compare(&self, told: &Turn, turn: u32, request: &TurnRequest) -> Result<(), Diverged> {
-        let same = told.turn == turn && told.digest == digest(request);
+        let same = told.number == turn && told.digest == digest(request);
         if self.written.then != Then::Compare {
             return if same { Ok(()) } else { Err(self.diverged(turn, What::Request)) };
         }
@@ -139,7 +139,7 @@ impl Told {
         if then == now {
             return Ok(());
         }
-        let turn = self.current.as_ref().map_or(0, |turn| turn.turn);
+        let turn = self.current.as_ref().map_or(0, |turn| turn.number);
         let call = u32::try_from(call).unwrap_or(u32::MAX);
         Err(self.diverged(turn, What::Result { tool: now.name.clone(), call }))
     }
@@ -171,7 +171,7 @@ impl Told {
             (None, None) => return Ok(self.written.then == Then::GoOn),
             (Some(then), None) if then == now => return Ok(false),
             (Some(then), None) => then.to_string(),
-            (_, Some(turn)) => format!("it went on with turn {}", turn.turn),
+            (_, Some(turn)) => format!("it went on with turn {}", turn.number),
         };
         Err(self.diverged(turn, What::End { then, now: now.to_string() }))
     }
@@ -186,18 +186,17 @@ impl Told {
         self.turns.front().map(|turn| turn.digest == digest(request))
     }
 
-    /// Begins anew where it was asked something else, which it may be because the review went on since; its costs remain.
+    /// Begins anew where it was asked something else, which it may be because what it rests on went on since; its costs remain.
     pub(in crate::review) fn begin_with(&mut self, request: &TurnRequest) {
-        let may = self.written.then == Then::GoOn && (self.stale || self.written.has_moved());
-        if may && self.began_with(request) == Some(false) {
-            self.turns.drain(..).for_each(|turn| self.abandoned.add(&turn));
-            self.end = None;
+        if self.began_with(request) == Some(false) {
+            self.begin_anew();
         }
     }
 
-    /// Forgets why it was not begun in a sitting before: that is decided anew.
-    pub(in crate::review) fn decide_anew(&mut self) {
-        if self.written.then == Then::GoOn && !self.was_asked() {
+    /// Begins anew where what it rests on went on since.
+    pub(in crate::review) fn begin_anew(&mut self) {
+        if self.written.then == Then::GoOn && (self.stale || self.written.has_moved(self.unit.stage())) {
+            self.turns.drain(..).for_each(|turn| self.abandoned.add(&turn));
             self.end = None;
         }
     }

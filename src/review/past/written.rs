@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use super::Then;
 use super::compared::Differences;
 use super::error::Diverged;
-use crate::review::journal::{JournalEntry, Unit};
+use crate::review::journal::{JournalEntry, Stage};
 
 /// What is known of the telling as a whole.
 #[derive(Debug, Default)]
@@ -15,8 +15,9 @@ pub(super) struct Written {
     /// The journal, where requests are compared.
     pub(super) entries: Vec<JournalEntry>,
     pub(super) differences: Differences,
-    /// Whether this sitting asked something about the change itself.
-    moved: AtomicBool,
+    /// Whether this sitting asked something about the parts of the change, and about how they go together.
+    parts_moved: AtomicBool,
+    across_moved: AtomicBool,
     /// Something that is not what it was, found where it cannot be said.
     fault: Mutex<Option<Diverged>>,
 }
@@ -31,14 +32,22 @@ impl Written {
         Self { then: Then::Compare, entries, differences, ..Self::default() }
     }
 
-    pub(super) fn moved(&self, unit: &Unit) {
-        if !unit.is_look() {
-            self.moved.store(true, Ordering::Relaxed);
+    pub(super) fn moved(&self, stage: Stage) {
+        match stage {
+            Stage::Parts => self.parts_moved.store(true, Ordering::Relaxed),
+            Stage::Across => self.across_moved.store(true, Ordering::Relaxed),
+            Stage::Looks => {}
         }
     }
 
-    pub(super) fn has_moved(&self) -> bool {
-        self.moved.load(Ordering::Relaxed)
+    /// Whether this sitting asked something on which a stage rests.
+    pub(super) fn has_moved(&self, stage: Stage) -> bool {
+        let parts = self.parts_moved.load(Ordering::Relaxed);
+        match stage {
+            Stage::Parts => false,
+            Stage::Across => parts,
+            Stage::Looks => parts || self.across_moved.load(Ordering::Relaxed),
+        }
     }
 
     pub(super) fn tell(&self, fault: Diverged) {

@@ -6,8 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use serde::{Deserialize, Serialize};
-
 use super::kinship::definers;
 use super::layout::{read_relations, relations_at};
 use super::merge::Ended;
@@ -19,6 +17,7 @@ use crate::prompt::{AcrossVars, Data, PromptError, SystemVars};
 use crate::review::budget::Limits;
 use crate::review::by_model::ModelRun;
 use crate::review::draft::Ending;
+use crate::review::journal::{Fate, SharedName};
 use crate::review::opening::{self, Opening, estimate_tokens};
 use crate::syntax::Relations;
 
@@ -100,7 +99,7 @@ fn vars(change: &ChangeSet, parts: &Parts<'_>, names: &[SharedName], room: u64) 
         within(&part(change, unit, end, said), each)
     });
     let told: String = told.collect();
-    let lines = names.iter().map(|shared| shared.line(change));
+    let lines = names.iter().map(|shared| line(shared, change));
     let (names, names_left_out) = fitting(lines, room / 3);
     let (findings, findings_left_out) = fitting(parts.findings.iter().map(finding), room / 10);
     AcrossVars {
@@ -177,42 +176,21 @@ fn finding(finding: &Finding) -> String {
     format!("{} {} {place}{}\n", finding.severity, finding.category, finding.title)
 }
 
-/// What becomes of a name that another part uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Fate {
-    TakenAway,
-    BroughtIn,
-    Touched,
-}
-
-/// A name that one part defines or took away and another uses.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct SharedName {
-    fate: Fate,
-    /// The part, from 0, and the file.
-    from: (usize, usize),
-    name: String,
-    /// Parts, from 0, and files.
-    users: Vec<(usize, usize)>,
-}
-
-impl SharedName {
-    fn line(&self, change: &ChangeSet) -> String {
-        let fate = match self.fate {
-            Fate::TakenAway => "takes away",
-            Fate::BroughtIn => "brings in",
-            Fate::Touched => "has, in a changed file,",
-        };
-        let place = |(part, at): &(usize, usize)| {
-            let path = change.files.get(*at).map(|file| file.path.spelled()).unwrap_or_default();
-            format!("part {} {path}", part + 1)
-        };
-        let users: Vec<String> = self.users.iter().take(MOST_USERS).map(place).collect();
-        let more = self.users.len().saturating_sub(MOST_USERS);
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        format!("{} {fate} {}; used in {}{more}\n", place(&self.from), self.name, users.join(", "))
-    }
+/// A line about a name.
+fn line(shared: &SharedName, change: &ChangeSet) -> String {
+    let fate = match shared.fate {
+        Fate::TakenAway => "takes away",
+        Fate::BroughtIn => "brings in",
+        Fate::Touched => "has, in a changed file,",
+    };
+    let place = |(part, at): &(usize, usize)| {
+        let path = change.files.get(*at).map(|file| file.path.spelled()).unwrap_or_default();
+        format!("part {} {path}", part + 1)
+    };
+    let users: Vec<String> = shared.users.iter().take(MOST_USERS).map(place).collect();
+    let more = shared.users.len().saturating_sub(MOST_USERS);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{} {fate} {}; used in {}{more}\n", place(&shared.from), shared.name, users.join(", "))
 }
 
 /// The names that are shared between parts: those that are taken away first.

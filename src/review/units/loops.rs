@@ -14,12 +14,11 @@ use super::merge::{self, Ended as End};
 use crate::domain::event::{Event, UnitState};
 use crate::domain::review::Ended;
 use crate::llm::{Message, ToolChoice, ToolDefinition, TurnRequest, TurnUsage, Waited};
-use crate::prompt::PromptError;
 use crate::review::budget::{Budget, Kept, Purse, Seat, words};
 use crate::review::by_model::ModelRun;
 use crate::review::desk::{Desk, Returned};
 use crate::review::draft::Ending;
-use crate::review::journal::{Journal, Record, Unit};
+use crate::review::journal::{Journal, Record, SharedName, Unit};
 use crate::review::opening::{Opening, estimate_tokens};
 use crate::review::past::{Coming, Diverged, Told};
 use crate::review::strikes::Strikes;
@@ -128,14 +127,17 @@ pub(in crate::review) async fn review(
     let mut together = Together::of(&team, desk, done);
     let desk = together.desk.beside();
     let units = layout.units;
-    let across = Unit::across();
-    let line = (run.past.told(&across), journal.of(across));
-    let looked = match team.looks(&together, (units, &tools), line).await? {
+    let line = (run.past.told(&Unit::across()), journal.of(Unit::across()));
+    let looked = match team.looks(&together, units, line).await? {
         Ok((seat, opening, line)) => {
             let budget = Budget::begun(seat, across::limits(&run.limits));
             let mut turns = conversation(desk, opening, budget, line);
             let ending = turns.run().await?;
-            let Turns { tally, desk, .. } = turns;
+            let Turns { mut tally, desk, told, .. } = turns;
+            let before = told.abandoned();
+            tally.calls += before.calls;
+            tally.errors += before.errors;
+            tally.broken_off += before.broken_off;
             Ok((ending, tally, back(desk)?))
         }
         Err(why) => Err(why),
@@ -158,6 +160,9 @@ struct Team<'a> {
     over: Option<Ending>,
 }
 
+/// The seat of a unit that is begun, with its past and where it is written down; else why it is not.
+type Begun = Result<(Seat, (Told, Journal)), Ending>;
+
 /// What came of one unit.
 struct Done {
     end: End,
@@ -174,7 +179,7 @@ impl Team<'_> {
         (files, size): (usize, u64),
         seat: Option<Seat>,
         (told, mut journal): (Told, Journal),
-    ) -> Result<Result<(Seat, (Told, Journal)), Ending>, Diverged> {
+    ) -> Result<Begun, Diverged> {
         let begun = match (seat, told.coming()) {
             (Some(seat), _) => Ok(seat),
             (None, Coming::End(end)) => {
@@ -222,30 +227,28 @@ impl Team<'_> {
         Ok(Done { end: End { at, files: files.len(), ending, begun: true }, desk: back(desk)?, files, tally })
     }
 
-    /// Whether a look at how the parts go together is taken, with its first message; else why not, which is written down.
+    /// Whether a look at how the parts go together is taken, or was in a sitting before, with its first message; else why not, which is written
+    /// down.
     async fn looks(
         &self,
         together: &Together,
-        (units, tools): (Vec<Vec<usize>>, &[ToolDefinition]),
+        units: Vec<Vec<usize>>,
         (mut told, mut journal): (Told, Journal),
     ) -> Result<Result<(Seat, Opening, (Told, Journal)), String>, EngineError> {
-        told.decide_anew();
-        let ended_then = match told.coming() {
-            Coming::End(end) if !told.was_asked() => Some(end.words()),
-            Coming::End(_) | Coming::Turn { .. } | Coming::New => None,
-        };
-        let why_not = across::why_not(&together.ends).map(|why| (Ended::Unfinished, why));
-        let taken = match ended_then.or(why_not) {
-            Some(why_not) => Err(why_not),
-            None => {
+        let why_not = across::why_not(&together.ends);
+        if why_not.is_some() || !told.was_asked() {
+            told.begin_anew();
+        }
+        let taken = match (why_not, told.coming()) {
+            (Some(why), _) => Err((Ended::Unfinished, why)),
+            (None, Coming::End(end)) => Err(end.words()),
+            (None, Coming::Turn { .. }) => {
                 let opening = self.question(together, units, &mut journal).await?;
-                told.begin_with(&first_request(self.run, tools, &opening));
-                let size = size_of(&opening);
-                // What was begun in a sitting before goes on.
-                let go_on = told
-                    .was_asked()
-                    .then(|| self.purse.go_on(self.of, if told.is_open() { self.tools_size + size } else { 0 }));
-                match go_on.map_or_else(|| self.may_look(size), Ok) {
+                Ok((self.purse.go_on(self.of, self.tools_size + size_of(&opening)), opening))
+            }
+            (None, Coming::New) => {
+                let opening = self.question(together, units, &mut journal).await?;
+                match self.may_look(size_of(&opening)) {
                     Ok(seat) => Ok((seat, opening)),
                     Err(ending) => Err((ending.ended(), ending.reason().unwrap_or_default())),
                 }
@@ -280,21 +283,23 @@ impl Team<'_> {
         journal: &mut Journal,
     ) -> Result<Opening, EngineError> {
         let run = Arc::clone(self.run);
+        let mut journal = journal.of(Unit::across());
         let (ends, farewells) = (together.ends.clone(), together.farewells.clone());
         let findings = together.desk.found();
         let work = tokio::task::spawn_blocking(move || {
-            let then = run.past.names().map(<[_]>::to_vec);
-            let is_new = then.is_none();
-            let names = then.unwrap_or_else(|| across::shared(&run, &units));
+            let told = run.past.names().map(<[SharedName]>::to_vec);
+            let shared = told.unwrap_or_else(|| {
+                let names = across::shared(&run, &units);
+                // Whoever was stopped has not read all of them.
+                if run.cancel.check().is_ok() {
+                    journal.record(None, Record::Names { names: names.clone() });
+                }
+                names
+            });
             let parts = Parts { units: &units, ends: &ends, farewells: &farewells, findings: &findings };
-            let opening = across::question(&run, &parts, &names)?;
-            Ok::<_, PromptError>((opening, names, is_new))
+            across::question(&run, &parts, &shared)
         });
-        let (opening, names, is_new) = work.await.map_err(|_| EngineError::Broken)??;
-        if is_new {
-            journal.record(None, Record::Names { names });
-        }
-        Ok(opening)
+        Ok(work.await.map_err(|_| EngineError::Broken)??)
     }
 
     fn tell(&self, at: usize, files: usize, state: UnitState) {
@@ -367,8 +372,14 @@ fn conversation<'a>(
     (told, journal): (Told, Journal),
 ) -> Turns<'a> {
     let size = tools_size + size_of(&opening);
-    let request = first_request(run, tools, &opening);
-    let Opening { message, shown, .. } = opening;
+    let Opening { system, message, shown, .. } = opening;
+    let request = TurnRequest {
+        system,
+        tools: tools.to_vec(),
+        choice: ToolChoice::Auto,
+        messages: vec![Message::User { text: message.clone(), mark: true }],
+        max_output: run.limits.max_output,
+    };
     Turns {
         provider: run.provider.as_ref(),
         prompts: &run.prompts,
@@ -385,17 +396,6 @@ fn conversation<'a>(
         tally: Tally::default(),
         strikes: Strikes::default(),
         landed: None,
-    }
-}
-
-/// What a conversation is begun with.
-fn first_request(run: &ModelRun, tools: &[ToolDefinition], opening: &Opening) -> TurnRequest {
-    TurnRequest {
-        system: opening.system.clone(),
-        tools: tools.to_vec(),
-        choice: ToolChoice::Auto,
-        messages: vec![Message::User { text: opening.message.clone(), mark: true }],
-        max_output: run.limits.max_output,
     }
 }
 

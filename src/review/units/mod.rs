@@ -11,6 +11,5 @@ mod loops;
 mod merge;
 mod plan;
 
-pub use across::SharedName;
 pub(super) use layout::{Laid, Layout};
 pub(super) use loops::{Begin, Reviewed, review};

@@ -79,6 +79,9 @@ pub(super) fn refuted_because(rationale: &str) -> String {
     format!("refuted by the second look: {rationale}")
 }
 
+/// A look that is over, by the place of its finding among the chosen.
+type Looking = (usize, Result<(Judged, Tally), Diverged>);
+
 /// What came of it.
 pub(super) struct Looked {
     /// Verdicts, by the place of the finding.
@@ -114,21 +117,24 @@ pub(super) async fn second_look(
     let mut journal = journal.of(Unit::all_looks());
     let units: Vec<Unit> = chosen.iter().map(|(_, finding)| Unit::second_look(&finding.id)).collect();
     let none = |why: &str| chosen.iter().map(|_| (Judged::Unchecked(why.to_owned()), Tally::default())).collect();
-    let asked = match divide(run, second, (&chosen, &units), ending, budget)? {
+    let (looked_at, asked) = match divide(run, second, (&chosen, &units), ending, budget) {
         Ok((questions, share)) => {
             if run.past.share() != Some(&share) {
                 journal.record(None, share.record());
                 journal.sync();
             }
             match &share.why_not {
-                Some(why) => none(why),
-                None => ask(run, second, (&chosen, &units), (questions, &share), budget, (&journal, trees)).await?,
+                Some(why) => (0, none(why)),
+                None => {
+                    let asked = ask(run, second, (&chosen, &units), (questions, &share), budget, (&journal, trees));
+                    (share.findings.min(units.len()), asked.await?)
+                }
             }
         }
-        Err(why) => none(&why),
+        Err(why) => (0, none(&why)),
     };
     let capabilities = second.provider.capabilities();
-    let before = run.past.other_looks(&units);
+    let before = run.past.other_looks(units.get(..looked_at).unwrap_or_default());
     let mut looked = gather(&chosen, asked, before, format!("{}/{}", capabilities.provider, capabilities.model));
     looked.interrupted = interrupted(run, ending, &mut journal)?;
     Ok(Some(looked))
@@ -170,7 +176,7 @@ fn divide(
     (chosen, units): (&[(usize, &Finding)], &[Unit]),
     ending: &Ending,
     budget: &Budget,
-) -> Result<Result<(Vec<Question>, Shared), String>, Diverged> {
+) -> Result<(Vec<Question>, Shared), String> {
     let told = run.past.share().cloned();
     let taken = run.past.other_looks(&[]);
     let left = budget.left().without(taken.turns, taken.usage.and_then(|usage| usage.input).unwrap_or(0));
@@ -186,23 +192,23 @@ fn divide(
         let same = rooms.flatten().find(|question| told.began_with(&question.request) == Some(true));
         match same.map_or_else(|| ask(finding, room), Ok) {
             Ok(question) => questions.push(question),
-            Err(error) => return Ok(Err(strip_line(&error.to_string()))),
+            Err(error) => return Err(strip_line(&error.to_string())),
         }
     }
     if let Some(share) = told {
-        return Ok(Ok((questions, share)));
+        return Ok((questions, share));
     }
     if run.past.is_told() {
         let (_, why) = Told::broken_off().words();
-        return Ok(Err(why));
+        return Err(why);
     }
     if let Some(why) = why_not(ending, run.cancel.check().err()) {
-        return Ok(Ok((questions, Shared { why_not: Some(why.to_owned()), ..Shared::default() })));
+        return Ok((questions, Shared { why_not: Some(why.to_owned()), ..Shared::default() }));
     }
     let sizes: Vec<u64> = questions.iter().map(|question| question.size).collect();
     let Share { findings, turns, tokens, time } = share(left, &sizes, second.limits.time);
     let time_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    Ok(Ok((questions, Shared { why_not: None, room, findings, turns, tokens, time_ms })))
+    Ok((questions, Shared { why_not: None, room, findings, turns, tokens, time_ms }))
 }
 
 /// Looks at the chosen findings, the worst ones where there is not enough left for all.
@@ -228,7 +234,7 @@ async fn ask(
     if of > 0 {
         run.events.emit(Event::SecondLook { done: 0, of });
     }
-    let mut looks: Vec<Waited<'_, (usize, Result<(Judged, Tally), Diverged>)>> = Vec::with_capacity(chosen.len());
+    let mut looks: Vec<Waited<'_, Looking>> = Vec::with_capacity(chosen.len());
     for (at, (question, unit)) in questions.into_iter().zip(units).take(share.findings).enumerate() {
         let mut told = run.past.told(unit);
         told.begin_with(&question.request);
