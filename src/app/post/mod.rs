@@ -18,7 +18,7 @@ use super::runs;
 use super::subject::{self, Surroundings};
 use crate::config::{Flags, Settings};
 use crate::domain::event::{Event, EventSink, Stage};
-use crate::domain::finding::FindingStatus;
+use crate::domain::finding::{FindingId, FindingStatus};
 use crate::domain::forge::{Delivery, DeliveryItem, PullAsk, PullId, Trust, Verdict};
 use crate::domain::id::CommitId;
 use crate::domain::request::Scope;
@@ -243,7 +243,7 @@ pub(super) async fn post_review(
 fn without_fixed(review: &Review) -> Review {
     let mut told = review.clone();
     if let Some(previous) = &review.coverage.previous {
-        let is_told = |id| review.outcome == Outcome::Complete && previous.disproved.contains(id);
+        let is_told = |id: &FindingId| review.outcome == Outcome::Complete && previous.disproved.contains(id);
         told.findings.retain(|finding| finding.status != FindingStatus::Fixed || is_told(&finding.id));
     }
     told

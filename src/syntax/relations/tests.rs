@@ -1,3 +1,5 @@
+//! What files of each language import, define and use.
+
 use super::*;
 
 fn of(language: &str, text: &str) -> Relations {
