@@ -212,8 +212,8 @@ fn collect_range(
         diffs,
         notes,
         known,
-        dismissed,
         compare,
+        dismissed,
     })
 }
 
@@ -290,8 +290,8 @@ fn collect_patch(
         diffs,
         notes,
         known,
-        dismissed,
         compare,
+        dismissed,
     })
 }
 

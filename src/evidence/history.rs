@@ -121,9 +121,8 @@ pub fn again(
         let places = match locate(text, quote, claimed) {
             Located::Exact(place) | Located::Moved(place) => vec![place],
             Located::Ambiguous(places) => places,
-            Located::Nowhere { .. } => break,
             Located::NotDistinctive | Located::Empty if map.is_none() => return Again::Unknown,
-            Located::NotDistinctive | Located::Empty => break,
+            Located::Nowhere { .. } | Located::NotDistinctive | Located::Empty => break,
         };
         let free = places.into_iter().filter(|place| came(place) && fits(*place));
         if let Some(place) = free.min_by_key(|place| place.start().abs_diff(meant.start())) {
@@ -264,7 +263,9 @@ impl Pairs<'_, '_> {
             let mut pairs: Vec<_> =
                 was.iter().flat_map(|was| is.iter().map(move |is| (far(*was, *is), *was, *is))).collect();
             pairs.sort_unstable();
-            pairs.into_iter().for_each(|(_, was, is)| self.give(was, is));
+            for (_, was, is) in pairs {
+                self.give(was, is);
+            }
         }
     }
 

@@ -285,9 +285,11 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent
     }
     let unasked = *ending == Ending::Done && spent.turns == 0;
     if unasked {
-        let why = match run.known.prior.as_ref().is_some_and(|prior| !prior.carried.is_empty()) {
-            true => "Every changed file with lines to review is as it was at the review before",
-            false => "No changed file has lines to review",
+        let carried = run.known.prior.as_ref().is_some_and(|prior| !prior.carried.is_empty());
+        let why = if carried {
+            "Every changed file with lines to review is as it was at the review before"
+        } else {
+            "No changed file has lines to review"
         };
         desk.note(format!("{why}, so the model was not asked and nothing was sent."));
     }

@@ -286,7 +286,7 @@ impl Draft {
             () => Outcome::Incomplete,
         };
         let findings = std::mem::take(&mut self.findings);
-        let since = fixed.and_then(|fixed| history::sentence(&findings, fixed));
+        let since = fixed.and_then(|fixed| history::sentence(&findings, fixed, summary.is_some()));
         let mut review = Review {
             id: made.run,
             outcome,

@@ -19,12 +19,12 @@ fn branch() -> (TestRepo, Program) {
 fn data_and_notices_never_mix() {
     let (_repo, program) = branch();
     for format in ["terminal", "markdown", "json"] {
-        let ran = program.words(&format!("--format {format}")).ended(0);
+        let ran = program.words(&format!("--format {format} --previous none")).ended(0);
         assert!(ran.stderr.contains("no --target given: using main"), "{}", ran.stderr);
         assert!(ran.stderr.lines().all(|line| line.starts_with("review: ")), "{}", ran.stderr);
         assert!(!ran.text().contains("no --target given") && !ran.text().contains("collecting"), "{}", ran.text());
         assert!(ran.text().contains("shared") || ran.text().contains("share"), "{}", ran.text());
-        let quiet = program.words(&format!("--format {format} --quiet")).ended(0);
+        let quiet = program.words(&format!("--format {format} --previous none --quiet")).ended(0);
         assert_eq!(quiet.stderr, "");
         assert_eq!(quiet.text().lines().count(), ran.text().lines().count());
     }

@@ -195,7 +195,7 @@ async fn run(given: &Given, around: Surroundings, events: Arc<dyn EventSink>, ca
     match what {
         What::Skip(why) => Ok(Did::Skipped(why)),
         What::Pull(wanted) => Box::pin(job.pull(wanted)).await,
-        What::Commits { base, head } => job.commits(&base, head).await,
+        What::Commits { base, head } => Box::pin(job.commits(&base, head)).await,
         What::Artefact { folder, run, pull } => Box::pin(job.artefact(folder, run, pull)).await,
     }
 }

@@ -19,10 +19,11 @@ use super::runs;
 use super::subject::{self, Surroundings};
 use crate::config::{Flags, Settings};
 use crate::domain::event::{Event, EventSink, Stage};
+use crate::domain::finding::{FindingId, FindingStatus};
 use crate::domain::forge::{Delivery, DeliveryItem, PullAsk, PullId, PullOf, Trust, Verdict};
 use crate::domain::id::CommitId;
 use crate::domain::request::Scope;
-use crate::domain::review::Review;
+use crate::domain::review::{Outcome, Review};
 use crate::domain::run::RunId;
 use crate::domain::secret::Secret;
 use crate::present::delivery;
@@ -246,6 +247,7 @@ pub(super) async fn post_review(
     cancel: &Cancel,
 ) -> Result<Posted, AppError> {
     let (settings, cancel) = begin(flags, around, events, cancel)?;
+    let review = &without_fixed(review);
     let run = review.id.to_string();
     let what = review.change.head_name.clone();
     let reviewed = review.change.head.ok_or(PostError::NoCommit { run: run.clone(), what })?;
@@ -267,6 +269,17 @@ pub(super) async fn post_review(
         Store::at(&around.state).keep(review.id, RECEIPT, &delivery::json(receipt))?;
     }
     Ok(posted)
+}
+
+/// What a history says is fixed by its lines is left to the threads: they are held to the tree as it is now, and resolved where that shows it.
+/// What was disproved stands there as it did, so the review's word is taken where it is whole.
+fn without_fixed(review: &Review) -> Review {
+    let mut told = review.clone();
+    if let Some(previous) = &review.coverage.previous {
+        let is_told = |id: &FindingId| review.outcome == Outcome::Complete && previous.disproved.contains(id);
+        told.findings.retain(|finding| finding.status != FindingStatus::Fixed || is_told(&finding.id));
+    }
+    told
 }
 
 /// Says that posting begins, and gives what it is held to: the repository has no say in how a review is posted, nor for how long.

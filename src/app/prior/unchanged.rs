@@ -107,9 +107,9 @@ fn keep_together<'a>(subject: &'a Subject, earlier: &[Earlier], same: &mut HashS
         let before = same.len();
         for (paths, stands) in &open {
             if !stands || paths.iter().any(|path| !same.contains(path)) {
-                paths.iter().for_each(|path| {
+                for path in paths {
                     same.remove(path);
-                });
+                }
             }
         }
         if same.len() == before {

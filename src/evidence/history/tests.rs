@@ -72,14 +72,17 @@ fn lines_are_followed_past_what_came_and_went_above() {
 #[test]
 fn of_equal_lines_those_that_were_meant_are_found() {
     // Ten lines came above; the quote stands twice, then as now.
-    let old = "x = 1\nbad()\ny = 2\nbad()\nz = 3\n";
+    let old = "x = 1\nbad_thing(x)\ny = 2\nbad_thing(x)\nz = 3\n";
     let new = format!("{}{old}", "n\n".repeat(10));
     let map = LineMap::new(vec![run((0, 0), (1, 10))]);
-    let there = again("bad()", range(4, 4), &text(&new), Some(&map), |_| true);
+    let there = again("bad_thing(x)", range(4, 4), &text(&new), Some(&map), |_| true);
     assert_eq!(there, Again::At(range(14, 14)));
     // Without the old text the nearest is taken that is free.
-    assert_eq!(again("bad()", range(12, 12), &text(&new), None, |_| true), Again::At(range(12, 12)));
-    assert_eq!(again("bad()", range(12, 12), &text(&new), None, |place| place.start() > 12), Again::At(range(14, 14)));
+    assert_eq!(again("bad_thing(x)", range(12, 12), &text(&new), None, |_| true), Again::At(range(12, 12)));
+    assert_eq!(
+        again("bad_thing(x)", range(12, 12), &text(&new), None, |place| place.start() > 12),
+        Again::At(range(14, 14))
+    );
 }
 
 #[test]

@@ -343,9 +343,12 @@ impl Notes {
     }
 }
 
-/// One sentence on what became of the earlier findings; nothing where there is nothing to say.
-pub(super) fn sentence(findings: &[Finding], fixed: usize) -> Option<String> {
+/// One sentence on what became of the earlier findings; nothing where there is nothing to say. A summary of ours counts what is open already.
+pub(super) fn sentence(findings: &[Finding], fixed: usize, by_model: bool) -> Option<String> {
     let count = |status: FindingStatus| findings.iter().filter(|finding| finding.status == status).count();
+    if !by_model && fixed == 0 && count(FindingStatus::Reopened) == 0 {
+        return None;
+    }
     let kinds = [
         (count(FindingStatus::Open), "still open"),
         (count(FindingStatus::Reopened), "back after having been fixed"),
