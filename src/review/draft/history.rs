@@ -327,7 +327,10 @@ impl Notes {
             ("Fixed, because it was refuted", refuted),
             ("Fixed, because its rule looked again and is silent", silent),
             ("Not told any more, because its rule is not among those of this review", off),
-            ("Not told any more, because the change does not touch its lines any more", outside),
+            (
+                "Not told any more, because the change does not touch its lines any more, or a glob leaves them out",
+                outside,
+            ),
             ("Still open, because nothing shows what became of its lines", unknown),
         ] {
             let more = names.len().saturating_sub(MOST_NAMED);
