@@ -92,7 +92,7 @@ impl Draft {
             if let Some(was) = was.map(|was| free[was]) {
                 let earlier = &prior.findings[was];
                 finding.id = earlier.finding.id.clone();
-                finding.dismissed = earlier.finding.dismissed.clone();
+                finding.dismissed.clone_from(&earlier.finding.dismissed);
                 stand(finding, status_again(earlier));
                 self.past.matched.insert(was);
                 self.past.named.insert(finding.id.clone());
@@ -130,7 +130,7 @@ impl Draft {
             }
             let mut finding = earlier.finding.clone();
             match self.becomes(at, earlier, (&carried, &alike), &mut notes) {
-                Becomes::Dropped => continue,
+                Becomes::Dropped => {}
                 Becomes::Stays(status) => {
                     stand(&mut finding, status);
                     self.add(finding, Vec::new());
@@ -150,7 +150,9 @@ impl Draft {
             notes.forgotten = more;
             over.truncate(MOST_REMEMBERED);
         }
-        over.into_iter().for_each(|finding| self.add(finding, Vec::new()));
+        for finding in over {
+            self.add(finding, Vec::new());
+        }
         behind::sort(&mut self.findings, &mut self.behind);
         prior.notes.iter().for_each(|note| self.note(note.clone()));
         notes.said().into_iter().for_each(|note| self.note(note));
@@ -280,9 +282,8 @@ fn told(earlier: &Earlier) -> Told<'_> {
         return told.over();
     }
     match (&earlier.standing, &earlier.near) {
-        (Standing::Stands | Standing::Outside, _) => told,
         (Standing::Gone | Standing::Unknown, Some(near)) => told.at(Some((&near.path, near.side, near.lines))),
-        (Standing::Gone | Standing::Unknown, None) => told,
+        (Standing::Stands | Standing::Outside, _) | (Standing::Gone | Standing::Unknown, None) => told,
     }
 }
 
