@@ -213,7 +213,9 @@ fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -
         if stopped.is_none() {
             desk.ran(&run.packs, missed.iter().cloned());
         }
-        notes.iter().for_each(|note| desk.note(note.clone()));
+        for note in notes {
+            desk.note(note.clone());
+        }
         return stopped;
     }
     if run.past.is_over() {
