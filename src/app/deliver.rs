@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::given;
 use super::post::Posted;
+use super::prior::hidden;
 use super::resume;
 use super::subject::Surroundings;
 use crate::config::Settings;
@@ -94,6 +95,17 @@ pub(super) fn keep(store: &Store, review: &Review, folder: Option<PathBuf>) -> R
     store.keep_record(&review.record(folder)).map(|_| ())
 }
 
+/// Keeps what the floors hid: the next review of the branch must know of it.
+fn keep_hidden(store: &Store, review: &Review) -> Result<(), String> {
+    let hidden = &review.coverage.hidden;
+    // A run that went on may hide nothing any more.
+    if hidden.is_empty() && !store.has(review.id, &[hidden::NAME]) {
+        return Ok(());
+    }
+    let bytes = hidden::write(hidden).map_err(|error| error.to_string())?;
+    store.keep(review.id, hidden::NAME, &bytes).map(|_| ()).map_err(|error| error.to_string())
+}
+
 /// A review in the format of that name, measured by the gate.
 pub(super) fn render(review: &Review, format: &str, fail_on: Option<Severity>) -> Option<Vec<u8>> {
     let options = RenderOptions { fail_on, ..RenderOptions::default() };
@@ -111,7 +123,8 @@ pub(super) fn deliver(
 ) -> Delivered {
     let mut failures = Vec::new();
     let store = Store::at(&around.state);
-    let not_kept = keep(&store, &review, places.repository).err().map(|error| error.to_string());
+    let kept = keep(&store, &review, places.repository).map_err(|error| error.to_string());
+    let not_kept = kept.and_then(|()| keep_hidden(&store, &review)).err();
     // Old runs go when a new one comes. That they could not be removed changes nothing for this review.
     let _ = store.prune(settings.keep_runs);
 

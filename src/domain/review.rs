@@ -165,6 +165,8 @@ pub struct Coverage {
     pub below_floor: BTreeMap<Severity, u32>,
     /// Findings of which nobody is sure enough, by severity: counted, not shown, and no reason to fail.
     pub below_confidence: BTreeMap<Severity, u32>,
+    /// What those two count, for the next review of the branch. No output has them, so a review that was read has none.
+    pub hidden: Vec<Finding>,
     /// Leads and what became of them.
     pub leads: Leads,
     /// Limits that were hit (`files`, `time`, …), each a sentence.

@@ -9,7 +9,7 @@ use crate::domain::change::{ChangeRun, Span};
 use crate::domain::finding::{Anchor, Category, Finding, OriginKind};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
-use crate::domain::text::{FileText, normal_line};
+use crate::domain::text::{FileText, is_telling, normal_line};
 
 use super::locate::{Located, locate};
 
@@ -132,6 +132,28 @@ pub fn again(
     Again::Gone(near)
 }
 
+/// Where an earlier quote of a model stands among the lines that came in its stead, white space and comments aside: who changed no more than
+/// that changed nothing of what it does. `comment` begins a comment in that language.
+pub fn dressed(quote: &str, near: LineRange, text: &FileText, comment: &str) -> Option<LineRange> {
+    let wanted: Vec<String> = quote.split('\n').filter_map(|line| bare(line, comment)).collect();
+    if near.end() > text.line_count() || !quote.split('\n').any(is_telling) || wanted.is_empty() {
+        return None;
+    }
+    let there: Vec<(u32, String)> =
+        text.lines(near).filter_map(|(number, line)| Some((number, bare(line, comment)?))).collect();
+    let same = there.windows(wanted.len()).find(|lines| lines.iter().map(|(_, line)| line).eq(&wanted))?;
+    LineRange::new(same.first()?.0, same.last()?.0).ok()
+}
+
+/// A line without white space and without the comment at its end; nothing where nothing is left.
+fn bare(line: &str, comment: &str) -> Option<String> {
+    let opens =
+        |at: &usize| line.get(..*at).is_some_and(|before| before.chars().last().is_none_or(char::is_whitespace));
+    let end = line.match_indices(comment).map(|(at, _)| at).find(opens).unwrap_or(line.len());
+    let bare: String = line.get(..end)?.chars().filter(|c| !c.is_whitespace()).collect();
+    (!bare.is_empty()).then_some(bare)
+}
+
 /// Whether lines of a text are a quote, white space at their ends aside.
 fn reads(text: &FileText, lines: LineRange, quote: &str) -> bool {
     lines.end() <= text.line_count()
@@ -150,6 +172,8 @@ pub struct Told<'a> {
     place: Option<(&'a RepoPath, Side, Option<LineRange>)>,
     /// Whether it is over: only the same lines of the same file bring it back.
     is_over: bool,
+    /// Whether its own lines are known to stand: what is equal in another file is another one.
+    stands: bool,
 }
 
 impl<'a> Told<'a> {
@@ -158,7 +182,7 @@ impl<'a> Told<'a> {
         let place = finding.anchors.first().map(|Anchor { path, side, lines, .. }| (path, *side, *lines));
         let rule = (finding.origin.kind == OriginKind::Rule).then_some(finding.origin.name.as_str());
         let (fingerprint, title) = (finding.fingerprint.0.as_str(), finding.title.as_str());
-        Self { fingerprint, title, category: finding.category, rule, place, is_over: false }
+        Self { fingerprint, title, category: finding.category, rule, place, is_over: false, stands: false }
     }
 
     /// The same finding at another place.
@@ -173,6 +197,12 @@ impl<'a> Told<'a> {
         Self { is_over: true, ..self }
     }
 
+    /// The same finding, whose lines stand where it says.
+    #[must_use]
+    pub fn standing(self) -> Self {
+        Self { stands: true, ..self }
+    }
+
     fn path(&self) -> Option<&'a RepoPath> {
         self.place.map(|(path, _, _)| path)
     }
@@ -184,7 +214,8 @@ impl<'a> Told<'a> {
 
 /// For each of `now` the one of `earlier` that says the same, by its place in the slice. Nothing is given twice.
 ///
-/// First by fingerprint: on the same lines, then in the same file, the nearest first, then anywhere. Then by place: on lines that overlap, with
+/// First by fingerprint: on the same lines, then in the same file, the nearest first, then anywhere, but for those that stand where they were.
+/// Then by place: on lines that overlap, with
 /// a title that is `alike`, else of the same category; two rules are never the same. What is over is found by its fingerprint in its own file alone.
 pub fn same(earlier: &[Told<'_>], now: &[Told<'_>], alike: impl Fn(&str, &str) -> bool) -> Vec<Option<usize>> {
     let mut pairs = Pairs { earlier, now, found: vec![None; now.len()], taken: vec![false; earlier.len()] };
@@ -271,7 +302,8 @@ impl Pairs<'_, '_> {
 
     /// What is left of a fingerprint was moved to another file.
     fn in_order(&mut self, was: &[usize], is: &[usize]) {
-        let mut was: Vec<_> = was.iter().copied().filter(|at| !self.taken[*at] && !self.earlier[*at].is_over).collect();
+        let moved = |at: &usize| !self.taken[*at] && !self.earlier[*at].is_over && !self.earlier[*at].stands;
+        let mut was: Vec<_> = was.iter().copied().filter(moved).collect();
         let mut is: Vec<_> = is.iter().copied().filter(|at| self.found[*at].is_none()).collect();
         was.sort_by_key(|at| (self.earlier[*at].path(), self.earlier[*at].line()));
         is.sort_by_key(|at| (self.now[*at].path(), self.now[*at].line()));

@@ -30,7 +30,7 @@ pub(super) use proven::proven;
 
 pub(super) use history::missed;
 
-use floors::hide;
+use floors::{counts, hide};
 use made::provenance;
 use summary::plain_summary;
 
@@ -276,7 +276,7 @@ impl Draft {
         let (previous, fixed) = self.conclude(known).unzip();
         self.dismiss(known, &made.started_at);
         // What nobody is sure enough of is no reason to fail, however bad it would be.
-        let below_confidence = self.hold_to_confidence(floor.confidence);
+        let unsure = self.hold_to_confidence(floor.confidence);
         self.hold_to_the_collection();
         let (mut reasons, nothing_seen) = self.unseen();
         reasons.splice(0..0, ending.reason());
@@ -297,7 +297,8 @@ impl Draft {
             coverage: Coverage {
                 files: std::mem::take(&mut self.files),
                 withheld: std::mem::take(&mut self.withheld),
-                below_confidence,
+                below_confidence: counts(&unsure),
+                hidden: unsure,
                 dismissed: dismissed::count(&findings),
                 notes: self.omissions.iter().map(sentence).chain(self.notes).collect(),
                 leads: self.leads,
@@ -315,7 +316,9 @@ impl Draft {
         let harmless = |finding: &Finding| {
             !finding.status.is_resolved() && floor.severity.is_some_and(|least| finding.severity > least)
         };
-        review.coverage.below_floor = hide(&mut review.findings, harmless);
+        let below = hide(&mut review.findings, harmless);
+        review.coverage.below_floor = counts(&below);
+        review.coverage.hidden.extend(below);
         let mut said = HashSet::new();
         review.coverage.notes.retain(|note| said.insert(note.clone()));
         review.summary = summary.unwrap_or_else(|| plain_summary(&review));

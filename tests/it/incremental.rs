@@ -276,3 +276,109 @@ fn a_file_of_an_open_finding_is_reviewed_again_when_the_rest_of_it_changed() {
     let (_, second) = branch.silent("", &["amount = 1", "earlier/"], &[]);
     assert_eq!(stand(&second), [("open".to_owned(), 5)], "{second:#}");
 }
+
+#[test]
+fn what_a_floor_hid_is_not_forgotten() {
+    let branch = branch();
+    let floors = "--min-severity critical --fail-on high";
+    let turns = vec![vec![report("The sum is off by one", "cart.py", QUOTE)], vec![finish()]];
+    let (code, first) = branch.asked(session("hidden", turns, &[], &[]), floors);
+    assert_eq!((code, stand(&first).len()), (1, 0), "{first:#}");
+    assert!(!first.to_string().contains("off by one"), "it is hidden: {first:#}");
+    // Nobody speaks of it again, and it is behind the floor once more.
+    branch.repo.write("more.py", "x = 1\n").commit("more");
+    let (code, second) = branch.silent(floors, &["earlier/"], &[]);
+    assert_eq!((code, &second["coverage"]["below_floor"]["high"]), (1, &json!(1)), "{second:#}");
+    let (code, third) = branch.silent("--fail-on high", &["earlier/"], &[]);
+    assert_eq!((code, stand(&third)), (1, vec![("open".to_owned(), 5)]), "{third:#}");
+}
+
+#[test]
+fn a_comment_or_a_blank_fixes_nothing() {
+    for (as_it_is, line) in
+        [("    amount  =  1", 5), ("    amount = 1  # the first", 5), ("    # the first\n    amount =1", 6)]
+    {
+        let branch = branch();
+        let first = branch.first();
+        branch.repo.write("cart.py", CART.replace(QUOTE, as_it_is)).commit("words");
+        let lead = format!("earlier/{}", id(&first));
+        let (code, second) = branch.silent("--fail-on high", &[&lead], &[]);
+        assert_eq!((code, stand(&second)), (1, vec![("open".to_owned(), line)]), "{as_it_is}: {second:#}");
+    }
+    let branch = branch();
+    branch.first();
+    branch.repo.write("cart.py", CART.replace(QUOTE, "    amount = 0")).commit("fix");
+    assert_eq!(stand(&branch.silent("--fail-on high", &[], &["earlier/"]).1)[0].0, "fixed");
+}
+
+#[test]
+fn the_same_lines_in_another_file_do_not_take_the_name_of_those_that_stand() {
+    let branch = branch();
+    let first = branch.first();
+    branch.repo.write("copy.py", CART).commit("copy");
+    let turns = vec![vec![report("The sum is off by one", "copy.py", QUOTE)], vec![finish()]];
+    let (_, second) = branch.asked(session("copy", turns, &[], &["earlier/"]), "");
+    let named = |path: &str| {
+        let all = second["findings"].as_array().expect("findings").iter();
+        let of: Vec<_> = all.filter(|finding| finding["anchors"][0]["path"] == path).collect();
+        assert_eq!(of.len(), 1, "{second:#}");
+        (of[0]["id"].as_str().expect("an id").to_owned(), of[0]["status"].as_str().expect("one").to_owned())
+    };
+    assert_eq!(named("cart.py"), (id(&first).to_owned(), "open".to_owned()));
+    assert_eq!(named("copy.py").1, "new");
+}
+
+#[test]
+fn what_a_reader_dismissed_silences_nothing_worse_and_nothing_that_came_in_its_stead() {
+    let dismissed = || {
+        let branch = branch();
+        branch.first();
+        let kept = branch.program.kept().pop().expect("a run").join("review.json");
+        let mut review: Value = serde_json::from_slice(&std::fs::read(&kept).expect("a review")).expect("a document");
+        review["findings"][0]["status"] = "dismissed".into();
+        review["findings"][0]["dismissed"] = json!({ "reason": "meant so", "by": "reader" });
+        std::fs::write(&kept, review.to_string()).expect("it is written");
+        branch
+    };
+    let told = |branch: &Branch, title: &str, quote: &str, severity: &str| {
+        let mut report = report(title, "cart.py", quote);
+        report["input"]["severity"] = severity.into();
+        let (code, review) =
+            branch.asked(session("told", vec![vec![report], vec![finish()]], &[], &[]), "--fail-on high");
+        let mut statuses: Vec<String> = stand(&review).into_iter().map(|(status, _)| status).collect();
+        statuses.sort();
+        (code, statuses.join(" "))
+    };
+    let branch = dismissed();
+    branch.repo.write("cart.py", format!("import os\n{CART}")).commit("an import");
+    assert_eq!(told(&branch, "The sum is off by one", QUOTE, "high"), (0, "dismissed".to_owned()));
+    let branch = dismissed();
+    branch.repo.write("cart.py", format!("import os\n{CART}")).commit("an import");
+    assert_eq!(told(&branch, "Ignores the currency", QUOTE, "critical"), (1, "dismissed new".to_owned()));
+    let branch = dismissed();
+    let worse = "    amount = eval(prices.pop())";
+    branch.repo.write("cart.py", CART.replace(QUOTE, worse)).commit("worse");
+    assert_eq!(told(&branch, "Evaluates what a caller sends", worse, "high"), (1, "fixed new".to_owned()));
+    let branch = dismissed();
+    branch.repo.write("copy.py", CART).commit("copy");
+    let mut copied = report("The sum is off by one", "copy.py", QUOTE);
+    copied["input"]["severity"] = "high".into();
+    let (code, review) = branch.asked(session("copy", vec![vec![copied], vec![finish()]], &[], &[]), "--fail-on high");
+    assert_eq!((code, stand(&review).len()), (1, 2), "{review:#}");
+}
+
+#[test]
+fn a_file_of_anybody_brings_no_suggestion_that_could_be_applied() {
+    let branch = branch();
+    let mut first = branch.first();
+    first["findings"][0]["suggestion"] =
+        json!({ "path": "cart.py", "start_line": 5, "end_line": 5, "replacement": "    amount = evil()" });
+    let file = branch.program.home("before.json");
+    std::fs::write(&file, first.to_string()).expect("it is written");
+    let (_, second) = branch.program.review(&format!("--target main --no-model --previous {}", file.display()));
+    assert_eq!(
+        (stand(&second)[0].0.as_str(), &second["findings"][0]["suggestion"]),
+        ("open", &Value::Null),
+        "{second:#}"
+    );
+}

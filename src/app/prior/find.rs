@@ -7,9 +7,9 @@ use super::super::diffs::Diffs;
 use super::super::error::AppError;
 use super::super::runs;
 use super::super::subject::{Subject, Surroundings};
-use super::PriorError;
+use super::{PriorError, hidden};
 use crate::domain::event::{Event, EventSink};
-use crate::domain::finding::{Finding, FindingStatus};
+use crate::domain::finding::{Finding, FindingStatus, by_worst};
 use crate::domain::place::WorkspaceAt;
 use crate::domain::request::Previous;
 use crate::domain::review::Review;
@@ -57,7 +57,7 @@ fn newest(subject: &Subject, around: &Surroundings, events: &dyn EventSink) -> R
     let mut notes = Vec::new();
     for id in runs.take(MOST_TRIED) {
         match runs::read(around, id) {
-            Ok(review) if is_related(&review, subject) => return Ok(Some(Found { review, is_own: true, notes })),
+            Ok(review) if is_related(&review, subject) => return Ok(Some(own(review, around, notes))),
             Ok(_) => {}
             Err(error) => {
                 let text = format!("The review {id} was passed over: {error}");
@@ -67,6 +67,20 @@ fn newest(subject: &Subject, around: &Surroundings, events: &dyn EventSink) -> R
         }
     }
     Ok(None)
+}
+
+/// A run of this machine, with what its floors hid: whatever is shown today, that is not forgotten.
+fn own(mut review: Review, around: &Surroundings, mut notes: Vec<String>) -> Found {
+    let coverage = &review.coverage;
+    if !coverage.below_floor.is_empty() || !coverage.below_confidence.is_empty() {
+        let bytes = Store::at(&around.state).read(review.id, hidden::NAME).map_err(|error| error.to_string());
+        match bytes.and_then(|bytes| hidden::read(&bytes).map_err(|error| error.to_string())) {
+            Ok(hidden) => review.findings.extend(hidden),
+            Err(error) => notes.push(format!("What the earlier review found and did not show is not known: {error}")),
+        }
+        review.findings.sort_by(by_worst);
+    }
+    Found { review, is_own: true, notes }
 }
 
 /// Whether a run is of the same pull request, or of the same branch of the same repository against the same target.
@@ -106,7 +120,7 @@ fn named(subject: &Subject, around: &Surroundings, name: &str) -> Result<Found, 
     let store = Store::at(&around.state);
     let path = Path::new(name);
     let mut found = match store.find(name) {
-        Ok(id) => Found { review: runs::read(around, id)?, is_own: true, notes: Vec::new() },
+        Ok(id) => own(runs::read(around, id)?, around, Vec::new()),
         Err(StoreError::Unknown(_) | StoreError::Empty) if path.exists() => {
             let bytes = files::open(path).and_then(|file| files::read_within(file, path, MAX_FILE));
             let review = json::parse(&bytes.map_err(AppError::Input)?)
@@ -154,6 +168,6 @@ fn masked(finding: &mut Finding) {
     hide(&mut finding.body);
     finding.verification.rationale.iter_mut().for_each(hide);
     finding.anchors.iter_mut().for_each(|anchor| hide(&mut anchor.quote));
-    // A replacement was proven as it is, or not at all.
-    finding.suggestion.take_if(|suggestion| mask(&suggestion.replacement).text != suggestion.replacement);
+    // Nobody here proved it.
+    finding.suggestion = None;
 }

@@ -4,6 +4,7 @@
 //! without any repository. So a run can be told again from [`write`]'s bytes.
 
 mod find;
+pub(super) mod hidden;
 mod kept;
 mod place;
 mod unchanged;

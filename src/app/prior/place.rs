@@ -10,13 +10,14 @@ use super::super::diffs::Diffs;
 use super::super::error::AppError;
 use super::super::subject::{self, Subject};
 use crate::domain::change::{FileChange, FileStatus, PatchId};
-use crate::domain::finding::{Anchor, AnchorMatch, Finding, FindingStatus};
+use crate::domain::finding::{Anchor, AnchorMatch, Finding, FindingStatus, OriginKind};
+use crate::domain::language;
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side, WorkspaceAt};
 use crate::domain::prior::{Near, Standing};
 use crate::domain::review::Review;
 use crate::domain::text::FileText;
-use crate::evidence::history::{Again, LineMap, again};
+use crate::evidence::history::{Again, LineMap, again, dressed};
 use crate::git;
 use crate::workspace::{self, Workspace, WorkspaceError};
 
@@ -145,9 +146,11 @@ impl<'a> Places<'a> {
         let print = finding.fingerprint.0.clone();
         // What is over claims no lines.
         let holds = finding.status != FindingStatus::Fixed;
+        // A rule speaks for itself.
+        let loosely = holds && finding.origin.kind == OriginKind::Model;
         let mut anchors = Vec::with_capacity(finding.anchors.len());
         for (at, anchor) in finding.anchors.iter().enumerate() {
-            match self.find(anchor, &print) {
+            match self.find(anchor, &print, loosely) {
                 Found::At(there) => anchors.push(there),
                 // The first place is what it is about.
                 Found::Gone(near) if at == 0 => return (finding, Standing::Gone, near),
@@ -176,7 +179,7 @@ impl<'a> Places<'a> {
         anchor.lines.is_none_or(|lines| file.touches(anchor.side, lines))
     }
 
-    fn find(&mut self, anchor: &Anchor, print: &str) -> Found {
+    fn find(&mut self, anchor: &Anchor, print: &str, loosely: bool) -> Found {
         if self.subject.cancel.check().is_err() {
             return Found::Unknown;
         }
@@ -202,6 +205,12 @@ impl<'a> Places<'a> {
         let free = |there: LineRange| !self.taken.contains(&(print.to_owned(), path.clone(), side, there));
         match again(&anchor.quote, lines, &text, map.as_deref(), free) {
             Again::At(there) => Found::At(at(anchor, &path, &text, there)),
+            Again::Gone(Some(near))
+                if loosely
+                    && let Some(there) = dressed(&anchor.quote, near, &text, comment(&path)).filter(|at| free(*at)) =>
+            {
+                Found::At(at(anchor, &path, &text, there))
+            }
             Again::Gone(near) => Found::Gone(near.map(|lines| Near { path, side, lines: Some(lines) })),
             Again::Unknown => Found::Unknown,
         }
@@ -244,6 +253,17 @@ impl<'a> Places<'a> {
     /// What could not be done.
     pub(super) fn notes(self) -> Vec<String> {
         self.notes
+    }
+}
+
+/// What begins a comment in a file.
+fn comment(path: &RepoPath) -> &'static str {
+    match language::of(path) {
+        Some(
+            "cmake" | "cython" | "dockerfile" | "elixir" | "graphql" | "julia" | "make" | "nix" | "perl" | "powershell"
+            | "python" | "r" | "ruby" | "shell" | "starlark" | "hcl" | "toml" | "yaml",
+        ) => "#",
+        _ => "//",
     }
 }
 

@@ -61,7 +61,7 @@ pub(super) fn carried(
         () if review.provenance.engine != Engine::Model => Some("no model reviewed then"),
         () if review.outcome != Outcome::Complete => Some("the earlier review is not complete"),
         () if !coverage.below_floor.is_empty() || !coverage.below_confidence.is_empty() => {
-            Some("the earlier review hides findings, which would be lost")
+            Some("the earlier review hides findings")
         }
         () => who.differs(&review.provenance),
     };

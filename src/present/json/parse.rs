@@ -277,6 +277,7 @@ fn coverage(coverage: wire::Coverage) -> Result<Coverage, ParseError> {
         suppressed: coverage.suppressed,
         below_floor: coverage.below_floor,
         below_confidence: coverage.below_confidence,
+        hidden: Vec::new(),
         leads: Leads {
             given: coverage.leads.given,
             confirmed: coverage.leads.confirmed,

@@ -6,30 +6,29 @@ use super::Draft;
 use crate::domain::finding::{Confidence, Finding, Severity};
 
 impl Draft {
-    /// Takes away what somebody is not sure enough of, and counts it.
-    pub(super) fn hold_to_confidence(&mut self, least: Option<Confidence>) -> BTreeMap<Severity, u32> {
+    /// Takes away what somebody is not sure enough of.
+    pub(super) fn hold_to_confidence(&mut self, least: Option<Confidence>) -> Vec<Finding> {
         let unsure = |finding: &Finding| {
             !finding.status.is_resolved() && finding.confidence.zip(least).is_some_and(|(own, least)| own < least)
         };
         let places = self.findings.iter().enumerate().filter(|(_, finding)| unsure(finding)).map(|(at, _)| at);
         let places: BTreeSet<usize> = places.collect();
-        let mut hidden = BTreeMap::new();
-        for finding in self.take_away(&places, "nobody is sure enough of what it says") {
-            *hidden.entry(finding.severity).or_default() += 1;
-        }
-        hidden
+        self.take_away(&places, "nobody is sure enough of what it says")
     }
 }
 
-/// Takes out what is hidden, and counts it.
-pub(super) fn hide(findings: &mut Vec<Finding>, is_hidden: impl Fn(&Finding) -> bool) -> BTreeMap<Severity, u32> {
-    let mut hidden = BTreeMap::new();
-    findings.retain(|finding| {
-        let hide = is_hidden(finding);
-        if hide {
-            *hidden.entry(finding.severity).or_default() += 1;
-        }
-        !hide
-    });
+/// Takes out what is hidden.
+pub(super) fn hide(findings: &mut Vec<Finding>, is_hidden: impl Fn(&Finding) -> bool) -> Vec<Finding> {
+    let (hidden, shown) = std::mem::take(findings).into_iter().partition(is_hidden);
+    *findings = shown;
     hidden
+}
+
+/// How many there are of each severity.
+pub(super) fn counts(findings: &[Finding]) -> BTreeMap<Severity, u32> {
+    let mut counts = BTreeMap::new();
+    for finding in findings {
+        *counts.entry(finding.severity).or_default() += 1;
+    }
+    counts
 }

@@ -89,7 +89,7 @@ impl Draft {
         let mut fresh: HashMap<String, usize> = HashMap::new();
         for (at, was) in unnamed.into_iter().zip(found) {
             let finding = &mut self.findings[at];
-            if let Some(was) = was.map(|was| free[was]) {
+            if let Some(was) = was.map(|was| free[was]).filter(|was| may_be(&prior.findings[*was], finding)) {
                 let earlier = &prior.findings[was];
                 finding.id = earlier.finding.id.clone();
                 finding.dismissed.clone_from(&earlier.finding.dismissed);
@@ -278,13 +278,22 @@ enum Silence {
 /// An earlier finding, where it would be today.
 fn told(earlier: &Earlier) -> Told<'_> {
     let told = Told::of(&earlier.finding);
-    if earlier.finding.status == FindingStatus::Fixed && earlier.standing != Standing::Stands {
+    if earlier.finding.status.is_resolved() && earlier.standing != Standing::Stands {
         return told.over();
     }
     match (&earlier.standing, &earlier.near) {
+        (Standing::Stands | Standing::Outside, _) => told.standing(),
         (Standing::Gone | Standing::Unknown, Some(near)) => told.at(Some((&near.path, near.side, near.lines))),
-        (Standing::Gone | Standing::Unknown, None) | (Standing::Stands | Standing::Outside, _) => told,
+        (Standing::Gone | Standing::Unknown, None) => told,
     }
+}
+
+/// Whether a finding may take the name of an earlier one, and what was decided about it: a reader who dismissed something did not dismiss what is
+/// worse, nor what is merely of the same kind on the same lines.
+fn may_be(earlier: &Earlier, now: &Finding) -> bool {
+    let was = &earlier.finding;
+    let is_same = was.fingerprint == now.fingerprint || similar(&was.title, &now.title);
+    was.status != FindingStatus::Dismissed || (is_same && now.severity >= was.severity)
 }
 
 fn status_again(earlier: &Earlier) -> FindingStatus {

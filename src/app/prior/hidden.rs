@@ -1,0 +1,46 @@
+//! `hidden.json`: what a review found and did not show, as bytes, so that the next review of the branch knows of it. Main functions: [`write`],
+//! [`read`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::finding::Finding;
+use crate::present::json;
+
+/// The name of the file in a run's folder.
+pub(in crate::app) const NAME: &str = "hidden.json";
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Document {
+    version: u32,
+    findings: Vec<serde_json::Value>,
+}
+
+/// Why it cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::app) enum HiddenError {
+    /// It is damaged.
+    #[error("{NAME} cannot be read: {0}")]
+    Shape(#[from] serde_json::Error),
+    /// The same.
+    #[error("{NAME} cannot be read: {0}")]
+    Finding(#[from] json::ParseError),
+    /// Another version of the program kept it.
+    #[error("{NAME} has version {0}, this program reads {VERSION}")]
+    Version(u32),
+}
+
+/// What a floor hid, as bytes.
+pub(in crate::app) fn write(findings: &[Finding]) -> Result<Vec<u8>, HiddenError> {
+    let findings = findings.iter().map(json::finding).collect();
+    Ok(serde_json::to_vec_pretty(&Document { version: VERSION, findings })?)
+}
+
+/// Reads it back.
+pub(in crate::app) fn read(bytes: &[u8]) -> Result<Vec<Finding>, HiddenError> {
+    let Document { version, findings } = serde_json::from_slice(bytes)?;
+    if version != VERSION {
+        return Err(HiddenError::Version(version));
+    }
+    Ok(findings.into_iter().map(json::parse_finding).collect::<Result<_, _>>()?)
+}
