@@ -12,7 +12,7 @@ use super::past::Told;
 use crate::domain::text::reveal;
 use crate::llm::{ToolCall, ToolInput};
 use crate::sys::cancel::Cancel;
-use crate::tools::{Reference, TOOLS, ToolBox, ToolOutcome};
+use crate::tools::{ErrorKind, Reference, TOOLS, ToolBox, ToolOutcome};
 
 /// Reading calls that run at the same time.
 const AT_ONCE: usize = 4;
@@ -123,6 +123,10 @@ impl From<Answer> for Called {
 
 impl From<ToolOutcome> for Called {
     fn from(outcome: ToolOutcome) -> Self {
+        // In the words in which it is told again.
+        if outcome.error == Some(ErrorKind::Stopped) {
+            return Self::refused("stopped", "interrupted");
+        }
         Self {
             // Once, at this rim: whatever cannot be seen in the repository's text is spelled out for the model.
             text: reveal(&outcome.text).into_owned(),
@@ -225,12 +229,20 @@ async fn at_the_desk(
     if calls.is_empty() {
         return Ok(Vec::new());
     }
-    let (desk, cancel) = (Arc::clone(hands.desk), hands.cancel.clone());
+    let (desk, cancel) = (Arc::clone(hands.desk), hands.cancel);
+    // What is told already is told to its end, whoever interrupts: it must come to what it came to then.
+    let calls: Vec<(usize, ToolCall, Cancel)> = calls
+        .into_iter()
+        .map(|(at, call)| {
+            let cancel = if hands.told.result(at).is_some() { Cancel::never() } else { cancel.clone() };
+            (at, call, cancel)
+        })
+        .collect();
     let work = tokio::task::spawn_blocking(move || {
         // A tool that panicked left at worst a finding that is not kept.
         let mut desk = desk.lock().unwrap_or_else(PoisonError::into_inner);
         desk.next_turn();
-        let answer = |(at, call): (usize, ToolCall)| {
+        let answer = |(at, call, cancel): (usize, ToolCall, Cancel)| {
             let stopped = |stopped| Called::refused("stopped", &format!("{stopped}"));
             let called = match call.input {
                 ToolInput::Object(input) => {

@@ -226,6 +226,12 @@ fn an_interrupted_run_goes_on() {
         assert_eq!(review.ended, Ended::Interrupted);
         let (bytes, entries) = disk.cut();
         assert_eq!(rendered(&interrupted.told(&entries).unwrap()), rendered(&review), "{turn} {of_look}");
+        let stopped = |entry: &&JournalEntry| matches!(&entry.record, Record::Result { result, .. } if result.text.contains("stopped"));
+        assert_eq!(
+            entries.iter().find(stopped),
+            None,
+            "what was stopped is made again, so it is not kept: {turn} {of_look}"
+        );
         let disk = Disk::with(&bytes);
         let review = scene.sit(Past::resume(&entries).unwrap(), &model(), &disk).unwrap().unwrap();
         assert_eq!(substance(&review), substance(&whole), "{turn} {of_look}");
@@ -233,6 +239,44 @@ fn an_interrupted_run_goes_on() {
         let same = |review: &Review| substance(review);
         assert_eq!(same(&told), same(&review), "{turn} {of_look}");
     }
+}
+
+#[test]
+fn a_run_that_is_interrupted_while_it_is_told_keeps_what_was_told() {
+    let repo = shop();
+    let whole = scene(&repo);
+    let disk = Disk::default();
+    let review = whole.review(&model(), &disk);
+    let (bytes, entries) = disk.cut();
+    // Killed when the model had just been heard to the end, and interrupted before the next sitting has told that.
+    let end = entries.iter().position(|entry| matches!(entry.record, Record::End { .. })).unwrap();
+    let disk = Disk::with(&bytes[..=line_ends(&bytes).nth(end - 1).unwrap()]);
+    let (bytes, entries) = disk.cut();
+    let again = scene(&repo);
+    again.cancel.interrupt();
+    let (nobody, disk) = (model(), Disk::with(&bytes));
+    let told = again.sit(Past::resume(&entries).unwrap(), &nobody, &disk).unwrap().unwrap();
+    assert_eq!((told.ended, nobody.asked()), (Ended::Interrupted, 0), "{}", rendered(&told));
+    assert_eq!(told.findings.len(), 2, "those of the review, and nobody took a second look: {}", rendered(&told));
+    let (bytes, entries) = disk.cut();
+    let disk = Disk::with(&bytes);
+    let at_last = whole.sit(Past::resume(&entries).unwrap(), &model(), &disk).unwrap().unwrap();
+    assert_eq!(substance(&at_last), substance(&review));
+}
+
+#[test]
+fn a_sitting_that_is_killed_between_two_ends_broke_off() {
+    let repo = shop();
+    let scene = scene(&repo);
+    let disk = Disk::default();
+    scene.review(&model(), &disk);
+    let (bytes, entries) = disk.cut();
+    // One conversation came to its end; the run did not.
+    let end = entries.iter().position(|entry| matches!(entry.record, Record::End { .. })).unwrap();
+    let disk = Disk::with(&bytes[..=line_ends(&bytes).nth(end).unwrap()]);
+    let review = scene.sit(Past::resume(&disk.cut().1).unwrap(), &model(), &disk).unwrap().unwrap();
+    let notes = &review.coverage.notes;
+    assert!(notes.iter().any(|note| note.starts_with("The run broke off without an end and")), "{notes:?}");
 }
 
 #[test]

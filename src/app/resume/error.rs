@@ -19,7 +19,7 @@ pub enum ResumeError {
     #[error("the run {0} is complete, so there is nothing to go on with: review show {0}")]
     Finished(RunId),
     /// Going on would end the same way.
-    #[error("the run {run} ended as {ended}: {why} Going on would come to the same; review the change anew")]
+    #[error("the run {run} ended as {ended}: {why}. Going on would come to the same; review the change anew")]
     NoUse {
         /// The run.
         run: RunId,

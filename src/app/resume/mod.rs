@@ -159,7 +159,7 @@ fn worth_going_on(opened: &Opened) -> Result<(), ResumeError> {
         _ if review.outcome == Outcome::Complete => Err(ResumeError::Finished(run)),
         ended if may_go_on(ended) => Ok(()),
         ended => {
-            let why = review.reasons.first().cloned().unwrap_or_default();
+            let why = review.reasons.first().map_or("", |why| why.trim_end_matches('.')).to_owned();
             Err(ResumeError::NoUse { run, ended: ended.word(), why })
         }
     }

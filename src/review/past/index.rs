@@ -150,7 +150,7 @@ pub(super) struct Index {
     broke_off: u32,
     /// Why others ended, once each.
     undone: Vec<String>,
-    /// Whether this sitting ended by itself, as far as was written down.
+    /// Whether this sitting came to its end, whatever that was: conversations may end before a sitting is broken off.
     ended: bool,
 }
 
@@ -173,7 +173,6 @@ impl Index {
                 return conversation.take(at, entry);
             }
             Record::End { ended, why } => {
-                self.ended |= !entry.unit.is_look() || *ended != Ended::Finished;
                 self.conversation(entry).close(at, End::Ended { ended: *ended, why: why.clone() });
             }
             Record::Verdict { state, why, broken_off, .. } => {
