@@ -2,6 +2,7 @@
 
 use super::error::AppError;
 use super::pending::Asking;
+use super::project::project_settings;
 use super::subject::{self, Surroundings};
 use super::view::{Opened, View};
 use crate::config::{Flags, Resolved};
@@ -52,7 +53,7 @@ pub fn settings(request: &ReviewRequest, flags: &Flags, around: &Surroundings) -
         Err(RepoError::NotARepository(_)) => None,
         Err(error) => return Err(error.into()),
         Ok(repo) => match git::resolve(&repo, &request.scope) {
-            Ok(range) => subject::project_settings(&repo, range.settings_at, request.settings_from_worktree)?,
+            Ok(range) => project_settings(&repo, range.settings_at, request.settings_from_worktree)?,
             Err(GitError::NoTarget { .. } | GitError::TargetIsHead { .. } | GitError::Repo(RepoError::Unborn)) => None,
             Err(error) => return Err(error.into()),
         },

@@ -23,6 +23,7 @@ mod pending;
 mod post;
 mod presented;
 mod prior;
+mod project;
 mod pull;
 mod recent;
 mod replay;

@@ -9,7 +9,7 @@ use super::dismissed::{self, DismissedFile};
 use super::error::AppError;
 use super::forge::ForgeEnvironment;
 use super::model::ProviderEnvironment;
-use super::on_disk::plain_file;
+use super::project::{changed_settings, project_settings};
 use super::pull::Fetched;
 use crate::config::{self, Document, Flags, Resolved, Settings, Sources};
 use crate::domain::change::ChangeSet;
@@ -26,16 +26,11 @@ use crate::present::{self, presenter};
 use crate::review::Known;
 use crate::store::Store;
 use crate::sys::cancel::Cancel;
-use crate::sys::files::{self, FileError};
+use crate::sys::files;
 use crate::sys::repo::{Repo, RepoPool};
-use crate::sys::tree;
 use crate::tools::{Checkout, Limits, ToolContext};
 use crate::workspace::{self, Workspace};
 
-/// The project's settings file, at the root of its tree.
-const PROJECT_SETTINGS: &str = ".review.toml";
-/// A larger settings file on the disk is refused, in bytes.
-const MAX_SETTINGS: u64 = 1 << 20;
 /// A larger patch is refused, in bytes: several copies of it are in memory at once.
 const MAX_PATCH: u64 = 256 << 20;
 
@@ -326,50 +321,6 @@ pub(super) fn settings_for(
 ) -> Result<Settings, AppError> {
     let project = project_settings(repo, range.settings_at, request.settings_from_worktree)?;
     Ok(resolve(project, flags, around)?.settings)
-}
-
-pub(super) fn project_settings(
-    repo: &Repo,
-    at: Option<CommitId>,
-    from_worktree: bool,
-) -> Result<Option<Document>, AppError> {
-    if from_worktree {
-        let Some(root) = repo.workdir() else { return Ok(None) };
-        let found = plain_file(root, PROJECT_SETTINGS, MAX_SETTINGS)
-            .map_err(|source| AppError::Input(FileError { verb: "read", path: root.join(PROJECT_SETTINGS), source }))?;
-        return Ok(found.map(|bytes| Document::from_bytes(PROJECT_SETTINGS, &bytes)).transpose()?);
-    }
-    let Some(commit) = at else { return Ok(None) };
-    let found = tree::find(repo, repo.tree_of(commit)?, PROJECT_SETTINGS.as_bytes())?;
-    let Some(tree::Found::File(_, blob)) = found else { return Ok(None) };
-    Ok(Some(Document::from_bytes(&format!("{PROJECT_SETTINGS} at {}", commit.short()), &repo.blob(blob)?)?))
-}
-
-/// Says that the change touches what says how this project is reviewed, and whose version was followed.
-///
-/// Also where the settings leave that file out of the review: whoever changes the rules should not be able to hide it.
-fn changed_settings(
-    repo: &Repo,
-    range: &Range,
-    change: &ChangeSet,
-    from_worktree: bool,
-) -> Result<Option<String>, AppError> {
-    let of_settings = |path: &[u8]| path == PROJECT_SETTINGS.as_bytes() || path.starts_with(b".review/");
-    let listed = change.files.iter().flat_map(|file| [Some(&file.path), file.old_path.as_ref()]);
-    let mut changed = listed.flatten().any(|path| of_settings(path.as_bytes()));
-    if let (WorkspaceAt::Revision(old), WorkspaceAt::Revision(new)) = (range.old_at, range.new_at) {
-        for name in [PROJECT_SETTINGS, ".review"] {
-            let at = |commit| -> Result<_, AppError> { Ok(tree::find(repo, repo.tree_of(commit)?, name.as_bytes())?) };
-            changed = changed || at(old)? != at(new)?;
-        }
-    }
-    let followed = match (from_worktree, range.settings_at) {
-        (true, _) => "of the disk".to_owned(),
-        (false, Some(commit)) => format!("at {}", commit.short()),
-        (false, None) => return Ok(None),
-    };
-    Ok(changed
-        .then(|| format!("The change touches the project's review settings; this review followed those {followed}.")))
 }
 
 /// Says that what the authors wrote about the change tells its reviewer what to find. In the code itself a rule tells it.

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::diffs::Diffs;
 use super::error::AppError;
 use super::pending::{Asking, NotCommitted};
+use super::project::project_settings;
 use super::recent::Recent;
 use super::subject::{self, Surroundings};
 use crate::config::{Flags, Settings};
@@ -137,7 +138,7 @@ impl View<'_> {
 
     fn policy(&self, at: Option<CommitId>, cancel: &Cancel) -> Result<Arc<Policy>, AppError> {
         let make = || {
-            let project = subject::project_settings(&*self.pool.take()?, at, self.settings_from_worktree)?;
+            let project = project_settings(&*self.pool.take()?, at, self.settings_from_worktree)?;
             let settings = subject::resolve(project, self.flags, self.around)?.settings;
             let filter = subject::filter(&settings)?;
             Ok(Arc::new(Policy { settings, filter }))

@@ -50,7 +50,7 @@ pub struct Earlier {
 pub enum Standing {
     /// They stand, and the change touches them.
     Stands,
-    /// They stand, but the change does not touch them any more.
+    /// This review is not about them: the change does not touch them any more, or they are left out by a glob.
     Outside,
     /// They were changed, or are gone.
     Gone,

@@ -6,11 +6,12 @@ use std::time::Instant;
 use super::budget::Limits;
 use super::desk::{Desk, Lead};
 use super::draft::{Asked, Ending, Floor, Made, instructions_hash, missed};
+use super::error::EngineError;
 use super::journal::{Journal, JournalSink, Record, Unit};
 use super::known::Known;
 use super::opening::{Opening, estimate_tokens};
 use super::past::{Past, Rules, Trees};
-use super::turns::{EngineError, Tally};
+use super::tally::Tally;
 use super::units::{self, Begin, Laid, Layout, Reviewed};
 use super::verify::{Looked, SecondLook, second_look};
 use crate::domain::change::ChangeSet;
@@ -212,7 +213,9 @@ fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -
         if stopped.is_none() {
             desk.ran(&run.packs, missed.iter().cloned());
         }
-        notes.iter().for_each(|note| desk.note(note.clone()));
+        for note in notes {
+            desk.note(note.clone());
+        }
         return stopped;
     }
     if run.past.is_over() {

@@ -2,7 +2,7 @@
 //!
 //! There are two: [`by_rules`], which needs nobody, and [`by_model`], the loop with a model. Whatever the engine, the draft is turned into a
 //! review in one place ([`Draft::finish`]), so that no engine can call a review complete that is not. The model's way: `opening` (the first
-//! message) → `turns` (the loop: `attempts`, `budget`, `calls`, `compact`, `exchange`, `strikes`, `journal`) → `desk` (what it reports, and what it has
+//! message) → `turns` (the loop: `attempts`, `budget`, `calls`, `compact`, `exchange`, `strikes`, `tally`, `journal`) → `desk` (what it reports, and what it has
 //! seen) → `verify` (the second look at what it reports).
 //! Collecting, keeping and showing a review do not belong here.
 
@@ -16,6 +16,7 @@ mod compact;
 mod desk;
 mod draft;
 mod engine_tools;
+mod error;
 mod exchange;
 mod journal;
 mod known;
@@ -23,6 +24,7 @@ mod opening;
 mod past;
 mod seen;
 mod strikes;
+mod tally;
 mod turns;
 mod units;
 mod verify;
@@ -33,6 +35,7 @@ pub use by_model::{ModelRun, by_model};
 pub use by_rules::{RulesRun, by_rules};
 pub use desk::{Answer, Desk, Effect, Lead};
 pub use draft::{Asked, Draft, Ending, Floor, Made, instructions_hash};
+pub use error::EngineError;
 pub use journal::{
     Fate, JournalEntry, JournalError, JournalSink, Landing, NAME as JOURNAL, Read, Rebuilt, Record, SharedName, Unit,
     read as read_journal,
@@ -40,5 +43,4 @@ pub use journal::{
 pub use known::Known;
 pub use opening::{LeftOut, Opening, Shown, brief, estimate_tokens, open};
 pub use past::{Account, Difference, Differences, Diverged, Past, PastError, What};
-pub use turns::EngineError;
 pub use verify::{SecondLook, Which};

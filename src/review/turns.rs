@@ -8,49 +8,25 @@ use serde_json::Value;
 
 use super::attempts::{Ask, NoAnswer};
 use super::budget::{Budget, Reserved};
-use super::calls::{Called, Hands, Panicked, execute};
-use super::compact::{Compaction, Wanted};
+use super::calls::{Called, Hands, execute};
+use super::compact::Wanted;
 use super::desk::{Desk, Effect};
 use super::draft::Ending;
+use super::error::EngineError;
 use super::exchange::{self, Asking, Heard};
 use super::journal::{Journal, Landing, Record};
-use super::opening::{Shown, estimate_tokens};
+use super::opening::estimate_tokens;
 use super::past::{Coming, Diverged, Told};
 use super::strikes::{Strike, Strikes};
+use super::tally::{Tally, Unanswered};
 use super::verify::{self, Which};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::review::Ended;
 use crate::domain::text::{mask, strip_line};
 use crate::llm::{Message, Provider, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse};
-use crate::prompt::{LastTurnVars, PromptError, Prompts};
+use crate::prompt::{LastTurnVars, Prompts};
 use crate::sys::cancel::Cancel;
-use crate::tools::{Reference, ToolBox};
-
-/// Why there is no review: a fault of this program or of the user's templates.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// A template cannot be rendered.
-    #[error(transparent)]
-    Prompt(#[from] PromptError),
-    /// A run that is taken up or told again is not what it was.
-    #[error(transparent)]
-    Diverged(#[from] Box<Diverged>),
-    /// A part of the program panicked.
-    #[error("a part of the program failed unexpectedly; this is a defect of review, please report it")]
-    Broken,
-}
-
-impl From<Diverged> for EngineError {
-    fn from(diverged: Diverged) -> Self {
-        Self::Diverged(Box::new(diverged))
-    }
-}
-
-impl From<Panicked> for EngineError {
-    fn from(_: Panicked) -> Self {
-        Self::Broken
-    }
-}
+use crate::tools::ToolBox;
 
 /// A conversation under way.
 pub(super) struct Turns<'a> {
@@ -74,32 +50,6 @@ pub(super) struct Turns<'a> {
     pub(super) strikes: Strikes,
     /// Set once the model was asked to finish.
     pub(super) landed: Option<Landing>,
-}
-
-/// What was sent and is not answered yet.
-#[derive(Debug, Default)]
-pub(super) struct Unanswered {
-    /// What the opening showed.
-    pub(super) opening: Vec<Shown>,
-    /// What tools showed.
-    pub(super) results: Vec<Reference>,
-    /// What this program said since the last request.
-    pub(super) user: Vec<String>,
-    /// Tokens of the conversation, estimated.
-    pub(super) size: u64,
-}
-
-/// Counts for the receipt.
-#[derive(Debug, Default)]
-pub(super) struct Tally {
-    pub(super) calls: u32,
-    pub(super) errors: u32,
-    /// Attempts whose cost nobody told.
-    pub(super) broken_off: u32,
-    /// Limits that were met, each a sentence.
-    pub(super) limits: Vec<String>,
-    /// What was taken out of the conversation to make room.
-    pub(super) compaction: Compaction,
 }
 
 /// What is to be done now.

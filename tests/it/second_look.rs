@@ -459,6 +459,8 @@ fn the_journal_holds_every_conversation() {
     let units: std::collections::BTreeSet<String> = entries
         .iter()
         .filter_map(|entry| match &entry.unit {
+            // What is about all of them is no conversation.
+            Unit::Named(name) if *name == "verify" => None,
             Unit::Named(name) => Some(name.clone()),
             Unit::Part(_) => None,
         })

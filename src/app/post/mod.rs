@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::deliver::Delivered;
 use super::error::AppError;
 use super::forge::ForgeEnvironment;
+use super::prior;
 use super::resume::{Resume, Resumed, resume};
 use super::review::{Job, review};
 use super::runs;
@@ -276,6 +277,8 @@ pub(super) async fn post_review(
 fn without_fixed(review: &Review) -> Review {
     let mut told = review.clone();
     if let Some(previous) = &review.coverage.previous {
+        // Another run that finds the same changes no page.
+        told.coverage.notes.retain(|note| !prior::is_reference(note));
         let is_told = |id: &FindingId| review.outcome == Outcome::Complete && previous.disproved.contains(id);
         told.findings.retain(|finding| finding.status != FindingStatus::Fixed || is_told(&finding.id));
     }

@@ -26,6 +26,8 @@ use crate::store::Store;
 use find::Found;
 use place::Places;
 
+/// How the note on the earlier review begins.
+const COMPARED: &str = "Compared with the review";
 /// More earlier findings are not looked for: they would be worse known than read again.
 const MOST: usize = 2_000;
 
@@ -62,6 +64,16 @@ fn day(review: &Review) -> &str {
     review.provenance.started_at.get(..10).unwrap_or("an unknown day")
 }
 
+/// What the receipt says first: only the run and the day differ from review to review.
+fn compared_with(run: RunId, day: &str) -> String {
+    format!("{COMPARED} {run} of {day}.")
+}
+
+/// Whether a note says no more than which review it was compared with.
+pub(super) fn is_reference(note: &str) -> bool {
+    note.starts_with(COMPARED)
+}
+
 fn prior(subject: &Subject, found: &Found, who: &Who) -> Result<Prior, AppError> {
     let review = &found.review;
     let mut notes = found.notes.clone();
@@ -86,16 +98,14 @@ fn prior(subject: &Subject, found: &Found, who: &Who) -> Result<Prior, AppError>
     notes.extend(places.notes());
     let carried = unchanged::carried(subject, found, who, &earlier, &mut notes);
     let (run, day) = (review.id, day(review));
-    let mut first = format!("Compared with the review {run} of {day}.");
+    let mut said = vec![compared_with(run, day)];
     if !carried.is_empty() {
-        first.push_str(&format!(
-            " {} as they were then, and were not reviewed again (--full does).",
-            match carried.len() {
-                1 => "1 changed file is".to_owned(),
-                _ => format!("{} are", counted(carried.len(), "changed file")),
-            }
-        ));
+        let files = match carried.len() {
+            1 => "1 changed file is".to_owned(),
+            many => format!("{} are", counted(many, "changed file")),
+        };
+        said.push(format!("{files} as at the review before, and not reviewed again (--full does)."));
     }
-    notes.insert(0, first);
+    notes.splice(0..0, said);
     Ok(Prior { run, findings: earlier, carried, notes })
 }

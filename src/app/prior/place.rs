@@ -45,6 +45,8 @@ pub(super) struct Places<'a> {
 enum Found {
     At(Anchor),
     Gone(Option<Near>),
+    /// Whoever asked wants nothing of that file.
+    Excluded,
     Unknown,
 }
 
@@ -152,8 +154,9 @@ impl<'a> Places<'a> {
                 Found::At(there) => anchors.push(there),
                 // The first place is what it is about.
                 Found::Gone(near) if at == 0 => return (finding, Standing::Gone, near),
+                Found::Excluded if at == 0 => return (finding, Standing::Outside, None),
                 Found::Unknown if at == 0 => return (finding, Standing::Unknown, None),
-                Found::Gone(_) | Found::Unknown => {}
+                Found::Gone(_) | Found::Excluded | Found::Unknown => {}
             }
         }
         let Some(first) = anchors.first() else { return (finding, Standing::Unknown, None) };
@@ -195,6 +198,7 @@ impl<'a> Places<'a> {
         let text = match self.tree(side).read(&path) {
             Ok(text) => text,
             Err(WorkspaceError::NotFound(_)) => return self.elsewhere(anchor),
+            Err(WorkspaceError::Excluded(_)) => return Found::Excluded,
             Err(_) => return Found::Unknown,
         };
         let map = self.map(side, &anchor.path, &path, &text);

@@ -13,6 +13,7 @@ use crate::app::diffs::Diffs;
 use crate::app::error::AppError;
 use crate::app::given::{Contents, Shaping};
 use crate::app::instructions::{self, Instructions};
+use crate::app::project::project_settings;
 use crate::app::pull::off_the_threads;
 use crate::app::subject::{self, Subject, Surroundings};
 use crate::app::templates;
@@ -205,7 +206,7 @@ impl Ground<'_> {
                 Err(error) => changes.say(format!("the change cannot be found by its names ({error})")),
             }
         }
-        let project = subject::project_settings(&repo, settings_at, given.asked.settings_from_worktree)?;
+        let project = project_settings(&repo, settings_at, given.asked.settings_from_worktree)?;
         let settings = subject::resolve(project, self.flags, self.around)?.settings;
         self.subject(repo, settings, settings_at, as_recorded)
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Service;
 use crate::app::error::AppError;
+use crate::app::project::project_settings;
 use crate::app::subject;
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::Anchor;
@@ -82,7 +83,7 @@ fn trees(service: &Service, repo: Option<Repo>, change: &ChangeSet) -> Result<Op
         return Ok(None);
     }
     // What the settings leave out is read by nobody, here neither.
-    let project = subject::project_settings(&repo, change.base, false)?;
+    let project = project_settings(&repo, change.base, false)?;
     let settings = subject::resolve(project, &service.options.flags, &service.around)?.settings;
     let filter = subject::filter(&settings)?;
     let pool = RepoPool::new(repo);

@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::change::FileStatus;
 use crate::domain::finding::{
     AnchorKind, AnchorMatch, Category, FindingStatus, OriginKind, Severity, VerificationState,
 };
 use crate::domain::place::Side;
 use crate::domain::review::{CoverageState, Ended, Engine, Outcome};
 
+mod change;
 mod compared;
 mod dismissed;
 mod withheld;
 
+pub(super) use change::{Change, Commit, File, PullRequest};
 pub(super) use compared::Compared;
 pub(super) use dismissed::Dismissed;
 pub(super) use withheld::Withheld;
@@ -49,90 +50,6 @@ pub(super) struct Document {
     pub(super) coverage: Coverage,
     /// Who made it and what it took.
     pub(super) provenance: Provenance,
-}
-
-/// What was reviewed.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Change {
-    /// What people call the repository.
-    pub(super) repository: String,
-    /// What the change is compared with, as it was asked for.
-    pub(super) target: String,
-    /// The tip of the target; null where there is none (a patch without a repository).
-    pub(super) base: Option<String>,
-    /// The head; null where it is not a commit (index, disk, patch).
-    pub(super) head: Option<String>,
-    /// Where the two histories met; null where they did not.
-    pub(super) merge_base: Option<String>,
-    /// What the head was called (`feature`, `index`, `worktree`, …).
-    #[serde(default)]
-    pub(super) head_name: String,
-    /// The pull request that it is of; absent where it is of none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) pull_request: Option<PullRequest>,
-    /// The commits of the change, newest first.
-    pub(super) commits: Vec<Commit>,
-    /// How many commits are not listed.
-    #[serde(default)]
-    pub(super) commits_omitted: usize,
-    /// The changed files.
-    pub(super) files: Vec<File>,
-}
-
-/// A pull request.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct PullRequest {
-    /// The address of the forge's pages (`https://github.com`).
-    pub(super) server: String,
-    /// Who the repository belongs to.
-    pub(super) owner: String,
-    /// The repository's name.
-    pub(super) repo: String,
-    /// The number of the pull request there.
-    pub(super) number: u32,
-    /// Its title: its author's words.
-    pub(super) title: String,
-    /// Its page.
-    pub(super) url: String,
-}
-
-/// One commit of the change.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Commit {
-    /// Its id.
-    pub(super) id: String,
-    /// The first line of its message.
-    pub(super) subject: String,
-    /// The rest of its message.
-    pub(super) body: String,
-    /// The author's name.
-    pub(super) author: String,
-    /// The author's date: RFC 3339.
-    pub(super) date: String,
-}
-
-/// One changed file. A path that is not plain UTF-8 is spelled in git's C quoting, here and everywhere.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct File {
-    /// Its path at the head; for a deletion, the path it had.
-    pub(super) path: String,
-    /// The path it had, where that differs.
-    pub(super) old_path: Option<String>,
-    /// How it changed.
-    pub(super) status: FileStatus,
-    /// Lines added.
-    pub(super) additions: u32,
-    /// Lines deleted.
-    pub(super) deletions: u32,
-    /// Whether git would call it binary.
-    pub(super) binary: bool,
-    /// Whether it is a generated, vendored or lock file.
-    pub(super) generated: bool,
-    /// Whether its diff was cut before the engine saw it.
-    pub(super) truncated: bool,
-    /// A hash of its removed and added lines, whatever their numbers; absent where no lines were compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) patch_id: Option<String>,
 }
 
 /// The review in short. `total` is `resolved` and `unresolved` together; the maps count unresolved findings.

@@ -3,6 +3,7 @@
 //! It is given what a review found and what stands on the pull request, and says for each finding and for each open thread of ours what becomes of
 //! it. Reading trees (`still`, `moved`) and sending (`carry`) are elsewhere.
 
+mod entry;
 mod found;
 mod kept;
 mod limit;
@@ -10,7 +11,7 @@ mod threads;
 
 use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity};
 use crate::domain::forge::{
-    Actor, BesideMark, Comment, Conversation, DeliveryAct, DeliveryItem, PullRequest, SummaryMark, Trust, Verdict,
+    Actor, Comment, Conversation, DeliveryAct, DeliveryItem, PullRequest, SummaryMark, Trust, Verdict,
 };
 use crate::domain::place::LineRange;
 use crate::domain::review::{Outcome, Review};
@@ -18,6 +19,7 @@ use crate::forge::NewComment;
 
 use super::draft::WhyBeside;
 use super::verdict::{Grounds, verdict};
+pub use entry::{Entry, Work};
 pub use found::existing_summary;
 use found::{begun, first_url, forged_note, place, title};
 use kept::Kept;
@@ -92,46 +94,6 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// Whether the review was of every file that the pull request changes; the others are no late findings afterwards.
     pub is_of_all: bool,
-}
-
-/// One finding, or one thread that is left of one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// Its line of the receipt, as it will be if all goes well.
-    pub item: DeliveryItem,
-    /// What has to be sent for that.
-    pub work: Work,
-    /// Whether this review found it; else only its thread is left.
-    pub is_found: bool,
-    /// Why it does not stand on its lines, where it does not.
-    pub beside: Option<WhyBeside>,
-    /// Where it is, as people write it: `src/a.rs:12`.
-    pub place: String,
-    /// Of what is left of an earlier review without a thread: its mark.
-    pub kept: Option<BesideMark>,
-    /// The number of the comment that began its thread: the higher, the newer.
-    pub age: u64,
-}
-
-/// What has to be sent for one entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Work {
-    /// Nothing.
-    Nothing,
-    /// A new comment.
-    Comment(NewComment),
-    /// Its thread is to be opened again; where that is refused, it is said anew if it can be.
-    Reopen {
-        /// The thread.
-        thread: String,
-        /// How it would be said anew.
-        anew: Option<NewComment>,
-    },
-    /// Its thread is to be resolved.
-    Resolve {
-        /// The thread.
-        thread: String,
-    },
 }
 
 /// Works out what is to be done. Pure but for what the two questions in `at` read.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::fixtures::*;
 use super::*;
-use crate::domain::forge::{Made, ReviewVerdict, SummaryMark, Thread, Trust};
+use crate::domain::forge::{BesideMark, Made, ReviewVerdict, SummaryMark, Thread, Trust};
 use crate::domain::place::Side;
 use crate::domain::review::Engine;
 use crate::domain::run::RunId;

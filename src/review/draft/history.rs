@@ -93,7 +93,7 @@ impl Draft {
             if let Some(was) = was.map(|was| free[was]).filter(|was| may_be(&prior.findings[*was], finding)) {
                 let earlier = &prior.findings[was];
                 finding.id = earlier.finding.id.clone();
-                finding.dismissed = earlier.finding.dismissed.clone();
+                finding.dismissed.clone_from(&earlier.finding.dismissed);
                 stand(finding, status_again(earlier));
                 self.past.matched.insert(was);
                 self.past.named.insert(finding.id.clone());
@@ -131,7 +131,7 @@ impl Draft {
             }
             let mut finding = earlier.finding.clone();
             match self.becomes(at, earlier, (&carried, &alike), &mut notes) {
-                Becomes::Dropped => continue,
+                Becomes::Dropped => {}
                 Becomes::Stays(status) => {
                     stand(&mut finding, status);
                     self.add(finding, Vec::new());
@@ -151,7 +151,9 @@ impl Draft {
             notes.forgotten = more;
             over.truncate(MOST_REMEMBERED);
         }
-        over.into_iter().for_each(|finding| self.add(finding, Vec::new()));
+        for finding in over {
+            self.add(finding, Vec::new());
+        }
         behind::sort(&mut self.findings, &mut self.behind);
         prior.notes.iter().for_each(|note| self.note(note.clone()));
         notes.said().into_iter().for_each(|note| self.note(note));
@@ -342,7 +344,10 @@ impl Notes {
             ("Fixed, because it was refuted", refuted),
             ("Fixed, because its rule looked again and is silent", silent),
             ("Not told any more, because its rule is not among those of this review", off),
-            ("Not told any more, because the change does not touch its lines any more", outside),
+            (
+                "Not told any more, because the change does not touch its lines any more, or a glob leaves them out",
+                outside,
+            ),
             ("Still open, because nothing shows what became of its lines", unknown),
         ] {
             let more = names.len().saturating_sub(MOST_NAMED);

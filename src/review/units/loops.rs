@@ -10,20 +10,22 @@ use futures_util::{StreamExt as _, stream};
 
 use super::across::{self, Parts};
 use super::layout::Layout;
-use super::merge::{self, Ended as End};
+use super::merge::Ended as End;
+use super::together::{Done, Together};
 use crate::domain::event::{Event, UnitState};
 use crate::domain::review::Ended;
 use crate::llm::{Message, ToolChoice, ToolDefinition, TurnRequest, TurnUsage, Waited};
 use crate::review::budget::{Budget, Kept, Purse, Seat, words};
 use crate::review::by_model::ModelRun;
-use crate::review::desk::{Desk, Returned};
+use crate::review::desk::Desk;
 use crate::review::draft::Ending;
+use crate::review::error::EngineError;
 use crate::review::journal::{Journal, Record, SharedName, Unit};
 use crate::review::opening::{Opening, estimate_tokens};
 use crate::review::past::{Coming, Diverged, Told};
 use crate::review::strikes::Strikes;
-use crate::review::turns::{EngineError, Tally, Turns, Unanswered};
-use crate::sys::cancel::Stopped;
+use crate::review::tally::{Tally, Unanswered};
+use crate::review::turns::Turns;
 
 /// So many conversations at the same time.
 const AT_ONCE: usize = 3;
@@ -124,7 +126,7 @@ pub(in crate::review) async fn review(
         }
     }
     done.sort_by_key(|done| done.end.at);
-    let mut together = Together::of(&team, desk, done);
+    let mut together = Together::of(desk, done);
     let desk = together.desk.beside();
     let units = layout.units;
     let line = (run.past.told(&Unit::across()), journal.of(Unit::across()));
@@ -143,7 +145,7 @@ pub(in crate::review) async fn review(
         Err(why) => Err(why),
     };
     together.take(looked);
-    Ok(together.reviewed(&team, journal))
+    Ok(together.reviewed(Budget::shared(&team.purse, run.limits), journal))
 }
 
 /// What all units are reviewed with.
@@ -162,14 +164,6 @@ struct Team<'a> {
 
 /// The seat of a unit that is begun, with its past and where it is written down; else why it is not.
 type Begun = Result<(Seat, (Told, Journal)), Ending>;
-
-/// What came of one unit.
-struct Done {
-    end: End,
-    desk: Desk,
-    files: Vec<usize>,
-    tally: Tally,
-}
 
 impl Team<'_> {
     /// Whether a unit is begun, or was in a sitting before; else why not, which is written down.
@@ -304,62 +298,6 @@ impl Team<'_> {
 
     fn tell(&self, at: usize, files: usize, state: UnitState) {
         self.run.events.emit(Event::Unit { number: number(at + 1), of: number(self.of), files: number(files), state });
-    }
-}
-
-/// What came of all units.
-struct Together {
-    desk: Desk,
-    tally: Tally,
-    ends: Vec<End>,
-    farewells: Vec<Option<String>>,
-    /// How the look across them ended, where an interrupt ended it.
-    interrupted: Option<Ending>,
-    /// What it summed up.
-    across: Option<String>,
-}
-
-impl Together {
-    fn of(team: &Team<'_>, mut desk: Desk, done: Vec<Done>) -> Self {
-        let mut tally = Tally::default();
-        let (mut ends, mut farewells, mut returned) = (Vec::new(), Vec::new(), Vec::new());
-        for Done { end, desk, files, tally: own } in done {
-            merge::add(&mut tally, own, &end);
-            farewells.push(desk.farewell().map(str::to_owned));
-            returned.push(Returned { desk, files, broken_off: merge::broken_off(&end, team.of) });
-            ends.push(end);
-        }
-        desk.join(returned);
-        desk.note(format!("the change was too large for one conversation: it was reviewed in {} parts", team.of));
-        Self { desk, tally, ends, farewells, interrupted: None, across: None }
-    }
-
-    /// Takes what came of the look across the parts, or why it was not taken.
-    fn take(&mut self, looked: Result<(Ending, Tally, Desk), String>) {
-        const SKIPPED: &str = "nobody looked at how the parts go together";
-        let (ending, tally, desk) = match looked {
-            Ok(looked) => looked,
-            Err(why) => return self.desk.note(format!("{SKIPPED}: {}", why.trim_end_matches('.'))),
-        };
-        // Its limits are its own share, not the run's.
-        merge::add(&mut self.tally, Tally { limits: Vec::new(), ..tally }, &End::nothing());
-        self.across = desk.farewell().filter(|_| ending == Ending::Done).map(str::to_owned);
-        self.desk.join(vec![Returned { desk, files: Vec::new(), broken_off: None }]);
-        if let Some(why) = ending.reason() {
-            let why = why.trim_end_matches('.');
-            self.desk.note(format!("the look at how the parts go together did not come to its end: {why}"));
-        }
-        self.interrupted = Some(ending).filter(|ending| *ending == Ending::Stopped(Stopped::Interrupted));
-    }
-
-    fn reviewed(self, team: &Team<'_>, mut journal: Journal) -> Reviewed {
-        let Self { mut desk, tally, ends, farewells, interrupted, across } = self;
-        desk.sum_up(merge::summary(&ends, &farewells, across.as_deref()));
-        let ending = interrupted.unwrap_or_else(|| merge::ending(&ends));
-        if let Some(fault) = journal.fault() {
-            desk.note(fault);
-        }
-        Reviewed { desk, ending, tally, budget: Budget::shared(&team.purse, team.run.limits), journal }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::domain::review::Ended as How;
 use crate::domain::text::counted;
 use crate::review::draft::Ending;
-use crate::review::turns::Tally;
+use crate::review::tally::Tally;
 use crate::sys::cancel::Stopped;
 
 /// How a unit ended.

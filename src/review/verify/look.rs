@@ -2,28 +2,26 @@
 
 use super::answers::{is_reading, not_made, verdict_of};
 use super::as_text;
+use super::judged::{Broken, Judged, Tally, no_verdict, stopped_words, unchecked};
 use super::question::Question;
-use super::verdict::{Given, NAME, Verdict};
+use super::verdict::{Given, NAME};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::Confidence;
-use crate::domain::review::{Ended, Usage};
+use crate::domain::review::Ended;
 use crate::domain::text::strip_line;
 use crate::llm::{Message, Provider, Stop, ToolCall, TurnRequest, TurnResponse, leaked};
-use crate::prompt::{LastTurnVars, PromptError, Prompts};
+use crate::prompt::{LastTurnVars, Prompts};
 use crate::review::attempts::{Ask, NoAnswer};
 use crate::review::budget::{Budget, Limits, Reserved};
-use crate::review::calls::{Called, MOST_CALLS, Panicked, read};
+use crate::review::calls::{Called, MOST_CALLS, read};
 use crate::review::compact::{Compaction, Wanted};
 use crate::review::exchange::{self, Asking, Heard};
 use crate::review::journal::{Journal, Landing, Record};
 use crate::review::opening::estimate_tokens;
 use crate::review::past::{Coming, Diverged, End, Told, Trees};
 use crate::review::strikes::Strikes;
-use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::cancel::Cancel;
 use crate::tools::ToolBox;
-
-/// The state of a finding on which no verdict was come to, as it is written down.
-const UNCHECKED: &str = "unchecked";
 
 /// A conversation about one finding.
 pub(super) struct Look<'a> {
@@ -58,80 +56,6 @@ pub(super) struct Hands<'a> {
     pub(super) cancel: &'a Cancel,
     pub(super) events: &'a dyn EventSink,
     pub(super) trees: &'a Trees,
-}
-
-/// What a look took.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Tally {
-    pub(super) turns: u32,
-    pub(super) usage: Usage,
-    pub(super) calls: u32,
-    pub(super) errors: u32,
-    /// Attempts whose cost nobody told.
-    pub(super) broken_off: u32,
-    /// Results that were taken out of the conversation to make room.
-    pub(super) taken_out: u32,
-}
-
-/// How a look ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Judged {
-    /// With a verdict.
-    Verdict(Verdict),
-    /// Without one: why, a clause.
-    Unchecked(String),
-    /// Likewise, because it was broken off: another sitting may go on with it.
-    BrokenOff(String),
-}
-
-/// Something of this program's own that ended a look.
-enum Broken {
-    Prompt(PromptError),
-    Panicked,
-    Diverged(Diverged),
-}
-
-impl From<Diverged> for Broken {
-    fn from(diverged: Diverged) -> Self {
-        Self::Diverged(diverged)
-    }
-}
-
-impl From<PromptError> for Broken {
-    fn from(error: PromptError) -> Self {
-        Self::Prompt(error)
-    }
-}
-
-impl From<Panicked> for Broken {
-    fn from(_: Panicked) -> Self {
-        Self::Panicked
-    }
-}
-
-impl Judged {
-    /// As it is written down.
-    fn end(&self) -> End {
-        let (state, why, broken_off) = match self {
-            Self::Verdict(verdict) => (verdict.word.word(), verdict.rationale.clone(), false),
-            Self::Unchecked(why) => (UNCHECKED, why.clone(), false),
-            Self::BrokenOff(why) => (UNCHECKED, why.clone(), true),
-        };
-        End::Verdict { state: state.to_owned(), why, broken_off }
-    }
-
-    /// As it was told. A verdict comes from the answer that gave it, never from here.
-    fn told(end: End) -> Self {
-        match end {
-            End::Verdict { why, broken_off: true, .. } => Self::BrokenOff(why),
-            End::Verdict { why, .. } => Self::Unchecked(why),
-            End::Ended { why, .. } => Self::BrokenOff(why.unwrap_or_default()),
-        }
-    }
-}
-
-fn unchecked(why: impl Into<String>) -> Judged {
-    Judged::Unchecked(why.into())
 }
 
 impl<'a> Look<'a> {
@@ -407,20 +331,6 @@ impl<'a> Look<'a> {
         self.size += size;
         self.request.push(results);
         Ok(())
-    }
-}
-
-fn no_verdict(landing: Option<Landing>) -> Judged {
-    unchecked(landing.map_or_else(
-        || "the model gave no verdict".to_owned(),
-        |landing| format!("the model gave no verdict before {}", landing.words),
-    ))
-}
-
-fn stopped_words(stopped: Stopped) -> &'static str {
-    match stopped {
-        Stopped::Interrupted => "it was interrupted",
-        Stopped::DeadlinePassed => "its time was used up (raise it with --timeout)",
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod answers;
 mod as_text;
+mod judged;
 mod look;
 mod question;
 mod share;
@@ -32,7 +33,8 @@ use crate::domain::text::{counted, strip_line};
 use crate::llm::{Provider, Waited};
 use crate::sys::cancel::Stopped;
 
-use look::{Hands, Judged, Look, Tally};
+use judged::{Judged, Tally};
+use look::{Hands, Look};
 use question::{Question, question};
 pub(super) use share::kept;
 use share::{Share, share};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::Service;
 use crate::app::error::AppError;
+use crate::app::project::project_settings;
 use crate::app::subject;
 use crate::document::{self, Found};
 use crate::domain::place::{Side, WorkspaceAt};
@@ -74,7 +75,7 @@ impl Service {
             (None, Some(commit)) => WorkspaceAt::Revision(commit),
             (None, None) => WorkspaceAt::Empty,
         };
-        let project = subject::project_settings(&repo, head, false)?;
+        let project = project_settings(&repo, head, false)?;
         let settings = subject::resolve(project, &self.options.flags, &self.around)?.settings;
         let tree = workspace::open(Some(&RepoPool::new(repo)), at, Side::New, &[], subject::filter(&settings)?)?;
         let below = root.as_deref().and_then(|root| base.strip_prefix(root).ok()).unwrap_or(Path::new(""));

@@ -1,0 +1,90 @@
+//! The change that was reviewed, on the wire. Main type: [`Change`].
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::change::FileStatus;
+
+/// What was reviewed.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(in crate::present::json) struct Change {
+    /// What people call the repository.
+    pub(in crate::present::json) repository: String,
+    /// What the change is compared with, as it was asked for.
+    pub(in crate::present::json) target: String,
+    /// The tip of the target; null where there is none (a patch without a repository).
+    pub(in crate::present::json) base: Option<String>,
+    /// The head; null where it is not a commit (index, disk, patch).
+    pub(in crate::present::json) head: Option<String>,
+    /// Where the two histories met; null where they did not.
+    pub(in crate::present::json) merge_base: Option<String>,
+    /// What the head was called (`feature`, `index`, `worktree`, …).
+    #[serde(default)]
+    pub(in crate::present::json) head_name: String,
+    /// The pull request that it is of; absent where it is of none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::present::json) pull_request: Option<PullRequest>,
+    /// The commits of the change, newest first.
+    pub(in crate::present::json) commits: Vec<Commit>,
+    /// How many commits are not listed.
+    #[serde(default)]
+    pub(in crate::present::json) commits_omitted: usize,
+    /// The changed files.
+    pub(in crate::present::json) files: Vec<File>,
+}
+
+/// A pull request.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(in crate::present::json) struct PullRequest {
+    /// The address of the forge's pages (`https://github.com`).
+    pub(in crate::present::json) server: String,
+    /// Who the repository belongs to.
+    pub(in crate::present::json) owner: String,
+    /// The repository's name.
+    pub(in crate::present::json) repo: String,
+    /// The number of the pull request there.
+    pub(in crate::present::json) number: u32,
+    /// Its title: its author's words.
+    pub(in crate::present::json) title: String,
+    /// Its page.
+    pub(in crate::present::json) url: String,
+}
+
+/// One commit of the change.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(in crate::present::json) struct Commit {
+    /// Its id.
+    pub(in crate::present::json) id: String,
+    /// The first line of its message.
+    pub(in crate::present::json) subject: String,
+    /// The rest of its message.
+    pub(in crate::present::json) body: String,
+    /// The author's name.
+    pub(in crate::present::json) author: String,
+    /// The author's date: RFC 3339.
+    pub(in crate::present::json) date: String,
+}
+
+/// One changed file. A path that is not plain UTF-8 is spelled in git's C quoting, here and everywhere.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(in crate::present::json) struct File {
+    /// Its path at the head; for a deletion, the path it had.
+    pub(in crate::present::json) path: String,
+    /// The path it had, where that differs.
+    pub(in crate::present::json) old_path: Option<String>,
+    /// How it changed.
+    pub(in crate::present::json) status: FileStatus,
+    /// Lines added.
+    pub(in crate::present::json) additions: u32,
+    /// Lines deleted.
+    pub(in crate::present::json) deletions: u32,
+    /// Whether git would call it binary.
+    pub(in crate::present::json) binary: bool,
+    /// Whether it is a generated, vendored or lock file.
+    pub(in crate::present::json) generated: bool,
+    /// Whether its diff was cut before the engine saw it.
+    pub(in crate::present::json) truncated: bool,
+    /// A hash of its removed and added lines, whatever their numbers; absent where no lines were compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::present::json) patch_id: Option<String>,
+}

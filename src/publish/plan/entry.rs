@@ -1,0 +1,45 @@
+//! One line of a plan: what becomes of a finding or a thread, and what is sent for it. Main type: [`Entry`].
+
+use crate::domain::forge::{BesideMark, DeliveryItem};
+use crate::forge::NewComment;
+use crate::publish::draft::WhyBeside;
+
+/// One finding, or one thread that is left of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its line of the receipt, as it will be if all goes well.
+    pub item: DeliveryItem,
+    /// What has to be sent for that.
+    pub work: Work,
+    /// Whether this review found it; else only its thread is left.
+    pub is_found: bool,
+    /// Why it does not stand on its lines, where it does not.
+    pub beside: Option<WhyBeside>,
+    /// Where it is, as people write it: `src/a.rs:12`.
+    pub place: String,
+    /// Of what is left of an earlier review without a thread: its mark.
+    pub kept: Option<BesideMark>,
+    /// The number of the comment that began its thread: the higher, the newer.
+    pub age: u64,
+}
+
+/// What has to be sent for one entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Work {
+    /// Nothing.
+    Nothing,
+    /// A new comment.
+    Comment(NewComment),
+    /// Its thread is to be opened again; where that is refused, it is said anew if it can be.
+    Reopen {
+        /// The thread.
+        thread: String,
+        /// How it would be said anew.
+        anew: Option<NewComment>,
+    },
+    /// Its thread is to be resolved.
+    Resolve {
+        /// The thread.
+        thread: String,
+    },
+}
