@@ -7,6 +7,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{Draft, behind};
+use crate::domain::dismissal::DismissedBy;
 use crate::domain::finding::{Finding, FindingId, FindingStatus, OriginKind, by_worst};
 use crate::domain::path::RepoPath;
 use crate::domain::prior::{Compared, Earlier, Standing};
@@ -278,7 +279,8 @@ enum Silence {
 /// An earlier finding, where it would be today.
 fn told(earlier: &Earlier) -> Told<'_> {
     let told = Told::of(&earlier.finding);
-    if earlier.finding.status.is_resolved() && earlier.standing != Standing::Stands {
+    let over = earlier.finding.status == FindingStatus::Fixed || is_silenced(&earlier.finding);
+    if over && earlier.standing != Standing::Stands {
         return told.over();
     }
     match (&earlier.standing, &earlier.near) {
@@ -293,7 +295,13 @@ fn told(earlier: &Earlier) -> Told<'_> {
 fn may_be(earlier: &Earlier, now: &Finding) -> bool {
     let was = &earlier.finding;
     let is_same = was.fingerprint == now.fingerprint || similar(&was.title, &now.title);
-    was.status != FindingStatus::Dismissed || (is_same && now.severity >= was.severity)
+    !is_silenced(was) || (is_same && now.severity >= was.severity)
+}
+
+/// Whether a reader dismissed it. What the project dismissed is held against its file anew, whoever bears the name.
+fn is_silenced(finding: &Finding) -> bool {
+    let by_project = finding.dismissed.as_ref().is_some_and(|why| why.by == DismissedBy::Project);
+    finding.status == FindingStatus::Dismissed && !by_project
 }
 
 fn status_again(earlier: &Earlier) -> FindingStatus {
