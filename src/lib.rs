@@ -15,9 +15,12 @@
 //!
 //! 1. [`git`] resolves the range and collects a [`ChangeSet`](domain::change::ChangeSet): commits, files, hunks, patch texts.
 //! 2. [`workspace`] opens both sides as trees. No checkout is needed and nothing outside the tree can be reached.
-//! 3. [`review`] runs an engine: [`rules`] alone, or a model of [`llm`] that reads with [`tools`]. It makes
-//!    [`Claim`](domain::claim::Claim)s; those of a model get a second look in a fresh conversation (`review::verify`).
+//! 3. [`review`] runs an engine: [`rules`] alone, or a model of [`llm`] that reads with [`tools`], in one conversation or in one for each part of a
+//!    large change (`review::units`). It makes [`Claim`](domain::claim::Claim)s; those of a model get a second look in a fresh conversation
+//!    (`review::verify`).
 //! 4. [`evidence`] checks each claim against the text: it becomes a [`Finding`](domain::finding::Finding), or is withheld and counted.
+//!    What the review before this one said is followed to where it is today (`app::prior`), and what the project dismissed is marked
+//!    (`app::dismissed`); what that makes of a finding is decided in [`review::Draft::finish`].
 //! 5. [`present`] renders the one [`Review`](domain::review::Review) for each surface; [`store`] keeps the run.
 //! 6. Where it was asked for, [`publish`] puts it on a pull request: a draft checked against the hunks, a plan against what stands there already,
 //!    and a receipt of what became of it.

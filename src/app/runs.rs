@@ -28,7 +28,12 @@ pub fn show(around: &Surroundings, name: &str) -> Result<Review, AppError> {
 
 /// A kept review.
 pub(super) fn read(around: &Surroundings, id: RunId) -> Result<Review, AppError> {
-    let bytes = Store::at(&around.state).read(id, "review.json")?;
+    read_from(&Store::at(&around.state), id)
+}
+
+/// The same from a store.
+pub(super) fn read_from(store: &Store, id: RunId) -> Result<Review, AppError> {
+    let bytes = store.read(id, "review.json")?;
     json::parse(&bytes).map_err(|error| AppError::Damaged { id: id.to_string(), why: error.to_string() })
 }
 

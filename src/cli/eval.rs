@@ -25,7 +25,8 @@ Examples:
 Exit codes:
   0 every case reviewed, no floor broken      1 below a floor, or worse than --compare beyond noise
   2 usage, settings, or a badly written case  3 a case was not reviewed to its end
-  4 the provider failed in every case         130 interrupted
+  4 the provider failed in every case         5 the file of --output was not written
+  130 interrupted
 
 docs/eval.md says how a case is written and what each number means.";
 

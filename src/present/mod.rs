@@ -10,6 +10,7 @@
 pub mod annotations;
 pub mod applied;
 mod brief;
+mod columns;
 pub mod delivery;
 pub(crate) mod digest;
 pub mod eval;

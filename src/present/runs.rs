@@ -1,7 +1,6 @@
 //! The list of kept runs, for a terminal.
 
-use textwrap::core::display_width;
-
+use super::columns::aligned;
 use crate::domain::finding::Severity;
 use crate::domain::forge::PullId;
 use crate::domain::review::{Engine, Outcome};
@@ -28,25 +27,8 @@ pub fn table(runs: &[KeptRun]) -> String {
             String::new(),
         ],
     }));
-    let mut widths = [0; 6];
-    for row in &rows {
-        // What is damaged is told in a sentence; it may run on over the last column.
-        let cells = if row[5].is_empty() { &row[..4] } else { &row[..] };
-        for (width, cell) in widths.iter_mut().zip(cells) {
-            *width = display_width(cell).max(*width);
-        }
-    }
-    let mut out = String::new();
-    for row in &rows {
-        let mut line = String::new();
-        for (width, cell) in widths.iter().zip(row) {
-            line.push_str(cell);
-            line.push_str(&" ".repeat(width.saturating_sub(display_width(cell)) + 2));
-        }
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
-    out
+    // What is damaged is told in a sentence; it may run on over the last column.
+    aligned(&rows, |row| if row.last().is_some_and(String::is_empty) { 4 } else { row.len() })
 }
 
 fn whole(record: &RunRecord) -> [String; 6] {

@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::error::ResumeError;
 use crate::app::error::AppError;
 use crate::app::given::{self, Given, GivenError};
+use crate::app::runs;
 use crate::domain::change::ChangeSet;
 use crate::domain::review::{Engine, Review};
 use crate::domain::run::{BegunRun, RunId};
-use crate::present::json;
 use crate::review::{Account, JOURNAL, JournalEntry, Known, Record, read_journal};
 use crate::store::{Store, StoreError};
 
@@ -47,9 +47,7 @@ impl Opened {
         let entries = read_journal(&journal).map_err(|source| ResumeError::Journal { run, source })?;
         let mut opened = Self { run, started_at: begun.started_at, given, change, known, entries, review: None };
         if opened.is_over() && store.record(run).is_ok() {
-            let bytes = store.read(run, "review.json")?;
-            let damaged = |error: json::ParseError| AppError::Damaged { id: run.to_string(), why: error.to_string() };
-            opened.review = Some(json::parse(&bytes).map_err(damaged)?);
+            opened.review = Some(runs::read_from(store, run)?);
         }
         Ok(opened)
     }

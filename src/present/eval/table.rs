@@ -1,11 +1,10 @@
 //! An evaluation for a terminal: a line for each case, what went wrong, and the sums. Main function: [`table`].
 
-use textwrap::core::display_width;
-
 use super::Report;
 use crate::domain::eval::{CaseResult, Comparison, Evaluation, Figures, Found, Reported, RunEnd, Share, Turned};
 use crate::domain::review::Usage;
 use crate::domain::text::{counted, shortened, strip_line};
+use crate::present::columns;
 
 /// Characters of a title or a reason; longer ones are cut.
 const LONGEST: usize = 70;
@@ -233,26 +232,10 @@ fn compared(comparison: &Comparison, now: &Evaluation) -> String {
     out
 }
 
-/// Columns as wide as their contents; the last one runs on.
+/// The last column runs on.
 fn aligned(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let mut widths = vec![0; columns];
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row).take(columns.saturating_sub(1)) {
-            *width = display_width(cell).max(*width);
-        }
-    }
-    let mut out = String::new();
-    for row in rows {
-        let mut line = String::new();
-        for (width, cell) in widths.iter().zip(row) {
-            line.push_str(cell);
-            line.push_str(&" ".repeat(width.saturating_sub(display_width(cell)) + 2));
-        }
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
-    out
+    let last = rows.iter().map(Vec::len).max().unwrap_or(0).saturating_sub(1);
+    columns::aligned(rows, |_| last)
 }
 
 fn indented(text: &str) -> String {

@@ -20,6 +20,7 @@ use crate::review::by_model::ModelRun;
 use crate::review::desk::Desk;
 use crate::review::draft::Ending;
 use crate::review::error::EngineError;
+use crate::review::exchange::number;
 use crate::review::journal::{Journal, Record, SharedName, Unit};
 use crate::review::opening::{Opening, estimate_tokens};
 use crate::review::past::{Coming, Diverged, Told};
@@ -346,8 +347,4 @@ fn size_of(opening: &Opening) -> u64 {
 fn back(desk: Arc<Mutex<Desk>>) -> Result<Desk, EngineError> {
     let desk = Arc::into_inner(desk).ok_or(EngineError::Broken)?;
     Ok(desk.into_inner().unwrap_or_else(PoisonError::into_inner))
-}
-
-fn number(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
 }

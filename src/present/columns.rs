@@ -1,0 +1,26 @@
+//! Aligned columns, for tables on a terminal. Main function: [`aligned`].
+
+use textwrap::core::display_width;
+
+/// The rows, a line each, with two blanks between columns that are as wide as their contents.
+///
+/// `measured` says how many cells of a row make columns wide: what is told in a sentence may run on.
+pub(super) fn aligned<R: AsRef<[String]>>(rows: &[R], measured: impl Fn(&[String]) -> usize) -> String {
+    let mut widths: Vec<usize> = vec![0; rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0)];
+    for row in rows.iter().map(AsRef::as_ref) {
+        for (width, cell) in widths.iter_mut().zip(row).take(measured(row)) {
+            *width = display_width(cell).max(*width);
+        }
+    }
+    let mut out = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (width, cell) in widths.iter().zip(row.as_ref()) {
+            line.push_str(cell);
+            line.push_str(&" ".repeat(width.saturating_sub(display_width(cell)) + 2));
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
