@@ -1,10 +1,14 @@
 //! The review: the one value that every output renders. Main type: [`Review`].
 
+mod ended;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
+pub use ended::Ended;
 
 use super::change::ChangeSet;
 use super::finding::{Finding, Severity, worst_first};
@@ -57,82 +61,6 @@ impl Outcome {
             Self::Complete => "complete",
             Self::Incomplete => "incomplete",
             Self::Failed => "failed",
-        }
-    }
-}
-
-/// What ended the engine's work. Only [`Finished`](Self::Finished) can be complete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Ended {
-    /// It said that it was done.
-    Finished,
-    /// Somebody interrupted it.
-    Interrupted,
-    /// Its time was up.
-    Deadline,
-    /// It had as many turns as it may have.
-    TurnLimit,
-    /// It used as many tokens as it may use.
-    TokenLimit,
-    /// The conversation no longer fits the model's window.
-    WindowLimit,
-    /// The provider failed for good.
-    ProviderFault,
-    /// The provider would not take the request, and never will: a wrong key, a model that it does not serve, a filter, an empty account.
-    RequestRefused,
-    /// The model stopped without saying that it was done, and did so again when told.
-    Unfinished,
-    /// The model, or a filter of its provider, refused.
-    Refused,
-    /// The model answered nothing, and did so again when told.
-    EmptyAnswer,
-    /// The model wrote its tool calls as text, and did so again when told.
-    LeakedMarkup,
-    /// The model's answers were cut at the most it may answer, again and again.
-    OutputLimit,
-    /// The model's tool calls could not be read, and again not when it was told.
-    MalformedCalls,
-}
-
-impl Ended {
-    /// The word used in JSON.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Finished => "finished",
-            Self::Interrupted => "interrupted",
-            Self::Deadline => "deadline",
-            Self::TurnLimit => "turn_limit",
-            Self::TokenLimit => "token_limit",
-            Self::WindowLimit => "window_limit",
-            Self::ProviderFault => "provider_fault",
-            Self::RequestRefused => "request_refused",
-            Self::Unfinished => "unfinished",
-            Self::Refused => "refused",
-            Self::EmptyAnswer => "empty_answer",
-            Self::LeakedMarkup => "leaked_markup",
-            Self::OutputLimit => "output_limit",
-            Self::MalformedCalls => "malformed_calls",
-        }
-    }
-
-    /// Whether the model or its provider is to blame: with nothing reviewed, the process ends with 4.
-    pub const fn is_providers(self) -> bool {
-        match self {
-            Self::ProviderFault
-            | Self::RequestRefused
-            | Self::Unfinished
-            | Self::Refused
-            | Self::EmptyAnswer
-            | Self::LeakedMarkup
-            | Self::OutputLimit
-            | Self::MalformedCalls => true,
-            Self::Finished
-            | Self::Interrupted
-            | Self::Deadline
-            | Self::TurnLimit
-            | Self::TokenLimit
-            | Self::WindowLimit => false,
         }
     }
 }

@@ -31,7 +31,7 @@ const MOST_TRIED: usize = 5;
 pub(super) struct Found {
     pub(super) review: Review,
     /// Whether it is one of this machine's own runs, and not a file that anybody may have written.
-    is_own: bool,
+    pub(super) is_own: bool,
     pub(super) notes: Vec<String>,
 }
 

@@ -99,6 +99,9 @@ fn prior(subject: &Subject, found: &Found, who: &Who) -> Result<Prior, AppError>
     let carried = unchanged::carried(subject, found, who, &earlier, &mut notes);
     let (run, day) = (review.id, day(review));
     let mut said = vec![compared_with(run, day)];
+    if !carried.is_empty() && !found.is_own {
+        notes.push("What the earlier review says it saw stands in a file that was given, and is believed.".to_owned());
+    }
     if !carried.is_empty() {
         let files = match carried.len() {
             1 => "1 changed file is".to_owned(),

@@ -165,24 +165,9 @@ fn worth_going_on(opened: &Opened) -> Result<(), ResumeError> {
     }
 }
 
-/// Whether a run that ended so may end otherwise when it is taken up again, with more budget or another day.
-pub(super) const fn may_go_on(ended: Ended) -> bool {
-    match ended {
-        Ended::Interrupted
-        | Ended::Deadline
-        | Ended::TurnLimit
-        | Ended::TokenLimit
-        | Ended::ProviderFault
-        | Ended::RequestRefused => true,
-        Ended::Finished
-        | Ended::WindowLimit
-        | Ended::Unfinished
-        | Ended::Refused
-        | Ended::EmptyAnswer
-        | Ended::LeakedMarkup
-        | Ended::OutputLimit
-        | Ended::MalformedCalls => false,
-    }
+/// Whether a run that ended so may end otherwise when it is taken up again, with more budget or another day. No budget widens a window.
+pub(super) fn may_go_on(ended: Ended) -> bool {
+    ended.can_be_undone() && ended != Ended::WindowLimit
 }
 
 /// Who is asked.

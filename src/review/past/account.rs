@@ -69,7 +69,7 @@ impl Account {
 
     /// Whether another sitting has something to go on with: it was killed, or what ended it can be undone.
     pub fn is_open(&self) -> bool {
-        !self.done || self.ended.as_ref().is_none_or(|(ended, _)| can_be_undone(*ended))
+        !self.done || self.ended.as_ref().is_none_or(|(ended, _)| ended.can_be_undone())
     }
 
     fn take(&mut self, entry: &JournalEntry) {
@@ -82,7 +82,7 @@ impl Account {
             }
             // The worst of its conversations is what the run ended with. A look that was not taken, or broke off, takes nothing from it, but may
             // be taken after all.
-            Record::End { ended, why } if entry.unit.stage() == Stage::Parts || can_be_undone(*ended) => {
+            Record::End { ended, why } if entry.unit.stage() == Stage::Parts || ended.can_be_undone() => {
                 if self.ended.as_ref().is_none_or(|(known, _)| weight(*known) < weight(*ended)) {
                     self.ended = Some((*ended, why.clone()));
                 }
@@ -90,7 +90,7 @@ impl Account {
             Record::Resumed { .. } => {
                 self.resumed += 1;
                 self.done = false;
-                if self.ended.as_ref().is_some_and(|(ended, _)| can_be_undone(*ended)) {
+                if self.ended.as_ref().is_some_and(|(ended, _)| ended.can_be_undone()) {
                     self.ended = None;
                 }
             }
@@ -110,32 +110,11 @@ impl Account {
     }
 }
 
-/// Whether what ended a conversation is no end for a run that is taken up again: somebody stopped it, a budget was spent, a provider failed.
-/// What the model itself ended stays ended.
-pub(super) fn can_be_undone(ended: Ended) -> bool {
-    match ended {
-        Ended::Interrupted
-        | Ended::Deadline
-        | Ended::TurnLimit
-        | Ended::TokenLimit
-        | Ended::WindowLimit
-        | Ended::ProviderFault
-        | Ended::RequestRefused => true,
-        Ended::Finished
-        | Ended::Unfinished
-        | Ended::Refused
-        | Ended::EmptyAnswer
-        | Ended::LeakedMarkup
-        | Ended::OutputLimit
-        | Ended::MalformedCalls => false,
-    }
-}
-
 /// What ended a run can be undone, else it is not done, else it is.
 fn weight(ended: Ended) -> u8 {
     match ended {
         Ended::Finished => 0,
-        ended if can_be_undone(ended) => 2,
+        ended if ended.can_be_undone() => 2,
         _ => 1,
     }
 }

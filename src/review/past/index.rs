@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-use super::account::{can_be_undone, place, sum};
+use super::account::{place, sum};
 use super::error::PastError;
 use crate::domain::change::Omission;
 use crate::domain::claim::Claim;
@@ -226,7 +226,7 @@ impl Index {
         for (_, conversation) in units {
             conversation.resumed = true;
             let undone = match &conversation.end {
-                Some(End::Ended { ended, why }) if can_be_undone(*ended) => why.clone(),
+                Some(End::Ended { ended, why }) if ended.can_be_undone() => why.clone(),
                 Some(End::Verdict { broken_off: true, .. }) => None,
                 Some(End::Ended { .. } | End::Verdict { .. }) | None => continue,
             };
