@@ -14,7 +14,7 @@ use crate::config::dismissed as file;
 use crate::domain::day::Day;
 use crate::domain::dismissal::{DISMISSED_FILE, Dismissal, Dismissed, DismissedBy, LONGEST_REASON};
 use crate::domain::filter::FilterError;
-use crate::domain::finding::{Finding, FindingStatus};
+use crate::domain::finding::{Finding, FindingStatus, OriginKind};
 use crate::domain::path::RepoPath;
 use crate::domain::run::RunId;
 use crate::domain::text::strip_line;
@@ -155,6 +155,8 @@ fn dismissal(finding: &Finding, ask: &DismissAsk) -> Result<Dismissal, AppError>
         id: finding.id.clone(),
         fingerprint: finding.fingerprint.clone(),
         title: strip_line(&finding.title),
+        // What a rule finds is told from all else by its name.
+        severity: (finding.origin.kind == OriginKind::Model).then_some(finding.severity),
         path,
         glob,
         reason,

@@ -12,7 +12,7 @@ use super::error::{ConfigError, shown};
 use crate::domain::day::{Day, InvalidDay};
 use crate::domain::dismissal::{Dismissal, Glob, LONGEST_REASON};
 use crate::domain::filter::{FilterError, PathFilter};
-use crate::domain::finding::{FindingId, Fingerprint};
+use crate::domain::finding::{FindingId, Fingerprint, Severity};
 use crate::domain::path::{PathError, RepoPath};
 use crate::domain::text::{mask, strip_line};
 
@@ -32,7 +32,7 @@ const FINGERPRINT_DIGITS: usize = 32;
 pub enum DismissalFault {
     /// It has not the shape of one.
     #[error(
-        "{0}; an entry is [[dismissed]] with id, fingerprint, path and reason, and may have title, glob, until and on (`review dismiss` \
+        "{0}; an entry is [[dismissed]] with id, fingerprint, path and reason, and may have title, severity, glob, until and on (`review dismiss` \
          writes one)"
     )]
     Shape(String),
@@ -80,6 +80,7 @@ struct Entry {
     reason: Spanned<String>,
     #[serde(default)]
     title: String,
+    severity: Option<Severity>,
     glob: Option<Spanned<String>>,
     until: Option<Spanned<toml::Value>>,
     on: Option<Spanned<toml::Value>>,
@@ -119,7 +120,7 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Vec<Dismissal>, ConfigError> {
 
 /// An entry, checked; else where the fault is, in bytes.
 fn dismissal(entry: Entry) -> Result<Dismissal, (usize, DismissalFault)> {
-    let Entry { id, fingerprint, path, reason, title, glob, until, on } = entry;
+    let Entry { id, fingerprint, path, reason, title, severity, glob, until, on } = entry;
     let at = id.span().start;
     let id_text = id.into_inner();
     if !is_id(&id_text) {
@@ -143,6 +144,7 @@ fn dismissal(entry: Entry) -> Result<Dismissal, (usize, DismissalFault)> {
         id: FindingId(id_text),
         fingerprint: Fingerprint(fingerprint),
         title,
+        severity,
         path,
         glob: glob.transpose()?,
         reason,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::day::Day;
 use super::filter::PathFilter;
-use super::finding::{FindingId, Fingerprint};
+use super::finding::{FindingId, Fingerprint, Severity};
 use super::path::RepoPath;
 
 /// Where a project keeps its dismissals, from the root of its tree.
@@ -24,6 +24,8 @@ pub struct Dismissal {
     pub fingerprint: Fingerprint,
     /// What it said; for whoever reads the file.
     pub title: String,
+    /// How bad it was, where a model said so: what is said to be worse is not this finding, whatever it quotes.
+    pub severity: Option<Severity>,
     /// The file in which it stood.
     pub path: RepoPath,
     /// Where else it is not to be heard; `None` where only in that file.

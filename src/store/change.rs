@@ -1,6 +1,6 @@
 //! `change.json`: the whole change of a run as it was collected, so that a run is taken up or told again on the very same change.
 //!
-//! Main functions: [`write`], [`read`]. The shapes on the disk stand in `wire` and `file`. Where the change comes from belongs in `git`.
+//! Main functions: [`write()`], [`read`]. The shapes on the disk stand in `wire` and `file`. Where the change comes from belongs in `git`.
 
 mod file;
 mod wire;

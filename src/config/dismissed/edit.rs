@@ -92,6 +92,7 @@ fn update(table: &mut Table, dismissal: &Dismissal) {
     let texts = [
         ("glob", dismissal.glob.as_ref().map(|glob| glob.pattern.clone())),
         ("title", Some(dismissal.title.clone()).filter(|title| !title.is_empty())),
+        ("severity", dismissal.severity.map(|severity| severity.word().to_owned())),
         ("reason", Some(dismissal.reason.clone())),
         ("until", dismissal.until.map(|day| day.to_string())),
         ("on", dismissal.on.map(|day| day.to_string())),

@@ -195,3 +195,13 @@ proptest! {
         let _ = parse("f", format!("{ONE}{text}").as_bytes());
     }
 }
+
+#[test]
+fn how_bad_it_was_is_kept_where_it_is_said() {
+    let worse = Dismissal { severity: Some(Severity::High), ..one() };
+    let text = set("", &worse).unwrap().text;
+    assert!(text.contains("severity = \"high\""), "{text}");
+    assert_eq!(read(&text).unwrap()[0].severity, Some(Severity::High));
+    assert_eq!(one().severity, None);
+    assert!(read(&text.replace("\"high\"", "\"bad\"")).is_err());
+}

@@ -1,7 +1,8 @@
 //! Which findings a project's dismissals mean, and which dismissals mean nothing any more. Main function: [`apply`].
 //!
 //! A dismissal means the finding that it names and no other one: the fingerprint is the same, to the last digit, and so is the file, or its
-//! glob lets the file through. Where several findings are that, the id tells which is meant; where it cannot, none is.
+//! glob lets the file through. What a model says to be worse than what was dismissed is another finding. Where several findings are that, the
+//! id tells which is meant; where it cannot, none is.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -152,8 +153,11 @@ impl Settling<'_> {
         }
     }
 
-    /// Whether a finding stands where an entry holds.
+    /// Whether a finding stands where an entry holds, and is no worse than what was dismissed.
     fn is_in_reach(&self, dismissal: &Dismissal, finding: &Finding) -> bool {
+        if dismissal.severity.is_some_and(|known| finding.severity < known) {
+            return false;
+        }
         let Some(path) = finding.anchors.first().map(|anchor| &anchor.path) else { return false };
         match &dismissal.glob {
             Some(glob) => glob.filter.allows(path),

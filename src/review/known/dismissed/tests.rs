@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::dismissal::Glob;
 use crate::domain::filter::PathFilter;
-use crate::domain::finding::{FindingId, Fingerprint};
+use crate::domain::finding::{FindingId, Fingerprint, Severity};
 use crate::domain::review::Review;
 use crate::present::json;
 
@@ -30,6 +30,7 @@ fn entry(id: &str, at: &str, glob: Option<&str>, until: Option<&str>) -> Dismiss
         id: FindingId(id.to_owned()),
         fingerprint: Fingerprint(SAME.to_owned()),
         title: String::new(),
+        severity: None,
         path: path(at),
         glob: glob
             .map(|glob| Glob { pattern: glob.to_owned(), filter: PathFilter::new(&[glob.to_owned()], &[]).unwrap() }),
@@ -183,4 +184,16 @@ fn thousands_of_entries_are_a_line_and_no_long_wait() {
     let (_, notes) = settled(&entries, &mut findings, None);
     assert_eq!(notes.len(), 1);
     assert!(notes[0].contains("and 4995 more") && notes[0].len() < 500, "{}", notes[0]);
+}
+
+#[test]
+fn what_is_worse_than_what_was_dismissed_is_heard() {
+    let known = Dismissal { severity: Some(Severity::Low), ..entry("1", "src/a.rs", None, None) };
+    let said = |severity| Finding { severity, ..finding("1", SAME, "src/a.rs") };
+    for (severity, dismissed) in
+        [(Severity::Nit, true), (Severity::Low, true), (Severity::Medium, false), (Severity::Critical, false)]
+    {
+        let (told, _) = settled(std::slice::from_ref(&known), &mut [said(severity)], None);
+        assert_eq!(told, [dismissed], "{severity}");
+    }
 }
