@@ -16,6 +16,7 @@ import json
 import re
 import typing
 
+import anthropic.types.beta.message_create_params
 import anthropic.types.message_create_params
 import google.genai
 import google.genai.models
@@ -46,6 +47,17 @@ class Wire:
 def blocks(message):
     content = message["content"]
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+MESSAGES = typed_dict(anthropic.types.message_create_params.MessageCreateParams)
+MESSAGES_BETA = typed_dict(anthropic.types.beta.message_create_params.MessageCreateParams)
+
+
+def messages_types(body):
+    # What becomes of thinking that is bound to another conversation is said by a beta of the provider, and by its types alone.
+    thinking = body.get("thinking") if isinstance(body, dict) else None
+    is_beta = isinstance(thinking, dict) and "block_binding" in thinking
+    (MESSAGES_BETA if is_beta else MESSAGES)(body)
 
 
 def messages_rules(body):
@@ -282,7 +294,7 @@ WIRES = {
     "messages": Wire(
         path=r".*/v1/messages",
         headers={"x-api-key", "anthropic-version"},
-        types=typed_dict(anthropic.types.message_create_params.MessageCreateParams),
+        types=messages_types,
         rules=messages_rules,
         free={"input", "input_schema"},
         required=["model", "max_tokens", "messages", "messages.*.role", "messages.*.content", "messages.*.content.*.id", "messages.*.content.*.name",

@@ -41,7 +41,7 @@ fn finish() -> Value {
 }
 
 fn thought(turn: usize) -> Value {
-    json!([{ "text": format!("What is in part {turn}?"), "signature": format!("U2lnbmF0dXIg{turn}") }])
+    json!([{ "text": format!("What is in part {turn}?"), "signature": format!("U2lnbmF0dXIg{turn:04}") }])
 }
 
 /// A model that reports a defect, reads all files and the first ones again, and ends.
