@@ -198,7 +198,9 @@ impl Service {
         }
         let left_out = LeftOut::of(&scope, &folder);
         let request = ReviewRequest { directory: folder, scope, settings_from_worktree: false };
-        let job = Job { run: run.id, request, flags, outputs: Vec::new(), compare: Compare::default() };
+        // Whoever asks by name for a review gets all of it; what was found before keeps its name.
+        let compare = Compare { full: true, ..Compare::default() };
+        let job = Job { run: run.id, request, flags, outputs: Vec::new(), compare };
         let id = run.id;
         self.changes().say(Changed::List);
         runtime.spawn(Arc::clone(self).carry(job, run, left_out));
