@@ -15,6 +15,7 @@ pub mod forge;
 pub mod id;
 pub mod known;
 pub mod language;
+pub mod money;
 pub mod path;
 pub mod percent;
 pub mod place;

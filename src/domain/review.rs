@@ -12,6 +12,7 @@ pub use ended::Ended;
 
 use super::change::ChangeSet;
 use super::finding::{Finding, Severity, worst_first};
+use super::money::Money;
 use super::path::RepoPath;
 use super::prior::Compared;
 use super::run::{RunId, RunRecord};
@@ -211,7 +212,7 @@ impl Engine {
 }
 
 /// Tokens and money. `None` is unknown, never zero.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Tokens sent, cached ones included.
     pub input_tokens: Option<u64>,
@@ -221,8 +222,8 @@ pub struct Usage {
     pub cache_read_tokens: Option<u64>,
     /// Of those sent, written to a cache.
     pub cache_write_tokens: Option<u64>,
-    /// US dollars.
-    pub cost_usd: Option<f64>,
+    /// What that costs, as far as prices are known.
+    pub cost: Option<Money>,
 }
 
 impl Usage {
@@ -232,7 +233,7 @@ impl Usage {
         output_tokens: Some(0),
         cache_read_tokens: Some(0),
         cache_write_tokens: Some(0),
-        cost_usd: Some(0.0),
+        cost: Some(Money::NOTHING),
     };
 
     /// Both together; unknown where either is.
@@ -244,7 +245,7 @@ impl Usage {
             output_tokens: sum(self.output_tokens, other.output_tokens),
             cache_read_tokens: sum(self.cache_read_tokens, other.cache_read_tokens),
             cache_write_tokens: sum(self.cache_write_tokens, other.cache_write_tokens),
-            cost_usd: self.cost_usd.zip(other.cost_usd).map(|(a, b)| a + b),
+            cost: self.cost.zip(other.cost).map(|(a, b)| a.plus(b)),
         }
     }
 }

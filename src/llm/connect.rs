@@ -71,6 +71,8 @@ pub fn connect(row: &'static ProviderRow, model: &str, access: &Access) -> Resul
             model: model.to_owned(),
             context_window: access.context_window.unwrap_or(known.context_window),
             max_output: known.max_output,
+            tools: true,
+            prices: None,
         },
         endpoint: endpoint(row.wire, &base, model),
         headers: headers(row.wire, key),

@@ -26,9 +26,9 @@ mod tests;
 pub use connect::{Access, ConnectError, connect};
 pub use fault::TurnFault;
 pub use markup::leaked;
-pub use provider::{Capabilities, Provider, Waited, Watch};
+pub use provider::{Capabilities, Prices, Provider, Waited, Watch};
 pub use table::{ModelRow, PROVIDERS, ProviderRow, Wire};
 pub use turn::{
-    Message, Part, Stop, ToolCall, ToolChoice, ToolDefinition, ToolInput, ToolResult, TurnRequest, TurnResponse,
-    TurnUsage,
+    Message, Part, Speech, Stop, ToolCall, ToolChoice, ToolDefinition, ToolInput, ToolResult, TurnRequest,
+    TurnResponse, TurnUsage,
 };

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use super::fault::TurnFault;
 use super::turn::{TurnRequest, TurnResponse};
+use crate::domain::day::Day;
+use crate::domain::money::Money;
 
 /// A future that can be kept behind a pointer and sent to another thread.
 pub type Waited<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -40,6 +42,25 @@ pub struct Capabilities {
     pub context_window: u64,
     /// The most tokens of one answer.
     pub max_output: u32,
+    /// Whether it calls tools as its interface has them; else it is spoken to in text from the first turn.
+    pub tools: bool,
+    /// What it costs, where that is known.
+    pub prices: Option<Prices>,
+}
+
+/// What a model costs: US dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prices {
+    /// Tokens sent that were neither read from nor written to a cache.
+    pub input: Money,
+    /// Tokens received, reasoning included.
+    pub output: Money,
+    /// Tokens read from a cache; `None` where that is not known.
+    pub cache_read: Option<Money>,
+    /// Tokens written to a cache; `None` where writing is not told apart and costs what sending does.
+    pub cache_write: Option<Money>,
+    /// The day on which they were looked up.
+    pub on: Day,
 }
 
 /// Hears of an answer as it grows. It must not block.

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::domain::money::Money;
 use crate::domain::review::Usage;
 
 /// One question to a model: the whole conversation so far.
@@ -20,6 +21,27 @@ pub struct TurnRequest {
     pub messages: Vec<Message>,
     /// The most it may answer, in tokens.
     pub max_output: u32,
+    /// How calls and their results are written.
+    #[serde(default, skip_serializing_if = "Speech::is_native")]
+    pub speech: Speech,
+}
+
+/// How calls and their results are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Speech {
+    /// As the provider's interface has them.
+    #[default]
+    Native,
+    /// In the text, for models that cannot call tools or write their calls there anyway.
+    Text,
+}
+
+impl Speech {
+    /// Whether it is the interface's own.
+    pub const fn is_native(&self) -> bool {
+        matches!(self, Self::Native)
+    }
 }
 
 /// A message of the conversation.
@@ -163,17 +185,37 @@ pub struct TurnUsage {
     pub cache_read: Option<u64>,
     /// Of those sent, written to a cache.
     pub cache_write: Option<u64>,
+    /// What the turn costs, at the prices of the day it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Money>,
 }
 
 impl TurnUsage {
-    /// The same as a review tells it; nobody said what it costs.
+    /// What nobody was asked for.
+    pub const NOTHING: Self =
+        Self { input: Some(0), output: Some(0), cache_read: Some(0), cache_write: Some(0), cost: Some(Money::NOTHING) };
+
+    /// Both together; unknown where either is.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));
+        Self {
+            input: sum(self.input, other.input),
+            output: sum(self.output, other.output),
+            cache_read: sum(self.cache_read, other.cache_read),
+            cache_write: sum(self.cache_write, other.cache_write),
+            cost: self.cost.zip(other.cost).map(|(a, b)| a.plus(b)),
+        }
+    }
+
+    /// The same as a review tells it.
     pub fn told(self) -> Usage {
         Usage {
             input_tokens: self.input,
             output_tokens: self.output,
             cache_read_tokens: self.cache_read,
             cache_write_tokens: self.cache_write,
-            cost_usd: None,
+            cost: self.cost,
         }
     }
 }

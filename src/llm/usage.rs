@@ -89,7 +89,8 @@ impl Counted {
         if !fits {
             return TurnUsage { output, ..TurnUsage::default() };
         }
-        TurnUsage { input, output, cache_read: self.cache_read.known(), cache_write: self.cache_write.known() }
+        let (cache_read, cache_write) = (self.cache_read.known(), self.cache_write.known());
+        TurnUsage { input, output, cache_read, cache_write, cost: None }
     }
 }
 

@@ -128,8 +128,8 @@ fn engine(provenance: &Provenance) -> String {
     if let (1.., Some(input), Some(output)) = (provenance.turns, usage.input_tokens, usage.output_tokens) {
         parts.push(format!("{} tokens in, {} out", thousands(input), thousands(output)));
     }
-    if let (1.., Some(cost)) = (provenance.turns, usage.cost_usd) {
-        parts.push(format!("${cost:.2}"));
+    if let (1.., Some(cost)) = (provenance.turns, usage.cost) {
+        parts.push(cost.to_string());
     }
     let mut words = parts.join(", ");
     if let Some(share) = share(provenance) {

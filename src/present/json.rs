@@ -145,7 +145,7 @@ mod tests {
 
         let mut review = parse(include_bytes!("../../fixtures/documents/typical.json")).unwrap();
         assert!(review.provenance.second_look.is_none() && review.coverage.below_confidence.is_empty());
-        let usage = Usage { input_tokens: Some(9), cost_usd: None, ..Usage::NOTHING };
+        let usage = Usage { input_tokens: Some(9), cost: None, ..Usage::NOTHING };
         let (confirmed, uncertain, refuted, unchecked) = (1, 2, 3, 4);
         let by = "gemini/x".to_owned();
         let look = SecondLook { by, confirmed, uncertain, refuted, unchecked, turns: 5, usage };

@@ -316,7 +316,7 @@ mod tests {
         Limits { turns: 3, input_tokens: 100_000, window: 60_000, max_output: 4_000, time: Duration::from_mins(20) };
 
     fn usage(input: Option<u64>) -> TurnUsage {
-        TurnUsage { input, output: Some(10), cache_read: Some(0), cache_write: None }
+        TurnUsage { input, output: Some(10), cache_read: Some(0), cache_write: None, cost: None }
     }
 
     #[test]

@@ -103,7 +103,7 @@ impl Reviewer {
 
 impl GivenModel {
     fn of(model: &Capabilities) -> Self {
-        let Capabilities { provider, model, context_window, max_output } = model;
+        let Capabilities { provider, model, context_window, max_output, tools: _, prices: _ } = model;
         let (provider, model) = ((*provider).to_owned(), model.clone());
         Self { provider, model, context_window: *context_window, max_output: *max_output }
     }
@@ -122,7 +122,8 @@ impl GivenModel {
     pub(in crate::app) fn capabilities(&self) -> Option<Capabilities> {
         let row = PROVIDERS.iter().find(|row| row.name == self.provider)?;
         let (context_window, max_output) = (self.context_window, self.max_output);
-        Some(Capabilities { provider: row.name, model: self.model.clone(), context_window, max_output })
+        let model = self.model.clone();
+        Some(Capabilities { provider: row.name, model, context_window, max_output, tools: true, prices: None })
     }
 }
 

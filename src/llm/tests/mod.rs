@@ -198,6 +198,7 @@ pub(super) fn question() -> TurnRequest {
         choice: ToolChoice::Auto,
         messages: vec![Message::User { text: "The change.".to_owned(), mark: true }],
         max_output: 1000,
+        speech: crate::llm::Speech::Native,
     }
 }
 
@@ -237,7 +238,7 @@ pub(super) fn call(id: &str, name: &str, input: &Value) -> Part {
 }
 
 pub(super) fn usage(input: u64, output: u64, cache_read: Option<u64>, cache_write: Option<u64>) -> TurnUsage {
-    TurnUsage { input: Some(input), output: Some(output), cache_read, cache_write }
+    TurnUsage { input: Some(input), output: Some(output), cache_read, cache_write, cost: None }
 }
 
 /// The answer that every wire format gives to the same tale: a text and two calls.

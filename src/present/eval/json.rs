@@ -10,6 +10,7 @@ use serde_json::{Value, json as value};
 use super::Report;
 use crate::domain::eval::{CaseResult, CaseRun, Comparison, Earlier, EarlierCase, EarlierRun, Extra};
 use crate::domain::eval::{Figures, Golden, IssueResult, Reported, Share};
+use crate::domain::money::Money;
 use crate::domain::review::{Engine, Usage};
 use crate::present::json::escape_invisible;
 
@@ -75,7 +76,7 @@ fn usage(usage: Usage) -> Value {
         "output_tokens": usage.output_tokens,
         "cache_read_tokens": usage.cache_read_tokens,
         "cache_write_tokens": usage.cache_write_tokens,
-        "cost_usd": usage.cost_usd,
+        "cost_usd": usage.cost.map(Money::usd),
     })
 }
 

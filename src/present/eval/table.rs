@@ -204,7 +204,7 @@ fn spent(usage: Option<Usage>) -> (String, String) {
     let number = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
     let cached = usage.cache_read_tokens.map_or_else(String::new, |count| format!(" ({count} of them from a cache)"));
     let tokens = format!("{} sent{cached}, {} received", number(usage.input_tokens), number(usage.output_tokens));
-    let money = usage.cost_usd.map_or_else(|| "unknown".to_owned(), |cost| format!("{cost:.4} US dollars"));
+    let money = usage.cost.map_or_else(|| "unknown".to_owned(), |cost| cost.to_string());
     (tokens, money)
 }
 

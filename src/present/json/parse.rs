@@ -15,6 +15,7 @@ use crate::domain::finding::{
 };
 use crate::domain::forge::{BadPullName, PullId, PullNumber, PullOf, RepoName};
 use crate::domain::id::{CommitId, InvalidObjectId, ObjectId};
+use crate::domain::money::Money;
 use crate::domain::path::{PathError, RepoPath};
 use crate::domain::place::{InvalidRange, LineRange, WorkspaceAt};
 use crate::domain::prior::Compared;
@@ -333,6 +334,6 @@ fn usage(usage: &wire::Usage) -> Usage {
         output_tokens: usage.output_tokens,
         cache_read_tokens: usage.cache_read_tokens,
         cache_write_tokens: usage.cache_write_tokens,
-        cost_usd: usage.cost_usd,
+        cost: usage.cost_usd.and_then(Money::from_usd),
     }
 }

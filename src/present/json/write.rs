@@ -6,6 +6,7 @@ use super::wire;
 use crate::domain::change::{ChangeSet, Commit, FileChange};
 use crate::domain::finding::{Anchor, Confidence, Finding};
 use crate::domain::forge::PullOf;
+use crate::domain::money::Money;
 use crate::domain::place::LineRange;
 use crate::domain::review::{Coverage, Provenance, Review, Section, Usage};
 use crate::domain::second_look::SecondLook;
@@ -225,7 +226,6 @@ fn usage(usage: Usage) -> wire::Usage {
         output_tokens: usage.output_tokens,
         cache_read_tokens: usage.cache_read_tokens,
         cache_write_tokens: usage.cache_write_tokens,
-        // To a millionth: so few digits read back to the same number.
-        cost_usd: usage.cost_usd.filter(|cost| cost.is_finite()).map(|cost| (cost * 1e6).round() / 1e6),
+        cost_usd: usage.cost.map(Money::usd),
     }
 }

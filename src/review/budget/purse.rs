@@ -75,7 +75,7 @@ impl Purse {
             limits,
             sent: 0,
             turns: 0,
-            usage: TurnUsage { input: Some(0), output: Some(0), cache_read: Some(0), cache_write: Some(0) },
+            usage: TurnUsage::NOTHING,
             longest: Duration::ZERO,
             scale: 100,
             seats: Vec::new(),
@@ -149,11 +149,7 @@ impl Purse {
 
 impl Account {
     fn add(&mut self, usage: &TurnUsage) {
-        let add = |sum: &mut Option<u64>, turn: Option<u64>| *sum = sum.zip(turn).map(|(a, b)| a.saturating_add(b));
-        add(&mut self.usage.input, usage.input);
-        add(&mut self.usage.output, usage.output);
-        add(&mut self.usage.cache_read, usage.cache_read);
-        add(&mut self.usage.cache_write, usage.cache_write);
+        self.usage = self.usage.plus(*usage);
     }
 
     /// What is set apart for all conversations but one, and for those that are promised to begin.
@@ -279,7 +275,7 @@ mod tests {
     };
 
     fn answered(size: u64) -> TurnUsage {
-        TurnUsage { input: Some(size), output: Some(10), cache_read: None, cache_write: None }
+        TurnUsage { input: Some(size), output: Some(10), cache_read: None, cache_write: None, cost: None }
     }
 
     #[test]

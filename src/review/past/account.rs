@@ -45,7 +45,6 @@ impl Account {
         if first.v < LEAST {
             return Err(PastError::TooOld(first.v));
         }
-        let zero = Some(0);
         let mut account = Self {
             run: first.record.clone(),
             started_at: started_at.clone(),
@@ -55,7 +54,7 @@ impl Account {
             done: false,
             resumed: 0,
             turns: 0,
-            usage: TurnUsage { input: zero, output: zero, cache_read: zero, cache_write: zero },
+            usage: TurnUsage::NOTHING,
             unanswered: 0,
         };
         let mut times = Times::from(if started_at.is_empty() { &first.at } else { started_at });
@@ -78,7 +77,7 @@ impl Account {
             Record::Answer { response, .. } => {
                 self.unanswered = self.unanswered.saturating_sub(1);
                 self.turns += 1;
-                self.usage = sum(self.usage, response.usage);
+                self.usage = self.usage.plus(response.usage);
             }
             // The worst of its conversations is what the run ended with. A look that was not taken, or broke off, takes nothing from it, but may
             // be taken after all.
@@ -116,17 +115,6 @@ fn weight(ended: Ended) -> u8 {
         Ended::Finished => 0,
         ended if ended.can_be_undone() => 2,
         _ => 1,
-    }
-}
-
-/// The sum of what is known; unknown where one of them is.
-pub(super) fn sum(a: TurnUsage, b: TurnUsage) -> TurnUsage {
-    let add = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));
-    TurnUsage {
-        input: add(a.input, b.input),
-        output: add(a.output, b.output),
-        cache_read: add(a.cache_read, b.cache_read),
-        cache_write: add(a.cache_write, b.cache_write),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-use super::account::{place, sum};
+use super::account::place;
 use super::error::PastError;
 use crate::domain::change::Omission;
 use crate::domain::claim::Claim;
@@ -353,7 +353,7 @@ impl Abandoned {
     pub(super) fn plus(&mut self, other: Self) {
         self.turns += other.turns;
         self.usage = match (self.usage, other.usage) {
-            (Some(one), Some(other)) => Some(sum(one, other)),
+            (Some(one), Some(other)) => Some(one.plus(other)),
             (one, other) => one.or(other),
         };
         self.broken_off += other.broken_off;

@@ -14,7 +14,7 @@ use super::merge::Ended as End;
 use super::together::{Done, Together};
 use crate::domain::event::{Event, UnitState};
 use crate::domain::review::Ended;
-use crate::llm::{Message, ToolChoice, ToolDefinition, TurnRequest, TurnUsage, Waited};
+use crate::llm::{Message, ToolDefinition, TurnRequest, TurnUsage, Waited};
 use crate::review::budget::{Budget, Kept, Purse, Seat, words};
 use crate::review::by_model::ModelRun;
 use crate::review::desk::Desk;
@@ -34,7 +34,6 @@ const AT_ONCE: usize = 3;
 const MOST_FAULTS: u32 = 3;
 
 /// What no turn takes.
-const NOTHING: TurnUsage = TurnUsage { input: Some(0), output: Some(0), cache_read: Some(0), cache_write: Some(0) };
 
 /// What a review begins with.
 pub(in crate::review) struct Begin {
@@ -72,7 +71,7 @@ pub(in crate::review) async fn review(
         conversation(run, &tools, tools_size, (desk, opening), budget, (told, journal))
     };
     let taken = run.past.taken();
-    let before = taken.usage.unwrap_or(NOTHING);
+    let before = taken.usage.unwrap_or(TurnUsage::NOTHING);
     if let Some(opening) = whole {
         let purse = Purse::new(run.limits, &[]);
         purse.count(taken.turns, &before);
@@ -315,9 +314,9 @@ fn conversation<'a>(
     let request = TurnRequest {
         system,
         tools: tools.to_vec(),
-        choice: ToolChoice::Auto,
         messages: vec![Message::User { text: message.clone(), mark: true }],
         max_output: run.limits.max_output,
+        ..TurnRequest::default()
     };
     Turns {
         provider: run.provider.as_ref(),

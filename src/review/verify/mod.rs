@@ -292,8 +292,7 @@ impl Spent {
 /// Puts together what came of each look, in the order of the findings.
 /// `before` is what was spent on findings that are none any more.
 fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, before: Abandoned, by: String) -> Looked {
-    let nothing = Usage { cost_usd: None, ..Usage::NOTHING };
-    let numbers = Numbers { by, confirmed: 0, uncertain: 0, refuted: 0, unchecked: 0, turns: 0, usage: nothing };
+    let numbers = Numbers { by, confirmed: 0, uncertain: 0, refuted: 0, unchecked: 0, turns: 0, usage: Usage::NOTHING };
     let mut looked = Looked {
         verdicts: Vec::new(),
         notes: Vec::new(),
@@ -304,7 +303,7 @@ fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, before: Aba
         taken_out: 0,
         interrupted: None,
     };
-    let mut spent = Spent { turns: 0, usage: nothing };
+    let mut spent = Spent { turns: 0, usage: Usage::NOTHING };
     if let Some(usage) = before.usage {
         spent.add(&Tally { turns: before.turns, usage: usage.told(), ..Tally::default() });
     }

@@ -5,7 +5,7 @@
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Anchor, Finding};
 use crate::domain::place::{LineRange, Side};
-use crate::llm::{Message, ToolChoice, ToolDefinition, TurnRequest};
+use crate::llm::{Message, ToolDefinition, TurnRequest};
 use crate::prompt::{Data, PromptError, Prompts, SecondLookVars, SystemVars};
 use crate::review::budget::Limits;
 use crate::review::opening::estimate_tokens;
@@ -64,9 +64,9 @@ pub(super) fn question(
     let request = TurnRequest {
         system,
         tools,
-        choice: ToolChoice::Auto,
         messages: vec![Message::User { text: message.clone(), mark: true }],
         max_output: limits.max_output,
+        ..TurnRequest::default()
     };
     Ok(Question { size: beside + estimate_tokens(&message), request, message })
 }

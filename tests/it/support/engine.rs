@@ -173,6 +173,8 @@ impl Model {
     /// One that says this.
     pub fn that(says: impl Fn(&TurnRequest) -> Result<TurnResponse, TurnFault> + Send + Sync + 'static) -> Self {
         let capabilities = Capabilities {
+            tools: true,
+            prices: None,
             provider: "ollama",
             model: "scripted".to_owned(),
             context_window: 48_000,
@@ -220,7 +222,7 @@ pub fn calls(text: &str, calls: &[(&str, Value)]) -> TurnResponse {
         parts.insert(0, Part::Text { text: text.to_owned() });
     }
     let stop = if calls.is_empty() { Stop::Done } else { Stop::Calls };
-    let usage = TurnUsage { input: Some(3_000), output: Some(100), cache_read: Some(0), cache_write: Some(0) };
+    let usage = TurnUsage { input: Some(3_000), output: Some(100), cost: None, ..TurnUsage::NOTHING };
     TurnResponse { parts, stop, usage }
 }
 
