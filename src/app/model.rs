@@ -10,6 +10,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use super::engine::limits;
 use super::error::AppError;
 use crate::config::{KEYS, ModelChoice, Resolved, Settings, Verify};
 use crate::domain::secret::Secret;
@@ -61,6 +62,14 @@ impl ProviderEnvironment {
             }
         }
         Self(found)
+    }
+
+    /// The same with something in the place of a key for a provider that has none, for looking at what would be done with one.
+    pub(super) fn with_a_key_for(&self, provider: &str) -> Self {
+        let mut with = self.clone();
+        let row = PROVIDERS.iter().find(|row| row.name == provider);
+        with.0.extend(row.and_then(|row| row.key_variables.first()).map(|name| (*name, Secret::new("none"))));
+        with
     }
 
     /// The names of those that are set, in the order of the table.
@@ -120,8 +129,21 @@ pub(super) fn check(resolved: &Resolved, environment: &ProviderEnvironment) -> R
     }
     let chosen = choose(resolved, environment)?;
     let second = choose_second(resolved, environment, chosen.as_ref())?;
+    priced(&resolved.settings, chosen.iter().chain(&second))?;
     for chosen in chosen.iter().chain(&second) {
         crate::llm::connect(chosen.row, &chosen.model, &chosen.access)?;
+    }
+    Ok(())
+}
+
+/// That a limit of money can be held against what each of these models costs. Nothing is sent.
+pub(super) fn priced<'a>(settings: &Settings, models: impl Iterator<Item = &'a Chosen>) -> Result<(), AppError> {
+    if settings.max_cost.is_none() {
+        return Ok(());
+    }
+    for chosen in models {
+        let provider = crate::llm::connect(chosen.row, &chosen.model, &chosen.access)?;
+        limits(settings, provider.capabilities())?;
     }
     Ok(())
 }
@@ -271,6 +293,13 @@ fn chosen(
         notices.insert(0, line);
     }
     Ok(Chosen { row, model: model.to_owned(), access, notices })
+}
+
+/// Where a model is reached, without credentials.
+pub(super) fn place(chosen: &Chosen) -> String {
+    let address = chosen.access.base_url.as_deref().unwrap_or(chosen.row.base_url);
+    let (scheme, host) = scheme_and_host(address);
+    scheme.map_or_else(|| host.to_owned(), |scheme| format!("{scheme}://{host}"))
 }
 
 /// Says that an address is reached without encryption, unless it is on this machine.

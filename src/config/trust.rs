@@ -41,7 +41,6 @@ const TRIED: &[&str] = &[
     "headers",
     "hooks",
     "key",
-    "max_cost",
     "mcp",
     "output",
     "present",

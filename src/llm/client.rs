@@ -68,7 +68,10 @@ impl Client {
                 Ok(()) => {
                     frames.tell(watch);
                     let draft = frames.finish().map_err(|trouble| self.blame.answer(trouble))?;
-                    return Ok(wire::response(self.wire, draft, request));
+                    let mut response = wire::response(self.wire, draft, request);
+                    let usage = &mut response.usage;
+                    usage.cost = usage.cost.or_else(|| self.capabilities.prices?.cost(usage));
+                    return Ok(response);
                 }
                 Err(Failed::Fault(fault)) => return Err(fault),
                 Err(Failed::Rejected(rejected)) => {

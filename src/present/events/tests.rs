@@ -46,7 +46,7 @@ fn one_of_each() -> Vec<Event> {
         Event::Turn { turn: 1, most: 40 },
         Event::Answering { turn: 1, bytes: 512 },
         Event::Call { turn: 1, tool: "read_file_part".to_owned(), about: "src/a.rs".to_owned() },
-        Event::Spent { turn: 1, input_tokens: Some(12_345), cache_read_tokens: None, output_tokens: Some(99) },
+        Event::Spent { turn: 1, input_tokens: Some(12_345), cache_read_tokens: None, output_tokens: Some(99), cost: "0.25".parse().ok() },
         Event::Retry { turn: 1, attempt: 2, wait_ms: 4_000, reason: text() },
         Event::Finding { id: text(), title: text(), severity: Severity::High, path: text(), line: Some(12) },
         Event::Withheld { title: text(), reason: text() },
