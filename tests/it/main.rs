@@ -37,6 +37,7 @@ mod collection_random;
 mod collection_scopes;
 mod commands;
 mod compaction;
+mod cost;
 mod desk;
 mod dismiss;
 mod dismiss_pull;
