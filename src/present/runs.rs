@@ -134,10 +134,10 @@ mod tests {
             begun("f0000000-0000-4000-8000-000000000006", Engine::Model, true),
         ];
         insta::assert_snapshot!(table(&runs), @r"
-        run       started (UTC)     repository  change               outcome   findings
-        a0000000  2026-11-20 18:56  日本        main → feature (#5)  complete  3 (1 high, 2 low)
+        run       started (UTC)     repository  change               outcome   cost     findings
+        a0000000  2026-11-20 18:56  日本        main → feature (#5)  complete  $0.4200  3 (1 high, 2 low)
         b0000000  2026-11-19 01:02  -           -                    damaged: there is no run.json (the run did not finish)
-        c0000000  2026-11-20 18:56  xy          main → feature       complete  none
+        c0000000  2026-11-20 18:56  xy          main → feature       complete  unknown  none
         d0000000  2026-11-18 01:02  demo        main → topic         unfinished: review --resume d0000000
         e0000000  2026-11-18 01:02  demo        main → topic         unfinished: review it again
         f0000000  2026-11-18 01:02  demo        main → topic         going on

@@ -294,11 +294,11 @@ mod tests {
     fn a_long_path_keeps_its_end() {
         let turns = after(&reading("src/some/very/long/path/that/goes/on/and/on/file.rs"));
         let line = turns.line(FORTY_ONE, 80);
-        assert_eq!(line, "turn 3/40 · reading …oes/on/and/on/file.rs · 12.3k tokens in (80% cached) · $0.0425 · 41 s");
+        assert_eq!(line, "turn 3/40 · reading …/on/file.rs · 12.3k tokens in (80% cached) · $0.0425 · 41 s");
         assert_eq!(line.width(), 80);
         let mut events = reading("");
         events[2] = Event::Call { turn: 3, tool: "search_in_files".to_owned(), about: "fn main".repeat(20) };
-        assert!(after(&events).line(FORTY_ONE, 80).contains("· searching fn mainfn m"));
+        assert!(after(&events).line(FORTY_ONE, 80).contains("· searching fn main"));
     }
 
     #[test]

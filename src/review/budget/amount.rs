@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn long_answers_are_reckoned_with() {
         let mut budget = Budget::new(limits("1"));
-        budget.settle(1_000, &usage(1_000, 12_000, Some("0.30")), Duration::ZERO);
+        budget.settle(1_000, &usage(1_000, 12_000, Some("0.35")), Duration::ZERO);
         assert_eq!(budget.reserve(40_000, None), Reserved::Landing(Ended::CostLimit), "15 000 tokens are 0.225");
     }
 
