@@ -3,11 +3,12 @@
 //! The rows stand in `providers.toml`, which is compiled in; a file of the user's own may add rows and change them. How such a file is read
 //! belongs in [`read`]. What a row is used for belongs in `connect` and, for keys and addresses, in `app`.
 
+mod error;
 mod read;
 
 use std::sync::Arc;
 
-pub use read::{TableError, TableFault};
+pub use error::{TableError, TableFault};
 
 use super::optional::Optional;
 use super::provider::Prices;
