@@ -65,6 +65,7 @@
 //!
 //! | new | file | line |
 //! | --- | --- | --- |
+//! | custom of guideline files | `app/guidelines/find.rs` | a kind in `domain/guideline.rs`, its row in `docs/guidelines.md` |
 //! | output | `present/<name>.rs` | `PRESENTERS` in `present/mod.rs`, its row in `docs/formats.md` |
 //! | tool | `tools/<name>.rs` | `TOOLS` in `tools/mod.rs` |
 //! | tool that changes the review | `review/engine_tools/<name>.rs` | `ENGINE_TOOLS` in `review/engine_tools/mod.rs` |

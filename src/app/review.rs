@@ -7,6 +7,7 @@ use super::deliver::{self, Delivered, Output, Places};
 use super::engine::{ByModel, First, Sitting, Work, engine};
 use super::error::AppError;
 use super::given::{Asked, Contents};
+use super::guidelines;
 use super::instructions::{self, Whose};
 use super::model;
 use super::pull;
@@ -72,7 +73,7 @@ pub(super) async fn review_with(
     let patch = unless_stopped(&cancel, tokio::task::spawn_blocking(move || subject::read_patch(&scope))).await?;
     let patch = patch.map_err(|_| AppError::Broken)??;
     let is_model = chosen.is_some();
-    let (subject, instructions, prompts, contents) = {
+    let (subject, instructions, guidelines, prompts, contents) = {
         let (around, events, cancel) = (around.clone(), Arc::clone(&events), cancel.clone());
         stage(Stage::Collect, &events.clone(), move || {
             let mut subject = match &pulled {
@@ -81,13 +82,14 @@ pub(super) async fn review_with(
             };
             subject.compare = compare;
             let instructions = instructions::load(&request, &subject, whose)?;
+            let guidelines = guidelines::for_review(&mut subject, request.settings_from_worktree, is_model, &*events)?;
             let folder = subject.settings.prompts.as_deref();
             let prompts = is_model.then(|| templates::load(folder)).transpose()?;
             let contents = match &request.scope {
                 Scope::Patch(_) => Contents::of_patch(&patch),
                 _ => Contents::of(&subject.change, subject.new.as_ref(), &subject.cancel).unwrap_or_default(),
             };
-            Ok((subject, instructions, prompts, contents))
+            Ok((subject, instructions, guidelines, prompts, contents))
         })
         .await?
     };
@@ -95,7 +97,9 @@ pub(super) async fn review_with(
         let text = format!("the built-in rules do not read instructions; {} is for a model", instructions.from);
         events.emit(Event::Notice { text });
     }
-    let by_model = chosen.zip(prompts).map(|(chosen, prompts)| ByModel { chosen, second, instructions, prompts });
+    let guidelines = Arc::new(guidelines);
+    let by_model =
+        chosen.zip(prompts).map(|(chosen, prompts)| ByModel { chosen, second, instructions, guidelines, prompts });
     let sitting = Sitting::First(Box::new(First { asked, contents }));
     made(Work { run, started, subject, by_model, sitting }, outputs, around, events, cancel).await
 }

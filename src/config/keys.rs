@@ -37,6 +37,8 @@ const TOKENS: &str = "a whole number of tokens from 1 to 1000000000, such as 200
 const WINDOW: &str = "a whole number of tokens from 1000 to 1000000000, such as 128000 or \"128k\"";
 const MODELS: &str = "one PROVIDER/NAME (no list), a PROVIDER alone, auto or none";
 const SECOND_MODELS: &str = "one PROVIDER/NAME (no list), a PROVIDER alone, or same";
+const GUIDELINES: &str = "all, none, or some of agents, claude, gemini, copilot, review, cursor, bugbot";
+const TREE_FILES: &str = "paths of files in the repository, such as \"docs/style.md\"";
 const FILES: &str = "the path of a file";
 const FOLDERS: &str = "the path of a folder";
 const ADDRESSES: &str =
@@ -64,6 +66,8 @@ pub const KEYS: &[Key] = &[
     key("max_tokens", Shape::One, TOKENS, Some("--max-tokens")),
     key("instructions", Shape::Path, FILES, Some("--instructions")),
     key("prompts", Shape::Path, FOLDERS, None),
+    key("guidelines", Shape::List, GUIDELINES, None),
+    key("guideline_files", Shape::List, TREE_FILES, None),
     key("rules.off", Shape::List, "names of rules or packs", None),
     key("anthropic.base_url", Shape::Address, ADDRESSES, None),
     key("anthropic.api_key", Shape::Secret, SECRETS, None),

@@ -15,6 +15,7 @@ use super::opening::{LeftOut, Shown};
 use super::seen::Seen;
 use crate::domain::change::{ChangeSet, Omission};
 use crate::domain::finding::Finding;
+use crate::domain::guideline::Guidelines;
 use crate::domain::path::RepoPath;
 use crate::domain::review::{FileCoverage, Review, Section};
 use crate::llm::ToolDefinition;
@@ -26,6 +27,7 @@ use crate::workspace::Workspace;
 mod answer;
 mod close;
 mod finding;
+mod guideline;
 mod lead;
 mod parts;
 mod report;
@@ -52,6 +54,8 @@ pub struct Desk {
     change: Arc<ChangeSet>,
     new: Arc<dyn Workspace>,
     old: Arc<dyn Workspace>,
+    /// What the project says about its own code.
+    guidelines: Arc<Guidelines>,
     draft: Draft,
     seen: Seen,
     /// What became of the files where others looked at them: their coverage, and the holes in it.
@@ -84,6 +88,7 @@ impl Desk {
         Self {
             draft: Draft::new(Arc::clone(&change)),
             seen: Seen::new(Arc::clone(&change)),
+            guidelines: Arc::default(),
             covered: None,
             change,
             new,
@@ -101,6 +106,12 @@ impl Desk {
             summary: None,
             turn: 0,
         }
+    }
+
+    /// The same with what the project says about its own code: a finding may rest on a line of that.
+    #[must_use]
+    pub fn with_guidelines(self, guidelines: Arc<Guidelines>) -> Self {
+        Self { guidelines, ..self }
     }
 
     /// What a model is told of the engine's tools, in an order that never changes.

@@ -45,6 +45,7 @@ mod eval;
 mod github_client;
 mod github_client_faults;
 mod github_fake;
+mod guidelines;
 mod hostile_pull;
 mod identity;
 mod incremental;

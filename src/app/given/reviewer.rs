@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::app::instructions::Instructions;
+use crate::domain::guideline::Guidelines;
 use crate::llm::Capabilities;
 use crate::prompt::{PromptError, Prompts};
 use crate::review::{Limits, SecondLook, Which};
@@ -24,8 +25,18 @@ pub(in crate::app) struct Reviewer {
     texts: Vec<(String, String)>,
     /// What the user asks of the review, and where that was read.
     pub(in crate::app) instructions: Option<(String, String)>,
+    /// What the project says about its own code.
+    #[serde(default)]
+    pub(in crate::app) guidelines: Guidelines,
     /// Who takes the second look.
     pub(in crate::app) second_look: Option<GivenLook>,
+}
+
+/// What a model is told beside the change.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::app) struct Told<'a> {
+    pub(in crate::app) instructions: Option<&'a Instructions>,
+    pub(in crate::app) guidelines: &'a Guidelines,
 }
 
 /// A model as a provider knows it.
@@ -69,7 +80,7 @@ impl Reviewer {
         model: &Capabilities,
         limits: &Limits,
         prompts: &Prompts,
-        instructions: Option<&Instructions>,
+        Told { instructions, guidelines }: Told<'_>,
         second_look: Option<&SecondLook>,
     ) -> Self {
         Self {
@@ -79,6 +90,7 @@ impl Reviewer {
             prompts: prompts.hash().to_owned(),
             texts: prompts.texts().map(|(name, text)| (name.to_owned(), text)).collect(),
             instructions: instructions.map(|given| (given.text.clone(), given.from.clone())),
+            guidelines: guidelines.clone(),
             second_look: second_look.map(|look| GivenLook {
                 which: match look.which {
                     Which::Worst => Looked::Worst,

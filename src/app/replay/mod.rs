@@ -182,6 +182,7 @@ async fn tell(
         provider: Arc::new(Nobody(first)),
         prompts,
         instructions: reviewer.instructions().map(|instructions| instructions.text),
+        guidelines: Arc::new(reviewer.guidelines.clone()),
         limits: reviewer.last_limits.limits(),
         second_look,
         floor: given.shaping.floor(),

@@ -109,7 +109,7 @@ pub(super) async fn resume(
         })
         .await?
     };
-    let (mut opened, Looked { mut subject, instructions, prompts }, changes) = collected;
+    let (mut opened, Looked { mut subject, instructions, guidelines, prompts }, changes) = collected;
     if !changes.none() {
         if !ask.as_recorded {
             return Err(ResumeError::Changed { run: opened.run, what: changes.told() }.into());
@@ -132,7 +132,7 @@ pub(super) async fn resume(
         // The engine adds what the sittings before took.
         started: (opened.started_at, began),
         subject,
-        by_model: Some(ByModel { chosen, second, instructions, prompts }),
+        by_model: Some(ByModel { chosen, second, instructions, guidelines: Arc::new(guidelines), prompts }),
         sitting: Sitting::Again(Box::new(Again { held, given: opened.given, past })),
     };
     let delivered = made(work, ask.outputs, around, events, cancel).await?;

@@ -116,6 +116,7 @@ impl Scene {
             provider: Arc::clone(&provider),
             prompts: self.prompts.clone(),
             instructions: None,
+            guidelines: Arc::default(),
             limits: self.limits,
             second_look: self.second_look.map(|which| SecondLook { which, provider, limits: self.limits }),
             floor: Floor::default(),
