@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use super::fault::TurnFault;
-use super::turn::{TurnRequest, TurnResponse};
+use super::turn::{Speech, TurnRequest, TurnResponse};
 use crate::domain::day::Day;
 use crate::domain::money::Money;
 
@@ -71,4 +71,11 @@ pub trait Watch: Send + Sync {
 
 impl Watch for () {
     fn grew(&self, _: u64) {}
+}
+
+impl Capabilities {
+    /// How calls and their results are written for this model, as far as is known before it is asked.
+    pub const fn speech(&self) -> Speech {
+        if self.tools { Speech::Native } else { Speech::Text }
+    }
 }
