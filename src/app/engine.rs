@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::error::AppError;
-use super::given::{self, Asked, Contents, Given, PROGRAM, Reviewer, Shaping};
+use super::given::{self, Asked, Contents, Given, PROGRAM, Reviewer, Shaping, Told};
 use super::instructions::Instructions;
 use super::model::Chosen;
 use super::prior::{self, Who};
 use super::subject::{Subject, Surroundings};
 use crate::config::{Settings, Verify};
 use crate::domain::event::{Event, EventSink};
+use crate::domain::guideline::Guidelines;
 use crate::domain::review::{Engine, Review};
 use crate::domain::run::{BegunRun, RunId};
 use crate::llm;
@@ -40,6 +41,8 @@ pub(super) struct ByModel {
     /// Who takes the second look, where it is another model.
     pub(super) second: Option<Chosen>,
     pub(super) instructions: Option<Instructions>,
+    /// What the project says about its own code.
+    pub(super) guidelines: Arc<Guidelines>,
     pub(super) prompts: Prompts,
 }
 
@@ -71,7 +74,7 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
     let store = Store::at(&around.state);
     let Work { run, started, mut subject, by_model, sitting } = work;
     let is_first = matches!(sitting, Sitting::First(_));
-    let Some(ByModel { chosen, second, instructions, prompts }) = by_model else {
+    let Some(ByModel { chosen, second, instructions, guidelines, prompts }) = by_model else {
         let subject = prior::recall(run, subject, around, Who::rules(packs.hash()), &events).await?;
         let work = move || {
             // What cannot be kept is told at the end, when the review cannot be kept either.
@@ -80,17 +83,17 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
         };
         return tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken);
     };
-    let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(chosen.row, &chosen.model, &chosen.access)?);
+    let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?);
     let capabilities = provider.capabilities();
     // A later sitting knows what the first one knew.
     if is_first {
-        let who = who(capabilities, &prompts, &packs, instructions.as_ref());
+        let who = who(capabilities, &prompts, &packs, instructions.as_ref(), &guidelines);
         subject = prior::recall(run, subject, around, who, &events).await?;
     }
     let limits = limits(&subject.settings, capabilities)?;
     let second_look = second_look(&subject.settings, &provider, second.as_ref())?;
-    let reviewer =
-        Reviewer::new(provider.capabilities(), &limits, &prompts, instructions.as_ref(), second_look.as_ref());
+    let told = Told { instructions: instructions.as_ref(), guidelines: &guidelines };
+    let reviewer = Reviewer::new(provider.capabilities(), &limits, &prompts, told, second_look.as_ref());
     let begun = begin(&store, run, &started, &subject, packs.hash(), Some(reviewer), &sitting);
     let journal = begun.and_then(|held| Ok((held, journal_of(&store, run)?)));
     let (held, journal) = match journal {
@@ -120,6 +123,7 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
         provider,
         second_look,
         instructions: instructions.map(|instructions| instructions.text),
+        guidelines,
         change: subject.change,
         new: subject.new,
         old: subject.old,
@@ -142,14 +146,16 @@ pub(super) fn who(
     prompts: &Prompts,
     packs: &Packs,
     instructions: Option<&Instructions>,
+    guidelines: &Arc<Guidelines>,
 ) -> Who {
     Who {
         engine: Engine::Model,
-        provider: Some(model.provider.to_owned()),
+        provider: Some(model.provider.to_string()),
         model: Some(model.model.clone()),
         prompts: Some(prompts.hash().to_owned()),
         rules: Some(packs.hash().to_owned()),
         instructions: instructions.map(|instructions| review::instructions_hash(&instructions.text)),
+        guidelines: Arc::clone(guidelines),
     }
 }
 
@@ -238,7 +244,7 @@ pub(super) fn second_look(
         Verify::None => return Ok(None),
     };
     let provider = match other {
-        Some(chosen) => Arc::from(llm::connect(chosen.row, &chosen.model, &chosen.access)?),
+        Some(chosen) => Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?),
         None => Arc::clone(same),
     };
     let limits = limits(settings, provider.capabilities())?;

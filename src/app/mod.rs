@@ -15,6 +15,7 @@ mod error;
 mod eval;
 mod forge;
 mod given;
+mod guidelines;
 mod inspect;
 mod instructions;
 mod model;
@@ -44,6 +45,10 @@ pub use dismiss::{DismissAsk, DismissError, WrittenDown, dismiss_for_project};
 pub use error::AppError;
 pub use eval::{EvalError, EvalJob, earlier as earlier_evaluation, evaluate, write_evaluation};
 pub use forge::ForgeEnvironment;
+pub use guidelines::{
+    Explained as ExplainedGuidelines, ListedGuideline, Reached as ReachedGuideline, explain as explain_guidelines,
+    list as list_guidelines,
+};
 pub use inspect::{ToolCall, call_tool, settings};
 pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};

@@ -45,7 +45,7 @@ pub async fn preview(
     let Asked { chosen, second, missing } = asked(&resolved, &around.providers)?;
     model::priced(&resolved.settings, chosen.iter().chain(&second))?;
     let gathering = Gathering { request, flags, compare, whose: Whose::User, is_model: chosen.is_some() };
-    let Gathered { mut subject, instructions, prompts, .. } = gather(gathering, &around, &events, &cancel).await?;
+    let Gathered { mut subject, instructions, guidelines, prompts, .. } = gather(gathering, &around, &events, &cancel).await?;
     events.emit(Event::Stage { stage: Stage::Review });
     let from = instructions.as_ref().map(|instructions| instructions.from.clone());
     let packs = Packs::built_in()?.without(&subject.settings.rules_off)?;
@@ -54,11 +54,11 @@ pub async fn preview(
         let Plan { files, sent, mut notes } = review::preview_rules(&change);
         notes.extend(subject.notes);
         let notes = told(&change, notes);
-        let preview = Preview { change, model: None, second: None, files, instructions: None, sent, notes };
+        let preview = Preview { change, model: None, second: None, files, instructions: None, guidelines: Vec::new(), sent, notes };
         return Ok(preview);
     };
-    let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(chosen.row, &chosen.model, &chosen.access)?);
-    let who = who(provider.capabilities(), &prompts, &packs, instructions.as_ref());
+    let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?);
+    let who = who(provider.capabilities(), &prompts, &packs, instructions.as_ref(), &guidelines);
     subject = prior::known(subject, &around, who, &events).await?;
     let looks = second_look(&settings, &provider, second.as_ref())?;
     let receiver = |chosen: &Chosen, capabilities: &llm::Capabilities| Receiver {
@@ -66,7 +66,7 @@ pub async fn preview(
         address: model::place(chosen),
         missing_key: missing
             .iter()
-            .find(|(provider, _)| *provider == capabilities.provider)
+            .find(|(provider, _)| *provider == *capabilities.provider)
             .map(|(_, variable)| variable.clone()),
         context_window: capabilities.context_window,
         prices: capabilities.prices.map(price_list),
@@ -83,6 +83,7 @@ pub async fn preview(
         provider,
         second_look: looks,
         instructions: instructions.map(|instructions| instructions.text),
+        guidelines: Arc::clone(&guidelines),
         change: subject.change,
         new: subject.new,
         old: subject.old,
@@ -95,9 +96,10 @@ pub async fn preview(
         events,
     });
     let Plan { files, sent, notes } = plan.await?;
+    let guidelines = guidelines.given().into_iter().map(|given| given.path.to_string()).collect();
     let notices = chosen.notices.into_iter().chain(second.into_iter().flat_map(|second| second.notices));
     let notes = told(&change, notices.chain(notes).collect());
-    Ok(Preview { change, model: Some(model), second: other, files, instructions: from, sent, notes })
+    Ok(Preview { change, model: Some(model), second: other, files, instructions: from, guidelines, sent, notes })
 }
 
 /// What the receipt would say, each sentence once; also what collection left out.

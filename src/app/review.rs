@@ -7,6 +7,7 @@ use super::deliver::{self, Delivered, Output, Places};
 use super::engine::{ByModel, First, Sitting, Work, engine};
 use super::error::AppError;
 use super::given::{Asked, Contents};
+use super::guidelines;
 use super::instructions::{self, Instructions, Whose};
 use super::model;
 use super::pull;
@@ -14,6 +15,7 @@ use super::subject::{self, Subject, Surroundings};
 use super::templates;
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink, Stage};
+use crate::domain::guideline::Guidelines;
 use crate::domain::request::{Compare, ReviewRequest, Scope};
 use crate::domain::run::RunId;
 use crate::prompt::Prompts;
@@ -70,12 +72,14 @@ pub(super) async fn review_with(
     }
     let asked = Asked::new(&request, &flags, whose);
     let gathering = Gathering { request, flags, compare, whose, is_model: chosen.is_some() };
-    let Gathered { subject, instructions, prompts, contents } = gather(gathering, &around, &events, &cancel).await?;
+    let gathered = gather(gathering, &around, &events, &cancel).await?;
+    let Gathered { subject, instructions, guidelines, prompts, contents } = gathered;
     if let (None, Some(instructions)) = (&chosen, &instructions) {
         let text = format!("the built-in rules do not read instructions; {} is for a model", instructions.from);
         events.emit(Event::Notice { text });
     }
-    let by_model = chosen.zip(prompts).map(|(chosen, prompts)| ByModel { chosen, second, instructions, prompts });
+    let by_model =
+        chosen.zip(prompts).map(|(chosen, prompts)| ByModel { chosen, second, instructions, guidelines, prompts });
     let sitting = Sitting::First(Box::new(First { asked, contents }));
     made(Work { run, started, subject, by_model, sitting }, outputs, around, events, cancel).await
 }
@@ -94,6 +98,8 @@ pub(super) struct Gathering {
 pub(super) struct Gathered {
     pub(super) subject: Subject,
     pub(super) instructions: Option<Instructions>,
+    /// What the project says about its own code.
+    pub(super) guidelines: Arc<Guidelines>,
     /// For a model.
     pub(super) prompts: Option<Prompts>,
     pub(super) contents: Contents,
@@ -119,13 +125,15 @@ pub(super) async fn gather(
         };
         subject.compare = compare;
         let instructions = instructions::load(&request, &subject, whose)?;
+        let guidelines = guidelines::for_review(&mut subject, request.settings_from_worktree, is_model, &*told)?;
+        let guidelines = Arc::new(guidelines);
         let folder = subject.settings.prompts.as_deref();
         let prompts = is_model.then(|| templates::load(folder)).transpose()?;
         let contents = match &request.scope {
             Scope::Patch(_) => Contents::of_patch(&patch),
             _ => Contents::of(&subject.change, subject.new.as_ref(), &subject.cancel).unwrap_or_default(),
         };
-        Ok(Gathered { subject, instructions, prompts, contents })
+        Ok(Gathered { subject, instructions, guidelines, prompts, contents })
     })
     .await
 }

@@ -4,7 +4,8 @@
 //! - `include` narrows. Among the user's own layers (built-in, file, environment, flags) the last one counts; the repository's
 //!   stands beside it, and a file must match both. So a repository can leave files out, and never bring in what the user did not
 //!   ask for.
-//! - `exclude` and `rules.off` add up over all layers.
+//! - `guidelines` narrows likewise: of what the user wants, the repository may leave some out.
+//! - `exclude`, `guideline_files` and `rules.off` add up over all layers.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -332,8 +333,10 @@ fn counting<'a>(key: &'static Key, said: &'a [Said]) -> Vec<&'a Said> {
     let about: Vec<&Said> = said.iter().filter(|said| said.key == key).collect();
     let has_entries = |said: &&&Said| matches!(&said.value, Value::List(list) if !list.is_empty());
     match (key.name, key.shape) {
-        (_, Shape::One | Shape::Amount | Shape::Path | Shape::Address | Shape::Secret) => about.last().copied().into_iter().collect(),
-        ("include", Shape::List) => {
+        (_, Shape::One | Shape::Amount | Shape::Path | Shape::Address | Shape::Secret) => {
+            about.last().copied().into_iter().collect()
+        }
+        ("include" | "guidelines", Shape::List) => {
             let own = about.iter().rfind(|said| !said.is_repository());
             let repository = about.iter().find(|said| said.is_repository()).filter(has_entries);
             // An empty list of the user's is shown only where nothing else is: it stands for all files.

@@ -20,6 +20,8 @@ const REPOSITORY: &[(&str, Permission)] = &[
     ("exclude", Permission::Set),
     ("min_severity", Permission::Set),
     ("rules.off", Permission::Set),
+    ("guidelines", Permission::Set),
+    ("guideline_files", Permission::Set),
     ("timeout", Permission::Lower),
     ("max_commits", Permission::Lower),
     ("max_turns", Permission::Lower),

@@ -12,6 +12,7 @@ pub mod event;
 pub mod filter;
 pub mod finding;
 pub mod forge;
+pub mod guideline;
 pub mod id;
 pub mod known;
 pub mod language;

@@ -23,6 +23,8 @@ pub struct Preview {
     pub files: Vec<FilePlan>,
     /// Where the instructions that the model would be given are from.
     pub instructions: Option<String>,
+    /// The files of the project's guidelines that it would be given.
+    pub guidelines: Vec<String>,
     /// What would be sent; `None` where nothing is.
     pub sent: Option<Sent>,
     /// What the receipt would say of how the change came here, and of what is not in the first messages.

@@ -12,6 +12,7 @@ pub use ended::Ended;
 
 use super::change::ChangeSet;
 use super::finding::{Finding, Severity, worst_first};
+use super::guideline::GivenGuideline;
 use super::money::Money;
 use super::path::RepoPath;
 use super::prior::Compared;
@@ -179,6 +180,8 @@ pub struct Provenance {
     pub rules: Option<String>,
     /// The hash of the instructions that the model was given; `None` where there were none.
     pub instructions: Option<String>,
+    /// The guidelines of the project that the model was given; none where there were none.
+    pub guidelines: Vec<GivenGuideline>,
     /// RFC 3339, UTC.
     pub started_at: String,
     /// Wall time in milliseconds.

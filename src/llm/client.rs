@@ -12,9 +12,10 @@ use tokio::sync::mpsc::{Receiver, channel};
 
 use super::fault::TurnFault;
 use super::frames::Frames;
-use super::optional::Refused;
+use super::optional::{Optional, Refused, Sent};
 use super::provider::{Capabilities, Provider, Waited, Watch};
 use super::table::Wire;
+use super::text;
 use super::trouble::{Blame, Failed, Rejected};
 use super::turn::{ToolChoice, TurnRequest, TurnResponse};
 use super::wire::{self, ForLibrary, Said, Setup};
@@ -30,7 +31,7 @@ pub(super) struct Client {
     /// Where a turn is sent.
     pub(super) endpoint: Address,
     /// The key, as its header wants it.
-    pub(super) headers: Vec<(&'static str, String)>,
+    pub(super) headers: Vec<(Arc<str>, String)>,
     pub(super) http: Http,
     pub(super) library: genai::Client,
     pub(super) refused: Refused,
@@ -60,7 +61,10 @@ impl Client {
             let setup =
                 Setup { model: &self.capabilities.model, context_window: self.capabilities.context_window, given };
             let frames = Arc::new(Frames::new(wire::decoder(self.wire)));
-            let streamed = match wire::say(self.wire, request, &setup) {
+            let native = request.speech.is_native() && self.capabilities.tools && given.has(Optional::Tools);
+            let in_text = (!native).then(|| text::say(request));
+            let said = in_text.as_ref().unwrap_or(request);
+            let streamed = match wire::say(self.wire, said, &setup) {
                 Said::Library(said) => self.by_library(*said, &frames, quiet, watch).await,
                 Said::Own(body) => self.by_ourselves(&body, &frames, quiet, watch).await,
             };
@@ -68,15 +72,17 @@ impl Client {
                 Ok(()) => {
                     frames.tell(watch);
                     let draft = frames.finish().map_err(|trouble| self.blame.answer(trouble))?;
-                    let mut response = wire::response(self.wire, draft, request);
+                    let response = wire::response(self.wire, draft, said);
+                    let mut response = if native { response } else { text::hear(response, request) };
                     let usage = &mut response.usage;
                     usage.cost = usage.cost.or_else(|| self.capabilities.prices?.cost(usage));
                     return Ok(response);
                 }
                 Err(Failed::Fault(fault)) => return Err(fault),
                 Err(Failed::Rejected(rejected)) => {
-                    let forced = request.choice == ToolChoice::Required;
-                    if !self.refused.learn(self.wire, given, forced, rejected.status, &rejected.body) {
+                    let forced = said.choice == ToolChoice::Required;
+                    let sent = Sent { given, forced, tools: !said.tools.is_empty() };
+                    if !self.refused.learn(self.wire, sent, rejected.status, &rejected.body) {
                         return Err(self.blame.rejected(&rejected));
                     }
                 }
@@ -94,7 +100,7 @@ impl Client {
     ) -> Result<(), Failed> {
         let ForLibrary { kind, name, chat, options, headers } = said;
         let query = if self.wire == Wire::Gemini { "?alt=sse" } else { "" };
-        let own = self.headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        let own = self.headers.iter().map(|(name, value)| (name.to_string(), value.clone()));
         let more = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let headers: Vec<(String, String)> = own.chain(more).collect();
         let target = ServiceTarget {

@@ -41,6 +41,12 @@ pub fn terminal(preview: &Preview, width: usize) -> String {
     if let Some(from) = &preview.instructions {
         page.row("told", &format!("instructions from {from}"));
     }
+    if !preview.guidelines.is_empty() {
+        let named = preview.guidelines.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = preview.guidelines.len().saturating_sub(NAMED);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        page.row("told", &format!("guidelines of the project: {named}{more}"));
+    }
     match &preview.sent {
         Some(sent) => conversations(&mut page, sent),
         None if preview.model.is_some() => page.row("sent", "nothing: no changed file has lines to review"),
@@ -181,6 +187,7 @@ pub fn json(preview: &Preview) -> Vec<u8> {
         "model": preview.model.as_ref().map(receiver_json),
         "second_look": preview.second.as_ref().map(receiver_json),
         "instructions": preview.instructions.as_deref().map(strip_line),
+        "guidelines": preview.guidelines.iter().map(|path| strip_line(path)).collect::<Vec<_>>(),
         "files": preview.files.iter().map(file_json).collect::<Vec<_>>(),
         "sent": preview.sent.as_ref().map(sent_json),
         "notes": preview.notes.iter().map(|note| strip_line(note)).collect::<Vec<_>>(),
@@ -287,6 +294,7 @@ mod tests {
                 file("Cargo.lock", FileState::Skipped, Some("lock file")),
             ],
             instructions: Some("docs/review.md".to_owned()),
+            guidelines: vec!["AGENTS.md".to_owned()],
             sent: Some(Sent {
                 parts: vec![part],
                 room: 30_000,

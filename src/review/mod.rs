@@ -43,7 +43,7 @@ pub use journal::{
     read as read_journal,
 };
 pub use known::Known;
-pub use opening::{LeftOut, Opening, Shown, brief, estimate_tokens, open};
+pub use opening::{Beside, LeftOut, Opening, Shown, brief, estimate_tokens, open};
 pub use past::{Account, Difference, Differences, Diverged, Past, PastError, What};
 pub use preview::{Plan, preview, preview_rules};
 pub use verify::{SecondLook, Which};

@@ -17,6 +17,8 @@ use super::units::Begin;
 use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::path::RepoPath;
 use crate::domain::preview::{FilePlan, FileState, PartPlan, Sent};
+use crate::llm::Speech;
+use crate::prompt::PromptError;
 
 use estimate::{Conversation, Ground, estimate, limits_that_bind};
 
@@ -35,7 +37,7 @@ pub struct Plan {
 pub async fn preview(run: ModelRun) -> Result<Plan, EngineError> {
     let work = move || {
         let Prepared { begin, stopped, .. } = prepare(&run, &Journal::new(None))?;
-        let mut plan = plan(&run, begin);
+        let mut plan = plan(&run, begin)?;
         plan.notes.extend(run.notes.iter().cloned());
         if let Some(stopped) = stopped {
             plan.notes.push(format!("the rules were stopped, so that leads may be missing: {stopped}"));
@@ -55,14 +57,18 @@ pub fn preview_rules(change: &ChangeSet) -> Plan {
     Plan { files: files.collect(), sent: None, notes: Vec::new() }
 }
 
-fn plan(run: &ModelRun, begin: Begin) -> Plan {
+fn plan(run: &ModelRun, begin: Begin) -> Result<Plan, PromptError> {
+    let grammar = match run.provider.capabilities().speech() {
+        Speech::Native => 0,
+        Speech::Text => estimate_tokens(&run.prompts.text_protocol()?),
+    };
     let Begin { desk, tools_size, layout, parts, whole, .. } = begin;
     let leads = if parts.is_empty() { desk.leads().len() } else { parts.iter().map(|(desk, _)| desk.leads().len()).sum() };
     let openings: Vec<Opening> = whole.into_iter().chain(parts.into_iter().map(|(_, opening)| opening)).collect();
     let notes = openings.iter().flat_map(|opening| opening.notes.iter().cloned()).collect();
     let files = files(run, &layout.units, &openings);
     if layout.units.iter().all(Vec::is_empty) {
-        return Plan { files, sent: None, notes };
+        return Ok(Plan { files, sent: None, notes });
     }
     let sizes: Vec<u64> = openings.iter().map(|opening| tools_size + size_of(opening)).collect();
     // The first conversation may always try.
@@ -73,7 +79,7 @@ fn plan(run: &ModelRun, begin: Begin) -> Plan {
         .enumerate()
         .map(|(at, (opening, unit))| PartPlan {
             files: unit.len(),
-            system: estimate_tokens(&opening.system),
+            system: estimate_tokens(&opening.system) + grammar,
             tools: tools_size,
             message: estimate_tokens(&opening.message),
             is_promised: at < promised,
@@ -91,7 +97,7 @@ fn plan(run: &ModelRun, begin: Begin) -> Plan {
     let estimate = estimate(&ground);
     let limits = limits_that_bind(&estimate, &run.limits, &parts);
     let sent = Sent { parts, room: layout.room, leads, leads_left_out, estimate, limits };
-    Plan { files, sent: Some(sent), notes }
+    Ok(Plan { files, sent: Some(sent), notes })
 }
 
 /// What would become of each file.

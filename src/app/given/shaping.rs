@@ -69,6 +69,8 @@ impl Shaping {
             verify_model: _,
             instructions: _,
             prompts: _,
+            guidelines: _,
+            guideline_files: _,
             providers: _,
         } = settings;
         let verify = match verify {

@@ -110,7 +110,7 @@ pub(super) async fn resume(
         })
         .await?
     };
-    let (mut opened, Looked { mut subject, instructions, prompts }, changes) = collected;
+    let (mut opened, Looked { mut subject, instructions, guidelines, prompts }, changes) = collected;
     if !changes.none() {
         if !ask.as_recorded {
             return Err(ResumeError::Changed { run: opened.run, what: changes.told() }.into());
@@ -133,7 +133,7 @@ pub(super) async fn resume(
         // The engine adds what the sittings before took.
         started: (opened.started_at, began),
         subject,
-        by_model: Some(ByModel { chosen, second, instructions, prompts }),
+        by_model: Some(ByModel { chosen, second, instructions, guidelines: Arc::new(guidelines), prompts }),
         sitting: Sitting::Again(Box::new(Again { held, given: opened.given, past })),
     };
     let delivered = made(work, ask.outputs, around, events, cancel).await?;
@@ -204,7 +204,7 @@ fn who(
     let resolved = subject::resolve(None, &named, around)?;
     let mut chosen = model::choose(&resolved, &around.providers)?.ok_or(AppError::Broken)?;
     let second = model::choose_second(&resolved, &around.providers, Some(&chosen))?;
-    let capabilities = llm::connect(chosen.row, &chosen.model, &chosen.access)?;
+    let capabilities = llm::connect(&chosen.row, &chosen.model, &chosen.access)?;
     let (was, is) = (reviewer.model.context_window(), capabilities.capabilities().context_window);
     changes.note("the window of the model", &format!("{was} tokens"), &format!("{is} tokens"));
     if as_recorded {
@@ -237,7 +237,7 @@ fn enough(
     }
     let Some(review) = &opened.review else { return Ok(()) };
     let had = reviewer.last_limits.limits();
-    let provider = llm::connect(chosen.row, &chosen.model, &chosen.access)?;
+    let provider = llm::connect(&chosen.row, &chosen.model, &chosen.access)?;
     let has = limits(settings, provider.capabilities())?;
     let short = match review.ended {
         Ended::TurnLimit if has.turns <= had.turns => {

@@ -5,6 +5,8 @@ use std::time::Duration;
 use super::*;
 use crate::config::{Colour, ModelChoice, ProviderSettings, Verify};
 use crate::domain::finding::{Confidence, Severity};
+use crate::domain::guideline::GuidelineKind;
+use crate::domain::path::RepoPath;
 use proptest::prelude::*;
 
 fn document(name: &str, text: &str) -> Document {
@@ -66,6 +68,7 @@ fn a_later_layer_wins() {
 fn every_setting_can_come_from_the_users_file() {
     let text = "include = ['src/**']\nexclude = ['**/*.snap']\nmin_severity = 'low'\nfail_on = 'high'\nrequest_changes_on = 'medium'\ntimeout = '90s'\n\
                 max_commits = 5\nkeep_runs = '2w'\ncolour = 'never'\nformat = 'json'\nmodel = 'ollama/x'\nrules.off = ['go']\n\
+                guidelines = ['claude']\nguideline_files = ['docs/style.md']\n\
                 min_confidence = 7\nverify = 'All'\nverify_model = 'gemini'\nmax_turns = 7\nmax_tokens = '500k'\nmax_cost = 2.5\ninstructions = 'notes/review.md'\nprompts = '/prompts'\n\
                 [openai-chat]\nbase_url = 'http://127.0.0.1:8080/v1'\napi_key = \"sk-1\\n\"\ncontext_window = 64_000\n";
     let mut sources = user(text);
@@ -91,6 +94,8 @@ fn every_setting_can_come_from_the_users_file() {
         max_cost: Some("2.50".parse().unwrap()),
         instructions: Some(PathBuf::from("/home/ada/.config/review/notes/review.md")),
         prompts: Some(PathBuf::from("/prompts")),
+        guidelines: vec![GuidelineKind::Claude],
+        guideline_files: vec![RepoPath::parse("docs/style.md").unwrap()],
         providers: [(
             "openai-chat",
             ProviderSettings {
@@ -116,6 +121,7 @@ fn every_setting_can_come_from_the_environment() {
             "max_tokens" => "700k",
             "max_cost" => "$0.25",
             "colour" => "always",
+            "guidelines" => "agents,claude",
             _ => match key.shape {
                 Shape::Address => "https://llm.example/v1",
                 Shape::Secret => "sk-1",
