@@ -14,6 +14,7 @@ use super::replay::ReplayError;
 use super::resume::ResumeError;
 use super::service::{PresentFault, RootsError};
 use crate::config::ConfigError;
+use crate::domain::money::Money;
 use crate::domain::request::InvalidScope;
 use crate::forge::{FaultKind, ForgeError};
 use crate::git::{FetchError, GitError};
@@ -174,6 +175,17 @@ pub enum AppError {
         origin: String,
         /// The provider.
         provider: String,
+    },
+    /// A limit of money was set, and nobody knows what the model costs.
+    #[error(
+        "the limit of {most} (--max-cost, max_cost) cannot be held, because nobody knows what {model} costs: give its prices (docs/models.md \
+         says where), or set --max-tokens instead; nothing was sent"
+    )]
+    NoPrice {
+        /// The model.
+        model: String,
+        /// The limit.
+        most: Money,
     },
     /// A model cannot be used without a key.
     #[error(
@@ -346,6 +358,7 @@ impl AppError {
             | Self::UnknownProvider { .. }
             | Self::NoModelName { .. }
             | Self::NoKey { .. }
+            | Self::NoPrice { .. }
             | Self::UnfitKey { .. }
             | Self::NoAddress { .. }
             | Self::Table(_)

@@ -11,6 +11,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use super::engine::limits;
 use super::error::AppError;
 use crate::config::{ModelChoice, Resolved, Settings, Verify};
 use crate::domain::secret::Secret;
@@ -77,6 +78,14 @@ impl ProviderEnvironment {
         &self.table
     }
 
+    /// The same with something in the place of a key for a provider that has none, for looking at what would be done with one.
+    pub(super) fn with_a_key_for(&self, provider: &str) -> Self {
+        let mut with = self.clone();
+        let variable = self.table.named(provider).and_then(|row| row.key_variables.first().cloned());
+        with.variables.extend(variable.map(|name| (name, Secret::new("none"))));
+        with
+    }
+
     /// The names of those that are set, in the order of the table.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.variables.iter().map(|(name, _)| &**name)
@@ -141,8 +150,21 @@ pub(super) fn check(resolved: &Resolved, environment: &ProviderEnvironment) -> R
     }
     let chosen = choose(resolved, environment)?;
     let second = choose_second(resolved, environment, chosen.as_ref())?;
+    priced(&resolved.settings, chosen.iter().chain(&second))?;
     for chosen in chosen.iter().chain(&second) {
         crate::llm::connect(&chosen.row, &chosen.model, &chosen.access)?;
+    }
+    Ok(())
+}
+
+/// That a limit of money can be held against what each of these models costs. Nothing is sent.
+pub(super) fn priced<'a>(settings: &Settings, models: impl Iterator<Item = &'a Chosen>) -> Result<(), AppError> {
+    if settings.max_cost.is_none() {
+        return Ok(());
+    }
+    for chosen in models {
+        let provider = crate::llm::connect(&chosen.row, &chosen.model, &chosen.access)?;
+        limits(settings, provider.capabilities())?;
     }
     Ok(())
 }
@@ -285,6 +307,13 @@ fn chosen(
         notices.insert(0, line);
     }
     Ok(Chosen { row: Arc::clone(row), model: model.to_owned(), access, notices })
+}
+
+/// Where a model is reached, without credentials.
+pub(super) fn place(chosen: &Chosen) -> String {
+    let address = chosen.access.base_url.as_deref().unwrap_or(&chosen.row.base_url);
+    let (scheme, host) = scheme_and_host(address);
+    scheme.map_or_else(|| host.to_owned(), |scheme| format!("{scheme}://{host}"))
 }
 
 /// Says that an address is reached without encryption, unless it is on this machine.

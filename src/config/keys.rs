@@ -18,6 +18,8 @@ pub struct Key {
 pub enum Shape {
     /// One text or number.
     One,
+    /// A number that may have a fraction.
+    Amount,
     /// A list of texts; in the environment separated by commas.
     List,
     /// A path of this machine; in a file relative to its folder.
@@ -34,6 +36,7 @@ const DURATIONS: &str = "a time such as \"90s\", \"20m\", \"1h30m\" or \"30d\"";
 
 const TURNS: &str = "a number from 1 to 1000";
 const TOKENS: &str = "a whole number of tokens from 1 to 1000000000, such as 2000000, \"500k\" or \"2m\"";
+const MONEY: &str = "an amount of dollars above nothing, such as 2.50, or none";
 const WINDOW: &str = "a whole number of tokens from 1000 to 1000000000, such as 128000 or \"128k\"";
 const MODELS: &str = "one PROVIDER/NAME (no list), a PROVIDER alone, auto or none";
 const SECOND_MODELS: &str = "one PROVIDER/NAME (no list), a PROVIDER alone, or same";
@@ -64,6 +67,7 @@ pub const KEYS: &[Key] = &[
     key("verify_model", Shape::One, SECOND_MODELS, Some("--verify-model")),
     key("max_turns", Shape::One, TURNS, Some("--max-turns")),
     key("max_tokens", Shape::One, TOKENS, Some("--max-tokens")),
+    key("max_cost", Shape::Amount, MONEY, Some("--max-cost")),
     key("instructions", Shape::Path, FILES, Some("--instructions")),
     key("prompts", Shape::Path, FOLDERS, None),
     key("guidelines", Shape::List, GUIDELINES, None),

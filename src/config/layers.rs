@@ -85,6 +85,8 @@ pub struct Flags {
     pub max_turns: Option<String>,
     /// `--max-tokens`
     pub max_tokens: Option<String>,
+    /// `--max-cost`
+    pub max_cost: Option<String>,
     /// `--instructions`
     pub instructions: Option<PathBuf>,
 }
@@ -148,6 +150,7 @@ impl Flags {
             timeout: either(&now.timeout, &self.timeout),
             max_turns: either(&now.max_turns, &self.max_turns),
             max_tokens: either(&now.max_tokens, &self.max_tokens),
+            max_cost: either(&now.max_cost, &self.max_cost),
             colour: now.colour.clone(),
             format: now.format.clone(),
             ..self.clone()
@@ -227,7 +230,7 @@ fn read_environment(environment: &[(String, String)], said: &mut Vec<Said>) -> V
             continue;
         }
         let value = match key.shape {
-            Shape::One | Shape::Address => Value::One(value.clone()),
+            Shape::One | Shape::Amount | Shape::Address => Value::One(value.clone()),
             Shape::Path => Value::Path(PathBuf::from(value)),
             Shape::Secret => Value::Secret(Secret::new(value)),
             Shape::List => Value::List(split_list(value)),
@@ -267,6 +270,7 @@ fn read_flags(flags: &Flags, said: &mut Vec<Said>) {
         verify_model,
         max_turns,
         max_tokens,
+        max_cost,
         instructions,
     } = flags;
     let list = |list: &Vec<String>| (!list.is_empty()).then(|| Value::List(list.clone()));
@@ -286,6 +290,7 @@ fn read_flags(flags: &Flags, said: &mut Vec<Said>) {
         ("verify_model", one(verify_model)),
         ("max_turns", one(max_turns)),
         ("max_tokens", one(max_tokens)),
+        ("max_cost", one(max_cost)),
         ("instructions", instructions.clone().map(Value::Path)),
     ];
     for (name, value) in given {
@@ -328,7 +333,9 @@ fn counting<'a>(key: &'static Key, said: &'a [Said]) -> Vec<&'a Said> {
     let about: Vec<&Said> = said.iter().filter(|said| said.key == key).collect();
     let has_entries = |said: &&&Said| matches!(&said.value, Value::List(list) if !list.is_empty());
     match (key.name, key.shape) {
-        (_, Shape::One | Shape::Path | Shape::Address | Shape::Secret) => about.last().copied().into_iter().collect(),
+        (_, Shape::One | Shape::Amount | Shape::Path | Shape::Address | Shape::Secret) => {
+            about.last().copied().into_iter().collect()
+        }
         ("include" | "guidelines", Shape::List) => {
             let own = about.iter().rfind(|said| !said.is_repository());
             let repository = about.iter().find(|said| said.is_repository()).filter(has_entries);

@@ -11,6 +11,7 @@ use super::layers::Value;
 use super::tokens::parse_tokens;
 use crate::domain::finding::{Confidence, Severity};
 use crate::domain::guideline::GuidelineKind;
+use crate::domain::money::Money;
 use crate::domain::path::RepoPath;
 use crate::domain::secret::Secret;
 
@@ -50,6 +51,8 @@ pub struct Settings {
     pub max_turns: u32,
     /// How many tokens may be sent to a model during a run, cached ones included.
     pub max_tokens: u64,
+    /// What the turns of a run may cost together; `None` for no limit of money.
+    pub max_cost: Option<Money>,
     /// A file with instructions for the model, absolute or relative to the working directory.
     pub instructions: Option<PathBuf>,
     /// A folder with templates that replace the built-in prompts, likewise.
@@ -178,6 +181,7 @@ impl Settings {
             verify_model: None,
             max_turns: 0,
             max_tokens: 0,
+            max_cost: None,
             instructions: None,
             prompts: None,
             guidelines: GuidelineKind::FOUND.to_vec(),
@@ -237,6 +241,7 @@ impl Settings {
                 self.max_turns = turns.ok_or_else(|| refused(text))?;
             }
             ("max_tokens", Value::One(text)) => self.max_tokens = tokens(text, 1)?,
+            ("max_cost", Value::One(text)) => self.max_cost = money(text)?,
             ("instructions", Value::Path(path)) => self.instructions = path_or_none(path),
             ("prompts", Value::Path(path)) => self.prompts = path_or_none(path),
             _ => return self.set_for_provider(key, value),
@@ -351,6 +356,16 @@ fn path_or_none(path: &std::path::Path) -> Option<PathBuf> {
 /// A number of tokens from `least` to a thousand millions.
 fn tokens(text: &str, least: u64) -> Result<u64, Refused> {
     parse_tokens(text).filter(|tokens| (least..=1_000_000_000).contains(tokens)).ok_or_else(|| refused(text))
+}
+
+/// An amount of dollars; nothing for `none`. No money at all would be no review.
+fn money(text: &str) -> Result<Option<Money>, Refused> {
+    let text = text.trim();
+    if text.eq_ignore_ascii_case("none") {
+        return Ok(None);
+    }
+    let amount = text.parse().ok().filter(|amount| *amount > Money::NOTHING);
+    amount.map(Some).ok_or_else(|| refused(text))
 }
 
 /// An address with a scheme; nothing where it is empty. Whether a server can be there is asked by `llm`.

@@ -43,7 +43,6 @@ const TRIED: &[&str] = &[
     "headers",
     "hooks",
     "key",
-    "max_cost",
     "mcp",
     "output",
     "present",

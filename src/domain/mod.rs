@@ -21,6 +21,7 @@ pub mod path;
 pub mod percent;
 pub mod place;
 pub mod presented;
+pub mod preview;
 pub mod prior;
 pub mod request;
 pub mod review;

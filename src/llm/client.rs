@@ -73,7 +73,10 @@ impl Client {
                     frames.tell(watch);
                     let draft = frames.finish().map_err(|trouble| self.blame.answer(trouble))?;
                     let response = wire::response(self.wire, draft, said);
-                    return Ok(if native { response } else { text::hear(response, request) });
+                    let mut response = if native { response } else { text::hear(response, request) };
+                    let usage = &mut response.usage;
+                    usage.cost = usage.cost.or_else(|| self.capabilities.prices?.cost(usage));
+                    return Ok(response);
                 }
                 Err(Failed::Fault(fault)) => return Err(fault),
                 Err(Failed::Rejected(rejected)) => {

@@ -13,6 +13,7 @@ mod fault;
 mod frames;
 mod markup;
 mod optional;
+mod price;
 mod provider;
 mod refusal;
 mod table;

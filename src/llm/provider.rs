@@ -5,6 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::fault::TurnFault;
 use super::turn::{Speech, TurnRequest, TurnResponse};
 use crate::domain::day::Day;
@@ -50,7 +52,7 @@ pub struct Capabilities {
 }
 
 /// What a model costs: US dollars for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prices {
     /// Tokens sent that were neither read from nor written to a cache.
     pub input: Money,

@@ -170,15 +170,15 @@ fn name_of(provider: &dyn Provider) -> String {
 }
 
 /// What is there before the model is asked.
-struct Prepared {
-    begin: Begin,
-    trees: Trees,
+pub(super) struct Prepared {
+    pub(super) begin: Begin,
+    pub(super) trees: Trees,
     /// Set when the rules were stopped.
-    stopped: Option<Stopped>,
+    pub(super) stopped: Option<Stopped>,
 }
 
 /// Everything before the model is asked: what the rules say, how the change is divided, and the first messages.
-fn prepare(run: &ModelRun, journal: &Journal) -> Result<Prepared, EngineError> {
+pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<Prepared, EngineError> {
     let mut journal = journal.of(Unit::WHOLE);
     let trees = Trees::new([Arc::clone(&run.new), Arc::clone(&run.old)], &run.past, journal.of(Unit::WHOLE));
     let mut desk = Desk::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old))

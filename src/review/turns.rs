@@ -93,14 +93,17 @@ impl Turns<'_> {
     fn due(&mut self) -> Result<Due, EngineError> {
         self.make_room(&[]);
         match self.told.coming() {
-            Coming::Turn { landing: None, .. } => return Ok(Due::Turn(None)),
+            Coming::Turn { landing: None, max_output, .. } => {
+                self.request.max_output = max_output;
+                return Ok(Due::Turn(None));
+            }
             Coming::Turn { landing: Some(landing), max_output, .. } => {
                 self.land(&landing, max_output)?;
                 return Ok(Due::Turn(Some(landing)));
             }
             Coming::End(end) => {
                 let (ended, why) = end.words();
-                if matches!(ended, Ended::TurnLimit | Ended::TokenLimit | Ended::WindowLimit) {
+                if matches!(ended, Ended::TurnLimit | Ended::TokenLimit | Ended::CostLimit | Ended::WindowLimit) {
                     self.tally.limits.push(why.clone());
                 }
                 return Ok(Due::End(Ending::told(ended, why)));
@@ -111,7 +114,10 @@ impl Turns<'_> {
             return Ok(Due::End(Ending::Stopped(stopped)));
         }
         Ok(match self.reserve() {
-            Reserved::Turn => Due::Turn(None),
+            Reserved::Turn => {
+                self.request.max_output = self.budget.most_answer(self.unanswered.size);
+                Due::Turn(None)
+            }
             Reserved::Landing(limit) => {
                 let landing = Landing { ended: limit, words: self.budget.words(limit) };
                 self.land(&landing, self.budget.last_answer(self.unanswered.size))?;
@@ -247,6 +253,7 @@ impl Turns<'_> {
             input_tokens: usage.input_tokens,
             cache_read_tokens: usage.cache_read_tokens,
             output_tokens: usage.output_tokens,
+            cost: usage.cost,
         });
     }
 

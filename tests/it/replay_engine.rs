@@ -20,8 +20,14 @@ use crate::support::session::{Talk, shop};
 /// Turns of a run that nothing breaks off, second looks included.
 const TURNS: u32 = 9;
 
-const LIMITS: Limits =
-    Limits { turns: 12, input_tokens: 400_000, window: 48_000, max_output: 2_000, time: Duration::from_mins(20) };
+const LIMITS: Limits = Limits {
+    turns: 12,
+    input_tokens: 400_000,
+    window: 48_000,
+    max_output: 2_000,
+    time: Duration::from_mins(20),
+    cost: None,
+};
 
 /// How often the model has spoken in a conversation.
 fn spoken(request: &TurnRequest) -> usize {

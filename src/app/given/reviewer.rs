@@ -8,7 +8,7 @@ use crate::app::instructions::Instructions;
 use crate::domain::guideline::Guidelines;
 use crate::llm::Capabilities;
 use crate::prompt::{PromptError, Prompts};
-use crate::review::{Limits, SecondLook, Which};
+use crate::review::{CostLimit, Limits, SecondLook, Which};
 
 /// A model, and what it is told beside the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +56,9 @@ pub(in crate::app) struct GivenLimits {
     window: u64,
     max_output: u32,
     time_ms: u64,
+    /// Where money was a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cost: Option<CostLimit>,
 }
 
 /// A [`SecondLook`].
@@ -140,15 +143,15 @@ impl GivenModel {
 
 impl GivenLimits {
     pub(in crate::app) fn of(limits: &Limits) -> Self {
-        let Limits { turns, input_tokens, window, max_output, time } = *limits;
+        let Limits { turns, input_tokens, window, max_output, time, cost } = *limits;
         let time_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        Self { turns, input_tokens, window, max_output, time_ms }
+        Self { turns, input_tokens, window, max_output, time_ms, cost }
     }
 
     /// The same for an engine.
     pub(in crate::app) fn limits(&self) -> Limits {
-        let Self { turns, input_tokens, window, max_output, time_ms } = *self;
-        Limits { turns, input_tokens, window, max_output, time: Duration::from_millis(time_ms) }
+        let Self { turns, input_tokens, window, max_output, time_ms, cost } = *self;
+        Limits { turns, input_tokens, window, max_output, time: Duration::from_millis(time_ms), cost }
     }
 }
 

@@ -58,6 +58,7 @@ impl Shaping {
             timeout: _,
             max_turns: _,
             max_tokens: _,
+            max_cost: _,
             keep_runs: _,
             colour: _,
             format: _,

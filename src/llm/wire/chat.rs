@@ -12,6 +12,7 @@ use super::{ForLibrary, Said, Setup};
 use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
 use crate::llm::frames::{Decoder, Trouble};
 use crate::llm::optional::Optional;
+use crate::llm::price;
 use crate::llm::turn::{Stop, ToolChoice, TurnRequest};
 use crate::llm::usage::{Count, Counted};
 
@@ -118,6 +119,7 @@ impl Reader {
             cache_write: Count::at(usage, "/prompt_tokens_details/cache_write_tokens"),
         };
         self.draft.counted = self.draft.counted.later(counted);
+        self.draft.cost = price::told(usage).or(self.draft.cost);
     }
 
     fn delta(&mut self, delta: &Value) {

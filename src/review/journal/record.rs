@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::change::Omission;
 use crate::domain::claim::Claim;
 use crate::domain::finding::FindingId;
+use crate::domain::money::Money;
 use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
 use crate::domain::review::Ended;
@@ -247,6 +248,9 @@ pub enum Record {
         turns: u32,
         /// The tokens of each.
         tokens: u64,
+        /// The money of each, where it is a limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<Money>,
         /// The time of each, in milliseconds.
         time_ms: u64,
     },

@@ -90,7 +90,7 @@ impl Layout {
 
     fn decide(laid: &Laid<'_>) -> Result<Self, PromptError> {
         let limits = &laid.run.limits;
-        let of_tokens = (limits.input_tokens / OPENING_OF_TOKENS).max(LEAST_OPENING);
+        let of_tokens = (limits.most_sent() / OPENING_OF_TOKENS).max(LEAST_OPENING);
         let most = limits.most_request().saturating_sub(laid.tools);
         let share = |percent: u64| (most / 100 * percent).max(LEAST_OPENING).min(most);
         let whole = Self { room: of_tokens.min(share(WHOLE_OF_WINDOW)), units: vec![laid.owed()] };

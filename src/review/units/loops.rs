@@ -34,8 +34,6 @@ const AT_ONCE: usize = 3;
 /// After so many units in a row that a provider failed for good, no further one is begun.
 const MOST_FAULTS: u32 = 3;
 
-/// What no turn takes.
-
 /// What a review begins with.
 pub(in crate::review) struct Begin {
     /// The desk of the whole change, with what the rules said.
@@ -75,7 +73,7 @@ pub(in crate::review) async fn review(
     let before = taken.usage.unwrap_or(TurnUsage::NOTHING);
     if let Some(opening) = whole {
         let purse = Purse::new(run.limits, &[]);
-        purse.count(taken.turns, &before);
+        purse.count(taken.turns, &before, taken.known);
         let told = run.past.told(&Unit::WHOLE);
         let mut turns = conversation(desk, opening, Budget::alone(&purse, run.limits), (told, journal))?;
         let ending = match over {
@@ -90,7 +88,7 @@ pub(in crate::review) async fn review(
     let purse = Purse::new(run.limits, &[&sizes[..], &[look]].concat());
     let team = Team { run, tools_size, purse, of: sizes.len(), faults: AtomicU32::new(0), over };
     let promised = team.purse.promised();
-    team.purse.count(taken.turns, &before);
+    team.purse.count(taken.turns, &before, taken.known);
     let mut units: Vec<Waited<'_, Result<Done, EngineError>>> = Vec::with_capacity(sizes.len());
     for ((at, (desk, opening)), size) in parts.into_iter().enumerate().zip(sizes) {
         let files = layout.units.get(at).cloned().unwrap_or_default();

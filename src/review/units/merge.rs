@@ -86,7 +86,7 @@ fn badness(ending: &Ending) -> u8 {
             How::ProviderFault => 3,
             How::Refused => 4,
             How::LeakedMarkup | How::MalformedCalls | How::EmptyAnswer | How::OutputLimit | How::Unfinished => 5,
-            How::TokenLimit => 6,
+            How::TokenLimit | How::CostLimit => 6,
             How::TurnLimit => 7,
             How::WindowLimit => 8,
             How::Finished => 9,

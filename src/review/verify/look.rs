@@ -130,7 +130,10 @@ impl<'a> Look<'a> {
         loop {
             self.make_room(&[]);
             let landing = match self.told.coming() {
-                Coming::Turn { landing: None, .. } => None,
+                Coming::Turn { landing: None, max_output, .. } => {
+                    self.request.max_output = max_output;
+                    None
+                }
                 Coming::Turn { landing: Some(landing), max_output, .. } => Some((landing, max_output)),
                 Coming::End(end) => return Ok(Judged::told(end)),
                 Coming::New => {
@@ -138,7 +141,10 @@ impl<'a> Look<'a> {
                         return Ok(Judged::BrokenOff(stopped_words(stopped).to_owned()));
                     }
                     match self.budget.reserve(self.size, self.cancel.remaining()) {
-                        Reserved::Turn => None,
+                        Reserved::Turn => {
+                            self.request.max_output = self.budget.most_answer(self.size);
+                            None
+                        }
                         // Asked at once for its last word, it could say no more than the finding does.
                         Reserved::Landing(limit) | Reserved::Nothing(limit) if self.budget.turns() == 0 => {
                             return Ok(unchecked(self.limit_words(limit)));
@@ -179,6 +185,7 @@ impl<'a> Look<'a> {
         match limit {
             Ended::TurnLimit => format!("its {} turns are used up", limits.turns),
             Ended::TokenLimit => "its share of the tokens is used up (raise it with --max-tokens)".to_owned(),
+            Ended::CostLimit => "its share of the money is used up (raise it with --max-cost)".to_owned(),
             Ended::WindowLimit => format!("it does not fit the model's window of {} tokens", limits.window),
             _ => "its time is used up (raise it with --timeout)".to_owned(),
         }
