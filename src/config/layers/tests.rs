@@ -119,7 +119,7 @@ fn every_setting_can_come_from_the_environment() {
             "verify" => "none",
             "max_tokens" => "700k",
             "colour" => "always",
-            "guidelines" => "agents,claude",
+            "guidelines" => "agents",
             _ => match key.shape {
                 Shape::Address => "https://llm.example/v1",
                 Shape::Secret => "sk-1",
