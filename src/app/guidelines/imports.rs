@@ -68,7 +68,7 @@ mod tests {
     fn an_import_is_a_word_of_the_running_text() {
         let text = "# Rules\n\nSee @docs/style_guide_v2.md, and @./a.md.\n- @~/mine.md\n\n`@code.md` a@b.example\n\n```\n@fenced.md\n```\n\
                     <!-- @hidden.md -->\n\n@AGENTS.md";
-        let expected = [("docs/style_guide_v2.md", 3), ("./a.md", 3), ("~/mine.md", 4), ("AGENTS.md", 12)];
+        let expected = [("docs/style_guide_v2.md", 3), ("./a.md", 3), ("~/mine.md", 4), ("AGENTS.md", 13)];
         assert_eq!(named(text), expected.map(|(path, line)| (path.to_owned(), line)));
     }
 
