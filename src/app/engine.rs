@@ -16,7 +16,9 @@ use crate::domain::review::{Engine, Review};
 use crate::domain::run::{BegunRun, RunId};
 use crate::llm;
 use crate::prompt::Prompts;
-use crate::review::{self, CostLimit, Floor, JOURNAL, JournalSink, Limits, ModelRun, Past, RulesRun, SecondLook, Which, by_rules};
+use crate::review::{
+    self, CostLimit, Floor, JOURNAL, JournalSink, Limits, ModelRun, Past, RulesRun, SecondLook, Which, by_rules,
+};
 use crate::rules::Packs;
 use crate::store::{Store, StoreError};
 use crate::sys::files::{AppendFile, Held};

@@ -81,9 +81,8 @@ impl ProviderEnvironment {
     /// The same with something in the place of a key for a provider that has none, for looking at what would be done with one.
     pub(super) fn with_a_key_for(&self, provider: &str) -> Self {
         let mut with = self.clone();
-        let row = self.table.rows().iter().find(|row| &*row.name == provider);
-        let variable = row.and_then(|row| row.key_variables.first());
-        with.variables.extend(variable.map(|name| (Arc::clone(name), Secret::new("none"))));
+        let variable = self.table.named(provider).and_then(|row| row.key_variables.first().cloned());
+        with.variables.extend(variable.map(|name| (name, Secret::new("none"))));
         with
     }
 

@@ -45,10 +45,12 @@ pub async fn preview(
     let Asked { chosen, second, missing } = asked(&resolved, &around.providers)?;
     model::priced(&resolved.settings, chosen.iter().chain(&second))?;
     let gathering = Gathering { request, flags, compare, whose: Whose::User, is_model: chosen.is_some() };
-    let Gathered { mut subject, instructions, guidelines, prompts, .. } = gather(gathering, &around, &events, &cancel).await?;
+    let Gathered { mut subject, instructions, guidelines, prompts, .. } =
+        gather(gathering, &around, &events, &cancel).await?;
     events.emit(Event::Stage { stage: Stage::Review });
     let from = instructions.as_ref().map(|instructions| instructions.from.clone());
     let packs = Packs::built_in()?.without(&subject.settings.rules_off)?;
+    let (given, guidelines) = (guidelines.given(), Arc::new(guidelines));
     let (change, settings) = (Arc::clone(&subject.change), subject.settings.clone());
     let (Some(chosen), Some(prompts)) = (chosen, prompts) else {
         let Plan { files, sent, mut notes } = review::preview_rules(&change);
@@ -66,13 +68,14 @@ pub async fn preview(
         address: model::place(chosen),
         missing_key: missing
             .iter()
-            .find(|(provider, _)| *provider == *capabilities.provider)
+            .find(|(provider, _)| **provider == *capabilities.provider)
             .map(|(_, variable)| variable.clone()),
         context_window: capabilities.context_window,
         prices: capabilities.prices.map(price_list),
     };
     let model = receiver(&chosen, provider.capabilities());
-    let other = second.as_ref().zip(looks.as_ref()).map(|(second, look)| receiver(second, look.provider.capabilities()));
+    let other =
+        second.as_ref().zip(looks.as_ref()).map(|(second, look)| receiver(second, look.provider.capabilities()));
     let plan = review::preview(ModelRun {
         run,
         tools: ToolBox::new(subject.tool_context()),
@@ -83,7 +86,7 @@ pub async fn preview(
         provider,
         second_look: looks,
         instructions: instructions.map(|instructions| instructions.text),
-        guidelines: Arc::clone(&guidelines),
+        guidelines,
         change: subject.change,
         new: subject.new,
         old: subject.old,
@@ -96,7 +99,7 @@ pub async fn preview(
         events,
     });
     let Plan { files, sent, notes } = plan.await?;
-    let guidelines = guidelines.given().into_iter().map(|given| given.path.to_string()).collect();
+    let guidelines = given.into_iter().map(|given| given.path.to_string()).collect();
     let notices = chosen.notices.into_iter().chain(second.into_iter().flat_map(|second| second.notices));
     let notes = told(&change, notices.chain(notes).collect());
     Ok(Preview { change, model: Some(model), second: other, files, instructions: from, guidelines, sent, notes })

@@ -72,12 +72,13 @@ pub(super) async fn review_with(
     }
     let asked = Asked::new(&request, &flags, whose);
     let gathering = Gathering { request, flags, compare, whose, is_model: chosen.is_some() };
-    let gathered = gather(gathering, &around, &events, &cancel).await?;
-    let Gathered { subject, instructions, guidelines, prompts, contents } = gathered;
+    let Gathered { subject, instructions, guidelines, prompts, contents } =
+        gather(gathering, &around, &events, &cancel).await?;
     if let (None, Some(instructions)) = (&chosen, &instructions) {
         let text = format!("the built-in rules do not read instructions; {} is for a model", instructions.from);
         events.emit(Event::Notice { text });
     }
+    let guidelines = Arc::new(guidelines);
     let by_model =
         chosen.zip(prompts).map(|(chosen, prompts)| ByModel { chosen, second, instructions, guidelines, prompts });
     let sitting = Sitting::First(Box::new(First { asked, contents }));
@@ -98,8 +99,8 @@ pub(super) struct Gathering {
 pub(super) struct Gathered {
     pub(super) subject: Subject,
     pub(super) instructions: Option<Instructions>,
-    /// What the project says about its own code.
-    pub(super) guidelines: Arc<Guidelines>,
+    /// For a model.
+    pub(super) guidelines: Guidelines,
     /// For a model.
     pub(super) prompts: Option<Prompts>,
     pub(super) contents: Contents,
@@ -114,7 +115,7 @@ pub(super) async fn gather(
 ) -> Result<Gathered, AppError> {
     let Gathering { request, flags, compare, whose, is_model } = gathering;
     let pulled = pull::of_request(&request, &flags, around, &**events, cancel).await?;
-    let scope = request.scope.clone();
+    let (scope, from_worktree) = (request.scope.clone(), request.settings_from_worktree);
     let patch = unless_stopped(cancel, tokio::task::spawn_blocking(move || subject::read_patch(&scope))).await?;
     let patch = patch.map_err(|_| AppError::Broken)??;
     let (around, told, cancel) = (around.clone(), Arc::clone(events), cancel.clone());
@@ -125,8 +126,7 @@ pub(super) async fn gather(
         };
         subject.compare = compare;
         let instructions = instructions::load(&request, &subject, whose)?;
-        let guidelines = guidelines::for_review(&mut subject, request.settings_from_worktree, is_model, &*told)?;
-        let guidelines = Arc::new(guidelines);
+        let guidelines = guidelines::for_review(&mut subject, from_worktree, is_model, &*told)?;
         let folder = subject.settings.prompts.as_deref();
         let prompts = is_model.then(|| templates::load(folder)).transpose()?;
         let contents = match &request.scope {

@@ -105,7 +105,10 @@ mod tests {
             (json!({ "cost": 0.0125 }), Some("0.0125")),
             (json!({ "cost": 0.01, "is_byok": false }), Some("0.01")),
             (json!({ "cost": 0, "is_byok": false }), Some("0")),
-            (json!({ "cost": 0.01, "is_byok": true, "cost_details": { "upstream_inference_cost": 0.19 } }), Some("0.20")),
+            (
+                json!({ "cost": 0.01, "is_byok": true, "cost_details": { "upstream_inference_cost": 0.19 } }),
+                Some("0.20"),
+            ),
             (json!({ "cost": 0.01, "is_byok": true, "cost_details": {} }), None),
             (json!({ "cost": 0 }), None),
             (json!({ "cost": -1 }), None),

@@ -10,7 +10,7 @@ use textwrap::Options;
 use super::digest;
 use crate::domain::id::CommitId;
 use crate::domain::money::Money;
-use crate::domain::preview::{Estimate, FilePlan, FileState, PartPlan, PriceList, Preview, Receiver, Sent, Span};
+use crate::domain::preview::{Estimate, FilePlan, FileState, PartPlan, Preview, PriceList, Receiver, Sent, Span};
 use crate::domain::text::strip_line;
 
 /// Files of one kind, parts and notes that are named; the JSON has all.
@@ -28,7 +28,9 @@ pub fn terminal(preview: &Preview, width: usize) -> String {
     let size = digest::size(change).join(", ");
     page.row("change", &format!("{}: {} ({size})", change.repository, digest::names(change)));
     match &preview.model {
-        None => page.row("reviewer", "the built-in rules (no model): no code leaves this machine, and it costs nothing"),
+        None => {
+            page.row("reviewer", "the built-in rules (no model): no code leaves this machine, and it costs nothing")
+        }
         Some(model) => {
             page.row("sent to", &receiver(model));
             page.row("prices", &prices(model.prices.as_ref()));
@@ -153,9 +155,8 @@ fn files(page: &mut Page, files: &[FilePlan]) {
     }
     page.row("files", &counts.join(", "));
     for (state, word) in ALL {
-        let reasons: Vec<String> = of(state)
-            .filter_map(|file| Some(format!("{} — {}", file.path.spelled(), file.reason.as_ref()?)))
-            .collect();
+        let reasons: Vec<String> =
+            of(state).filter_map(|file| Some(format!("{} — {}", file.path.spelled(), file.reason.as_ref()?))).collect();
         page.rows(word, &reasons);
     }
 }
@@ -165,7 +166,8 @@ fn estimate(page: &mut Page, estimate: &Estimate) {
     page.row("estimate", &format!("{} turns", of(estimate.turns)));
     page.row("", &format!("{} tokens in", of(estimate.input_tokens)));
     page.row("", &format!("{} tokens out", of(estimate.output_tokens)));
-    let cost = estimate.cost.map_or_else(|| "cost unknown".to_owned(), |cost| format!("{} to {}", cost.least, cost.most));
+    let cost =
+        estimate.cost.map_or_else(|| "cost unknown".to_owned(), |cost| format!("{} to {}", cost.least, cost.most));
     page.row("", &cost);
     let time = |time: Duration| digest::duration(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
     page.row("", &format!("{} to {}", time(estimate.time.least), time(estimate.time.most)));

@@ -221,7 +221,10 @@ mod tests {
         assert_eq!(lines[2], "review: turn 1: attempt 2 in 4 s: anthropic answered 529: busy ");
         assert_eq!(lines[3], "review: high: It breaks (src/a.rs:12)");
         assert_eq!(lines[4], "review: withheld: It may (the quote is nowhere)");
-        assert_eq!(untimed(&lines[5]).as_deref(), Some("review: turn 2/40 · 2 calls · tokens unknown · cost unknown · 1 finding"));
+        assert_eq!(
+            untimed(&lines[5]).as_deref(),
+            Some("review: turn 2/40 · 2 calls · tokens unknown · cost unknown · 1 finding")
+        );
         assert_eq!(lines[6], "review: second look: 1 of 2");
         assert_eq!(lines.len(), 7);
     }

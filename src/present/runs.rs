@@ -14,7 +14,8 @@ pub fn table(runs: &[KeptRun]) -> String {
     if runs.is_empty() {
         return "no runs are kept yet: `review` keeps each one it makes\n".to_owned();
     }
-    let mut rows = vec![["run", "started (UTC)", "repository", "change", "outcome", "cost", "findings"].map(str::to_owned)];
+    let mut rows =
+        vec![["run", "started (UTC)", "repository", "change", "outcome", "cost", "findings"].map(str::to_owned)];
     rows.extend(runs.iter().map(|run| match run {
         KeptRun::Whole(record) => whole(record),
         KeptRun::Unfinished { run, is_running } => unfinished(run, *is_running),

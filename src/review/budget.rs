@@ -172,7 +172,17 @@ impl Budget {
 
     fn of(seat: Seat, limits: Limits, is_shared: bool) -> Self {
         let scale = seat.scale;
-        Self { limits, kept: Kept::default(), turns: 0, spent: Amount::default(), longest: Duration::ZERO, longest_answer: 0, scale, seat, is_shared }
+        Self {
+            limits,
+            kept: Kept::default(),
+            turns: 0,
+            spent: Amount::default(),
+            longest: Duration::ZERO,
+            longest_answer: 0,
+            scale,
+            seat,
+            is_shared,
+        }
     }
 
     /// Turns of this conversation that were answered.
@@ -413,7 +423,11 @@ pub(super) fn words(ended: Ended, limits: &Limits, kept: &Kept) -> String {
         }
         Ended::CostLimit => {
             let most = limits.cost.map_or(Money::NOTHING, |limit| limit.most);
-            let but = if kept.cost == Money::NOTHING { String::new() } else { format!(", but {} for the second look,", kept.cost) };
+            let but = if kept.cost == Money::NOTHING {
+                String::new()
+            } else {
+                format!(", but {} for the second look,", kept.cost)
+            };
             format!("what is left of the limit of {most}{but} does not pay for another turn (raise it with --max-cost)")
         }
         Ended::WindowLimit => format!("the conversation no longer fits the model's window of {} tokens", limits.window),
@@ -425,8 +439,14 @@ pub(super) fn words(ended: Ended, limits: &Limits, kept: &Kept) -> String {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits =
-        Limits { turns: 3, input_tokens: 100_000, window: 60_000, max_output: 4_000, time: Duration::from_mins(20), cost: None };
+    const LIMITS: Limits = Limits {
+        turns: 3,
+        input_tokens: 100_000,
+        window: 60_000,
+        max_output: 4_000,
+        time: Duration::from_mins(20),
+        cost: None,
+    };
 
     fn usage(input: Option<u64>) -> TurnUsage {
         TurnUsage { input, output: Some(10), cache_read: Some(0), cache_write: None, cost: None }

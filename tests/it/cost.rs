@@ -96,7 +96,11 @@ fn a_run_lands_before_its_money_is_spent_and_goes_on_with_more() {
     let review = little.review(&reading, &disk);
     assert_eq!((review.ended, review.outcome, review.findings.len()), (Ended::CostLimit, Outcome::Incomplete, 1));
     assert!(reading.asked() > 2 && cost(&review) <= usd("0.30"), "{} turns, {}", reading.asked(), cost(&review));
-    assert!(review.reasons.join("\n").contains("the limit of $0.3000 does not pay for another turn"), "{:?}", review.reasons);
+    assert!(
+        review.reasons.join("\n").contains("the limit of $0.3000 does not pay for another turn"),
+        "{:?}",
+        review.reasons
+    );
     assert_eq!(review.coverage.limits_hit.len(), 1);
     let (bytes, entries) = disk.cut();
     assert_eq!(rendered(&little.told(&entries).unwrap()), rendered(&review), "it is told as it was");
@@ -204,7 +208,8 @@ fn what_scripted_runs_take_is_within_what_was_told_beforehand() {
     let mut rows = Vec::new();
     for session in ["well", "three_turns", "six_turns", "cut_call_then_well"] {
         let talk = Talk::named(&repo, session, &format!("{session}_previewed"), Wire::Chat);
-        let before = talk.program.words(&format!("--target main --model openai-chat/scripted --preview --format json")).ended(0);
+        let before =
+            talk.program.words(&format!("--target main --model openai-chat/scripted --preview --format json")).ended(0);
         assert!(talk.server.asked().is_empty(), "nothing is sent");
         let sent = &before.json()["sent"];
         let told = talk.run("");
@@ -213,14 +218,16 @@ fn what_scripted_runs_take_is_within_what_was_told_beforehand() {
         let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("{value}: {}", told.all()));
         let within = number(&span["least"]) <= number(taken) && number(taken) <= number(&span["most"]);
         let turns = &sent["estimate"]["turns"];
-        let turns = number(&turns["least"]) <= number(&made["turns"]) && number(&made["turns"]) <= number(&turns["most"]);
+        let turns =
+            number(&turns["least"]) <= number(&made["turns"]) && number(&made["turns"]) <= number(&turns["most"]);
         let (least, most) = (&span["least"], &span["most"]);
         let answered = &made["usage"]["output_tokens"];
         rows.push(format!("| `{session}` | {} | {taken} | {answered} | {least} to {most} |", made["turns"]));
         // Whoever ends at once needs no second turn.
         assert!(within && turns || made["turns"] == 1, "{rows:#?} {sent:#}");
     }
-    let head = ["| session | turns | tokens in | tokens out | tokens in, told before |", "| --- | --- | --- | --- | --- |"];
+    let head =
+        ["| session | turns | tokens in | tokens out | tokens in, told before |", "| --- | --- | --- | --- | --- |"];
     let table = head.iter().map(|line| (*line).to_owned()).chain(rows).collect::<Vec<_>>().join("\n");
     kept_in_the_docs(&table);
 }
@@ -246,7 +253,12 @@ fn a_preview_sends_nothing_needs_no_key_and_keeps_nothing() {
     let program = Program::in_folder(repo.root());
     let shown = program.words("--target main --model anthropic/claude-x --preview").ended(0);
     let text = shown.text();
-    for words in ["nothing is sent", "anthropic/claude-x at https://api.anthropic.com", "ANTHROPIC_API_KEY is not set", "2 shown"] {
+    for words in [
+        "nothing is sent",
+        "anthropic/claude-x at https://api.anthropic.com",
+        "ANTHROPIC_API_KEY is not set",
+        "2 shown",
+    ] {
         assert!(text.contains(words), "{words}: {text}");
     }
     let document = program.words("--target main --model anthropic/claude-x --preview --format json").ended(0).json();
@@ -294,7 +306,8 @@ fn a_cost_that_nobody_knows_is_said_on_every_surface() {
         let text = std::fs::read_to_string(repo.root().join(format!("{format}.out"))).expect(format);
         assert!(text.contains("cost unknown") && !text.contains("$0"), "{format}: {text}");
     }
-    let sarif: Value = serde_json::from_slice(&std::fs::read(repo.root().join("sarif.out")).expect("a file")).expect("JSON");
+    let sarif: Value =
+        serde_json::from_slice(&std::fs::read(repo.root().join("sarif.out")).expect("a file")).expect("JSON");
     assert_eq!(sarif["runs"][0]["properties"]["cost"], "cost unknown");
     assert!(ran.stderr.contains("cost unknown"), "the progress says it, too: {}", ran.stderr);
     let listed = talk.program.words("list").ended(0);

@@ -38,7 +38,8 @@ pub(super) fn imports(text: &str) -> Vec<Import> {
             let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
             // A sentence may end behind it.
             let path = rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')']);
-            let begins_so = path.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '~' | '/'));
+            let begins_so =
+                path.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '~' | '/'));
             if !begins_so || path.len() > LONGEST {
                 continue;
             }
@@ -67,7 +68,7 @@ mod tests {
     fn an_import_is_a_word_of_the_running_text() {
         let text = "# Rules\n\nSee @docs/style_guide_v2.md, and @./a.md.\n- @~/mine.md\n\n`@code.md` a@b.example\n\n```\n@fenced.md\n```\n\
                     <!-- @hidden.md -->\n\n@AGENTS.md";
-        let expected = [("docs/style_guide_v2.md", 3), ("./a.md", 3), ("~/mine.md", 4), ("AGENTS.md", 12)];
+        let expected = [("docs/style_guide_v2.md", 3), ("./a.md", 3), ("~/mine.md", 4), ("AGENTS.md", 13)];
         assert_eq!(named(text), expected.map(|(path, line)| (path.to_owned(), line)));
     }
 

@@ -121,7 +121,7 @@ fn every_setting_can_come_from_the_environment() {
             "max_tokens" => "700k",
             "max_cost" => "$0.25",
             "colour" => "always",
-            "guidelines" => "agents,claude",
+            "guidelines" => "agents",
             _ => match key.shape {
                 Shape::Address => "https://llm.example/v1",
                 Shape::Secret => "sk-1",

@@ -286,7 +286,10 @@ mod tests {
     #[test]
     fn a_line_says_the_turn_what_is_done_and_what_it_took() {
         let turns = after(&reading("src/a.rs"));
-        assert_eq!(turns.line(FORTY_ONE, 80), "turn 3/40 · reading src/a.rs · 12.3k tokens in (80% cached) · $0.0425 · 41 s");
+        assert_eq!(
+            turns.line(FORTY_ONE, 80),
+            "turn 3/40 · reading src/a.rs · 12.3k tokens in (80% cached) · $0.0425 · 41 s"
+        );
         assert_eq!(turns.heading(FORTY_ONE), "turn 3/40 · 1 call · 12.3k tokens in (80% cached) · $0.0425 · 41 s");
     }
 
@@ -304,11 +307,19 @@ mod tests {
     #[test]
     fn what_is_unknown_is_not_nothing() {
         let mut events = reading("src/a.rs");
-        events[1] = Event::Spent { turn: 3, input_tokens: None, cache_read_tokens: None, output_tokens: None, cost: None };
+        events[1] =
+            Event::Spent { turn: 3, input_tokens: None, cache_read_tokens: None, output_tokens: None, cost: None };
         assert!(after(&events).line(FORTY_ONE, 80).contains(" · tokens unknown · "));
-        events[1] = Event::Spent { turn: 3, input_tokens: Some(950), cache_read_tokens: None, output_tokens: None, cost: None };
+        events[1] =
+            Event::Spent { turn: 3, input_tokens: Some(950), cache_read_tokens: None, output_tokens: None, cost: None };
         assert!(after(&events).line(FORTY_ONE, 80).contains(" · 950 tokens in · "), "the cached part is unknown");
-        events[1] = Event::Spent { turn: 3, input_tokens: Some(0), cache_read_tokens: Some(0), output_tokens: None, cost: None };
+        events[1] = Event::Spent {
+            turn: 3,
+            input_tokens: Some(0),
+            cache_read_tokens: Some(0),
+            output_tokens: None,
+            cost: None,
+        };
         assert!(after(&events).line(FORTY_ONE, 80).contains(" · 0 tokens in · "));
     }
 

@@ -161,7 +161,8 @@ mod tests {
         let tight = Budget::new(limits("0.50"));
         let answer = u64::from(tight.most_answer(30_000));
         assert!((6_000..16_000).contains(&answer), "{answer}");
-        let spent = tight.limits().amount(30_000, answer).plus(tight.limits().amount(30_000 + answer + LAST_WORDS, 6_000));
+        let spent =
+            tight.limits().amount(30_000, answer).plus(tight.limits().amount(30_000 + answer + LAST_WORDS, 6_000));
         assert!(spent.cost <= usd("0.50") && spent.cost.plus(usd("0.001")) > usd("0.50"), "{spent:?}");
         let last = Budget::new(limits("0.25"));
         assert_eq!(last.reserve(30_000, None), Reserved::Landing(Ended::CostLimit));

@@ -156,7 +156,10 @@ fn basis(ground: &Ground<'_>) -> Vec<String> {
         ),
     ];
     if ground.second.is_some() {
-        basis.push(format!("a second look at up to {} in up to {LOOK_TURNS} turns each (assumed)", counted(3, "finding")));
+        basis.push(format!(
+            "a second look at up to {} in up to {LOOK_TURNS} turns each (assumed)",
+            counted(3, "finding")
+        ));
     }
     match ground.prices {
         Some(prices) => basis.push(format!(
@@ -174,7 +177,9 @@ pub(super) fn limits_that_bind(estimate: &Estimate, limits: &Limits, parts: &[Pa
     let unsure = parts.iter().filter(|part| !part.is_promised).count();
     if unsure > 0 {
         let of = parts.len();
-        told.push(format!("{unsure} of {of} parts are begun only if the others leave enough (--max-tokens, --max-cost)"));
+        told.push(format!(
+            "{unsure} of {of} parts are begun only if the others leave enough (--max-tokens, --max-cost)"
+        ));
     }
     if estimate.input_tokens.most >= limits.input_tokens {
         told.push(format!("the limit of {} input tokens may end it (--max-tokens)", limits.input_tokens));

@@ -41,7 +41,8 @@ pub(in crate::review) fn kept(findings: usize, limits: &Limits) -> Kept {
     let turns = count.saturating_mul(TURNS_KEPT).min(limits.turns / TURNS_SHARE);
     let tokens = u64::from(count).saturating_mul(TOKENS_KEPT).min(limits.input_tokens / TOKENS_SHARE);
     let one = limits.amount(TOKENS_KEPT, answers(limits)).cost;
-    let cost = limits.cost.map_or(Money::NOTHING, |limit| one.times(u64::from(count)).min(limit.most.part(TOKENS_SHARE)));
+    let cost =
+        limits.cost.map_or(Money::NOTHING, |limit| one.times(u64::from(count)).min(limit.most.part(TOKENS_SHARE)));
     Kept {
         // With fewer nobody would be asked, and the review would have lost them.
         turns: if turns < LEAST_TURNS { 0 } else { turns },

@@ -22,8 +22,8 @@ use review_runner::llm::{
 use review_runner::present::{self, RenderOptions};
 use review_runner::prompt::Prompts;
 use review_runner::review::{
-    Account, EngineError, Floor, JournalEntry, JournalSink, Known, Limits, ModelRun, Past, Record, SecondLook, Which,
-    Plan, by_model, preview, read_journal,
+    Account, EngineError, Floor, JournalEntry, JournalSink, Known, Limits, ModelRun, Past, Plan, Record, SecondLook,
+    Which, by_model, preview, read_journal,
 };
 use review_runner::rules::Packs;
 use review_runner::sys::cancel::Cancel;
