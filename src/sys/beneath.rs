@@ -292,7 +292,9 @@ mod tests {
         let file = Kind::File { executable: false, size: 6 };
         assert_eq!(listed, [(b"b".to_vec(), Kind::Folder), (b"c".to_vec(), file), (b"out".to_vec(), Kind::Link)]);
         assert_eq!(beneath.list(b"", 9).unwrap(), [(b"a".to_vec(), Kind::Folder)]);
-        assert!(beneath.list(b"a", 2).is_err() && beneath.list(b"a/out", 9).is_err() && beneath.list(b"a/c", 9).is_err());
+        assert!(
+            beneath.list(b"a", 2).is_err() && beneath.list(b"a/out", 9).is_err() && beneath.list(b"a/c", 9).is_err()
+        );
     }
 
     #[test]

@@ -25,7 +25,10 @@ fn project() -> TestRepo {
             "---\napplyTo: \"**\"\nexcludeAgent: \"code-review\"\n---\nAgent rule.\n",
         )
         .write(".cursor/rules/always.mdc", "---\nalwaysApply: true\n---\nCursor rule: always.\n")
-        .write(".cursor/rules/api.mdc", "---\nglobs: services/**/*.py, *.sql\nalwaysApply: false\n---\nApi rule: no floats.\n")
+        .write(
+            ".cursor/rules/api.mdc",
+            "---\nglobs: services/**/*.py, *.sql\nalwaysApply: false\n---\nApi rule: no floats.\n",
+        )
         .write(".cursor/rules/choice.mdc", "---\ndescription: For migrations\n---\nChoice rule.\n")
         .write(".cursor/rules/hand.mdc", "By hand.\n")
         .write(".cursor/BUGBOT.md", "Bugbot rule: bounds.\n")
@@ -41,10 +44,15 @@ fn project() -> TestRepo {
 }
 
 fn steps(first: Vec<Value>) -> Vec<Value> {
-    let finish = json!({ "name": "finish_review", "input": { "summary": "Read.", "no_findings_reason": "It was read." } });
+    let finish =
+        json!({ "name": "finish_review", "input": { "summary": "Read.", "no_findings_reason": "It was read." } });
     let mut turns = vec![first, vec![finish]];
     turns.retain(|calls| !calls.is_empty());
-    turns.into_iter().enumerate().map(|(turn, calls)| json!({ "when": { "turn": turn }, "say": { "calls": calls } })).collect()
+    turns
+        .into_iter()
+        .enumerate()
+        .map(|(turn, calls)| json!({ "when": { "turn": turn }, "say": { "calls": calls } }))
+        .collect()
 }
 
 fn talk(repo: &TestRepo, first: Vec<Value>) -> Talk {
@@ -203,7 +211,8 @@ fn paths(list: &Value) -> Vec<&str> {
 
 #[test]
 fn imports_stay_in_the_tree_and_come_to_an_end() {
-    let mut files: Vec<(String, String)> = (1..=8).map(|n| (format!("deep/{n}.md"), format!("Deep {n}. @{}.md\n", n + 1))).collect();
+    let mut files: Vec<(String, String)> =
+        (1..=8).map(|n| (format!("deep/{n}.md"), format!("Deep {n}. @{}.md\n", n + 1))).collect();
     let root = "@a/one.md @../outside.md @/etc/passwd @~/.ssh/id_rsa @a/../../b.md @.git/config @missing.md @ada @types/node @deep/1.md\n";
     files.push(("CLAUDE.md".to_owned(), root.to_owned()));
     files.push(("a/one.md".to_owned(), "One. @two.md @../CLAUDE.md\n".to_owned()));
@@ -228,7 +237,10 @@ fn imports_stay_in_the_tree_and_come_to_an_end() {
     ] {
         assert!(over.contains(&json!({ "path": path, "why": why }).to_string()), "{path}: {over}");
     }
-    assert!(!over.contains("@ada") && !over.contains("@types/node"), "names of people and packages are no files: {over}");
+    assert!(
+        !over.contains("@ada") && !over.contains("@types/node"),
+        "names of people and packages are no files: {over}"
+    );
 }
 
 #[cfg(unix)]
@@ -236,7 +248,9 @@ fn imports_stay_in_the_tree_and_come_to_an_end() {
 fn links_are_followed_inside_the_tree_alone() {
     use std::os::unix::fs::symlink;
     let repo = TestRepo::new();
-    repo.write("AGENTS.md", "Agents rule.\n").write("a.py", API).write("shared/rules/x.mdc", "---\nalwaysApply: true\n---\nX.\n");
+    repo.write("AGENTS.md", "Agents rule.\n")
+        .write("a.py", API)
+        .write("shared/rules/x.mdc", "---\nalwaysApply: true\n---\nX.\n");
     let root = repo.root();
     std::fs::create_dir(root.join("sub")).expect("a folder");
     symlink("AGENTS.md", root.join("CLAUDE.md")).expect("a link");
@@ -252,7 +266,10 @@ fn links_are_followed_inside_the_tree_alone() {
         assert_eq!(told["apply"][0]["why"][1]["via"], json!({ "link": "CLAUDE.md" }), "{told:#}");
         let over = told["do_not_apply"].to_string();
         for path in ["GEMINI.md", "REVIEW.md"] {
-            assert!(over.contains(&json!({ "path": path, "why": "it leads out of the repository" }).to_string()), "{over}");
+            assert!(
+                over.contains(&json!({ "path": path, "why": "it leads out of the repository" }).to_string()),
+                "{over}"
+            );
         }
         let told = explained(&repo, "sub/b.py", more);
         assert!(told["do_not_apply"].to_string().contains("its links do not end"), "{told:#}");
@@ -261,14 +278,21 @@ fn links_are_followed_inside_the_tree_alone() {
 
 #[test]
 fn what_is_too_long_is_cut_on_a_line_and_told() {
-    let long: String = (1..=4_000).map(|n| format!("Rule {n}: do not.\n")).collect();
+    let long = (1..=4_000).map(|n| format!("Rule {n}: do not.\n")).collect::<Vec<_>>().concat();
     let repo = with(&[("AGENTS.md", &long), ("CLAUDE.md", &"x".repeat(2 << 20)), ("GEMINI.md", "a\0b")]);
     let told = explained(&repo, "a.py", "");
     let first = &told["apply"][0];
-    assert!(first["cut"].as_bool().unwrap_or_default() && first["bytes"].as_u64().unwrap_or_default() <= 32 << 10, "{first:#}");
+    assert!(
+        first["cut"].as_bool().unwrap_or_default() && first["bytes"].as_u64().unwrap_or_default() <= 32 << 10,
+        "{first:#}"
+    );
     assert_eq!((first["lines"].as_u64(), told["apply"].as_array().map(Vec::len)), (Some(4_000), Some(1)));
     let notes = told["notes"].to_string();
-    for why in ["AGENTS.md were used as far as line ", "CLAUDE.md were not used: it has 2097152 bytes", "GEMINI.md were not used: it is no text"] {
+    for why in [
+        "AGENTS.md were used as far as line ",
+        "CLAUDE.md were not used: it has 2097152 bytes",
+        "GEMINI.md were not used: it is no text",
+    ] {
         assert!(notes.contains(why), "{why}: {notes}");
     }
     let (message, run) = said(&repo, "");
@@ -278,7 +302,7 @@ fn what_is_too_long_is_cut_on_a_line_and_told() {
 
 #[test]
 fn all_together_have_a_limit_and_what_is_for_reviews_comes_first() {
-    let long: String = (1..=2_000).map(|n| format!("Rule {n}: do.\n")).collect();
+    let long = (1..=2_000).map(|n| format!("Rule {n}: do.\n")).collect::<Vec<_>>().concat();
     let rules: Vec<(String, String)> = (0..8)
         .map(|n| (format!(".cursor/rules/{n}.mdc"), format!("---\nalwaysApply: true\n---\n{n}\n{long}")))
         .chain([("REVIEW.md".to_owned(), "Review rule.\n".to_owned())])
@@ -303,11 +327,19 @@ fn a_secret_in_them_reaches_nobody() {
 fn a_project_leaves_some_out_and_the_user_all() {
     let repo = project();
     repo.git(["checkout", "-q", "main"]);
-    repo.write(".review.toml", "guidelines = [\"claude\", \"bugbot\"]\nguideline_files = [\"docs/code.md\"]\n").commit("Fewer");
-    let all = explained(&repo, "services/api/total.py", "--head main --target main");
+    repo.write(".review.toml", "guidelines = [\"claude\", \"bugbot\"]\nguideline_files = [\"docs/code.md\"]\n")
+        .commit("Fewer");
+    let all = explained(&repo, "services/api/total.py", "");
     assert_eq!(
         paths(&all["apply"]),
-        ["docs/code.md", "CLAUDE.md", "AGENTS.md", "docs/style.md", ".cursor/BUGBOT.md", "services/api/.cursor/BUGBOT.md"],
+        [
+            "docs/code.md",
+            "CLAUDE.md",
+            "AGENTS.md",
+            "docs/style.md",
+            ".cursor/BUGBOT.md",
+            "services/api/.cursor/BUGBOT.md"
+        ],
         "what CLAUDE.md imports belongs to it: {all:#}"
     );
     let program = Program::in_folder(repo.root()).with("REVIEW_GUIDELINES", "claude,agents");
@@ -316,7 +348,8 @@ fn a_project_leaves_some_out_and_the_user_all() {
     let program = Program::in_folder(repo.root()).with("REVIEW_GUIDELINES", "none");
     let told = program.words("guidelines explain services/api/total.py --target main --format json").ended(0).json();
     assert_eq!(paths(&told["apply"]), ["docs/code.md"]);
-    let bad = Program::in_folder(repo.root()).with("REVIEW_GUIDELINES", "cluade").words("guidelines list --target main");
+    let bad =
+        Program::in_folder(repo.root()).with("REVIEW_GUIDELINES", "cluade").words("guidelines list --target main");
     assert_eq!(bad.code, 2, "{}", bad.stderr);
     assert!(bad.stderr.contains("agents, claude, gemini"), "{}", bad.stderr);
 }
@@ -362,7 +395,7 @@ fn a_guideline_that_is_new_elsewhere_brings_no_file_back_and_one_that_changed_br
         let mut command = talk.program.command(talk.words("").split_whitespace().collect::<Vec<_>>());
         command.envs(server.environment(Wire::Messages));
         let told = Told::read(&Ran::wait(command.spawn().expect("the program starts")));
-        (told, server.asked().iter().map(|asked| asked.user_text()).next().unwrap_or_default())
+        (told, server.asked().first().map(|asked| asked.user_text()).unwrap_or_default())
     };
     repo.git(["checkout", "-q", "main"]);
     repo.write("web/AGENTS.md", "Web rule.\n").commit("A rule for the web");
@@ -375,7 +408,11 @@ fn a_guideline_that_is_new_elsewhere_brings_no_file_back_and_one_that_changed_br
     repo.write("AGENTS.md", "Another root rule.\n").commit("Another rule");
     repo.git(["checkout", "-q", "feature"]);
     let (told, _) = again(&first);
-    assert!(notes(&told).contains("All of the change was reviewed again: the project's guidelines are not the same."), "{}", notes(&told));
+    assert!(
+        notes(&told).contains("All of the change was reviewed again: the project's guidelines are not the same."),
+        "{}",
+        notes(&told)
+    );
 }
 
 #[test]
@@ -398,7 +435,10 @@ fn a_run_goes_on_with_the_guidelines_it_was_given() {
     let ran = talk.program.words("--resume last --resume-as-recorded --max-turns 9 --format json");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let asked = talk.server.asked();
-    assert!(asked.iter().all(|asked| fenced(&asked.user_text()).contains("Disk rule.") && !asked.user_text().contains("Other disk rule.")));
+    assert!(
+        asked.iter().all(|asked| fenced(&asked.user_text()).contains("Disk rule.")
+            && !asked.user_text().contains("Other disk rule."))
+    );
     talk.server.finish();
 }
 
@@ -407,7 +447,11 @@ fn a_list_names_all_of_the_tree_and_says_why_some_are_not_used() {
     let repo = project();
     let told = Program::in_folder(repo.root()).words("guidelines list --target main").ended(0);
     let text = told.text().to_owned();
-    for line in ["services/web/AGENTS.md", "agents   applies to files below services/web", "not used: excludeAgent keeps it from code reviews"] {
+    for line in [
+        "services/web/AGENTS.md",
+        "agents   applies to files below services/web",
+        "not used: excludeAgent keeps it from code reviews",
+    ] {
         assert!(text.contains(line), "{line}: {text}");
     }
     let told = Program::in_folder(repo.root()).words("guidelines explain services/api/total.py --target main").ended(0);

@@ -35,13 +35,8 @@ pub(in crate::app) fn changed(
         let known = by_name(path.as_bytes()).is_some_and(|found| asked.kinds.contains(&found.kind));
         known || asked.named.contains(path) || guidelines.named(path).is_some()
     };
-    let mut touched: BTreeSet<Vec<u8>> = change
-        .files
-        .iter()
-        .flat_map(paths)
-        .filter(|path| is_one(path))
-        .map(|path| path.as_bytes().to_vec())
-        .collect();
+    let mut touched: BTreeSet<Vec<u8>> =
+        change.files.iter().flat_map(paths).filter(|path| is_one(path)).map(|path| path.as_bytes().to_vec()).collect();
     let repo = pool.take()?;
     touched.extend(between(&repo, change, asked, guidelines, &subject.cancel)?);
     if touched.is_empty() {
@@ -73,8 +68,12 @@ fn between(
         return Ok(Vec::new());
     };
     let (old, new) = (Ground::at(repo, old)?, Ground::at(repo, new)?);
-    let mut names: BTreeSet<Vec<u8>> =
-        asked.named.iter().chain(guidelines.texts.iter().map(|text| &text.path)).map(|path| path.as_bytes().to_vec()).collect();
+    let mut names: BTreeSet<Vec<u8>> = asked
+        .named
+        .iter()
+        .chain(guidelines.texts.iter().map(|text| &text.path))
+        .map(|path| path.as_bytes().to_vec())
+        .collect();
     for ground in [&old, &new] {
         let found = candidates(ground, change.files.iter().flat_map(paths), asked.kinds, cancel)?;
         names.extend(found.all.into_iter().map(|found| found.path));

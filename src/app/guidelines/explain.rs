@@ -81,7 +81,9 @@ pub fn explain(
     explained.notes.clone_from(&found.guidelines.notes);
     explained.passed_over = found.passed_over.into_iter().map(|over| (over.path, over.why)).collect();
     for kind in GuidelineKind::FOUND.into_iter().filter(|kind| !asked.kinds.contains(kind)) {
-        explained.passed_over.push((format!("files of {}", kind.word()), "the setting guidelines leaves them out".to_owned()));
+        explained
+            .passed_over
+            .push((format!("files of {}", kind.word()), "the setting guidelines leaves them out".to_owned()));
     }
     explained.applies = found
         .guidelines

@@ -69,7 +69,7 @@ fn folders<'p>(files: impl Iterator<Item = &'p RepoPath>) -> Vec<&'p [u8]> {
     for file in files {
         let mut folder = file.folder();
         while !folder.is_empty() {
-            let depth = folder.iter().filter(|byte| **byte == b'/').count() + 1;
+            let depth = memchr::memchr_iter(b'/', folder).count() + 1;
             if !all.insert((depth, folder)) {
                 break;
             }
@@ -93,7 +93,9 @@ pub(super) fn candidates<'p>(
     let folders = folders(files);
     if folders.len() > MOST_FOLDERS {
         let more = folders.len() - MOST_FOLDERS;
-        found.notes.push(format!("{more} folders of the change, the deepest ones, were not looked into for guidelines"));
+        found
+            .notes
+            .push(format!("{more} folders of the change, the deepest ones, were not looked into for guidelines"));
     }
     let has = |kind: GuidelineKind| kinds.contains(&kind);
     for folder in folders.into_iter().take(MOST_FOLDERS) {
@@ -133,7 +135,12 @@ fn copilot(ground: &Ground<'_>, found: &mut Candidates) -> Result<(), RepoError>
     })
 }
 
-fn cursor(ground: &Ground<'_>, folder: &[u8], kinds: &[GuidelineKind], found: &mut Candidates) -> Result<(), RepoError> {
+fn cursor(
+    ground: &Ground<'_>,
+    folder: &[u8],
+    kinds: &[GuidelineKind],
+    found: &mut Candidates,
+) -> Result<(), RepoError> {
     let own = join(folder, CURSOR.as_bytes());
     if kinds.contains(&GuidelineKind::Cursor) {
         let rules = join(&own, RULES.as_bytes());
@@ -222,8 +229,7 @@ mod tests {
 
     #[test]
     fn the_root_comes_first_and_the_deepest_last() {
-        let files: Vec<RepoPath> =
-            ["a/b/x", "a/c/y", "z"].iter().map(|path| RepoPath::parse(path).unwrap()).collect();
+        let files: Vec<RepoPath> = ["a/b/x", "a/c/y", "z"].iter().map(|path| RepoPath::parse(path).unwrap()).collect();
         let folders: Vec<_> = folders(files.iter()).into_iter().map(|path| String::from_utf8_lossy(path)).collect();
         assert_eq!(folders, ["", "a", "a/b", "a/c"]);
     }
@@ -231,8 +237,9 @@ mod tests {
     #[test]
     fn a_name_tells_what_a_file_is_and_from_where_it_reaches() {
         let told = |path: &str| {
-            by_name(path.as_bytes())
-                .map(|found| format!("{} {} {:?}", found.kind.word(), String::from_utf8_lossy(&found.folder), found.form))
+            by_name(path.as_bytes()).map(|found| {
+                format!("{} {} {:?}", found.kind.word(), String::from_utf8_lossy(&found.folder), found.form)
+            })
         };
         for (path, expected) in [
             ("AGENTS.md", Some("agents  Place")),

@@ -135,7 +135,9 @@ pub(super) fn scope(candidate: &Candidate, front: &Front) -> Scope {
         Form::Rule if front.is_on("alwaysApply") => Scope::Applies(Applies::below(&candidate.folder)),
         Form::Rule => match front.patterns("globs") {
             patterns if !patterns.is_empty() => matching(patterns),
-            _ if front.values("description").is_empty() => Scope::Not("it is applied by hand: no alwaysApply, no globs"),
+            _ if front.values("description").is_empty() => {
+                Scope::Not("it is applied by hand: no alwaysApply, no globs")
+            }
             _ => Scope::Not("an agent is to choose it by its description: no alwaysApply, no globs"),
         },
         Form::Instruction if front.values("excludeAgent").iter().any(|agent| agent == "code-review") => {
@@ -200,7 +202,7 @@ impl Gathering<'_> {
                 return Ok(());
             }
         };
-        let via = (there != path).then(|| Via::Link(path));
+        let via = (there != path).then_some(Via::Link(path));
         let applies = if candidate.form == Form::Place {
             Applies::below(&candidate.folder)
         } else {
@@ -304,9 +306,10 @@ impl Gathering<'_> {
             self.pass_over(path.spelled(), "it is empty");
             return Ok(None);
         }
-        let same = self.texts.iter().find(|known| {
-            known.text == text && known.reach.iter().any(|known| known.applies == reach.applies)
-        });
+        let same = self
+            .texts
+            .iter()
+            .find(|known| known.text == text && known.reach.iter().any(|known| known.applies == reach.applies));
         if let Some(same) = same {
             let why = format!("{} has the same text", same.path);
             self.pass_over(path.spelled(), why);

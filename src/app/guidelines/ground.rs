@@ -43,7 +43,11 @@ pub(in crate::app) enum Ground<'r> {
 
 impl<'r> Ground<'r> {
     /// The tree that what the project says is read from; `None` where there is none.
-    pub(in crate::app) fn of(repo: &'r Repo, at: Option<CommitId>, from_worktree: bool) -> Result<Option<Self>, AppError> {
+    pub(in crate::app) fn of(
+        repo: &'r Repo,
+        at: Option<CommitId>,
+        from_worktree: bool,
+    ) -> Result<Option<Self>, AppError> {
         if from_worktree {
             let Some(root) = repo.workdir() else { return Ok(None) };
             let beneath = Beneath::new(root)
@@ -90,7 +94,10 @@ impl<'r> Ground<'r> {
                 let Some(tree) = self.folder(repo, folder)? else { return Ok(Vec::new()) };
                 let data = repo.tree(tree)?;
                 let entries = tree::entries(&data).ok_or(RepoError::Damaged(tree.0))?;
-                Ok(entries.iter().map(|entry| (entry.name.to_vec(), entry.mode.map_or(Kind::Folder, Kind::from))).collect())
+                Ok(entries
+                    .iter()
+                    .map(|entry| (entry.name.to_vec(), entry.mode.map_or(Kind::Folder, Kind::from)))
+                    .collect())
             }
         }
     }

@@ -38,7 +38,8 @@ pub(super) fn imports(text: &str) -> Vec<Import> {
             let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
             // A sentence may end behind it.
             let path = rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')']);
-            let begins_so = path.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '~' | '/'));
+            let begins_so =
+                path.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '~' | '/'));
             if !begins_so || path.len() > LONGEST {
                 continue;
             }

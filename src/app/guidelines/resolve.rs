@@ -28,7 +28,11 @@ pub(in crate::app) enum Astray {
 
 /// Where a path leads, which may go through links: `start` is a folder, `path` is what is written, relative to it. Nothing leads out of the
 /// tree, and a path of the machine or of somebody's home is outside of it.
-pub(in crate::app) fn resolve(ground: &Ground<'_>, start: &[u8], path: &[u8]) -> Result<Result<RepoPath, Astray>, RepoError> {
+pub(in crate::app) fn resolve(
+    ground: &Ground<'_>,
+    start: &[u8],
+    path: &[u8],
+) -> Result<Result<RepoPath, Astray>, RepoError> {
     if path.first().is_some_and(|first| matches!(first, b'/' | b'~')) {
         return Ok(Err(Astray::Outside));
     }
@@ -57,12 +61,11 @@ pub(in crate::app) fn resolve(ground: &Ground<'_>, start: &[u8], path: &[u8]) ->
             Err(PathError::Empty | PathError::Malformed | PathError::BadQuoting) => return Ok(Err(Astray::NotThere)),
         }
         match ground.kind(&next)? {
-            None => return Ok(Err(Astray::NotThere)),
             Some(Kind::Folder) => at = next,
             Some(Kind::File) if todo.is_empty() => {
                 return Ok(RepoPath::from_bytes(&next).map_err(|_| Astray::NotThere));
             }
-            Some(Kind::File) => return Ok(Err(Astray::NotThere)),
+            Some(Kind::File) | None => return Ok(Err(Astray::NotThere)),
             Some(Kind::Other) => return Ok(Err(Astray::NoFile)),
             Some(Kind::Link) => {
                 links += 1;

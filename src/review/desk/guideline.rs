@@ -26,7 +26,8 @@ impl Desk {
     fn cited(&self, named: &str, anchors: &[Anchor]) -> Result<GuidelineRef, String> {
         let (path, line) = parted(named);
         let path = RepoPath::parse(path).map_err(|_| "it is not `path:line`".to_owned())?;
-        let applies = |text: &crate::domain::guideline::Guideline| anchors.iter().any(|anchor| text.applies_to(&anchor.path));
+        let applies =
+            |text: &crate::domain::guideline::Guideline| anchors.iter().any(|anchor| text.applies_to(&anchor.path));
         let Some(text) = self.guidelines.named(&path).filter(|text| applies(text)) else {
             let others = self.guidelines.texts.iter().filter(|text| applies(text));
             let names: Vec<String> = others.take(NAMED).map(|text| text.path.to_string()).collect();

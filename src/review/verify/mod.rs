@@ -183,9 +183,8 @@ fn divide(
     let taken = run.past.other_looks(&[]);
     let left = budget.left().without(taken.turns, taken.usage.and_then(|usage| usage.input).unwrap_or(0));
     let room = told.as_ref().map_or_else(|| share::room(left, chosen.len()), |share| share.room);
-    let ask = |finding: &Finding, room| {
-        question(finding, &run.change, &run.prompts, run.beside(), &second.limits, room)
-    };
+    let ask =
+        |finding: &Finding, room| question(finding, &run.change, &run.prompts, run.beside(), &second.limits, room);
     let mut questions = Vec::with_capacity(chosen.len());
     for ((_, finding), unit) in chosen.iter().zip(units) {
         let told = run.past.told(unit);
