@@ -85,6 +85,7 @@ pub(super) fn run(args: &GuidelinesArgs, console: &Console) -> Result<ExitCode, 
         What::List(ListArgs { read }) => {
             let flags = read.shape.overrides();
             let (from, all) = app::list_guidelines(&read.request(), &flags, &around, &never)?;
+            let from = from.as_deref();
             if read.is_json() { (listed_json(from, &all), Syntax::Json) } else { (listed(from, &all), Syntax::Plain) }
         }
     };
@@ -105,9 +106,10 @@ fn explained(told: &ExplainedGuidelines) -> String {
         out.push_str("\napply, the nearest to the file last:\n");
     }
     for ReachedGuideline { guideline, .. } in &told.applies {
-        let lines = match guideline.is_cut() {
-            true => format!("lines {} to {} of {}", guideline.first, guideline.last(), guideline.lines),
-            false => counted(guideline.text.lines().count(), "line"),
+        let lines = if guideline.is_cut() {
+            format!("lines {} to {} of {}", guideline.first, guideline.last(), guideline.lines)
+        } else {
+            counted(guideline.text.lines().count(), "line")
         };
         out.push_str(&format!("  {}  {lines}, {} bytes\n", guideline.path, guideline.text.len()));
         for reach in guideline.reach.iter().filter(|reach| reach.applies.has(&told.file)) {
@@ -163,8 +165,8 @@ fn explained_json(told: &ExplainedGuidelines) -> String {
     format!("{all:#}\n")
 }
 
-fn listed(from: Option<String>, all: &[ListedGuideline]) -> String {
-    let mut out = format!("guidelines read {}\n", read_from(from.as_deref()));
+fn listed(from: Option<&str>, all: &[ListedGuideline]) -> String {
+    let mut out = format!("guidelines read {}\n", read_from(from));
     if all.is_empty() {
         out.push_str("there are none\n");
     }
@@ -179,7 +181,7 @@ fn listed(from: Option<String>, all: &[ListedGuideline]) -> String {
     out
 }
 
-fn listed_json(from: Option<String>, all: &[ListedGuideline]) -> String {
+fn listed_json(from: Option<&str>, all: &[ListedGuideline]) -> String {
     let one = |one: &ListedGuideline| {
         let (applies, why_not) = (one.applies.as_ref().ok(), one.applies.as_ref().err());
         json!({ "path": one.path, "kind": one.kind, "applies_to": applies, "not_used": why_not })

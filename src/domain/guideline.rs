@@ -95,7 +95,7 @@ impl Applies {
 
     /// How near it is to the files that it is about: folders from the root.
     fn depth(&self) -> usize {
-        let of = |folder: &RepoPath| folder.as_bytes().iter().filter(|byte| **byte == b'/').count() + 1;
+        let of = |folder: &RepoPath| memchr::memchr_iter(b'/', folder.as_bytes()).count() + 1;
         match self {
             Self::Everywhere => 0,
             Self::Below(folder) => of(folder),

@@ -278,7 +278,7 @@ fn links_are_followed_inside_the_tree_alone() {
 
 #[test]
 fn what_is_too_long_is_cut_on_a_line_and_told() {
-    let long: String = (1..=4_000).map(|n| format!("Rule {n}: do not.\n")).collect();
+    let long = (1..=4_000).map(|n| format!("Rule {n}: do not.\n")).collect::<Vec<_>>().concat();
     let repo = with(&[("AGENTS.md", &long), ("CLAUDE.md", &"x".repeat(2 << 20)), ("GEMINI.md", "a\0b")]);
     let told = explained(&repo, "a.py", "");
     let first = &told["apply"][0];
@@ -302,7 +302,7 @@ fn what_is_too_long_is_cut_on_a_line_and_told() {
 
 #[test]
 fn all_together_have_a_limit_and_what_is_for_reviews_comes_first() {
-    let long: String = (1..=2_000).map(|n| format!("Rule {n}: do.\n")).collect();
+    let long = (1..=2_000).map(|n| format!("Rule {n}: do.\n")).collect::<Vec<_>>().concat();
     let rules: Vec<(String, String)> = (0..8)
         .map(|n| (format!(".cursor/rules/{n}.mdc"), format!("---\nalwaysApply: true\n---\n{n}\n{long}")))
         .chain([("REVIEW.md".to_owned(), "Review rule.\n".to_owned())])
@@ -329,7 +329,7 @@ fn a_project_leaves_some_out_and_the_user_all() {
     repo.git(["checkout", "-q", "main"]);
     repo.write(".review.toml", "guidelines = [\"claude\", \"bugbot\"]\nguideline_files = [\"docs/code.md\"]\n")
         .commit("Fewer");
-    let all = explained(&repo, "services/api/total.py", "--head main --target main");
+    let all = explained(&repo, "services/api/total.py", "");
     assert_eq!(
         paths(&all["apply"]),
         [
@@ -395,7 +395,7 @@ fn a_guideline_that_is_new_elsewhere_brings_no_file_back_and_one_that_changed_br
         let mut command = talk.program.command(talk.words("").split_whitespace().collect::<Vec<_>>());
         command.envs(server.environment(Wire::Messages));
         let told = Told::read(&Ran::wait(command.spawn().expect("the program starts")));
-        (told, server.asked().iter().map(|asked| asked.user_text()).next().unwrap_or_default())
+        (told, server.asked().first().map(|asked| asked.user_text()).unwrap_or_default())
     };
     repo.git(["checkout", "-q", "main"]);
     repo.write("web/AGENTS.md", "Web rule.\n").commit("A rule for the web");

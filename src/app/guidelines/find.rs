@@ -69,7 +69,7 @@ fn folders<'p>(files: impl Iterator<Item = &'p RepoPath>) -> Vec<&'p [u8]> {
     for file in files {
         let mut folder = file.folder();
         while !folder.is_empty() {
-            let depth = folder.iter().filter(|byte| **byte == b'/').count() + 1;
+            let depth = memchr::memchr_iter(b'/', folder).count() + 1;
             if !all.insert((depth, folder)) {
                 break;
             }

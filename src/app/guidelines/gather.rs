@@ -202,7 +202,7 @@ impl Gathering<'_> {
                 return Ok(());
             }
         };
-        let via = (there != path).then(|| Via::Link(path));
+        let via = (there != path).then_some(Via::Link(path));
         let applies = if candidate.form == Form::Place {
             Applies::below(&candidate.folder)
         } else {

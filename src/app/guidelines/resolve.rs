@@ -61,12 +61,11 @@ pub(in crate::app) fn resolve(
             Err(PathError::Empty | PathError::Malformed | PathError::BadQuoting) => return Ok(Err(Astray::NotThere)),
         }
         match ground.kind(&next)? {
-            None => return Ok(Err(Astray::NotThere)),
             Some(Kind::Folder) => at = next,
             Some(Kind::File) if todo.is_empty() => {
                 return Ok(RepoPath::from_bytes(&next).map_err(|_| Astray::NotThere));
             }
-            Some(Kind::File) => return Ok(Err(Astray::NotThere)),
+            Some(Kind::File) | None => return Ok(Err(Astray::NotThere)),
             Some(Kind::Other) => return Ok(Err(Astray::NoFile)),
             Some(Kind::Link) => {
                 links += 1;

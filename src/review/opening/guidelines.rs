@@ -131,7 +131,7 @@ mod tests {
     fn guideline(name: &str, folder: &str, lines: u32) -> Guideline {
         let kind = if name.ends_with("REVIEW.md") { GuidelineKind::Review } else { GuidelineKind::Agents };
         let reach = vec![Reach { kind, applies: Applies::below(folder.as_bytes()), via: None }];
-        let text: String = (1..=lines).map(|number| format!("Rule {number} of {name}.\n")).collect();
+        let text = (1..=lines).map(|number| format!("Rule {number} of {name}.\n")).collect::<Vec<_>>().concat();
         Guideline { path: path(name), reach, text, first: 1, lines }
     }
 
