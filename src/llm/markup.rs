@@ -1,87 +1,165 @@
 //! Tool calls that a model wrote as text, in the markup that it was trained with. Main function: [`leaked`].
 //!
-//! A server that does not know a model's template hands such text through. It must never be shown as a review.
+//! A server that does not know a model's template hands such text through. It must never be shown as a review. Each dialect has samples in
+//! `fixtures/leaks/<dialect>`, made after what users report of these models and servers.
 
 use std::sync::LazyLock;
 
-use regex::RegexSet;
+use regex::{Regex, RegexSet};
 use serde_json::Value;
 
 /// A way to write a tool call as text.
 struct Dialect {
+    /// What people are told; with low lines for blanks, the folder of its samples.
     name: &'static str,
     /// What only a call looks like: a lone word that prose could mention is not enough.
     mark: &'static str,
 }
 
+/// The special ones first: some share tags.
 const DIALECTS: &[Dialect] = &[
-    // Qwen, Hermes and many others put JSON, a function or GLM's name and keys into the tag.
-    Dialect { name: "tool_call tags", mark: r"<tool_call>\s*(?:\{|<function=|\w+\s*(?:<arg_key>|\{|</tool_call>))" },
-    Dialect { name: "function tags", mark: r"<function=[\w.-]+>\s*(?:\{|<parameter=|</function>)" },
-    Dialect { name: "parameter tags", mark: r"<parameter=[\w.-]+>[\s\S]*?</parameter>" },
-    Dialect { name: "argument tags", mark: r"<arg_key>[\s\S]*?</arg_key>\s*<arg_value>" },
-    Dialect { name: "invoke tags", mark: r#"<(?:\w+:)?invoke\s+name\s*=\s*["'][\w.-]+["']\s*>"# },
+    // M2 wraps Claude's tags; M3 puts its mark before every tag.
+    Dialect { name: "minimax marks", mark: r"\]<\]minimax\[>\[|</?minimax:tool_call>" },
+    // V3.2 and later, with one bar or two, wide, double or plain, with or without blanks.
+    Dialect { name: "dsml marks", mark: r"</?\s*[|｜‖]{1,2}\s*DSML\s*[|｜‖]{1,2}" },
+    // V3, V3.1, R1.
+    Dialect { name: "deepseek marks", mark: r"<[|｜]tool▁(?:calls?|outputs?|sep)(?:▁\w+)?[|｜]>" },
+    Dialect { name: "lfm marks", mark: r"<\|tool_call_start\|>" },
+    // K2: the marks of a template are no words of any language.
     Dialect {
-        name: "function_calls tags",
-        mark: r"<(?:\w+:)?(?:function_calls|tool_calls?)>\s*(?:<(?:\w+:)?invoke\b|\[?\s*\{)",
-    },
-    // The marks of a template are no words of any language.
-    Dialect {
-        name: "section marks",
+        name: "kimi marks",
         mark: r"<\|tool_calls?_(?:section_)?(?:begin|end)\|>|<\|tool_call_argument_begin\|>",
     },
-    Dialect { name: "wide marks", mark: r"<｜(?:DSML｜|tool▁(?:calls?|outputs?|sep)(?:▁\w+)?｜)" },
-    Dialect { name: "TOOL_CALLS", mark: r"\[TOOL_CALLS\]\s*(?:\[|\{|\w+\s*(?:\[(?:ARGS|CALL_ID)\]|\{))" },
-    Dialect { name: "python_tag", mark: r"<\|python_tag\|>" },
+    Dialect { name: "gemma marks", mark: r"<\|tool_call>\s*call:|<tool_call\|>|<start_function_call>\s*call:" },
+    // Granite 3, Phi-4-mini; Granite 20b; Phi-4.
+    Dialect { name: "granite and phi marks", mark: r"<\|tool_call\|>|<function_call>\s*\{|\bfunctools\s*\[\s*\{" },
+    // GLM 4.5 and later: the tool's name, then keys and values.
+    Dialect { name: "argument tags", mark: r"<arg_key>[\s\S]*?</arg_key>\s*<arg_value>" },
+    // Qwen, Hermes, ERNIE and many others put JSON or a function into the tag.
+    Dialect { name: "tool_call tags", mark: r"<tool_call>\s*(?:\{|<function=|\w+\s*(?:\{|</tool_call>))" },
+    // Qwen3-Coder, Llama 3.1, Seed-OSS.
+    Dialect { name: "function tags", mark: r"<function=[\w.-]+>\s*(?:\{|<parameter=|</function>)" },
+    Dialect { name: "parameter tags", mark: r"<parameter=[\w.-]+>[\s\S]*?</parameter>" },
+    // Claude and whatever learnt from it; Step has a name before the colon.
+    Dialect { name: "invoke tags", mark: r#"<(?:\w+:)?invoke\s+name\s*=\s*["'][\w.-]+["']\s*>"# },
+    // What runs over from one field of a call into the next.
     Dialect {
-        name: "channels",
-        mark: r"<\|channel\|>\s*(?:commentary|analysis)|<\|start\|>\s*assistant|\bto=functions\.\w+\s*<\|",
+        name: "named parameter tags",
+        mark: r#"<(?:\w+:)?parameter\s+name\s*=\s*["'][\w.-]+["'](?:\s+\w+\s*=\s*["']\w*["'])?\s*>|</?antml[:-]\w+"#,
     },
-    Dialect { name: "actions", mark: r"<\|START_ACTION\|>|<\|tool_call\|>|<\|action_start\|>" },
+    // Claude, Hunyuan, Jamba, Olmo, Nemotron.
+    Dialect {
+        name: "function_calls tags",
+        mark: r"<(?:\w+:)?(?:function_calls|tool_calls?)>\s*(?:<(?:\w+:)?invoke\b|\[?\s*\{|\w+\()|<TOOLCALL>\s*\[",
+    },
+    Dialect { name: "grok tags", mark: r"<xai:(?:function_call|tool_usage_card)\b" },
+    // Mistral, Devstral, Magistral.
+    Dialect { name: "mistral marks", mark: r"\[TOOL_CALLS\]\s*(?:\[|\{|\w+\s*(?:\[(?:ARGS|CALL_ID)\]|\{))" },
+    // Llama 3 and 4.
+    Dialect { name: "llama marks", mark: r"<\|python_(?:tag|start)\|>" },
+    // gpt-oss; some servers drop the marks and keep the words.
+    Dialect {
+        name: "harmony channels",
+        mark: r"<\|channel\|>\s*(?:commentary|analysis)|<\|start\|>\s*assistant|\bto=functions\.\w+\s*(?:<\||(?:<\|constrain\|>)?\s*json\s*\{)|<\|call\|>",
+    },
+    Dialect { name: "command marks", mark: r"<\|(?:START|END)_ACTION\|>" },
+    Dialect { name: "internlm marks", mark: r"<\|action_start\|>" },
+    Dialect { name: "apertus marks", mark: r"<\|tools_(?:prefix|suffix)\|>" },
+    // Gemini, through gateways.
+    Dialect { name: "gemini calls", mark: r"\b(?:declaration|call):default_api[:.]\w+|\bprint\(\s*default_api\.\w+\(" },
+    // Models that were taught with frameworks of agents.
+    Dialect { name: "action lines", mark: r"(?m)^\s*Action\s*:\s*\w+\s*\n\s*Action[ _]Input\s*:\s*[\{\[\x22]" },
+    Dialect { name: "qwen agent marks", mark: r"✿(?:FUNCTION|ARGS|RESULT|RETURN)✿" },
+    // Our own, where it is not wanted.
+    Dialect { name: "text protocol", mark: r"(?m)^[ \t]*@@(?:call|result)[ :][^\n]*\n[ \t]*@@[A-Za-z_]" },
 ];
 
 static MARKS: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(DIALECTS.iter().map(|one| one.mark)).ok());
 
+/// The whole text is a list of calls in the manner of Python: Llama 3.2 and 4, Olmo.
+static PYTHONIC: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let call = r#"[A-Za-z_]\w*\((?:\s*\w+\s*=\s*(?:"[^"\n]*"|'[^'\n]*'|[\w.\-]+)\s*,?)*\s*\)"#;
+    Regex::new(&format!(r"^\[\s*{call}(?:\s*,\s*{call})*\s*\]$")).ok()
+});
+
+/// A fence that Gemini and Gemma put calls into.
+static TOOL_CODE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?m)^\s*(?:```|~~~)tool_code\s*\n\s*(?:print\s*\(|default_api\.|\[?\w+\(|\{)").ok());
+
 /// The dialect in which `text` holds a tool call; `None` where it holds none.
 ///
-/// Code in fences and backticks does not count, but for a text that is nothing but one call in JSON.
+/// Code in fences and backticks does not count, but for a text that is nothing but one fence.
 pub fn leaked(text: &str) -> Option<&'static str> {
-    if is_call(text) {
+    let whole = text.trim();
+    let inner = unfenced(whole);
+    if is_calls(inner.unwrap_or(whole)) || last_paragraph(whole).is_some_and(is_calls) {
         return Some("JSON");
     }
-    // All marks have one of these.
-    if !text.contains(['<', '[']) {
-        return None;
+    let is = |regex: &Option<Regex>, text| regex.as_ref().is_some_and(|regex| regex.is_match(text));
+    if is(&PYTHONIC, inner.unwrap_or(whole)) {
+        return Some("pythonic");
+    }
+    if is(&TOOL_CODE, whole) {
+        return Some("tool_code");
     }
     let marks = MARKS.as_ref()?;
-    let found = marks.matches(&without_code(text)).iter().next();
+    let prose = inner.map_or_else(|| without_code(text), str::to_owned);
+    let found = marks.matches(&prose).iter().next();
     found.and_then(|at| DIALECTS.get(at)).map(|dialect| dialect.name)
 }
 
-/// Whether the whole text is one call as JSON, in a fence or not.
-fn is_call(text: &str) -> bool {
-    let text = text.trim();
-    let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
-    let inner = inner.and_then(|fenced| fenced.split_once('\n')).map_or(text, |(_, inner)| inner.trim());
-    if !inner.starts_with(['{', '[']) {
+/// The same of a whole answer that made no call: there is no reader for it, so a call as JSON in a fence at its end is one, too.
+pub fn leaked_answer(text: &str) -> Option<&'static str> {
+    let fenced = || last_paragraph(text.trim()).map(|last| last.trim_end_matches('`').trim_end()).is_some_and(is_calls);
+    leaked(text).or_else(|| fenced().then_some("JSON"))
+}
+
+/// What is in the fence that a text is nothing but.
+fn unfenced(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"))?;
+    let (_, inner) = inner.split_once('\n')?;
+    (!inner.contains("```")).then(|| inner.trim())
+}
+
+/// The last paragraph of several, where it looks like JSON: some say a sentence first.
+fn last_paragraph(text: &str) -> Option<&str> {
+    let at = text.rfind("\n{").or_else(|| text.rfind("\n["))?;
+    Some(text[at..].trim())
+}
+
+/// Whether a text is calls as JSON and nothing else: one, a list, or one after the other.
+fn is_calls(text: &str) -> bool {
+    if !text.starts_with(['{', '[']) {
         return false;
     }
     let call = |value: &Value| {
         let function = value.get("function").filter(|function| function.is_object()).unwrap_or(value);
-        function.get("name").is_some_and(Value::is_string)
-            && ["arguments", "parameters", "input"].iter().any(|name| function.get(name).is_some())
+        let name = function.get("name").or_else(|| function.get("tool_name"));
+        name.is_some_and(Value::is_string)
+            && ["arguments", "parameters", "input", "args"]
+                .iter()
+                .any(|name| function.get(*name).is_some_and(|input| input.is_object() || input.is_string()))
     };
-    match serde_json::from_str::<Value>(inner) {
-        Ok(Value::Array(calls)) => !calls.is_empty() && calls.iter().all(call),
-        Ok(value) => call(&value),
-        Err(_) => false,
+    let mut any = false;
+    for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
+        any = match value {
+            Ok(Value::Array(calls)) => !calls.is_empty() && calls.iter().all(call),
+            Ok(value) => call(&value),
+            Err(_) => false,
+        };
+        if !any {
+            break;
+        }
     }
+    any
 }
 
 /// The text without fenced blocks and code spans (`CommonMark` §4.5, §6.1). What is cut out leaves a blank.
 fn without_code(text: &str) -> String {
     let mut prose = String::with_capacity(text.len());
     let mut fence: Option<(char, usize)> = None;
+    // What stands in a fence that is never closed is no code: an answer may have been cut.
+    let mut unclosed = String::new();
     for line in text.split_inclusive('\n') {
         let marks = line.trim_start();
         let mark = marks.chars().next().filter(|c| matches!(c, '`' | '~'));
@@ -91,8 +169,9 @@ fn without_code(text: &str) -> String {
                 if mark == open && length >= least && marks[length..].trim().is_empty() =>
             {
                 fence = None;
+                unclosed.clear();
             }
-            (Some(_), _) => {}
+            (Some(_), _) => unclosed.push_str(line),
             (None, Some(mark)) if length >= 3 && (mark == '~' || !marks[length..].contains('`')) => {
                 fence = Some((mark, length));
             }
@@ -103,6 +182,7 @@ fn without_code(text: &str) -> String {
         }
         prose.push('\n');
     }
+    prose.push_str(&unclosed);
     without_spans(&prose)
 }
 
@@ -146,62 +226,64 @@ fn closing(text: &str, length: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::path::{Path, PathBuf};
+
     use super::*;
 
+    fn folder(name: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/leaks").join(name)
+    }
+
+    fn texts(folder: &Path) -> Vec<(String, String)> {
+        let files = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let text = |path: PathBuf| (path.display().to_string(), std::fs::read_to_string(&path).unwrap());
+        let mut texts: Vec<_> = files.map(|entry| text(entry.unwrap().path())).collect();
+        texts.sort();
+        texts
+    }
+
     #[test]
-    fn every_dialect_is_known() {
-        assert!(MARKS.is_some(), "the patterns compile");
-        for (name, text) in [
-            ("tool_call tags", "<tool_call>\n{\"name\": \"read_diff\", \"arguments\": {}}\n</tool_call>"),
-            (
-                "tool_call tags",
-                "<tool_call>read_diff\n<arg_key>file_path</arg_key>\n<arg_value>a</arg_value></tool_call>",
-            ),
-            (
-                "function tags",
-                "I will look.\n<function=read_diff>\n<parameter=file_path>\na.rs\n</parameter>\n</function>",
-            ),
-            ("parameter tags", "<parameter=summary>fine</parameter>"),
-            ("argument tags", "<arg_key>a</arg_key>\n<arg_value>b</arg_value>"),
-            ("invoke tags", "<invoke name=\"finish_review\">\n<parameter name=\"summary\">ok</parameter>"),
-            ("invoke tags", "<ns:invoke name=\"finish_review\">"),
-            ("function_calls tags", "<function_calls>\n[{\"name\": \"x\"}]"),
-            ("section marks", "done<|tool_calls_section_begin|><|tool_call_begin|>functions.read_diff:0"),
-            ("wide marks", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read_diff"),
-            ("TOOL_CALLS", "[TOOL_CALLS] [{\"name\": \"read_diff\"}]"),
-            ("TOOL_CALLS", "[TOOL_CALLS]read_diff[ARGS]{\"file_path\": \"a\"}"),
-            ("python_tag", "<|python_tag|>{\"name\": \"x\"}"),
-            ("channels", "<|channel|>commentary to=functions.read_diff <|message|>{}"),
-            ("actions", "<|START_ACTION|>[]<|END_ACTION|>"),
-            ("JSON", " {\"name\": \"finish_review\", \"arguments\": {\"summary\": \"ok\"}} "),
-            (
-                "JSON",
-                "```json\n[{\"type\": \"function\", \"function\": {\"name\": \"x\", \"arguments\": \"{}\"}}]\n```",
-            ),
-        ] {
-            assert_eq!(leaked(text), Some(name), "{text}");
+    fn every_dialect_is_known_by_its_samples() {
+        assert!(MARKS.is_some() && PYTHONIC.is_some() && TOOL_CODE.is_some(), "the patterns compile");
+        let mut folders = BTreeSet::from(["honest".to_owned()]);
+        for name in DIALECTS.iter().map(|dialect| dialect.name).chain(["JSON", "pythonic", "tool_code"]) {
+            let slug = name.to_lowercase().replace(' ', "_");
+            for (path, text) in texts(&folder(&slug)) {
+                assert_eq!(leaked(&text), Some(name), "{path}");
+                // Also where a sentence stands before it.
+                let before = format!("I will look at the file first.\n\n{text}");
+                if name != "pythonic" {
+                    assert!(leaked_answer(&before).is_some(), "{path} after a sentence");
+                }
+            }
+            folders.insert(slug);
         }
+        let there =
+            std::fs::read_dir(folder("")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        assert_eq!(there.collect::<BTreeSet<_>>(), folders, "each folder has its dialect");
     }
 
     #[test]
     fn code_and_prose_that_speak_of_calls_are_no_calls() {
-        for text in [
-            "Nothing to report.",
-            "The parser takes `<tool_call>{\"name\"` apart, and `` <invoke name=\"x\"> `` too.",
-            "```xml\n<function_calls>\n<invoke name=\"x\">\n```\nThe test lacks the closing tag.",
-            "~~~\n<|python_tag|>\n~~~",
-            "It handles the <tool_call> tag, <function=…> and [TOOL_CALLS] markers.",
-            "Use `a[b]` instead of <T> where T: Into<Vec<u8>>.",
-            "Set `x` to {\"name\": \"a\", \"arguments\": 1} in the body.",
-            "",
-        ] {
-            assert_eq!(leaked(text), None, "{text}");
+        for (path, text) in texts(&folder("honest")) {
+            assert_eq!(leaked(&text), None, "{path}");
         }
+        assert_eq!(leaked(""), None);
     }
 
     #[test]
-    fn a_fence_that_was_closed_hides_nothing_behind_it() {
-        assert_eq!(leaked("```\ncode\n```\n<|python_tag|>x"), Some("python_tag"));
-        assert_eq!(leaked("a ` b\n<|python_tag|>x"), Some("python_tag"));
+    fn a_fence_hides_nothing_behind_it_and_an_open_one_nothing_at_all() {
+        assert_eq!(leaked("```\ncode\n```\n<|python_tag|>x"), Some("llama marks"));
+        assert_eq!(leaked("a ` b\n<|python_tag|>x"), Some("llama marks"));
+        assert_eq!(leaked("So:\n```\n<|python_tag|>x"), Some("llama marks"));
+        assert_eq!(leaked("```xml\n<invoke name=\"a\">\n```"), Some("invoke tags"), "the whole text is one fence");
+    }
+
+    #[test]
+    fn long_texts_are_read_once() {
+        for piece in ["<parameter=a>", "<arg_key>", "\n{", "{\"name\":", "```\n", "@@call x\n", "[a("] {
+            let _ = leaked(&piece.repeat(100_000));
+        }
     }
 }

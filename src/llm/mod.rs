@@ -28,7 +28,7 @@ mod tests;
 
 pub use connect::{Access, ConnectError, connect};
 pub use fault::TurnFault;
-pub use markup::leaked;
+pub use markup::{leaked, leaked_answer};
 pub use provider::{Capabilities, Prices, Provider, Waited, Watch};
 pub use refusal::declines;
 pub use table::{Caching, Facts, Fits, ModelRow, ProviderRow, ProviderTable, TableError, TableFault, Wire};

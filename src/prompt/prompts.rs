@@ -138,6 +138,11 @@ impl Prompts {
         self.plain("malformed_calls.md")
     }
 
+    /// To a model whose last turns brought nothing new.
+    pub fn stalled(&self) -> Result<String, PromptError> {
+        self.plain("stalled.md")
+    }
+
     /// How tools are called in the text; it stands in the system message, before their catalogue.
     pub fn text_protocol(&self) -> Result<String, PromptError> {
         self.plain("text_protocol.md")
@@ -302,6 +307,7 @@ mod tests {
             prompts.empty_answer(),
             prompts.output_limit(),
             prompts.malformed_calls(),
+            prompts.stalled(),
             prompts.text_repair(),
             prompts.text_switch(),
             prompts.second_look_nudge(),

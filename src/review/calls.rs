@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Value, json};
 
+use super::course::{MOST_SAME, Turned};
 use super::desk::{Answer, Desk, Effect};
 use super::engine_tools::{ENGINE_TOOLS, FINISH};
 use super::past::Told;
@@ -34,6 +35,8 @@ pub(super) struct Hands<'a> {
     pub(super) tools: &'a ToolBox,
     /// The engine's own tools.
     pub(super) desk: &'a Arc<Mutex<Desk>>,
+    /// What each of the calls is in the course of the conversation.
+    pub(super) turned: &'a [Turned],
     /// Whether this is the last turn, in which nothing is read any more.
     pub(super) landing: bool,
     /// What came of the calls in a sitting before.
@@ -220,6 +223,13 @@ fn at_once(at: usize, call: &ToolCall, hands: &Hands<'_>) -> Option<Called> {
         let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).chain(own).collect();
         let message = format!("there is no tool {:?}; there are: {}", call.name, names.join(", "));
         return Some(Called::refused("unknown_tool", &message));
+    }
+    if hands.turned.get(at) == Some(&Turned::Refused) && !hands.landing {
+        let message = format!(
+            "you made this call {MOST_SAME} times, and its answer stands above: use that. Go on to what you have not looked at, report what you \
+             found, or call finish_review"
+        );
+        return Some(Called::refused("repeated", &message));
     }
     if hands.landing && !own {
         let message = "nothing is read any more: report what you have and call finish_review";

@@ -2,7 +2,7 @@
 //!
 //! There are two: [`by_rules`], which needs nobody, and [`by_model`], the loop with a model. Whatever the engine, the draft is turned into a
 //! review in one place ([`Draft::finish`]), so that no engine can call a review complete that is not. The model's way: `opening` (the first
-//! message) → `units` (one conversation, or one for each part of a large change) → `turns` (the loop: `attempts`, `budget`, `calls`, `compact`, `exchange`, `strikes`, `tally`, `journal`) → `desk` (what it reports, and what it has
+//! message) → `units` (one conversation, or one for each part of a large change) → `turns` (the loop: `attempts`, `budget`, `calls`, `compact`, `course`, `exchange`, `strikes`, `tally`, `journal`) → `desk` (what it reports, and what it has
 //! seen) → `verify` (the second look at what it reports). What a run takes from outside goes into its `journal`, and `past` answers from it when
 //! the run is taken up or told again; `known` is what was found and dismissed before.
 //! Collecting, keeping and showing a review do not belong here.
@@ -14,6 +14,7 @@ mod by_model;
 mod by_rules;
 mod calls;
 mod compact;
+mod course;
 mod desk;
 mod draft;
 mod engine_tools;

@@ -4,7 +4,7 @@
 use super::draft::Ending;
 use crate::domain::review::Ended;
 use crate::domain::text::{mask, strip_line};
-use crate::llm::{Speech, Stop, TurnResponse, declines, leaked};
+use crate::llm::{Speech, Stop, TurnResponse, declines, leaked_answer};
 use crate::prompt::{PromptError, Prompts};
 
 /// In a whole run the model is told no more often than this.
@@ -42,7 +42,7 @@ impl Strike {
     /// What is wrong with an answer without calls.
     pub(super) fn of(response: &TurnResponse) -> Self {
         let text = response.text();
-        match leaked(&text) {
+        match leaked_answer(&text) {
             Some(dialect) => Self::Leaked(dialect),
             None if response.stop == Stop::OutputLimit => Self::OutputLimit,
             None if text.trim().is_empty() => Self::Empty,

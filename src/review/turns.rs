@@ -10,6 +10,7 @@ use super::attempts::{Ask, NoAnswer};
 use super::budget::{Budget, Reserved};
 use super::calls::{Called, Hands, execute};
 use super::compact::Wanted;
+use super::course::Course;
 use super::desk::{Desk, Effect};
 use super::draft::Ending;
 use super::error::EngineError;
@@ -48,6 +49,8 @@ pub(super) struct Turns<'a> {
     pub(super) unanswered: Unanswered,
     pub(super) tally: Tally,
     pub(super) strikes: Strikes,
+    /// Whether it gets anywhere.
+    pub(super) course: Course,
     /// Set once the model was asked to finish.
     pub(super) landed: Option<Landing>,
 }
@@ -113,17 +116,22 @@ impl Turns<'_> {
         if let Err(stopped) = self.cancel.check() {
             return Ok(Due::End(Ending::Stopped(stopped)));
         }
-        Ok(match self.reserve() {
-            Reserved::Turn => {
+        Ok(match (self.reserve(), self.course.is_stuck()) {
+            (Reserved::Turn, Some(words)) => {
+                let landing = Landing { ended: Ended::Unfinished, words };
+                self.land(&landing, self.budget.last_answer(self.unanswered.size))?;
+                Due::Turn(Some(landing))
+            }
+            (Reserved::Turn, None) => {
                 self.request.max_output = self.budget.most_answer(self.unanswered.size);
                 Due::Turn(None)
             }
-            Reserved::Landing(limit) => {
+            (Reserved::Landing(limit), _) => {
                 let landing = Landing { ended: limit, words: self.budget.words(limit) };
                 self.land(&landing, self.budget.last_answer(self.unanswered.size))?;
                 Due::Turn(Some(landing))
             }
-            Reserved::Nothing(limit) => {
+            (Reserved::Nothing(limit), _) => {
                 let words = self.budget.words(limit);
                 self.tally.limits.push(words.clone());
                 Due::End(short(limit, words))
@@ -143,7 +151,7 @@ impl Turns<'_> {
     /// Whether it goes on after a last turn, because a later sitting has more to spend. Then the model is told so.
     fn goes_on(&mut self, ending: &Ending) -> Result<bool, EngineError> {
         let Some(Landing { ended, words }) = self.landed.clone() else { return Ok(false) };
-        if ending.ended() != ended || ending.reason().as_ref() != Some(&words) {
+        if !ended.can_be_undone() || ending.ended() != ended || ending.reason().as_ref() != Some(&words) {
             return Ok(false);
         }
         let may = self.told.went_on()
@@ -165,6 +173,7 @@ impl Turns<'_> {
         let wanted = Wanted { size: self.unanswered.size, most: self.budget.most(), coming };
         if let Some(made) = self.tally.compaction.make_room(&mut self.request, &self.told, &wanted) {
             self.unanswered.size = self.unanswered.size.saturating_sub(made.freed);
+            self.course.forget();
             self.events.emit(Event::Notice { text: made.words(self.budget.limits().window) });
         }
     }
@@ -191,7 +200,9 @@ impl Turns<'_> {
     /// From here on only the engine's own tools work, and the model is told so. All stay on offer: another list would spoil what the provider
     /// has cached, and some bind a model's thinking to it.
     fn land(&mut self, landing: &Landing, max_output: u32) -> Result<(), EngineError> {
-        self.tally.limits.push(landing.words.clone());
+        if landing.ended.can_be_undone() {
+            self.tally.limits.push(landing.words.clone());
+        }
         self.request.max_output = max_output;
         let text = self.prompts.last_turn(&LastTurnVars { reason: landing.words.clone() })?;
         self.desk().last_turn();
@@ -286,9 +297,11 @@ impl Turns<'_> {
         if calls.iter().any(|call| matches!(call.input, ToolInput::Object(_))) {
             self.credit();
         }
+        let turned = self.course.enter(&calls);
         let hands = Hands {
             tools: self.tools,
             desk: &self.desk,
+            turned: &turned,
             landing: landing.is_some(),
             told: &self.told,
             cancel: self.cancel,
@@ -302,6 +315,7 @@ impl Turns<'_> {
         }
         self.answer(&calls, &mut called)?;
         self.count(&called);
+        self.course.answered(&turned, &called);
         match landing {
             Some(Landing { ended, words }) => return Ok(Next::End(short(ended, words))),
             None if finished => return Ok(Next::End(Ending::Done)),
@@ -316,6 +330,10 @@ impl Turns<'_> {
             Some(strike) => self.strike(strike, None),
             None => {
                 self.strikes.forgive();
+                if self.course.is_to_be_told() {
+                    let text = self.prompts.stalled()?;
+                    self.say(text);
+                }
                 Ok(Next::Turn)
             }
         }

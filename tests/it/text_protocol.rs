@@ -66,3 +66,22 @@ fn a_refusal_in_its_own_words_is_no_review() {
         assert!(told.reasons().contains("will not"), "{}", told.reasons());
     }
 }
+
+#[test]
+fn a_refusal_for_a_summary_is_no_review() {
+    for told in on_all("declined_at_the_end", "declined_at_the_end", 4, "refused") {
+        assert_eq!(told.review["outcome"], "failed", "{}", told.all());
+    }
+}
+
+#[test]
+fn a_model_that_goes_round_in_circles_is_told_and_then_asked_to_finish() {
+    for told in on_all("round_in_circles", "round_in_circles", 3, "unfinished") {
+        assert_eq!(told.titles().len(), 1, "{}", told.all());
+        assert!(told.reasons().contains("brought nothing new"), "{}", told.reasons());
+        assert_eq!(told.review["coverage"]["limits_hit"].to_string(), "[]");
+    }
+    for told in on_all("told_and_goes_on", "told_and_goes_on", 0, "finished") {
+        assert_eq!(told.titles().len(), 1, "{}", told.all());
+    }
+}

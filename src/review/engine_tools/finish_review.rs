@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::text::Written;
 use super::{EngineTool, Refusal, Surroundings};
+use crate::llm::declines;
 use crate::review::desk::{Answer, Desk, Farewell};
-use crate::tools::input;
+use crate::tools::{ErrorKind, ToolFault, input};
 
 /// The longest summary, in bytes.
 const LONGEST: usize = 16 << 10;
@@ -38,6 +39,12 @@ struct Input {
 
 fn call(desk: &mut Desk, input: Value, around: &Surroundings<'_>) -> Result<Answer, Refusal> {
     let input: Input = input::parse(input)?;
+    // A refusal is no account of a change: taken for one, it would pass for a review that found nothing.
+    if input.summary.as_deref().is_some_and(declines) {
+        let message = "`summary` says that you will not do this. If you cannot review the change, stop without calling finish_review; otherwise say \
+                       what the change does and what you found";
+        return Err(ToolFault::new(ErrorKind::InvalidInput, message).into());
+    }
     let mut notes = Vec::new();
     let mut faults = Vec::new();
     let mut read = |field, text: Option<String>| {

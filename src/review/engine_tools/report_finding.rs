@@ -12,9 +12,9 @@ use crate::domain::claim::{Claim, ClaimedPlace};
 use crate::domain::finding::{Origin, OriginKind};
 use crate::domain::place::{LineRange, Side};
 use crate::domain::text::mask;
+use crate::llm::leaked;
 use crate::review::desk::{Answer, Desk, Report};
-use crate::tools::ToolFault;
-use crate::tools::input;
+use crate::tools::{ErrorKind, ToolFault, input};
 
 pub(in crate::review) const NAME: &str = "report_finding";
 
@@ -154,6 +154,14 @@ fn read(input: Value) -> Result<Report, ToolFault> {
         lines: lines(input.start_line, input.end_line, &mut notes),
         note: None,
     };
+    // A value that ran over into the markup of the call is no fix; where the code itself is about such markup, the quote has it too.
+    let leak = input.suggestion.as_deref().and_then(leaked);
+    if let Some(dialect) = leak.filter(|_| leak != leaked(&input.quote)) {
+        let message = format!(
+            "`suggestion` holds a tool call written as text ({dialect}): give only the lines that shall stand there, or none"
+        );
+        return Err(ToolFault::new(ErrorKind::InvalidInput, message));
+    }
     let related = input.related.into_iter().filter_map(|place| other(place, &mut notes)).collect();
     let claim = Claim {
         title,

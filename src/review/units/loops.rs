@@ -18,6 +18,7 @@ use crate::llm::{Message, ToolDefinition, TurnRequest, TurnUsage, Waited};
 use crate::prompt::PromptError;
 use crate::review::budget::{Budget, Kept, Purse, Seat, words};
 use crate::review::by_model::ModelRun;
+use crate::review::course::Course;
 use crate::review::desk::Desk;
 use crate::review::draft::Ending;
 use crate::review::error::EngineError;
@@ -336,6 +337,7 @@ fn conversation<'a>(
         unanswered: Unanswered { opening: shown, results: Vec::new(), user: vec![message], size },
         tally: Tally::default(),
         strikes: Strikes::default(),
+        course: Course::default(),
         landed: None,
     })
 }

@@ -1,0 +1,171 @@
+//! Whether a conversation gets anywhere: calls that are made again and again, turns that bring nothing new. Main type: [`Course`].
+//!
+//! All of it follows from the calls and their answers, so that a run that is told again comes to the same.
+
+use std::collections::{BTreeMap, HashMap};
+
+use sha2::{Digest as _, Sha256};
+
+use super::calls::Called;
+use super::desk::Desk;
+use crate::domain::text::strip_line;
+use crate::llm::{ToolCall, ToolInput};
+
+/// So often the same call is made; after that the model is told that it has the answer.
+pub(super) const MOST_SAME: u32 = 3;
+/// After so many calls that were answered so, nothing more is to be hoped for.
+const MOST_REPEATED: u32 = 12;
+/// After so many turns in a row that brought nothing new, the model is told.
+const IDLE_TOLD: u32 = 4;
+/// After so many, it is asked to finish.
+const IDLE_MOST: u32 = 8;
+
+/// What a call is known by: its tool and its input, whatever the order of the fields.
+type Key = [u8; 32];
+
+/// How a conversation goes.
+#[derive(Debug, Default)]
+pub(super) struct Course {
+    /// How often each call was made whose answer the conversation still holds.
+    made: HashMap<Key, u32>,
+    repeated: u32,
+    /// The call that was repeated last, for the reason.
+    last: Option<String>,
+    /// Turns in a row without anything new.
+    idle: u32,
+}
+
+impl Course {
+    /// Enters the calls of a turn: which of them are new, and which were made so often that they are not made again.
+    pub(super) fn enter(&mut self, calls: &[ToolCall]) -> Vec<Turned> {
+        calls.iter().map(|call| self.enter_one(call)).collect()
+    }
+
+    fn enter_one(&mut self, call: &ToolCall) -> Turned {
+        // What cannot be read says nothing twice.
+        let ToolInput::Object(input) = &call.input else { return Turned::Again };
+        let sorted: BTreeMap<_, _> = input.iter().collect();
+        let mut hash = Sha256::new();
+        hash.update(call.name.as_bytes());
+        hash.update([0]);
+        hash.update(serde_json::to_vec(&sorted).unwrap_or_default());
+        let made = self.made.entry(hash.finalize().into()).or_insert(0);
+        *made += 1;
+        match *made {
+            1 => Turned::New,
+            // What the engine's own tools answer to it, is theirs to say.
+            made if made > MOST_SAME && !Desk::is_own(&call.name) => {
+                self.repeated += 1;
+                self.last = Some(strip_line(&call.name));
+                Turned::Refused
+            }
+            _ => Turned::Again,
+        }
+    }
+
+    /// Enters what came of them.
+    pub(super) fn answered(&mut self, turned: &[Turned], called: &[Called]) {
+        let is_new = turned.iter().zip(called).any(|(turned, called)| *turned == Turned::New && !called.is_error);
+        self.idle = if is_new { 0 } else { self.idle + 1 };
+    }
+
+    /// Whether the model is to be told that nothing new comes.
+    pub(super) fn is_to_be_told(&self) -> bool {
+        self.idle == IDLE_TOLD
+    }
+
+    /// Results were taken out of the conversation: what was read may be read again.
+    pub(super) fn forget(&mut self) {
+        self.made.clear();
+    }
+
+    /// Why there is nothing more to hope for, where that is so.
+    pub(super) fn is_stuck(&self) -> Option<String> {
+        if self.repeated >= MOST_REPEATED {
+            let call = self.last.as_deref().unwrap_or("a call");
+            let times = self.repeated;
+            return Some(format!(
+                "the model made the same calls again and again ({times} times after it was told that it has the answers; last {call})"
+            ));
+        }
+        (self.idle >= IDLE_MOST)
+            .then(|| format!("{IDLE_MOST} turns in a row brought nothing new, although the model was told"))
+    }
+}
+
+/// What a call is in the course of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turned {
+    /// It was not made before.
+    New,
+    /// It was, and is made again.
+    Again,
+    /// It was, so often that it is not made.
+    Refused,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn call(name: &str, input: &serde_json::Value) -> ToolCall {
+        let input = ToolInput::Object(input.as_object().unwrap().clone());
+        ToolCall { id: "1".to_owned(), name: name.to_owned(), input, signatures: Vec::new() }
+    }
+
+    fn turn(course: &mut Course, call: &ToolCall, is_error: bool) -> Turned {
+        let turned = course.enter(std::slice::from_ref(call));
+        let called = Called { is_error, ..Called::refused("x", "y") };
+        course.answered(&turned, &[called]);
+        turned[0]
+    }
+
+    #[test]
+    fn the_same_call_is_made_three_times_and_then_answered_without_being_made() {
+        let mut course = Course::default();
+        let (one, same) = (json!({ "file_path": "a", "start_line": 1 }), json!({ "start_line": 1, "file_path": "a" }));
+        let read = |input: &serde_json::Value| call("read_file_part", input);
+        let turned = [&one, &same, &one, &same].map(|input| turn(&mut course, &read(input), false));
+        assert_eq!(turned, [Turned::New, Turned::Again, Turned::Again, Turned::Refused]);
+        assert_eq!(turn(&mut course, &read(&json!({ "file_path": "b" })), false), Turned::New);
+        course.forget();
+        assert_eq!(turn(&mut course, &read(&one), false), Turned::New, "its result is gone");
+        assert_eq!(course.is_stuck(), None);
+    }
+
+    #[test]
+    fn repeating_for_ever_is_an_end() {
+        let mut course = Course::default();
+        let read = call("list_files", &json!({}));
+        for _ in 0..MOST_SAME + MOST_REPEATED {
+            assert_eq!(course.is_stuck(), None);
+            course.enter(std::slice::from_ref(&read));
+        }
+        assert!(course.is_stuck().unwrap().contains("list_files"));
+    }
+
+    #[test]
+    fn turns_that_bring_nothing_are_told_once_and_end() {
+        let mut course = Course::default();
+        let mut told = 0;
+        for n in 0..IDLE_MOST {
+            assert_eq!(course.is_stuck(), None);
+            turn(&mut course, &call("read_file_part", &json!({ "file_path": format!("none/{n}") })), true);
+            told += u32::from(course.is_to_be_told());
+        }
+        assert_eq!(told, 1);
+        assert!(course.is_stuck().is_some());
+        turn(&mut course, &call("read_file_part", &json!({ "file_path": "a" })), false);
+        assert_eq!(course.is_stuck(), None, "something new came");
+    }
+
+    #[test]
+    fn the_engines_own_tools_answer_for_themselves() {
+        let mut course = Course::default();
+        let finish = call("finish_review", &json!({ "summary": "x" }));
+        let turned: Vec<Turned> = (0..6).map(|_| turn(&mut course, &finish, false)).collect();
+        assert!(turned[1..].iter().all(|turned| *turned == Turned::Again));
+    }
+}
