@@ -17,6 +17,7 @@ mod dismiss;
 mod eval;
 mod mcp;
 mod mcp_install;
+mod models;
 mod post;
 mod present;
 mod replay;
@@ -93,6 +94,8 @@ enum Command {
     Tool(tool::ToolArgs),
     /// Serve AI assistants over MCP
     Mcp(mcp::McpArgs),
+    /// List the models there are to review with: which can be reached, what they can do, what they cost
+    Models(models::ModelsArgs),
     /// Show every setting, its value and where that came from
     Config(settings::ConfigArgs),
     /// Measure reviews: how much is found of what is known to be wrong
@@ -128,6 +131,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Present(args)) => present::run(&args, &console),
         Some(Command::Tool(args)) => tool::run(args, &console),
         Some(Command::Mcp(args)) => mcp::run(args, &console),
+        Some(Command::Models(args)) => models::run(&args, &console),
         Some(Command::Config(args)) => settings::run(&args, &console),
         Some(Command::Eval(args)) => eval::run(args, &console),
         Some(Command::Completions(args)) => completions::run(&args, &console),
