@@ -19,6 +19,7 @@ mod guidelines;
 mod inspect;
 mod instructions;
 mod model;
+mod models;
 mod on_disk;
 mod pending;
 mod post;
@@ -34,6 +35,7 @@ mod review;
 mod runs;
 mod service;
 mod subject;
+mod table;
 mod templates;
 mod view;
 
@@ -52,6 +54,7 @@ pub use guidelines::{
 pub use inspect::{ToolCall, call_tool, settings};
 pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};
+pub use models::{ModelsAsk, models};
 pub use post::{DryRun, MovedHead, PostError, PostOptions, Posted, post, resume_and_post, review_and_post};
 pub use presented::{Dialect, checkout, find_document, read_content, show_document, written};
 pub use preview::preview;

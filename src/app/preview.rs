@@ -56,7 +56,16 @@ pub async fn preview(
         let Plan { files, sent, mut notes } = review::preview_rules(&change);
         notes.extend(subject.notes);
         let notes = told(&change, notes);
-        let preview = Preview { change, model: None, second: None, files, instructions: None, guidelines: Vec::new(), sent, notes };
+        let preview = Preview {
+            change,
+            model: None,
+            second: None,
+            files,
+            instructions: None,
+            guidelines: Vec::new(),
+            sent,
+            notes,
+        };
         return Ok(preview);
     };
     let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?);

@@ -18,6 +18,7 @@ mod eval;
 mod guidelines;
 mod mcp;
 mod mcp_install;
+mod models;
 mod post;
 mod present;
 mod replay;
@@ -96,6 +97,8 @@ enum Command {
     Mcp(mcp::McpArgs),
     /// Show which guidelines of the project a model is given, and about which files
     Guidelines(guidelines::GuidelinesArgs),
+    /// List the models there are to review with: which can be reached, what they can do, what they cost
+    Models(models::ModelsArgs),
     /// Show every setting, its value and where that came from
     Config(settings::ConfigArgs),
     /// Measure reviews: how much is found of what is known to be wrong
@@ -132,6 +135,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Tool(args)) => tool::run(args, &console),
         Some(Command::Mcp(args)) => mcp::run(args, &console),
         Some(Command::Guidelines(args)) => guidelines::run(&args, &console),
+        Some(Command::Models(args)) => models::run(&args, &console),
         Some(Command::Config(args)) => settings::run(&args, &console),
         Some(Command::Eval(args)) => eval::run(args, &console),
         Some(Command::Completions(args)) => completions::run(&args, &console),

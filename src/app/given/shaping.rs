@@ -71,6 +71,7 @@ impl Shaping {
             prompts: _,
             guidelines: _,
             guideline_files: _,
+            providers_file: _,
             providers: _,
         } = settings;
         let verify = match verify {
