@@ -60,8 +60,6 @@ pub fn connect(row: &'static ProviderRow, model: &str, access: &Access) -> Resul
         return Err(ConnectError::Key(row.title));
     }
     let http = Http::to(&base).map_err(|error| ConnectError::Client(error.to_string()))?;
-    let library = genai::Client::builder().with_reqwest(http.client()).build();
-    let library = library.map_err(|error| ConnectError::Client(error.to_string()))?;
     let known = known(row, model);
     let secrets = key.into_iter().chain(base.password()).map(Secret::new).collect();
     Ok(Box::new(Client {
@@ -77,7 +75,6 @@ pub fn connect(row: &'static ProviderRow, model: &str, access: &Access) -> Resul
         endpoint: endpoint(row.wire, &base, model),
         headers: headers(row.wire, key),
         http,
-        library,
         refused: Refused::default(),
         blame: Blame { provider: row.name, address: base.to_string(), secrets },
     }))

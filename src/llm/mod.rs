@@ -1,7 +1,7 @@
 //! Models: one turn at a time, whoever serves them. Main types: [`Provider`] (two methods), [`TurnRequest`] → [`TurnResponse`].
 //!
 //! The table [`PROVIDERS`] says which providers there are, which variables hold their keys and addresses, and what their models can do;
-//! `genai` (behind `client`) speaks their wire formats. What a turn is for, budgets and retries over many turns belong in `review`.
+//! `wire` speaks their formats. What a turn is for, budgets and retries over many turns belong in `review`.
 //!
 //! To add a provider: one row in the table.
 
@@ -9,9 +9,11 @@ mod address;
 mod client;
 mod connect;
 mod draft;
+mod events;
 mod fault;
 mod frames;
 mod markup;
+mod opaque;
 mod optional;
 mod provider;
 mod table;
