@@ -5,6 +5,7 @@
 )]
 
 mod chat;
+mod cut;
 mod faults;
 mod gemini;
 mod messages;

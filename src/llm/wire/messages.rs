@@ -125,7 +125,9 @@ impl Decoder for Reader {
             }
             "content_block_delta" => {
                 let delta = &frame["delta"];
-                let Some(open) = self.open.get_mut(&index) else { return Ok(()) };
+                let Some(open) = self.open.get_mut(&index) else {
+                    return Err(Trouble::Unreadable("a piece came of a block that did not begin".to_owned()));
+                };
                 let come = match text(delta, "type") {
                     "input_json_delta" => (&mut open.arguments, text(delta, "partial_json")),
                     "signature_delta" => (&mut open.signature, text(delta, "signature")),

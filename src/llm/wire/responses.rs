@@ -168,6 +168,10 @@ impl Reader {
                 *item = Item { value: value.clone(), whole: true, pieces: std::mem::take(&mut item.pieces) };
             }
         }
+        // Its kind is not known, so that it would be left out in silence.
+        if self.items.values().any(|item| !item.pieces.is_empty() && text(&item.value, "type").is_empty()) {
+            return Err(Trouble::Unreadable("a piece came of an item that did not begin".to_owned()));
+        }
         self.draft.counted = Counted {
             input: Count::at(response, "/usage/input_tokens"),
             output: Count::at(response, "/usage/output_tokens"),
