@@ -251,7 +251,8 @@ fn parts_and_second_looks_begin_with_what_they_share() {
         json!({ "when": { "turn": 0 }, "say": list, "reuse": true }),
         json!({ "when": { "turn": 1 }, "say": end, "reuse": true }),
     ];
-    let parts = with_window(Talk::in_passing(&many(200), session("parts", &steps), wire), wire, 48_000);
+    let (large, small) = (many(200), shop());
+    let parts = with_window(Talk::in_passing(&large, session("parts", &steps), wire), wire, 48_000);
     let told = parts.run("");
     assert_eq!((told.code, told.ended()), (0, "finished"), "{}", told.all());
     parts.server.verdict();
@@ -261,7 +262,7 @@ fn parts_and_second_looks_begin_with_what_they_share() {
         [look(title, 0, read.clone()), look(title, 1, json!({ "calls": [given("confirmed", 9, "It is so.")] }))]
     });
     let steps: Vec<Value> = reporting(&[DISCOUNT, STOCK, GUARD]).into_iter().chain(looks).collect();
-    let looks = Talk::in_passing(&shop(), session("looks", &steps), wire);
+    let looks = Talk::in_passing(&small, session("looks", &steps), wire);
     let told = looks.run("--verify all");
     assert_eq!((told.code, told.ended()), (0, "finished"), "{}", told.all());
     looks.server.verdict();

@@ -116,6 +116,14 @@ fn an_event_that_cannot_be_read_is_not_covered_by_the_end() {
 }
 
 #[test]
+fn an_end_after_which_nothing_was_understood_is_none() {
+    let answer = read(Wire::Chat, &[b"data: {\"choices\": {\"0\": []}}\n\ndata: [DONE]\n\n"]);
+    assert!(matches!(answer, Err(Trouble::Cut(_))), "{answer:?}");
+    let said = read(Wire::Chat, &[b"data: {\"choices\": [{\"delta\": {\"content\": \"Hm.\"}}]}\n\ndata: [DONE]\n\n"]);
+    assert_eq!(said.unwrap().text(), "Hm.");
+}
+
+#[test]
 fn what_comes_behind_the_end_changes_nothing() {
     for (wire, bytes) in streams() {
         let whole = read(wire, &[&bytes]).unwrap();

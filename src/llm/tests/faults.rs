@@ -175,6 +175,16 @@ fn no_answer_may_come_compressed() {
 }
 
 #[test]
+fn a_compressed_answer_is_not_read_as_if_it_were_none() {
+    for name in ALL {
+        let mut reply = begun(name);
+        reply.head.push_str("content-encoding: gzip\r\n");
+        let fault = fault(name, reply);
+        assert!(matches!(&fault, TurnFault::Unreadable { message, .. } if message.contains("gzip")), "{name}: {fault:?}");
+    }
+}
+
+#[test]
 fn a_silent_server_is_given_up() {
     for name in ALL {
         let server = Server::new(vec![begun(name).hanging()]);

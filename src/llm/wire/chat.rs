@@ -94,8 +94,9 @@ impl Decoder for Reader {
         &mut self.draft
     }
 
+    /// Some servers give no reason to stop. But an end of nothing at all is none: what came could not be read.
     fn done(&mut self) {
-        self.draft.ended = true;
+        self.draft.ended |= self.pieces() > 0 || !self.words.is_empty() || !self.reasoning.is_empty();
         self.done = true;
     }
 
