@@ -65,6 +65,7 @@
 //!
 //! | new | file | line |
 //! | --- | --- | --- |
+//! | custom of guideline files | `app/guidelines/find.rs` | a kind in `domain/guideline.rs`, its row in `docs/guidelines.md` |
 //! | output | `present/<name>.rs` | `PRESENTERS` in `present/mod.rs`, its row in `docs/formats.md` |
 //! | tool | `tools/<name>.rs` | `TOOLS` in `tools/mod.rs` |
 //! | tool that changes the review | `review/engine_tools/<name>.rs` | `ENGINE_TOOLS` in `review/engine_tools/mod.rs` |
@@ -74,7 +75,7 @@
 //! | setting | a row in `config`, its default in `config/defaults.toml` | — |
 //! | prompt | `prompts/<name>.md` | `TEMPLATES` in `prompt/mod.rs`, a method of `Prompts`, a row in `docs/prompts.md` |
 //! | review bot whose remarks are told apart | `forge/bots/<name>.rs` | `BOTS` in `forge/bots/mod.rs`, cases in `fixtures/remarks/<name>/` |
-//! | provider of models | a row in `llm/table.rs` | its three settings in `KEYS` in `config/keys.rs` |
+//! | provider of models | a row in `llm/providers.toml` | its name in `config/keys.rs` |
 //! | tool of the MCP server | `mcp/tools/<name>.rs` | `tools()` in `mcp/tools/mod.rs`; a tool that only reads is a row of `TOOLS` and is served by itself |
 //! | resource of the MCP server | `mcp/resources/<name>.rs` | `FAMILIES` in `mcp/resources/mod.rs` |
 //! | prompt of the MCP server | `mcp/prompts/<name>.rs` | `PROMPTS` in `mcp/prompts/mod.rs` |

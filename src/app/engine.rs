@@ -4,18 +4,21 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::error::AppError;
-use super::given::{self, Asked, Contents, Given, PROGRAM, Reviewer, Shaping};
+use super::given::{self, Asked, Contents, Given, PROGRAM, Reviewer, Shaping, Told};
 use super::instructions::Instructions;
 use super::model::Chosen;
 use super::prior::{self, Who};
 use super::subject::{Subject, Surroundings};
 use crate::config::{Settings, Verify};
 use crate::domain::event::{Event, EventSink};
+use crate::domain::guideline::Guidelines;
 use crate::domain::review::{Engine, Review};
 use crate::domain::run::{BegunRun, RunId};
 use crate::llm;
 use crate::prompt::Prompts;
-use crate::review::{self, Floor, JOURNAL, JournalSink, Limits, ModelRun, Past, RulesRun, SecondLook, Which, by_rules};
+use crate::review::{
+    self, CostLimit, Floor, JOURNAL, JournalSink, Limits, ModelRun, Past, RulesRun, SecondLook, Which, by_rules,
+};
 use crate::rules::Packs;
 use crate::store::{Store, StoreError};
 use crate::sys::files::{AppendFile, Held};
@@ -40,6 +43,8 @@ pub(super) struct ByModel {
     /// Who takes the second look, where it is another model.
     pub(super) second: Option<Chosen>,
     pub(super) instructions: Option<Instructions>,
+    /// What the project says about its own code.
+    pub(super) guidelines: Arc<Guidelines>,
     pub(super) prompts: Prompts,
 }
 
@@ -71,7 +76,7 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
     let store = Store::at(&around.state);
     let Work { run, started, mut subject, by_model, sitting } = work;
     let is_first = matches!(sitting, Sitting::First(_));
-    let Some(ByModel { chosen, second, instructions, prompts }) = by_model else {
+    let Some(ByModel { chosen, second, instructions, guidelines, prompts }) = by_model else {
         let subject = prior::recall(run, subject, around, Who::rules(packs.hash()), &events).await?;
         let work = move || {
             // What cannot be kept is told at the end, when the review cannot be kept either.
@@ -80,24 +85,17 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
         };
         return tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken);
     };
-    let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(chosen.row, &chosen.model, &chosen.access)?);
+    let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?);
     let capabilities = provider.capabilities();
     // A later sitting knows what the first one knew.
     if is_first {
-        let who = Who {
-            engine: Engine::Model,
-            provider: Some(capabilities.provider.to_owned()),
-            model: Some(capabilities.model.clone()),
-            prompts: Some(prompts.hash().to_owned()),
-            rules: Some(packs.hash().to_owned()),
-            instructions: instructions.as_ref().map(|instructions| review::instructions_hash(&instructions.text)),
-        };
+        let who = who(capabilities, &prompts, &packs, instructions.as_ref(), &guidelines);
         subject = prior::recall(run, subject, around, who, &events).await?;
     }
-    let limits = limits(&subject.settings, capabilities);
+    let limits = limits(&subject.settings, capabilities)?;
     let second_look = second_look(&subject.settings, &provider, second.as_ref())?;
-    let reviewer =
-        Reviewer::new(provider.capabilities(), &limits, &prompts, instructions.as_ref(), second_look.as_ref());
+    let told = Told { instructions: instructions.as_ref(), guidelines: &guidelines };
+    let reviewer = Reviewer::new(provider.capabilities(), &limits, &prompts, told, second_look.as_ref());
     let begun = begin(&store, run, &started, &subject, packs.hash(), Some(reviewer), &sitting);
     let journal = begun.and_then(|held| Ok((held, journal_of(&store, run)?)));
     let (held, journal) = match journal {
@@ -127,6 +125,7 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
         provider,
         second_look,
         instructions: instructions.map(|instructions| instructions.text),
+        guidelines,
         change: subject.change,
         new: subject.new,
         old: subject.old,
@@ -141,6 +140,25 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
     let review = review.await?;
     drop((held, taken_up));
     Ok(review)
+}
+
+/// Who reviews, for the comparison with an earlier review.
+pub(super) fn who(
+    model: &llm::Capabilities,
+    prompts: &Prompts,
+    packs: &Packs,
+    instructions: Option<&Instructions>,
+    guidelines: &Arc<Guidelines>,
+) -> Who {
+    Who {
+        engine: Engine::Model,
+        provider: Some(model.provider.to_string()),
+        model: Some(model.model.clone()),
+        prompts: Some(prompts.hash().to_owned()),
+        rules: Some(packs.hash().to_owned()),
+        instructions: instructions.map(|instructions| review::instructions_hash(&instructions.text)),
+        guidelines: Arc::clone(guidelines),
+    }
 }
 
 /// The journal of a run, open at its end. What a kill left of a last line is gone.
@@ -217,7 +235,7 @@ pub(super) fn floor(settings: &Settings) -> Floor {
 }
 
 /// Who takes the second look, and at what; `None` where nobody does.
-fn second_look(
+pub(super) fn second_look(
     settings: &Settings,
     same: &Arc<dyn llm::Provider>,
     other: Option<&Chosen>,
@@ -228,26 +246,36 @@ fn second_look(
         Verify::None => return Ok(None),
     };
     let provider = match other {
-        Some(chosen) => Arc::from(llm::connect(chosen.row, &chosen.model, &chosen.access)?),
+        Some(chosen) => Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?),
         None => Arc::clone(same),
     };
-    let limits = limits(settings, provider.capabilities());
+    let limits = limits(settings, provider.capabilities())?;
     Ok(Some(SecondLook { which, provider, limits }))
 }
 
 /// A design default: no answer is longer, whatever the model could.
 const MAX_OUTPUT: u32 = 16_000;
 
-pub(super) fn limits(settings: &Settings, model: &llm::Capabilities) -> Limits {
+/// What a run with this model may spend. A limit of money that nothing can be held against is refused: it would be none.
+pub(super) fn limits(settings: &Settings, model: &llm::Capabilities) -> Result<Limits, AppError> {
+    let cost = match (settings.max_cost, model.prices) {
+        (None, _) => None,
+        (Some(most), Some(prices)) => Some(CostLimit { most, prices }),
+        (Some(most), None) => {
+            let model = format!("{}/{}", model.provider, model.model);
+            return Err(AppError::NoPrice { model, most });
+        }
+    };
     // A small window must hold more than answers.
     let share = u32::try_from(model.context_window / 6).unwrap_or(u32::MAX);
-    Limits {
+    Ok(Limits {
         turns: settings.max_turns,
         input_tokens: settings.max_tokens,
         window: model.context_window,
         max_output: model.max_output.min(MAX_OUTPUT).min(share),
         time: settings.timeout,
-    }
+        cost,
+    })
 }
 
 /// What one result of a tool may show, so that a small window holds a few: a dozenth of it, at four bytes a token.

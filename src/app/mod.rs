@@ -15,6 +15,7 @@ mod error;
 mod eval;
 mod forge;
 mod given;
+mod guidelines;
 mod inspect;
 mod instructions;
 mod model;
@@ -22,6 +23,7 @@ mod on_disk;
 mod pending;
 mod post;
 mod presented;
+mod preview;
 mod prior;
 mod project;
 mod pull;
@@ -43,11 +45,16 @@ pub use dismiss::{DismissAsk, DismissError, WrittenDown, dismiss_for_project};
 pub use error::AppError;
 pub use eval::{EvalError, EvalJob, earlier as earlier_evaluation, evaluate, write_evaluation};
 pub use forge::ForgeEnvironment;
+pub use guidelines::{
+    Explained as ExplainedGuidelines, ListedGuideline, Reached as ReachedGuideline, explain as explain_guidelines,
+    list as list_guidelines,
+};
 pub use inspect::{ToolCall, call_tool, settings};
 pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};
 pub use post::{DryRun, MovedHead, PostError, PostOptions, Posted, post, resume_and_post, review_and_post};
 pub use presented::{Dialect, checkout, find_document, read_content, show_document, written};
+pub use preview::preview;
 pub use pull::{Fetched, fetch as fetch_pull};
 pub use replay::{ChangedRequest, Comparison, Piece, ReplayError, Replayed, With, compare, replay};
 pub use resume::{Resume, ResumeError};

@@ -7,15 +7,18 @@ use super::deliver::{self, Delivered, Output, Places};
 use super::engine::{ByModel, First, Sitting, Work, engine};
 use super::error::AppError;
 use super::given::{Asked, Contents};
-use super::instructions::{self, Whose};
+use super::guidelines;
+use super::instructions::{self, Instructions, Whose};
 use super::model;
 use super::pull;
-use super::subject::{self, Surroundings};
+use super::subject::{self, Subject, Surroundings};
 use super::templates;
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink, Stage};
+use crate::domain::guideline::Guidelines;
 use crate::domain::request::{Compare, ReviewRequest, Scope};
 use crate::domain::run::RunId;
+use crate::prompt::Prompts;
 use crate::review::unless_stopped;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::clock;
@@ -63,41 +66,76 @@ pub(super) async fn review_with(
     let resolved = subject::resolve(None, &flags, &around)?;
     let chosen = model::choose(&resolved, &around.providers)?;
     let second = model::choose_second(&resolved, &around.providers, chosen.as_ref())?;
+    model::priced(&resolved.settings, chosen.iter().chain(&second))?;
     for text in chosen.iter().chain(&second).flat_map(|chosen| &chosen.notices) {
         events.emit(Event::Warning { text: text.clone() });
     }
     let asked = Asked::new(&request, &flags, whose);
-    let pulled = pull::of_request(&request, &flags, &around, &*events, &cancel).await?;
-    let scope = request.scope.clone();
-    let patch = unless_stopped(&cancel, tokio::task::spawn_blocking(move || subject::read_patch(&scope))).await?;
-    let patch = patch.map_err(|_| AppError::Broken)??;
-    let is_model = chosen.is_some();
-    let (subject, instructions, prompts, contents) = {
-        let (around, events, cancel) = (around.clone(), Arc::clone(&events), cancel.clone());
-        stage(Stage::Collect, &events.clone(), move || {
-            let mut subject = match &pulled {
-                Some(pulled) => subject::collect_pull(pulled, &request, &flags, &around, &cancel, &*events)?,
-                None => subject::collect(&request, &patch, &flags, &around, &cancel, &*events)?,
-            };
-            subject.compare = compare;
-            let instructions = instructions::load(&request, &subject, whose)?;
-            let folder = subject.settings.prompts.as_deref();
-            let prompts = is_model.then(|| templates::load(folder)).transpose()?;
-            let contents = match &request.scope {
-                Scope::Patch(_) => Contents::of_patch(&patch),
-                _ => Contents::of(&subject.change, subject.new.as_ref(), &subject.cancel).unwrap_or_default(),
-            };
-            Ok((subject, instructions, prompts, contents))
-        })
-        .await?
-    };
+    let gathering = Gathering { request, flags, compare, whose, is_model: chosen.is_some() };
+    let Gathered { subject, instructions, guidelines, prompts, contents } =
+        gather(gathering, &around, &events, &cancel).await?;
     if let (None, Some(instructions)) = (&chosen, &instructions) {
         let text = format!("the built-in rules do not read instructions; {} is for a model", instructions.from);
         events.emit(Event::Notice { text });
     }
-    let by_model = chosen.zip(prompts).map(|(chosen, prompts)| ByModel { chosen, second, instructions, prompts });
+    let guidelines = Arc::new(guidelines);
+    let by_model =
+        chosen.zip(prompts).map(|(chosen, prompts)| ByModel { chosen, second, instructions, guidelines, prompts });
     let sitting = Sitting::First(Box::new(First { asked, contents }));
     made(Work { run, started, subject, by_model, sitting }, outputs, around, events, cancel).await
+}
+
+/// What is to be reviewed, and what shapes it.
+pub(super) struct Gathering {
+    pub(super) request: ReviewRequest,
+    pub(super) flags: Flags,
+    pub(super) compare: Compare,
+    /// Where instructions are read.
+    pub(super) whose: Whose,
+    pub(super) is_model: bool,
+}
+
+/// What an engine needs beside a model.
+pub(super) struct Gathered {
+    pub(super) subject: Subject,
+    pub(super) instructions: Option<Instructions>,
+    /// For a model.
+    pub(super) guidelines: Guidelines,
+    /// For a model.
+    pub(super) prompts: Option<Prompts>,
+    pub(super) contents: Contents,
+}
+
+/// Collects the change, opens its trees, and reads what a model is told beside it.
+pub(super) async fn gather(
+    gathering: Gathering,
+    around: &Surroundings,
+    events: &Arc<dyn EventSink>,
+    cancel: &Cancel,
+) -> Result<Gathered, AppError> {
+    let Gathering { request, flags, compare, whose, is_model } = gathering;
+    let pulled = pull::of_request(&request, &flags, around, &**events, cancel).await?;
+    let (scope, from_worktree) = (request.scope.clone(), request.settings_from_worktree);
+    let patch = unless_stopped(cancel, tokio::task::spawn_blocking(move || subject::read_patch(&scope))).await?;
+    let patch = patch.map_err(|_| AppError::Broken)??;
+    let (around, told, cancel) = (around.clone(), Arc::clone(events), cancel.clone());
+    stage(Stage::Collect, events, move || {
+        let mut subject = match &pulled {
+            Some(pulled) => subject::collect_pull(pulled, &request, &flags, &around, &cancel, &*told)?,
+            None => subject::collect(&request, &patch, &flags, &around, &cancel, &*told)?,
+        };
+        subject.compare = compare;
+        let instructions = instructions::load(&request, &subject, whose)?;
+        let guidelines = guidelines::for_review(&mut subject, from_worktree, is_model, &*told)?;
+        let folder = subject.settings.prompts.as_deref();
+        let prompts = is_model.then(|| templates::load(folder)).transpose()?;
+        let contents = match &request.scope {
+            Scope::Patch(_) => Contents::of_patch(&patch),
+            _ => Contents::of(&subject.change, subject.new.as_ref(), &subject.cancel).unwrap_or_default(),
+        };
+        Ok(Gathered { subject, instructions, guidelines, prompts, contents })
+    })
+    .await
 }
 
 /// Runs the engine, and delivers what comes of it.

@@ -106,7 +106,7 @@ pub(super) struct AgainArgs {
     /// Go on with a run that was broken off, or ended too early: its id, the beginning of one, or `last`
     ///
     /// After a kill, an interrupt, a lost network or a spent budget. What was answered is not asked for again, and counts against the budgets
-    /// (give more with --max-tokens, --max-turns, --timeout). What is reviewed, how and by whom, is taken from the run; if commits, files,
+    /// (give more with --max-tokens, --max-turns, --max-cost, --timeout). What is reviewed, how and by whom, is taken from the run; if commits, files,
     /// prompts or settings changed since, it says so and does nothing. `review list` shows the runs.
     #[arg(
         long,
@@ -284,8 +284,14 @@ pub(super) struct ReviewArgs {
     /// Send the model at most so many tokens (500k, 2m) [default: 2m]
     #[arg(long, value_name = "N", help_heading = "Who reviews")]
     max_tokens: Option<String>,
+    /// Spend at most so many dollars (2.50); needs the prices of the model [default: no limit]
+    #[arg(long, value_name = "DOLLARS", help_heading = "Who reviews")]
+    max_cost: Option<String>,
     #[command(flatten, next_help_heading = "Who reviews")]
     pub(super) compare: CompareArgs,
+    /// Say what would be sent to whom, what is left out, and what it may cost and take; nothing is sent, and no key is needed
+    #[arg(long, conflicts_with_all = ["resume", "post", "events", "output"], help_heading = "Who reviews")]
+    pub(super) preview: bool,
     #[command(flatten, next_help_heading = "Posting")]
     pub(super) post: PostArgs,
     /// Count findings below this severity, but do not show them
@@ -321,8 +327,9 @@ pub(super) fn format_names() -> clap::builder::PossibleValuesParser {
 /// What `--model` takes, from the table of providers.
 fn model_help() -> String {
     let mut help = "Review with this model: PROVIDER/NAME, or a PROVIDER alone\n\n".to_owned();
-    for provider in providers() {
-        let name = format!("{}/{}", provider.name, provider.default_model.unwrap_or("NAME"));
+    // Where the table cannot be read the command itself says so.
+    for provider in providers().unwrap_or_default() {
+        let name = format!("{}/{}", provider.name, provider.default_model.as_deref().unwrap_or("NAME"));
         help.push_str(&format!("  {name:28} {}\n", provider.reached_by));
     }
     help.push_str(
@@ -355,6 +362,11 @@ impl ReviewArgs {
                 name: name.to_owned(),
                 known: "json alone: a dry run prints the requests that would be sent".to_owned(),
             }),
+            Some(name) if self.preview && !matches!(name, "terminal" | "json") => Err(AppError::Format {
+                origin: "--format with --preview".to_owned(),
+                name: name.to_owned(),
+                known: "terminal, json".to_owned(),
+            }),
             _ => Ok(()),
         }
     }
@@ -373,6 +385,7 @@ impl ReviewArgs {
             verify_model: self.verify_model.clone(),
             max_turns: self.max_turns.clone(),
             max_tokens: self.max_tokens.clone(),
+            max_cost: self.max_cost.clone(),
             instructions: self.instructions.clone(),
             ..self.shape.overrides()
         }
@@ -395,7 +408,7 @@ mod tests {
     fn every_provider_has_one_line_of_help_in_80_columns() {
         let help = model_help();
         let lines: Vec<&str> = help.lines().filter(|line| line.starts_with("  ")).collect();
-        assert_eq!(lines.len(), providers().count(), "and nothing else is broken by hand");
+        assert_eq!(lines.len(), providers().unwrap().len(), "and nothing else is broken by hand");
         // clap puts ten blanks before each.
         assert!(lines.iter().all(|line| line.len() <= 70), "{help}");
     }

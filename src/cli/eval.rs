@@ -69,6 +69,9 @@ pub(super) struct EvalArgs {
     /// At most so many tokens a case (500k, 2m) [default: 2m]
     #[arg(long, value_name = "N", help_heading = "Who reviews")]
     max_tokens: Option<String>,
+    /// At most so many dollars a case (0.50) [default: no limit]
+    #[arg(long, value_name = "DOLLARS", help_heading = "Who reviews")]
+    max_cost: Option<String>,
     /// At most so long a case (90s, 5m) [default: 20m]
     #[arg(long, value_name = "TIME", help_heading = "Who reviews")]
     timeout: Option<String>,
@@ -110,6 +113,7 @@ impl EvalArgs {
             verify_model: self.verify_model.clone(),
             max_turns: self.max_turns.clone(),
             max_tokens: self.max_tokens.clone(),
+            max_cost: self.max_cost.clone(),
             timeout: self.timeout.clone(),
             min_severity: self.min_severity.clone(),
             min_confidence: self.min_confidence.clone(),

@@ -15,6 +15,7 @@ mod completions;
 mod console;
 mod dismiss;
 mod eval;
+mod guidelines;
 mod mcp;
 mod mcp_install;
 mod post;
@@ -93,6 +94,8 @@ enum Command {
     Tool(tool::ToolArgs),
     /// Serve AI assistants over MCP
     Mcp(mcp::McpArgs),
+    /// Show which guidelines of the project a model is given, and about which files
+    Guidelines(guidelines::GuidelinesArgs),
     /// Show every setting, its value and where that came from
     Config(settings::ConfigArgs),
     /// Measure reviews: how much is found of what is known to be wrong
@@ -128,6 +131,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Present(args)) => present::run(&args, &console),
         Some(Command::Tool(args)) => tool::run(args, &console),
         Some(Command::Mcp(args)) => mcp::run(args, &console),
+        Some(Command::Guidelines(args)) => guidelines::run(&args, &console),
         Some(Command::Config(args)) => settings::run(&args, &console),
         Some(Command::Eval(args)) => eval::run(args, &console),
         Some(Command::Completions(args)) => completions::run(&args, &console),

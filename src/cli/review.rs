@@ -14,7 +14,7 @@ use crate::domain::request::ReviewRequest;
 use crate::domain::run::RunId;
 use crate::present::delivery;
 use crate::present::events::{End, Events, FanOut};
-use crate::present::{Links, RenderOptions, Syntax, presenter};
+use crate::present::{self, Links, RenderOptions, Syntax, presenter};
 
 /// How long a stage may take to hear an interrupt before it is left behind.
 pub(super) const GRACE: Duration = Duration::from_secs(3);
@@ -22,6 +22,9 @@ pub(super) const GRACE: Duration = Duration::from_secs(3);
 pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
     args.check()?;
     let quiet = args.quiet;
+    if args.preview {
+        return preview(args, console);
+    }
     if !args.events {
         return show(&made(args, console, None)?, quiet, console);
     }
@@ -47,6 +50,39 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
     Ok(ExitCode::from(delivered.exit_code()))
 }
 
+/// Says what would be done, and does none of it.
+fn preview(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
+    let around = Surroundings::of_this_process()?;
+    let progress = Arc::new(console.progress(args.quiet));
+    let sink: Arc<dyn EventSink> = progress.clone();
+    let cancel = Cancel::never();
+    let as_json = args.format.as_deref() == Some("json");
+    let job = job(args);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let work = app::preview(job, around, Arc::clone(&sink), cancel.clone());
+    let ended = runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work));
+    runtime.shutdown_background();
+    progress.finish();
+    let told = ended?;
+    if as_json {
+        console.data(&present::preview::json(&told), Syntax::Json)?;
+    } else {
+        console.data(present::preview::terminal(&told, console.width).as_bytes(), Syntax::Plain)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is asked for.
+fn job(args: ReviewArgs) -> Job {
+    let (flags, compare) = (args.overrides(), args.compare.compare());
+    let request = ReviewRequest {
+        directory: args.place.directory,
+        settings_from_worktree: args.shape.settings_from_worktree(),
+        scope: args.pull.scope().unwrap_or_else(|| args.scope.scope()),
+    };
+    Job { run: RunId::random(), request, flags, compare, outputs: args.output }
+}
+
 /// Makes the review; people see its progress, and `events` hears of it where there is a listener.
 fn made(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Result<Delivered, AppError> {
     let flags = args.overrides();
@@ -68,14 +104,7 @@ fn made(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Res
         let work = app::resume_and_post(ask, post, around, Arc::clone(&sink), cancel.clone());
         runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work))
     } else {
-        let request = ReviewRequest {
-            directory: args.place.directory,
-            settings_from_worktree: args.shape.settings_from_worktree(),
-            scope: args.pull.scope().unwrap_or_else(|| args.scope.scope()),
-        };
-        let compare = args.compare.compare();
-        let job = Job { run: RunId::random(), request, flags, outputs: args.output, compare };
-        let work = app::review_and_post(job, post, around, Arc::clone(&sink), cancel.clone());
+        let work = app::review_and_post(job(args), post, around, Arc::clone(&sink), cancel.clone());
         runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work))
     };
     // A thread that waits for a pipe for ever must not keep the process.

@@ -105,6 +105,7 @@ fn value_of(value: &DeValue<'_>, key: Option<&Key>) -> Result<Value, &'static st
         DeValue::String(text) => Ok(Value::One(text.to_string())),
         _ if matches!(shape, Some(Shape::Secret | Shape::Path | Shape::Address)) => Err(kind(value)),
         DeValue::Integer(number) => Ok(Value::One(number.to_string())),
+        DeValue::Float(number) if shape == Some(Shape::Amount) => Ok(Value::One(number.to_string())),
         _ => Err(kind(value)),
     }
 }

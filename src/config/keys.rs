@@ -18,6 +18,8 @@ pub struct Key {
 pub enum Shape {
     /// One text or number.
     One,
+    /// A number that may have a fraction.
+    Amount,
     /// A list of texts; in the environment separated by commas.
     List,
     /// A path of this machine; in a file relative to its folder.
@@ -34,9 +36,12 @@ const DURATIONS: &str = "a time such as \"90s\", \"20m\", \"1h30m\" or \"30d\"";
 
 const TURNS: &str = "a number from 1 to 1000";
 const TOKENS: &str = "a whole number of tokens from 1 to 1000000000, such as 2000000, \"500k\" or \"2m\"";
+const MONEY: &str = "an amount of dollars above nothing, such as 2.50, or none";
 const WINDOW: &str = "a whole number of tokens from 1000 to 1000000000, such as 128000 or \"128k\"";
 const MODELS: &str = "one PROVIDER/NAME (no list), a PROVIDER alone, auto or none";
 const SECOND_MODELS: &str = "one PROVIDER/NAME (no list), a PROVIDER alone, or same";
+const GUIDELINES: &str = "all, none, or some of agents, claude, gemini, copilot, review, cursor, bugbot";
+const TREE_FILES: &str = "paths of files in the repository, such as \"docs/style.md\"";
 const FILES: &str = "the path of a file";
 const FOLDERS: &str = "the path of a folder";
 const ADDRESSES: &str =
@@ -62,8 +67,11 @@ pub const KEYS: &[Key] = &[
     key("verify_model", Shape::One, SECOND_MODELS, Some("--verify-model")),
     key("max_turns", Shape::One, TURNS, Some("--max-turns")),
     key("max_tokens", Shape::One, TOKENS, Some("--max-tokens")),
+    key("max_cost", Shape::Amount, MONEY, Some("--max-cost")),
     key("instructions", Shape::Path, FILES, Some("--instructions")),
     key("prompts", Shape::Path, FOLDERS, None),
+    key("guidelines", Shape::List, GUIDELINES, None),
+    key("guideline_files", Shape::List, TREE_FILES, None),
     key("rules.off", Shape::List, "names of rules or packs", None),
     key("anthropic.base_url", Shape::Address, ADDRESSES, None),
     key("anthropic.api_key", Shape::Secret, SECRETS, None),

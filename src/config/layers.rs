@@ -4,7 +4,8 @@
 //! - `include` narrows. Among the user's own layers (built-in, file, environment, flags) the last one counts; the repository's
 //!   stands beside it, and a file must match both. So a repository can leave files out, and never bring in what the user did not
 //!   ask for.
-//! - `exclude` and `rules.off` add up over all layers.
+//! - `guidelines` narrows likewise: of what the user wants, the repository may leave some out.
+//! - `exclude`, `guideline_files` and `rules.off` add up over all layers.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -84,6 +85,8 @@ pub struct Flags {
     pub max_turns: Option<String>,
     /// `--max-tokens`
     pub max_tokens: Option<String>,
+    /// `--max-cost`
+    pub max_cost: Option<String>,
     /// `--instructions`
     pub instructions: Option<PathBuf>,
 }
@@ -147,6 +150,7 @@ impl Flags {
             timeout: either(&now.timeout, &self.timeout),
             max_turns: either(&now.max_turns, &self.max_turns),
             max_tokens: either(&now.max_tokens, &self.max_tokens),
+            max_cost: either(&now.max_cost, &self.max_cost),
             colour: now.colour.clone(),
             format: now.format.clone(),
             ..self.clone()
@@ -226,7 +230,7 @@ fn read_environment(environment: &[(String, String)], said: &mut Vec<Said>) -> V
             continue;
         }
         let value = match key.shape {
-            Shape::One | Shape::Address => Value::One(value.clone()),
+            Shape::One | Shape::Amount | Shape::Address => Value::One(value.clone()),
             Shape::Path => Value::Path(PathBuf::from(value)),
             Shape::Secret => Value::Secret(Secret::new(value)),
             Shape::List => Value::List(split_list(value)),
@@ -266,6 +270,7 @@ fn read_flags(flags: &Flags, said: &mut Vec<Said>) {
         verify_model,
         max_turns,
         max_tokens,
+        max_cost,
         instructions,
     } = flags;
     let list = |list: &Vec<String>| (!list.is_empty()).then(|| Value::List(list.clone()));
@@ -285,6 +290,7 @@ fn read_flags(flags: &Flags, said: &mut Vec<Said>) {
         ("verify_model", one(verify_model)),
         ("max_turns", one(max_turns)),
         ("max_tokens", one(max_tokens)),
+        ("max_cost", one(max_cost)),
         ("instructions", instructions.clone().map(Value::Path)),
     ];
     for (name, value) in given {
@@ -327,8 +333,10 @@ fn counting<'a>(key: &'static Key, said: &'a [Said]) -> Vec<&'a Said> {
     let about: Vec<&Said> = said.iter().filter(|said| said.key == key).collect();
     let has_entries = |said: &&&Said| matches!(&said.value, Value::List(list) if !list.is_empty());
     match (key.name, key.shape) {
-        (_, Shape::One | Shape::Path | Shape::Address | Shape::Secret) => about.last().copied().into_iter().collect(),
-        ("include", Shape::List) => {
+        (_, Shape::One | Shape::Amount | Shape::Path | Shape::Address | Shape::Secret) => {
+            about.last().copied().into_iter().collect()
+        }
+        ("include" | "guidelines", Shape::List) => {
             let own = about.iter().rfind(|said| !said.is_repository());
             let repository = about.iter().find(|said| said.is_repository()).filter(has_entries);
             // An empty list of the user's is shown only where nothing else is: it stands for all files.

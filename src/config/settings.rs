@@ -10,6 +10,9 @@ use super::duration::parse_duration;
 use super::layers::Value;
 use super::tokens::parse_tokens;
 use crate::domain::finding::{Confidence, Severity};
+use crate::domain::guideline::GuidelineKind;
+use crate::domain::money::Money;
+use crate::domain::path::RepoPath;
 use crate::domain::secret::Secret;
 
 /// Every setting, resolved.
@@ -48,10 +51,16 @@ pub struct Settings {
     pub max_turns: u32,
     /// How many tokens may be sent to a model during a run, cached ones included.
     pub max_tokens: u64,
+    /// What the turns of a run may cost together; `None` for no limit of money.
+    pub max_cost: Option<Money>,
     /// A file with instructions for the model, absolute or relative to the working directory.
     pub instructions: Option<PathBuf>,
     /// A folder with templates that replace the built-in prompts, likewise.
     pub prompts: Option<PathBuf>,
+    /// Which guidelines of the project a model is given, in the order of their kinds.
+    pub guidelines: Vec<GuidelineKind>,
+    /// Further files of the repository that hold guidelines: everybody's together.
+    pub guideline_files: Vec<RepoPath>,
     /// What is set for providers, by their names; see [`provider`](Self::provider).
     pub providers: BTreeMap<&'static str, ProviderSettings>,
     /// Rules and packs that do not run: everybody's together.
@@ -172,8 +181,11 @@ impl Settings {
             verify_model: None,
             max_turns: 0,
             max_tokens: 0,
+            max_cost: None,
             instructions: None,
             prompts: None,
+            guidelines: GuidelineKind::FOUND.to_vec(),
+            guideline_files: Vec::new(),
             providers: BTreeMap::new(),
             rules_off: Vec::new(),
         }
@@ -189,6 +201,18 @@ impl Settings {
             ("exclude", Value::List(globs)) => {
                 check_globs(globs)?;
                 add_new(&mut self.exclude, globs);
+            }
+            ("guidelines", Value::List(words)) => {
+                let wanted = guidelines(words)?;
+                self.guidelines.retain(|kind| wanted.contains(kind));
+            }
+            ("guideline_files", Value::List(paths)) => {
+                for text in paths {
+                    let path = RepoPath::parse(text).map_err(|_| refused(text))?;
+                    if !self.guideline_files.contains(&path) {
+                        self.guideline_files.push(path);
+                    }
+                }
             }
             ("rules.off", Value::List(names)) => add_new(&mut self.rules_off, names),
             ("min_severity", Value::One(text)) => self.min_severity = severity(text)?,
@@ -217,6 +241,7 @@ impl Settings {
                 self.max_turns = turns.ok_or_else(|| refused(text))?;
             }
             ("max_tokens", Value::One(text)) => self.max_tokens = tokens(text, 1)?,
+            ("max_cost", Value::One(text)) => self.max_cost = money(text)?,
             ("instructions", Value::Path(path)) => self.instructions = path_or_none(path),
             ("prompts", Value::Path(path)) => self.prompts = path_or_none(path),
             _ => return self.set_for_provider(key, value),
@@ -263,6 +288,18 @@ fn refused(text: &str) -> Refused {
 fn add_new(list: &mut Vec<String>, more: &[String]) {
     let known: std::collections::HashSet<String> = list.iter().cloned().collect();
     list.extend(more.iter().filter(|item| !known.contains(*item)).cloned());
+}
+
+/// What the words for guidelines stand for; an empty list is all of them, as a list that says nothing is elsewhere.
+fn guidelines(words: &[String]) -> Result<Vec<GuidelineKind>, Refused> {
+    let all = |word: &str| word.trim().eq_ignore_ascii_case("all");
+    let none = |word: &str| word.trim().eq_ignore_ascii_case("none");
+    match words {
+        [] => Ok(GuidelineKind::FOUND.to_vec()),
+        [word] if all(word) => Ok(GuidelineKind::FOUND.to_vec()),
+        [word] if none(word) => Ok(Vec::new()),
+        words => words.iter().map(|word| GuidelineKind::from_word(word.trim()).ok_or_else(|| refused(word))).collect(),
+    }
 }
 
 /// Globs are compiled here once, so that a bad one is told with the place it was written in.
@@ -321,6 +358,16 @@ fn tokens(text: &str, least: u64) -> Result<u64, Refused> {
     parse_tokens(text).filter(|tokens| (least..=1_000_000_000).contains(tokens)).ok_or_else(|| refused(text))
 }
 
+/// An amount of dollars; nothing for `none`. No money at all would be no review.
+fn money(text: &str) -> Result<Option<Money>, Refused> {
+    let text = text.trim();
+    if text.eq_ignore_ascii_case("none") {
+        return Ok(None);
+    }
+    let amount = text.parse().ok().filter(|amount| *amount > Money::NOTHING);
+    amount.map(Some).ok_or_else(|| refused(text))
+}
+
 /// An address with a scheme; nothing where it is empty. Whether a server can be there is asked by `llm`.
 ///
 /// It is shown with the settings, so one in which a name, a password or a key may stand is refused, and the message does not
@@ -360,6 +407,34 @@ mod tests {
         }
         for text in ["0", "11", "7.5", "high", "", "-1"] {
             assert!(confidence(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn guidelines_are_narrowed_and_never_brought_back() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let mut settings = Settings::blank();
+        settings.set("guidelines", &Value::List(words(&["claude", " Agents "]))).unwrap();
+        assert_eq!(settings.guidelines, [GuidelineKind::Agents, GuidelineKind::Claude]);
+        settings.set("guidelines", &Value::List(words(&["claude", "cursor"]))).unwrap();
+        assert_eq!(settings.guidelines, [GuidelineKind::Claude]);
+        settings.set("guidelines", &Value::List(words(&["all"]))).unwrap();
+        assert_eq!(settings.guidelines, [GuidelineKind::Claude]);
+        settings.set("guidelines", &Value::List(words(&["none"]))).unwrap();
+        assert_eq!(settings.guidelines, []);
+        for bad in [&["all", "claude"][..], &["named"], &["AGENTS.md"], &[""]] {
+            assert!(settings.set("guidelines", &Value::List(words(bad))).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_with_guidelines_is_in_the_repository() {
+        let mut settings = Settings::blank();
+        let both = Value::List(vec!["docs/a.md".to_owned(), "./docs//a.md".to_owned()]);
+        settings.set("guideline_files", &both).unwrap();
+        assert_eq!(settings.guideline_files, [RepoPath::parse("docs/a.md").unwrap()]);
+        for bad in ["../a.md", "/etc/passwd", ".git/config", ""] {
+            assert!(settings.set("guideline_files", &Value::List(vec![bad.to_owned()])).is_err(), "{bad}");
         }
     }
 

@@ -9,6 +9,7 @@ mod lines;
 mod loose;
 mod markdown;
 mod plain;
+mod prose;
 mod references;
 mod rewrite;
 mod sections;
@@ -17,5 +18,6 @@ pub(crate) mod shape;
 mod target;
 
 pub use edit::{Edited, edit};
+pub use prose::prose;
 pub use references::{Found, references};
 pub use rewrite::{Dialect, rewrite};

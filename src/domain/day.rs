@@ -6,6 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use jiff::civil::Date;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A day, as `2027-01-31`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -33,6 +34,18 @@ impl FromStr for Day {
         let date = is_plain.then(|| text.parse::<Date>().ok()).flatten().ok_or_else(fault)?;
         let day = Self(date);
         if day.to_string() == text { Ok(day) } else { Err(fault()) }
+    }
+}
+
+impl Serialize for Day {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Day {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(de::Error::custom)
     }
 }
 

@@ -2,9 +2,10 @@
 //!
 //! Listeners (a progress line, NDJSON, an editor) belong above; an engine only emits.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::finding::Severity;
+use super::money::Money;
 
 /// The stages of a run, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -96,6 +97,9 @@ pub enum Event {
         cache_read_tokens: Option<u64>,
         /// Tokens received.
         output_tokens: Option<u64>,
+        /// What that costs; in JSON in dollars.
+        #[serde(rename = "cost_usd", serialize_with = "in_dollars")]
+        cost: Option<Money>,
     },
     /// An attempt failed and is made again.
     Retry {
@@ -145,6 +149,11 @@ pub enum Event {
         /// The line.
         text: String,
     },
+}
+
+#[expect(clippy::ref_option, reason = "serde gives a reference")]
+fn in_dollars<S: Serializer>(cost: &Option<Money>, out: S) -> Result<S::Ok, S::Error> {
+    cost.map(Money::usd).serialize(out)
 }
 
 /// A listener. It must not block: a slow one drops events, it never holds the review.

@@ -70,6 +70,26 @@ impl Money {
     }
 }
 
+impl Money {
+    /// One part in so many.
+    #[must_use]
+    pub const fn part(self, of: u64) -> Self {
+        Self(if of == 0 { self.0 } else { self.0 / of })
+    }
+
+    /// So many times as much.
+    #[must_use]
+    pub const fn times(self, count: u64) -> Self {
+        Self(self.0.saturating_mul(count))
+    }
+
+    /// How many of something can be had for it of which a million costs `price`; no end of them where it costs nothing.
+    pub fn tokens_at(self, price: Self) -> u64 {
+        let tokens = (u128::from(self.0) * 1_000_000).checked_div(u128::from(price.0));
+        tokens.map_or(u64::MAX, |tokens| u64::try_from(tokens).unwrap_or(u64::MAX))
+    }
+}
+
 impl FromStr for Money {
     type Err = InvalidMoney;
 
@@ -137,6 +157,8 @@ mod tests {
     fn a_price_for_a_million_gives_what_a_few_cost() {
         assert_eq!(Money(3 * DOLLAR).for_tokens(1_000), Money(3_000_000));
         assert_eq!(Money(u64::MAX).for_tokens(u64::MAX), Money(u64::MAX));
+        assert_eq!(Money(3_000_000).tokens_at(Money(3 * DOLLAR)), 1_000);
+        assert_eq!((Money(1).tokens_at(Money(0)), Money(5).part(2), Money(5).part(0)), (u64::MAX, Money(2), Money(5)));
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub use ended::Ended;
 
 use super::change::ChangeSet;
 use super::finding::{Finding, Severity, worst_first};
+use super::guideline::GivenGuideline;
 use super::money::Money;
 use super::path::RepoPath;
 use super::prior::Compared;
@@ -179,6 +180,8 @@ pub struct Provenance {
     pub rules: Option<String>,
     /// The hash of the instructions that the model was given; `None` where there were none.
     pub instructions: Option<String>,
+    /// The guidelines of the project that the model was given; none where there were none.
+    pub guidelines: Vec<GivenGuideline>,
     /// RFC 3339, UTC.
     pub started_at: String,
     /// Wall time in milliseconds.
@@ -226,7 +229,18 @@ pub struct Usage {
     pub cost: Option<Money>,
 }
 
+/// What one number is of another, in whole percent; `None` where it cannot be a part of it, or there is nothing to be a part of.
+pub fn percent(part: u64, whole: u64) -> Option<u64> {
+    let percent = (u128::from(part) * 100).checked_div(u128::from(whole)).filter(|_| part <= whole)?;
+    u64::try_from(percent).ok()
+}
+
 impl Usage {
+    /// How much of what was sent a cache had, in percent; `None` where that is not known.
+    pub fn cached(&self) -> Option<u64> {
+        percent(self.cache_read_tokens?, self.input_tokens?)
+    }
+
     /// What a model takes that is not asked.
     pub const NOTHING: Self = Self {
         input_tokens: Some(0),
@@ -287,6 +301,7 @@ impl Review {
             pull: self.change.pull.as_ref().map(|of| of.id.clone()),
             outcome: self.outcome,
             engine: self.provenance.engine,
+            cost: self.provenance.usage.cost,
             findings,
         }
     }

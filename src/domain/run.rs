@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use super::finding::Severity;
 use super::forge::PullId;
+use super::money::Money;
 use super::review::{Engine, Outcome};
 
 /// The id of a run: a random UUID.
@@ -63,6 +64,8 @@ pub struct RunRecord {
     pub outcome: Outcome,
     /// Which engine reviewed.
     pub engine: Engine,
+    /// What a model cost; `None` where that is not known, and too for runs that were kept before this was written down.
+    pub cost: Option<Money>,
     /// How many unresolved findings of each severity.
     pub findings: BTreeMap<Severity, u32>,
 }

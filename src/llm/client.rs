@@ -1,13 +1,15 @@
 //! One provider, ready to be asked. Main type: [`Client`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::events::{Framing, Splitter};
 use super::fault::TurnFault;
 use super::frames::Frames;
-use super::optional::Refused;
+use super::optional::{Optional, Refused, Sent};
 use super::provider::{Capabilities, Provider, Waited, Watch};
 use super::table::Wire;
+use super::text;
 use super::trouble::{Blame, Failed, Rejected};
 use super::turn::{ToolChoice, TurnRequest, TurnResponse};
 use super::wire::{self, Said, Setup};
@@ -20,7 +22,7 @@ pub(super) struct Client {
     /// Where a turn is sent.
     pub(super) endpoint: Address,
     /// The key, as its header wants it.
-    pub(super) headers: Vec<(&'static str, String)>,
+    pub(super) headers: Vec<(Arc<str>, String)>,
     pub(super) http: Http,
     pub(super) refused: Refused,
     pub(super) blame: Blame,
@@ -48,17 +50,25 @@ impl Client {
             let given = self.refused.given();
             let setup =
                 Setup { model: &self.capabilities.model, context_window: self.capabilities.context_window, given };
+            let native = request.speech.is_native() && self.capabilities.tools && given.has(Optional::Tools);
+            let in_text = (!native).then(|| text::say(request));
+            let said = in_text.as_ref().unwrap_or(request);
             let frames = Frames::new(wire::decoder(self.wire));
-            match self.stream(wire::say(self.wire, request, &setup), &frames, quiet, watch).await {
+            match self.stream(wire::say(self.wire, said, &setup), &frames, quiet, watch).await {
                 Ok(()) => {
                     frames.tell(watch);
                     let draft = frames.finish().map_err(|trouble| self.blame.answer(trouble))?;
-                    return Ok(wire::response(self.wire, draft, request));
+                    let response = wire::response(self.wire, draft, said);
+                    let mut response = if native { response } else { text::hear(response, request) };
+                    let usage = &mut response.usage;
+                    usage.cost = usage.cost.or_else(|| self.capabilities.prices?.cost(usage));
+                    return Ok(response);
                 }
                 Err(Failed::Fault(fault)) => return Err(fault),
                 Err(Failed::Rejected(rejected)) => {
-                    let forced = request.choice == ToolChoice::Required;
-                    if !self.refused.learn(self.wire, given, forced, rejected.status, &rejected.body) {
+                    let forced = said.choice == ToolChoice::Required;
+                    let sent = Sent { given, forced, tools: !said.tools.is_empty() };
+                    if !self.refused.learn(self.wire, sent, rejected.status, &rejected.body) {
                         return Err(self.blame.rejected(&rejected));
                     }
                 }
@@ -70,9 +80,8 @@ impl Client {
     async fn stream(&self, said: Said, frames: &Frames, quiet: Duration, watch: &dyn Watch) -> Result<(), Failed> {
         let silent = |_| Failed::Fault(self.blame.silent(quiet));
         let lost = |cause, began| Failed::Fault(self.blame.lost(cause, began));
-        let own = self.headers.iter().map(|(name, value)| (*name, value.clone()));
-        let more = said.headers.iter().map(|(name, value)| (*name, (*value).to_owned()));
-        let headers: Vec<(&str, String)> = own.chain(more).collect();
+        let more = said.headers.iter().map(|(name, value)| (Arc::from(*name), (*value).to_owned()));
+        let headers: Vec<(Arc<str>, String)> = self.headers.iter().cloned().chain(more).collect();
         let address = self.address();
         let sent = self.http.post(&address, &headers, &said.body);
         let mut reply = tokio::time::timeout(quiet, sent).await.map_err(silent)?.map_err(|cause| lost(cause, false))?;

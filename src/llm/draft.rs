@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::opaque::Opaque;
-use super::turn::{Message, Part, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse};
+use super::turn::{Message, Part, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse, TurnUsage};
 use super::usage::Counted;
+use crate::domain::money::Money;
 
 /// What has come so far.
 #[derive(Debug, Default)]
@@ -19,6 +20,8 @@ pub(super) struct Draft {
     pub(super) ended: bool,
     /// What it counted.
     pub(super) counted: Counted,
+    /// What it says itself that this costs.
+    pub(super) cost: Option<Money>,
     /// Bytes of text, reasoning and arguments.
     pub(super) grown: u64,
 }
@@ -101,7 +104,7 @@ impl Draft {
         {
             call.input = ToolInput::Malformed(String::new());
         }
-        TurnResponse { parts, stop, usage: self.counted.believed(says_something) }
+        TurnResponse { parts, stop, usage: TurnUsage { cost: self.cost, ..self.counted.believed(says_something) } }
     }
 }
 

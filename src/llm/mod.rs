@@ -1,9 +1,9 @@
 //! Models: one turn at a time, whoever serves them. Main types: [`Provider`] (two methods), [`TurnRequest`] → [`TurnResponse`].
 //!
-//! The table [`PROVIDERS`] says which providers there are, which variables hold their keys and addresses, and what their models can do;
+//! The [`ProviderTable`] says which providers there are, which variables hold their keys and addresses, and what their models can do;
 //! `wire` speaks their formats. What a turn is for, budgets and retries over many turns belong in `review`.
 //!
-//! To add a provider: one row in the table.
+//! To add a provider: one row in `providers.toml`.
 
 mod address;
 mod client;
@@ -15,8 +15,11 @@ mod frames;
 mod markup;
 mod opaque;
 mod optional;
+mod price;
 mod provider;
+mod refusal;
 mod table;
+mod text;
 mod trouble;
 mod turn;
 mod usage;
@@ -29,7 +32,9 @@ pub use connect::{Access, ConnectError, connect};
 pub use fault::TurnFault;
 pub use markup::leaked;
 pub use provider::{Capabilities, Prices, Provider, Waited, Watch};
-pub use table::{ModelRow, PROVIDERS, ProviderRow, Wire};
+pub use refusal::declines;
+pub use table::{Caching, Facts, Fits, ModelRow, ProviderRow, ProviderTable, TableError, TableFault, Wire};
+pub use text::{is_open, was_text};
 pub use turn::{
     Message, Part, Speech, Stop, ToolCall, ToolChoice, ToolDefinition, ToolInput, ToolResult, TurnRequest,
     TurnResponse, TurnUsage,

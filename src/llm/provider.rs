@@ -2,10 +2,13 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::fault::TurnFault;
-use super::turn::{TurnRequest, TurnResponse};
+use super::turn::{Speech, TurnRequest, TurnResponse};
 use crate::domain::day::Day;
 use crate::domain::money::Money;
 
@@ -34,8 +37,8 @@ pub trait Provider: Send + Sync {
 /// What a model can do, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
-    /// The provider's word: `anthropic`, `openai`, `openai-chat`, `gemini`, `ollama`.
-    pub provider: &'static str,
+    /// The provider's word, as the table has it: `anthropic`, `openai`, `ollama`, …
+    pub provider: Arc<str>,
     /// The model's name, as the provider knows it.
     pub model: String,
     /// Tokens of a request and its answer together.
@@ -49,7 +52,7 @@ pub struct Capabilities {
 }
 
 /// What a model costs: US dollars for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prices {
     /// Tokens sent that were neither read from nor written to a cache.
     pub input: Money,
@@ -71,4 +74,11 @@ pub trait Watch: Send + Sync {
 
 impl Watch for () {
     fn grew(&self, _: u64) {}
+}
+
+impl Capabilities {
+    /// How calls and their results are written for this model, as far as is known before it is asked.
+    pub const fn speech(&self) -> Speech {
+        if self.tools { Speech::Native } else { Speech::Text }
+    }
 }

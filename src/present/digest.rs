@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Anchor, Severity};
 use crate::domain::place::{LineRange, Side};
-use crate::domain::review::{CoverageState, Ended, Engine, Outcome, Provenance, Review};
+use crate::domain::review::{CoverageState, Ended, Engine, Outcome, Provenance, Review, Usage, percent};
 use crate::domain::second_look::SecondLook;
 pub(crate) use crate::domain::text::counted;
 
@@ -124,12 +124,8 @@ fn engine(provenance: &Provenance) -> String {
     if provenance.turns > 0 {
         parts.push(counted(provenance.turns as usize, "turn"));
     }
-    let usage = provenance.usage;
-    if let (1.., Some(input), Some(output)) = (provenance.turns, usage.input_tokens, usage.output_tokens) {
-        parts.push(format!("{} tokens in, {} out", thousands(input), thousands(output)));
-    }
-    if let (1.., Some(cost)) = (provenance.turns, usage.cost) {
-        parts.push(cost.to_string());
+    if provenance.turns > 0 {
+        parts.extend(spent(provenance.usage));
     }
     let mut words = parts.join(", ");
     if let Some(share) = share(provenance) {
@@ -138,17 +134,37 @@ fn engine(provenance: &Provenance) -> String {
     words
 }
 
+/// What turns took: `12,345 tokens in (80% from the cache), 99 out`, `$0.42`. What is not known is said to be so.
+fn spent(usage: Usage) -> [String; 2] {
+    let tokens = match (usage.input_tokens, usage.output_tokens) {
+        (Some(input), Some(output)) => {
+            let cached = usage.cached().map_or_else(String::new, |percent| format!(" ({percent}% from the cache)"));
+            format!("{} tokens in{cached}, {} out", thousands(input), thousands(output))
+        }
+        _ => "tokens unknown".to_owned(),
+    };
+    [tokens, cost(usage)]
+}
+
+/// `$0.42`, or that it is unknown.
+pub(crate) fn cost(usage: Usage) -> String {
+    usage.cost.map_or_else(|| "cost unknown".to_owned(), |cost| cost.to_string())
+}
+
 /// What the second look has of a model's turns and tokens: `second look: 4 turns, 31% of the tokens in`.
 fn share(provenance: &Provenance) -> Option<String> {
     let look = provenance.second_look.as_ref().filter(|look| look.turns > 0)?;
-    let percent = look.usage.input_tokens.zip(provenance.usage.input_tokens);
-    let percent = percent.and_then(|(own, all)| own.saturating_mul(100).checked_div(all));
-    let tokens = percent.map_or_else(String::new, |percent| format!(", {percent}% of the tokens in"));
-    Some(format!("second look: {}{tokens}", counted(look.turns as usize, "turn")))
+    let tokens = look.usage.input_tokens.zip(provenance.usage.input_tokens);
+    let tokens = tokens.and_then(|(own, all)| percent(own, all));
+    let tokens = tokens.map_or_else(String::new, |percent| format!(", {percent}% of the tokens in"));
+    let money = look.usage.cost.zip(provenance.usage.cost);
+    let money = money.and_then(|(own, all)| percent(own.nanos(), all.nanos()));
+    let money = money.map_or_else(String::new, |percent| format!(", {percent}% of the cost"));
+    Some(format!("second look: {}{tokens}{money}", counted(look.turns as usize, "turn")))
 }
 
 /// `1,998,211`.
-fn thousands(number: u64) -> String {
+pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -160,7 +176,7 @@ fn thousands(number: u64) -> String {
     out
 }
 
-fn duration(millis: u64) -> String {
+pub(crate) fn duration(millis: u64) -> String {
     let seconds = millis / 1000;
     match seconds {
         0..10 => format!("{seconds}.{} s", millis % 1000 / 100),

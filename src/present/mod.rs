@@ -22,6 +22,7 @@ mod junit;
 mod markdown;
 pub(crate) mod patch;
 pub mod presented;
+pub mod preview;
 pub mod progress;
 mod rdjson;
 mod rdjsonl;

@@ -199,7 +199,7 @@ mod tests {
             Event::Retry { turn: 1, attempt: 2, wait_ms: 4_000, reason: "anthropic answered 529: busy\n".to_owned() },
             Event::Call { turn: 1, tool: "read_file_part".to_owned(), about: "src/a.rs".to_owned() },
             Event::Call { turn: 1, tool: "search_in_files".to_owned(), about: "fn main".to_owned() },
-            Event::Spent { turn: 1, input_tokens: None, cache_read_tokens: None, output_tokens: None },
+            Event::Spent { turn: 1, input_tokens: None, cache_read_tokens: None, output_tokens: None, cost: None },
             Event::Finding {
                 id: "F1".to_owned(),
                 title: "It\x1b[31m breaks".to_owned(),
@@ -221,7 +221,10 @@ mod tests {
         assert_eq!(lines[2], "review: turn 1: attempt 2 in 4 s: anthropic answered 529: busy ");
         assert_eq!(lines[3], "review: high: It breaks (src/a.rs:12)");
         assert_eq!(lines[4], "review: withheld: It may (the quote is nowhere)");
-        assert_eq!(untimed(&lines[5]).as_deref(), Some("review: turn 2/40 · 2 calls · tokens unknown · 1 finding"));
+        assert_eq!(
+            untimed(&lines[5]).as_deref(),
+            Some("review: turn 2/40 · 2 calls · tokens unknown · cost unknown · 1 finding")
+        );
         assert_eq!(lines[6], "review: second look: 1 of 2");
         assert_eq!(lines.len(), 7);
     }

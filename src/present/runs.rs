@@ -14,7 +14,8 @@ pub fn table(runs: &[KeptRun]) -> String {
     if runs.is_empty() {
         return "no runs are kept yet: `review` keeps each one it makes\n".to_owned();
     }
-    let mut rows = vec![["run", "started (UTC)", "repository", "change", "outcome", "findings"].map(str::to_owned)];
+    let mut rows =
+        vec![["run", "started (UTC)", "repository", "change", "outcome", "cost", "findings"].map(str::to_owned)];
     rows.extend(runs.iter().map(|run| match run {
         KeptRun::Whole(record) => whole(record),
         KeptRun::Unfinished { run, is_running } => unfinished(run, *is_running),
@@ -25,18 +26,24 @@ pub fn table(runs: &[KeptRun]) -> String {
             "-".to_owned(),
             format!("damaged: {}", strip_line(reason)),
             String::new(),
+            String::new(),
         ],
     }));
     // What is damaged is told in a sentence; it may run on over the last column.
     aligned(&rows, |row| if row.last().is_some_and(String::is_empty) { 4 } else { row.len() })
 }
 
-fn whole(record: &RunRecord) -> [String; 6] {
+fn whole(record: &RunRecord) -> [String; 7] {
     let total: u32 = record.findings.values().sum();
     let parts: Vec<String> = Severity::ALL
         .iter()
         .filter_map(|severity| record.findings.get(severity).map(|count| format!("{count} {severity}")))
         .collect();
+    let cost = match (record.engine, record.cost) {
+        (Engine::Rules, _) => "-".to_owned(),
+        (Engine::Model, Some(cost)) => cost.to_string(),
+        (Engine::Model, None) => "unknown".to_owned(),
+    };
     let findings = match (record.outcome, total) {
         (Outcome::Failed, 0) => "-".to_owned(),
         (_, 0) => "none".to_owned(),
@@ -48,12 +55,13 @@ fn whole(record: &RunRecord) -> [String; 6] {
         strip_line(&record.repository),
         change(&record.target, &record.head_name, record.pull.as_ref()),
         record.outcome.word().to_owned(),
+        cost,
         findings,
     ]
 }
 
 /// What the rules found is not kept as they go, and making it again takes moments.
-fn unfinished(run: &BegunRun, is_running: bool) -> [String; 6] {
+fn unfinished(run: &BegunRun, is_running: bool) -> [String; 7] {
     let id = short(&run.id.to_string());
     let outcome = match (is_running, run.engine) {
         (true, _) => "going on".to_owned(),
@@ -61,7 +69,7 @@ fn unfinished(run: &BegunRun, is_running: bool) -> [String; 6] {
         (false, Engine::Rules) => "unfinished: review it again".to_owned(),
     };
     let change = change(&run.target, &run.head_name, run.pull.as_ref());
-    [id, minute(&run.started_at), strip_line(&run.repository), change, outcome, String::new()]
+    [id, minute(&run.started_at), strip_line(&run.repository), change, outcome, String::new(), String::new()]
 }
 
 fn change(target: &str, head_name: &str, pull: Option<&PullId>) -> String {
@@ -97,7 +105,8 @@ mod tests {
                 target: "main".to_owned(),
                 head_name: "feature".to_owned(),
                 outcome: Outcome::Complete,
-                engine: Engine::Rules,
+                engine: Engine::Model,
+                cost: (!id.starts_with('c')).then(|| "0.42".parse().unwrap()),
                 findings: findings.iter().copied().collect::<BTreeMap<_, _>>(),
             })
         };

@@ -21,7 +21,7 @@ use serde_sarif::sarif::{
     ToolComponent, VersionControlDetails,
 };
 
-use super::{Presenter, RenderOptions, Syntax};
+use super::{Presenter, RenderOptions, Syntax, digest};
 use crate::domain::finding::{Finding, FindingStatus, Severity};
 use crate::domain::review::Review;
 use place::Places;
@@ -121,6 +121,8 @@ fn properties(review: &Review) -> PropertyBag {
         counts.iter().map(|(severity, count)| (severity.word(), *count)).collect()
     };
     let fixed = review.findings.iter().filter(|finding| finding.status == FindingStatus::Fixed).count();
+    // What no model was asked took nothing, which needs no words.
+    let asked = |value: Value| if made.turns > 0 { value } else { Value::Null };
     bag(
         [
             ("id", json!(review.id.to_string())),
@@ -139,6 +141,11 @@ fn properties(review: &Review) -> PropertyBag {
             ("model", json!(maybe(made.model.as_ref()))),
             ("prompts", json!(maybe(made.prompts.as_ref()))),
             ("rules", json!(maybe(made.rules.as_ref()))),
+            ("turns", asked(json!(made.turns))),
+            ("inputTokens", asked(json!(made.usage.input_tokens))),
+            ("cacheReadTokens", asked(json!(made.usage.cache_read_tokens))),
+            ("outputTokens", asked(json!(made.usage.output_tokens))),
+            ("cost", asked(json!(digest::cost(made.usage)))),
             ("fixed", json!(fixed)),
             ("dismissed", json!(review.coverage.dismissed)),
             ("suppressed", json!(review.coverage.suppressed)),

@@ -39,15 +39,16 @@ pub struct FindingVars {
 }
 
 impl AssistantVars {
-    /// As the template sees them. It gets no leads: they are for who can answer them; and no pull request: an assistant asks about what is here.
+    /// As the template sees them. It gets no leads: they are for who can answer them; no pull request: an assistant
+    /// asks about what is here; and no guidelines: it reads those of the project by itself.
     pub(super) fn value(&self, change: &ChangeVars) -> Value {
         let own = [
             ("at", Value::from(self.at.as_str())),
             ("focus", Value::from(self.focus.as_str())),
             ("instructions", Value::from(self.instructions.as_str())),
         ];
-        let change =
-            change.pairs().into_iter().filter(|(name, _)| !name.starts_with("leads") && !name.starts_with("pull"));
+        let is_not_its = |name: &str| ["leads", "pull", "guidelines"].iter().any(|other| name.starts_with(other));
+        let change = change.pairs().into_iter().filter(|(name, _)| !is_not_its(name));
         Value::from_pairs(change.chain(own))
     }
 

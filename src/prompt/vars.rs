@@ -17,6 +17,10 @@ pub struct SystemVars {
 /// For `change.md`: the first message.
 #[derive(Debug, Clone, Default)]
 pub struct ChangeVars {
+    /// What the project says about its own code.
+    pub guidelines: Data,
+    /// Whether there is more of that.
+    pub guidelines_cut: bool,
     /// Repository, target and head: names and ids.
     pub change: Data,
     /// Title, author and description of the pull request; empty where it is none.
@@ -84,12 +88,17 @@ impl ChangeVars {
     }
 
     /// Names and values, the leads last.
-    pub(super) fn pairs(&self) -> [(&'static str, Value); 17] {
+    pub(super) fn pairs(&self) -> [(&'static str, Value); 20] {
         let mut data = vec![&self.change, &self.commits, &self.files, &self.diffs, &self.leads];
-        data.extend(Some(&self.pull_request).filter(|pull| !pull.is_empty()));
+        data.extend([&self.pull_request, &self.guidelines].into_iter().filter(|data| !data.is_empty()));
         let mark = Mark::of(&data);
+        // What stands first must not change with what follows: a cache holds the beginning that requests share.
+        let own = Mark::apart(&self.guidelines, &data);
         let fence = |what: &str, data: &Data| Value::from(mark.fence(what, data));
         [
+            ("guidelines_mark", Value::from(own.digits())),
+            ("guidelines", Value::from(own.fence("guidelines", &self.guidelines))),
+            ("guidelines_cut", self.guidelines_cut.into()),
             ("mark", Value::from(mark.digits())),
             ("change", fence("change", &self.change)),
             ("pull_request", fence("pull request", &self.pull_request)),
@@ -118,6 +127,7 @@ impl ChangeVars {
     pub(super) fn shapes() -> [Self; 3] {
         let data = |text: &str| Data::new(text.to_owned());
         let whole = Self {
+            guidelines: data("=== AGENTS.md\n     1\tUse `&str`."),
             change: data("target: main"),
             pull_request: data("title: Fix it"),
             commits: data("0123456789 Fix it"),
@@ -132,6 +142,7 @@ impl ChangeVars {
             ..Self::default()
         };
         let short = Self {
+            guidelines_cut: true,
             pull_request_cut: true,
             commits_left_out: 2,
             files_total: 9,

@@ -1,17 +1,22 @@
-//! What a run may spend: turns, tokens, the model's window, time. Main types: [`Budget`] of one conversation, [`Purse`] of all.
+//! What a run may spend: turns, tokens, money, the model's window, time. Main types: [`Budget`] of one conversation, [`Purse`] of all.
 //!
 //! Reserved before a turn, settled after it. A limit is never met by surprise: one last turn is always kept back, in which the model is
-//! asked to finish. Where several conversations share a run, their tokens come from one [`Purse`].
+//! asked to finish. Where several conversations share a run, their tokens and their money come from one [`Purse`].
 
+mod amount;
 mod purse;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::money::Money;
 use crate::domain::review::{Ended, Usage};
 use crate::llm::TurnUsage;
 
+pub use amount::CostLimit;
+
+pub(super) use amount::Amount;
 pub(super) use purse::{Purse, Seat};
 
 /// The limits of a run.
@@ -27,6 +32,9 @@ pub struct Limits {
     pub max_output: u32,
     /// The time of the whole run.
     pub time: Duration,
+    /// The money of the whole run, where it is a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<CostLimit>,
 }
 
 impl Limits {
@@ -39,9 +47,15 @@ impl Limits {
         LANDING.min(self.window / LANDING_SHARE)
     }
 
-    /// The tokens without which a conversation whose first request takes so many is not begun: that request, one more turn, and the last.
-    pub(super) fn least(&self, size: u64) -> u64 {
-        size.saturating_add(self.landing()).saturating_mul(3)
+    /// The answer without which no turn is paid for: what most answers take less than, and a last one.
+    pub(super) fn usual_answer(&self) -> u64 {
+        self.landing().min(u64::from(self.max_output))
+    }
+
+    /// What a conversation needs to be begun whose first request takes so many tokens: that request, one more turn, and the last.
+    pub(super) fn least(&self, size: u64) -> Amount {
+        let sent = size.saturating_add(self.landing()).saturating_mul(3);
+        self.amount(sent, self.usual_answer().saturating_mul(3))
     }
 
     /// The largest request that may be more than the last one: its answer and the last turn fit the window after it.
@@ -66,20 +80,29 @@ pub(super) enum Reserved {
 pub(super) struct Kept {
     pub(super) turns: u32,
     pub(super) tokens: u64,
+    /// Nothing where money is no limit.
+    pub(super) cost: Money,
     pub(super) time: Duration,
+}
+
+impl Kept {
+    fn amount(&self) -> Amount {
+        Amount { tokens: self.tokens, cost: self.cost }
+    }
 }
 
 /// What is left of a run's limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Left {
     pub(super) turns: u32,
-    pub(super) tokens: u64,
+    /// No end of money where that is no limit.
+    pub(super) all: Amount,
 }
 
 impl Left {
-    /// The same after so many turns and tokens.
-    pub(super) fn without(self, turns: u32, tokens: u64) -> Self {
-        Self { turns: self.turns.saturating_sub(turns), tokens: self.tokens.saturating_sub(tokens) }
+    /// The same after so many turns that took so much.
+    pub(super) fn without(self, turns: u32, taken: Amount) -> Self {
+        Self { turns: self.turns.saturating_sub(turns), all: self.all.less(taken) }
     }
 }
 
@@ -98,15 +121,27 @@ const LEAST_SHARE: u32 = 40;
 /// Of the run's tokens all but this share is promised to units: one part in so many.
 const PROMISED: u64 = 5;
 
+/// Conversations that ask at the same time are taken for so many.
+const SHARERS: u64 = 3;
+
+/// What is set apart for a request.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    now: Amount,
+    next: Amount,
+}
+
 /// Limits, and what is spent of them, for one conversation.
 #[derive(Debug)]
 pub(super) struct Budget {
     limits: Limits,
     kept: Kept,
     turns: u32,
-    /// Tokens sent so far in this conversation.
-    sent: u64,
+    /// What this conversation took so far.
+    spent: Amount,
     longest: Duration,
+    /// The longest answer, in tokens.
+    longest_answer: u64,
     /// What the provider counted for what was estimated last, in percent.
     scale: u64,
     seat: Seat,
@@ -137,7 +172,17 @@ impl Budget {
 
     fn of(seat: Seat, limits: Limits, is_shared: bool) -> Self {
         let scale = seat.scale;
-        Self { limits, kept: Kept::default(), turns: 0, sent: 0, longest: Duration::ZERO, scale, seat, is_shared }
+        Self {
+            limits,
+            kept: Kept::default(),
+            turns: 0,
+            spent: Amount::default(),
+            longest: Duration::ZERO,
+            longest_answer: 0,
+            scale,
+            seat,
+            is_shared,
+        }
     }
 
     /// Turns of this conversation that were answered.
@@ -165,7 +210,7 @@ impl Budget {
     /// What is left, kept back or not.
     pub(super) fn left(&self) -> Left {
         let turns = if self.is_shared { self.limits.turns } else { self.limits.turns.saturating_sub(self.turns) };
-        Left { turns, tokens: self.seat.left() }
+        Left { turns, all: self.seat.left() }
     }
 
     /// The limits.
@@ -182,31 +227,81 @@ impl Budget {
             return Reserved::Nothing(Ended::WindowLimit);
         }
         let last = size.saturating_add(if self.is_shared { LAST_WORDS } else { 0 });
-        if !self.seat.may_land(last) {
-            return Reserved::Nothing(Ended::TokenLimit);
+        if let Err(limit) = self.seat.may_land(self.last_turn(size, last)) {
+            return Reserved::Nothing(limit);
         }
         // The turn after this one sends at least all of this again. Where others spend meanwhile, the longest answer is reckoned with.
         let next = if self.is_shared { last.saturating_add(landing.max(answer)) } else { size.saturating_add(landing) };
-        let reserved = match () {
-            () if self.turns + 1 + self.kept.turns >= self.limits.turns => Reserved::Landing(Ended::TurnLimit),
-            () if !self.seat.may_go_on(size, next, self.kept.tokens) => Reserved::Landing(Ended::TokenLimit),
-            () if self.is_shared && size.saturating_add(next) > self.own() => Reserved::Landing(Ended::TokenLimit),
-            () if size > self.limits.most_request() => Reserved::Landing(Ended::WindowLimit),
-            () if left.is_some_and(|left| left < self.last_turn_takes() + self.kept.time) => {
+        let asked = self.asked(size, next, self.usual_answer());
+        let may_go_on = self.may_go_on(asked);
+        let reserved = match may_go_on {
+            _ if self.turns + 1 + self.kept.turns >= self.limits.turns => Reserved::Landing(Ended::TurnLimit),
+            Err(limit) => Reserved::Landing(limit),
+            Ok(()) if size > self.limits.most_request() => Reserved::Landing(Ended::WindowLimit),
+            Ok(()) if left.is_some_and(|left| left < self.last_turn_takes() + self.kept.time) => {
                 Reserved::Landing(Ended::Deadline)
             }
-            () => Reserved::Turn,
+            Ok(()) => Reserved::Turn,
         };
         match reserved {
-            Reserved::Turn => self.seat.ask(size, next),
-            Reserved::Landing(_) | Reserved::Nothing(_) => self.seat.ask(last, 0),
+            Reserved::Turn => {
+                let Asked { now, next } = self.asked(size, next, u64::from(self.most_answer(estimate)));
+                self.seat.ask(now, next);
+            }
+            Reserved::Landing(_) | Reserved::Nothing(_) => {
+                let answer = u64::from(self.last_answer(estimate));
+                let Amount { cost, .. } = self.limits.amount(size.saturating_add(LAST_WORDS), answer);
+                self.seat.ask(Amount { tokens: last, cost }, Amount::default());
+            }
         }
         reserved
     }
 
+    /// What a last request of `last` tokens takes, and the least that is left for its answer; in money with what is said before it.
+    fn last_turn(&self, size: u64, last: u64) -> Amount {
+        let Amount { cost, .. } = self.limits.amount(size.saturating_add(LAST_WORDS), self.limits.usual_answer());
+        Amount { tokens: last, cost }
+    }
+
+    /// What is set apart for a request that may be answered with so many tokens, and for the last one after it, which sends `next`. In money
+    /// that is the answer once more, because it is sent again.
+    fn asked(&self, size: u64, next: u64, answer: u64) -> Asked {
+        let last = self.last_turn(size.saturating_add(answer), next);
+        Asked { now: self.limits.amount(size, answer), next: last }
+    }
+
+    /// Whether there is enough for both, for what is kept back, and of its own.
+    fn may_go_on(&self, Asked { now, next }: Asked) -> Result<(), Ended> {
+        self.seat.may_go_on(now, next, self.kept.amount())?;
+        if self.is_shared { now.plus(next).within(self.own()) } else { Ok(()) }
+    }
+
+    /// The answer that is reckoned with: the longest so far and a quarter more.
+    fn usual_answer(&self) -> u64 {
+        let longest = self.longest_answer.saturating_add(self.longest_answer / 4);
+        longest.max(self.limits.usual_answer()).min(u64::from(self.limits.max_output))
+    }
+
+    /// The most that the answer to a request of about `estimate` tokens may be, in tokens, which is not the last: where money is a limit, a last
+    /// turn can still be paid for after it.
+    pub(super) fn most_answer(&self, estimate: u64) -> u32 {
+        if self.limits.cost.is_none() {
+            return self.limits.max_output;
+        }
+        let size = self.scaled(estimate);
+        let bare = self.asked(size, size, 0);
+        let free = self.seat.free(Amount::default()).less(self.kept.amount()).cost;
+        let free = if self.is_shared { free.min(self.own().cost) } else { free };
+        let free = free.less(bare.now.plus(bare.next).cost);
+        // What one leaves the others can be told before they ask: nobody takes all of it for an answer that will be short.
+        let answer = self.limits.answerable_and_sent(if self.is_shared { free.part(SHARERS) } else { free });
+        u32::try_from(answer.max(self.usual_answer())).unwrap_or(u32::MAX).min(self.limits.max_output)
+    }
+
     /// Sets apart what a last request of about `estimate` tokens takes: results were taken in as far as there was room.
     pub(super) fn hold(&self, estimate: u64) {
-        self.seat.ask(0, self.scaled(estimate).saturating_add(LAST_WORDS));
+        let size = self.scaled(estimate);
+        self.seat.ask(Amount::default(), self.last_turn(size, size.saturating_add(LAST_WORDS)));
     }
 
     /// How many tokens of results the request of about `estimate` tokens may still take.
@@ -215,21 +310,28 @@ impl Budget {
         let mut room = self.limits.most_request().saturating_sub(size);
         if self.is_shared {
             // What others live on is not read away: the next request must be one that can be sent.
-            room = room.min(self.seat.free(size).min(self.own().saturating_sub(size)).saturating_sub(LAST_WORDS));
+            let tokens = Amount { tokens: size, cost: Money::NOTHING };
+            let free = self.seat.free(tokens).tokens.min(self.own().less(tokens).tokens);
+            room = room.min(free.saturating_sub(LAST_WORDS));
         }
+        room = room.min(self.payable(size));
         room.saturating_mul(100) / self.scale.max(1)
     }
 
     /// The same where the next request is the last one and the tokens of the run bound it.
     pub(super) fn room_of_tokens(&self, estimate: u64) -> u64 {
-        let room = self.seat.left().saturating_sub(self.scaled(estimate));
+        let size = self.scaled(estimate);
+        let room = self.seat.left().tokens.saturating_sub(size).min(self.payable(size));
         // What is said before the last turn is sent with it.
         (room.saturating_mul(100) / self.scale.max(1)).saturating_sub(LAST_WORDS)
     }
 
     /// The most that the last answer may be, in tokens: a server refuses what does not fit its window beside a request of about `estimate`.
     pub(super) fn last_answer(&self, estimate: u64) -> u32 {
-        let room = self.limits.planned().saturating_sub(self.scaled(estimate));
+        let size = self.scaled(estimate);
+        let room = self.limits.planned().saturating_sub(size);
+        let bare = self.limits.amount(size.saturating_add(LAST_WORDS), 0);
+        let room = room.min(self.limits.answerable(self.seat.free_to_land(bare).cost));
         u32::try_from(room).unwrap_or(u32::MAX).min(self.limits.max_output)
     }
 
@@ -241,8 +343,16 @@ impl Budget {
         if let Some(input) = usage.input {
             self.scale = (input.saturating_mul(100) / estimate.max(1)).clamp(40, 400);
         }
-        self.sent = self.sent.saturating_add(sent);
-        self.seat.settle(sent, usage, took, self.scale);
+        let spent = self.settled(sent, usage);
+        self.seat.settle(spent, usage, took, self.scale);
+    }
+
+    /// Counts what a turn of this conversation took.
+    fn settled(&mut self, sent: u64, usage: &TurnUsage) -> Amount {
+        let spent = self.limits.spent(sent, usage);
+        self.spent = self.spent.plus(spent);
+        self.longest_answer = self.longest_answer.max(usage.output.unwrap_or(0));
+        spent
     }
 
     /// Counts a turn of a sitting before, which the purse has counted.
@@ -253,8 +363,9 @@ impl Budget {
         if let Some(input) = usage.input {
             self.scale = (input.saturating_mul(100) / estimate.max(1)).clamp(40, 400);
         }
-        self.sent = self.sent.saturating_add(usage.input.unwrap_or(estimated));
-        self.seat.settle_told(estimated, took, self.scale);
+        let spent = self.settled(usage.input.unwrap_or(estimated), usage);
+        let cost = if usage.cost.is_none() { spent.cost } else { Money::NOTHING };
+        self.seat.settle_told(Amount { tokens: estimated, cost }, took, self.scale);
     }
 
     /// What all turns of the run took; unknown where nothing was answered.
@@ -273,8 +384,15 @@ impl Budget {
     }
 
     /// What is left of its own limit.
-    fn own(&self) -> u64 {
-        self.limits.input_tokens.saturating_sub(self.sent)
+    fn own(&self) -> Amount {
+        self.limits.all().less(self.spent)
+    }
+
+    /// How many tokens beside a request of `size` can be paid for so that it can still be the last one.
+    fn payable(&self, size: u64) -> u64 {
+        let free = self.seat.free(Amount::default());
+        let free = if self.is_shared { free.cost.min(self.own().cost) } else { free.cost };
+        self.limits.sendable(free.less(self.last_turn(size, size).cost))
     }
 
     fn scaled(&self, estimate: u64) -> u64 {
@@ -303,6 +421,15 @@ pub(super) fn words(ended: Ended, limits: &Limits, kept: &Kept) -> String {
             let (tokens, but) = (limits.input_tokens, but(kept.tokens));
             format!("the limit of {tokens} input tokens{but} was reached (raise it with --max-tokens)")
         }
+        Ended::CostLimit => {
+            let most = limits.cost.map_or(Money::NOTHING, |limit| limit.most);
+            let but = if kept.cost == Money::NOTHING {
+                String::new()
+            } else {
+                format!(", but {} for the second look,", kept.cost)
+            };
+            format!("what is left of the limit of {most}{but} does not pay for another turn (raise it with --max-cost)")
+        }
         Ended::WindowLimit => format!("the conversation no longer fits the model's window of {} tokens", limits.window),
         _ => "the time limit was reached (raise it with --timeout)".to_owned(),
     }
@@ -312,8 +439,14 @@ pub(super) fn words(ended: Ended, limits: &Limits, kept: &Kept) -> String {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits =
-        Limits { turns: 3, input_tokens: 100_000, window: 60_000, max_output: 4_000, time: Duration::from_mins(20) };
+    const LIMITS: Limits = Limits {
+        turns: 3,
+        input_tokens: 100_000,
+        window: 60_000,
+        max_output: 4_000,
+        time: Duration::from_mins(20),
+        cost: None,
+    };
 
     fn usage(input: Option<u64>) -> TurnUsage {
         TurnUsage { input, output: Some(10), cache_read: Some(0), cache_write: None, cost: None }
@@ -338,7 +471,7 @@ mod tests {
         budget.keep(Kept { time: Duration::from_mins(5), ..Kept::default() });
         assert_eq!(budget.reserve(1_000, Some(Duration::from_mins(5))), Reserved::Landing(Ended::Deadline));
         budget.settle(1_000, &usage(Some(1_000)), Duration::ZERO);
-        assert_eq!(budget.left(), Left { turns: 9, tokens: 99_000 });
+        assert_eq!((budget.left().turns, budget.left().all.tokens), (9, 99_000));
     }
 
     #[test]

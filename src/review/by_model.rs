@@ -9,13 +9,14 @@ use super::draft::{Asked, Ending, Floor, Made, instructions_hash, missed};
 use super::error::EngineError;
 use super::journal::{Journal, JournalSink, Record, Unit};
 use super::known::Known;
-use super::opening::{Opening, estimate_tokens};
+use super::opening::{Beside, Opening, estimate_tokens};
 use super::past::{Past, Rules, Trees};
 use super::tally::Tally;
 use super::units::{self, Begin, Laid, Layout, Reviewed};
 use super::verify::{Looked, SecondLook, second_look};
 use crate::domain::change::ChangeSet;
 use crate::domain::event::EventSink;
+use crate::domain::guideline::Guidelines;
 use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
 use crate::domain::review::{Ended, Engine, Review, Usage};
@@ -48,6 +49,8 @@ pub struct ModelRun {
     pub prompts: Prompts,
     /// What the user asks of this review.
     pub instructions: Option<String>,
+    /// What the project says about its own code.
+    pub guidelines: Arc<Guidelines>,
     /// What may be spent.
     pub limits: Limits,
     /// Who takes a second look at the findings; `None` where nobody does.
@@ -68,6 +71,13 @@ pub struct ModelRun {
     pub events: Arc<dyn EventSink>,
     /// Where the journal goes.
     pub journal: Option<Box<dyn JournalSink>>,
+}
+
+impl ModelRun {
+    /// What the model is told beside the change.
+    pub(super) fn beside(&self) -> Beside<'_> {
+        Beside { instructions: self.instructions.as_deref(), guidelines: &self.guidelines }
+    }
 }
 
 /// Reviews a change with a model. A provider that fails, a limit, an interrupt are no errors: what stands is in the review, and why it is
@@ -122,7 +132,7 @@ fn begin(run: &ModelRun, journal: &mut Journal) {
         Record::Run {
             id: run.run.to_string(),
             version,
-            provider: capabilities.provider.to_owned(),
+            provider: capabilities.provider.to_string(),
             model: capabilities.model.clone(),
             prompts: run.prompts.hash().to_owned(),
             rules: run.packs.hash().to_owned(),
@@ -160,18 +170,19 @@ fn name_of(provider: &dyn Provider) -> String {
 }
 
 /// What is there before the model is asked.
-struct Prepared {
-    begin: Begin,
-    trees: Trees,
+pub(super) struct Prepared {
+    pub(super) begin: Begin,
+    pub(super) trees: Trees,
     /// Set when the rules were stopped.
-    stopped: Option<Stopped>,
+    pub(super) stopped: Option<Stopped>,
 }
 
 /// Everything before the model is asked: what the rules say, how the change is divided, and the first messages.
-fn prepare(run: &ModelRun, journal: &Journal) -> Result<Prepared, EngineError> {
+pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<Prepared, EngineError> {
     let mut journal = journal.of(Unit::WHOLE);
     let trees = Trees::new([Arc::clone(&run.new), Arc::clone(&run.old)], &run.past, journal.of(Unit::WHOLE));
-    let mut desk = Desk::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old));
+    let mut desk = Desk::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old))
+        .with_guidelines(Arc::clone(&run.guidelines));
     let stopped = lead(run, &trees, &mut desk, &mut journal);
     desk.add_earlier(&run.known);
     desk.set_aside_dismissed(&run.known, &run.started.0);
@@ -286,6 +297,9 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent
     if let Some(note) = tally.compaction.note() {
         desk.note(note);
     }
+    if let Some(why) = tally.in_text {
+        desk.note(format!("The model called its tools in the text, because {why}."));
+    }
     let unasked = *ending == Ending::Done && spent.turns == 0;
     if unasked {
         let carried = run.known.prior.as_ref().is_some_and(|prior| !prior.carried.is_empty());
@@ -306,10 +320,11 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent
             engine: Engine::Model,
             rules: Some(run.packs.hash().to_owned()),
             model: Some(Asked {
-                provider: capabilities.provider.to_owned(),
+                provider: capabilities.provider.to_string(),
                 model: capabilities.model.clone(),
                 prompts: Some(run.prompts.hash().to_owned()),
                 instructions: run.instructions.as_deref().map(instructions_hash),
+                guidelines: run.guidelines.given(),
                 turns: spent.turns,
                 usage: if unasked { Usage::NOTHING } else { spent.usage },
                 second_look: spent.second_look,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::calls::NO_END;
 use super::draft::{Draft, Ending, Floor, Made};
 use super::engine_tools::{ENGINE_TOOLS, Refusal, Surroundings};
 use super::known::Known;
@@ -15,9 +16,10 @@ use super::opening::{LeftOut, Shown};
 use super::seen::Seen;
 use crate::domain::change::{ChangeSet, Omission};
 use crate::domain::finding::Finding;
+use crate::domain::guideline::Guidelines;
 use crate::domain::path::RepoPath;
 use crate::domain::review::{FileCoverage, Review, Section};
-use crate::llm::ToolDefinition;
+use crate::llm::{ToolDefinition, is_open};
 use crate::rules::Packs;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::tools::{ErrorKind, Reference, ToolFault};
@@ -26,6 +28,7 @@ use crate::workspace::Workspace;
 mod answer;
 mod close;
 mod finding;
+mod guideline;
 mod lead;
 mod parts;
 mod report;
@@ -52,6 +55,8 @@ pub struct Desk {
     change: Arc<ChangeSet>,
     new: Arc<dyn Workspace>,
     old: Arc<dyn Workspace>,
+    /// What the project says about its own code.
+    guidelines: Arc<Guidelines>,
     draft: Draft,
     seen: Seen,
     /// What became of the files where others looked at them: their coverage, and the holes in it.
@@ -84,6 +89,7 @@ impl Desk {
         Self {
             draft: Draft::new(Arc::clone(&change)),
             seen: Seen::new(Arc::clone(&change)),
+            guidelines: Arc::default(),
             covered: None,
             change,
             new,
@@ -101,6 +107,12 @@ impl Desk {
             summary: None,
             turn: 0,
         }
+    }
+
+    /// The same with what the project says about its own code: a finding may rest on a line of that.
+    #[must_use]
+    pub fn with_guidelines(self, guidelines: Arc<Guidelines>) -> Self {
+        Self { guidelines, ..self }
     }
 
     /// What a model is told of the engine's tools, in an order that never changes.
@@ -142,7 +154,11 @@ impl Desk {
     /// Answers a call whose input is no JSON object. A report among them is held against the model until it comes again.
     pub fn call_malformed(&mut self, name: &str, input: &str) -> Answer {
         let head: String = input.chars().take(80).collect();
-        let message = format!("the input is not a JSON object (it begins {head:?}): call {name} again with one");
+        let message = if is_open(input) {
+            NO_END.to_owned()
+        } else {
+            format!("the input is not a JSON object (it begins {head:?}): call {name} again with one")
+        };
         let fault = ToolFault::new(ErrorKind::InvalidInput, message);
         if name == super::engine_tools::REPORT { self.unreadable("", "", &fault) } else { fault.into() }
     }

@@ -23,6 +23,7 @@ mod journal;
 mod known;
 mod opening;
 mod past;
+mod preview;
 mod seen;
 mod strikes;
 mod tally;
@@ -31,7 +32,7 @@ mod units;
 mod verify;
 
 pub use attempts::unless_stopped;
-pub use budget::Limits;
+pub use budget::{CostLimit, Limits};
 pub use by_model::{ModelRun, by_model};
 pub use by_rules::{RulesRun, by_rules};
 pub use desk::{Answer, Desk, Effect, Lead};
@@ -42,6 +43,7 @@ pub use journal::{
     read as read_journal,
 };
 pub use known::Known;
-pub use opening::{LeftOut, Opening, Shown, brief, estimate_tokens, open};
+pub use opening::{Beside, LeftOut, Opening, Shown, brief, estimate_tokens, open};
 pub use past::{Account, Difference, Differences, Diverged, Past, PastError, What};
+pub use preview::{Plan, preview, preview_rules};
 pub use verify::{SecondLook, Which};

@@ -7,6 +7,7 @@
 
 mod diffs;
 mod folders;
+mod guidelines;
 mod listing;
 mod notes;
 mod risk;
@@ -14,10 +15,12 @@ mod scope;
 mod tokens;
 
 use crate::domain::change::ChangeSet;
+use crate::domain::guideline::Guidelines;
 use crate::domain::path::RepoPath;
 use crate::prompt::{AssistantVars, ChangeVars, Data, LeadVars, PartVars, PromptError, Prompts, SystemVars};
 
 use diffs::Diffs;
+use guidelines::Said;
 use listing::Listing;
 use scope::Scope;
 use tokens::Weight;
@@ -62,6 +65,15 @@ pub struct LeftOut {
     pub reason: String,
 }
 
+/// What a model is told beside the change.
+#[derive(Debug, Clone, Copy)]
+pub struct Beside<'a> {
+    /// What the user asks of this review.
+    pub instructions: Option<&'a str>,
+    /// What the project says about its own code.
+    pub guidelines: &'a Guidelines,
+}
+
 /// Where a message turns out too large for its room, it is laid out again, smaller; user's templates may say things twice.
 const ATTEMPTS: usize = 6;
 
@@ -70,11 +82,12 @@ pub fn open(
     prompts: &Prompts,
     change: &ChangeSet,
     leads: &[LeadVars],
-    instructions: Option<&str>,
+    beside: Beside<'_>,
     room: u64,
 ) -> Result<Opening, PromptError> {
-    let system = system(prompts, instructions)?;
-    let laying = Laying { change, scope: &Scope::WHOLE, leads, ranks: None };
+    let system = system(prompts, beside.instructions)?;
+    let guidelines = Some(beside.guidelines);
+    let laying = Laying { change, scope: &Scope::WHOLE, leads, ranks: None, guidelines };
     let (laid_out, message) = fit(&laying, room, estimate_tokens(&system), |vars| prompts.change(vars))?;
     Ok(laid_out.with(system, message))
 }
@@ -85,11 +98,12 @@ pub(super) fn open_part(
     change: &ChangeSet,
     (part, ranks): (&Part<'_>, &[usize]),
     leads: &[LeadVars],
-    instructions: Option<&str>,
+    beside: Beside<'_>,
     room: u64,
 ) -> Result<Opening, PromptError> {
-    let system = system(prompts, instructions)?;
-    let laying = Laying { change, scope: &Scope::of(change, part), leads, ranks: Some(ranks) };
+    let system = system(prompts, beside.instructions)?;
+    let guidelines = Some(beside.guidelines);
+    let laying = Laying { change, scope: &Scope::of(change, part), leads, ranks: Some(ranks), guidelines };
     let vars = vars_of(change, part);
     let (laid_out, message) = fit(&laying, room, estimate_tokens(&system), |change| prompts.part(change, &vars))?;
     Ok(laid_out.with(system, message))
@@ -109,15 +123,17 @@ pub(super) fn ranked(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {
 pub(super) fn room_for_diffs(
     prompts: &Prompts,
     change: &ChangeSet,
-    instructions: Option<&str>,
+    beside: Beside<'_>,
     room: u64,
 ) -> Result<u64, PromptError> {
-    let system = system(prompts, instructions)?;
+    let system = system(prompts, beside.instructions)?;
     let most = change.files.len().max(1);
     let vars = PartVars { part: most, parts: most, part_files: most, carried: most };
-    let message = prompts.part(&bare(change), &vars)?;
-    let beside = tokens::of_tokens(estimate_tokens(&system) + estimate_tokens(&message));
-    let room = tokens::of_tokens(room).saturating_sub(beside);
+    let said = if beside.guidelines.is_empty() { Said::default() } else { Said::something() };
+    let message = prompts.part(&bare(change, &said), &vars)?;
+    let ours = tokens::of_tokens(estimate_tokens(&system) + estimate_tokens(&message));
+    let room = tokens::of_tokens(room).saturating_sub(ours);
+    let room = room - guidelines::most(beside.guidelines, room);
     let Shares { leads, commits, files } = Shares::of_part(room);
     Ok(room - leads - commits - files)
 }
@@ -141,9 +157,12 @@ fn vars_of(change: &ChangeSet, part: &Part<'_>) -> PartVars {
 ///
 /// What does not fit is left out and named as in [`open`]; nothing of it is returned, because no receipt is written here.
 pub fn brief(prompts: &Prompts, change: &ChangeSet, vars: &AssistantVars, room: u64) -> Result<String, PromptError> {
-    let laying = Laying { change, scope: &Scope::WHOLE, leads: &[], ranks: None };
+    let laying = Laying { change, scope: &Scope::WHOLE, leads: &[], ranks: None, guidelines: None };
     fit(&laying, room, 0, |change| prompts.assistant_review(change, vars)).map(|(_, message)| message)
 }
+
+/// A user's template may leave them out; then nobody may think that they were said.
+const NOT_SAID: &str = "the guidelines of the project were not shown to the model: the template leaves them out";
 
 /// What a message is made of.
 struct Laying<'a> {
@@ -152,6 +171,8 @@ struct Laying<'a> {
     leads: &'a [LeadVars],
     /// The order of risk, where it is known already.
     ranks: Option<&'a [usize]>,
+    /// What the project says about its own code; `None` where nobody is told.
+    guidelines: Option<&'a Guidelines>,
 }
 
 /// Lays the change out so that the message and the `beside` tokens sent with it take at most `room`.
@@ -161,14 +182,27 @@ fn fit(
     beside: u64,
     render: impl Fn(&ChangeVars) -> Result<String, PromptError>,
 ) -> Result<(LaidOut, String), PromptError> {
-    let needed = beside + estimate_tokens(&render(&bare(laying.change))?);
+    let guidelines = laying.guidelines.filter(|guidelines| !guidelines.is_empty());
+    let said = if guidelines.is_some() { Said::something() } else { Said::default() };
+    let mut needed = beside + estimate_tokens(&render(&bare(laying.change, &said))?);
     let mut left = tokens::of_tokens(room).saturating_sub(tokens::of_tokens(needed));
+    let said = guidelines.map(|all| guidelines::say(all, laying.change, laying.scope, left)).unwrap_or_default();
+    if guidelines.is_some() {
+        needed = beside + estimate_tokens(&render(&bare(laying.change, &said))?);
+        left = tokens::of_tokens(room).saturating_sub(tokens::of_tokens(needed));
+    }
     for _ in 0..ATTEMPTS {
-        let laid_out = lay_out(laying, left);
+        let mut laid_out = lay_out(laying, &said, left);
         let message = render(&laid_out.vars)?;
         let taken = beside + estimate_tokens(&message);
         match taken.checked_sub(room) {
-            None | Some(0) => return Ok((laid_out, message)),
+            None | Some(0) => {
+                laid_out.notes.extend(said.note.clone());
+                if !message.contains(said.data.text()) {
+                    laid_out.notes.push(NOT_SAID.to_owned());
+                }
+                return Ok((laid_out, message));
+            }
             Some(_) if left == 0 => break,
             Some(excess) => left = left.saturating_sub(tokens::of_tokens(excess)),
         }
@@ -178,10 +212,12 @@ fn fit(
 }
 
 /// The message with nothing of the change in it but its name, and with all of its sentences.
-fn bare(change: &ChangeSet) -> ChangeVars {
+fn bare(change: &ChangeSet, said: &Said) -> ChangeVars {
     let some = || Data::new("-".to_owned());
     let (pull_request, pull_request_cut) = notes::pull_request(change);
     ChangeVars {
+        guidelines: said.data.clone(),
+        guidelines_cut: said.cut,
         change: notes::names(change),
         pull_request,
         pull_request_cut,
@@ -236,8 +272,8 @@ impl Shares {
     }
 }
 
-fn lay_out(laying: &Laying<'_>, room: Weight) -> LaidOut {
-    let Laying { change, scope, leads, ranks } = *laying;
+fn lay_out(laying: &Laying<'_>, said: &Said, room: Weight) -> LaidOut {
+    let Laying { change, scope, leads, ranks, guidelines: _ } = *laying;
     let mut by_severity: Vec<&LeadVars> = leads.iter().collect();
     by_severity.sort_by_key(|lead| lead.severity);
     let lead_texts = notes::leads(&by_severity);
@@ -259,7 +295,7 @@ fn lay_out(laying: &Laying<'_>, room: Weight) -> LaidOut {
     let diffs = Diffs::choose(change, scope, &ranks, room.saturating_sub(used));
     listing.choose(change, &ranks, &diffs, files_room);
 
-    let (bare, mut notes) = (bare(change), Vec::new());
+    let (bare, mut notes) = (bare(change, said), Vec::new());
     let commits_left_out = commits_taken.left_out + change.commits_omitted;
     let mut told = |count: usize, what: &str| {
         if count > 0 {

@@ -303,6 +303,7 @@ mod tests {
             head_name: "feature".to_owned(),
             outcome: Outcome::Incomplete,
             engine: Engine::Rules,
+            cost: Some("0.25".parse().unwrap()),
             findings: [(Severity::High, 2)].into_iter().collect(),
         }
     }

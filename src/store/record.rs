@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::finding::Severity;
 use crate::domain::forge::{PullAsk, PullId};
+use crate::domain::money::Money;
 use crate::domain::review::{Engine, Outcome};
 use crate::domain::run::{BegunRun, RunId, RunRecord};
 
@@ -34,6 +35,8 @@ struct Record {
     pull: Option<String>,
     outcome: Outcome,
     engine: Engine,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cost_nanos: Option<Money>,
     findings: BTreeMap<Severity, u32>,
 }
 
@@ -77,6 +80,7 @@ pub(super) fn write(record: &RunRecord) -> Result<Vec<u8>, serde_json::Error> {
         pull: record.pull.as_ref().map(ToString::to_string),
         outcome: record.outcome,
         engine: record.engine,
+        cost_nanos: record.cost,
         findings: record.findings.clone(),
     })
 }
@@ -95,6 +99,7 @@ pub(super) fn read(id: RunId, bytes: &[u8]) -> Result<RunRecord, RecordFault> {
         pull: record.pull.as_deref().and_then(pull),
         outcome: record.outcome,
         engine: record.engine,
+        cost: record.cost_nanos,
         findings: record.findings,
     })
 }

@@ -55,6 +55,30 @@ impl Beneath {
         Ok(kind_of(&stat))
     }
 
+    /// The names in a folder (empty for the root) and what stands there, sorted by name; refused when there are more than `most`.
+    pub fn list(&self, folder: &[u8], most: usize) -> io::Result<Vec<(Vec<u8>, Kind)>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = if folder.is_empty() { None } else { Some(self.open(folder, flags)?) };
+        let folder = opened.as_ref().unwrap_or(&self.root);
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::read_from(folder)? {
+            let name = entry?.file_name().to_bytes().to_vec();
+            if matches!(name.as_slice(), b"." | b"..") {
+                continue;
+            }
+            if names.len() >= most {
+                return Err(io::Error::other(format!("it holds more than {most} names")));
+            }
+            names.push(name);
+        }
+        names.sort_unstable();
+        let kind = |name: Vec<u8>| {
+            let stat = rustix::fs::statat(folder, OsStr::from_bytes(&name), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            Some((name, kind_of(&stat)))
+        };
+        Ok(names.into_iter().filter_map(kind).collect())
+    }
+
     /// Reads the bytes of a plain file into `buffer`, whatever that held; refused when there are more than `limit`.
     ///
     /// A buffer that is used again spares the memory of a new one for each file, which costs more than reading it.
@@ -254,6 +278,23 @@ mod tests {
         assert!(beneath.open_by_steps(b"a/b/c", flags).is_ok());
         assert_eq!(beneath.kind(b"out").unwrap(), Kind::Link);
         assert_eq!(beneath.read_link(b"out").unwrap(), b"../secret");
+    }
+
+    #[test]
+    fn a_folder_is_listed_without_following_anything() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        std::fs::create_dir_all(root.join("a/b")).unwrap();
+        std::fs::write(root.join("a/c"), "inside").unwrap();
+        symlink("/", root.join("a/out")).unwrap();
+        let beneath = Beneath::new(root).unwrap();
+        let listed = beneath.list(b"a", 3).unwrap();
+        let file = Kind::File { executable: false, size: 6 };
+        assert_eq!(listed, [(b"b".to_vec(), Kind::Folder), (b"c".to_vec(), file), (b"out".to_vec(), Kind::Link)]);
+        assert_eq!(beneath.list(b"", 9).unwrap(), [(b"a".to_vec(), Kind::Folder)]);
+        assert!(
+            beneath.list(b"a", 2).is_err() && beneath.list(b"a/out", 9).is_err() && beneath.list(b"a/c", 9).is_err()
+        );
     }
 
     #[test]

@@ -106,6 +106,7 @@ fn finish(desk: Desk) -> Review {
         model: "m".to_owned(),
         prompts: Some("hash".to_owned()),
         instructions: None,
+        guidelines: Vec::new(),
         turns: 6,
         usage: Usage { input_tokens: Some(9), ..Usage::default() },
         second_look: None,

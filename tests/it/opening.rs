@@ -1,14 +1,17 @@
 //! The first message about changes of real repositories.
 
+use review_runner::domain::guideline::Guidelines;
 use review_runner::prompt::{PromptError, Prompts};
-use review_runner::review::{Opening, estimate_tokens, open};
+use review_runner::review::{Beside, Opening, estimate_tokens, open};
 use serde_json::Value;
 
 use crate::support::change::change_of;
 use crate::support::{Program, TestRepo};
 
 fn opened(repo: &TestRepo, room: u64) -> Result<Opening, PromptError> {
-    open(&Prompts::built_in()?, &change_of(repo), &[], None, room)
+    let guidelines = Guidelines::default();
+    let beside = Beside { instructions: None, guidelines: &guidelines };
+    open(&Prompts::built_in()?, &change_of(repo), &[], beside, room)
 }
 
 /// The call that a cut diff names.

@@ -20,8 +20,14 @@ use crate::support::session::{Talk, shop};
 /// Turns of a run that nothing breaks off, second looks included.
 const TURNS: u32 = 9;
 
-const LIMITS: Limits =
-    Limits { turns: 12, input_tokens: 400_000, window: 48_000, max_output: 2_000, time: Duration::from_mins(20) };
+const LIMITS: Limits = Limits {
+    turns: 12,
+    input_tokens: 400_000,
+    window: 48_000,
+    max_output: 2_000,
+    time: Duration::from_mins(20),
+    cost: None,
+};
 
 /// How often the model has spoken in a conversation.
 fn spoken(request: &TurnRequest) -> usize {
@@ -187,8 +193,9 @@ fn a_run_whose_provider_was_lost_asks_the_same_again() {
     let repo = shop();
     let scene = scene(&repo);
     let whole = scene.review(&model(), &Disk::default());
-    let refused = || TurnFault::Status { provider: "p", status: 401, message: "no".to_owned(), retry_after: None };
-    let odd = || TurnFault::Unreadable { provider: "p", message: "no".to_owned() };
+    let refused =
+        || TurnFault::Status { provider: "p".into(), status: 401, message: "no".to_owned(), retry_after: None };
+    let odd = || TurnFault::Unreadable { provider: "p".into(), message: "no".to_owned() };
     for turn in 0..4 {
         for ended in [Ended::RequestRefused, Ended::ProviderFault] {
             let disk = Disk::default();

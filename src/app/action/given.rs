@@ -35,6 +35,7 @@ pub(super) const EXCLUDE: Input = input("exclude", "INPUT_EXCLUDE");
 pub(super) const INSTRUCTIONS: Input = input("instructions", "INPUT_INSTRUCTIONS");
 pub(super) const MAX_TURNS: Input = input("max-turns", "INPUT_MAX_TURNS");
 pub(super) const MAX_TOKENS: Input = input("max-tokens", "INPUT_MAX_TOKENS");
+pub(super) const MAX_COST: Input = input("max-cost", "INPUT_MAX_COST");
 pub(super) const TIMEOUT: Input = input("timeout", "INPUT_TIMEOUT");
 pub(super) const DRAFTS: Input = input("drafts", "INPUT_DRAFTS");
 pub(super) const ON_ERROR: Input = input("on-error", "INPUT_ON_ERROR");
@@ -60,6 +61,7 @@ pub const INPUTS: &[Input] = &[
     INSTRUCTIONS,
     MAX_TURNS,
     MAX_TOKENS,
+    MAX_COST,
     TIMEOUT,
     DRAFTS,
     ON_ERROR,

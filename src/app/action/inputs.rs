@@ -153,6 +153,7 @@ fn flags(given: &Given) -> Result<Flags, ActionError> {
             max_tokens: some(value),
             ..Flags::default()
         })?,
+        max_cost: one(given::MAX_COST, "max_cost", &|value| Flags { max_cost: some(value), ..Flags::default() })?,
         min_confidence: one(given::MIN_CONFIDENCE, "min_confidence", &|value| Flags {
             min_confidence: some(value),
             ..Flags::default()
@@ -255,6 +256,7 @@ mod tests {
             ("INPUT_TIMEOUT", "20 parsecs", "the input timeout cannot"),
             ("INPUT_MAX_TURNS", "0", "the input max-turns cannot"),
             ("INPUT_MAX_TOKENS", "many", "the input max-tokens cannot"),
+            ("INPUT_MAX_COST", "much", "the input max-cost cannot"),
             ("INPUT_MODEL", "a/b,c/d", "the input model cannot"),
             ("INPUT_VERIFY", "some", "the input verify cannot be \"some\": write auto"),
             ("INPUT_MIN_CONFIDENCE", "11", "the input min-confidence cannot"),

@@ -102,6 +102,7 @@ fn proved(
             prompts: None,
             rules: None,
             instructions: None,
+            guidelines: Vec::new(),
             started_at: String::new(),
             took_ms: 0,
             turns: 0,

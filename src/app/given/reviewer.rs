@@ -5,9 +5,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::app::instructions::Instructions;
-use crate::llm::{Capabilities, PROVIDERS};
+use crate::domain::guideline::Guidelines;
+use crate::llm::Capabilities;
 use crate::prompt::{PromptError, Prompts};
-use crate::review::{Limits, SecondLook, Which};
+use crate::review::{CostLimit, Limits, SecondLook, Which};
 
 /// A model, and what it is told beside the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,8 +25,18 @@ pub(in crate::app) struct Reviewer {
     texts: Vec<(String, String)>,
     /// What the user asks of the review, and where that was read.
     pub(in crate::app) instructions: Option<(String, String)>,
+    /// What the project says about its own code.
+    #[serde(default)]
+    pub(in crate::app) guidelines: Guidelines,
     /// Who takes the second look.
     pub(in crate::app) second_look: Option<GivenLook>,
+}
+
+/// What a model is told beside the change.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::app) struct Told<'a> {
+    pub(in crate::app) instructions: Option<&'a Instructions>,
+    pub(in crate::app) guidelines: &'a Guidelines,
 }
 
 /// A model as a provider knows it.
@@ -45,6 +56,9 @@ pub(in crate::app) struct GivenLimits {
     window: u64,
     max_output: u32,
     time_ms: u64,
+    /// Where money was a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cost: Option<CostLimit>,
 }
 
 /// A [`SecondLook`].
@@ -69,7 +83,7 @@ impl Reviewer {
         model: &Capabilities,
         limits: &Limits,
         prompts: &Prompts,
-        instructions: Option<&Instructions>,
+        Told { instructions, guidelines }: Told<'_>,
         second_look: Option<&SecondLook>,
     ) -> Self {
         Self {
@@ -79,6 +93,7 @@ impl Reviewer {
             prompts: prompts.hash().to_owned(),
             texts: prompts.texts().map(|(name, text)| (name.to_owned(), text)).collect(),
             instructions: instructions.map(|given| (given.text.clone(), given.from.clone())),
+            guidelines: guidelines.clone(),
             second_look: second_look.map(|look| GivenLook {
                 which: match look.which {
                     Which::Worst => Looked::Worst,
@@ -104,7 +119,7 @@ impl Reviewer {
 impl GivenModel {
     fn of(model: &Capabilities) -> Self {
         let Capabilities { provider, model, context_window, max_output, tools: _, prices: _ } = model;
-        let (provider, model) = ((*provider).to_owned(), model.clone());
+        let (provider, model) = (provider.to_string(), model.clone());
         Self { provider, model, context_window: *context_window, max_output: *max_output }
     }
 
@@ -118,26 +133,25 @@ impl GivenModel {
         self.context_window
     }
 
-    /// The same for an engine; `None` where this program does not know the provider.
-    pub(in crate::app) fn capabilities(&self) -> Option<Capabilities> {
-        let row = PROVIDERS.iter().find(|row| row.name == self.provider)?;
+    /// The same for an engine.
+    pub(in crate::app) fn capabilities(&self) -> Capabilities {
         let (context_window, max_output) = (self.context_window, self.max_output);
-        let model = self.model.clone();
-        Some(Capabilities { provider: row.name, model, context_window, max_output, tools: true, prices: None })
+        let (provider, model) = (self.provider.as_str().into(), self.model.clone());
+        Capabilities { provider, model, context_window, max_output, tools: true, prices: None }
     }
 }
 
 impl GivenLimits {
     pub(in crate::app) fn of(limits: &Limits) -> Self {
-        let Limits { turns, input_tokens, window, max_output, time } = *limits;
+        let Limits { turns, input_tokens, window, max_output, time, cost } = *limits;
         let time_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        Self { turns, input_tokens, window, max_output, time_ms }
+        Self { turns, input_tokens, window, max_output, time_ms, cost }
     }
 
     /// The same for an engine.
     pub(in crate::app) fn limits(&self) -> Limits {
-        let Self { turns, input_tokens, window, max_output, time_ms } = *self;
-        Limits { turns, input_tokens, window, max_output, time: Duration::from_millis(time_ms) }
+        let Self { turns, input_tokens, window, max_output, time_ms, cost } = *self;
+        Limits { turns, input_tokens, window, max_output, time: Duration::from_millis(time_ms), cost }
     }
 }
 

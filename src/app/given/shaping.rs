@@ -58,6 +58,7 @@ impl Shaping {
             timeout: _,
             max_turns: _,
             max_tokens: _,
+            max_cost: _,
             keep_runs: _,
             colour: _,
             format: _,
@@ -68,6 +69,8 @@ impl Shaping {
             verify_model: _,
             instructions: _,
             prompts: _,
+            guidelines: _,
+            guideline_files: _,
             providers: _,
         } = settings;
         let verify = match verify {

@@ -34,6 +34,26 @@ const MOST: usize = 2_000;
 /// Finds the review before this one, and where what it said is now; keeps that with the run. A subject that knows one keeps it.
 pub(super) async fn recall(
     run: RunId,
+    subject: Subject,
+    around: &Surroundings,
+    who: Who,
+    events: &Arc<dyn EventSink>,
+) -> Result<Subject, AppError> {
+    find_and_keep(Some(run), subject, around, who, events).await
+}
+
+/// The same for a run that is not made: nothing is kept.
+pub(super) async fn known(
+    subject: Subject,
+    around: &Surroundings,
+    who: Who,
+    events: &Arc<dyn EventSink>,
+) -> Result<Subject, AppError> {
+    find_and_keep(None, subject, around, who, events).await
+}
+
+async fn find_and_keep(
+    keep: Option<RunId>,
     mut subject: Subject,
     around: &Surroundings,
     who: Who,
@@ -48,7 +68,8 @@ pub(super) async fn recall(
             let text = format!("compared with the review {} of {}", found.review.id, day(&found.review));
             events.emit(Event::Notice { text });
             let bytes = write(&prior(&subject, &found, &who)?)?;
-            if let Err(error) = Store::at(&around.state).keep(run, kept::NAME, &bytes) {
+            let kept = keep.map(|run| Store::at(&around.state).keep(run, kept::NAME, &bytes));
+            if let Some(Err(error)) = kept {
                 let text = format!("this run cannot be told again: {error}");
                 events.emit(Event::Notice { text });
             }

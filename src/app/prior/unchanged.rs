@@ -4,11 +4,13 @@
 //! what it found. In doubt all is reviewed again.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use super::super::subject::Subject;
 use super::day;
 use super::find::Found;
 use crate::domain::change::FileChange;
+use crate::domain::guideline::Guidelines;
 use crate::domain::path::RepoPath;
 use crate::domain::prior::{Earlier, Standing};
 use crate::domain::review::{CoverageState, Engine, Outcome, Provenance};
@@ -22,13 +24,16 @@ pub(in crate::app) struct Who {
     pub(in crate::app) prompts: Option<String>,
     pub(in crate::app) rules: Option<String>,
     pub(in crate::app) instructions: Option<String>,
+    /// What the project says about its own code.
+    pub(in crate::app) guidelines: Arc<Guidelines>,
 }
 
 impl Who {
     /// The rules alone.
     pub(in crate::app) fn rules(hash: &str) -> Self {
         let (provider, model, prompts, instructions) = (None, None, None, None);
-        Self { engine: Engine::Rules, provider, model, prompts, rules: Some(hash.to_owned()), instructions }
+        let (rules, guidelines) = (Some(hash.to_owned()), Arc::default());
+        Self { engine: Engine::Rules, provider, model, prompts, rules, instructions, guidelines }
     }
 
     /// Why somebody else's review stands for none of this one's; nothing where it was the same one.
@@ -38,8 +43,24 @@ impl Who {
             (self.prompts == then.prompts, "the prompts are not the same"),
             (self.rules == then.rules, "the rules are not the same"),
             (self.instructions == then.instructions, "the instructions are not the same"),
+            (self.has_all(then), "the project's guidelines are not the same"),
         ];
         pairs.into_iter().find(|(same, _)| !same).map(|(_, why)| why)
+    }
+}
+
+impl Who {
+    /// Whether all that the project said then is said now. What more is said now concerns some files alone: see [`Who::knew`].
+    fn has_all(&self, then: &Provenance) -> bool {
+        let now = self.guidelines.given();
+        then.guidelines.iter().all(|given| now.contains(given))
+    }
+
+    /// Whether all that the project says now about a file was given then.
+    fn knew(&self, file: &FileChange, then: &Provenance) -> bool {
+        let paths = [Some(&file.path), file.old_path.as_ref()].into_iter().flatten();
+        let mut about = paths.flat_map(|path| self.guidelines.about(path));
+        about.all(|text| then.guidelines.iter().any(|given| given.path == text.path && given.hash == text.hash()))
     }
 }
 
@@ -75,6 +96,7 @@ pub(super) fn carried(
     let is_same = |file: &&FileChange| {
         let before = then.get(&file.path).filter(|_| seen.contains(&file.path));
         file.reviewable()
+            && who.knew(file, &review.provenance)
             && before.is_some_and(|before| {
                 file.patch_id.is_some()
                     && file.patch_id == before.patch_id

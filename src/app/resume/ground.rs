@@ -12,6 +12,7 @@ use super::opened::Opened;
 use crate::app::diffs::Diffs;
 use crate::app::error::AppError;
 use crate::app::given::{Contents, Shaping};
+use crate::app::guidelines;
 use crate::app::instructions::{self, Instructions};
 use crate::app::project::project_settings;
 use crate::app::pull::off_the_threads;
@@ -21,6 +22,7 @@ use crate::config::{Flags, Settings};
 use crate::domain::change::ChangeSet;
 use crate::domain::event::{Event, EventSink, Silent};
 use crate::domain::forge::PullOf;
+use crate::domain::guideline::Guidelines;
 use crate::domain::id::CommitId;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::request::{Compare, Previous, ReviewRequest, Scope};
@@ -44,6 +46,7 @@ pub(super) struct Ground<'a> {
 pub(super) struct Looked {
     pub(super) subject: Subject,
     pub(super) instructions: Option<Instructions>,
+    pub(super) guidelines: Guidelines,
     pub(super) prompts: Prompts,
 }
 
@@ -105,7 +108,8 @@ impl Ground<'_> {
         subject.notes.clone_from(&given.notes);
         subject.known = opened.known.clone();
         let (instructions, prompts) = self.words(&subject, as_recorded, changes)?;
-        Ok(Looked { subject, instructions, prompts })
+        let guidelines = self.guidelines(&subject, as_recorded, changes)?;
+        Ok(Looked { subject, instructions, guidelines, prompts })
     }
 
     /// What the model is told beside the change.
@@ -141,6 +145,28 @@ impl Ground<'_> {
         }
         // Where nothing changed they are the same, and where something did, these are what was given.
         Ok((was, kept))
+    }
+
+    /// What the project says about its own code, as it was given.
+    fn guidelines(&self, subject: &Subject, as_recorded: bool, changes: &mut Changes) -> Result<Guidelines, AppError> {
+        let given = &self.opened.given;
+        let was = given.reviewer.as_ref().map(|reviewer| reviewer.guidelines.clone()).unwrap_or_default();
+        match guidelines::load(subject, given.asked.settings_from_worktree) {
+            Ok(now) if now.given() != was.given() => {
+                let other = |one: &Guidelines, two: &Guidelines| -> Vec<String> {
+                    let (one, two) = (one.given(), two.given());
+                    one.into_iter().filter(|given| !two.contains(given)).map(|given| given.path.to_string()).collect()
+                };
+                let mut names = [other(&was, &now), other(&now, &was)].concat();
+                names.sort_unstable();
+                names.dedup();
+                changes.say(format!("the project's guidelines changed ({})", names.join(", ")));
+            }
+            Ok(_) => {}
+            Err(_) if as_recorded => changes.say("the project's guidelines cannot be read any more".to_owned()),
+            Err(error) => return Err(error),
+        }
+        Ok(was)
     }
 
     fn patch(&self, patch: &[u8]) -> Result<Subject, AppError> {

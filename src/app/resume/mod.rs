@@ -27,6 +27,7 @@ use super::subject::{self, Surroundings};
 use crate::config::{Flags, Settings};
 use crate::domain::event::{Event, EventSink, Stage};
 use crate::domain::forge::PullOf;
+use crate::domain::money::Money;
 use crate::domain::review::{Ended, Outcome};
 use crate::domain::run::RunId;
 use crate::domain::text::counted;
@@ -109,7 +110,7 @@ pub(super) async fn resume(
         })
         .await?
     };
-    let (mut opened, Looked { mut subject, instructions, prompts }, changes) = collected;
+    let (mut opened, Looked { mut subject, instructions, guidelines, prompts }, changes) = collected;
     if !changes.none() {
         if !ask.as_recorded {
             return Err(ResumeError::Changed { run: opened.run, what: changes.told() }.into());
@@ -132,7 +133,7 @@ pub(super) async fn resume(
         // The engine adds what the sittings before took.
         started: (opened.started_at, began),
         subject,
-        by_model: Some(ByModel { chosen, second, instructions, prompts }),
+        by_model: Some(ByModel { chosen, second, instructions, guidelines: Arc::new(guidelines), prompts }),
         sitting: Sitting::Again(Box::new(Again { held, given: opened.given, past })),
     };
     let delivered = made(work, ask.outputs, around, events, cancel).await?;
@@ -203,7 +204,7 @@ fn who(
     let resolved = subject::resolve(None, &named, around)?;
     let mut chosen = model::choose(&resolved, &around.providers)?.ok_or(AppError::Broken)?;
     let second = model::choose_second(&resolved, &around.providers, Some(&chosen))?;
-    let capabilities = llm::connect(chosen.row, &chosen.model, &chosen.access)?;
+    let capabilities = llm::connect(&chosen.row, &chosen.model, &chosen.access)?;
     let (was, is) = (reviewer.model.context_window(), capabilities.capabilities().context_window);
     changes.note("the window of the model", &format!("{was} tokens"), &format!("{is} tokens"));
     if as_recorded {
@@ -236,8 +237,8 @@ fn enough(
     }
     let Some(review) = &opened.review else { return Ok(()) };
     let had = reviewer.last_limits.limits();
-    let provider = llm::connect(chosen.row, &chosen.model, &chosen.access)?;
-    let has = limits(settings, provider.capabilities());
+    let provider = llm::connect(&chosen.row, &chosen.model, &chosen.access)?;
+    let has = limits(settings, provider.capabilities())?;
     let short = match review.ended {
         Ended::TurnLimit if has.turns <= had.turns => {
             let more = had.turns.saturating_mul(2).min(1_000);
@@ -246,6 +247,10 @@ fn enough(
         Ended::TokenLimit if has.input_tokens <= had.input_tokens => {
             let more = had.input_tokens.saturating_mul(2);
             Some(("tokens", had.input_tokens.to_string(), "--max-tokens", more.to_string()))
+        }
+        Ended::CostLimit => {
+            let more = has.cost.filter(|has| had.cost.is_some_and(|had| has.most <= had.most));
+            more.map(|has| ("dollars", plain(has.most), "--max-cost", plain(has.most.times(2))))
         }
         Ended::Deadline if has.time <= had.time => {
             Some(("minutes", shown(had.time), "--timeout", shown(more_time(spent, settings))))
@@ -256,6 +261,13 @@ fn enough(
         Some((what, had, flag, more)) => Err(ResumeError::Spent { run, what, had, flag, more }.into()),
         None => Ok(()),
     }
+}
+
+/// As `--max-cost` takes it.
+fn plain(money: Money) -> String {
+    let nanos = money.nanos();
+    let text = format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A limit that leaves as much time as the run may take now.
@@ -275,6 +287,7 @@ pub(super) fn how(run: RunId, ended: Ended) -> Option<String> {
         Ended::Deadline => " --timeout TIME (more than it had)",
         Ended::TurnLimit => " --max-turns N (more than it had)",
         Ended::TokenLimit => " --max-tokens N (more than it had)",
+        Ended::CostLimit => " --max-cost DOLLARS (more than it had)",
         _ => "",
     };
     may_go_on(ended).then(|| format!("review --resume {run}{more}"))

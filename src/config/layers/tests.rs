@@ -5,6 +5,8 @@ use std::time::Duration;
 use super::*;
 use crate::config::{Colour, ModelChoice, ProviderSettings, Verify};
 use crate::domain::finding::{Confidence, Severity};
+use crate::domain::guideline::GuidelineKind;
+use crate::domain::path::RepoPath;
 use proptest::prelude::*;
 
 fn document(name: &str, text: &str) -> Document {
@@ -66,7 +68,8 @@ fn a_later_layer_wins() {
 fn every_setting_can_come_from_the_users_file() {
     let text = "include = ['src/**']\nexclude = ['**/*.snap']\nmin_severity = 'low'\nfail_on = 'high'\nrequest_changes_on = 'medium'\ntimeout = '90s'\n\
                 max_commits = 5\nkeep_runs = '2w'\ncolour = 'never'\nformat = 'json'\nmodel = 'ollama/x'\nrules.off = ['go']\n\
-                min_confidence = 7\nverify = 'All'\nverify_model = 'gemini'\nmax_turns = 7\nmax_tokens = '500k'\ninstructions = 'notes/review.md'\nprompts = '/prompts'\n\
+                guidelines = ['claude']\nguideline_files = ['docs/style.md']\n\
+                min_confidence = 7\nverify = 'All'\nverify_model = 'gemini'\nmax_turns = 7\nmax_tokens = '500k'\nmax_cost = 2.5\ninstructions = 'notes/review.md'\nprompts = '/prompts'\n\
                 [openai-chat]\nbase_url = 'http://127.0.0.1:8080/v1'\napi_key = \"sk-1\\n\"\ncontext_window = 64_000\n";
     let mut sources = user(text);
     sources.user.as_mut().unwrap().folder = Some(PathBuf::from("/home/ada/.config/review"));
@@ -88,8 +91,11 @@ fn every_setting_can_come_from_the_users_file() {
         verify_model: Some(ModelChoice::Named { provider: "gemini".to_owned(), model: None }),
         max_turns: 7,
         max_tokens: 500_000,
+        max_cost: Some("2.50".parse().unwrap()),
         instructions: Some(PathBuf::from("/home/ada/.config/review/notes/review.md")),
         prompts: Some(PathBuf::from("/prompts")),
+        guidelines: vec![GuidelineKind::Claude],
+        guideline_files: vec![RepoPath::parse("docs/style.md").unwrap()],
         providers: [(
             "openai-chat",
             ProviderSettings {
@@ -113,7 +119,9 @@ fn every_setting_can_come_from_the_environment() {
             "max_commits" | "max_turns" | "min_confidence" => "7",
             "verify" => "none",
             "max_tokens" => "700k",
+            "max_cost" => "$0.25",
             "colour" => "always",
+            "guidelines" => "agents",
             _ => match key.shape {
                 Shape::Address => "https://llm.example/v1",
                 Shape::Secret => "sk-1",
@@ -148,6 +156,7 @@ fn every_flag_counts() {
         verify_model: one("SAME"),
         max_turns: one("3"),
         max_tokens: one("3m"),
+        max_cost: one("2"),
         instructions: Some(PathBuf::from("notes.md")),
     };
     let resolved =
@@ -297,6 +306,18 @@ fn budgets_are_whole_numbers_within_reason() {
         assert!(told(&user(text)).contains("it takes a "), "{text}");
     }
     assert!(told(&user("[gemini]\ncontext_window = 200")).contains("from 1000"));
+    assert!(told(&user("max_tokens = 2.5")).contains("a number with a fraction"));
+}
+
+#[test]
+fn money_is_an_amount_or_no_limit() {
+    let limit = |text: &str| resolve(&user(&format!("max_cost = {text}"))).map(|resolved| resolved.settings.max_cost);
+    for (text, amount) in [("2", Some("2")), ("0.05", Some("0.05")), ("'$1.50'", Some("1.5")), ("'None'", None)] {
+        assert_eq!(limit(text).unwrap(), amount.map(|amount| amount.parse().unwrap()), "{text}");
+    }
+    for bad in ["0", "0.0", "-1", "1e3", "inf", "'much'", "''", "true", "['1']"] {
+        assert!(limit(bad).unwrap_err().to_string().contains("max_cost"), "{bad}");
+    }
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub enum Ended {
     TurnLimit,
     /// It used as many tokens as it may use.
     TokenLimit,
+    /// It spent as much money as it may spend.
+    CostLimit,
     /// The conversation no longer fits the model's window.
     WindowLimit,
     /// The provider failed for good.
@@ -45,6 +47,7 @@ impl Ended {
             Self::Deadline => "deadline",
             Self::TurnLimit => "turn_limit",
             Self::TokenLimit => "token_limit",
+            Self::CostLimit => "cost_limit",
             Self::WindowLimit => "window_limit",
             Self::ProviderFault => "provider_fault",
             Self::RequestRefused => "request_refused",
@@ -65,6 +68,7 @@ impl Ended {
             | Self::Deadline
             | Self::TurnLimit
             | Self::TokenLimit
+            | Self::CostLimit
             | Self::WindowLimit
             | Self::ProviderFault
             | Self::RequestRefused => true,
@@ -94,6 +98,7 @@ impl Ended {
             | Self::Deadline
             | Self::TurnLimit
             | Self::TokenLimit
+            | Self::CostLimit
             | Self::WindowLimit => false,
         }
     }

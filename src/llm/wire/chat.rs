@@ -11,6 +11,7 @@ use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
 use crate::llm::frames::{Decoder, PIECES, Trouble};
 use crate::llm::opaque::Opaque;
 use crate::llm::optional::Optional;
+use crate::llm::price;
 use crate::llm::turn::{Message, Part, Stop, ToolChoice, TurnRequest};
 use crate::llm::usage::{Count, Counted};
 
@@ -159,6 +160,7 @@ impl Reader {
             cache_write: Count::at(usage, "/prompt_tokens_details/cache_write_tokens"),
         };
         self.draft.counted = self.draft.counted.later(counted);
+        self.draft.cost = price::told(usage).or(self.draft.cost);
     }
 
     fn delta(&mut self, delta: &Value) {

@@ -13,6 +13,7 @@ use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
 use crate::llm::frames::{Decoder, Trouble};
 use crate::llm::opaque::Opaque;
 use crate::llm::optional::Optional;
+use crate::llm::price;
 use crate::llm::turn::{Message, Part, Stop, ToolChoice, TurnRequest};
 use crate::llm::usage::{Count, Counted};
 
@@ -178,6 +179,7 @@ impl Reader {
             cache_read: Count::at(response, "/usage/input_tokens_details/cached_tokens"),
             cache_write: Count::at(response, "/usage/input_tokens_details/cache_write_tokens"),
         };
+        self.draft.cost = price::told(&response["usage"]);
         let reason = text(&response["incomplete_details"], "reason");
         self.draft.stop = Some(match (text(response, "status"), reason) {
             ("failed", _) => return Err(failure(response)),

@@ -14,6 +14,7 @@ use crate::domain::finding::{
     Anchor, AnchorKind, Confidence, Finding, FindingId, Fingerprint, GuidelineRef, Origin, Suggestion, Verification,
 };
 use crate::domain::forge::{BadPullName, PullId, PullNumber, PullOf, RepoName};
+use crate::domain::guideline::GivenGuideline;
 use crate::domain::id::{CommitId, InvalidObjectId, ObjectId};
 use crate::domain::money::Money;
 use crate::domain::path::{PathError, RepoPath};
@@ -118,7 +119,7 @@ pub fn parse(bytes: &[u8]) -> Result<Review, ParseError> {
             .map(|section| Section { title: section.title, body: section.body })
             .collect(),
         coverage: coverage(document.coverage)?,
-        provenance: provenance(document.provenance),
+        provenance: provenance(document.provenance)?,
     })
 }
 
@@ -303,8 +304,12 @@ pub fn parse_finding(value: serde_json::Value) -> Result<Finding, ParseError> {
     finding(serde_json::from_value(value).map_err(ParseError::NotADocument)?, "finding")
 }
 
-fn provenance(provenance: wire::Provenance) -> Provenance {
-    Provenance {
+fn provenance(provenance: wire::Provenance) -> Result<Provenance, ParseError> {
+    let given = |given: wire::GivenGuideline| {
+        let path = RepoPath::parse(&given.path).at(|| "provenance.guidelines.path".to_owned())?;
+        Ok(GivenGuideline { path, hash: given.hash })
+    };
+    Ok(Provenance {
         version: provenance.version,
         engine: provenance.engine,
         provider: provenance.provider,
@@ -312,6 +317,7 @@ fn provenance(provenance: wire::Provenance) -> Provenance {
         prompts: provenance.prompts,
         rules: provenance.rules,
         instructions: provenance.instructions,
+        guidelines: provenance.guidelines.into_iter().map(given).collect::<Result<_, ParseError>>()?,
         started_at: provenance.started_at,
         took_ms: provenance.took_ms,
         turns: provenance.turns,
@@ -325,7 +331,7 @@ fn provenance(provenance: wire::Provenance) -> Provenance {
             turns: look.turns,
             usage: usage(&look.usage),
         }),
-    }
+    })
 }
 
 fn usage(usage: &wire::Usage) -> Usage {

@@ -264,6 +264,9 @@ pub(super) struct Provenance {
     /// The hash of the instructions that the model was given; absent where there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) instructions: Option<String>,
+    /// The guidelines of the project that the model was given; absent where there were none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) guidelines: Vec<GivenGuideline>,
     /// RFC 3339, UTC.
     pub(super) started_at: String,
     /// Wall time in milliseconds.
@@ -275,6 +278,15 @@ pub(super) struct Provenance {
     /// The second look and its share of that; absent where none was to be taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) second_look: Option<SecondLook>,
+}
+
+/// A guideline of the project that the model was given.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct GivenGuideline {
+    /// The file.
+    pub(super) path: String,
+    /// The hash of its text and of what it applies to.
+    pub(super) hash: String,
 }
 
 /// What became of the findings that were looked at a second time, and what that took.

@@ -200,6 +200,11 @@ fn provenance(provenance: &Provenance) -> wire::Provenance {
         prompts: provenance.prompts.clone(),
         rules: provenance.rules.clone(),
         instructions: provenance.instructions.clone(),
+        guidelines: provenance
+            .guidelines
+            .iter()
+            .map(|given| wire::GivenGuideline { path: given.path.to_string(), hash: given.hash.clone() })
+            .collect(),
         started_at: provenance.started_at.clone(),
         took_ms: provenance.took_ms,
         turns: provenance.turns,

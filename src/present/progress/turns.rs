@@ -6,6 +6,8 @@ use std::time::Duration;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::domain::event::{Event, UnitState};
+use crate::domain::money::Money;
+use crate::domain::review::percent;
 use crate::domain::text::strip_line;
 
 /// In fewer columns it is not said what is being read.
@@ -53,6 +55,7 @@ struct Doing {
 struct Spent {
     input: Option<u64>,
     cached: Option<u64>,
+    cost: Option<Money>,
 }
 
 impl Turns {
@@ -68,8 +71,8 @@ impl Turns {
                 self.calls += 1;
                 self.doing = Doing::call(tool, about);
             }
-            Event::Spent { input_tokens, cache_read_tokens, .. } => {
-                self.spent = Some(Spent { input: *input_tokens, cached: *cache_read_tokens });
+            Event::Spent { input_tokens, cache_read_tokens, cost, .. } => {
+                self.spent = Some(Spent { input: *input_tokens, cached: *cache_read_tokens, cost: *cost });
             }
             Event::Retry { attempt, wait_ms, reason, .. } => {
                 let wait = time(Duration::from_millis(*wait_ms));
@@ -101,7 +104,7 @@ impl Turns {
         }
     }
 
-    /// `turn 3/40 · reading src/a.rs · 12.3k tokens in (80% cached) · 1 finding · 41 s`. The middle is shortened to fit `width` columns.
+    /// `turn 3/40 · reading src/a.rs · 12.3k tokens in (80% cached) · $0.12 · 1 finding · 41 s`. The middle is shortened to fit `width` columns.
     pub fn line(&self, elapsed: Duration, width: usize) -> String {
         let Some((turn, most)) = self.turn else { return String::new() };
         let head = self.head(turn, most);
@@ -120,7 +123,7 @@ impl Turns {
         format!("{head} · {}{tail}", self.doing.within(room))
     }
 
-    /// As the turn begins: `turn 3/40 · 7 calls · 12.3k tokens in (80% cached) · 1 finding · 41 s`, of the run so far.
+    /// As the turn begins: `turn 3/40 · 7 calls · 12.3k tokens in (80% cached) · $0.12 · 1 finding · 41 s`, of the run so far.
     pub fn heading(&self, elapsed: Duration) -> String {
         let Some((turn, most)) = self.turn else { return String::new() };
         let mut line = self.head(turn, most);
@@ -190,11 +193,19 @@ fn verb(tool: &str) -> &str {
 
 /// What is not known is said to be unknown: it is not nothing.
 fn tokens(spent: Spent) -> String {
-    let Some(input) = spent.input else { return "tokens unknown".to_owned() };
-    let sent = format!("{} tokens in", short(input));
-    match spent.cached.filter(|cached| *cached <= input).and_then(|cached| (100 * cached).checked_div(input)) {
-        Some(cached) => format!("{sent} ({cached}% cached)"),
-        None => sent,
+    let sent = match spent.input {
+        None => "tokens unknown".to_owned(),
+        Some(input) => {
+            let sent = format!("{} tokens in", short(input));
+            match spent.cached.and_then(|cached| percent(cached, input)) {
+                Some(cached) => format!("{sent} ({cached}% cached)"),
+                None => sent,
+            }
+        }
+    };
+    match spent.cost {
+        Some(cost) => format!("{sent} · {cost}"),
+        None => format!("{sent} · cost unknown"),
     }
 }
 
@@ -264,6 +275,7 @@ mod tests {
                 input_tokens: Some(12_345),
                 cache_read_tokens: Some(9_900),
                 output_tokens: Some(100),
+                cost: "0.0425".parse().ok(),
             },
             Event::Call { turn: 3, tool: "read_file_part".to_owned(), about: about.to_owned() },
         ]
@@ -274,15 +286,18 @@ mod tests {
     #[test]
     fn a_line_says_the_turn_what_is_done_and_what_it_took() {
         let turns = after(&reading("src/a.rs"));
-        assert_eq!(turns.line(FORTY_ONE, 80), "turn 3/40 · reading src/a.rs · 12.3k tokens in (80% cached) · 41 s");
-        assert_eq!(turns.heading(FORTY_ONE), "turn 3/40 · 1 call · 12.3k tokens in (80% cached) · 41 s");
+        assert_eq!(
+            turns.line(FORTY_ONE, 80),
+            "turn 3/40 · reading src/a.rs · 12.3k tokens in (80% cached) · $0.0425 · 41 s"
+        );
+        assert_eq!(turns.heading(FORTY_ONE), "turn 3/40 · 1 call · 12.3k tokens in (80% cached) · $0.0425 · 41 s");
     }
 
     #[test]
     fn a_long_path_keeps_its_end() {
         let turns = after(&reading("src/some/very/long/path/that/goes/on/and/on/file.rs"));
         let line = turns.line(FORTY_ONE, 80);
-        assert_eq!(line, "turn 3/40 · reading …oes/on/and/on/file.rs · 12.3k tokens in (80% cached) · 41 s");
+        assert_eq!(line, "turn 3/40 · reading …oes/on/and/on/file.rs · 12.3k tokens in (80% cached) · $0.0425 · 41 s");
         assert_eq!(line.width(), 80);
         let mut events = reading("");
         events[2] = Event::Call { turn: 3, tool: "search_in_files".to_owned(), about: "fn main".repeat(20) };
@@ -292,11 +307,19 @@ mod tests {
     #[test]
     fn what_is_unknown_is_not_nothing() {
         let mut events = reading("src/a.rs");
-        events[1] = Event::Spent { turn: 3, input_tokens: None, cache_read_tokens: None, output_tokens: None };
+        events[1] =
+            Event::Spent { turn: 3, input_tokens: None, cache_read_tokens: None, output_tokens: None, cost: None };
         assert!(after(&events).line(FORTY_ONE, 80).contains(" · tokens unknown · "));
-        events[1] = Event::Spent { turn: 3, input_tokens: Some(950), cache_read_tokens: None, output_tokens: None };
+        events[1] =
+            Event::Spent { turn: 3, input_tokens: Some(950), cache_read_tokens: None, output_tokens: None, cost: None };
         assert!(after(&events).line(FORTY_ONE, 80).contains(" · 950 tokens in · "), "the cached part is unknown");
-        events[1] = Event::Spent { turn: 3, input_tokens: Some(0), cache_read_tokens: Some(0), output_tokens: None };
+        events[1] = Event::Spent {
+            turn: 3,
+            input_tokens: Some(0),
+            cache_read_tokens: Some(0),
+            output_tokens: None,
+            cost: None,
+        };
         assert!(after(&events).line(FORTY_ONE, 80).contains(" · 0 tokens in · "));
     }
 

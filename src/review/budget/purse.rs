@@ -1,6 +1,6 @@
 //! One purse for several conversations of a run. Main types: [`Purse`], [`Seat`].
 //!
-//! Tokens are the run's; turns are each conversation's own. Three things are always set apart, so that whoever began can also end:
+//! Tokens and money are the run's; turns are each conversation's own. Three things are always set apart, so that whoever began can also end:
 //!
 //! - the request that is under way in each open conversation;
 //! - the last turn of each open conversation;
@@ -13,7 +13,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::{Kept, Limits, PROMISED, last_turn_takes};
+use super::{Amount, Kept, Limits, PROMISED, last_turn_takes};
 use crate::domain::review::{Ended, Usage};
 use crate::llm::TurnUsage;
 
@@ -33,8 +33,8 @@ pub(in crate::review) struct Seat {
 #[derive(Debug)]
 struct Account {
     limits: Limits,
-    /// Tokens sent so far in all conversations, estimated where the provider did not say.
-    sent: u64,
+    /// What all conversations took so far, estimated where the provider did not say.
+    spent: Amount,
     turns: u32,
     /// Sums of what is known; `None` as soon as one turn's figure is not.
     usage: TurnUsage,
@@ -44,7 +44,7 @@ struct Account {
     scale: u64,
     seats: Vec<Sat>,
     /// The least that each unit needs which has not begun yet, and was promised to.
-    promised: Vec<u64>,
+    promised: Vec<Amount>,
     kept: Kept,
 }
 
@@ -52,9 +52,9 @@ struct Account {
 #[derive(Debug, Clone, Copy, Default)]
 struct Sat {
     /// For the request under way.
-    asking: u64,
+    asking: Amount,
     /// For its last turn.
-    landing: u64,
+    landing: Amount,
     /// How many of its findings get a second look.
     findings: usize,
 }
@@ -63,17 +63,17 @@ impl Purse {
     /// For units whose first requests take these sizes, in tokens, in the order in which they begin.
     pub(in crate::review) fn new(limits: Limits, sizes: &[u64]) -> Self {
         // What the second look may keep for itself is promised to nobody.
-        let mut left = limits.input_tokens - limits.input_tokens / PROMISED;
+        let mut left = limits.all().less(limits.all().part(PROMISED));
         let needs = sizes.iter().map(|size| limits.least(*size));
         let promised = needs.map(|need| {
-            let promised = if need <= left { need } else { 0 };
             // The riskiest come first: after the first one that does not fit nobody is promised anything.
-            left = if promised == 0 { 0 } else { left - promised };
-            promised
+            let fits = need.within(left).is_ok();
+            left = if fits { left.less(need) } else { Amount::default() };
+            if fits { need } else { Amount::default() }
         });
         Self(Arc::new(Mutex::new(Account {
             limits,
-            sent: 0,
+            spent: Amount::default(),
             turns: 0,
             usage: TurnUsage::NOTHING,
             longest: Duration::ZERO,
@@ -93,14 +93,12 @@ impl Purse {
     pub(in crate::review) fn may_begin(&self, unit: usize, size: u64, left: Option<Duration>) -> Result<Seat, Ended> {
         let mut account = self.account();
         if let Some(promised) = account.promised.get_mut(unit) {
-            *promised = 0;
+            *promised = Amount::default();
         }
         let need = account.limits.least(size.saturating_mul(account.scale) / 100);
         if !account.seats.is_empty() {
-            let taken = account.sent.saturating_add(account.set_apart(None)).saturating_add(account.kept.tokens);
-            if taken.saturating_add(need) > account.limits.input_tokens {
-                return Err(Ended::TokenLimit);
-            }
+            let taken = account.spent.plus(account.set_apart(None)).plus(account.kept.amount());
+            taken.plus(need).within(account.limits.all())?;
             // Asked once and told to end at once, nobody would have read anything.
             let turns = last_turn_takes(account.longest, &account.limits).saturating_mul(2);
             if left.is_some_and(|left| left < turns + account.kept.time) {
@@ -111,11 +109,11 @@ impl Purse {
         Ok(Seat { at: account.seats.len() - 1, scale: account.scale, purse: self.clone() })
     }
 
-    /// Counts turns of sittings before. They are not counted again where they are told.
-    pub(in crate::review) fn count(&self, turns: u32, usage: &TurnUsage) {
+    /// Counts turns of sittings before, and what is known of what they took. They are not counted again where they are told.
+    pub(in crate::review) fn count(&self, turns: u32, usage: &TurnUsage, known: Amount) {
         let mut account = self.account();
         account.turns += turns;
-        account.sent = account.sent.saturating_add(usage.input.unwrap_or(0));
+        account.spent = account.spent.plus(known);
         account.add(usage);
     }
 
@@ -123,7 +121,7 @@ impl Purse {
     pub(in crate::review) fn go_on(&self, unit: usize, size: u64) -> Seat {
         let mut account = self.account();
         if let Some(promised) = account.promised.get_mut(unit) {
-            *promised = 0;
+            *promised = Amount::default();
         }
         let landing = account.limits.least(size.saturating_mul(account.scale) / 100);
         account.seats.push(Sat { landing, ..Sat::default() });
@@ -139,7 +137,7 @@ impl Purse {
 
     /// How many units were promised to begin.
     pub(in crate::review) fn promised(&self) -> usize {
-        self.account().promised.iter().filter(|promised| **promised > 0).count()
+        self.account().promised.iter().filter(|promised| promised.tokens > 0).count()
     }
 
     pub(in crate::review) fn turns(&self) -> u32 {
@@ -153,67 +151,72 @@ impl Account {
     }
 
     /// What is set apart for all conversations but one, and for those that are promised to begin.
-    fn set_apart(&self, but: Option<usize>) -> u64 {
+    fn set_apart(&self, but: Option<usize>) -> Amount {
         let others = self.seats.iter().enumerate().filter(|(at, _)| Some(*at) != but);
-        let others = others.map(|(_, sat)| sat.asking.saturating_add(sat.landing));
-        others.chain(self.promised.iter().copied()).fold(0, u64::saturating_add)
+        let others = others.map(|(_, sat)| sat.asking.plus(sat.landing));
+        others.chain(self.promised.iter().copied()).fold(Amount::default(), Amount::plus)
     }
 
     /// The same without what is promised: a last turn goes before one that has not begun.
-    fn set_apart_by_others(&self, but: usize) -> u64 {
+    fn set_apart_by_others(&self, but: usize) -> Amount {
         let others = self.seats.iter().enumerate().filter(|(at, _)| *at != but);
-        others.map(|(_, sat)| sat.asking.saturating_add(sat.landing)).fold(0, u64::saturating_add)
+        others.map(|(_, sat)| sat.asking.plus(sat.landing)).fold(Amount::default(), Amount::plus)
     }
 }
 
 impl Seat {
-    /// Whether a request of `size` may be sent at all, as the last one.
-    pub(super) fn may_land(&self, size: u64) -> bool {
+    /// Whether a request that takes so much may be sent at all, as the last one; else because of which limit not.
+    pub(super) fn may_land(&self, last: Amount) -> Result<(), Ended> {
         let account = self.purse.account();
-        let taken = account.sent.saturating_add(account.set_apart_by_others(self.at));
-        taken.saturating_add(size) <= account.limits.input_tokens
+        account.spent.plus(account.set_apart_by_others(self.at)).plus(last).within(account.limits.all())
     }
 
-    /// Whether a request of `size` may be sent so that `next` can be sent after it. `kept` is what this conversation keeps back by itself.
-    pub(super) fn may_go_on(&self, size: u64, next: u64, kept: u64) -> bool {
+    /// Whether a request may be sent `now` so that the `next` one can be sent after it. `kept` is what this conversation keeps back by itself.
+    pub(super) fn may_go_on(&self, now: Amount, next: Amount, kept: Amount) -> Result<(), Ended> {
         let account = self.purse.account();
-        let taken = account.sent.saturating_add(account.set_apart(Some(self.at))).saturating_add(kept);
-        taken.saturating_add(size).saturating_add(next) <= account.limits.input_tokens
+        let taken = account.spent.plus(account.set_apart(Some(self.at))).plus(kept);
+        taken.plus(now).plus(next).within(account.limits.all())
     }
 
-    /// Sets `size` apart for the request that is sent now, and `next` for the last one.
-    pub(super) fn ask(&self, size: u64, next: u64) {
+    /// Sets so much apart for the request that is sent `now`, and for the last one, the `next`.
+    pub(super) fn ask(&self, now: Amount, next: Amount) {
         if let Some(sat) = self.purse.account().seats.get_mut(self.at) {
-            (sat.asking, sat.landing) = (size, next);
+            (sat.asking, sat.landing) = (now, next);
         }
     }
 
-    /// Tokens that nobody has set apart, beside a last request of `size`.
-    pub(super) fn free(&self, size: u64) -> u64 {
+    /// What nobody has set apart, beside a last request.
+    pub(super) fn free(&self, last: Amount) -> Amount {
         let account = self.purse.account();
-        let taken = account.sent.saturating_add(account.set_apart(Some(self.at))).saturating_add(size);
-        account.limits.input_tokens.saturating_sub(taken)
+        let taken = account.spent.plus(account.set_apart(Some(self.at))).plus(last);
+        account.limits.all().less(taken)
+    }
+
+    /// The same where what is promised to those who have not begun is taken, too.
+    pub(super) fn free_to_land(&self, last: Amount) -> Amount {
+        let account = self.purse.account();
+        account.limits.all().less(account.spent.plus(account.set_apart_by_others(self.at)).plus(last))
     }
 
     /// Counts a turn.
-    pub(super) fn settle(&self, sent: u64, usage: &TurnUsage, took: Duration, scale: u64) {
+    pub(super) fn settle(&self, spent: Amount, usage: &TurnUsage, took: Duration, scale: u64) {
         let mut account = self.purse.account();
         if let Some(sat) = account.seats.get_mut(self.at) {
-            sat.asking = 0;
+            sat.asking = Amount::default();
         }
         account.turns += 1;
         account.longest = account.longest.max(took);
         account.scale = scale;
-        account.sent = account.sent.saturating_add(sent);
+        account.spent = account.spent.plus(spent);
         account.add(usage);
     }
 
     /// Counts a turn of a sitting before, of which the purse knows all but what was only estimated.
-    pub(super) fn settle_told(&self, estimated: u64, took: Duration, scale: u64) {
+    pub(super) fn settle_told(&self, estimated: Amount, took: Duration, scale: u64) {
         let mut account = self.purse.account();
         account.longest = account.longest.max(took);
         account.scale = scale;
-        account.sent = account.sent.saturating_add(estimated);
+        account.spent = account.spent.plus(estimated);
     }
 
     /// What all conversations took; unknown where nothing was answered.
@@ -225,10 +228,10 @@ impl Seat {
         account.usage.told()
     }
 
-    /// Tokens that are left of the run, set apart or not.
-    pub(super) fn left(&self) -> u64 {
+    /// What is left of the run, set apart or not.
+    pub(super) fn left(&self) -> Amount {
         let account = self.purse.account();
-        account.limits.input_tokens.saturating_sub(account.sent)
+        account.limits.all().less(account.spent)
     }
 
     /// Says how many findings of this conversation get a second look; how many there are of all.
@@ -254,7 +257,7 @@ impl Drop for Seat {
     /// Gives back what was set apart, however the conversation ended.
     fn drop(&mut self) {
         if let Some(sat) = self.purse.account().seats.get_mut(self.at) {
-            (sat.asking, sat.landing) = (0, 0);
+            (sat.asking, sat.landing) = (Amount::default(), Amount::default());
         }
     }
 }
@@ -263,8 +266,10 @@ impl Drop for Seat {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{Budget, Reserved};
+    use super::super::{Budget, CostLimit, Reserved};
     use super::*;
+    use crate::domain::money::Money;
+    use crate::llm::Prices;
 
     const LIMITS: Limits = Limits {
         turns: 40,
@@ -272,6 +277,7 @@ mod tests {
         window: 200_000,
         max_output: 16_000,
         time: Duration::from_mins(20),
+        cost: None,
     };
 
     fn answered(size: u64) -> TurnUsage {
@@ -334,29 +340,39 @@ mod tests {
             assert_eq!(budget.reserve(1_000, None), Reserved::Landing(Ended::TurnLimit));
         }
         assert_eq!((a.turns(), a.turns_of_run(), purse.turns()), (2, 4, 4));
-        assert_eq!((a.usage().input_tokens, a.left().tokens), (Some(4_000), LIMITS.input_tokens - 4_000));
+        assert_eq!((a.usage().input_tokens, a.left().all.tokens), (Some(4_000), LIMITS.input_tokens - 4_000));
         assert_eq!(Budget::shared(&purse, limits).left().turns, 3, "the second look has turns of its own");
         assert_eq!((a.findings(2), b.findings(3)), (2, 5));
+    }
+
+    fn prices() -> Prices {
+        let usd = |text: &str| text.parse().unwrap();
+        let (cache_read, on) = (Some(usd("0.3")), "2026-11-01".parse().unwrap());
+        Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on }
     }
 
     /// One conversation of the simulation.
     struct Open {
         budget: Budget,
         size: u64,
-        asked: Option<Reserved>,
+        /// And the most that may be answered.
+        asked: Option<(Reserved, u64)>,
     }
 
     proptest! {
         #[test]
         fn no_run_sends_more_than_it_may_and_whoever_began_can_end(
             tokens in 20_000u64..900_000,
+            cents in prop::option::of(5u64..400),
             sizes in prop::collection::vec(6_000u64..60_000, 1..12),
             steps in prop::collection::vec((0usize..3, 0u64..16_000, 0u64..60_000, 0u8..10), 1..300),
         ) {
-            let limits = Limits { input_tokens: tokens, ..LIMITS };
+            let most = cents.map(|cents| Money::from_nanos(cents * 10_000_000));
+            let cost = most.map(|most| CostLimit { most, prices: prices() });
+            let limits = Limits { input_tokens: tokens, cost, ..LIMITS };
             let purse = Purse::new(limits, &sizes);
             let promised = purse.promised();
-            let (mut waiting, mut open, mut sent, mut begun) = (0, Vec::<Open>::new(), 0, Vec::new());
+            let (mut waiting, mut open, mut sent, mut paid, mut begun) = (0, Vec::<Open>::new(), 0, Money::NOTHING, Vec::new());
             for (which, answer, wanted, end) in steps {
                 while open.len() < 3 && waiting < sizes.len() {
                     if let Ok(seat) = purse.may_begin(waiting, sizes[waiting], None) {
@@ -377,15 +393,23 @@ mod tests {
                             prop_assert!(it.budget.turns() == 0 && begun == [0], "{reserved:?} after {} turns", it.budget.turns());
                             open.remove(at);
                         } else {
-                            it.asked = Some(reserved);
+                            let most = match reserved {
+                                Reserved::Turn => it.budget.most_answer(it.size),
+                                Reserved::Landing(_) | Reserved::Nothing(_) => it.budget.last_answer(it.size),
+                            };
+                            it.asked = Some((reserved, u64::from(most)));
                         }
                     }
-                    Some(reserved) => {
+                    Some((reserved, most)) => {
+                        let answer = answer.min(most);
                         it.asked = None;
                         it.size += if reserved == Reserved::Turn { 0 } else { super::super::LAST_WORDS };
                         sent += it.size;
-                        it.budget.settle(it.size, &answered(it.size), Duration::ZERO);
+                        let usage = TurnUsage { output: Some(answer), cost: limits.cost.map(|_| limits.amount(it.size, answer).cost), ..answered(it.size) };
+                        it.budget.settle(it.size, &usage, Duration::ZERO);
                         prop_assert!(sent <= tokens, "{sent} of {tokens}");
+                        paid = paid.plus(usage.cost.unwrap_or_default());
+                        prop_assert!(limits.cost.is_none_or(|limit| paid <= limit.most), "{paid}");
                         it.size += answer;
                         it.size += wanted.min(it.budget.room(it.size));
                         it.budget.hold(it.size);

@@ -2,13 +2,11 @@
 
 use super::answer::{Answer, Effect, Fields};
 use super::{Desk, Lead};
-use crate::domain::finding::{Anchor, AnchorMatch, Finding, GuidelineRef};
-use crate::domain::path::RepoPath;
+use crate::domain::finding::{Anchor, AnchorMatch, Finding};
 use crate::domain::place::{LineRange, Side};
 use crate::review::alike::{related, similar};
 use crate::review::draft::Behind;
 use crate::tools::{ErrorKind, ToolFault};
-use crate::workspace::Workspace;
 
 /// More anchors of a finding say nothing more.
 const MOST_ANCHORS: usize = 20;
@@ -114,25 +112,6 @@ impl Desk {
             }
             self.draft.add(finding, behind);
         }
-    }
-
-    /// The guideline that a report names, where it is there; otherwise a remark.
-    pub(super) fn guideline(&self, named: &str, notes: &mut Vec<String>) -> Option<GuidelineRef> {
-        let (path, line) = match named.trim().rsplit_once(':') {
-            Some((path, line)) if line.trim().parse::<u32>().is_ok() => (path, line.trim().parse().unwrap_or(1)),
-            _ => (named.trim(), 1),
-        };
-        let line = line.max(1);
-        let Ok(path) = RepoPath::parse(path) else {
-            notes.push("`guideline` was dropped: it is not `path:line`.".to_owned());
-            return None;
-        };
-        let there = |tree: &dyn Workspace| tree.read(&path).is_ok_and(|text| line <= text.line_count());
-        if there(self.old.as_ref()) || there(self.new.as_ref()) {
-            return Some(GuidelineRef { path, line });
-        }
-        notes.push(format!("`guideline` was dropped: there is no line {line} in {path}."));
-        None
     }
 }
 

@@ -82,7 +82,7 @@ impl Desk {
         };
         let corrected = self.corrected_by(&claim);
         let mut finding = proven(&claim, anchored);
-        finding.guideline = guideline.and_then(|named| self.guideline(&named, &mut notes));
+        finding.guideline = guideline.and_then(|named| self.guideline(&named, &finding.anchors, &mut notes));
         let (places, tried) = (finding.anchors.clone(), finding.suggestion.clone());
         let filed = self.file(finding);
         let kept = tried.is_none() || self.findings[filed.at].finding.suggestion == tried;

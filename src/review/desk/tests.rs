@@ -3,7 +3,8 @@
 use super::*;
 use crate::domain::change::{ChangeRun, FileChange, Hunk, Span};
 use crate::domain::claim::{Claim, ClaimedPlace};
-use crate::domain::finding::{Category, Origin, OriginKind, Severity};
+use crate::domain::finding::{Category, GuidelineRef, Origin, OriginKind, Severity};
+use crate::domain::guideline::{Applies, Guideline, GuidelineKind, Reach};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::review::{Ended, Engine, Leads, Outcome};
@@ -298,19 +299,46 @@ fn a_report_that_could_not_be_read_is_corrected_by_the_next_that_stands() {
     assert_eq!(withheld(&review).len(), 1, "one stands for one");
 }
 
+fn guideline(name: &str, applies: Applies) -> Guideline {
+    let reach = vec![Reach { kind: GuidelineKind::Agents, applies, via: None }];
+    Guideline { path: path(name), reach, text: "Be kind.\n\nCheck results.\n".to_owned(), first: 3, lines: 9 }
+}
+
 #[test]
-fn a_guideline_is_kept_where_it_is_there() {
-    let mut desk = desk();
-    for (named, kept) in [("RULES.md:2", Some(2)), ("RULES.md", Some(1)), ("RULES.md:9", None), ("../x:1", None)] {
+fn a_guideline_is_kept_where_it_is_a_line_of_one_for_the_file() {
+    let texts = vec![guideline("RULES.md", Applies::Everywhere), guideline("web/AGENTS.md", Applies::below(b"web"))];
+    let mut desk = desk().with_guidelines(Arc::new(Guidelines { texts, ..Guidelines::default() }));
+    let cases = [
+        ("RULES.md:5", Some(5), ""),
+        ("./RULES.md:L5-L6", Some(5), ""),
+        ("`RULES.md`", Some(3), ""),
+        ("RULES.md:4", None, "line 4 of RULES.md is empty"),
+        ("RULES.md:2", None, "RULES.md has lines 3 to 5 as guidelines, not 2"),
+        ("RULES.md:9", None, "RULES.md has lines 3 to 5 as guidelines, not 9"),
+        ("web/AGENTS.md:3", None, "web/AGENTS.md is no guideline for this file (RULES.md)"),
+        ("far.rs:1", None, "far.rs is no guideline for this file (RULES.md)"),
+        ("../x:1", None, "it is not `path:line`"),
+    ];
+    for (named, _, why) in cases {
         let mut input = finding(named, "    flush(buffer);");
+        input["category"] = ["logic", "testing", "quality", "security"][named.len() % 4].into();
         input["guideline"] = named.into();
         let told = call(&mut desk, "report_finding", input);
-        assert_eq!(
-            told["note"].as_str().is_some_and(|note| note.contains("`guideline` was dropped")),
-            kept.is_none(),
-            "{told}"
-        );
+        let note = told["note"].as_str().unwrap_or_default();
+        assert_eq!(note.contains("`guideline` was dropped"), !why.is_empty(), "{told}");
+        assert!(note.contains(why), "{told}");
     }
+}
+
+#[test]
+fn a_finding_carries_the_line_that_it_rests_on() {
+    let texts = vec![guideline("RULES.md", Applies::Everywhere)];
+    let mut desk = desk().with_guidelines(Arc::new(Guidelines { texts, ..Guidelines::default() }));
+    let mut input = finding("Result is dropped", "    flush(buffer);");
+    input["guideline"] = "RULES.md:5".into();
+    call(&mut desk, "report_finding", input);
+    let review = finish(desk, &Ending::Done);
+    assert_eq!(review.findings[0].guideline, Some(GuidelineRef { path: path("RULES.md"), line: 5 }));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
+use crate::domain::guideline::GivenGuideline;
 use crate::domain::id::hex;
 use crate::domain::review::{Engine, Provenance, Usage};
 use crate::domain::run::RunId;
@@ -35,6 +36,8 @@ pub struct Asked {
     pub prompts: Option<String>,
     /// The hash of the instructions of the user.
     pub instructions: Option<String>,
+    /// The guidelines of the project.
+    pub guidelines: Vec<GivenGuideline>,
     /// How many turns it had.
     pub turns: u32,
     /// Tokens and money.
@@ -65,7 +68,8 @@ pub fn instructions_hash(text: &str) -> String {
 pub(super) fn provenance(made: Made) -> Provenance {
     let Made { engine, rules, model, started_at, took_ms, .. } = made;
     let asked = model.is_some();
-    let Asked { provider, model, prompts, instructions, turns, usage, second_look, .. } = model.unwrap_or_default();
+    let Asked { provider, model, prompts, instructions, guidelines, turns, usage, second_look, .. } =
+        model.unwrap_or_default();
     let (provider, model) = asked.then_some((provider, model)).unzip();
     Provenance {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -75,6 +79,7 @@ pub(super) fn provenance(made: Made) -> Provenance {
         prompts,
         rules,
         instructions,
+        guidelines,
         started_at,
         took_ms,
         turns,

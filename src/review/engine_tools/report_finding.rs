@@ -74,7 +74,7 @@ struct Input {
     #[serde(default, deserialize_with = "words::optional_id")]
     #[schemars(with = "String")]
     lead: Option<String>,
-    /// The guideline that it rests on, as `path:line`.
+    /// The line of the project's guidelines that is broken, as `path:line`; it must apply to the file.
     #[serde(default, deserialize_with = "input::text")]
     #[schemars(with = "String")]
     guideline: Option<String>,

@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use crate::domain::change::Omission;
 use crate::domain::claim::Claim;
 use crate::domain::finding::FindingId;
+use crate::domain::money::Money;
 use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
 use crate::domain::review::Ended;
-use crate::llm::{ToolDefinition, ToolResult, TurnResponse};
+use crate::llm::{Speech, ToolDefinition, ToolResult, TurnResponse};
 use crate::review::budget::Limits;
 use crate::tools::Reference;
 
@@ -187,6 +188,12 @@ pub enum Record {
         /// The tools, where they are not those of the request before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tools: Option<Vec<ToolDefinition>>,
+        /// What explains how calls are written in the text, where it is not that of the request before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grammar: Option<String>,
+        /// How calls and their results are written.
+        #[serde(default, skip_serializing_if = "Speech::is_native")]
+        speech: Speech,
         /// What this program says after the results of the turn before.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         user: Vec<String>,
@@ -241,6 +248,9 @@ pub enum Record {
         turns: u32,
         /// The tokens of each.
         tokens: u64,
+        /// The money of each, where it is a limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<Money>,
         /// The time of each, in milliseconds.
         time_ms: u64,
     },

@@ -51,7 +51,7 @@ fn hunks(path: &str, count: u32, lines: u32) -> FileChange {
 }
 
 fn opened(change: &ChangeSet, leads: &[LeadVars], room: u64) -> Opening {
-    open(&Prompts::built_in().unwrap(), change, leads, None, room).unwrap()
+    open(&Prompts::built_in().unwrap(), change, leads, told(None), room).unwrap()
 }
 
 fn lead(id: &str, severity: Severity, place: &str) -> LeadVars {
@@ -92,6 +92,11 @@ fn paths<'o>(shown: impl IntoIterator<Item = &'o RepoPath>) -> Vec<String> {
 /// What takes the prompts alone.
 fn bare_room() -> u64 {
     count(&opened(&change(Vec::new()), &[], WHOLE)) + 400
+}
+
+fn told(instructions: Option<&str>) -> Beside<'_> {
+    static NOTHING: std::sync::LazyLock<Guidelines> = std::sync::LazyLock::new(Guidelines::default);
+    Beside { instructions, guidelines: &NOTHING }
 }
 
 #[test]
@@ -146,10 +151,10 @@ fn every_kind_of_change_is_told_and_hostile_text_stays_inside_its_fence() {
     ];
     let leads = [lead("L1", Severity::High, "src/auth.rs:3 (before the change)")];
     let prompts = Prompts::built_in().unwrap();
-    let opening = open(&prompts, &change, &leads, Some(" Mind the clock. \n"), WHOLE).unwrap();
+    let opening = open(&prompts, &change, &leads, told(Some(" Mind the clock. \n")), WHOLE).unwrap();
     insta::assert_snapshot!("system", opening.system);
     insta::assert_snapshot!("message", opening.message);
-    assert_eq!(opening, open(&prompts, &change, &leads, Some(" Mind the clock. \n"), WHOLE).unwrap());
+    assert_eq!(opening, open(&prompts, &change, &leads, told(Some(" Mind the clock. \n")), WHOLE).unwrap());
 }
 
 #[test]
@@ -251,7 +256,7 @@ fn commits_and_leads_are_bounded_and_the_worst_leads_are_kept() {
 #[test]
 fn a_window_that_the_prompts_fill_is_refused_with_the_numbers() {
     let change = change(vec![edited("src/a.rs", 3)]);
-    let error = open(&Prompts::built_in().unwrap(), &change, &[], None, 500).unwrap_err();
+    let error = open(&Prompts::built_in().unwrap(), &change, &[], told(None), 500).unwrap_err();
     assert!(matches!(error, PromptError::NoRoom { needed, room: 500 } if needed > 1_000), "{error}");
 }
 
@@ -261,7 +266,7 @@ fn a_template_that_says_things_twice_still_fits() {
     let prompts = Prompts::with_overrides(vec![("change.md".into(), twice)]).unwrap();
     let change = change((0..40).map(|at| edited(&format!("src/f{at}.rs"), 40)).collect());
     let room = bare_room() + 8_000;
-    let opening = open(&prompts, &change, &[], None, room).unwrap();
+    let opening = open(&prompts, &change, &[], told(None), room).unwrap();
     assert!(count(&opening) <= room);
     assert!(!opening.shown.is_empty());
 }
@@ -323,7 +328,7 @@ fn a_part_shows_its_own_diffs_and_says_whose_the_others_are() {
     let carried = [(change.files[2].path.clone(), "seen before".to_owned())].into();
     let part = Part { number: 2, of: 3, files: &[1], carried: &carried };
     let prompts = Prompts::built_in().unwrap();
-    let opening = open_part(&prompts, &change, (&part, &[0, 1, 2]), &[], None, 20_000).unwrap();
+    let opening = open_part(&prompts, &change, (&part, &[0, 1, 2]), &[], told(None), 20_000).unwrap();
     assert!(opening.message.starts_with("Review one part of a change: part 2 of 3."));
     assert!(opening.message.contains("modified +3 -0 [another part] src/a.rs\n"));
     assert!(opening.message.contains("modified +3 -0 src/b.rs\n"));
@@ -341,7 +346,7 @@ proptest! {
         let mut change = change(files.collect());
         change.commits = (0..commits).map(|_| commit("Do something", "because of something else\n")).collect();
         let prompts = Prompts::built_in().unwrap();
-        let mut left = room_for_diffs(&prompts, &change, None, room).unwrap();
+        let mut left = room_for_diffs(&prompts, &change, told(None), room).unwrap();
         let weights = weights(&change);
         let mut files = Vec::new();
         for at in own.into_iter().filter(|at| *at < sizes.len()) {
@@ -353,7 +358,7 @@ proptest! {
         let leads: Vec<LeadVars> = files.iter().map(|at| lead("L1", Severity::Low, &format!("{}:1", change.files[*at].path))).collect();
         let part = Part { number: 7, of: 13, files: &files, carried: &std::collections::BTreeMap::new() };
         let ranks = ranked(&change, &leads);
-        let opening = open_part(&prompts, &change, (&part, &ranks), &leads, None, room).unwrap();
+        let opening = open_part(&prompts, &change, (&part, &ranks), &leads, told(None), room).unwrap();
         prop_assert!(estimate_tokens(&opening.system) + estimate_tokens(&opening.message) <= room);
         prop_assert!(opening.left_out.is_empty(), "{:?}", opening.left_out);
         prop_assert_eq!(opening.shown.len(), files.len());

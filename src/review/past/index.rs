@@ -8,10 +8,12 @@ use super::account::place;
 use super::error::PastError;
 use crate::domain::change::Omission;
 use crate::domain::claim::Claim;
+use crate::domain::money::Money;
 use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
 use crate::domain::review::Ended;
-use crate::llm::{ToolResult, TurnResponse, TurnUsage};
+use crate::llm::{Speech, ToolResult, TurnResponse, TurnUsage};
+use crate::review::budget::Amount;
 use crate::review::journal::{JournalEntry, Landing, Read, Record, SharedName, Stage, Unit};
 use crate::tools::Reference;
 
@@ -35,6 +37,8 @@ pub(in crate::review) struct Shared {
     pub(in crate::review) findings: usize,
     pub(in crate::review) turns: u32,
     pub(in crate::review) tokens: u64,
+    /// Where money is a limit.
+    pub(in crate::review) cost: Option<Money>,
     pub(in crate::review) time_ms: u64,
 }
 
@@ -47,6 +51,7 @@ impl Shared {
             findings: u32::try_from(self.findings).unwrap_or(u32::MAX),
             turns: self.turns,
             tokens: self.tokens,
+            cost: self.cost,
             time_ms: self.time_ms,
         }
     }
@@ -61,6 +66,8 @@ pub(in crate::review) struct Turn {
     /// So many of the oldest messages with results were shortened.
     pub(in crate::review) compacted: u32,
     pub(in crate::review) digest: String,
+    /// How calls and their results were written.
+    pub(in crate::review) speech: Speech,
     /// Whether a sitting began with it that went on after an end.
     pub(in crate::review) again: bool,
     pub(in crate::review) answer: Option<(TurnResponse, u64)>,
@@ -115,6 +122,8 @@ pub(in crate::review) struct Abandoned {
     pub(in crate::review) turns: u32,
     /// Nothing where there was no turn.
     pub(in crate::review) usage: Option<TurnUsage>,
+    /// What is known of it, though it may not be known of every turn.
+    pub(in crate::review) known: Amount,
     pub(in crate::review) broken_off: u32,
     pub(in crate::review) calls: u32,
     pub(in crate::review) errors: u32,
@@ -190,13 +199,14 @@ impl Index {
                 self.reads.insert((*side, path.clone()), read.clone());
             }
             Record::Omitted { omissions } => self.omissions.clone_from(omissions),
-            Record::Share { why_not, room, findings, turns, tokens, time_ms } => {
+            Record::Share { why_not, room, findings, turns, tokens, cost, time_ms } => {
                 let share = Shared {
                     why_not: why_not.clone(),
                     room: *room,
                     findings: usize::try_from(*findings).unwrap_or(usize::MAX),
                     turns: *turns,
                     tokens: *tokens,
+                    cost: *cost,
                     time_ms: *time_ms,
                 };
                 self.shares.push((at, share));
@@ -295,7 +305,7 @@ impl Conversation {
 
     fn ask(&mut self, at: usize, entry: &JournalEntry) -> Result<(), PastError> {
         let damaged = |why| Err(PastError::Damaged { place: place(&entry.unit, entry.turn), why });
-        let Record::Request { system, max_output, landing, compacted, digest, .. } = &entry.record else {
+        let Record::Request { system, max_output, landing, compacted, digest, speech, .. } = &entry.record else {
             return Ok(());
         };
         if self.end.is_some() {
@@ -334,6 +344,7 @@ impl Conversation {
             max_output: *max_output,
             compacted: *compacted,
             digest: digest.clone(),
+            speech: *speech,
             again: resumed,
             answer: None,
             results: BTreeMap::new(),
@@ -356,6 +367,7 @@ impl Abandoned {
             (Some(one), Some(other)) => Some(one.plus(other)),
             (one, other) => one.or(other),
         };
+        self.known = self.known.plus(other.known);
         self.broken_off += other.broken_off;
         self.calls += other.calls;
         self.errors += other.errors;
@@ -367,6 +379,8 @@ impl Abandoned {
         let count = |count| u32::try_from(count).unwrap_or(u32::MAX);
         let errors = turn.results.values().filter(|(result, _)| result.is_error).count();
         let (calls, errors) = (count(turn.results.len()), count(errors));
-        self.plus(Self { turns: 1, usage: Some(response.usage), broken_off: 0, calls, errors });
+        let TurnUsage { input, cost, .. } = response.usage;
+        let known = Amount { tokens: input.unwrap_or(0), cost: cost.unwrap_or_default() };
+        self.plus(Self { turns: 1, usage: Some(response.usage), known, broken_off: 0, calls, errors });
     }
 }

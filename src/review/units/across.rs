@@ -25,7 +25,7 @@ use crate::syntax::Relations;
 pub(super) const LEAST_PARTS: usize = 2;
 /// With more it would review anew.
 const MOST_TURNS: u32 = 12;
-/// Its share of the run's tokens: one part in so many.
+/// Its share of the run's tokens and money: one part in so many.
 const TOKENS_SHARE: u64 = 6;
 /// Its first message takes no more, in tokens, and no more than this share of the window: one part in so many.
 const MOST_MESSAGE: u64 = 24_000;
@@ -49,7 +49,8 @@ pub(super) struct Parts<'a> {
 
 /// What the look may spend.
 pub(super) fn limits(limits: &Limits) -> Limits {
-    Limits { turns: limits.turns.min(MOST_TURNS), input_tokens: limits.input_tokens / TOKENS_SHARE, ..*limits }
+    let limits = limits.with_part_of_money(TOKENS_SHARE);
+    Limits { turns: limits.turns.min(MOST_TURNS), input_tokens: limits.input_tokens / TOKENS_SHARE, ..limits }
 }
 
 /// What its first message may take with the system text, in tokens.

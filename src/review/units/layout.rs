@@ -90,7 +90,7 @@ impl Layout {
 
     fn decide(laid: &Laid<'_>) -> Result<Self, PromptError> {
         let limits = &laid.run.limits;
-        let of_tokens = (limits.input_tokens / OPENING_OF_TOKENS).max(LEAST_OPENING);
+        let of_tokens = (limits.most_sent() / OPENING_OF_TOKENS).max(LEAST_OPENING);
         let most = limits.most_request().saturating_sub(laid.tools);
         let share = |percent: u64| (most / 100 * percent).max(LEAST_OPENING).min(most);
         let whole = Self { room: of_tokens.min(share(WHOLE_OF_WINDOW)), units: vec![laid.owed()] };
@@ -141,9 +141,9 @@ impl Laid<'_> {
         ranks: &[usize],
     ) -> Result<Opening, PromptError> {
         let run = self.run;
-        let instructions = run.instructions.as_deref();
+        let beside = run.beside();
         if layout.units.len() == 1 && self.carried.is_empty() {
-            return opening::open(&run.prompts, &run.change, leads, instructions, layout.room);
+            return opening::open(&run.prompts, &run.change, leads, beside, layout.room);
         }
         let files = layout.units.get(at).map_or(&[][..], Vec::as_slice);
         let part = Part { number: at + 1, of: layout.units.len(), files, carried: self.carried };
@@ -154,14 +154,13 @@ impl Laid<'_> {
         } else {
             ranks
         };
-        opening::open_part(&run.prompts, &run.change, (&part, ranks), leads, instructions, layout.room)
+        opening::open_part(&run.prompts, &run.change, (&part, ranks), leads, beside, layout.room)
     }
 
     /// The change in units whose first messages take at most `room`; `None` where that leaves too little for diffs.
     fn divided(&self, room: u64) -> Result<Option<Vec<Sized>>, PromptError> {
         let change = &self.run.change;
-        let instructions = self.run.instructions.as_deref();
-        let diffs = match opening::room_for_diffs(&self.run.prompts, change, instructions, room) {
+        let diffs = match opening::room_for_diffs(&self.run.prompts, change, self.run.beside(), room) {
             Ok(diffs) if diffs >= LEAST_DIFFS => diffs,
             Ok(_) => return Ok(None),
             Err(error) => return Err(error),

@@ -15,6 +15,7 @@ use super::together::{Done, Together};
 use crate::domain::event::{Event, UnitState};
 use crate::domain::review::Ended;
 use crate::llm::{Message, ToolDefinition, TurnRequest, TurnUsage, Waited};
+use crate::prompt::PromptError;
 use crate::review::budget::{Budget, Kept, Purse, Seat, words};
 use crate::review::by_model::ModelRun;
 use crate::review::desk::Desk;
@@ -32,8 +33,6 @@ use crate::review::turns::Turns;
 const AT_ONCE: usize = 3;
 /// After so many units in a row that a provider failed for good, no further one is begun.
 const MOST_FAULTS: u32 = 3;
-
-/// What no turn takes.
 
 /// What a review begins with.
 pub(in crate::review) struct Begin {
@@ -74,9 +73,9 @@ pub(in crate::review) async fn review(
     let before = taken.usage.unwrap_or(TurnUsage::NOTHING);
     if let Some(opening) = whole {
         let purse = Purse::new(run.limits, &[]);
-        purse.count(taken.turns, &before);
+        purse.count(taken.turns, &before, taken.known);
         let told = run.past.told(&Unit::WHOLE);
-        let mut turns = conversation(desk, opening, Budget::alone(&purse, run.limits), (told, journal));
+        let mut turns = conversation(desk, opening, Budget::alone(&purse, run.limits), (told, journal))?;
         let ending = match over {
             Some(over) => turns.end(over)?,
             None => turns.run().await?,
@@ -89,7 +88,7 @@ pub(in crate::review) async fn review(
     let purse = Purse::new(run.limits, &[&sizes[..], &[look]].concat());
     let team = Team { run, tools_size, purse, of: sizes.len(), faults: AtomicU32::new(0), over };
     let promised = team.purse.promised();
-    team.purse.count(taken.turns, &before);
+    team.purse.count(taken.turns, &before, taken.known);
     let mut units: Vec<Waited<'_, Result<Done, EngineError>>> = Vec::with_capacity(sizes.len());
     for ((at, (desk, opening)), size) in parts.into_iter().enumerate().zip(sizes) {
         let files = layout.units.get(at).cloned().unwrap_or_default();
@@ -102,7 +101,7 @@ pub(in crate::review) async fn review(
             let begun = team.begins(at, (files.len(), size), seat, (told, journal))?;
             let done = match begun {
                 Ok((seat, line)) => {
-                    let turns = conversation(desk, opening, Budget::begun(seat, run.limits), line);
+                    let turns = conversation(desk, opening, Budget::begun(seat, run.limits), line)?;
                     team.drive(at, files, turns).await?
                 }
                 Err(ending) => Done {
@@ -133,7 +132,7 @@ pub(in crate::review) async fn review(
     let looked = match team.looks(&together, units, line).await? {
         Ok((seat, opening, line)) => {
             let budget = Budget::begun(seat, across::limits(&run.limits));
-            let mut turns = conversation(desk, opening, budget, line);
+            let mut turns = conversation(desk, opening, budget, line)?;
             let ending = turns.run().await?;
             let Turns { mut tally, desk, told, .. } = turns;
             let before = told.abandoned();
@@ -308,17 +307,21 @@ fn conversation<'a>(
     (desk, opening): (Desk, Opening),
     budget: Budget,
     (told, journal): (Told, Journal),
-) -> Turns<'a> {
-    let size = tools_size + size_of(&opening);
+) -> Result<Turns<'a>, PromptError> {
+    let grammar = run.prompts.text_protocol()?;
+    let speech = told.began_in().unwrap_or_else(|| run.provider.capabilities().speech());
+    let size = tools_size + size_of(&opening) + if speech.is_native() { 0 } else { estimate_tokens(&grammar) };
     let Opening { system, message, shown, .. } = opening;
     let request = TurnRequest {
         system,
         tools: tools.to_vec(),
         messages: vec![Message::User { text: message.clone(), mark: true }],
         max_output: run.limits.max_output,
+        speech,
+        grammar,
         ..TurnRequest::default()
     };
-    Turns {
+    Ok(Turns {
         provider: run.provider.as_ref(),
         prompts: &run.prompts,
         tools: &run.tools,
@@ -334,7 +337,7 @@ fn conversation<'a>(
         tally: Tally::default(),
         strikes: Strikes::default(),
         landed: None,
-    }
+    })
 }
 
 /// What an opening takes, in tokens.

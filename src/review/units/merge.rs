@@ -27,10 +27,11 @@ impl Ended {
 
 /// Adds what a unit counted.
 pub(super) fn add(tally: &mut Tally, own: Tally, end: &Ended) {
-    let Tally { calls, errors, broken_off, limits, compaction } = own;
+    let Tally { calls, errors, broken_off, limits, in_text, compaction } = own;
     tally.calls += calls;
     tally.errors += errors;
     tally.broken_off += broken_off;
+    tally.in_text = tally.in_text.or(in_text);
     tally.compaction.add(compaction.results_sent());
     let unbegun = match &end.ending {
         Ending::Short { ended, why } if !end.begun && !ended.is_providers() => Some(why.clone()),
@@ -85,7 +86,7 @@ fn badness(ending: &Ending) -> u8 {
             How::ProviderFault => 3,
             How::Refused => 4,
             How::LeakedMarkup | How::MalformedCalls | How::EmptyAnswer | How::OutputLimit | How::Unfinished => 5,
-            How::TokenLimit => 6,
+            How::TokenLimit | How::CostLimit => 6,
             How::TurnLimit => 7,
             How::WindowLimit => 8,
             How::Finished => 9,

@@ -181,18 +181,19 @@ fn divide(
 ) -> Result<(Vec<Question>, Shared), String> {
     let told = run.past.share().cloned();
     let taken = run.past.other_looks(&[]);
-    let left = budget.left().without(taken.turns, taken.usage.and_then(|usage| usage.input).unwrap_or(0));
-    let room = told.as_ref().map_or_else(|| share::room(left, chosen.len()), |share| share.room);
-    let ask = |finding: &Finding, room| {
-        question(finding, &run.change, &run.prompts, run.instructions.as_deref(), &second.limits, room)
+    let left = budget.left().without(taken.turns, taken.known);
+    let room = told.as_ref().map_or_else(|| share::room(left, chosen.len(), &second.limits), |share| share.room);
+    let ask = |finding: &Finding, room, told: &Told| {
+        let speech = told.began_in().unwrap_or_else(|| second.provider.capabilities().speech());
+        question(finding, &run.change, &run.prompts, run.beside(), &second.limits, room, speech)
     };
     let mut questions = Vec::with_capacity(chosen.len());
     for ((_, finding), unit) in chosen.iter().zip(units) {
         let told = run.past.told(unit);
         // One that was asked before is asked as it was, however much room there is now.
-        let rooms = run.past.rooms().into_iter().filter(|_| told.was_asked()).map(|room| ask(finding, room));
+        let rooms = run.past.rooms().into_iter().filter(|_| told.was_asked()).map(|room| ask(finding, room, &told));
         let same = rooms.flatten().find(|question| told.began_with(&question.request) == Some(true));
-        match same.map_or_else(|| ask(finding, room), Ok) {
+        match same.map_or_else(|| ask(finding, room, &told), Ok) {
             Ok(question) => questions.push(question),
             Err(error) => return Err(strip_line(&error.to_string())),
         }
@@ -208,9 +209,9 @@ fn divide(
         return Ok((questions, Shared { why_not: Some(why.to_owned()), ..Shared::default() }));
     }
     let sizes: Vec<u64> = questions.iter().map(|question| question.size).collect();
-    let Share { findings, turns, tokens, time } = share(left, &sizes, second.limits.time);
+    let Share { findings, turns, tokens, cost, time } = share(left, &sizes, &second.limits);
     let time_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    Ok((questions, Shared { why_not: None, room, findings, turns, tokens, time_ms }))
+    Ok((questions, Shared { why_not: None, room, findings, turns, tokens, cost, time_ms }))
 }
 
 /// Looks at the chosen findings, the worst ones where there is not enough left for all.
@@ -223,7 +224,12 @@ async fn ask(
     (journal, trees): (&Journal, &Trees),
 ) -> Result<Vec<(Judged, Tally)>, Diverged> {
     let time = Duration::from_millis(share.time_ms);
-    let limits = Limits { turns: share.turns, input_tokens: share.tokens, time, ..second.limits };
+    let limits = match share.cost {
+        Some(most) => second.limits.with_money(most),
+        // It was divided when money was no limit.
+        None => second.limits.with_part_of_money(u64::try_from(share.findings).unwrap_or(u64::MAX)),
+    };
+    let limits = Limits { turns: share.turns, input_tokens: share.tokens, time, ..limits };
     let hands = Hands {
         provider: second.provider.as_ref(),
         prompts: &run.prompts,
@@ -260,7 +266,7 @@ async fn ask(
         run.events.emit(Event::SecondLook { done, of });
         asked.insert(at, (judged, tally));
     }
-    let why = "too little of the budget was left (raise it with --max-turns or --max-tokens)";
+    let why = "too little of the budget was left (raise it with --max-turns, --max-tokens or --max-cost)";
     let rest = chosen.iter().skip(asked.len()).map(|_| (Judged::Unchecked(why.to_owned()), Tally::default()));
     Ok(asked.into_values().chain(rest).collect())
 }
@@ -285,6 +291,7 @@ impl Spent {
             input_tokens: self.usage.input_tokens,
             cache_read_tokens: self.usage.cache_read_tokens,
             output_tokens: self.usage.output_tokens,
+            cost: self.usage.cost,
         });
     }
 }

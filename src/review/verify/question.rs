@@ -4,11 +4,12 @@
 
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Anchor, Finding};
+use crate::domain::guideline::Guidelines;
 use crate::domain::place::{LineRange, Side};
-use crate::llm::{Message, ToolDefinition, TurnRequest};
+use crate::llm::{Message, Speech, ToolDefinition, TurnRequest};
 use crate::prompt::{Data, PromptError, Prompts, SecondLookVars, SystemVars};
 use crate::review::budget::Limits;
-use crate::review::opening::estimate_tokens;
+use crate::review::opening::{Beside, estimate_tokens};
 use crate::tools::TOOLS;
 
 use super::verdict;
@@ -38,14 +39,17 @@ pub(super) fn question(
     finding: &Finding,
     change: &ChangeSet,
     prompts: &Prompts,
-    instructions: Option<&str>,
+    told: Beside<'_>,
     limits: &Limits,
     room: u64,
+    speech: Speech,
 ) -> Result<Question, PromptError> {
-    let instructions = instructions.unwrap_or_default().trim().to_owned();
+    let instructions = told.instructions.unwrap_or_default().trim().to_owned();
     let system = prompts.second_look(&SystemVars { instructions })?;
+    let grammar = prompts.text_protocol()?;
     let tools = definitions();
     let beside = estimate_tokens(&system)
+        + if speech.is_native() { 0 } else { estimate_tokens(&grammar) }
         + tools
             .iter()
             .map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.schema.to_string()))
@@ -53,7 +57,7 @@ pub(super) fn question(
     let vars = SecondLookVars {
         severity: finding.severity,
         category: finding.category,
-        finding: words(finding),
+        finding: words(finding, told.guidelines),
         code: code(finding),
         diff: diff(finding, change),
     };
@@ -66,6 +70,8 @@ pub(super) fn question(
         tools,
         messages: vec![Message::User { text: message.clone(), mark: true }],
         max_output: limits.max_output,
+        speech,
+        grammar,
         ..TurnRequest::default()
     };
     Ok(Question { size: beside + estimate_tokens(&message), request, message })
@@ -82,7 +88,7 @@ fn definitions() -> Vec<ToolDefinition> {
 }
 
 /// What the finding says.
-fn words(finding: &Finding) -> Data {
+fn words(finding: &Finding, guidelines: &Guidelines) -> Data {
     let body = finding.body.trim_end();
     let (body, cut) = if body.len() > BODY {
         (&body[..body.floor_char_boundary(BODY)], "\n[cut: the rest is not shown]")
@@ -91,7 +97,12 @@ fn words(finding: &Finding) -> Data {
     };
     let mut text = format!("{}\n\n{body}{cut}\n", finding.title);
     if let Some(guideline) = &finding.guideline {
-        text.push_str(&format!("\nIt rests on {}:{}.\n", guideline.path, guideline.line));
+        text.push_str(&format!("\nIt rests on {}:{}", guideline.path, guideline.line));
+        // It stands at the target, where the tools of this look do not read.
+        match guidelines.line(&guideline.path, guideline.line) {
+            Some(line) => text.push_str(&format!(", a guideline of the project: {}\n", line.trim())),
+            None => text.push_str(".\n"),
+        }
     }
     Data::new(text)
 }

@@ -6,7 +6,8 @@
 
 use std::time::Duration;
 
-use crate::review::budget::{Kept, LANDING, Left, Limits};
+use crate::domain::money::Money;
+use crate::review::budget::{Amount, Kept, LANDING, Left, Limits};
 
 /// Turns that are kept for each finding: two to read, one for the verdict.
 const TURNS_KEPT: u32 = 3;
@@ -39,24 +40,41 @@ pub(in crate::review) fn kept(findings: usize, limits: &Limits) -> Kept {
     let count = u32::try_from(findings).unwrap_or(u32::MAX);
     let turns = count.saturating_mul(TURNS_KEPT).min(limits.turns / TURNS_SHARE);
     let tokens = u64::from(count).saturating_mul(TOKENS_KEPT).min(limits.input_tokens / TOKENS_SHARE);
+    let one = limits.amount(TOKENS_KEPT, answers(limits)).cost;
+    let cost =
+        limits.cost.map_or(Money::NOTHING, |limit| one.times(u64::from(count)).min(limit.most.part(TOKENS_SHARE)));
     Kept {
         // With fewer nobody would be asked, and the review would have lost them.
         turns: if turns < LEAST_TURNS { 0 } else { turns },
-        tokens: if tokens < need(LEAST_MESSAGE) { 0 } else { tokens },
+        tokens: if tokens < need(LEAST_MESSAGE, limits).tokens { 0 } else { tokens },
+        cost: if cost < need(LEAST_MESSAGE, limits).cost { Money::NOTHING } else { cost },
         time: limits.time / TIME_SHARE,
     }
 }
 
 /// How large the first message of each of so many looks may be, in tokens, so that what is left is enough for all of them: a large diff is no
 /// reason to look at fewer findings.
-pub(super) fn room(left: Left, findings: usize) -> u64 {
-    let each = u64::try_from(findings).ok().and_then(|count| left.tokens.checked_div(count)).unwrap_or(0);
-    each.saturating_sub(LEAST_READING) / u64::from(LEAST_TURNS)
+pub(super) fn room(left: Left, findings: usize, limits: &Limits) -> u64 {
+    let each = each(left, findings);
+    let sent = limits.sendable(each.cost.less(limits.amount(0, answers(limits)).cost));
+    each.tokens.min(sent).saturating_sub(LEAST_READING) / u64::from(LEAST_TURNS)
 }
 
-/// The tokens without which a look whose first message takes so many is not begun.
-fn need(size: u64) -> u64 {
-    size.saturating_mul(u64::from(LEAST_TURNS)).saturating_add(LEAST_READING)
+/// What each of so many looks has of what is left.
+fn each(left: Left, findings: usize) -> Amount {
+    let count = u64::try_from(findings).unwrap_or(u64::MAX);
+    if count == 0 { Amount::default() } else { left.all.part(count) }
+}
+
+/// What the answers of a look take at least, in tokens.
+fn answers(limits: &Limits) -> u64 {
+    limits.usual_answer().saturating_mul(u64::from(LEAST_TURNS))
+}
+
+/// What a look needs to be begun whose first message takes so many tokens.
+fn need(size: u64, limits: &Limits) -> Amount {
+    let sent = size.saturating_mul(u64::from(LEAST_TURNS)).saturating_add(LEAST_READING);
+    limits.amount(sent, answers(limits))
 }
 
 /// What each look may take.
@@ -68,24 +86,24 @@ pub(super) struct Share {
     pub(super) turns: u32,
     /// Tokens of each.
     pub(super) tokens: u64,
+    /// Money of each, where it is a limit.
+    pub(super) cost: Option<Money>,
     /// The time of each, at most.
     pub(super) time: Duration,
 }
 
 /// Divides what is left among findings whose first messages have these sizes in tokens, the worst first.
-pub(super) fn share(left: Left, sizes: &[u64], time: Duration) -> Share {
+pub(super) fn share(left: Left, sizes: &[u64], limits: &Limits) -> Share {
     let by_turns = usize::try_from(left.turns / LEAST_TURNS).unwrap_or(usize::MAX).min(sizes.len());
     let fits = |count: &usize| {
         let most = sizes.iter().take(*count).copied().max().unwrap_or(0);
-        u64::try_from(*count)
-            .ok()
-            .and_then(|count| left.tokens.checked_div(count))
-            .is_some_and(|each| each >= need(most))
+        need(most, limits).within(each(left, *count)).is_ok()
     };
     let findings = (1..=by_turns).rev().find(fits).unwrap_or(0);
-    let each = |all: u64| u64::try_from(findings).ok().and_then(|count| all.checked_div(count)).unwrap_or(0);
-    let turns = u32::try_from(each(u64::from(left.turns))).unwrap_or(u32::MAX);
-    Share { findings, turns: turns.min(MOST_TURNS), tokens: each(left.tokens), time: time / LOOK_SHARE }
+    let turns = u32::try_from(findings).ok().and_then(|count| left.turns.checked_div(count)).unwrap_or(0);
+    let Amount { tokens, cost } = each(left, findings);
+    let cost = limits.cost.map(|_| cost);
+    Share { findings, turns: turns.min(MOST_TURNS), tokens, cost, time: limits.time / LOOK_SHARE }
 }
 
 #[cfg(test)]
@@ -93,7 +111,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::review::budget::{Budget, Reserved};
+    use crate::llm::Prices;
+    use crate::review::budget::{Budget, CostLimit, Reserved};
 
     const LIMITS: Limits = Limits {
         turns: 40,
@@ -101,7 +120,31 @@ mod tests {
         window: 200_000,
         max_output: 16_000,
         time: Duration::from_mins(20),
+        cost: None,
     };
+
+    /// Where money is no limit.
+    fn left(turns: u32, tokens: u64) -> Left {
+        Left { turns, all: Amount { tokens, cost: Money::from_nanos(u64::MAX) } }
+    }
+
+    /// With ten dollars, and prices of a good model.
+    fn dear() -> Limits {
+        let usd = |text: &str| text.parse().unwrap();
+        let (cache_read, on) = (Some(usd("0.3")), "2026-11-01".parse().unwrap());
+        let prices = Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on };
+        Limits { cost: Some(CostLimit { most: usd("10"), prices }), ..LIMITS }
+    }
+
+    #[test]
+    fn of_money_no_more_than_a_share_is_kept() {
+        let usd = |text: &str| text.parse::<Money>().unwrap();
+        assert_eq!(kept(1, &LIMITS).cost, Money::NOTHING, "it is no limit");
+        // 25 000 tokens at 3.75, and two answers of 6 000 at 15.
+        assert_eq!(kept(1, &dear()).cost, usd("0.27375"));
+        assert_eq!(kept(90, &dear()).cost, usd("2"));
+        assert_eq!(kept(1, &dear().with_money(usd("0.50"))).cost, Money::NOTHING, "a small run is for the review");
+    }
 
     #[test]
     fn nothing_is_kept_for_nothing_and_never_more_than_a_share() {
@@ -119,9 +162,8 @@ mod tests {
 
     #[test]
     fn what_is_left_is_divided_and_the_worst_come_first() {
-        let left = |turns, tokens| Left { turns, tokens };
         let share = |left, sizes: &[u64]| {
-            let share = share(left, sizes, LIMITS.time);
+            let share = share(left, sizes, &LIMITS);
             (share.findings, share.turns, share.tokens)
         };
         assert_eq!(share(left(30, 900_000), &[3_000; 3]), (3, 8, 300_000));
@@ -135,18 +177,27 @@ mod tests {
 
     #[test]
     fn messages_that_fit_the_room_are_all_sent() {
-        let left = Left { turns: 100, tokens: 90_000 };
+        let left = left(100, 90_000);
         for findings in 1..=9 {
-            assert_eq!(share(left, &vec![room(left, findings); findings], LIMITS.time).findings, findings);
+            assert_eq!(share(left, &vec![room(left, findings, &LIMITS); findings], &LIMITS).findings, findings);
         }
-        assert_eq!((room(left, 0), room(left, 90), room(Left { tokens: 0, ..left }, 1)), (0, 0, 0));
+        let room = |left, findings| room(left, findings, &LIMITS);
+        assert_eq!((room(left, 0), room(left, 90), room(Left { all: Amount::default(), ..left }, 1)), (0, 0, 0));
     }
 
     proptest! {
         #[test]
-        fn who_is_looked_at_can_be_asked_and_asked_again(turns in 0u32..40, tokens in 0u64..400_000, sizes in proptest::collection::vec(1_000u64..60_000, 1..9)) {
-            let share = share(Left { turns, tokens }, &sizes, LIMITS.time);
-            let budget = Budget::new(Limits { turns: share.turns, input_tokens: share.tokens, ..LIMITS });
+        fn who_is_looked_at_can_be_asked_and_asked_again(
+            turns in 0u32..40,
+            tokens in 0u64..400_000,
+            cents in 0u64..300,
+            sizes in proptest::collection::vec(1_000u64..60_000, 1..9),
+        ) {
+            let limits = dear();
+            let all = Amount { tokens, cost: Money::from_nanos(cents * 10_000_000) };
+            let share = share(Left { turns, all }, &sizes, &limits);
+            let limits = limits.with_money(share.cost.unwrap());
+            let budget = Budget::new(Limits { turns: share.turns, input_tokens: share.tokens, ..limits });
             for size in sizes.iter().take(share.findings) {
                 prop_assert_eq!(budget.reserve(*size, None), Reserved::Turn);
             }
@@ -154,7 +205,7 @@ mod tests {
 
         #[test]
         fn no_more_is_given_than_is_left(turns in 0u32..100, tokens in any::<u64>(), sizes in proptest::collection::vec(any::<u64>(), 0..20)) {
-            let share = share(Left { turns, tokens }, &sizes, LIMITS.time);
+            let share = share(left(turns, tokens), &sizes, &LIMITS);
             prop_assert!(share.findings <= sizes.len());
             let count = u64::try_from(share.findings).unwrap();
             prop_assert!(count * u64::from(share.turns) <= u64::from(turns));

@@ -16,14 +16,14 @@ use review_runner::domain::review::Review;
 use review_runner::domain::run::RunId;
 use review_runner::domain::text::FileText;
 use review_runner::llm::{
-    self, Capabilities, Part, Provider, Stop, ToolCall, ToolInput, TurnFault, TurnRequest, TurnResponse, TurnUsage,
+    Capabilities, Part, Prices, Provider, Stop, ToolCall, ToolInput, TurnFault, TurnRequest, TurnResponse, TurnUsage,
     Waited, Watch,
 };
 use review_runner::present::{self, RenderOptions};
 use review_runner::prompt::Prompts;
 use review_runner::review::{
-    Account, EngineError, Floor, JournalEntry, JournalSink, Known, Limits, ModelRun, Past, Record, SecondLook, Which,
-    by_model, read_journal,
+    Account, EngineError, Floor, JournalEntry, JournalSink, Known, Limits, ModelRun, Past, Plan, Record, SecondLook,
+    Which, by_model, preview, read_journal,
 };
 use review_runner::rules::Packs;
 use review_runner::sys::cancel::Cancel;
@@ -87,18 +87,23 @@ impl Scene {
     pub fn kept(repo: &TestRepo, entries: &[JournalEntry]) -> (Self, Model) {
         let account = Account::of(entries).expect("an account");
         let Record::Run { id, provider, model, .. } = &account.run else { panic!("a run") };
-        let row = llm::PROVIDERS.iter().find(|row| row.name == provider).expect("a provider");
         let mut mute = Model::mute();
-        (mute.capabilities.provider, mute.capabilities.model) = (row.name, model.clone());
+        (mute.capabilities.provider, mute.capabilities.model) = (provider.as_str().into(), model.clone());
         let scene = Self::of(repo, account.limits.expect("limits"));
         (Self { run: id.parse().expect("an id"), notes: Vec::new(), ..scene }, mute)
     }
 
-    /// A sitting of the run. A kill is `None`.
-    pub fn sit(&self, past: Past, model: &Model, disk: &Disk) -> Option<Result<Review, EngineError>> {
+    /// What a run would send.
+    pub fn planned(&self, model: &Model) -> Plan {
+        let run = self.run_with(Past::default(), model, None);
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        runtime.expect("a runtime").block_on(preview(run)).expect("a plan")
+    }
+
+    fn run_with(&self, past: Past, model: &Model, journal: Option<Box<dyn JournalSink>>) -> ModelRun {
         let [new, old] = &self.trees;
         let provider: Arc<dyn Provider> = Arc::new(model.clone());
-        let run = ModelRun {
+        ModelRun {
             run: self.run,
             change: Arc::clone(&self.change),
             new: Arc::clone(new),
@@ -117,6 +122,7 @@ impl Scene {
             provider: Arc::clone(&provider),
             prompts: self.prompts.clone(),
             instructions: None,
+            guidelines: Arc::default(),
             limits: self.limits,
             second_look: self.second_look.map(|which| SecondLook { which, provider, limits: self.limits }),
             floor: Floor::default(),
@@ -126,8 +132,13 @@ impl Scene {
             started: ("2026-01-01T00:00:00.000Z".to_owned(), Instant::now()),
             cancel: self.cancel.clone(),
             events: Arc::new(Silent),
-            journal: Some(Box::new(disk.clone())),
-        };
+            journal,
+        }
+    }
+
+    /// A sitting of the run. A kill is `None`.
+    pub fn sit(&self, past: Past, model: &Model, disk: &Disk) -> Option<Result<Review, EngineError>> {
+        let run = self.run_with(past, model, Some(Box::new(disk.clone())));
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let ended = runtime.expect("a runtime").block_on(AssertUnwindSafe(by_model(run)).catch_unwind());
         if disk.was_killed() { None } else { Some(ended.expect("no panic of its own")) }
@@ -175,12 +186,18 @@ impl Model {
         let capabilities = Capabilities {
             tools: true,
             prices: None,
-            provider: "ollama",
+            provider: "ollama".into(),
             model: "scripted".to_owned(),
             context_window: 48_000,
             max_output: 2_000,
         };
         Self { says: Arc::new(says), asked: Arc::default(), capabilities }
+    }
+
+    /// The same with prices.
+    pub fn with_prices(mut self, prices: Prices) -> Self {
+        self.capabilities.prices = Some(prices);
+        self
     }
 
     /// One that must not be asked.

@@ -1,0 +1,45 @@
+//! The guidelines of a review that begins, and what its receipt says of them. Main function: [`for_review`].
+
+use super::changed::changed;
+use super::gather::load;
+use crate::app::error::AppError;
+use crate::app::subject::Subject;
+use crate::domain::event::{Event, EventSink};
+use crate::domain::guideline::Guidelines;
+
+/// So many files are named.
+const NAMED: usize = 6;
+
+/// Reads the guidelines for a model, and notes which they are; the rules have no use for them, which is said where there are some.
+pub(in crate::app) fn for_review(
+    subject: &mut Subject,
+    from_worktree: bool,
+    is_model: bool,
+    events: &dyn EventSink,
+) -> Result<Guidelines, AppError> {
+    let guidelines = load(subject, from_worktree)?;
+    if !is_model {
+        if !guidelines.is_empty() {
+            let text = format!("the built-in rules do not read guidelines; {} is for a model", names(&guidelines));
+            events.emit(Event::Notice { text });
+        }
+        return Ok(Guidelines::default());
+    }
+    if !guidelines.is_empty() {
+        let (from, names) = (&guidelines.from, names(&guidelines));
+        subject.notes.push(format!("The model was given the project's guidelines {from}: {names}."));
+    }
+    subject.notes.extend(guidelines.notes.iter().cloned());
+    let told = changed(subject, &guidelines, from_worktree)?;
+    subject.notes.extend(told);
+    Ok(guidelines)
+}
+
+fn names(guidelines: &Guidelines) -> String {
+    let all = &guidelines.texts;
+    let names: Vec<String> = all.iter().take(NAMED).map(|text| text.path.to_string()).collect();
+    match all.len().saturating_sub(NAMED) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}

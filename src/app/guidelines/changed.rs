@@ -1,0 +1,88 @@
+//! Whether a change touches the guidelines that it is reviewed by. Main function: [`changed`].
+//!
+//! What the change makes of them is only a diff; whose version was followed is said.
+
+use std::collections::BTreeSet;
+
+use super::find::{by_name, candidates};
+use super::gather::{Asked, paths};
+use super::ground::Ground;
+use crate::app::diffs::Diffs;
+use crate::app::error::AppError;
+use crate::app::subject::Subject;
+use crate::domain::change::ChangeSet;
+use crate::domain::guideline::Guidelines;
+use crate::domain::path::{RepoPath, spell};
+use crate::domain::place::WorkspaceAt;
+use crate::sys::cancel::Cancel;
+use crate::sys::repo::Repo;
+
+/// So many files are named.
+const NAMED: usize = 6;
+
+/// Says that the change touches guidelines, and whose version was followed; `None` where it does not, or none are followed.
+///
+/// Also where the settings leave such a file out of the review: whoever changes the rules should not be able to hide it.
+pub(in crate::app) fn changed(
+    subject: &Subject,
+    guidelines: &Guidelines,
+    from_worktree: bool,
+) -> Result<Option<String>, AppError> {
+    let asked = Asked::of(&subject.settings);
+    let (Diffs::Repository(pool), false) = (&subject.diffs, asked.nothing()) else { return Ok(None) };
+    let change = &subject.change;
+    let is_one = |path: &RepoPath| {
+        let known = by_name(path.as_bytes()).is_some_and(|found| asked.kinds.contains(&found.kind));
+        known || asked.named.contains(path) || guidelines.named(path).is_some()
+    };
+    let mut touched: BTreeSet<Vec<u8>> =
+        change.files.iter().flat_map(paths).filter(|path| is_one(path)).map(|path| path.as_bytes().to_vec()).collect();
+    let repo = pool.take()?;
+    touched.extend(between(&repo, change, asked, guidelines, &subject.cancel)?);
+    if touched.is_empty() {
+        return Ok(None);
+    }
+    let followed = match (from_worktree, subject.settings_at) {
+        (true, _) => "as they are on the disk".to_owned(),
+        (false, Some(commit)) => format!("as they are at {}", commit.short()),
+        (false, None) => return Ok(None),
+    };
+    let names: Vec<String> = touched.iter().take(NAMED).map(|path| spell(path).into_owned()).collect();
+    let more = touched.len().saturating_sub(NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    Ok(Some(format!(
+        "The change touches the project's guidelines ({}{more}); this review followed them {followed}.",
+        names.join(", ")
+    )))
+}
+
+/// The guidelines that are not the same in the two commits of a change.
+fn between(
+    repo: &Repo,
+    change: &ChangeSet,
+    asked: Asked<'_>,
+    guidelines: &Guidelines,
+    cancel: &Cancel,
+) -> Result<Vec<Vec<u8>>, AppError> {
+    let (WorkspaceAt::Revision(old), WorkspaceAt::Revision(new)) = (change.old_at, change.new_at) else {
+        return Ok(Vec::new());
+    };
+    let (old, new) = (Ground::at(repo, old)?, Ground::at(repo, new)?);
+    let mut names: BTreeSet<Vec<u8>> = asked
+        .named
+        .iter()
+        .chain(guidelines.texts.iter().map(|text| &text.path))
+        .map(|path| path.as_bytes().to_vec())
+        .collect();
+    for ground in [&old, &new] {
+        let found = candidates(ground, change.files.iter().flat_map(paths), asked.kinds, cancel)?;
+        names.extend(found.all.into_iter().map(|found| found.path));
+    }
+    let mut differing = Vec::new();
+    for name in names {
+        if old.object(&name)? != new.object(&name)? {
+            differing.push(name);
+        }
+    }
+    Ok(differing)
+}

@@ -1,0 +1,167 @@
+//! Which guidelines are about one file, and which there are. Main functions: [`explain`], [`list`].
+
+use std::ops::ControlFlow;
+
+use super::find::{Candidate, Form, by_name};
+use super::front::Front;
+use super::gather::{Asked, Scope, gather, scope};
+use super::ground::Ground;
+use super::resolve::resolve;
+use crate::app::error::AppError;
+use crate::app::inspect::settings;
+use crate::app::subject::Surroundings;
+use crate::config::Flags;
+use crate::domain::filter::PathFilter;
+use crate::domain::guideline::{Guideline, GuidelineKind};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{Side, WorkspaceAt};
+use crate::domain::request::ReviewRequest;
+use crate::git;
+use crate::sys::cancel::Cancel;
+use crate::sys::charset;
+use crate::sys::repo::{Repo, RepoPool};
+use crate::workspace;
+
+/// More of a file's head is not read for a list, in bytes.
+const MOST_HEAD: u64 = 1 << 20;
+/// A longer list ends there.
+const MOST_LISTED: usize = 10_000;
+
+/// What there is to say of one file.
+#[derive(Debug, Clone)]
+pub struct Explained {
+    /// The file.
+    pub file: RepoPath,
+    /// Where the guidelines were read: `at 0123456789`, `on the disk`; `None` where there is no target to read them from.
+    pub from: Option<String>,
+    /// Those that are about it, the broadest first.
+    pub applies: Vec<Reached>,
+    /// Other files that were looked at, and why they are none: as it follows the path.
+    pub passed_over: Vec<(String, String)>,
+    /// What goes into the receipt of a review.
+    pub notes: Vec<String>,
+}
+
+/// A guideline that is about a file.
+#[derive(Debug, Clone)]
+pub struct Reached {
+    /// The text.
+    pub guideline: Guideline,
+    /// Whose customs it follows.
+    pub kinds: Vec<GuidelineKind>,
+}
+
+/// A guideline of a tree.
+#[derive(Debug, Clone)]
+pub struct ListedGuideline {
+    /// The file.
+    pub path: RepoPath,
+    /// Whose custom it follows.
+    pub kind: GuidelineKind,
+    /// What it is about, or why it is not used: a clause.
+    pub applies: Result<String, String>,
+}
+
+/// Says which guidelines a review would give a model about one file, and why.
+pub fn explain(
+    request: &ReviewRequest,
+    file: &RepoPath,
+    flags: &Flags,
+    around: &Surroundings,
+    cancel: &Cancel,
+) -> Result<Explained, AppError> {
+    let resolved = settings(request, flags, around)?;
+    let asked = Asked::of(&resolved.settings);
+    let repo = Repo::open(&request.directory)?;
+    let mut explained =
+        Explained { file: file.clone(), from: None, applies: Vec::new(), passed_over: Vec::new(), notes: Vec::new() };
+    let Some(ground) = ground(&repo, request)? else { return Ok(explained) };
+    let found = gather(&ground, asked, &[file], cancel)?;
+    explained.from = Some(found.guidelines.from.clone());
+    explained.notes.clone_from(&found.guidelines.notes);
+    explained.passed_over = found.passed_over.into_iter().map(|over| (over.path, over.why)).collect();
+    for kind in GuidelineKind::FOUND.into_iter().filter(|kind| !asked.kinds.contains(kind)) {
+        explained
+            .passed_over
+            .push((format!("files of {}", kind.word()), "the setting guidelines leaves them out".to_owned()));
+    }
+    explained.applies = found
+        .guidelines
+        .texts
+        .into_iter()
+        .filter(|text| text.applies_to(file))
+        .map(|guideline| {
+            let mut kinds: Vec<GuidelineKind> = guideline.reach.iter().map(|reach| reach.kind).collect();
+            kinds.sort_unstable();
+            kinds.dedup();
+            Reached { guideline, kinds }
+        })
+        .collect();
+    Ok(explained)
+}
+
+/// Every guideline of the tree that a review would read them from, in the order of their paths, and where that is.
+pub fn list(
+    request: &ReviewRequest,
+    flags: &Flags,
+    around: &Surroundings,
+    cancel: &Cancel,
+) -> Result<(Option<String>, Vec<ListedGuideline>), AppError> {
+    let resolved = settings(request, flags, around)?;
+    let asked = Asked::of(&resolved.settings);
+    let pool = RepoPool::new(Repo::open(&request.directory)?);
+    let repo = pool.take()?;
+    let Some(ground) = ground(&repo, request)? else { return Ok((None, Vec::new())) };
+    let at = match &ground {
+        Ground::Commit { commit, .. } => WorkspaceAt::Revision(*commit),
+        Ground::Disk(_) => WorkspaceAt::Worktree,
+    };
+    let tree = workspace::open(Some(&pool), at, Side::New, &[], PathFilter::all())?;
+    let mut found = Vec::new();
+    tree.visit(cancel, &mut |path, _| {
+        found.extend(by_name(path));
+        if found.len() >= MOST_LISTED { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    let mut listed = Vec::with_capacity(found.len() + asked.named.len());
+    for path in asked.named {
+        let there = resolve(&ground, b"", path.as_bytes())?;
+        let applies = there.map(|_| "every file".to_owned()).map_err(|astray| astray.to_string());
+        listed.push(ListedGuideline { path: path.clone(), kind: GuidelineKind::Named, applies });
+    }
+    for candidate in found {
+        cancel.check()?;
+        let Ok(path) = RepoPath::from_bytes(&candidate.path) else { continue };
+        let applies = if asked.kinds.contains(&candidate.kind) {
+            reaches(&ground, &path, &candidate)?
+        } else {
+            Err("the setting guidelines leaves it out".to_owned())
+        };
+        listed.push(ListedGuideline { path, kind: candidate.kind, applies });
+    }
+    Ok((Some(ground.words()), listed))
+}
+
+/// What a file is about, or why it is not used.
+fn reaches(ground: &Ground<'_>, path: &RepoPath, candidate: &Candidate) -> Result<Result<String, String>, AppError> {
+    let there = match resolve(ground, b"", path.as_bytes())? {
+        Ok(there) => there,
+        Err(astray) => return Ok(Err(astray.to_string())),
+    };
+    let front = match candidate.form {
+        Form::Place => Front::default(),
+        Form::Rule | Form::Instruction => match ground.read(there.as_bytes(), MOST_HEAD)? {
+            Some(Ok(bytes)) => Front::of(&charset::text(&bytes)),
+            Some(Err(_)) | None => return Ok(Err("it cannot be read".to_owned())),
+        },
+    };
+    Ok(match scope(candidate, &front) {
+        Scope::Applies(applies) => Ok(applies.words()),
+        Scope::Not(why) => Err(why.to_owned()),
+        Scope::Bad(why) => Err(why),
+    })
+}
+
+/// The tree that a review of the request would read guidelines from.
+fn ground<'r>(repo: &'r Repo, request: &ReviewRequest) -> Result<Option<Ground<'r>>, AppError> {
+    Ground::of(repo, git::ends(repo, &request.scope)?.settings_at, request.settings_from_worktree)
+}

@@ -1,0 +1,264 @@
+//! Which files are guidelines by their names and places. Main type: [`Candidate`]; main functions: [`candidates`], [`by_name`].
+//!
+//! The names and places are those that the tools document; `docs/guidelines.md` has the table with its sources.
+
+use std::collections::BTreeSet;
+
+use super::ground::{Ground, Kind, join};
+use crate::app::error::AppError;
+use crate::domain::guideline::GuidelineKind;
+use crate::domain::path::RepoPath;
+use crate::sys::cancel::Cancel;
+use crate::sys::repo::RepoError;
+
+/// Files with these names are about all that lies below their folder.
+const BELOW: [(&str, GuidelineKind); 4] = [
+    ("AGENTS.md", GuidelineKind::Agents),
+    ("CLAUDE.md", GuidelineKind::Claude),
+    ("GEMINI.md", GuidelineKind::Gemini),
+    ("REVIEW.md", GuidelineKind::Review),
+];
+/// The folder of Cursor's files, in any folder.
+const CURSOR: &str = ".cursor";
+const BUGBOT: &str = "BUGBOT.md";
+const RULES: &str = "rules";
+const RULE: &[u8] = b".mdc";
+/// Those of Copilot, at the root alone.
+const COPILOT: &str = ".github/copilot-instructions.md";
+const INSTRUCTIONS: &str = ".github/instructions";
+const INSTRUCTION: &[u8] = b".instructions.md";
+
+/// More folders of the changed files are not looked into.
+const MOST_FOLDERS: usize = 5_000;
+/// More files of one kind of folder (`.cursor/rules`) are not read.
+const MOST_FILES: usize = 300;
+/// Folders within such a folder go no deeper.
+const MOST_DEPTH: usize = 6;
+
+/// How a file says what it is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// By its place.
+    Place,
+    /// By the settings at its head, as Cursor writes them.
+    Rule,
+    /// By the settings at its head, as Copilot writes them.
+    Instruction,
+}
+
+/// A file that is a guideline by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Candidate {
+    pub(super) path: Vec<u8>,
+    pub(super) kind: GuidelineKind,
+    /// The folder from which it reaches down.
+    pub(super) folder: Vec<u8>,
+    pub(super) form: Form,
+}
+
+/// What was found, and what was not looked at.
+#[derive(Debug, Default)]
+pub(super) struct Candidates {
+    pub(super) all: Vec<Candidate>,
+    pub(super) notes: Vec<String>,
+}
+
+/// The folders that files are in, and those above them: the root first, then by depth.
+fn folders<'p>(files: impl Iterator<Item = &'p RepoPath>) -> Vec<&'p [u8]> {
+    let mut all: BTreeSet<(usize, &[u8])> = BTreeSet::from([(0, &b""[..])]);
+    for file in files {
+        let mut folder = file.folder();
+        while !folder.is_empty() {
+            let depth = folder.iter().filter(|byte| **byte == b'/').count() + 1;
+            if !all.insert((depth, folder)) {
+                break;
+            }
+            folder = folder.iter().rposition(|byte| *byte == b'/').map_or(&[], |slash| &folder[..slash]);
+        }
+    }
+    all.into_iter().map(|(_, folder)| folder).collect()
+}
+
+/// The files that may be about `files`: the broadest first, the nearest last.
+pub(super) fn candidates<'p>(
+    ground: &Ground<'_>,
+    files: impl Iterator<Item = &'p RepoPath>,
+    kinds: &[GuidelineKind],
+    cancel: &Cancel,
+) -> Result<Candidates, AppError> {
+    let mut found = Candidates::default();
+    if kinds.is_empty() {
+        return Ok(found);
+    }
+    let folders = folders(files);
+    if folders.len() > MOST_FOLDERS {
+        let more = folders.len() - MOST_FOLDERS;
+        found
+            .notes
+            .push(format!("{more} folders of the change, the deepest ones, were not looked into for guidelines"));
+    }
+    let has = |kind: GuidelineKind| kinds.contains(&kind);
+    for folder in folders.into_iter().take(MOST_FOLDERS) {
+        cancel.check()?;
+        let names: Vec<&str> = BELOW.iter().map(|(name, _)| *name).chain([CURSOR]).collect();
+        let there = ground.these(folder, &names)?;
+        for ((name, kind), there) in BELOW.iter().zip(&there) {
+            if has(*kind) && matches!(there, Some(Kind::File | Kind::Link)) {
+                found.all.push(Candidate::placed(folder, name, *kind));
+            }
+        }
+        if folder.is_empty() && has(GuidelineKind::Copilot) {
+            copilot(ground, &mut found)?;
+        }
+        if there.last().is_some_and(Option::is_some) {
+            cursor(ground, folder, kinds, &mut found)?;
+        }
+    }
+    Ok(found)
+}
+
+impl Candidate {
+    fn placed(folder: &[u8], name: &str, kind: GuidelineKind) -> Self {
+        Self { path: join(folder, name.as_bytes()), kind, folder: folder.to_vec(), form: Form::Place }
+    }
+}
+
+fn copilot(ground: &Ground<'_>, found: &mut Candidates) -> Result<(), RepoError> {
+    if matches!(ground.kind(COPILOT.as_bytes())?, Some(Kind::File | Kind::Link)) {
+        found.all.push(Candidate::placed(b"", COPILOT, GuidelineKind::Copilot));
+    }
+    scoped(ground, INSTRUCTIONS.as_bytes(), INSTRUCTION, found, &mut |path| Candidate {
+        path,
+        kind: GuidelineKind::Copilot,
+        folder: Vec::new(),
+        form: Form::Instruction,
+    })
+}
+
+fn cursor(
+    ground: &Ground<'_>,
+    folder: &[u8],
+    kinds: &[GuidelineKind],
+    found: &mut Candidates,
+) -> Result<(), RepoError> {
+    let own = join(folder, CURSOR.as_bytes());
+    if kinds.contains(&GuidelineKind::Cursor) {
+        let rules = join(&own, RULES.as_bytes());
+        scoped(ground, &rules, RULE, found, &mut |path| Candidate {
+            path,
+            kind: GuidelineKind::Cursor,
+            folder: folder.to_vec(),
+            form: Form::Rule,
+        })?;
+    }
+    let bugbot = join(&own, BUGBOT.as_bytes());
+    if kinds.contains(&GuidelineKind::Bugbot) && matches!(ground.kind(&bugbot)?, Some(Kind::File | Kind::Link)) {
+        let folder = folder.to_vec();
+        found.all.push(Candidate { path: bugbot, kind: GuidelineKind::Bugbot, folder, form: Form::Place });
+    }
+    Ok(())
+}
+
+/// The files of a folder and of those within it whose names end so, in their order.
+fn scoped(
+    ground: &Ground<'_>,
+    top: &[u8],
+    end: &[u8],
+    found: &mut Candidates,
+    candidate: &mut dyn FnMut(Vec<u8>) -> Candidate,
+) -> Result<(), RepoError> {
+    let (mut left, mut todo) = (MOST_FILES, vec![(top.to_vec(), 0)]);
+    while let Some((folder, depth)) = todo.pop() {
+        let mut within = Vec::new();
+        for (name, kind) in ground.list(&folder)? {
+            match kind {
+                Kind::Folder if depth < MOST_DEPTH => within.push((join(&folder, &name), depth + 1)),
+                Kind::File | Kind::Link if name.ends_with(end) => {
+                    if left == 0 {
+                        let top = crate::domain::path::spell(top);
+                        found.notes.push(format!("{top} has more than {MOST_FILES} files; the others were not read"));
+                        return Ok(());
+                    }
+                    left -= 1;
+                    found.all.push(candidate(join(&folder, &name)));
+                }
+                Kind::File | Kind::Link | Kind::Folder | Kind::Other => {}
+            }
+        }
+        todo.extend(within.into_iter().rev());
+    }
+    Ok(())
+}
+
+/// What a file is by its path alone; `None` for one that is no guideline.
+pub(super) fn by_name(path: &[u8]) -> Option<Candidate> {
+    let (folder, name) = match path.iter().rposition(|byte| *byte == b'/') {
+        Some(slash) => (&path[..slash], &path[slash + 1..]),
+        None => (&b""[..], path),
+    };
+    if let Some((name, kind)) = BELOW.iter().find(|(known, _)| known.as_bytes() == name) {
+        return Some(Candidate::placed(folder, name, *kind));
+    }
+    if path == COPILOT.as_bytes() {
+        return Some(Candidate::placed(b"", COPILOT, GuidelineKind::Copilot));
+    }
+    let below = |top: &str| path.strip_prefix(top.as_bytes()).is_some_and(|rest| rest.first() == Some(&b'/'));
+    if below(INSTRUCTIONS) && name.ends_with(INSTRUCTION) {
+        let (path, folder, kind) = (path.to_vec(), Vec::new(), GuidelineKind::Copilot);
+        return Some(Candidate { path, kind, folder, form: Form::Instruction });
+    }
+    let cursors = join(CURSOR.as_bytes(), RULES.as_bytes());
+    let own = |tail: &[u8]| -> Option<Vec<u8>> {
+        let at = memchr::memmem::rfind(path, tail)?;
+        let rest = &path[at + tail.len()..];
+        let starts = at == 0 || path[at - 1] == b'/';
+        (starts && (rest.is_empty() || rest.first() == Some(&b'/'))).then(|| path[..at.saturating_sub(1)].to_vec())
+    };
+    if name.ends_with(RULE)
+        && let Some(folder) = own(&cursors)
+    {
+        return Some(Candidate { path: path.to_vec(), kind: GuidelineKind::Cursor, folder, form: Form::Rule });
+    }
+    let bugbot = own(&join(CURSOR.as_bytes(), BUGBOT.as_bytes()))?;
+    Some(Candidate { path: path.to_vec(), kind: GuidelineKind::Bugbot, folder: bugbot, form: Form::Place })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_comes_first_and_the_deepest_last() {
+        let files: Vec<RepoPath> = ["a/b/x", "a/c/y", "z"].iter().map(|path| RepoPath::parse(path).unwrap()).collect();
+        let folders: Vec<_> = folders(files.iter()).into_iter().map(|path| String::from_utf8_lossy(path)).collect();
+        assert_eq!(folders, ["", "a", "a/b", "a/c"]);
+    }
+
+    #[test]
+    fn a_name_tells_what_a_file_is_and_from_where_it_reaches() {
+        let told = |path: &str| {
+            by_name(path.as_bytes()).map(|found| {
+                format!("{} {} {:?}", found.kind.word(), String::from_utf8_lossy(&found.folder), found.form)
+            })
+        };
+        for (path, expected) in [
+            ("AGENTS.md", Some("agents  Place")),
+            ("web/CLAUDE.md", Some("claude web Place")),
+            ("agents.md", None),
+            ("AGENTS.md/x", None),
+            (".github/copilot-instructions.md", Some("copilot  Place")),
+            ("web/.github/copilot-instructions.md", None),
+            (".github/instructions/a/ts.instructions.md", Some("copilot  Instruction")),
+            (".github/instructions/readme.md", None),
+            (".cursor/rules/a.mdc", Some("cursor  Rule")),
+            ("web/app/.cursor/rules/x/a.mdc", Some("cursor web/app Rule")),
+            ("x.cursor/rules/a.mdc", None),
+            (".cursor/rules.mdc", None),
+            ("web/.cursor/BUGBOT.md", Some("bugbot web Place")),
+            (".cursor/BUGBOT.md", Some("bugbot  Place")),
+            ("BUGBOT.md", None),
+        ] {
+            assert_eq!(told(path).as_deref(), expected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The settings at the head of a file: lines between two of `---`. Main type: [`Front`].
+//!
+//! Own code, because most of what stands there is not YAML though it looks so: `globs: *.ts` is an alias to a YAML parser. Only what the tools
+//! document is read: one key on a line, a text, a list in brackets, or a list of lines with dashes.
+
+use std::collections::BTreeMap;
+
+/// Without an end within so many lines it is no head.
+const MOST_LINES: usize = 200;
+
+/// The settings of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Front {
+    /// How many lines they take, with both lines of dashes; 0 where there are none.
+    pub(super) lines: u32,
+    fields: BTreeMap<String, Vec<String>>,
+}
+
+impl Front {
+    /// Reads those that a text begins with.
+    pub(super) fn of(text: &str) -> Self {
+        let mut lines = text.lines().take(MOST_LINES + 2);
+        if lines.next().map(str::trim_end) != Some("---") {
+            return Self::default();
+        }
+        let inner: Vec<&str> = lines.collect();
+        let Some(end) = inner.iter().position(|line| matches!(line.trim_end(), "---" | "...")) else {
+            return Self::default();
+        };
+        let mut front = Self { lines: u32::try_from(end).unwrap_or(u32::MAX).saturating_add(2), ..Self::default() };
+        let mut open: Option<String> = None;
+        for line in &inner[..end] {
+            let trimmed = line.trim();
+            if trimmed.is_empty() || trimmed.starts_with('#') {
+                continue;
+            }
+            if let Some(item) = trimmed.strip_prefix("- ").or_else(|| trimmed.strip_prefix('-'))
+                && let Some(values) = open.as_ref().and_then(|key| front.fields.get_mut(key))
+            {
+                values.extend(scalar(item));
+                continue;
+            }
+            let is_indented = line.starts_with([' ', '\t']);
+            let Some((key, value)) = line.split_once(':').filter(|_| !is_indented) else { continue };
+            let key = key.trim().trim_matches(['"', '\'']).to_ascii_lowercase();
+            let values = list(value.trim());
+            open = Some(key.clone());
+            front.fields.insert(key, values);
+        }
+        front
+    }
+
+    /// Whether a setting is on.
+    pub(super) fn is_on(&self, key: &str) -> bool {
+        self.values(key).first().is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    }
+
+    /// What a setting says; nothing where it says nothing.
+    pub(super) fn values(&self, key: &str) -> &[String] {
+        self.fields.get(&key.to_ascii_lowercase()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The same where it is a list of patterns, which may also stand between commas.
+    pub(super) fn patterns(&self, key: &str) -> Vec<String> {
+        self.values(key).iter().flat_map(|value| parted(value)).collect()
+    }
+}
+
+/// A text, or a list in brackets.
+fn list(value: &str) -> Vec<String> {
+    match value.strip_prefix('[').and_then(|rest| rest.trim_end().strip_suffix(']')) {
+        // A pattern may begin with brackets too.
+        Some(inner) if !inner.contains(']') => parted(inner).iter().filter_map(|item| scalar(item)).collect(),
+        _ => scalar(value).into_iter().collect(),
+    }
+}
+
+/// A text without its quotes, and without a remark behind it; `None` where it is empty.
+fn scalar(value: &str) -> Option<String> {
+    let value = value.trim();
+    let quoted = ['"', '\''].into_iter().find_map(|quote| value.strip_prefix(quote)?.split_once(quote));
+    let text = match quoted {
+        Some((inner, _)) => inner,
+        None => value.split_once(" #").map_or(value, |(text, _)| text.trim_end()),
+    };
+    // What announces a text of several lines, and what stands for nothing.
+    let is_empty = text.is_empty() || (quoted.is_none() && matches!(text, "|" | ">" | "|-" | ">-" | "null" | "~"));
+    (!is_empty).then(|| text.to_owned())
+}
+
+/// The pieces between commas; a comma within braces or quotes belongs to its piece.
+fn parted(text: &str) -> Vec<String> {
+    let (mut depth, mut quote) = (0usize, None);
+    let pieces = text.split(|c| {
+        match (c, quote) {
+            ('"' | '\'', None) => quote = Some(c),
+            (c, Some(open)) if c == open => quote = None,
+            ('{', None) => depth += 1,
+            ('}', None) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0 && quote.is_none()
+    });
+    pieces.map(str::trim).filter(|piece| !piece.is_empty()).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_three_ways_of_writing_patterns_are_read() {
+        for head in [
+            "globs: *.ts, src/**/*.{tsx,jsx}",
+            "globs: \"*.ts,src/**/*.{tsx,jsx}\"",
+            "globs: [\"*.ts\", 'src/**/*.{tsx,jsx}']",
+            "globs:\n  - *.ts\n  - 'src/**/*.{tsx,jsx}' # both",
+            "globs:\n- \"*.ts\"\n- src/**/*.{tsx,jsx}",
+        ] {
+            let front = Front::of(&format!("---\ndescription: x: y\n{head}\nalwaysApply: false\n---\nText\n"));
+            assert_eq!(front.patterns("globs"), ["*.ts", "src/**/*.{tsx,jsx}"], "{head}");
+            assert!(!front.is_on("alwaysApply"));
+            assert_eq!(front.values("description"), ["x: y"]);
+        }
+    }
+
+    #[test]
+    fn a_switch_may_be_quoted_and_a_remark_may_follow() {
+        assert!(Front::of("---\nalwaysApply: \"true\"\n---\n").is_on("alwaysApply"));
+        assert!(Front::of("---\r\nalwaysApply: true # yes\r\n---\r\n").is_on("alwaysapply"));
+        assert_eq!(Front::of("---\nglobs:\nalwaysApply: true\n---\n").patterns("globs"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_has_no_end_is_text() {
+        assert_eq!(Front::of("---\nalwaysApply: true\n"), Front::default());
+        assert_eq!(Front::of("# Rules\n---\nalwaysApply: true\n---\n"), Front::default());
+        assert_eq!(Front::of(&format!("---\n{}---\n", "a: b\n".repeat(300))), Front::default());
+        assert_eq!(Front::of("---\n---\ntext").lines, 2);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(---|[a-z]{1,4}:|[-\\[\\]{},'\"# *]|\\n|\\PC){0,40}") {
+            let front = Front::of(&format!("---\n{text}"));
+            prop_assert!(front.lines as usize <= text.lines().count() + 1);
+            let _ = (front.patterns("a"), front.is_on("b"));
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What a text imports: `@path` in its running text. Main function: [`imports`].
+
+use crate::document::prose;
+
+/// More imports of one text are not looked at.
+const MOST: usize = 100;
+/// No longer name is a path, in bytes.
+const LONGEST: usize = 512;
+
+/// An import as it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Import {
+    /// What follows the `@`.
+    pub(super) path: String,
+    /// Its line, 1-indexed in the text.
+    pub(super) line: u32,
+}
+
+impl Import {
+    /// Whether it can only be meant as a file: others write `@name` to somebody, or `@scope/package`.
+    pub(super) fn is_surely_a_file(&self) -> bool {
+        let path = &self.path;
+        let is_document = [".md", ".mdc", ".mdx", ".txt"].iter().any(|end| path.to_ascii_lowercase().ends_with(end));
+        is_document || ["./", "../", "~/", "/"].iter().any(|start| path.starts_with(start))
+    }
+}
+
+/// The imports of a text, in order. None is in code or in a comment, and none stands in the middle of a word.
+pub(super) fn imports(text: &str) -> Vec<Import> {
+    let mut found = Vec::new();
+    let (mut line, mut counted) = (1u32, 0);
+    for piece in prose(text) {
+        for at in memchr::memchr_iter(b'@', &text.as_bytes()[piece.clone()]).map(|at| piece.start + at) {
+            if !text[piece.start..at].chars().next_back().is_none_or(char::is_whitespace) {
+                continue;
+            }
+            let rest = &text[at + 1..piece.end];
+            let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+            // A sentence may end behind it.
+            let path = rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')']);
+            let begins_so =
+                path.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '~' | '/'));
+            if !begins_so || path.len() > LONGEST {
+                continue;
+            }
+            if found.len() >= MOST {
+                return found;
+            }
+            let newlines = memchr::memchr_iter(b'\n', &text.as_bytes()[counted..at]).count();
+            line = line.saturating_add(u32::try_from(newlines).unwrap_or(u32::MAX));
+            counted = at;
+            found.push(Import { path: path.to_owned(), line });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn named(text: &str) -> Vec<(String, u32)> {
+        imports(text).into_iter().map(|import| (import.path, import.line)).collect()
+    }
+
+    #[test]
+    fn an_import_is_a_word_of_the_running_text() {
+        let text = "# Rules\n\nSee @docs/style_guide_v2.md, and @./a.md.\n- @~/mine.md\n\n`@code.md` a@b.example\n\n```\n@fenced.md\n```\n\
+                    <!-- @hidden.md -->\n\n@AGENTS.md";
+        let expected = [("docs/style_guide_v2.md", 3), ("./a.md", 3), ("~/mine.md", 4), ("AGENTS.md", 13)];
+        assert_eq!(named(text), expected.map(|(path, line)| (path.to_owned(), line)));
+    }
+
+    #[test]
+    fn what_names_somebody_is_no_file_for_sure() {
+        let sure: Vec<bool> =
+            imports("@ada @types/node @docs/x.MD @../y").iter().map(Import::is_surely_a_file).collect();
+        assert_eq!(sure, [false, false, true, true]);
+    }
+
+    #[test]
+    fn no_more_are_taken_than_anybody_needs() {
+        assert_eq!(imports(&"@a.md ".repeat(5_000)).len(), MOST);
+        assert!(imports(&format!("@{}", "a".repeat(10_000))).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(@|[a-z./~]{1,5}|[ \\n`<!>()\\-\\[\\]*_]|\\PC){0,40}") {
+            for import in imports(&text) {
+                prop_assert!(text.lines().nth(import.line as usize - 1).is_some_and(|line| line.contains(&import.path)));
+            }
+        }
+    }
+}

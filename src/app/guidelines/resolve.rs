@@ -1,0 +1,89 @@
+//! A path through links, inside one tree. Main function: [`resolve`].
+
+use super::ground::{Ground, Kind, join};
+use crate::domain::path::{PathError, RepoPath};
+use crate::sys::repo::RepoError;
+
+/// So many links are followed on one way.
+const MOST_LINKS: usize = 16;
+/// No path has more components.
+const MOST_COMPONENTS: usize = 256;
+
+/// Why a path leads to no file of the tree.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(in crate::app) enum Astray {
+    /// Nothing is there.
+    #[error("it is not there")]
+    NotThere,
+    /// It is a folder, a submodule or another thing without text.
+    #[error("it is no file")]
+    NoFile,
+    /// It leads out of the tree.
+    #[error("it leads out of the repository")]
+    Outside,
+    /// Its links lead on and on.
+    #[error("its links do not end")]
+    Endless,
+}
+
+/// Where a path leads, which may go through links: `start` is a folder, `path` is what is written, relative to it. Nothing leads out of the
+/// tree, and a path of the machine or of somebody's home is outside of it.
+pub(in crate::app) fn resolve(
+    ground: &Ground<'_>,
+    start: &[u8],
+    path: &[u8],
+) -> Result<Result<RepoPath, Astray>, RepoError> {
+    if path.first().is_some_and(|first| matches!(first, b'/' | b'~')) {
+        return Ok(Err(Astray::Outside));
+    }
+    let mut todo: Vec<Vec<u8>> = components(path);
+    todo.splice(0..0, components(start));
+    todo.reverse();
+    let (mut at, mut links): (Vec<u8>, usize) = (Vec::new(), 0);
+    while let Some(component) = todo.pop() {
+        if todo.len() > MOST_COMPONENTS {
+            return Ok(Err(Astray::Endless));
+        }
+        match component.as_slice() {
+            b"." => continue,
+            b".." if at.is_empty() => return Ok(Err(Astray::Outside)),
+            b".." => {
+                let end = at.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+                at.truncate(end);
+                continue;
+            }
+            _ => {}
+        }
+        let next = join(&at, &component);
+        match RepoPath::check(&next) {
+            Ok(()) => {}
+            Err(PathError::Leaves | PathError::Absolute | PathError::GitFolder) => return Ok(Err(Astray::Outside)),
+            Err(PathError::Empty | PathError::Malformed | PathError::BadQuoting) => return Ok(Err(Astray::NotThere)),
+        }
+        match ground.kind(&next)? {
+            None => return Ok(Err(Astray::NotThere)),
+            Some(Kind::Folder) => at = next,
+            Some(Kind::File) if todo.is_empty() => {
+                return Ok(RepoPath::from_bytes(&next).map_err(|_| Astray::NotThere));
+            }
+            Some(Kind::File) => return Ok(Err(Astray::NotThere)),
+            Some(Kind::Other) => return Ok(Err(Astray::NoFile)),
+            Some(Kind::Link) => {
+                links += 1;
+                if links > MOST_LINKS {
+                    return Ok(Err(Astray::Endless));
+                }
+                let Some(to) = ground.link(&next)? else { return Ok(Err(Astray::NotThere)) };
+                if to.first() == Some(&b'/') {
+                    return Ok(Err(Astray::Outside));
+                }
+                todo.extend(components(&to).into_iter().rev());
+            }
+        }
+    }
+    Ok(Err(Astray::NoFile))
+}
+
+fn components(path: &[u8]) -> Vec<Vec<u8>> {
+    path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()).map(<[u8]>::to_vec).collect()
+}

@@ -1,0 +1,147 @@
+//! What a review would be, without a question to anybody: `review --preview`. Main function: [`preview`].
+//!
+//! It goes the way of a review up to the first question, and needs no key. Nothing is kept.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::engine::{floor, limits, second_look, who};
+use super::error::AppError;
+use super::instructions::Whose;
+use super::model::{self, Chosen, ProviderEnvironment};
+use super::prior;
+use super::review::{Gathered, Gathering, Job, gather};
+use super::subject::{self, Surroundings};
+use crate::config::Resolved;
+use crate::domain::change::ChangeSet;
+use crate::domain::event::{Event, EventSink, Stage};
+use crate::domain::preview::{Preview, PriceList, Receiver};
+use crate::domain::request::Compare;
+use crate::llm;
+use crate::review::{self, ModelRun, Past, Plan};
+use crate::rules::Packs;
+use crate::sys::cancel::Cancel;
+use crate::sys::clock;
+use crate::tools::ToolBox;
+
+/// Who would be asked, and what of a key is missing.
+struct Asked {
+    chosen: Option<Chosen>,
+    second: Option<Chosen>,
+    /// The variables that would have to hold a key, by provider.
+    missing: Vec<(String, String)>,
+}
+
+/// Says what a review would send to whom, what it would leave out, and what that may come to. Nobody is asked.
+pub async fn preview(
+    job: Job,
+    around: Surroundings,
+    events: Arc<dyn EventSink>,
+    cancel: Cancel,
+) -> Result<Preview, AppError> {
+    let Job { run, request, flags, compare, .. } = job;
+    let compare = Compare { with: compare.with.of(&request.scope), ..compare };
+    let resolved = subject::resolve(None, &flags, &around)?;
+    let Asked { chosen, second, missing } = asked(&resolved, &around.providers)?;
+    model::priced(&resolved.settings, chosen.iter().chain(&second))?;
+    let gathering = Gathering { request, flags, compare, whose: Whose::User, is_model: chosen.is_some() };
+    let Gathered { mut subject, instructions, guidelines, prompts, .. } =
+        gather(gathering, &around, &events, &cancel).await?;
+    events.emit(Event::Stage { stage: Stage::Review });
+    let from = instructions.as_ref().map(|instructions| instructions.from.clone());
+    let packs = Packs::built_in()?.without(&subject.settings.rules_off)?;
+    let guidelines = Arc::new(guidelines);
+    let (change, settings) = (Arc::clone(&subject.change), subject.settings.clone());
+    let (Some(chosen), Some(prompts)) = (chosen, prompts) else {
+        let Plan { files, sent, mut notes } = review::preview_rules(&change);
+        notes.extend(subject.notes);
+        let notes = told(&change, notes);
+        let preview = Preview { change, model: None, second: None, files, instructions: None, sent, notes };
+        return Ok(preview);
+    };
+    let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?);
+    let who = who(provider.capabilities(), &prompts, &packs, instructions.as_ref(), &guidelines);
+    subject = prior::known(subject, &around, who, &events).await?;
+    let looks = second_look(&settings, &provider, second.as_ref())?;
+    let receiver = |chosen: &Chosen, capabilities: &llm::Capabilities| Receiver {
+        model: format!("{}/{}", capabilities.provider, capabilities.model),
+        address: model::place(chosen),
+        missing_key: missing
+            .iter()
+            .find(|(provider, _)| **provider == *capabilities.provider)
+            .map(|(_, variable)| variable.clone()),
+        context_window: capabilities.context_window,
+        prices: capabilities.prices.map(price_list),
+    };
+    let model = receiver(&chosen, provider.capabilities());
+    let other =
+        second.as_ref().zip(looks.as_ref()).map(|(second, look)| receiver(second, look.provider.capabilities()));
+    let plan = review::preview(ModelRun {
+        run,
+        tools: ToolBox::new(subject.tool_context()),
+        packs,
+        prompts,
+        limits: limits(&settings, provider.capabilities())?,
+        journal: None,
+        provider,
+        second_look: looks,
+        instructions: instructions.map(|instructions| instructions.text),
+        guidelines,
+        change: subject.change,
+        new: subject.new,
+        old: subject.old,
+        floor: floor(&settings),
+        known: subject.known,
+        past: Past::default(),
+        notes: subject.notes,
+        started: (clock::now(), Instant::now()),
+        cancel: subject.cancel,
+        events,
+    });
+    let Plan { files, sent, notes } = plan.await?;
+    let notices = chosen.notices.into_iter().chain(second.into_iter().flat_map(|second| second.notices));
+    let notes = told(&change, notices.chain(notes).collect());
+    Ok(Preview { change, model: Some(model), second: other, files, instructions: from, sent, notes })
+}
+
+/// What the receipt would say, each sentence once; also what collection left out.
+fn told(change: &ChangeSet, notes: Vec<String>) -> Vec<String> {
+    let omissions = change.omissions.iter().map(|omission| match &omission.path {
+        Some(path) => format!("{path}: {}", omission.reason),
+        None => omission.reason.clone(),
+    });
+    let mut told: Vec<String> = Vec::new();
+    for note in omissions.chain(notes) {
+        if !told.contains(&note) {
+            told.push(note);
+        }
+    }
+    told
+}
+
+/// Who would be asked. Where a key is missing, that is told and not refused.
+fn asked(resolved: &Resolved, environment: &ProviderEnvironment) -> Result<Asked, AppError> {
+    let mut missing: Vec<(String, String)> = Vec::new();
+    let mut environment = environment.clone();
+    loop {
+        let chosen = model::choose(resolved, &environment).and_then(|chosen| {
+            let second = model::choose_second(resolved, &environment, chosen.as_ref())?;
+            Ok((chosen, second))
+        });
+        match chosen {
+            Err(AppError::NoKey { variable, provider, .. })
+                if !missing.iter().any(|(known, _)| *known == provider.to_string()) =>
+            {
+                environment = environment.with_a_key_for(&provider);
+                missing.push((provider.to_string(), variable));
+            }
+            Err(error) => return Err(error),
+            Ok((chosen, second)) => return Ok(Asked { chosen, second, missing }),
+        }
+    }
+}
+
+fn price_list(prices: llm::Prices) -> PriceList {
+    let llm::Prices { input, output, cache_read, cache_write, on } = prices;
+    PriceList { input, output, cache_read, cache_write, on }
+}

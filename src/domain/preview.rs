@@ -1,0 +1,166 @@
+//! What a review would be, told without making it. Main type: [`Preview`].
+//!
+//! Nothing here was asked of anybody: sizes are estimates, and where a figure rests on an assumption it is told beside it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::change::ChangeSet;
+use super::day::Day;
+use super::money::Money;
+use super::path::RepoPath;
+
+/// A review that is not made.
+#[derive(Debug, Clone)]
+pub struct Preview {
+    /// What would be reviewed.
+    pub change: Arc<ChangeSet>,
+    /// Who would review; `None` for the built-in rules, with which nothing is sent.
+    pub model: Option<Receiver>,
+    /// Who would take the second look, where it is another model.
+    pub second: Option<Receiver>,
+    /// What would become of each changed file, in the order of the change.
+    pub files: Vec<FilePlan>,
+    /// Where the instructions that the model would be given are from.
+    pub instructions: Option<String>,
+    /// What would be sent; `None` where nothing is.
+    pub sent: Option<Sent>,
+    /// What the receipt would say of how the change came here, and of what is not in the first messages.
+    pub notes: Vec<String>,
+}
+
+/// Somebody who would receive code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receiver {
+    /// As `--model` names it.
+    pub model: String,
+    /// The host that would be asked, without anything secret.
+    pub address: String,
+    /// The variable that would have to hold a key which is not set; `None` where nothing is missing.
+    pub missing_key: Option<String>,
+    /// Tokens of a request and its answer together.
+    pub context_window: u64,
+    /// What it costs, where that is known.
+    pub prices: Option<PriceList>,
+}
+
+/// US dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PriceList {
+    /// Sent.
+    pub input: Money,
+    /// Received.
+    pub output: Money,
+    /// Read from a cache.
+    pub cache_read: Option<Money>,
+    /// Written to a cache.
+    pub cache_write: Option<Money>,
+    /// When they were looked up.
+    pub on: Day,
+}
+
+/// What would become of a changed file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilePlan {
+    /// The file.
+    pub path: RepoPath,
+    /// Whether its diff is sent.
+    pub state: FileState,
+    /// Why it is not, or not wholly.
+    pub reason: Option<String>,
+    /// The part of the change that it is in, from 1.
+    pub part: Option<u32>,
+}
+
+/// Whether the diff of a file is in a first message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileState {
+    /// All of it; for the rules: they look at it.
+    Shown,
+    /// Its beginning: the rest is there to be read.
+    Cut,
+    /// Not at all, but it is there to be read.
+    LeftOut,
+    /// It was reviewed before and is passed over.
+    Carried,
+    /// Nobody has to look at it.
+    Skipped,
+}
+
+impl FileState {
+    /// The word used in JSON.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Shown => "shown",
+            Self::Cut => "cut",
+            Self::LeftOut => "left_out",
+            Self::Carried => "carried",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// What would be sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sent {
+    /// The conversations, the riskiest first: one where the change is reviewed whole.
+    pub parts: Vec<PartPlan>,
+    /// What each first message may take at most, with the system text, in tokens.
+    pub room: u64,
+    /// Leads of the rules that the model would be given.
+    pub leads: usize,
+    /// Of those, leads for which there is no room.
+    pub leads_left_out: usize,
+    /// What all of it may come to.
+    pub estimate: Estimate,
+    /// Which limits may end it, a sentence each.
+    pub limits: Vec<String>,
+}
+
+/// A conversation that would be begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartPlan {
+    /// How many files it is about.
+    pub files: usize,
+    /// Tokens of the system text, estimated like the two below.
+    pub system: u64,
+    /// Tokens of the tools.
+    pub tools: u64,
+    /// Tokens of the first message.
+    pub message: u64,
+    /// Whether the budget is sure to be enough to begin it.
+    pub is_promised: bool,
+}
+
+impl PartPlan {
+    /// Tokens of the whole first request.
+    pub fn request(&self) -> u64 {
+        self.system.saturating_add(self.tools).saturating_add(self.message)
+    }
+}
+
+/// From the least that is likely to the most that is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span<T> {
+    /// The least.
+    pub least: T,
+    /// The most.
+    pub most: T,
+}
+
+/// What a review may come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Estimate {
+    /// Turns in all conversations.
+    pub turns: Span<u64>,
+    /// Tokens sent in all turns together, cached ones included.
+    pub input_tokens: Span<u64>,
+    /// Tokens received.
+    pub output_tokens: Span<u64>,
+    /// What that costs; `None` where a price is not known.
+    pub cost: Option<Span<Money>>,
+    /// How long it takes.
+    pub time: Span<Duration>,
+    /// What the figures rest on, a sentence each.
+    pub basis: Vec<String>,
+}

@@ -1,0 +1,124 @@
+//! What turns cost: from tokens and prices, or as the server says itself. Main function: [`Prices::cost`].
+//!
+//! A figure may be too high where a server tells little, and never too low. Which prices hold belongs in the table.
+
+use serde_json::Value;
+
+use super::provider::Prices;
+use super::turn::TurnUsage;
+use crate::domain::money::Money;
+
+impl Prices {
+    /// What a turn costs; `None` where it is not known how much was sent or received.
+    ///
+    /// What is not told apart is counted as the dearest that it can be: tokens of which nobody says that they were read from a cache, or were
+    /// not written to one. Tokens from a cache whose price is not known cost what others do.
+    pub fn cost(&self, usage: &TurnUsage) -> Option<Money> {
+        let (input, output) = (usage.input?, usage.output?);
+        let read = usage.cache_read.unwrap_or(0).min(input);
+        let fresh = input - read;
+        let written = usage.cache_write.unwrap_or(fresh).min(fresh);
+        let write = if usage.cache_write.is_some() { self.cache_write.unwrap_or(self.input) } else { self.sent() };
+        let parts = [
+            self.input.for_tokens(fresh - written),
+            write.for_tokens(written),
+            self.cache_read.unwrap_or(self.input).for_tokens(read),
+            self.output.for_tokens(output),
+        ];
+        Some(parts.into_iter().fold(Money::NOTHING, Money::plus))
+    }
+
+    /// The most that a million tokens cost which are sent: nobody knows beforehand what of them a cache has.
+    pub fn sent(&self) -> Money {
+        self.cache_write.map_or(self.input, |write| write.max(self.input))
+    }
+}
+
+/// What a server says itself that a turn costs, in its `usage`, where it says it in dollars.
+///
+/// `OpenRouter` does: `cost` is what it takes; with a key of the user's own (`is_byok`) that is its fee alone, and the provider's part is in
+/// `cost_details.upstream_inference_cost`. A zero is believed where a server of this kind says it, and is no figure where a gateway fills it in.
+pub(super) fn told(usage: &Value) -> Option<Money> {
+    let dollars = |value: &Value| value.as_f64().and_then(Money::from_usd);
+    let own = dollars(&usage["cost"])?;
+    match &usage["is_byok"] {
+        Value::Bool(true) => Some(own.plus(dollars(&usage["cost_details"]["upstream_inference_cost"])?)),
+        Value::Bool(false) => Some(own),
+        _ => Some(own).filter(|own| *own > Money::NOTHING),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn usd(text: &str) -> Money {
+        text.parse().unwrap()
+    }
+
+    fn prices() -> Prices {
+        Prices {
+            input: usd("3"),
+            output: usd("15"),
+            cache_read: Some(usd("0.30")),
+            cache_write: Some(usd("3.75")),
+            on: "2026-11-01".parse().unwrap(),
+        }
+    }
+
+    fn usage(input: u64, output: u64, cache_read: Option<u64>, cache_write: Option<u64>) -> TurnUsage {
+        TurnUsage { input: Some(input), output: Some(output), cache_read, cache_write, cost: None }
+    }
+
+    #[test]
+    fn every_token_is_counted_at_its_price() {
+        let cost = prices().cost(&usage(1_000_000, 100_000, Some(600_000), Some(300_000)));
+        // 100 000 at 3, 300 000 at 3.75, 600 000 at 0.30, 100 000 at 15.
+        assert_eq!(cost, Some(usd("3.105")));
+    }
+
+    #[test]
+    fn what_is_not_known_is_never_too_cheap() {
+        let all = usage(1_000_000, 0, None, None);
+        assert_eq!(prices().cost(&all), Some(usd("3.75")), "all of it may have been written to a cache");
+        let plain = Prices { cache_read: None, cache_write: None, ..prices() };
+        assert_eq!(plain.cost(&all), Some(usd("3")));
+        assert_eq!(plain.cost(&usage(1_000_000, 0, Some(900_000), Some(0))), Some(usd("3")));
+        let cheap = Prices { cache_write: Some(Money::NOTHING), ..prices() };
+        assert_eq!(cheap.cost(&all), Some(usd("3")), "that writing costs nothing does not make sending free");
+        for unknown in [TurnUsage { input: None, ..all }, TurnUsage { output: None, ..all }] {
+            assert_eq!(prices().cost(&unknown), None);
+        }
+    }
+
+    #[test]
+    fn figures_that_nobody_can_have_sent_cost_much_and_no_more() {
+        let cost = prices().cost(&usage(u64::MAX, u64::MAX, Some(u64::MAX), Some(u64::MAX)));
+        assert_eq!(cost, Some(Money::from_nanos(u64::MAX)));
+    }
+
+    #[test]
+    fn a_server_is_believed_where_it_says_dollars() {
+        for (usage, cost) in [
+            (json!({ "cost": 0.0125 }), Some("0.0125")),
+            (json!({ "cost": 0.01, "is_byok": false }), Some("0.01")),
+            (json!({ "cost": 0, "is_byok": false }), Some("0")),
+            (
+                json!({ "cost": 0.01, "is_byok": true, "cost_details": { "upstream_inference_cost": 0.19 } }),
+                Some("0.20"),
+            ),
+            (json!({ "cost": 0.01, "is_byok": true, "cost_details": {} }), None),
+            (json!({ "cost": 0 }), None),
+            (json!({ "cost": -1 }), None),
+            (json!({ "cost": "0.1" }), None),
+            (json!({ "cost": { "total": 1 } }), None),
+            (json!({ "cost": 1e300 }), None),
+            (json!({}), None),
+            (json!(null), None),
+        ] {
+            assert_eq!(told(&usage), cost.map(usd), "{usage}");
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! What a review would be, for people and for programs. Main functions: [`terminal`], [`json`].
+//!
+//! Paths, and what a change is called, are text of the repository: they are stripped here.
+
+use std::time::Duration;
+
+use serde_json::{Value, json as object};
+use textwrap::Options;
+
+use super::digest;
+use crate::domain::id::CommitId;
+use crate::domain::money::Money;
+use crate::domain::preview::{Estimate, FilePlan, FileState, PartPlan, Preview, PriceList, Receiver, Sent, Span};
+use crate::domain::text::strip_line;
+
+/// Files of one kind, parts and notes that are named; the JSON has all.
+const NAMED: usize = 12;
+/// The first column.
+const LABEL: usize = 10;
+/// The name of the document.
+const SCHEMA: &str = "preview/1";
+
+/// For people, in so many columns.
+pub fn terminal(preview: &Preview, width: usize) -> String {
+    let mut page = Page { out: String::new(), width: width.clamp(40, 100) };
+    page.row("preview", "nothing is sent, and nothing is kept");
+    let change = &preview.change;
+    let size = digest::size(change).join(", ");
+    page.row("change", &format!("{}: {} ({size})", change.repository, digest::names(change)));
+    match &preview.model {
+        None => {
+            page.row("reviewer", "the built-in rules (no model): no code leaves this machine, and it costs nothing")
+        }
+        Some(model) => {
+            page.row("sent to", &receiver(model));
+            page.row("prices", &prices(model.prices.as_ref()));
+        }
+    }
+    if let Some(second) = &preview.second {
+        page.row("and to", &format!("{}, for the second look", receiver(second)));
+        page.row("prices", &prices(second.prices.as_ref()));
+    }
+    if let Some(from) = &preview.instructions {
+        page.row("told", &format!("instructions from {from}"));
+    }
+    match &preview.sent {
+        Some(sent) => conversations(&mut page, sent),
+        None if preview.model.is_some() => page.row("sent", "nothing: no changed file has lines to review"),
+        None => {}
+    }
+    files(&mut page, &preview.files);
+    if let Some(sent) = &preview.sent {
+        page.out.push('\n');
+        estimate(&mut page, &sent.estimate);
+        page.rows("limits", &sent.limits);
+    }
+    page.rows("notes", &preview.notes);
+    page.out
+}
+
+/// Rows of a label and a text.
+struct Page {
+    out: String,
+    width: usize,
+}
+
+impl Page {
+    fn row(&mut self, label: &str, text: &str) {
+        let first = format!("{label:LABEL$}");
+        let next = " ".repeat(LABEL);
+        let options = Options::new(self.width).initial_indent(&first).subsequent_indent(&next);
+        let text = strip_line(text);
+        self.out.push_str(textwrap::fill(&text, options.break_words(false)).trim_end());
+        self.out.push('\n');
+    }
+
+    fn rows(&mut self, label: &str, texts: &[String]) {
+        for text in texts.iter().take(NAMED) {
+            self.row(label, text);
+        }
+        if texts.len() > NAMED {
+            self.row(label, &format!("and {} more; --format json has all", texts.len() - NAMED));
+        }
+    }
+}
+
+fn receiver(receiver: &Receiver) -> String {
+    let key = receiver.missing_key.as_ref().map_or_else(String::new, |variable| format!("; {variable} is not set"));
+    let window = digest::thousands(receiver.context_window);
+    format!("{} at {} (a window of {window} tokens{key})", receiver.model, receiver.address)
+}
+
+fn prices(prices: Option<&PriceList>) -> String {
+    let Some(prices) = prices else { return "unknown: what it costs cannot be said (docs/models.md)".to_owned() };
+    let mut text = format!("for a million tokens {} sent, {} received", prices.input, prices.output);
+    if let Some(read) = prices.cache_read {
+        text.push_str(&format!(", {read} read from the cache"));
+    }
+    if let Some(write) = prices.cache_write {
+        text.push_str(&format!(", {write} written to it"));
+    }
+    format!("{text} (of {})", prices.on)
+}
+
+fn conversations(page: &mut Page, sent: &Sent) {
+    let size = |tokens: u64| digest::thousands(tokens);
+    let room = size(sent.room);
+    let all = digest::counted(sent.parts.len(), "conversation");
+    let begin: u64 = sent.parts.iter().map(PartPlan::request).sum();
+    page.row("sent", &format!("{all}; {} tokens to begin with (room for {room} in each first message)", size(begin)));
+    for (at, part) in sent.parts.iter().enumerate().take(NAMED) {
+        let name = if sent.parts.len() == 1 { "the change".to_owned() } else { format!("part {}", at + 1) };
+        let unsure = if part.is_promised { "" } else { "; begun only if the others leave enough" };
+        let text = format!(
+            "{name}: {}, {} tokens (system {}, tools {}, message {}){unsure}",
+            digest::counted(part.files, "file"),
+            size(part.request()),
+            size(part.system),
+            size(part.tools),
+            size(part.message),
+        );
+        page.row("", &text);
+    }
+    if sent.parts.len() > NAMED {
+        page.row("", &format!("and {} more parts; --format json has all", sent.parts.len() - NAMED));
+    }
+    if sent.leads > 0 {
+        let left_out = match sent.leads_left_out {
+            0 => String::new(),
+            some => format!(", {some} of which do not fit"),
+        };
+        page.row("told", &format!("{} of the rules{left_out}", digest::counted(sent.leads, "lead")));
+    }
+}
+
+fn files(page: &mut Page, files: &[FilePlan]) {
+    const ALL: [(FileState, &str); 5] = [
+        (FileState::Shown, "shown"),
+        (FileState::Cut, "cut"),
+        (FileState::LeftOut, "left out"),
+        (FileState::Carried, "carried"),
+        (FileState::Skipped, "skipped"),
+    ];
+    let of = |state: FileState| files.iter().filter(move |file| file.state == state);
+    let counts = ALL.iter().map(|(state, word)| (of(*state).count(), word)).filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
+    if counts.is_empty() {
+        return page.row("files", "none changed");
+    }
+    page.row("files", &counts.join(", "));
+    for (state, word) in ALL {
+        let reasons: Vec<String> =
+            of(state).filter_map(|file| Some(format!("{} — {}", file.path.spelled(), file.reason.as_ref()?))).collect();
+        page.rows(word, &reasons);
+    }
+}
+
+fn estimate(page: &mut Page, estimate: &Estimate) {
+    let of = |span: Span<u64>| format!("{} to {}", digest::thousands(span.least), digest::thousands(span.most));
+    page.row("estimate", &format!("{} turns", of(estimate.turns)));
+    page.row("", &format!("{} tokens in", of(estimate.input_tokens)));
+    page.row("", &format!("{} tokens out", of(estimate.output_tokens)));
+    let cost =
+        estimate.cost.map_or_else(|| "cost unknown".to_owned(), |cost| format!("{} to {}", cost.least, cost.most));
+    page.row("", &cost);
+    let time = |time: Duration| digest::duration(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+    page.row("", &format!("{} to {}", time(estimate.time.least), time(estimate.time.most)));
+    page.rows("basis", &estimate.basis);
+}
+
+/// For programs: one document.
+pub fn json(preview: &Preview) -> Vec<u8> {
+    let change = &preview.change;
+    let id = |id: Option<CommitId>| id.map(|id| id.to_string());
+    let document = object!({
+        "schema": SCHEMA,
+        "change": {
+            "repository": strip_line(&change.repository), "target": strip_line(&change.target), "base": id(change.base),
+            "head": id(change.head), "merge_base": id(change.merge_base), "head_name": strip_line(&change.head_name),
+            "commits": change.commits.len() + change.commits_omitted,
+        },
+        "engine": if preview.model.is_some() { "model" } else { "rules" },
+        "model": preview.model.as_ref().map(receiver_json),
+        "second_look": preview.second.as_ref().map(receiver_json),
+        "instructions": preview.instructions.as_deref().map(strip_line),
+        "files": preview.files.iter().map(file_json).collect::<Vec<_>>(),
+        "sent": preview.sent.as_ref().map(sent_json),
+        "notes": preview.notes.iter().map(|note| strip_line(note)).collect::<Vec<_>>(),
+    });
+    let mut bytes = serde_json::to_vec_pretty(&document).unwrap_or_default();
+    bytes.push(b'\n');
+    bytes
+}
+
+fn receiver_json(receiver: &Receiver) -> Value {
+    object!({
+        "model": strip_line(&receiver.model),
+        "address": strip_line(&receiver.address),
+        "missing_key": receiver.missing_key.as_deref().map(strip_line),
+        "context_window": receiver.context_window,
+        "prices_usd_per_million": receiver.prices.map(|prices| object!({
+            "input": prices.input.usd(), "output": prices.output.usd(), "cache_read": prices.cache_read.map(Money::usd),
+            "cache_write": prices.cache_write.map(Money::usd), "on": prices.on.to_string(),
+        })),
+    })
+}
+
+fn file_json(file: &FilePlan) -> Value {
+    object!({
+        "path": file.path.to_string(), "state": file.state.word(), "reason": file.reason.as_deref().map(strip_line), "part": file.part,
+    })
+}
+
+fn sent_json(sent: &Sent) -> Value {
+    let parts = sent.parts.iter().map(|part| {
+        object!({
+            "files": part.files, "system_tokens": part.system, "tools_tokens": part.tools, "message_tokens": part.message,
+            "request_tokens": part.request(), "promised": part.is_promised,
+        })
+    });
+    let Estimate { turns, input_tokens, output_tokens, cost, time, basis } = &sent.estimate;
+    let span = |span: &Span<u64>| object!({ "least": span.least, "most": span.most });
+    object!({
+        "parts": parts.collect::<Vec<_>>(),
+        "room_tokens": sent.room,
+        "leads": sent.leads,
+        "leads_left_out": sent.leads_left_out,
+        "estimate": {
+            "turns": span(turns), "input_tokens": span(input_tokens), "output_tokens": span(output_tokens),
+            "cost_usd": cost.map(|cost| object!({ "least": cost.least.usd(), "most": cost.most.usd() })),
+            "seconds": object!({ "least": time.least.as_secs(), "most": time.most.as_secs() }),
+            "basis": basis,
+        },
+        "limits": sent.limits,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::domain::change::{ChangeSet, FileChange};
+    use crate::domain::path::RepoPath;
+
+    fn usd(text: &str) -> Money {
+        text.parse().unwrap()
+    }
+
+    fn preview() -> Preview {
+        let path = |path: &str| RepoPath::parse(path).unwrap();
+        let mut change = ChangeSet::of(vec![FileChange::modified(path("src/a.rs"))]);
+        change.repository = "de\x1b[31mmo".to_owned();
+        let file = |at: &str, state, reason: Option<&str>| FilePlan {
+            path: path(at),
+            state,
+            reason: reason.map(str::to_owned),
+            part: None,
+        };
+        let prices = PriceList {
+            input: usd("3"),
+            output: usd("15"),
+            cache_read: Some(usd("0.3")),
+            cache_write: Some(usd("3.75")),
+            on: "2026-11-01".parse().unwrap(),
+        };
+        let estimate = Estimate {
+            turns: Span { least: 2, most: 10 },
+            input_tokens: Span { least: 24_000, most: 310_000 },
+            output_tokens: Span { least: 200, most: 20_000 },
+            cost: Some(Span { least: usd("0.04"), most: usd("1.46") }),
+            time: Span { least: Duration::from_secs(6), most: Duration::from_mins(5) },
+            basis: vec!["the first requests as they would be sent".to_owned()],
+        };
+        let part = PartPlan { files: 3, system: 1_200, tools: 3_400, message: 7_400, is_promised: true };
+        Preview {
+            change: Arc::new(change),
+            model: Some(Receiver {
+                model: "anthropic/claude".to_owned(),
+                address: "https://api.example".to_owned(),
+                missing_key: Some("ANTHROPIC_API_KEY".to_owned()),
+                context_window: 200_000,
+                prices: Some(prices),
+            }),
+            second: None,
+            files: vec![
+                file("src/a.rs", FileState::Shown, None),
+                file("src/b.rs", FileState::Cut, Some("3 of 9 hunks are shown whole; the model can read on")),
+                file("Cargo.lock", FileState::Skipped, Some("lock file")),
+            ],
+            instructions: Some("docs/review.md".to_owned()),
+            sent: Some(Sent {
+                parts: vec![part],
+                room: 30_000,
+                leads: 4,
+                leads_left_out: 1,
+                estimate,
+                limits: vec!["the limit of $1.00 may end it (--max-cost)".to_owned()],
+            }),
+            notes: vec!["one\nnote".to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_person_sees_who_gets_what_and_what_it_may_cost() {
+        insta::assert_snapshot!(terminal(&preview(), 100));
+        let mut unknown = preview();
+        unknown.model.as_mut().unwrap().prices = None;
+        unknown.sent.as_mut().unwrap().estimate.cost = None;
+        let told = terminal(&unknown, 100);
+        assert!(told.contains("prices    unknown") && told.contains("cost unknown") && !told.contains("$0"), "{told}");
+        let rules = Preview { model: None, sent: None, ..preview() };
+        assert!(terminal(&rules, 80).contains("the built-in rules (no model)"));
+    }
+
+    #[test]
+    fn a_program_reads_the_same() {
+        insta::assert_snapshot!(String::from_utf8(json(&preview())).unwrap());
+    }
+}

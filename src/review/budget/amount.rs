@@ -1,0 +1,221 @@
+//! Tokens and money together: what is counted against the limits of a run. Main types: [`Amount`], [`CostLimit`].
+//!
+//! Money is reserved at list price, as if no cache had anything: what a turn really takes is less, and is settled when it is known. What a
+//! limit means for a conversation belongs in the folder's page.
+
+use serde::{Deserialize, Serialize};
+
+use super::Limits;
+use crate::domain::money::Money;
+use crate::domain::review::Ended;
+use crate::llm::{Prices, TurnUsage};
+
+/// The money of a run, and what its model takes for tokens. Without prices there is no such limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CostLimit {
+    /// The most that all turns together may cost.
+    pub most: Money,
+    /// What a turn is reckoned at beforehand.
+    pub prices: Prices,
+}
+
+/// No amount of money is more.
+const ENDLESS: Money = Money::from_nanos(u64::MAX);
+
+/// Tokens sent, and what they cost with their answers. Where money is no limit, nothing costs any.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::review) struct Amount {
+    pub(in crate::review) tokens: u64,
+    pub(in crate::review) cost: Money,
+}
+
+impl Amount {
+    #[must_use]
+    pub(in crate::review) fn plus(self, other: Self) -> Self {
+        Self { tokens: self.tokens.saturating_add(other.tokens), cost: self.cost.plus(other.cost) }
+    }
+
+    #[must_use]
+    pub(in crate::review) fn less(self, other: Self) -> Self {
+        Self { tokens: self.tokens.saturating_sub(other.tokens), cost: self.cost.less(other.cost) }
+    }
+
+    /// One part in so many.
+    #[must_use]
+    pub(in crate::review) fn part(self, of: u64) -> Self {
+        Self { tokens: self.tokens / of.max(1), cost: self.cost.part(of) }
+    }
+
+    /// Whether it is within `most`; else which limit it breaks.
+    pub(in crate::review) fn within(self, most: Self) -> Result<(), Ended> {
+        match () {
+            () if self.tokens > most.tokens => Err(Ended::TokenLimit),
+            () if self.cost > most.cost => Err(Ended::CostLimit),
+            () => Ok(()),
+        }
+    }
+}
+
+impl Limits {
+    /// All that may be spent.
+    pub(super) fn all(&self) -> Amount {
+        Amount { tokens: self.input_tokens, cost: self.cost.map_or(ENDLESS, |limit| limit.most) }
+    }
+
+    /// The most that sending so many tokens and being answered with so many may cost.
+    pub(in crate::review) fn amount(&self, tokens: u64, answered: u64) -> Amount {
+        let cost = self.cost.map_or(Money::NOTHING, |CostLimit { prices, .. }| {
+            prices.sent().for_tokens(tokens).plus(prices.output.for_tokens(answered))
+        });
+        Amount { tokens, cost }
+    }
+
+    /// What a turn took that sent so many tokens; what nobody told is reckoned at its most.
+    pub(super) fn spent(&self, tokens: u64, usage: &TurnUsage) -> Amount {
+        let Some(CostLimit { prices, .. }) = self.cost else { return self.amount(tokens, 0) };
+        let cost = usage.cost.or_else(|| prices.cost(usage));
+        let reckoned = || self.amount(tokens, usage.output.unwrap_or(u64::from(self.max_output))).cost;
+        Amount { tokens, cost: cost.unwrap_or_else(reckoned) }
+    }
+
+    /// The tokens that could be sent at all, if nothing were answered.
+    pub(in crate::review) fn most_sent(&self) -> u64 {
+        self.sendable(self.all().cost).min(self.input_tokens)
+    }
+
+    /// The tokens that can be sent for so much money.
+    pub(in crate::review) fn sendable(&self, money: Money) -> u64 {
+        self.cost.map_or(u64::MAX, |limit| money.tokens_at(limit.prices.sent()))
+    }
+
+    /// The tokens that can be answered for so much money.
+    pub(super) fn answerable(&self, money: Money) -> u64 {
+        self.cost.map_or(u64::MAX, |limit| money.tokens_at(limit.prices.output))
+    }
+
+    /// The same where the answer is sent again with the next request.
+    pub(super) fn answerable_and_sent(&self, money: Money) -> u64 {
+        self.cost.map_or(u64::MAX, |limit| money.tokens_at(limit.prices.output.plus(limit.prices.sent())))
+    }
+
+    /// The same limits with one part in so many of the money.
+    #[must_use]
+    pub(in crate::review) fn with_part_of_money(self, of: u64) -> Self {
+        Self { cost: self.cost.map(|limit| CostLimit { most: limit.most.part(of), ..limit }), ..self }
+    }
+
+    /// The same limits with so much money, where money is a limit.
+    #[must_use]
+    pub(in crate::review) fn with_money(self, most: Money) -> Self {
+        Self { cost: self.cost.map(|limit| CostLimit { most, ..limit }), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::{Budget, LAST_WORDS, Purse, Reserved};
+    use super::*;
+
+    fn usd(text: &str) -> Money {
+        text.parse().unwrap()
+    }
+
+    fn limits(most: &str) -> Limits {
+        let (cache_read, on) = (Some(usd("0.3")), "2026-11-01".parse().unwrap());
+        let prices = Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on };
+        Limits {
+            turns: 40,
+            input_tokens: 2_000_000,
+            window: 200_000,
+            max_output: 16_000,
+            time: Duration::from_mins(20),
+            cost: Some(CostLimit { most: usd(most), prices }),
+        }
+    }
+
+    fn usage(input: u64, output: u64, cost: Option<&str>) -> TurnUsage {
+        let (cache_read, cache_write) = (Some(0), Some(0));
+        TurnUsage { input: Some(input), output: Some(output), cache_read, cache_write, cost: cost.map(usd) }
+    }
+
+    #[test]
+    fn a_turn_that_leaves_no_money_for_the_last_one_is_the_last() {
+        // 30 000 tokens at 3.75 and 6 000 at 15 are 0.2025; the one after it sends the answer, too: 0.226125.
+        assert_eq!(Budget::new(limits("0.43")).reserve(30_000, None), Reserved::Turn);
+        assert_eq!(Budget::new(limits("0.42")).reserve(30_000, None), Reserved::Landing(Ended::CostLimit));
+        assert_eq!(Budget::new(limits("0.20")).reserve(30_000, None), Reserved::Nothing(Ended::CostLimit));
+        let mut budget = Budget::new(limits("1"));
+        assert_eq!(budget.reserve(30_000, None), Reserved::Turn);
+        budget.settle(30_000, &usage(30_000, 500, Some("0.60")), Duration::ZERO);
+        assert_eq!(budget.reserve(30_500, None), Reserved::Landing(Ended::CostLimit));
+        assert!(budget.words(Ended::CostLimit).contains("limit of $1.00 does not pay"));
+    }
+
+    #[test]
+    fn no_answer_may_cost_what_the_last_turn_needs() {
+        let free = Limits { cost: None, ..limits("1") };
+        assert_eq!((Budget::new(free).most_answer(30_000), Budget::new(free).last_answer(30_000)), (16_000, 16_000));
+        assert_eq!(Budget::new(limits("9")).most_answer(30_000), 16_000);
+        let tight = Budget::new(limits("0.50"));
+        let answer = u64::from(tight.most_answer(30_000));
+        assert!((6_000..16_000).contains(&answer), "{answer}");
+        let spent =
+            tight.limits().amount(30_000, answer).plus(tight.limits().amount(30_000 + answer + LAST_WORDS, 6_000));
+        assert!(spent.cost <= usd("0.50") && spent.cost.plus(usd("0.001")) > usd("0.50"), "{spent:?}");
+        let last = Budget::new(limits("0.25"));
+        assert_eq!(last.reserve(30_000, None), Reserved::Landing(Ended::CostLimit));
+        let all = last.limits().amount(30_000 + LAST_WORDS, u64::from(last.last_answer(30_000))).cost;
+        assert!(all <= usd("0.25") && all.plus(usd("0.001")) > usd("0.25"), "{all}");
+    }
+
+    #[test]
+    fn long_answers_are_reckoned_with() {
+        let mut budget = Budget::new(limits("1"));
+        budget.settle(1_000, &usage(1_000, 12_000, Some("0.30")), Duration::ZERO);
+        assert_eq!(budget.reserve(40_000, None), Reserved::Landing(Ended::CostLimit), "15 000 tokens are 0.225");
+    }
+
+    #[test]
+    fn results_are_only_read_as_far_as_there_is_money_for_a_last_turn() {
+        let mut budget = Budget::new(limits("0.60"));
+        budget.settle(30_000, &usage(30_000, 500, Some("0.12")), Duration::ZERO);
+        let full = 30_500 + budget.room(30_500);
+        assert_eq!(budget.reserve(full, None), Reserved::Landing(Ended::CostLimit));
+        assert!(matches!(budget.reserve(full + 100, None), Reserved::Nothing(Ended::CostLimit)));
+    }
+
+    #[test]
+    fn what_nobody_told_is_counted_as_the_most_that_it_may_have_cost() {
+        let mut budget = Budget::new(limits("1"));
+        budget.settle(10_000, &usage(10_000, 1_000, None), Duration::ZERO);
+        assert_eq!(budget.left().all.cost, usd("0.955"), "at list price");
+        budget.settle(10_000, &TurnUsage::default(), Duration::ZERO);
+        assert_eq!(budget.left().all.cost, usd("0.6775"), "10 000 sent, 16 000 answered");
+        assert_eq!(budget.usage().cost, None, "and still it is not known");
+    }
+
+    #[test]
+    fn what_sittings_before_cost_is_counted_once() {
+        let purse = Purse::new(limits("1"), &[]);
+        let known = Amount { tokens: 10_000, cost: usd("0.25") };
+        purse.count(2, &TurnUsage::NOTHING, known);
+        let mut budget = Budget::alone(&purse, limits("1"));
+        budget.settle_told(5_000, &usage(5_000, 10, Some("0.25")), Duration::ZERO);
+        assert_eq!(budget.left().all.cost, usd("0.75"));
+        budget.settle_told(5_000, &usage(5_000, 1_000, None), Duration::ZERO);
+        assert_eq!(budget.left().all.cost, usd("0.72"), "its tokens are known");
+    }
+
+    #[test]
+    fn parts_are_promised_no_more_than_can_be_paid() {
+        let promised = |most| Purse::new(limits(most), &[30_000; 20]).promised();
+        // Each needs 108 000 tokens and three answers: 0.675; a fifth of the limit is for the second look.
+        assert_eq!((promised("0.80"), promised("0.85"), promised("9")), (0, 1, 10));
+        let purse = Purse::new(limits("1"), &[30_000, 30_000]);
+        let first = Budget::begun(purse.may_begin(0, 30_000, None).unwrap(), limits("1"));
+        assert_eq!(first.reserve(30_000, None), Reserved::Turn);
+        assert_eq!(purse.may_begin(1, 30_000, None).err(), Some(Ended::CostLimit));
+    }
+}

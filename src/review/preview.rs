@@ -1,0 +1,141 @@
+//! What a model would be sent, found by the run's own way up to the first question. Main function: [`preview`].
+//!
+//! The rules run and the change is laid out as in a review; then, where the first model would be asked, it ends. What that may come to is
+//! reckoned in `estimate`. Nobody is asked, and nothing is written down.
+
+mod estimate;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::budget::Purse;
+use super::by_model::{ModelRun, Prepared, prepare};
+use super::error::EngineError;
+use super::journal::Journal;
+use super::opening::{Opening, estimate_tokens};
+use super::units::Begin;
+use crate::domain::change::{ChangeSet, FileChange};
+use crate::domain::path::RepoPath;
+use crate::domain::preview::{FilePlan, FileState, PartPlan, Sent};
+
+use estimate::{Conversation, Ground, estimate, limits_that_bind};
+
+/// What the engine would do.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// What would become of each changed file.
+    pub files: Vec<FilePlan>,
+    /// What would be sent; `None` where there is nothing to ask about.
+    pub sent: Option<Sent>,
+    /// What the receipt would say of it.
+    pub notes: Vec<String>,
+}
+
+/// Says what a run would send. Its provider is not asked, and its journal is not written.
+pub async fn preview(run: ModelRun) -> Result<Plan, EngineError> {
+    let work = move || {
+        let Prepared { begin, stopped, .. } = prepare(&run, &Journal::new(None))?;
+        let mut plan = plan(&run, begin);
+        plan.notes.extend(run.notes.iter().cloned());
+        if let Some(stopped) = stopped {
+            plan.notes.push(format!("the rules were stopped, so that leads may be missing: {stopped}"));
+        }
+        Ok(plan)
+    };
+    tokio::task::spawn_blocking(work).await.map_err(|_| EngineError::Broken)?
+}
+
+/// What the rules engine would look at.
+pub fn preview_rules(change: &ChangeSet) -> Plan {
+    let files = change.files.iter().map(|file| {
+        let skipped = why_skipped(file);
+        let state = if skipped.is_none() { FileState::Shown } else { FileState::Skipped };
+        FilePlan { path: file.path.clone(), state, reason: skipped, part: None }
+    });
+    Plan { files: files.collect(), sent: None, notes: Vec::new() }
+}
+
+fn plan(run: &ModelRun, begin: Begin) -> Plan {
+    let Begin { desk, tools_size, layout, parts, whole, .. } = begin;
+    let leads =
+        if parts.is_empty() { desk.leads().len() } else { parts.iter().map(|(desk, _)| desk.leads().len()).sum() };
+    let openings: Vec<Opening> = whole.into_iter().chain(parts.into_iter().map(|(_, opening)| opening)).collect();
+    let notes = openings.iter().flat_map(|opening| opening.notes.iter().cloned()).collect();
+    let files = files(run, &layout.units, &openings);
+    if layout.units.iter().all(Vec::is_empty) {
+        return Plan { files, sent: None, notes };
+    }
+    let sizes: Vec<u64> = openings.iter().map(|opening| tools_size + size_of(opening)).collect();
+    // The first conversation may always try.
+    let promised = if sizes.len() > 1 { Purse::new(run.limits, &sizes).promised().max(1) } else { 1 };
+    let parts: Vec<PartPlan> = openings
+        .iter()
+        .zip(&layout.units)
+        .enumerate()
+        .map(|(at, (opening, unit))| PartPlan {
+            files: unit.len(),
+            system: estimate_tokens(&opening.system),
+            tools: tools_size,
+            message: estimate_tokens(&opening.message),
+            is_promised: at < promised,
+        })
+        .collect();
+    let leads_left_out = openings.iter().map(|opening| opening.leads_left_out.len()).sum();
+    let conversations: Vec<Conversation> =
+        parts.iter().map(|part| Conversation { size: part.request(), files: part.files as u64 }).collect();
+    let ground = Ground {
+        conversations: &conversations,
+        limits: &run.limits,
+        prices: run.provider.capabilities().prices,
+        second: run.second_look.as_ref().map(|second| second.provider.capabilities().prices),
+    };
+    let estimate = estimate(&ground);
+    let limits = limits_that_bind(&estimate, &run.limits, &parts);
+    let sent = Sent { parts, room: layout.room, leads, leads_left_out, estimate, limits };
+    Plan { files, sent: Some(sent), notes }
+}
+
+/// What would become of each file.
+fn files(run: &ModelRun, units: &[Vec<usize>], openings: &[Opening]) -> Vec<FilePlan> {
+    let change: &Arc<ChangeSet> = &run.change;
+    let part_of: HashMap<usize, usize> =
+        units.iter().enumerate().flat_map(|(part, files)| files.iter().map(move |at| (*at, part))).collect();
+    let mut shown: HashMap<&RepoPath, usize> = HashMap::new();
+    let mut left_out: HashMap<&RepoPath, &str> = HashMap::new();
+    for opening in openings {
+        for file in &opening.shown {
+            *shown.entry(&file.path).or_default() += file.hunks;
+        }
+        left_out.extend(opening.left_out.iter().map(|file| (&file.path, file.reason.as_str())));
+    }
+    let carried = run.known.carried();
+    let plan = |(at, file): (usize, &FileChange)| {
+        let (state, reason) = if let Some(why) = carried.get(&file.path) {
+            (FileState::Carried, Some(why.clone()))
+        } else if let Some(why) = why_skipped(file) {
+            (FileState::Skipped, Some(why))
+        } else {
+            match (shown.get(&file.path), left_out.get(&file.path)) {
+                (Some(hunks), _) if *hunks >= file.hunks.len() => (FileState::Shown, None),
+                (Some(hunks), _) => {
+                    let all = file.hunks.len();
+                    (FileState::Cut, Some(format!("{hunks} of {all} hunks are shown whole; the model can read on")))
+                }
+                (None, why) => (FileState::LeftOut, why.map(|why| (*why).to_owned())),
+            }
+        };
+        let part = part_of.get(&at).filter(|_| units.len() > 1).and_then(|part| u32::try_from(part + 1).ok());
+        FilePlan { path: file.path.clone(), state, reason, part }
+    };
+    change.files.iter().enumerate().map(plan).collect()
+}
+
+/// Why nobody has to look at a file; `None` where somebody has.
+fn why_skipped(file: &FileChange) -> Option<String> {
+    let none = || (!file.reviewable()).then_some("no lines changed");
+    file.without_text().or_else(none).map(str::to_owned)
+}
+
+fn size_of(opening: &Opening) -> u64 {
+    estimate_tokens(&opening.system) + estimate_tokens(&opening.message)
+}

@@ -1,0 +1,266 @@
+//! What a review may come to, before anybody is asked. Main function: [`estimate`].
+//!
+//! The sizes of the first requests are known; how much a model reads and says is not. What is assumed of that stands here in constants, is
+//! told with every figure, and is measured against scripted runs by a test (`docs/cost.md`). Limits cut the figures off.
+
+use std::time::Duration;
+
+use crate::domain::money::Money;
+use crate::domain::preview::{Estimate, PartPlan, Span};
+use crate::domain::text::counted;
+use crate::llm::Prices;
+use crate::review::budget::Limits;
+
+/// Turns of a conversation in which nothing is looked up: it reports, and ends.
+const LEAST_TURNS: u64 = 2;
+/// Turns in which something is looked up: so many, and so many more for each file.
+const MORE_TURNS: u64 = 4;
+const TURNS_OF_A_FILE: u64 = 2;
+/// Tokens by which each turn makes the conversation longer: what is said, and what is read.
+const GROWTH: Span<u64> = Span { least: 200, most: 4_000 };
+/// Tokens of an answer.
+const ANSWER: Span<u64> = Span { least: 100, most: 2_000 };
+/// Seconds of a turn.
+const SECONDS: Span<u64> = Span { least: 3, most: 30 };
+/// Conversations at the same time.
+const AT_ONCE: u64 = 3;
+/// A second look at so many findings, each in so many turns that begin with so many tokens.
+const LOOKS: u64 = 3;
+const LOOK_TURNS: u64 = 4;
+const LOOK_SIZE: u64 = 8_000;
+
+/// A conversation that would be begun.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Conversation {
+    /// Tokens of its first request.
+    pub(super) size: u64,
+    /// How many files it is about.
+    pub(super) files: u64,
+}
+
+/// What is reckoned with.
+pub(super) struct Ground<'a> {
+    pub(super) conversations: &'a [Conversation],
+    pub(super) limits: &'a Limits,
+    pub(super) prices: Option<Prices>,
+    /// The prices of whoever takes the second look; `None` where nobody does.
+    pub(super) second: Option<Option<Prices>>,
+}
+
+/// What conversations take.
+#[derive(Debug, Clone, Copy, Default)]
+struct Taken {
+    turns: u64,
+    /// Tokens sent, all together.
+    sent: u64,
+    /// Of them, those that were sent before.
+    again: u64,
+    answered: u64,
+}
+
+impl Taken {
+    /// A conversation that begins with so many tokens and grows with each turn, as far as the window lets it.
+    fn of(size: u64, turns: u64, growth: u64, answer: u64, window: u64) -> Self {
+        let mut taken = Self::default();
+        let (mut next, mut before) = (size, 0);
+        for _ in 0..turns {
+            taken.turns += 1;
+            taken.sent = taken.sent.saturating_add(next);
+            taken.again = taken.again.saturating_add(before);
+            taken.answered = taken.answered.saturating_add(answer);
+            before = next;
+            next = next.saturating_add(growth).min(window.max(size));
+        }
+        taken
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            turns: self.turns + other.turns,
+            sent: self.sent.saturating_add(other.sent),
+            again: self.again.saturating_add(other.again),
+            answered: self.answered.saturating_add(other.answered),
+        }
+    }
+
+    /// What it costs where a cache has all that was sent before.
+    fn cached(&self, prices: &Prices) -> Money {
+        let read = prices.cache_read.unwrap_or(prices.input).for_tokens(self.again);
+        let fresh = prices.input.min(prices.sent()).for_tokens(self.sent - self.again);
+        read.plus(fresh).plus(prices.output.for_tokens(self.answered))
+    }
+
+    /// What it costs where none has anything.
+    fn uncached(&self, prices: &Prices) -> Money {
+        prices.sent().for_tokens(self.sent).plus(prices.output.for_tokens(self.answered))
+    }
+}
+
+/// What a review may come to.
+pub(super) fn estimate(ground: &Ground<'_>) -> Estimate {
+    let limits = ground.limits;
+    let turns_at_most = u64::from(limits.turns);
+    let window = limits.most_request();
+    let (mut least, mut most) = (Taken::default(), Taken::default());
+    for one in ground.conversations {
+        let few = LEAST_TURNS.min(turns_at_most);
+        let many = (MORE_TURNS + TURNS_OF_A_FILE * one.files).min(turns_at_most).max(few);
+        least = least.plus(Taken::of(one.size, few, GROWTH.least, ANSWER.least, window));
+        most = most.plus(Taken::of(one.size, many, GROWTH.most, ANSWER.most, window));
+    }
+    let looks = match ground.second {
+        Some(_) => (0..LOOKS).fold(Taken::default(), |taken, _| {
+            taken.plus(Taken::of(LOOK_SIZE, LOOK_TURNS, GROWTH.most, ANSWER.most, window))
+        }),
+        None => Taken::default(),
+    };
+    let all = most.plus(looks);
+    let side_by_side = (ground.conversations.len() as u64).clamp(1, AT_ONCE);
+    let seconds = |turns: u64, each: u64| Duration::from_secs((turns * each).div_ceil(side_by_side));
+    Estimate {
+        turns: Span { least: least.turns, most: all.turns },
+        input_tokens: Span { least: least.sent.min(limits.input_tokens), most: all.sent.min(limits.input_tokens) },
+        output_tokens: Span { least: least.answered, most: all.answered },
+        cost: cost(ground, &least, &most, &looks),
+        time: Span {
+            least: seconds(least.turns, SECONDS.least).min(limits.time),
+            most: seconds(all.turns, SECONDS.most).min(limits.time),
+        },
+        basis: basis(ground),
+    }
+}
+
+/// From what it costs with the best of caches to what it costs without one, within the limit.
+fn cost(ground: &Ground<'_>, least: &Taken, most: &Taken, looks: &Taken) -> Option<Span<Money>> {
+    let prices = ground.prices?;
+    let looked = match ground.second {
+        Some(second) => looks.uncached(&second?),
+        None => Money::NOTHING,
+    };
+    let most = most.uncached(&prices).plus(looked);
+    let limit = ground.limits.cost.map_or(most, |limit| limit.most);
+    Some(Span { least: least.cached(&prices).min(limit), most: most.min(limit) })
+}
+
+fn basis(ground: &Ground<'_>) -> Vec<String> {
+    let mut basis = vec![
+        "the first requests as they would be sent; their tokens are estimated from their characters".to_owned(),
+        format!(
+            "{LEAST_TURNS} turns for each conversation at least, {MORE_TURNS} and {TURNS_OF_A_FILE} for each file at most; a turn makes a \
+             conversation {} to {} tokens longer and is answered with {} to {} (assumed)",
+            GROWTH.least, GROWTH.most, ANSWER.least, ANSWER.most
+        ),
+        format!(
+            "{} to {} seconds a turn (assumed), up to {AT_ONCE} conversations at the same time",
+            SECONDS.least, SECONDS.most
+        ),
+    ];
+    if ground.second.is_some() {
+        basis.push(format!(
+            "a second look at up to {} in up to {LOOK_TURNS} turns each (assumed)",
+            counted(3, "finding")
+        ));
+    }
+    match ground.prices {
+        Some(prices) => basis.push(format!(
+            "the prices of {}; the least where the provider's cache has all that was sent before, the most where it has nothing",
+            prices.on
+        )),
+        None => basis.push("no price is known for this model, so nobody knows what it costs".to_owned()),
+    }
+    basis
+}
+
+/// Which limits may end it, a sentence each.
+pub(super) fn limits_that_bind(estimate: &Estimate, limits: &Limits, parts: &[PartPlan]) -> Vec<String> {
+    let mut told = Vec::new();
+    let unsure = parts.iter().filter(|part| !part.is_promised).count();
+    if unsure > 0 {
+        let of = parts.len();
+        told.push(format!(
+            "{unsure} of {of} parts are begun only if the others leave enough (--max-tokens, --max-cost)"
+        ));
+    }
+    if estimate.input_tokens.most >= limits.input_tokens {
+        told.push(format!("the limit of {} input tokens may end it (--max-tokens)", limits.input_tokens));
+    }
+    if let (Some(limit), Some(cost)) = (limits.cost, estimate.cost)
+        && cost.most >= limit.most
+    {
+        told.push(format!("the limit of {} may end it (--max-cost)", limit.most));
+    }
+    if estimate.time.most >= limits.time {
+        told.push(format!("the limit of {} s may end it (--timeout)", limits.time.as_secs()));
+    }
+    let each = (estimate.turns.most / parts.len().max(1) as u64).max(1);
+    if each >= u64::from(limits.turns) {
+        told.push(format!("the limit of {} turns a conversation may end it (--max-turns)", limits.turns));
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::review::CostLimit;
+
+    fn usd(text: &str) -> Money {
+        text.parse().unwrap()
+    }
+
+    fn prices() -> Prices {
+        let (cache_read, on) = (Some(usd("0.3")), "2026-11-01".parse().unwrap());
+        Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on }
+    }
+
+    fn limits() -> Limits {
+        Limits {
+            turns: 40,
+            input_tokens: 2_000_000,
+            window: 200_000,
+            max_output: 16_000,
+            time: Duration::from_mins(20),
+            cost: None,
+        }
+    }
+
+    fn of(conversations: &[Conversation], limits: &Limits, prices: Option<Prices>) -> Estimate {
+        estimate(&Ground { conversations, limits, prices, second: None })
+    }
+
+    #[test]
+    fn the_least_is_two_turns_with_a_cache_and_the_most_many_without_one() {
+        let one = [Conversation { size: 10_000, files: 1 }];
+        let estimate = of(&one, &limits(), Some(prices()));
+        assert_eq!(estimate.turns, Span { least: 2, most: 6 });
+        assert_eq!(estimate.input_tokens, Span { least: 20_200, most: 120_000 });
+        // 10 000 read again at 0.3, 10 200 at 3, 200 answered at 15; 120 000 at 3.75 and 12 000 at 15.
+        assert_eq!(estimate.cost, Some(Span { least: usd("0.0366"), most: usd("0.63") }));
+    }
+
+    #[test]
+    fn a_price_that_is_not_known_is_no_price() {
+        let one = [Conversation { size: 10_000, files: 1 }];
+        let unknown = of(&one, &limits(), None);
+        assert_eq!(unknown.cost, None);
+        assert!(unknown.basis.iter().any(|line| line.contains("no price is known")));
+        let limits = limits();
+        let ground = Ground { conversations: &one, limits: &limits, prices: Some(prices()), second: Some(None) };
+        assert_eq!(estimate(&ground).cost, None, "nor is that of the second look");
+    }
+
+    #[test]
+    fn limits_cut_the_figures_off_and_are_told() {
+        let many = [Conversation { size: 100_000, files: 30 }; 4];
+        let cost = Some(CostLimit { most: usd("2.50"), prices: prices() });
+        let limits = Limits { cost, time: Duration::from_mins(2), ..limits() };
+        let estimate = of(&many, &limits, Some(prices()));
+        assert_eq!(estimate.input_tokens.most, 2_000_000);
+        assert_eq!((estimate.cost.unwrap().most, estimate.time.most), (usd("2.50"), Duration::from_mins(2)));
+        let part = PartPlan { files: 30, system: 1, tools: 1, message: 1, is_promised: false };
+        let told = limits_that_bind(&estimate, &limits, &[part; 4]).join("\n");
+        for word in ["4 of 4 parts", "--max-tokens", "--max-cost", "--timeout", "--max-turns"] {
+            assert!(told.contains(word), "{word}: {told}");
+        }
+    }
+}
