@@ -92,8 +92,10 @@ impl Client {
             return Err(Failed::Rejected(rejected.saying(body.unwrap_or_default())));
         }
         // What is compressed must not be read as if it were not: parts of it may look like events.
-        if let Some(coding) = reply.header("content-encoding").filter(|coding| !coding.eq_ignore_ascii_case("identity")) {
-            let words = format!("it is compressed ({coding}), and nobody asked for that; look at what stands in between");
+        if let Some(coding) = reply.header("content-encoding").filter(|coding| !coding.eq_ignore_ascii_case("identity"))
+        {
+            let words =
+                format!("it is compressed ({coding}), and nobody asked for that; look at what stands in between");
             return Err(Failed::Fault(self.blame.unreadable(&words)));
         }
         let mut splitter = Splitter::new(self.framing(&reply));

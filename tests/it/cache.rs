@@ -161,7 +161,8 @@ fn archive() -> TestRepo {
 /// A model that reads a file a turn, thinks and speaks about it, reports in the middle, and ends.
 fn long() -> Session {
     let read = |turn: usize| {
-        let thinking = json!([{ "text": format!("What is in part {turn}?"), "signature": format!("U2lnbmF0dXJl{turn:04}") }]);
+        let thinking =
+            json!([{ "text": format!("What is in part {turn}?"), "signature": format!("U2lnbmF0dXJl{turn:04}") }]);
         let call = json!({ "name": "read_file_part", "input": { "file_path": format!("archive/part{turn}.py") } });
         json!({ "when": { "turn": turn, "taken_out": false }, "say": { "thinking": thinking, "text": "I read on.", "calls": [call] } })
     };
@@ -213,7 +214,10 @@ fn over_twenty_turns_each_request_begins_with_the_one_before_it() {
         let runs: Vec<_> = Wire::ALL.into_iter().map(run).collect();
         runs.into_iter().map(|run| run.join().expect("a run")).collect()
     });
-    let mut table = line(&["wire", "requests", "new tokens a turn, at least", "held by the next", "as raw bytes", "marks"].map(str::to_owned));
+    let mut table = line(
+        &["wire", "requests", "new tokens a turn, at least", "held by the next", "as raw bytes", "marks"]
+            .map(str::to_owned),
+    );
     table.push_str(&line(&["---"; 6].map(str::to_owned)));
     for (wire, measured) in &measured {
         assert_eq!((measured.conversations, measured.requests), (1, READS + 1), "{wire:?}");
@@ -223,7 +227,8 @@ fn over_twenty_turns_each_request_begins_with_the_one_before_it() {
         assert!(measured.raw >= 90 || *wire == Wire::Messages, "{wire:?}: {measured:?}");
         let raw = if *wire == Wire::Messages { "marks move".to_owned() } else { format!("{} %", measured.raw) };
         let (new, held) = (measured.new / 100 * 100, measured.held);
-        let words = [wire.provider().to_owned(), measured.requests.to_string(), new.to_string(), format!("{held} %"), raw];
+        let words =
+            [wire.provider().to_owned(), measured.requests.to_string(), new.to_string(), format!("{held} %"), raw];
         table.push_str(&line(&[&words[..], &[measured.marks.to_string()]].concat()));
     }
     is_in_the_docs("turns", &table);
@@ -282,7 +287,8 @@ fn parts_and_second_looks_begin_with_what_they_share() {
     let (in_parts, in_looks) = (measure(wire, &parts), measure(wire, &looks));
     assert!(in_parts.held >= 90 && in_looks.held >= 90, "{in_parts:?} {in_looks:?}");
 
-    let mut table = line(&["conversations", "begin alike with", "held by the next request", "marks"].map(str::to_owned));
+    let mut table =
+        line(&["conversations", "begin alike with", "held by the next request", "marks"].map(str::to_owned));
     table.push_str(&line(&["---"; 4].map(str::to_owned)));
     let held = |measured: &Measured| format!("{} %", measured.held);
     let alike = "tools and system text";

@@ -77,7 +77,13 @@ fn statuses() -> Vec<Injected> {
         status("too many requests", 429, json!({ "retry_after": "0" }), Passing, "429"),
         status("a failure without a word", 500, json!({ "body": "" }), Passing, "no reason"),
         status("a page of a proxy", 502, page, Passing, "a page for people"),
-        status("a wait until a day long ago", 503, json!({ "retry_after": "Sun, 06 Nov 1994 08:49:37 GMT" }), Passing, "503"),
+        status(
+            "a wait until a day long ago",
+            503,
+            json!({ "retry_after": "Sun, 06 Nov 1994 08:49:37 GMT" }),
+            Passing,
+            "503",
+        ),
         status("an overloaded server", 529, json!({ "retry_after": "0" }), Passing, "529"),
         status("a server that stays busy", 503, json!({ "retry_after": "1" }), Lasting, "503"),
         status("a wait of a day", 429, json!({ "retry_after": "86400" }), Final, "429"),
@@ -86,13 +92,31 @@ fn statuses() -> Vec<Injected> {
         status("a model that may not be used", 403, json!({}), Final, "403"),
         status("a model that is not there", 404, json!({}), Final, "the model's name"),
         status("a request that is too large", 413, json!({ "message": "request exceeds the limit" }), Final, "413"),
-        status("a request that is not understood", 422, json!({ "body": "{\"detail\": [{\"msg\": \"odd\"}]}" }), Final, "odd"),
-        status("too long a conversation", 400, json!({ "message": "prompt is too long: 250000 tokens > 200000 maximum" }), Final, "too long"),
+        status(
+            "a request that is not understood",
+            422,
+            json!({ "body": "{\"detail\": [{\"msg\": \"odd\"}]}" }),
+            Final,
+            "odd",
+        ),
+        status(
+            "too long a conversation",
+            400,
+            json!({ "message": "prompt is too long: 250000 tokens > 200000 maximum" }),
+            Final,
+            "too long",
+        ),
         status("a redirect to another server", 307, elsewhere.clone(), Final, "redirects to http://127.0.0.1:1"),
         status("a redirect that changes the method", 301, elsewhere, Final, "redirects to"),
         status("a huge body of an error", 400, json!({ "body": "x".repeat(3_000_000) }), Final, "xxx"),
         status("no content", 204, json!({ "body": "" }), Passing, "no stream of events"),
-        status("a page for people", 200, json!({ "headers": { "content-type": "text/html" }, "body": "<html>\n\n<p>Log in</p>\n\n</html>" }), Passing, "answer"),
+        status(
+            "a page for people",
+            200,
+            json!({ "headers": { "content-type": "text/html" }, "body": "<html>\n\n<p>Log in</p>\n\n</html>" }),
+            Passing,
+            "answer",
+        ),
         status("an empty answer", 200, json!({ "body": "" }), Passing, "no stream of events"),
     ]
 }
@@ -131,7 +155,8 @@ fn streams() -> Vec<Injected> {
         fault("a compressed answer", json!("zipped"), Final, "compressed"),
         fault("an event that is no JSON", json!({ "malformed": "data: {\"type\": \n\n" }), Final, "no JSON").on(events),
         fault("a line that is no JSON", json!({ "malformed": "{\"message\": \n" }), Final, "no JSON").on(lines),
-        fault("an event that is no text", json!({ "malformed": "data: {\"type\": \"\u{0}\"}\n\n" }), Final, "no JSON").on(events),
+        fault("an event that is no text", json!({ "malformed": "data: {\"type\": \"\u{0}\"}\n\n" }), Final, "no JSON")
+            .on(events),
         fault("an answer that goes on with nothing", json!({ "flood": "nothing" }), Final, "16 MiB"),
         fault("an event without end", json!({ "flood": "event" }), Final, "4 MiB"),
         oddity("byte by byte", json!("trickle")),
@@ -226,7 +251,8 @@ fn generic(name: &str, told: &Told, time: u64) {
 /// Tells the run again, with no server to ask.
 fn replayed(talk: &Talk) -> Ran {
     let mut command = talk.program.command(["replay", "last", "--format", "json"]);
-    for (variable, _) in talk.server.environment(Wire::Messages).into_iter().chain(talk.server.environment(Wire::Chat)) {
+    for (variable, _) in talk.server.environment(Wire::Messages).into_iter().chain(talk.server.environment(Wire::Chat))
+    {
         command.env_remove(variable);
     }
     Ran::wait(command.spawn().expect("the program starts"))
@@ -274,7 +300,13 @@ fn whatever_goes_wrong_the_end_is_honest_and_nothing_proven_is_lost() {
 #[test]
 fn what_reads_the_stream_is_met_by_its_faults_on_every_wire() {
     let all = all();
-    let of_the_stream = ["values of other types", "an event that is no JSON", "two answers in one", "an answer at once", "an error within the stream"];
+    let of_the_stream = [
+        "values of other types",
+        "an event that is no JSON",
+        "two answers in one",
+        "an answer at once",
+        "an error within the stream",
+    ];
     let some: Vec<Injected> = all.into_iter().filter(|one| of_the_stream.contains(&one.name)).collect();
     assert_eq!(some.len(), of_the_stream.len());
     hold_all(&some, |_, one| one.wires.clone());

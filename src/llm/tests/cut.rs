@@ -45,7 +45,10 @@ fn a_stream_that_is_cut_at_any_byte_is_no_answer_or_the_whole_one() {
                     first.get_or_insert(end);
                     assert_eq!((&answer.parts, &answer.stop), (&whole.parts, &whole.stop), "{wire:?} at {end}");
                     // What was counted may be lost behind the end, and is then unknown.
-                    assert!([whole.usage, TurnUsage::default()].contains(&answer.usage), "{wire:?} at {end}: {answer:?}");
+                    assert!(
+                        [whole.usage, TurnUsage::default()].contains(&answer.usage),
+                        "{wire:?} at {end}: {answer:?}"
+                    );
                 }
                 Err(trouble) => {
                     assert!(matches!(trouble, Trouble::Cut(_)), "{wire:?} at {end}: {trouble:?}");
@@ -95,22 +98,28 @@ fn a_byte_that_is_changed_lost_or_put_in_breaks_nothing_and_makes_nothing_up() {
 #[test]
 fn an_event_that_is_lost_from_the_middle_of_a_block_is_noticed() {
     let lost = |wire: Wire, frames: Vec<Value>, at: usize| {
-        let left: Vec<Value> = frames.into_iter().enumerate().filter(|(n, _)| *n != at).map(|(_, frame)| frame).collect();
+        let left: Vec<Value> =
+            frames.into_iter().enumerate().filter(|(n, _)| *n != at).map(|(_, frame)| frame).collect();
         read(wire, &[Reply::events(&left).body.as_bytes()])
     };
     for at in [1, 7, 13] {
         let answer = lost(Wire::Messages, messages::whole(), at);
         assert!(matches!(&answer, Err(Trouble::Unreadable(why)) if why.contains("did not begin")), "{at}: {answer:?}");
     }
-    let pieces = [json!({ "type": "response.output_text.delta", "output_index": 0, "delta": "Hm." }), json!({ "type": "response.completed",
-        "response": { "status": "completed", "output": [] } })];
+    let pieces = [
+        json!({ "type": "response.output_text.delta", "output_index": 0, "delta": "Hm." }),
+        json!({ "type": "response.completed",
+        "response": { "status": "completed", "output": [] } }),
+    ];
     let answer = read(Wire::Responses, &[Reply::events(&pieces).body.as_bytes()]);
     assert!(matches!(&answer, Err(Trouble::Unreadable(why)) if why.contains("did not begin")), "{answer:?}");
 }
 
 #[test]
 fn an_event_that_cannot_be_read_is_not_covered_by_the_end() {
-    let reply = Reply::events(&chat::whole()[..5]).and("data: {\"choices\": [{\"delta\": {\"content\n\n").and("data: [DONE]\n\n");
+    let reply = Reply::events(&chat::whole()[..5])
+        .and("data: {\"choices\": [{\"delta\": {\"content\n\n")
+        .and("data: [DONE]\n\n");
     let answer = read(Wire::Chat, &[reply.body.as_bytes()]);
     assert_eq!(answer, Err(Trouble::Unreadable("an event holds no JSON".to_owned())));
 }
@@ -156,6 +165,9 @@ fn an_answer_of_too_many_pieces_is_given_up_in_good_time() {
         (Wire::Responses, responses),
     ] {
         let answer = read(wire, &[body.as_bytes()]);
-        assert!(matches!(&answer, Err(Trouble::Unreadable(why)) if why.contains("2000 pieces")), "{wire:?}: {answer:?}");
+        assert!(
+            matches!(&answer, Err(Trouble::Unreadable(why)) if why.contains("2000 pieces")),
+            "{wire:?}: {answer:?}"
+        );
     }
 }

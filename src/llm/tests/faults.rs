@@ -180,7 +180,10 @@ fn a_compressed_answer_is_not_read_as_if_it_were_none() {
         let mut reply = begun(name);
         reply.head.push_str("content-encoding: gzip\r\n");
         let fault = fault(name, reply);
-        assert!(matches!(&fault, TurnFault::Unreadable { message, .. } if message.contains("gzip")), "{name}: {fault:?}");
+        assert!(
+            matches!(&fault, TurnFault::Unreadable { message, .. } if message.contains("gzip")),
+            "{name}: {fault:?}"
+        );
     }
 }
 
@@ -247,10 +250,12 @@ fn an_event_without_end_is_given_up() {
 
 #[test]
 fn a_whole_answer_of_a_server_that_does_not_stream_is_read() {
-    let message = json!({ "content": "Hm.", "tool_calls": [{ "id": "a", "function": { "name": "read", "arguments": "{}" } }] });
+    let message =
+        json!({ "content": "Hm.", "tool_calls": [{ "id": "a", "function": { "name": "read", "arguments": "{}" } }] });
     let whole = json!({ "choices": [{ "message": message, "finish_reason": "tool_calls" }], "usage": { "prompt_tokens": 9, "completion_tokens": 2 } });
     let pretty = format!("{whole:#}");
-    let (answer, _) = ask("openai-chat", Reply::status(200, "content-type: application/json\r\n", &pretty), &question());
+    let (answer, _) =
+        ask("openai-chat", Reply::status(200, "content-type: application/json\r\n", &pretty), &question());
     let answer = answer.unwrap();
     assert_eq!(answer.parts, [text("Hm."), call("a", "read", &json!({}))]);
     assert_eq!(answer.usage, usage(9, 2, None, None));

@@ -16,9 +16,10 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     let mut body = json!({});
     if !request.tools.is_empty() {
         // `parametersJsonSchema` takes JSON Schema as it is; the older `parameters` takes a part of it.
-        let tools = tools(request, |name, description, schema| {
-            json!({ "name": name, "description": description, "parametersJsonSchema": schema })
-        });
+        let tools = tools(
+            request,
+            |name, description, schema| json!({ "name": name, "description": description, "parametersJsonSchema": schema }),
+        );
         body["tools"] = json!([{ "functionDeclarations": tools }]);
     }
     body["systemInstruction"] = json!({ "parts": [{ "text": request.system }] });

@@ -25,9 +25,10 @@ const BINDING: (&str, &str) = ("anthropic-beta", "thinking-binding-controls-2026
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     let mut body = json!({ "model": setup.model, "stream": true });
     if !request.tools.is_empty() {
-        body["tools"] = tools(request, |name, description, schema| {
-            json!({ "name": name, "description": description, "input_schema": schema })
-        });
+        body["tools"] = tools(
+            request,
+            |name, description, schema| json!({ "name": name, "description": description, "input_schema": schema }),
+        );
     }
     body["system"] = json!([{ "type": "text", "text": request.system, "cache_control": { "type": "ephemeral" } }]);
     body["messages"] = json!(messages(&request.messages));

@@ -13,9 +13,10 @@ pub(super) fn tools(request: &TurnRequest, say: impl Fn(&str, &str, Value) -> Va
 
 /// The tools as chat completions and Ollama take them. `strict` is left out: some servers refuse to know it.
 pub(super) fn functions(request: &TurnRequest) -> Value {
-    tools(request, |name, description, schema| {
-        json!({ "type": "function", "function": { "name": name, "description": description, "parameters": schema } })
-    })
+    tools(
+        request,
+        |name, description, schema| json!({ "type": "function", "function": { "name": name, "description": description, "parameters": schema } }),
+    )
 }
 
 /// A schema without what describes the schema instead of the input. The rest (`type`, `properties`, `required`, `enum`, `minimum`,

@@ -31,9 +31,10 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     }
     if !request.tools.is_empty() {
         // Strict is the default here, and would make every optional field a required one.
-        body["tools"] = tools(request, |name, description, schema| {
-            json!({ "type": "function", "name": name, "description": description, "strict": false, "parameters": schema })
-        });
+        body["tools"] = tools(
+            request,
+            |name, description, schema| json!({ "type": "function", "name": name, "description": description, "strict": false, "parameters": schema }),
+        );
     }
     body["instructions"] = json!(request.system);
     body["input"] = json!(items(&request.messages));

@@ -26,7 +26,9 @@ pub fn spoil(fault: &Fault, wire: Wire, events: Vec<Vec<u8>>, cut: Cut, reply: &
         Fault::Stall(bytes) => (first(pieces(events, cut), *bytes), Ending::Stalled),
         Fault::Ends(bytes) => (first(pieces(events, cut), *bytes), Ending::Whole),
         Fault::ResetAt(bytes) => (first(pieces(events, cut), *bytes), Ending::BrokenHard),
-        Fault::Event(message) => (pieces([half(&events), vec![wire.error_event(message)]].concat(), cut), Ending::Whole),
+        Fault::Event(message) => {
+            (pieces([half(&events), vec![wire.error_event(message)]].concat(), cut), Ending::Whole)
+        }
         Fault::Garbage(text) => (vec![text.clone().into_bytes()], Ending::Whole),
         Fault::Malformed(text) => {
             let mut events = events;

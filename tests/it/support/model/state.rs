@@ -11,8 +11,8 @@ use super::ledger::Ledger;
 use super::odd::oddly;
 use super::pieces::pieces;
 use super::script::{Cut, Say, Session};
-use super::spoilt::spoil;
 use super::server::Options;
+use super::spoilt::spoil;
 use super::wires::Wire;
 
 /// A request as it arrived.
