@@ -146,17 +146,18 @@ fn what_comes_behind_the_end_changes_nothing() {
 fn an_answer_of_too_many_pieces_is_given_up_in_good_time() {
     let many = |piece: &str| vec![piece; 200_000].join(",");
     let calls = many(r#"{"index":0}"#);
-    let chat: String = (0..200_000).map(|n| format!("{{\"index\":{n}}},")).collect();
+    let numbered = |most: usize, text: &dyn Fn(usize) -> String| (0..most).map(text).collect::<Vec<_>>().concat();
+    let chat = numbered(200_000, &|n| format!("{{\"index\":{n}}},"));
     let chat = format!("data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{}]}}}}]}}\n\n", chat.trim_end_matches(','));
     let gemini = many(r#"{"functionCall":{}}"#);
     let gemini = format!("data: {{\"candidates\":[{{\"content\":{{\"parts\":[{gemini}]}}}}]}}\n\n");
     let ollama = format!("{{\"message\":{{\"tool_calls\":[{calls}]}}}}\n");
-    let messages: String = (0..3_000)
-        .map(|n| format!("data: {{\"type\":\"content_block_start\",\"index\":{n},\"content_block\":{{}}}}\n\n"))
-        .collect();
-    let responses: String = (0..3_000)
-        .map(|n| format!("data: {{\"type\":\"response.output_item.added\",\"output_index\":{n},\"item\":{{}}}}\n\n"))
-        .collect();
+    let messages = numbered(3_000, &|n| {
+        format!("data: {{\"type\":\"content_block_start\",\"index\":{n},\"content_block\":{{}}}}\n\n")
+    });
+    let responses = numbered(3_000, &|n| {
+        format!("data: {{\"type\":\"response.output_item.added\",\"output_index\":{n},\"item\":{{}}}}\n\n")
+    });
     for (wire, body) in [
         (Wire::Chat, chat),
         (Wire::Gemini, gemini),

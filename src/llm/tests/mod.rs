@@ -8,6 +8,7 @@ mod chat;
 mod cut;
 mod faults;
 mod gemini;
+mod kept;
 mod messages;
 mod odd;
 mod ollama;
