@@ -64,8 +64,6 @@ pub fn connect(row: &ProviderRow, model: &str, access: &Access) -> Result<Box<dy
     let base = base(row.wire, access.base_url.as_deref().unwrap_or(&row.base_url))?;
     let key = key(row, access)?;
     let http = Http::to(&base).map_err(|error| ConnectError::Client(error.to_string()))?;
-    let library = genai::Client::builder().with_reqwest(http.client()).build();
-    let library = library.map_err(|error| ConnectError::Client(error.to_string()))?;
     let facts = row.facts(model);
     let secrets = key.into_iter().chain(base.password()).map(Secret::new).collect();
     Ok(Box::new(Client {
@@ -81,7 +79,6 @@ pub fn connect(row: &ProviderRow, model: &str, access: &Access) -> Result<Box<dy
         endpoint: endpoint(row.wire, &base, model),
         headers: headers(row, key),
         http,
-        library,
         refused: Refused::knowing(&row.refuses),
         blame: Blame { provider: Arc::clone(&row.name), address: base.to_string(), secrets },
     }))

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use genai::chat::ContentPart;
 use serde_json::{Map, Value};
 
+use super::opaque::Opaque;
 use super::turn::{Message, Part, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse, TurnUsage};
 use super::usage::Counted;
 use crate::domain::money::Money;
@@ -34,7 +34,7 @@ pub(super) enum Block {
     /// A call.
     Call(CallDraft),
     /// What only the provider understands.
-    Opaque(ContentPart),
+    Opaque(Opaque),
 }
 
 /// A call while it comes.
@@ -111,7 +111,7 @@ impl Draft {
 fn part(block: Block, ids: &mut Ids) -> Option<Part> {
     Some(match block {
         Block::Text(text) => Part::Text { text },
-        Block::Opaque(content) => Part::Opaque { value: serde_json::to_value(content).ok()? },
+        Block::Opaque(content) => Part::Opaque { value: content.written()? },
         Block::Call(call) => {
             let name = if call.name.is_empty() { "unnamed".to_owned() } else { call.name };
             let id = ids.unique(call.id, &name);

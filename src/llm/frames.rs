@@ -1,18 +1,24 @@
 //! The frames of a stream as they come off the wire, and when they make an answer. Main types: [`Frames`], [`Decoder`].
 //!
-//! The client library hands out frames before it interprets them. They are read here, because its own interpretation loses what the contract of
-//! a turn needs: the order of the parts, whether the end was seen, whether a number was sent or assumed.
+//! A frame is one document of the stream, as `events` cut it out. What the contract of a turn needs is kept here: the order of the parts, whether
+//! the end was seen, whether a number was sent or assumed. All of it is bounded, because a server may send anything.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use genai::chat::{ChatFrameSink, FrameCtx, RawFrameRef};
 use serde_json::Value;
 
 use super::draft::Draft;
 use super::provider::Watch;
 
 /// The most bytes of one answer, frames and all. A hundred thousand tokens are a few mebibytes.
-const LIMIT: usize = 16 * 1024 * 1024;
+const ANSWER: usize = 16 * 1024 * 1024;
+
+/// The most bytes of one frame. The largest that is honest repeats a whole answer; read into memory, a frame of odd JSON takes a hundred times
+/// its length.
+const FRAME: usize = 4 * 1024 * 1024;
+
+/// The most pieces (texts, calls, opaque parts) of one answer: more than any model makes, and few enough to look through.
+pub(super) const PIECES: usize = 2_000;
 
 /// What reads the frames of one wire format.
 pub(super) trait Decoder: Send {
@@ -24,6 +30,11 @@ pub(super) trait Decoder: Send {
 
     /// Puts what is still apart into the draft: the stream is over.
     fn close(&mut self) {}
+
+    /// How many pieces there are so far.
+    fn pieces(&mut self) -> usize {
+        self.draft().blocks.len()
+    }
 
     /// The frame `[DONE]` came.
     fn done(&mut self) {}
@@ -72,9 +83,19 @@ impl Frames {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the data of one frame.
-    pub(super) fn take(&self, data: &str) {
+    /// Takes one frame.
+    pub(super) fn take(&self, data: &[u8]) {
         self.lock().take(data);
+    }
+
+    /// Counts bytes as they arrive, before anything is made of them; `kept` of them wait for the end of their frame.
+    pub(super) fn arrived(&self, bytes: usize, kept: usize) {
+        let mut reading = self.lock();
+        reading.bytes = reading.bytes.saturating_add(bytes);
+        let (most, what) = if kept > FRAME { (FRAME, "event") } else { (ANSWER, "answer") };
+        if (kept > FRAME || reading.bytes > ANSWER) && reading.trouble.is_none() {
+            reading.trouble = Some(Trouble::Unreadable(format!("more than {} MiB in one {what}", most / 1024 / 1024)));
+        }
     }
 
     /// Whether anything came.
@@ -124,33 +145,26 @@ impl Frames {
 }
 
 impl Reading {
-    fn take(&mut self, data: &str) {
-        if self.trouble.is_some() || data.trim().is_empty() {
-            return;
-        }
-        self.bytes = self.bytes.saturating_add(data.len());
-        if self.bytes > LIMIT {
-            self.trouble = Some(Trouble::Unreadable(format!("more than {} MiB in one answer", LIMIT / 1024 / 1024)));
+    fn take(&mut self, data: &[u8]) {
+        let data = data.trim_ascii();
+        if self.trouble.is_some() || data.is_empty() {
             return;
         }
         self.frames += 1;
-        if data.trim() == "[DONE]" {
-            self.decoder.done();
-            return;
-        }
         if self.half {
             self.trouble = Some(Trouble::Unreadable("an event holds no JSON".to_owned()));
             return;
         }
-        match serde_json::from_str(data) {
+        if data == b"[DONE]" {
+            self.decoder.done();
+            return;
+        }
+        match serde_json::from_slice(data) {
             Ok(frame) => self.trouble = self.decoder.read(&frame).err(),
             Err(_) => self.half = true,
         }
-    }
-}
-
-impl ChatFrameSink for Frames {
-    fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
-        self.take(frame.data);
+        if self.trouble.is_none() && self.decoder.pieces() > PIECES {
+            self.trouble = Some(Trouble::Unreadable(format!("more than {PIECES} pieces in one answer")));
+        }
     }
 }

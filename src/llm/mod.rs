@@ -1,7 +1,7 @@
 //! Models: one turn at a time, whoever serves them. Main types: [`Provider`] (two methods), [`TurnRequest`] → [`TurnResponse`].
 //!
 //! The [`ProviderTable`] says which providers there are, which variables hold their keys and addresses, and what their models can do;
-//! `genai` (behind `client`) speaks their wire formats. What a turn is for, budgets and retries over many turns belong in `review`.
+//! `wire` speaks their formats. What a turn is for, budgets and retries over many turns belong in `review`.
 //!
 //! To add a provider: one row in `providers.toml`.
 
@@ -9,10 +9,12 @@ mod address;
 mod client;
 mod connect;
 mod draft;
+mod events;
 mod fault;
 mod frames;
 mod listing;
 mod markup;
+mod opaque;
 mod optional;
 mod price;
 mod provider;

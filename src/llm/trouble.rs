@@ -1,10 +1,8 @@
-//! From what went wrong to a [`TurnFault`]: errors of the client library and of the transport, error bodies, waits. Main type: [`Blame`].
+//! From what went wrong to a [`TurnFault`]: errors of the transport, error bodies, waits. Main type: [`Blame`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use genai::Error;
-use genai::webc::StreamTimeout;
 use serde_json::Value;
 
 use super::fault::TurnFault;
@@ -53,11 +51,16 @@ pub(super) struct Rejected {
 }
 
 impl Rejected {
-    /// From the head and the body of an answer.
-    pub(super) fn new<'a>(status: u16, body: String, header: impl Fn(&str) -> Option<&'a str>) -> Self {
-        let retry_after = wait(&header).or_else(|| wait_in(&body)).map(|wait| wait.min(LONGEST_WAIT));
+    /// From the head of an answer.
+    pub(super) fn new<'a>(status: u16, header: impl Fn(&str) -> Option<&'a str>) -> Self {
         let location = header("location").map(str::to_owned);
-        Self { status, body, retry_after, location }
+        Self { status, body: String::new(), retry_after: wait(&header).map(|wait| wait.min(LONGEST_WAIT)), location }
+    }
+
+    /// The same with its body.
+    pub(super) fn saying(self, body: String) -> Self {
+        let retry_after = self.retry_after.or_else(|| wait_in(&body).map(|wait| wait.min(LONGEST_WAIT)));
+        Self { body, retry_after, ..self }
     }
 }
 
@@ -119,28 +122,6 @@ impl Blame {
                 provider: self.provider.clone(),
                 message: self.clean(&format!("{}: {message}", self.address)),
             }
-        }
-    }
-
-    /// An error of the client library. None where it is about the frames alone: those are read and judged by ourselves.
-    pub(super) fn library(&self, error: Error, began: bool, quiet: Duration) -> Option<Failed> {
-        match error {
-            Error::WebStream { error, .. } => Some(match error.downcast::<Error>() {
-                // The library hides the answer's status inside the error of its stream.
-                Ok(inner) => match *inner {
-                    Error::HttpError { status, body, headers, .. } => {
-                        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-                        Failed::Rejected(Rejected::new(status.as_u16(), body, header))
-                    }
-                    other => Failed::Fault(self.lost(Box::new(other), began)),
-                },
-                Err(error) if error.is::<StreamTimeout>() => Failed::Fault(self.silent(quiet)),
-                Err(error) => Failed::Fault(self.lost(error, began)),
-            }),
-            Error::StreamParse { .. } | Error::ChatResponse { .. } | Error::JsonValueExt(_) | Error::SerdeJson(_) => {
-                None
-            }
-            other => Some(Failed::Fault(self.unreadable(&other.to_string()))),
         }
     }
 

@@ -86,7 +86,7 @@ pub enum Part {
     /// Something that only its provider understands and that must go back verbatim: signed thinking, encrypted reasoning, thought
     /// signatures. It never reaches a person.
     Opaque {
-        /// As the client library writes it.
+        /// As `opaque` writes it.
         value: Value,
     },
 }

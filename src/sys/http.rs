@@ -76,6 +76,14 @@ impl Address {
         Self(url)
     }
 
+    /// The same with a question after its path.
+    #[must_use]
+    pub fn asking(&self, name: &str, value: &str) -> Self {
+        let mut url = self.0.clone();
+        url.query_pairs_mut().append_pair(name, value);
+        Self(url)
+    }
+
     /// Whether the path ends with these parts.
     pub fn ends_with(&self, parts: &[&str]) -> bool {
         let own: Vec<&str> = self.0.path().split('/').filter(|part| !part.is_empty()).collect();

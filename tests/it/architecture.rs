@@ -51,7 +51,6 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("hyper_util", &["mcp/protocol"]),
     ("pulldown_cmark", &["document"]),
     ("toml_edit", &["app/clients", "config/dismissed"]),
-    ("genai", &["llm"]),
     ("reqwest", &["sys/http.rs"]),
     ("rustls", &["sys/http.rs"]),
     ("minijinja", &["prompt"]),

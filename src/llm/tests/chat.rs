@@ -26,7 +26,7 @@ fn piece(index: u64, id: Option<&str>, arguments: &str) -> Value {
     chunk(json!({ "tool_calls": [call] }))
 }
 
-fn whole() -> Vec<Value> {
+pub(super) fn whole() -> Vec<Value> {
     vec![
         chunk(json!({ "role": "assistant", "content": "" })),
         chunk(json!({ "reasoning_content": "Let me " })),

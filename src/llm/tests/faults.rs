@@ -175,6 +175,19 @@ fn no_answer_may_come_compressed() {
 }
 
 #[test]
+fn a_compressed_answer_is_not_read_as_if_it_were_none() {
+    for name in ALL {
+        let mut reply = begun(name);
+        reply.head.push_str("content-encoding: gzip\r\n");
+        let fault = fault(name, reply);
+        assert!(
+            matches!(&fault, TurnFault::Unreadable { message, .. } if message.contains("gzip")),
+            "{name}: {fault:?}"
+        );
+    }
+}
+
+#[test]
 fn a_silent_server_is_given_up() {
     for name in ALL {
         let server = Server::new(vec![begun(name).hanging()]);
@@ -215,12 +228,37 @@ fn an_answer_without_end_is_given_up() {
         };
         let frames = vec![frame; 300];
         let reply = if *name == "ollama" { Reply::lines(&frames) } else { Reply::events(&frames) };
-        let fault = fault(name, reply);
+        let fault = fault(name, begun(name).and(&reply.body));
         assert!(
             matches!(&fault, TurnFault::Unreadable { message, .. } if message.contains("16 MiB")),
             "{name}: {fault:?}"
         );
     }
+}
+
+#[test]
+fn an_event_without_end_is_given_up() {
+    for name in ALL {
+        let half = if *name == "ollama" { "{\"message\":\"" } else { "data: {\"type\":\"" };
+        let fault = fault(name, begun(name).and(half).and(&"x".repeat(5 * 1024 * 1024)).hanging());
+        assert!(
+            matches!(&fault, TurnFault::Unreadable { message, .. } if message.contains("4 MiB in one event")),
+            "{name}: {fault:?}"
+        );
+    }
+}
+
+#[test]
+fn a_whole_answer_of_a_server_that_does_not_stream_is_read() {
+    let message =
+        json!({ "content": "Hm.", "tool_calls": [{ "id": "a", "function": { "name": "read", "arguments": "{}" } }] });
+    let whole = json!({ "choices": [{ "message": message, "finish_reason": "tool_calls" }], "usage": { "prompt_tokens": 9, "completion_tokens": 2 } });
+    let pretty = format!("{whole:#}");
+    let (answer, _) =
+        ask("openai-chat", Reply::status(200, "content-type: application/json\r\n", &pretty), &question());
+    let answer = answer.unwrap();
+    assert_eq!(answer.parts, [text("Hm."), call("a", "read", &json!({}))]);
+    assert_eq!(answer.usage, usage(9, 2, None, None));
 }
 
 #[test]

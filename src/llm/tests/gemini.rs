@@ -21,7 +21,7 @@ fn function(path: &str, signature: Option<&str>) -> Value {
     part
 }
 
-fn whole() -> Vec<Value> {
+pub(super) fn whole() -> Vec<Value> {
     vec![
         chunk(json!([{ "text": "I will look –" }])),
         chunk(json!([{ "text": " twice." }])),

@@ -36,7 +36,7 @@ fn thinking() -> Value {
     json!({ "type": "thinking", "thinking": "Let me see.", "signature": "c2lnbmF0dXJl" })
 }
 
-fn whole() -> Vec<Value> {
+pub(super) fn whole() -> Vec<Value> {
     let mut frames = vec![
         start(),
         begin(0, json!({ "type": "thinking", "thinking": "", "signature": "" })),

@@ -5,8 +5,10 @@
 )]
 
 mod chat;
+mod cut;
 mod faults;
 mod gemini;
+mod kept;
 mod messages;
 mod odd;
 mod ollama;

@@ -106,7 +106,7 @@ proptest! {
         for wire in WIRES {
             let reading = Frames::new(wire::decoder(wire));
             for frame in &frames {
-                reading.take(&frame.to_string());
+                reading.take(frame.to_string().as_bytes());
             }
             if let Ok(draft) = reading.finish() {
                 let answer = wire::response(wire, draft, &question());

@@ -17,7 +17,7 @@ fn function(path: &str) -> Value {
     json!({ "function": { "name": "read", "arguments": { "path": path } } })
 }
 
-fn whole() -> Vec<Value> {
+pub(super) fn whole() -> Vec<Value> {
     vec![
         line(json!({ "role": "assistant", "content": "", "thinking": "Let me see." })),
         line(json!({ "role": "assistant", "content": "I will look –" })),

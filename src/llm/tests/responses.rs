@@ -32,7 +32,7 @@ fn pieces(index: u64, text: &str) -> Value {
     json!({ "type": "response.function_call_arguments.delta", "output_index": index, "delta": text })
 }
 
-fn whole() -> Vec<Value> {
+pub(super) fn whole() -> Vec<Value> {
     let message = json!({ "type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "phase": "commentary",
         "content": [{ "type": "output_text", "text": "I will look – twice.", "annotations": [] }] });
     let mut first = reasoning(1);

@@ -3,42 +3,78 @@
 //! Servers differ: an index may be missing or always 0, the end may be `[DONE]` or only a reason, arguments may be an object, the reasoning may be
 //! under one of two names. What is sent is the least that all of them take.
 
-use genai::adapter::AdapterKind;
-use genai::chat::{ChatOptions, ChatRequest, ContentPart, ToolChoice as LibraryChoice};
 use serde_json::{Value, json};
 
-use super::parts::{conversation, custom, functions, list, said, text};
-use super::{ForLibrary, Said, Setup};
+use super::parts::{functions, input, list, said, text};
+use super::{Said, Setup};
 use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
-use crate::llm::frames::{Decoder, Trouble};
+use crate::llm::frames::{Decoder, PIECES, Trouble};
+use crate::llm::opaque::Opaque;
 use crate::llm::optional::Optional;
 use crate::llm::price;
-use crate::llm::turn::{Stop, ToolChoice, TurnRequest};
+use crate::llm::turn::{Message, Part, Stop, ToolChoice, TurnRequest};
 use crate::llm::usage::{Count, Counted};
 
 /// Says a request.
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
-    let chat = ChatRequest::new(conversation(&request.messages)).with_system(request.system.clone());
-    let mut options = ChatOptions::default();
-    if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
-        options = options.with_tool_choice(LibraryChoice::Required);
-    }
-    let limit = if setup.given.has(Optional::OldLimitName) { "max_tokens" } else { "max_completion_tokens" };
-    let mut body = json!({ "model": setup.model, limit: request.max_output });
-    if !request.tools.is_empty() {
-        body["tools"] = functions(request);
-    }
+    let mut body = json!({ "model": setup.model, "stream": true });
     if setup.given.has(Optional::Usage) {
         body["stream_options"] = json!({ "include_usage": true });
     }
-    let options = options.with_extra_body(body);
-    Said::Library(Box::new(ForLibrary {
-        kind: AdapterKind::OpenAI,
-        name: "model".to_owned(),
-        chat,
-        options,
-        headers: &[],
-    }))
+    if !request.tools.is_empty() {
+        body["tools"] = functions(request);
+    }
+    let mut messages = vec![json!({ "role": "system", "content": request.system })];
+    for message in &request.messages {
+        match message {
+            Message::User { text, .. } => messages.push(json!({ "role": "user", "content": text })),
+            Message::Assistant { parts } => messages.extend(assistant(parts)),
+            Message::Results { results, .. } => messages.extend(
+                results
+                    .iter()
+                    .map(|result| json!({ "role": "tool", "content": result.text, "tool_call_id": result.id })),
+            ),
+        }
+    }
+    body["messages"] = json!(messages);
+    let limit = if setup.given.has(Optional::OldLimitName) { "max_tokens" } else { "max_completion_tokens" };
+    body[limit] = json!(request.max_output);
+    if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
+        body["tool_choice"] = json!("required");
+    }
+    Said::plain(body)
+}
+
+/// What the model said; none where nothing of it can be said here.
+fn assistant(parts: &[Part]) -> Option<Value> {
+    let (mut words, mut calls, mut reasoning, mut details) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for part in parts {
+        match part {
+            Part::Text { text } => words.push(text.as_str()),
+            Part::Call(call) => calls.push(json!({
+                "type": "function", "id": call.id, "function": { "name": call.name, "arguments": input(call).to_string() },
+            })),
+            Part::Opaque { value } => match Opaque::read(value) {
+                Some(Opaque::Reasoning(text)) => reasoning.push(text),
+                Some(Opaque::Block { data }) if text(&data, "type").starts_with("reasoning.") => details.push(data),
+                Some(Opaque::Block { .. } | Opaque::Signature(_)) | None => {}
+            },
+        }
+    }
+    if words.is_empty() && calls.is_empty() && reasoning.is_empty() && details.is_empty() {
+        return None;
+    }
+    let mut message = json!({ "role": "assistant", "content": words.join("\n\n") });
+    if !calls.is_empty() {
+        message["tool_calls"] = json!(calls);
+    }
+    if !reasoning.is_empty() {
+        message["reasoning_content"] = json!(reasoning.join("\n"));
+    }
+    if !details.is_empty() {
+        message["reasoning_details"] = json!(details);
+    }
+    Some(message)
 }
 
 /// Reads the chunks.
@@ -59,14 +95,19 @@ impl Decoder for Reader {
         &mut self.draft
     }
 
+    /// Some servers give no reason to stop. But an end of nothing at all is none: what came could not be read.
     fn done(&mut self) {
-        self.draft.ended = true;
+        self.draft.ended |= self.pieces() > 0 || !self.words.is_empty() || !self.reasoning.is_empty();
         self.done = true;
     }
 
     /// The usage comes after the reason to stop.
     fn complete(&mut self) -> bool {
         self.done
+    }
+
+    fn pieces(&mut self) -> usize {
+        self.calls.len() + self.details.len()
     }
 
     fn read(&mut self, frame: &Value) -> Result<(), Trouble> {
@@ -96,9 +137,9 @@ impl Decoder for Reader {
     fn close(&mut self) {
         let blocks = &mut self.draft.blocks;
         if !self.reasoning.is_empty() {
-            blocks.push(Block::Opaque(ContentPart::ReasoningContent(std::mem::take(&mut self.reasoning))));
+            blocks.push(Block::Opaque(Opaque::Reasoning(std::mem::take(&mut self.reasoning))));
         }
-        blocks.extend(std::mem::take(&mut self.details).into_iter().map(|detail| Block::Opaque(custom(detail))));
+        blocks.extend(std::mem::take(&mut self.details).into_iter().map(|detail| Block::Opaque(Opaque::block(detail))));
         if !self.words.is_empty() {
             blocks.push(Block::Text(std::mem::take(&mut self.words)));
         }
@@ -148,6 +189,10 @@ impl Reader {
             self.word(refusal);
         }
         for call in list(delta, "tool_calls") {
+            // Each is looked for among those before it; an answer of so many is refused anyway.
+            if self.calls.len() > PIECES {
+                break;
+            }
             self.call(call);
         }
     }

@@ -1,34 +1,93 @@
 //! Google's `generateContent` (`POST /v1beta/models/{model}:streamGenerateContent`), the Gemini API.
 
-use genai::adapter::AdapterKind;
-use genai::chat::{ChatOptions, ChatRequest, ContentPart, ToolChoice as LibraryChoice};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::parts::{conversation, list, said, text, tools, with_tools};
-use super::{ForLibrary, Said, Setup};
+use super::parts::{input, list, said, text, tools};
+use super::{Said, Setup};
 use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
 use crate::llm::frames::{Decoder, Trouble};
+use crate::llm::opaque::Opaque;
 use crate::llm::optional::Optional;
-use crate::llm::turn::{Stop, ToolChoice, TurnRequest};
+use crate::llm::turn::{Message, Part, Stop, ToolChoice, ToolResult, TurnRequest};
 use crate::llm::usage::{Count, Counted};
 
-/// Says a request.
+/// Says a request. The model stands in the address.
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
-    let chat = ChatRequest::new(conversation(&request.messages)).with_system(request.system.clone());
-    let chat = with_tools(chat, tools(request, None));
-    let mut options = ChatOptions::default().with_max_tokens(request.max_output);
-    if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
-        options = options.with_tool_choice(LibraryChoice::Required);
+    let mut body = json!({});
+    if !request.tools.is_empty() {
+        // `parametersJsonSchema` takes JSON Schema as it is; the older `parameters` takes a part of it.
+        let tools = tools(
+            request,
+            |name, description, schema| json!({ "name": name, "description": description, "parametersJsonSchema": schema }),
+        );
+        body["tools"] = json!([{ "functionDeclarations": tools }]);
     }
-    // The library does not see which generation it is: for some it would invent a signature where the model gave none. The name is not in the
-    // body, and the address that it stands in is ours.
-    Said::Library(Box::new(ForLibrary {
-        kind: AdapterKind::Gemini,
-        name: "model".to_owned(),
-        chat,
-        options,
-        headers: &[],
-    }))
+    body["systemInstruction"] = json!({ "parts": [{ "text": request.system }] });
+    let mut contents = Vec::new();
+    for message in &request.messages {
+        let (role, parts) = match message {
+            Message::User { text, .. } => ("user", vec![json!({ "text": text })]),
+            Message::Assistant { parts } => ("model", model(parts)),
+            Message::Results { results, .. } => ("user", results.iter().map(result).collect()),
+        };
+        if !parts.is_empty() {
+            contents.push(json!({ "role": role, "parts": parts }));
+        }
+    }
+    body["contents"] = json!(contents);
+    body["generationConfig"] = json!({ "maxOutputTokens": request.max_output });
+    if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
+        body["toolConfig"] = json!({ "functionCallingConfig": { "mode": "ANY" } });
+    }
+    Said::plain(body)
+}
+
+/// What the model said. A signature goes back with the part that it came in: its call, or the text after it.
+fn model(parts: &[Part]) -> Vec<Value> {
+    let mut said = Vec::new();
+    let mut signature = None;
+    for part in parts {
+        let (mut part, own) = match part {
+            Part::Opaque { value } => {
+                if let Some(Opaque::Signature(text)) = Opaque::read(value) {
+                    signature = Some(text);
+                }
+                continue;
+            }
+            Part::Text { text } => (json!({ "text": text }), None),
+            Part::Call(call) => {
+                let mut function = json!({ "name": call.name, "args": input(call) });
+                if !is_own_id(&call.id) {
+                    function["id"] = json!(call.id);
+                }
+                (json!({ "functionCall": function }), call.signatures.first().cloned())
+            }
+        };
+        if let Some(signature) = own.or_else(|| signature.take()) {
+            part["thoughtSignature"] = json!(signature);
+        }
+        said.push(part);
+    }
+    said
+}
+
+/// A result. Those without an id are matched by name and order.
+fn result(result: &ToolResult) -> Value {
+    let mut response = json!({ "name": result.name, "response": { "name": result.name, "content": result.text } });
+    if !is_own_id(&result.id) {
+        response["id"] = json!(result.id);
+    }
+    json!({ "functionResponse": response })
+}
+
+/// The id of a call to which the server gave none.
+pub(super) fn own_id(name: &str, number: usize) -> String {
+    format!("call#{name}#{number}")
+}
+
+fn is_own_id(id: &str) -> bool {
+    let rest = id.strip_prefix("call#").and_then(|rest| rest.rsplit_once('#'));
+    rest.is_some_and(|(name, number)| !name.is_empty() && number.parse::<usize>().is_ok())
 }
 
 /// Reads the chunks.
@@ -121,7 +180,7 @@ impl Reader {
         }
         // A signature belongs to the part that it stands in, also to an empty one.
         self.draft.grew(words);
-        self.draft.blocks.push(Block::Opaque(ContentPart::ThoughtSignature(signature.to_owned())));
+        self.draft.blocks.push(Block::Opaque(Opaque::Signature(signature.to_owned())));
         self.draft.blocks.push(Block::Text(if thought { String::new() } else { words.to_owned() }));
         self.sealed = true;
     }

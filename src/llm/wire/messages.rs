@@ -1,19 +1,16 @@
 //! Anthropic's Messages (`POST /v1/messages`, events of a stream: platform.claude.com/docs, "Streaming messages").
 //!
-//! The conversation is said here and not by the client library: the library puts all thinking before all text, but a block must go back where it
-//! stood, because newer models check that nothing before a block of their thinking has changed ("Preserved thinking"). It also has no word for
-//! results that are errors.
+//! A block goes back where it stood, because newer models check that nothing before a block of their thinking has changed ("Preserved thinking").
 
 use std::collections::BTreeMap;
 
-use genai::adapter::AdapterKind;
-use genai::chat::{CacheControl, ChatMessage, ChatOptions, ChatRequest, MessageOptions, ToolChoice as LibraryChoice};
 use serde_json::{Value, json};
 
-use super::parts::{block, custom, input, said, text, tools, with_tools};
-use super::{ForLibrary, Said, Setup};
+use super::parts::{input, said, text, tools};
+use super::{Said, Setup};
 use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
 use crate::llm::frames::{Decoder, Trouble};
+use crate::llm::opaque::Opaque;
 use crate::llm::optional::Optional;
 use crate::llm::turn::{Message, Part, Stop, ToolChoice, TurnRequest};
 use crate::llm::usage::{Count, Counted};
@@ -26,27 +23,24 @@ const BINDING: (&str, &str) = ("anthropic-beta", "thinking-binding-controls-2026
 
 /// Says a request.
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
-    let system = ChatMessage::system(request.system.clone());
-    let system = system.with_options(MessageOptions::from(CacheControl::Ephemeral));
-    let chat = with_tools(ChatRequest::new(vec![system]), tools(request, None));
-    let mut options = ChatOptions::default().with_max_tokens(request.max_output);
+    let mut body = json!({ "model": setup.model, "stream": true });
+    if !request.tools.is_empty() {
+        body["tools"] = tools(
+            request,
+            |name, description, schema| json!({ "name": name, "description": description, "input_schema": schema }),
+        );
+    }
+    body["system"] = json!([{ "type": "text", "text": request.system, "cache_control": { "type": "ephemeral" } }]);
+    body["messages"] = json!(messages(&request.messages));
+    body["max_tokens"] = json!(request.max_output);
     if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
-        options = options.with_tool_choice(LibraryChoice::Required);
+        body["tool_choice"] = json!({ "type": "any" });
     }
-    let mut body = json!({ "model": setup.model, "messages": messages(&request.messages) });
-    let mut headers: &[_] = &[];
-    if !setup.given.has(Optional::BoundThinking) {
-        body["thinking"] = json!({ "type": "adaptive", "block_binding": { "prefix_mismatch_behavior": "drop_block" } });
-        headers = &[BINDING];
+    if setup.given.has(Optional::BoundThinking) {
+        return Said::plain(body);
     }
-    let options = options.with_extra_body(body);
-    Said::Library(Box::new(ForLibrary {
-        kind: AdapterKind::Anthropic,
-        name: "model".to_owned(),
-        chat,
-        options,
-        headers,
-    }))
+    body["thinking"] = json!({ "type": "adaptive", "block_binding": { "prefix_mismatch_behavior": "drop_block" } });
+    Said { body, headers: &[BINDING] }
 }
 
 /// The conversation, with the last marks only: the earlier ones are still found by the server without being named.
@@ -91,7 +85,7 @@ fn assistant(part: &Part) -> Option<Value> {
         Part::Text { text } if text.trim().is_empty() => None,
         Part::Text { text } => Some(json!({ "type": "text", "text": text })),
         Part::Call(call) => Some(json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": input(call) })),
-        Part::Opaque { value } => block(value).filter(|block| text(block, "type").contains("thinking")),
+        Part::Opaque { value } => Opaque::block_in(value).filter(|block| text(block, "type").contains("thinking")),
     }
 }
 
@@ -115,6 +109,10 @@ impl Decoder for Reader {
         &mut self.draft
     }
 
+    fn pieces(&mut self) -> usize {
+        self.draft.blocks.len() + self.open.len()
+    }
+
     fn read(&mut self, frame: &Value) -> Result<(), Trouble> {
         let index = frame.get("index").and_then(Value::as_u64).unwrap_or_default();
         match text(frame, "type") {
@@ -128,7 +126,9 @@ impl Decoder for Reader {
             }
             "content_block_delta" => {
                 let delta = &frame["delta"];
-                let Some(open) = self.open.get_mut(&index) else { return Ok(()) };
+                let Some(open) = self.open.get_mut(&index) else {
+                    return Err(Trouble::Unreadable("a piece came of a block that did not begin".to_owned()));
+                };
                 let come = match text(delta, "type") {
                     "input_json_delta" => (&mut open.arguments, text(delta, "partial_json")),
                     "signature_delta" => (&mut open.signature, text(delta, "signature")),
@@ -196,9 +196,9 @@ fn finished(open: Open) -> Option<Block> {
         "thinking" => {
             block["thinking"] = json!(open.text);
             block["signature"] = json!(open.signature);
-            Some(Block::Opaque(custom(block)))
+            Some(Block::Opaque(Opaque::block(block)))
         }
-        "redacted_thinking" => Some(Block::Opaque(custom(block))),
+        "redacted_thinking" => Some(Block::Opaque(Opaque::block(block))),
         _ => None,
     }
 }

@@ -1,7 +1,8 @@
 //! The wire formats: how a request is said in each, and how an answer is read. Main types: [`Setup`], [`Said`].
 //!
-//! One file per format, all alike: `request` and a `Decoder`. What the client library says right is left to it; what it loses or gets wrong is
-//! put in its place, with the reason beside it. How a request travels belongs in `client`.
+//! One file per format, all alike: `request` and a `Decoder`. A body is written in the order in which providers cache: what all requests of a
+//! conversation share first (model, tools, system), then the conversation, then what a single turn may change. So one body is the beginning of the
+//! next, byte for byte. How a request travels belongs in `client`.
 
 mod chat;
 mod gemini;
@@ -10,11 +11,10 @@ mod ollama;
 mod parts;
 mod responses;
 
-use genai::adapter::AdapterKind;
-use genai::chat::{ChatOptions, ChatRequest};
 use serde_json::Value;
 
 use super::draft::Draft;
+use super::events::Framing;
 use super::frames::Decoder;
 use super::optional::Given;
 use super::table::Wire;
@@ -32,26 +32,19 @@ pub(super) struct Setup<'a> {
 }
 
 /// A request in the words of a wire format.
-pub(super) enum Said {
-    /// For the client library.
-    Library(Box<ForLibrary>),
-    /// A whole body: the library cannot say it.
-    Own(Value),
-}
-
-/// A request for the client library.
-pub(super) struct ForLibrary {
-    /// The dialect.
-    pub(super) kind: AdapterKind,
-    /// The model's name for the library's own decisions; what goes out is the exact one. The library reads endings such as `-high` and
-    /// beginnings such as `ns::` as its own, and these names have neither.
-    pub(super) name: String,
-    /// The conversation.
-    pub(super) chat: ChatRequest,
-    /// All else.
-    pub(super) options: ChatOptions,
+#[derive(Debug)]
+pub(super) struct Said {
+    /// The body.
+    pub(super) body: Value,
     /// Headers for this request alone.
     pub(super) headers: &'static [(&'static str, &'static str)],
+}
+
+impl Said {
+    /// A body without headers of its own.
+    fn plain(body: Value) -> Self {
+        Self { body, headers: &[] }
+    }
 }
 
 /// Says a request.
@@ -62,6 +55,14 @@ pub(super) fn say(wire: Wire, request: &TurnRequest, setup: &Setup<'_>) -> Said 
         Wire::Chat => chat::request(request, setup),
         Wire::Gemini => gemini::request(request, setup),
         Wire::Ollama => ollama::request(request, setup),
+    }
+}
+
+/// How the documents of a streamed answer stand in its body.
+pub(super) const fn framing(wire: Wire) -> Framing {
+    match wire {
+        Wire::Messages | Wire::Responses | Wire::Chat | Wire::Gemini => Framing::Events,
+        Wire::Ollama => Framing::Lines,
     }
 }
 
@@ -79,8 +80,8 @@ pub(super) fn decoder(wire: Wire) -> Box<dyn Decoder> {
 /// The response that a finished answer is.
 pub(super) fn response(wire: Wire, draft: Draft, request: &TurnRequest) -> super::turn::TurnResponse {
     let name_call = match wire {
-        // The library knows an id of this form for one that Gemini did not give, and keeps it to itself.
-        Wire::Gemini => |name: &str, number: usize| format!("call#{name}#{number}"),
+        // An id of this form is known for one that the server did not give, and is not sent back.
+        Wire::Gemini => gemini::own_id,
         Wire::Messages | Wire::Responses | Wire::Chat | Wire::Ollama => {
             |_: &str, number: usize| format!("call_{number}")
         }

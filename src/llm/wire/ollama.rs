@@ -1,15 +1,14 @@
 //! Ollama's own format (`POST /api/chat`, one JSON document a line).
 //!
-//! All of it is said here: the client library cannot set the context window (and a server that is not told cuts the conversation in silence), keeps
-//! one result of several, drops what the model thought, and sends no key.
+//! A server that is not told how large the context window is cuts the conversation in silence, so it is told.
 
-use genai::chat::ContentPart;
 use serde_json::{Value, json};
 
-use super::parts::{functions, input, list, opaque, said, text};
+use super::parts::{functions, input, list, said, text};
 use super::{Said, Setup};
 use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
 use crate::llm::frames::{Decoder, Trouble};
+use crate::llm::opaque::Opaque;
 use crate::llm::turn::{Message, Part, Stop, TurnRequest};
 use crate::llm::usage::{Count, Counted};
 
@@ -28,16 +27,13 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
             ),
         }
     }
-    let mut body = json!({
-        "model": setup.model,
-        "stream": true,
-        "messages": messages,
-        "options": { "num_ctx": setup.context_window, "num_predict": request.max_output },
-    });
+    let mut body = json!({ "model": setup.model, "stream": true });
     if !request.tools.is_empty() {
         body["tools"] = functions(request);
     }
-    Said::Own(body)
+    body["messages"] = json!(messages);
+    body["options"] = json!({ "num_ctx": setup.context_window, "num_predict": request.max_output });
+    Said::plain(body)
 }
 
 fn assistant(parts: &[Part]) -> Value {
@@ -49,7 +45,7 @@ fn assistant(parts: &[Part]) -> Value {
             Part::Text { text } => words.push_str(text),
             Part::Call(call) => calls.push(json!({ "function": { "name": call.name, "arguments": input(call) } })),
             Part::Opaque { value } => {
-                if let Some(ContentPart::ReasoningContent(thinking)) = opaque(value) {
+                if let Some(Opaque::Reasoning(thinking)) = Opaque::read(value) {
                     message["thinking"] = json!(thinking);
                 }
             }
@@ -114,7 +110,7 @@ impl Decoder for Reader {
     fn close(&mut self) {
         if !self.thinking.is_empty() {
             let thinking = std::mem::take(&mut self.thinking);
-            self.draft.blocks.insert(0, Block::Opaque(ContentPart::ReasoningContent(thinking)));
+            self.draft.blocks.insert(0, Block::Opaque(Opaque::Reasoning(thinking)));
         }
     }
 }

@@ -1,58 +1,22 @@
 //! What the wire formats share: tools, inputs, opaque parts, errors in the middle of a stream.
 
-use genai::chat::{ChatMessage, ChatRequest, ContentPart, CustomPart, MessageContent, Tool, ToolResponse};
 use serde_json::{Map, Value, json};
 
 use crate::llm::frames::Trouble;
-use crate::llm::turn::{Message, Part, ToolCall, ToolDefinition, ToolInput, ToolResult, TurnRequest};
+use crate::llm::turn::{ToolCall, ToolDefinition, ToolInput, TurnRequest};
 
-/// The conversation for the client library. Every result carries its tool's name, because one of the formats matches by it.
-pub(super) fn conversation(messages: &[Message]) -> Vec<ChatMessage> {
-    let say = |message: &Message| match message {
-        Message::User { text, .. } => Some(ChatMessage::user(text.clone())),
-        Message::Assistant { parts } => assistant(parts),
-        Message::Results { results, .. } => {
-            let response = |result: &ToolResult| {
-                ToolResponse::new(result.id.clone(), result.text.clone()).with_fn_name(result.name.clone())
-            };
-            Some(ChatMessage::from(results.iter().map(response).collect::<Vec<_>>()))
-        }
-    };
-    messages.iter().filter_map(say).collect()
-}
-
-/// The tools for the client library. `strict` is said only where the format has a default that is not wanted.
-pub(super) fn tools(request: &TurnRequest, strict: Option<bool>) -> Vec<Tool> {
-    let tool = |definition: &ToolDefinition| {
-        let tool = Tool::new(definition.name.clone()).with_description(definition.description.clone());
-        let tool = tool.with_schema(schema(&definition.schema));
-        match strict {
-            Some(strict) => tool.with_strict(strict),
-            None => tool,
-        }
-    };
+/// The tools, each as one format writes it: name, description, schema.
+pub(super) fn tools(request: &TurnRequest, say: impl Fn(&str, &str, Value) -> Value) -> Value {
+    let tool = |tool: &ToolDefinition| say(&tool.name, &tool.description, schema(&tool.schema));
     request.tools.iter().map(tool).collect()
-}
-
-/// A request with its tools. An empty list is left out: not every server takes one.
-pub(super) fn with_tools(chat: ChatRequest, tools: Vec<Tool>) -> ChatRequest {
-    if tools.is_empty() { chat } else { chat.with_tools(tools) }
-}
-
-/// The assistant's message for the client library; none where nothing of it can be said.
-pub(super) fn assistant(parts: &[Part]) -> Option<ChatMessage> {
-    let content: Vec<ContentPart> = parts.iter().filter_map(content).collect();
-    (!content.is_empty()).then(|| ChatMessage::assistant(MessageContent::from_parts(content)))
 }
 
 /// The tools as chat completions and Ollama take them. `strict` is left out: some servers refuse to know it.
 pub(super) fn functions(request: &TurnRequest) -> Value {
-    let function = |definition: &ToolDefinition| {
-        json!({ "type": "function", "function": {
-            "name": definition.name, "description": definition.description, "parameters": schema(&definition.schema),
-        }})
-    };
-    request.tools.iter().map(function).collect()
+    tools(
+        request,
+        |name, description, schema| json!({ "type": "function", "function": { "name": name, "description": description, "parameters": schema } }),
+    )
 }
 
 /// A schema without what describes the schema instead of the input. The rest (`type`, `properties`, `required`, `enum`, `minimum`,
@@ -74,43 +38,6 @@ pub(super) fn input(call: &ToolCall) -> Value {
         ToolInput::Object(object) => Value::Object(object.clone()),
         ToolInput::Malformed(text) => json!({ "unreadable_arguments": text }),
     }
-}
-
-/// An opaque part for the client library; none for what it does not know.
-pub(super) fn opaque(part: &Value) -> Option<ContentPart> {
-    serde_json::from_value(part.clone()).ok()
-}
-
-/// The provider's own block within an opaque part.
-pub(super) fn block(part: &Value) -> Option<Value> {
-    match opaque(part)? {
-        ContentPart::Custom(custom) => Some(custom.data),
-        ContentPart::Text(_)
-        | ContentPart::Binary(_)
-        | ContentPart::ToolCall(_)
-        | ContentPart::ToolResponse(_)
-        | ContentPart::ThoughtSignature(_)
-        | ContentPart::ReasoningContent(_) => None,
-    }
-}
-
-/// A provider's own block as an opaque part.
-pub(super) fn custom(data: Value) -> ContentPart {
-    ContentPart::Custom(CustomPart { model_iden: None, data })
-}
-
-/// A part of the assistant's for the client library.
-fn content(part: &Part) -> Option<ContentPart> {
-    Some(match part {
-        Part::Text { text } => ContentPart::Text(text.clone()),
-        Part::Opaque { value } => opaque(value)?,
-        Part::Call(call) => ContentPart::ToolCall(genai::chat::ToolCall {
-            call_id: call.id.clone(),
-            fn_name: call.name.clone(),
-            fn_arguments: input(call),
-            thought_signatures: (!call.signatures.is_empty()).then(|| call.signatures.clone()),
-        }),
-    })
 }
 
 /// The text under a key, empty where there is none.

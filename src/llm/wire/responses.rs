@@ -1,19 +1,17 @@
 //! `OpenAI`'s Responses (`POST /responses`, its streaming events). Nothing is stored there (`store: false`), so reasoning comes back encrypted.
 //!
-//! The items are said here and not by the client library: the library keeps only the ciphertext of a reasoning item, without its id and its place,
-//! and asks for summaries, which not every account may have.
+//! Items go back as they came, each with its id and in its place. Summaries of the reasoning are not asked for: not every account may have them.
 
 use std::collections::BTreeMap;
 
-use genai::adapter::AdapterKind;
-use genai::chat::{ChatOptions, ChatRequest, ToolChoice as LibraryChoice};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::parts::{block, custom, input, list, said, text, tools, with_tools, without_nulls};
-use super::{ForLibrary, Said, Setup};
+use super::parts::{input, list, said, text, tools, without_nulls};
+use super::{Said, Setup};
 use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
 use crate::llm::frames::{Decoder, Trouble};
+use crate::llm::opaque::Opaque;
 use crate::llm::optional::Optional;
 use crate::llm::price;
 use crate::llm::turn::{Message, Part, Stop, ToolChoice, TurnRequest};
@@ -24,28 +22,27 @@ const PHASE: &str = "review.phase";
 
 /// Says a request.
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
-    let chat = ChatRequest::default().with_system(request.system.clone());
-    // Strict is the default here, and would make every optional field a required one.
-    let chat = with_tools(chat, tools(request, Some(false)));
-    let mut options = ChatOptions::default().with_max_tokens(request.max_output);
-    if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
-        options = options.with_tool_choice(LibraryChoice::Required);
-    }
-    if setup.given.has(Optional::CacheKey) {
-        options = options.with_prompt_cache_key(cache_key(request));
-    }
-    let mut body = json!({ "model": setup.model, "input": items(&request.messages) });
+    let mut body = json!({ "model": setup.model, "stream": true, "store": false });
     if setup.given.has(Optional::Reasoning) {
         body["include"] = json!(["reasoning.encrypted_content"]);
     }
-    let options = options.with_extra_body(body);
-    Said::Library(Box::new(ForLibrary {
-        kind: AdapterKind::OpenAIResp,
-        name: "model".to_owned(),
-        chat,
-        options,
-        headers: &[],
-    }))
+    if setup.given.has(Optional::CacheKey) {
+        body["prompt_cache_key"] = json!(cache_key(request));
+    }
+    if !request.tools.is_empty() {
+        // Strict is the default here, and would make every optional field a required one.
+        body["tools"] = tools(
+            request,
+            |name, description, schema| json!({ "type": "function", "name": name, "description": description, "strict": false, "parameters": schema }),
+        );
+    }
+    body["instructions"] = json!(request.system);
+    body["input"] = json!(items(&request.messages));
+    body["max_output_tokens"] = json!(request.max_output);
+    if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
+        body["tool_choice"] = json!("required");
+    }
+    Said::plain(body)
 }
 
 /// The same for all turns of a conversation: they begin alike, and the key sends them to the machine that remembers.
@@ -90,7 +87,7 @@ fn assistant(parts: &[Part], items: &mut Vec<Value>) {
             Part::Call(call) => items.push(json!({
                 "type": "function_call", "call_id": call.id, "name": call.name, "arguments": input(call).to_string(),
             })),
-            Part::Opaque { value } => match block(value) {
+            Part::Opaque { value } => match Opaque::block_in(value) {
                 Some(block) if text(&block, "type") == "reasoning" => items.push(block),
                 Some(block) if text(&block, "type") == PHASE => phase = Some(block["phase"].clone()),
                 Some(_) | None => {}
@@ -118,6 +115,10 @@ struct Item {
 impl Decoder for Reader {
     fn draft(&mut self) -> &mut Draft {
         &mut self.draft
+    }
+
+    fn pieces(&mut self) -> usize {
+        self.items.len()
     }
 
     fn read(&mut self, frame: &Value) -> Result<(), Trouble> {
@@ -169,6 +170,10 @@ impl Reader {
                 *item = Item { value: value.clone(), whole: true, pieces: std::mem::take(&mut item.pieces) };
             }
         }
+        // Its kind is not known, so that it would be left out in silence.
+        if self.items.values().any(|item| !item.pieces.is_empty() && text(&item.value, "type").is_empty()) {
+            return Err(Trouble::Unreadable("a piece came of an item that did not begin".to_owned()));
+        }
         self.draft.counted = Counted {
             input: Count::at(response, "/usage/input_tokens"),
             output: Count::at(response, "/usage/output_tokens"),
@@ -194,7 +199,7 @@ impl Reader {
         match text(&value, "type") {
             "message" => {
                 if let Some(phase) = value.get("phase").filter(|phase| phase.is_string()) {
-                    self.draft.blocks.push(Block::Opaque(custom(json!({ "type": PHASE, "phase": phase }))));
+                    self.draft.blocks.push(Block::Opaque(Opaque::block(json!({ "type": PHASE, "phase": phase }))));
                 }
                 let content = list(&value, "content");
                 let mut said: String = content.iter().map(|part| text(part, "text")).collect();
@@ -215,7 +220,7 @@ impl Reader {
             }
             // One that is not encrypted exists only on the server, which stores nothing.
             "reasoning" if !text(&value, "encrypted_content").is_empty() => {
-                self.draft.blocks.push(Block::Opaque(custom(without_nulls(&value))));
+                self.draft.blocks.push(Block::Opaque(Opaque::block(without_nulls(&value))));
             }
             _ => {}
         }

@@ -121,6 +121,11 @@ impl Talk {
         Self::start(repo, Session::load(&file(session)), wire, None)
     }
 
+    /// By a session that is no file, its requests kept nowhere.
+    pub fn in_passing(repo: &TestRepo, session: Session, wire: Wire) -> Self {
+        Self::start(repo, session, wire, None)
+    }
+
     fn start(repo: &TestRepo, session: Session, wire: Wire, record: Option<PathBuf>) -> Self {
         let server = Server::start(session, Options { wire: Some(wire), record, ..Options::default() });
         let mut program = Program::in_folder(repo.root());

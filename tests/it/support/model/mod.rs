@@ -16,10 +16,12 @@ mod answer;
 mod asked;
 mod choose;
 mod ledger;
+mod odd;
 mod pieces;
 mod script;
 mod server;
 mod socket;
+mod spoilt;
 mod state;
 mod wires;
 

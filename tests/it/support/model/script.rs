@@ -1,5 +1,6 @@
 //! Sessions as they are written down: one step a line. Main types: [`Session`], [`Step`], [`When`], [`Say`].
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -106,6 +107,8 @@ pub struct Say {
     pub cut: Option<Cut>,
     /// What goes wrong instead.
     pub fault: Option<Fault>,
+    /// How the whole answer is sent, where that is odd but no fault.
+    pub odd: Option<Odd>,
     /// Whether the client may leave this answer out of the conversation.
     pub may_vanish: bool,
 }
@@ -227,6 +230,64 @@ pub enum Fault {
     Event(String),
     /// Something that is not what the wire promises, with status 200.
     Garbage(String),
+    /// The connection is reset after so many bytes of the answer.
+    ResetAt(usize),
+    /// These bytes instead of any HTTP; then the connection is closed.
+    Raw(String),
+    /// The answer, compressed although nobody asked for that.
+    Zipped,
+    /// The event in the middle is this instead.
+    Malformed(String),
+    /// All values in the answer have another type.
+    WrongTypes,
+    /// After its first half the answer goes on and on.
+    Flood(Flood),
+    /// Byte by byte, with so many milliseconds after each.
+    Trickle(u64),
+}
+
+/// What an answer goes on with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Flood {
+    /// Comments, or empty lines.
+    Nothing,
+    /// One event that does not end.
+    Event,
+}
+
+/// How a whole answer is sent.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Odd {
+    /// Byte by byte.
+    Trickle,
+    /// As HTTP/1.0: the end of the connection is the end of the answer.
+    Http10,
+    /// After a head that is none yet.
+    Hints,
+    /// With comments between the events.
+    Comments,
+    /// With events between the events that nobody knows.
+    Unknown,
+    /// With events between the events that are empty.
+    Empties,
+    /// With the other ends of lines.
+    Returns,
+    /// After a byte order mark.
+    Mark,
+    /// Without the mark at the very end.
+    NoDone,
+    /// Not streamed.
+    Whole,
+    /// And then once more.
+    Twice,
+    /// With its last event twice.
+    DoubleEnd,
+    /// As another type of content.
+    Type(String),
+    /// And then the connection is kept, and nothing comes.
+    KeptOpen,
 }
 
 /// An error status.
@@ -244,6 +305,9 @@ pub struct BadStatus {
     /// The whole body, where it is not the provider's.
     #[serde(default)]
     pub body: Option<String>,
+    /// More headers; a content type takes the place of the usual one.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
 }
 
 fn once() -> usize {

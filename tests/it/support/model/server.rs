@@ -150,7 +150,7 @@ async fn handle(shared: &Shared, line: &Line, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default().to_vec();
     let path = parts.uri.path_and_query().map_or_else(String::new, ToString::to_string);
-    let reply = shared.state().answer(&Raw { path, headers: headers(&parts.headers), body });
+    let mut reply = shared.state().answer(&Raw { path, headers: headers(&parts.headers), body });
     shared.came.notify_all();
     if reply.delay_ms > 0 {
         tokio::time::sleep(Duration::from_millis(reply.delay_ms)).await;
@@ -158,9 +158,12 @@ async fn handle(shared: &Shared, line: &Line, request: Request) -> Response {
     match reply.ending {
         Ending::Silent => std::future::pending().await,
         Ending::Reset => line.reset(),
-        Ending::Whole | Ending::Broken | Ending::Stalled => {}
+        Ending::Whole | Ending::Broken | Ending::BrokenHard | Ending::Stalled => {}
     }
-    respond(reply)
+    if let Some(raw) = reply.raw.take() {
+        line.instead(raw);
+    }
+    respond(reply, line.clone())
 }
 
 fn headers(map: &HeaderMap) -> Vec<(String, String)> {
@@ -168,7 +171,7 @@ fn headers(map: &HeaderMap) -> Vec<(String, String)> {
     map.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect()
 }
 
-fn respond(reply: Reply) -> Response {
+fn respond(reply: Reply, line: Line) -> Response {
     let mut response = Response::builder().status(StatusCode::from_u16(reply.status).expect("a status"));
     for (name, value) in reply.headers {
         response = response.header(name, value);
@@ -188,6 +191,12 @@ fn respond(reply: Reply) -> Response {
         match ending {
             Ending::Stalled => std::future::pending().await,
             Ending::Broken => Err(std::io::ErrorKind::ConnectionAborted.into()),
+            Ending::BrokenHard => {
+                // What was written before must have arrived: a reset takes back what nobody read yet.
+                tokio::time::sleep(Duration::from_millis(30)).await;
+                line.reset();
+                Err(std::io::ErrorKind::ConnectionReset.into())
+            }
             Ending::Whole | Ending::Silent | Ending::Reset => Ok(Bytes::new()),
         }
     });

@@ -8,9 +8,11 @@ use super::answer::Answer;
 use super::asked::Asked;
 use super::choose::choose;
 use super::ledger::Ledger;
-use super::pieces::{first, pieces};
-use super::script::{Cut, Fault, Say, Session};
+use super::odd::oddly;
+use super::pieces::pieces;
+use super::script::{Cut, Say, Session};
 use super::server::Options;
+use super::spoilt::spoil;
 use super::wires::Wire;
 
 /// A request as it arrived.
@@ -30,7 +32,7 @@ pub struct Reply {
     /// The status.
     pub status: u16,
     /// Headers besides the length.
-    pub headers: Vec<(&'static str, String)>,
+    pub headers: Vec<(String, String)>,
     /// The body in the pieces in which it is written.
     pub pieces: Vec<Vec<u8>>,
     /// Milliseconds before anything is sent.
@@ -39,6 +41,8 @@ pub struct Reply {
     pub pause_ms: u64,
     /// How it ends.
     pub ending: Ending,
+    /// What is written to the connection instead of all this; then it is closed.
+    pub raw: Option<Vec<u8>>,
 }
 
 /// How a reply ends.
@@ -54,6 +58,8 @@ pub enum Ending {
     Silent,
     /// Nothing at all comes: the connection is reset.
     Reset,
+    /// The connection is reset.
+    BrokenHard,
 }
 
 /// The server's memory.
@@ -147,37 +153,14 @@ impl State {
         } else {
             ("application/json", vec![wire.whole(answer).to_string().into_bytes()])
         };
-        let headers = vec![("content-type", kind.to_owned())];
+        let headers = vec![("content-type".to_owned(), kind.to_owned())];
         let pause_ms = if cut == Cut::Slow { 2 } else { 0 };
-        let mut reply =
-            Reply { status: 200, headers, pieces: Vec::new(), delay_ms: say.delay_ms, pause_ms, ending: Ending::Whole };
-        match &say.fault {
-            None => reply.pieces = pieces(events, cut),
-            Some(Fault::Status(bad)) => {
-                let message = bad.message.as_deref().unwrap_or("scripted fault");
-                let body = bad.body.clone().unwrap_or_else(|| wire.error(bad.code, message).to_string());
-                reply.status = bad.code;
-                reply.headers = vec![("content-type", "application/json".to_owned())];
-                reply.headers.extend(bad.retry_after.clone().map(|wait| ("retry-after", wait)));
-                reply.pieces = vec![body.into_bytes()];
-            }
-            Some(Fault::Reset) => reply.ending = Ending::Reset,
-            Some(Fault::Hang) => reply.ending = Ending::Silent,
-            Some(Fault::Half(bytes)) => {
-                reply.pieces = first(pieces(events, cut), *bytes);
-                reply.ending = Ending::Broken;
-            }
-            Some(Fault::Stall(bytes)) => {
-                reply.pieces = first(pieces(events, cut), *bytes);
-                reply.ending = Ending::Stalled;
-            }
-            Some(Fault::Ends(bytes)) => reply.pieces = first(pieces(events, cut), *bytes),
-            Some(Fault::Event(message)) => {
-                let mut half: Vec<_> = events[..events.len() / 2].to_vec();
-                half.push(wire.error_event(message));
-                reply.pieces = pieces(half, cut);
-            }
-            Some(Fault::Garbage(text)) => reply.pieces = vec![text.clone().into_bytes()],
+        let (delay_ms, ending) = (say.delay_ms, Ending::Whole);
+        let mut reply = Reply { status: 200, headers, pieces: Vec::new(), delay_ms, pause_ms, ending, raw: None };
+        match (&say.fault, &say.odd) {
+            (None, Some(odd)) => oddly(odd, wire, events, &wire.whole(answer), &mut reply),
+            (None, None) => reply.pieces = pieces(events, cut),
+            (Some(fault), _) => spoil(fault, wire, events, cut, &mut reply),
         }
         reply
     }
@@ -188,11 +171,12 @@ impl State {
         let body = wire.map_or_else(|| json!({ "error": message }), |wire| wire.error(UNEXPECTED, &message));
         Reply {
             status: UNEXPECTED,
-            headers: vec![("content-type", "application/json".to_owned())],
+            headers: vec![("content-type".to_owned(), "application/json".to_owned())],
             pieces: vec![body.to_string().into_bytes()],
             delay_ms: 0,
             pause_ms: 0,
             ending: Ending::Whole,
+            raw: None,
         }
     }
 
