@@ -74,9 +74,8 @@ async fn ask(
     let mut reply = sent.map_err(|cause| blame.lost(cause, false))?;
     let status = reply.status();
     if !(200..300).contains(&status) {
-        let mut rejected = Rejected::new(status, String::new(), |name| reply.header(name));
-        rejected.body = reply.error_body().await;
-        return Err(blame.rejected(&rejected));
+        let rejected = Rejected::new(status, |name| reply.header(name));
+        return Err(blame.rejected(&rejected.saying(reply.error_body().await)));
     }
     let mut body = Vec::new();
     while let Some(piece) = reply.piece().await.map_err(|cause| blame.lost(cause, true))? {
