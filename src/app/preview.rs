@@ -56,7 +56,16 @@ pub async fn preview(
         let Plan { files, sent, mut notes } = review::preview_rules(&change);
         notes.extend(subject.notes);
         let notes = told(&change, notes);
-        let preview = Preview { change, model: None, second: None, files, instructions: None, guidelines: Vec::new(), sent, notes };
+        let preview = Preview {
+            change,
+            model: None,
+            second: None,
+            files,
+            instructions: None,
+            guidelines: Vec::new(),
+            sent,
+            notes,
+        };
         return Ok(preview);
     };
     let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?);
@@ -130,11 +139,9 @@ fn asked(resolved: &Resolved, environment: &ProviderEnvironment) -> Result<Asked
             Ok((chosen, second))
         });
         match chosen {
-            Err(AppError::NoKey { variable, provider, .. })
-                if !missing.iter().any(|(known, _)| *known == provider.to_string()) =>
-            {
+            Err(AppError::NoKey { variable, provider, .. }) if !missing.iter().any(|(known, _)| *known == provider) => {
                 environment = environment.with_a_key_for(&provider);
-                missing.push((provider.to_string(), variable));
+                missing.push((provider, variable));
             }
             Err(error) => return Err(error),
             Ok((chosen, second)) => return Ok(Asked { chosen, second, missing }),

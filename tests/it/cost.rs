@@ -208,8 +208,7 @@ fn what_scripted_runs_take_is_within_what_was_told_beforehand() {
     let mut rows = Vec::new();
     for session in ["well", "three_turns", "six_turns", "cut_call_then_well"] {
         let talk = Talk::named(&repo, session, &format!("{session}_previewed"), Wire::Chat);
-        let before =
-            talk.program.words(&format!("--target main --model openai-chat/scripted --preview --format json")).ended(0);
+        let before = talk.program.words("--target main --model openai-chat/scripted --preview --format json").ended(0);
         assert!(talk.server.asked().is_empty(), "nothing is sent");
         let sent = &before.json()["sent"];
         let told = talk.run("");
