@@ -139,11 +139,9 @@ fn asked(resolved: &Resolved, environment: &ProviderEnvironment) -> Result<Asked
             Ok((chosen, second))
         });
         match chosen {
-            Err(AppError::NoKey { variable, provider, .. })
-                if !missing.iter().any(|(known, _)| *known == provider.to_string()) =>
-            {
+            Err(AppError::NoKey { variable, provider, .. }) if !missing.iter().any(|(known, _)| *known == provider) => {
                 environment = environment.with_a_key_for(&provider);
-                missing.push((provider.to_string(), variable));
+                missing.push((provider, variable));
             }
             Err(error) => return Err(error),
             Ok((chosen, second)) => return Ok(Asked { chosen, second, missing }),

@@ -245,6 +245,7 @@ impl CompareArgs {
 }
 
 /// All flags of a review.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[derive(Debug, Clone, Args)]
 pub(super) struct ReviewArgs {
     #[command(flatten)]

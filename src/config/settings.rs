@@ -452,6 +452,16 @@ mod tests {
     }
 
     #[test]
+    fn money_is_an_amount_or_no_limit() {
+        for (text, amount) in [("2", Some("2")), (" 0.05 ", Some("0.05")), ("$1.50", Some("1.5")), ("None", None)] {
+            assert_eq!(money(text).unwrap(), amount.map(|amount| amount.parse().unwrap()), "{text}");
+        }
+        for bad in ["0", "0.0", "-1", "1e3", "inf", "much", "", "true"] {
+            assert!(money(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
     fn a_second_model_is_named_or_the_same() {
         assert_eq!(second_model("Same").unwrap(), None);
         assert!(matches!(second_model("openai/a/b"), Ok(Some(ModelChoice::Named { .. }))));

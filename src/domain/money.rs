@@ -73,8 +73,8 @@ impl Money {
 impl Money {
     /// One part in so many.
     #[must_use]
-    pub const fn part(self, of: u64) -> Self {
-        Self(if of == 0 { self.0 } else { self.0 / of })
+    pub fn part(self, of: u64) -> Self {
+        Self(self.0.checked_div(of).unwrap_or(self.0))
     }
 
     /// So many times as much.

@@ -29,7 +29,7 @@ pub fn terminal(preview: &Preview, width: usize) -> String {
     page.row("change", &format!("{}: {} ({size})", change.repository, digest::names(change)));
     match &preview.model {
         None => {
-            page.row("reviewer", "the built-in rules (no model): no code leaves this machine, and it costs nothing")
+            page.row("reviewer", "the built-in rules (no model): no code leaves this machine, and it costs nothing");
         }
         Some(model) => {
             page.row("sent to", &receiver(model));

@@ -4,7 +4,9 @@
 //! asked to finish. Where several conversations share a run, their tokens and their money come from one [`Purse`].
 
 mod amount;
+mod paid;
 mod purse;
+mod words;
 
 use std::time::Duration;
 
@@ -18,6 +20,9 @@ pub use amount::CostLimit;
 
 pub(super) use amount::Amount;
 pub(super) use purse::{Purse, Seat};
+pub(super) use words::words;
+
+use paid::Asked;
 
 /// The limits of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,16 +125,6 @@ const LAST_SHARE: u32 = 4;
 const LEAST_SHARE: u32 = 40;
 /// Of the run's tokens all but this share is promised to units: one part in so many.
 const PROMISED: u64 = 5;
-
-/// Conversations that ask at the same time are taken for so many.
-const SHARERS: u64 = 3;
-
-/// What is set apart for a request.
-#[derive(Debug, Clone, Copy)]
-struct Asked {
-    now: Amount,
-    next: Amount,
-}
 
 /// Limits, and what is spent of them, for one conversation.
 #[derive(Debug)]
@@ -257,47 +252,6 @@ impl Budget {
         reserved
     }
 
-    /// What a last request of `last` tokens takes, and the least that is left for its answer; in money with what is said before it.
-    fn last_turn(&self, size: u64, last: u64) -> Amount {
-        let Amount { cost, .. } = self.limits.amount(size.saturating_add(LAST_WORDS), self.limits.usual_answer());
-        Amount { tokens: last, cost }
-    }
-
-    /// What is set apart for a request that may be answered with so many tokens, and for the last one after it, which sends `next`. In money
-    /// that is the answer once more, because it is sent again.
-    fn asked(&self, size: u64, next: u64, answer: u64) -> Asked {
-        let last = self.last_turn(size.saturating_add(answer), next);
-        Asked { now: self.limits.amount(size, answer), next: last }
-    }
-
-    /// Whether there is enough for both, for what is kept back, and of its own.
-    fn may_go_on(&self, Asked { now, next }: Asked) -> Result<(), Ended> {
-        self.seat.may_go_on(now, next, self.kept.amount())?;
-        if self.is_shared { now.plus(next).within(self.own()) } else { Ok(()) }
-    }
-
-    /// The answer that is reckoned with: the longest so far and a quarter more.
-    fn usual_answer(&self) -> u64 {
-        let longest = self.longest_answer.saturating_add(self.longest_answer / 4);
-        longest.max(self.limits.usual_answer()).min(u64::from(self.limits.max_output))
-    }
-
-    /// The most that the answer to a request of about `estimate` tokens may be, in tokens, which is not the last: where money is a limit, a last
-    /// turn can still be paid for after it.
-    pub(super) fn most_answer(&self, estimate: u64) -> u32 {
-        if self.limits.cost.is_none() {
-            return self.limits.max_output;
-        }
-        let size = self.scaled(estimate);
-        let bare = self.asked(size, size, 0);
-        let free = self.seat.free(Amount::default()).less(self.kept.amount()).cost;
-        let free = if self.is_shared { free.min(self.own().cost) } else { free };
-        let free = free.less(bare.now.plus(bare.next).cost);
-        // What one leaves the others can be told before they ask: nobody takes all of it for an answer that will be short.
-        let answer = self.limits.answerable_and_sent(if self.is_shared { free.part(SHARERS) } else { free });
-        u32::try_from(answer.max(self.usual_answer())).unwrap_or(u32::MAX).min(self.limits.max_output)
-    }
-
     /// Sets apart what a last request of about `estimate` tokens takes: results were taken in as far as there was room.
     pub(super) fn hold(&self, estimate: u64) {
         let size = self.scaled(estimate);
@@ -388,13 +342,6 @@ impl Budget {
         self.limits.all().less(self.spent)
     }
 
-    /// How many tokens beside a request of `size` can be paid for so that it can still be the last one.
-    fn payable(&self, size: u64) -> u64 {
-        let free = self.seat.free(Amount::default());
-        let free = if self.is_shared { free.cost.min(self.own().cost) } else { free.cost };
-        self.limits.sendable(free.less(self.last_turn(size, size).cost))
-    }
-
     fn scaled(&self, estimate: u64) -> u64 {
         estimate.saturating_mul(self.scale) / 100
     }
@@ -407,32 +354,6 @@ impl Budget {
 /// The time to keep for a last turn where the longest so far took `longest`.
 fn last_turn_takes(longest: Duration, limits: &Limits) -> Duration {
     (longest.saturating_mul(3) / 2).clamp(limits.time / LEAST_SHARE, limits.time / LAST_SHARE)
-}
-
-/// The limit in words, for people and for the model; what is kept back for the second look is said.
-pub(super) fn words(ended: Ended, limits: &Limits, kept: &Kept) -> String {
-    let but = |left: u64| if left == 0 { String::new() } else { format!(" but {left} for the second look") };
-    match ended {
-        Ended::TurnLimit => {
-            let turns = if limits.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", limits.turns) };
-            format!("the limit of {turns}{} was reached (raise it with --max-turns)", but(u64::from(kept.turns)))
-        }
-        Ended::TokenLimit => {
-            let (tokens, but) = (limits.input_tokens, but(kept.tokens));
-            format!("the limit of {tokens} input tokens{but} was reached (raise it with --max-tokens)")
-        }
-        Ended::CostLimit => {
-            let most = limits.cost.map_or(Money::NOTHING, |limit| limit.most);
-            let but = if kept.cost == Money::NOTHING {
-                String::new()
-            } else {
-                format!(", but {} for the second look,", kept.cost)
-            };
-            format!("what is left of the limit of {most}{but} does not pay for another turn (raise it with --max-cost)")
-        }
-        Ended::WindowLimit => format!("the conversation no longer fits the model's window of {} tokens", limits.window),
-        _ => "the time limit was reached (raise it with --timeout)".to_owned(),
-    }
 }
 
 #[cfg(test)]

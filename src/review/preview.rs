@@ -93,7 +93,8 @@ fn plan(run: &ModelRun, begin: Begin) -> Result<Plan, PromptError> {
         conversations: &conversations,
         limits: &run.limits,
         prices: run.provider.capabilities().prices,
-        second: run.second_look.as_ref().map(|second| second.provider.capabilities().prices),
+        has_looks: run.second_look.is_some(),
+        prices_of_looks: run.second_look.as_ref().and_then(|second| second.provider.capabilities().prices),
     };
     let estimate = estimate(&ground);
     let limits = limits_that_bind(&estimate, &run.limits, &parts);

@@ -369,10 +369,8 @@ impl<'a> Page<'a> {
             out.push_str(&format!("The review before was of {}. ", short(since)));
         }
         let made = &self.review.provenance;
-        let cost = (made.turns > 0).then(|| match made.usage.cost {
-            Some(cost) => format!(", {cost}"),
-            None => ", cost unknown".to_owned(),
-        });
+        let cost = made.usage.cost.map_or_else(|| "cost unknown".to_owned(), |cost| cost.to_string());
+        let cost = (made.turns > 0).then(|| format!(", {cost}"));
         let engine = self.writer.code(&engine(self.review), TITLE);
         let version = self.writer.code(&format!("review {}", made.version), TITLE);
         let cost = cost.unwrap_or_default().replace('$', "US$ ");

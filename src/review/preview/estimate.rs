@@ -43,8 +43,10 @@ pub(super) struct Ground<'a> {
     pub(super) conversations: &'a [Conversation],
     pub(super) limits: &'a Limits,
     pub(super) prices: Option<Prices>,
-    /// The prices of whoever takes the second look; `None` where nobody does.
-    pub(super) second: Option<Option<Prices>>,
+    /// Whether a second look is taken.
+    pub(super) has_looks: bool,
+    /// The prices of whoever takes it.
+    pub(super) prices_of_looks: Option<Prices>,
 }
 
 /// What conversations take.
@@ -108,12 +110,10 @@ pub(super) fn estimate(ground: &Ground<'_>) -> Estimate {
         least = least.plus(Taken::of(one.size, few, GROWTH.least, ANSWER.least, window));
         most = most.plus(Taken::of(one.size, many, GROWTH.most, ANSWER.most, window));
     }
-    let looks = match ground.second {
-        Some(_) => (0..LOOKS).fold(Taken::default(), |taken, _| {
-            taken.plus(Taken::of(LOOK_SIZE, LOOK_TURNS, GROWTH.most, ANSWER.most, window))
-        }),
-        None => Taken::default(),
-    };
+    let looks = if ground.has_looks { LOOKS } else { 0 };
+    let looks = (0..looks).fold(Taken::default(), |taken, _| {
+        taken.plus(Taken::of(LOOK_SIZE, LOOK_TURNS, GROWTH.most, ANSWER.most, window))
+    });
     let all = most.plus(looks);
     let side_by_side = (ground.conversations.len() as u64).clamp(1, AT_ONCE);
     let seconds = |turns: u64, each: u64| Duration::from_secs((turns * each).div_ceil(side_by_side));
@@ -133,10 +133,7 @@ pub(super) fn estimate(ground: &Ground<'_>) -> Estimate {
 /// From what it costs with the best of caches to what it costs without one, within the limit.
 fn cost(ground: &Ground<'_>, least: &Taken, most: &Taken, looks: &Taken) -> Option<Span<Money>> {
     let prices = ground.prices?;
-    let looked = match ground.second {
-        Some(second) => looks.uncached(&second?),
-        None => Money::NOTHING,
-    };
+    let looked = if ground.has_looks { looks.uncached(&ground.prices_of_looks?) } else { Money::NOTHING };
     let most = most.uncached(&prices).plus(looked);
     let limit = ground.limits.cost.map_or(most, |limit| limit.most);
     Some(Span { least: least.cached(&prices).min(limit), most: most.min(limit) })
@@ -155,7 +152,7 @@ fn basis(ground: &Ground<'_>) -> Vec<String> {
             SECONDS.least, SECONDS.most
         ),
     ];
-    if ground.second.is_some() {
+    if ground.has_looks {
         basis.push(format!(
             "a second look at up to {} in up to {LOOK_TURNS} turns each (assumed)",
             counted(3, "finding")
@@ -225,7 +222,7 @@ mod tests {
     }
 
     fn of(conversations: &[Conversation], limits: &Limits, prices: Option<Prices>) -> Estimate {
-        estimate(&Ground { conversations, limits, prices, second: None })
+        estimate(&Ground { conversations, limits, prices, has_looks: false, prices_of_looks: None })
     }
 
     #[test]
@@ -245,7 +242,13 @@ mod tests {
         assert_eq!(unknown.cost, None);
         assert!(unknown.basis.iter().any(|line| line.contains("no price is known")));
         let limits = limits();
-        let ground = Ground { conversations: &one, limits: &limits, prices: Some(prices()), second: Some(None) };
+        let ground = Ground {
+            conversations: &one,
+            limits: &limits,
+            prices: Some(prices()),
+            has_looks: true,
+            prices_of_looks: None,
+        };
         assert_eq!(estimate(&ground).cost, None, "nor is that of the second look");
     }
 

@@ -1,0 +1,31 @@
+//! A limit in words, for people and for the model. Main function: [`words`].
+
+use super::{Kept, Limits};
+use crate::domain::money::Money;
+use crate::domain::review::Ended;
+
+/// The limit in words, for people and for the model; what is kept back for the second look is said.
+pub(in crate::review) fn words(ended: Ended, limits: &Limits, kept: &Kept) -> String {
+    let but = |left: u64| if left == 0 { String::new() } else { format!(" but {left} for the second look") };
+    match ended {
+        Ended::TurnLimit => {
+            let turns = if limits.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", limits.turns) };
+            format!("the limit of {turns}{} was reached (raise it with --max-turns)", but(u64::from(kept.turns)))
+        }
+        Ended::TokenLimit => {
+            let (tokens, but) = (limits.input_tokens, but(kept.tokens));
+            format!("the limit of {tokens} input tokens{but} was reached (raise it with --max-tokens)")
+        }
+        Ended::CostLimit => {
+            let most = limits.cost.map_or(Money::NOTHING, |limit| limit.most);
+            let but = if kept.cost == Money::NOTHING {
+                String::new()
+            } else {
+                format!(", but {} for the second look,", kept.cost)
+            };
+            format!("what is left of the limit of {most}{but} does not pay for another turn (raise it with --max-cost)")
+        }
+        Ended::WindowLimit => format!("the conversation no longer fits the model's window of {} tokens", limits.window),
+        _ => "the time limit was reached (raise it with --timeout)".to_owned(),
+    }
+}
