@@ -18,7 +18,7 @@ use crate::sys::charset;
 /// A larger file is not read, in bytes: nobody wrote it for a reader.
 const MOST_READ: u64 = 1 << 20;
 /// So much of one file is used, in bytes.
-pub(super) const MOST_OF_ONE: usize = 32 << 10;
+pub(super) const MOST_OF_ONE: usize = 64 << 10;
 /// So much of all together.
 pub(super) const MOST_OF_ALL: usize = 128 << 10;
 /// A longer line is cut, in characters.
