@@ -62,8 +62,7 @@ impl Input {
         match (known.named(outer), inner) {
             (Some(Field { name, kind: Kind::Objects(fields), .. }), inner) if !inner.is_empty() => {
                 let field = fields.named(inner);
-                let (inner, kind) =
-                    field.map_or((inner, &Kind::Text), |field| (field.name.as_str(), &field.kind));
+                let (inner, kind) = field.map_or((inner, &Kind::Text), |field| (field.name.as_str(), &field.kind));
                 if let Some(value) = value(kind, field.is_some_and(|field| field.required), raw) {
                     self.add_to_list(name, inner, value);
                 }
