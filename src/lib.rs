@@ -75,6 +75,7 @@
 //! | setting | a row in `config`, its default in `config/defaults.toml` | — |
 //! | prompt | `prompts/<name>.md` | `TEMPLATES` in `prompt/mod.rs`, a method of `Prompts`, a row in `docs/prompts.md` |
 //! | review bot whose remarks are told apart | `forge/bots/<name>.rs` | `BOTS` in `forge/bots/mod.rs`, cases in `fixtures/remarks/<name>/` |
+//! | markup of calls that models leak | a row of `DIALECTS` in `llm/markup.rs` | its samples in `fixtures/leaks/<dialect>/`, its row in `docs/weak-models.md` |
 //! | provider of models | a row in `llm/providers.toml` | its name in `config/keys.rs` |
 //! | tool of the MCP server | `mcp/tools/<name>.rs` | `tools()` in `mcp/tools/mod.rs`; a tool that only reads is a row of `TOOLS` and is served by itself |
 //! | resource of the MCP server | `mcp/resources/<name>.rs` | `FAMILIES` in `mcp/resources/mod.rs` |

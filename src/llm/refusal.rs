@@ -58,8 +58,7 @@ pub fn declines(text: &str) -> bool {
         rest = after.trim_start_matches([',', '.', '!', ';', ':', ' ', '\n']);
         rest = rest.strip_prefix("but ").unwrap_or(rest);
     }
-    if let Some((before, after)) = rest.split_once("as an ai").filter(|(before, _)| before.is_empty()) {
-        let _ = before;
+    if let Some(after) = rest.strip_prefix("as an ai") {
         rest = after.split_once(',').map_or(after, |(_, after)| after).trim_start();
     }
     let Some(word) = CANNOT.iter().find(|word| rest.starts_with(**word)) else { return false };

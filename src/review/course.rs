@@ -36,20 +36,20 @@ pub(super) struct Course {
 }
 
 impl Course {
-    /// Enters the calls of a turn: which of them are new, and which were made so often that they are not made again.
+    /// Enters the calls of a turn: which of them are new, and which were made so often that they are not made again. The same call several times
+    /// in one turn is one: the model has not seen its answer.
     pub(super) fn enter(&mut self, calls: &[ToolCall]) -> Vec<Turned> {
-        calls.iter().map(|call| self.enter_one(call)).collect()
+        let mut entered: HashMap<Key, Turned> = HashMap::new();
+        let turned = calls.iter().map(|call| match key(call) {
+            Some(key) => *entered.entry(key).or_insert_with(|| self.enter_one(call, key)),
+            // What cannot be read says nothing.
+            None => Turned::Again,
+        });
+        turned.collect()
     }
 
-    fn enter_one(&mut self, call: &ToolCall) -> Turned {
-        // What cannot be read says nothing twice.
-        let ToolInput::Object(input) = &call.input else { return Turned::Again };
-        let sorted: BTreeMap<_, _> = input.iter().collect();
-        let mut hash = Sha256::new();
-        hash.update(call.name.as_bytes());
-        hash.update([0]);
-        hash.update(serde_json::to_vec(&sorted).unwrap_or_default());
-        let made = self.made.entry(hash.finalize().into()).or_insert(0);
+    fn enter_one(&mut self, call: &ToolCall, key: Key) -> Turned {
+        let made = self.made.entry(key).or_insert(0);
         *made += 1;
         match *made {
             1 => Turned::New,
@@ -93,6 +93,16 @@ impl Course {
     }
 }
 
+fn key(call: &ToolCall) -> Option<Key> {
+    let ToolInput::Object(input) = &call.input else { return None };
+    let sorted: BTreeMap<_, _> = input.iter().collect();
+    let mut hash = Sha256::new();
+    hash.update(call.name.as_bytes());
+    hash.update([0]);
+    hash.update(serde_json::to_vec(&sorted).ok()?);
+    Some(hash.finalize().into())
+}
+
 /// What a call is in the course of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turned {
@@ -130,6 +140,10 @@ mod tests {
         let turned = [&one, &same, &one, &same].map(|input| turn(&mut course, &read(input), false));
         assert_eq!(turned, [Turned::New, Turned::Again, Turned::Again, Turned::Refused]);
         assert_eq!(turn(&mut course, &read(&json!({ "file_path": "b" })), false), Turned::New);
+        let thrice = [read(&one), read(&one), read(&one)];
+        assert_eq!(course.enter(&thrice), [Turned::Refused; 3]);
+        course.forget();
+        assert_eq!(course.enter(&thrice), [Turned::New; 3], "its answer was not seen between them");
         course.forget();
         assert_eq!(turn(&mut course, &read(&one), false), Turned::New, "its result is gone");
         assert_eq!(course.is_stuck(), None);

@@ -111,6 +111,11 @@ pub(super) struct Strikes {
 }
 
 impl Strikes {
+    /// Of a conversation that need not call anything to come to its end.
+    pub(super) fn of_look() -> Self {
+        Self { called: true, ..Self::default() }
+    }
+
     /// What comes of a strike: it is told once in a row, and not for ever; calls that were none for a second time are to be written in the text
     /// from then on, and so are those of a model that makes none at all.
     pub(super) fn take(&mut self, strike: Strike, speech: Speech) -> Step {

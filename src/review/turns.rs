@@ -2,6 +2,8 @@
 //!
 //! What a call does belongs in `calls` and `desk`, what may be spent in `budget`, how an answer is waited for in `attempts`.
 
+mod strike;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
@@ -18,13 +20,13 @@ use super::exchange::{self, Asking, Heard};
 use super::journal::{Journal, Landing, Record};
 use super::opening::estimate_tokens;
 use super::past::{Coming, Diverged, Told};
-use super::strikes::{Step, Strike, Strikes};
+use super::strikes::{Strike, Strikes};
 use super::tally::{Tally, Unanswered};
 use super::verify::{self, Which};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::review::Ended;
 use crate::domain::text::{mask, strip_line};
-use crate::llm::{Message, Provider, Speech, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse, was_text};
+use crate::llm::{Message, Provider, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse, was_text};
 use crate::prompt::{LastTurnVars, Prompts};
 use crate::sys::cancel::Cancel;
 use crate::tools::ToolBox;
@@ -339,47 +341,10 @@ impl Turns<'_> {
         }
     }
 
-    /// Says what was wrong with an answer, unless it was said before. An answer that is not yet part of the conversation becomes one.
-    fn strike(&mut self, strike: Strike, answer: Option<&TurnResponse>) -> Result<Next, EngineError> {
-        let step = self.strikes.take(strike, self.request.speech);
-        if step == Step::End {
-            return Ok(Next::End(strike.ending()));
-        }
-        if let Some(answer) = answer {
-            self.keep_answer(answer);
-        }
-        let text = match step {
-            Step::Switch(why) => {
-                self.speak_in_text(why);
-                self.prompts.text_switch()?
-            }
-            Step::Tell | Step::End => strike.told(self.prompts, self.request.speech)?,
-        };
-        self.say(text);
-        Ok(Next::Turn)
-    }
-
-    /// From here on calls and their results are written in the text.
-    fn speak_in_text(&mut self, why: &'static str) {
-        self.request.speech = Speech::Text;
-        self.unanswered.size += estimate_tokens(&self.request.grammar);
-        self.tally.in_text = Some(why);
-        self.events.emit(Event::Notice { text: format!("the model calls its tools in the text from now on: {why}") });
-    }
-
     fn keep_answer(&mut self, response: &TurnResponse) {
         // Known from now on, and sent with every later request.
         self.unanswered.size += exchange::size_of(response);
         self.request.push_answer(response);
-    }
-
-    fn without_calls(&mut self, response: &TurnResponse, landing: Option<Landing>) -> Result<Next, EngineError> {
-        if let Some(Landing { ended, words }) = landing {
-            // It may go on, in another sitting.
-            self.keep_answer(response);
-            return Ok(Next::End(short(ended, words)));
-        }
-        self.strike(Strike::of(response), Some(response))
     }
 
     /// What was sent has been seen.

@@ -69,8 +69,8 @@ fn a_refusal_in_its_own_words_is_no_review() {
 
 #[test]
 fn a_refusal_for_a_summary_is_no_review() {
-    for told in on_all("declined_at_the_end", "declined_at_the_end", 4, "refused") {
-        assert_eq!(told.review["outcome"], "failed", "{}", told.all());
+    for told in on_all("declined_at_the_end", "declined_at_the_end", 3, "refused") {
+        assert_eq!(told.review["outcome"], "incomplete", "{}", told.all());
     }
 }
 

@@ -56,26 +56,25 @@ impl Input {
     pub(super) fn take(&mut self, name: &str, raw: Raw, fields: Option<&Fields>) {
         let (outer, inner) = name.split_once('.').unwrap_or((name, ""));
         let Some(known) = fields else {
-            self.insert(name, Kind::Text, false, raw);
+            self.insert(name, &Kind::Text, false, raw);
             return;
         };
         match (known.named(outer), inner) {
             (Some(Field { name, kind: Kind::Objects(fields), .. }), inner) if !inner.is_empty() => {
                 let field = fields.named(inner);
-                let (inner, kind) =
-                    field.map_or((inner, Kind::Text), |field| (field.name.as_str(), field.kind.clone()));
-                if let Some(value) = value(&kind, field.is_some_and(|field| field.required), raw) {
+                let (inner, kind) = field.map_or((inner, &Kind::Text), |field| (field.name.as_str(), &field.kind));
+                if let Some(value) = value(kind, field.is_some_and(|field| field.required), raw) {
                     self.add_to_list(name, inner, value);
                 }
             }
-            (Some(Field { name, kind, required, .. }), "") => self.insert(name, kind.clone(), *required, raw),
-            _ => self.insert(name, Kind::Text, true, raw),
+            (Some(Field { name, kind, required, .. }), "") => self.insert(name, kind, *required, raw),
+            _ => self.insert(name, &Kind::Text, true, raw),
         }
     }
 
     /// The same field twice: the later one stands, as in JSON.
-    fn insert(&mut self, name: &str, kind: Kind, required: bool, raw: Raw) {
-        if let Some(value) = value(&kind, required, raw) {
+    fn insert(&mut self, name: &str, kind: &Kind, required: bool, raw: Raw) {
+        if let Some(value) = value(kind, required, raw) {
             self.0.insert(name.to_owned(), value);
         }
     }

@@ -76,7 +76,7 @@ impl<'a> Look<'a> {
             size,
             compaction: Compaction::default(),
             waited: false,
-            strikes: Strikes::default(),
+            strikes: Strikes::of_look(),
             tally: Tally::default(),
         }
     }

@@ -89,7 +89,7 @@ fn sections_are_replaced_by_title_and_limited() {
     }
     assert!(write(&mut desk, "One more")["error"]["message"].as_str().unwrap().contains("20 sections"));
     let leak = call(&mut desk, "write_section", json!({ "title": "x", "body": "<|python_tag|>" }));
-    assert!(leak["error"]["message"].as_str().unwrap().contains("python_tag"), "{leak}");
+    assert!(leak["error"]["message"].as_str().unwrap().contains("llama marks"), "{leak}");
     let review = finish(desk, &Ending::Done);
     assert_eq!((review.sections.len(), review.sections[0].body.as_str()), (20, "walk-through."));
 }
