@@ -255,7 +255,7 @@ fn chosen(
             provider: row.name,
         });
     }
-    let access = Access { key, base_url: set.base_url.or(usual_base), context_window: set.context_window };
+    let access = Access { key, base_url: set.base_url.or(usual_base), context_window: set.context_window, ..Access::default() };
     notices.extend(in_clear(row, &access));
     if let Why::FoundKey { variable } = why {
         // First, because it is what somebody must read who did not ask for a model.

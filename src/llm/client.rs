@@ -1,7 +1,7 @@
 //! One provider, ready to be asked. Main type: [`Client`].
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use genai::chat::{ChatOptions, ChatRequest};
@@ -13,6 +13,7 @@ use tokio::sync::mpsc::{Receiver, channel};
 use super::fault::TurnFault;
 use super::frames::Frames;
 use super::optional::Refused;
+use super::pace::{Pace, Ticket, Told};
 use super::provider::{Capabilities, Provider, Waited, Watch};
 use super::table::Wire;
 use super::trouble::{Blame, Failed, Rejected};
@@ -35,6 +36,8 @@ pub(super) struct Client {
     pub(super) library: genai::Client,
     pub(super) refused: Refused,
     pub(super) blame: Blame,
+    /// The line of its key.
+    pub(super) pace: Arc<Pace>,
 }
 
 impl Provider for Client {
@@ -60,6 +63,7 @@ impl Client {
             let setup =
                 Setup { model: &self.capabilities.model, context_window: self.capabilities.context_window, given };
             let frames = Arc::new(Frames::new(wire::decoder(self.wire)));
+            let ticket = self.wait(request, watch).await?;
             let streamed = match wire::say(self.wire, request, &setup) {
                 Said::Library(said) => self.by_library(*said, &frames, quiet, watch).await,
                 Said::Own(body) => self.by_ourselves(&body, &frames, quiet, watch).await,
@@ -68,10 +72,14 @@ impl Client {
                 Ok(()) => {
                     frames.tell(watch);
                     let draft = frames.finish().map_err(|trouble| self.blame.answer(trouble))?;
-                    return Ok(wire::response(self.wire, draft, request));
+                    let response = wire::response(self.wire, draft, request);
+                    ticket.settle(response.usage.input.zip(response.usage.output).map(|(sent, got)| sent.saturating_add(got)));
+                    return Ok(response);
                 }
                 Err(Failed::Fault(fault)) => return Err(fault),
                 Err(Failed::Rejected(rejected)) => {
+                    ticket.settle(Some(0));
+                    self.pace.hear(rejected.told);
                     let forced = request.choice == ToolChoice::Required;
                     if !self.refused.learn(self.wire, given, forced, rejected.status, &rejected.body) {
                         return Err(self.blame.rejected(&rejected));
@@ -79,6 +87,22 @@ impl Client {
                 }
             }
         }
+    }
+
+    /// Waits until the request may be sent, as far as whoever watches has the time.
+    async fn wait(&self, request: &TurnRequest, watch: &dyn Watch) -> Result<Ticket, TurnFault> {
+        let tokens = if self.pace.counts_tokens() { tokens(request) } else { 1 };
+        let (mut ticket, mut wait) = self.pace.join(tokens, Instant::now());
+        while !wait.is_zero() {
+            if !watch.waits(wait) {
+                return Err(TurnFault::Paced { provider: self.blame.provider, wait });
+            }
+            tokio::time::sleep(wait).await;
+            // Meanwhile the provider may have told somebody else to wait.
+            wait = self.pace.gate(tokens, Instant::now());
+        }
+        ticket.send();
+        Ok(ticket)
     }
 
     /// Streams an answer through the client library into `frames`.
@@ -149,6 +173,7 @@ impl Client {
             rejected.body = read.unwrap_or_default();
             return Err(Failed::Rejected(rejected));
         }
+        self.pace.hear(Told::read(|name| reply.header(name), None, Instant::now()));
         let mut line = Vec::new();
         loop {
             let piece = tokio::time::timeout(quiet, reply.piece()).await.map_err(silent)?;
@@ -172,6 +197,11 @@ impl Client {
         frames.take(&String::from_utf8_lossy(&line));
         Ok(())
     }
+}
+
+/// About how many tokens a request has: four bytes make one.
+fn tokens(request: &TurnRequest) -> u64 {
+    serde_json::to_vec(request).map_or(1, |text| (text.len() as u64 / 4).max(1))
 }
 
 /// What the client library says while it reads a stream.

@@ -163,7 +163,7 @@ impl Watch for Grown {
 }
 
 pub(super) fn provider(name: &str, model: &str, address: &str) -> Box<dyn Provider> {
-    let access = Access { key: Some(Secret::new(KEY)), base_url: Some(address.to_owned()), context_window: None };
+    let access = Access { key: Some(Secret::new(KEY)), base_url: Some(address.to_owned()), ..Access::default() };
     connect(ProviderRow::named(name).unwrap(), model, &access).unwrap()
 }
 

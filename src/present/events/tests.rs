@@ -48,6 +48,7 @@ fn one_of_each() -> Vec<Event> {
         Event::Call { turn: 1, tool: "read_file_part".to_owned(), about: "src/a.rs".to_owned() },
         Event::Spent { turn: 1, input_tokens: Some(12_345), cache_read_tokens: None, output_tokens: Some(99) },
         Event::Retry { turn: 1, attempt: 2, wait_ms: 4_000, reason: text() },
+        Event::Paced { turn: 1, wait_ms: 4_000 },
         Event::Finding { id: text(), title: text(), severity: Severity::High, path: text(), line: Some(12) },
         Event::Withheld { title: text(), reason: text() },
         Event::SecondLook { done: 2, of: 5 },
@@ -63,14 +64,15 @@ fn one_of_each() -> Vec<Event> {
         Event::Call { .. } => 4,
         Event::Spent { .. } => 5,
         Event::Retry { .. } => 6,
-        Event::Finding { .. } => 7,
-        Event::Withheld { .. } => 8,
-        Event::SecondLook { .. } => 9,
-        Event::Unit { .. } => 10,
-        Event::Notice { .. } => 11,
-        Event::Warning { .. } => 12,
+        Event::Paced { .. } => 7,
+        Event::Finding { .. } => 8,
+        Event::Withheld { .. } => 9,
+        Event::SecondLook { .. } => 10,
+        Event::Unit { .. } => 11,
+        Event::Notice { .. } => 12,
+        Event::Warning { .. } => 13,
     };
-    assert!(all.iter().map(place).eq(0..13), "one of each, in order");
+    assert!(all.iter().map(place).eq(0..14), "one of each, in order");
     all
 }
 

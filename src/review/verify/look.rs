@@ -339,10 +339,18 @@ struct Retries<'a>(&'a dyn EventSink);
 
 impl EventSink for Retries<'_> {
     fn emit(&self, event: Event) {
-        if let Event::Retry { attempt, wait_ms, reason, .. } = event {
-            let wait = wait_ms.div_ceil(1_000);
-            let text = format!("the second look waits {wait} s for attempt {attempt}: {reason}");
-            self.0.emit(Event::Notice { text });
-        }
+        let text = match event {
+            Event::Retry { attempt, wait_ms, reason, .. } => {
+                format!("the second look waits {} s for attempt {attempt}: {reason}", wait_ms.div_ceil(1_000))
+            }
+            Event::Paced { wait_ms, .. } => {
+                format!("the second look waits {} s until the provider may be asked again", wait_ms.div_ceil(1_000))
+            }
+            Event::Notice { text } => text,
+            // Said even where silence is wanted.
+            event @ Event::Warning { .. } => return self.0.emit(event),
+            _ => return,
+        };
+        self.0.emit(Event::Notice { text });
     }
 }
