@@ -125,6 +125,8 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
         limits,
         journal,
         provider,
+        next: Vec::new(),
+        relay: review::Relay::default(),
         second_look,
         instructions: instructions.map(|instructions| instructions.text),
         change: subject.change,

@@ -23,6 +23,7 @@ mod journal;
 mod known;
 mod opening;
 mod past;
+mod relay;
 mod seen;
 mod strikes;
 mod tally;
@@ -44,4 +45,5 @@ pub use journal::{
 pub use known::Known;
 pub use opening::{LeftOut, Opening, Shown, brief, estimate_tokens, open};
 pub use past::{Account, Difference, Differences, Diverged, Past, PastError, What};
+pub use relay::{Relay, Runner};
 pub use verify::{SecondLook, Which};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 
 use super::attempts::{Ask, NoAnswer};
-use super::budget::{Budget, Reserved};
+use super::budget::{Budget, Limits, Reserved};
 use super::calls::{Called, Hands, execute};
 use super::compact::Wanted;
 use super::desk::{Desk, Effect};
@@ -17,20 +17,22 @@ use super::exchange::{self, Asking, Heard};
 use super::journal::{Journal, Landing, Record};
 use super::opening::estimate_tokens;
 use super::past::{Coming, Diverged, Told};
+use super::relay::Line;
 use super::strikes::{Strike, Strikes};
 use super::tally::{Tally, Unanswered};
 use super::verify::{self, Which};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::review::Ended;
 use crate::domain::text::{mask, strip_line};
-use crate::llm::{Message, Provider, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse};
+use crate::llm::{Message, Stop, ToolCall, ToolInput, TurnFault, TurnRequest, TurnResponse};
 use crate::prompt::{LastTurnVars, Prompts};
 use crate::sys::cancel::Cancel;
 use crate::tools::ToolBox;
 
 /// A conversation under way.
 pub(super) struct Turns<'a> {
-    pub(super) provider: &'a dyn Provider,
+    /// Who is asked.
+    pub(super) line: Line<'a>,
     pub(super) prompts: &'a Prompts,
     pub(super) tools: &'a ToolBox,
     pub(super) desk: Arc<Mutex<Desk>>,
@@ -50,6 +52,17 @@ pub(super) struct Turns<'a> {
     pub(super) strikes: Strikes,
     /// Set once the model was asked to finish.
     pub(super) landed: Option<Landing>,
+    /// The turn that was asked last in this sitting, while it has no answer.
+    pub(super) asking: Asked,
+}
+
+/// What was tried to get an answer to a turn.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    /// The turn, from 1; 0 where none is without an answer.
+    turn: u32,
+    /// Of whom it was said that the conversation is too long.
+    too_long: Option<u32>,
 }
 
 /// What is to be done now.
@@ -88,9 +101,13 @@ impl Turns<'_> {
 
     /// What is to be done now: what was done then, or what there is room for.
     fn due(&mut self) -> Result<Due, EngineError> {
+        self.follow();
         self.make_room(&[]);
         match self.told.coming() {
-            Coming::Turn { landing: None, .. } => return Ok(Due::Turn(None)),
+            Coming::Turn { landing: None, max_output, .. } => {
+                self.request.max_output = max_output;
+                return Ok(Due::Turn(None));
+            }
             Coming::Turn { landing: Some(landing), max_output, .. } => {
                 self.land(&landing, max_output)?;
                 return Ok(Due::Turn(Some(landing)));
@@ -107,7 +124,26 @@ impl Turns<'_> {
         if let Err(stopped) = self.cancel.check() {
             return Ok(Due::End(Ending::Stopped(stopped)));
         }
-        Ok(match self.reserve() {
+        let again = self.asking.turn > self.budget.turns();
+        Ok(match (self.reserve(), self.landed.clone()) {
+            (Reserved::Nothing(limit), _) if again => {
+                let words = self.budget.words(limit);
+                match self.pass_on(&words) {
+                    Ok(()) => return self.due(),
+                    Err(passed) => Due::End(short(limit, words + &passed)),
+                }
+            }
+            // It was told that this is the last one before it was asked.
+            (_, Some(landing)) if again => {
+                self.request.max_output = self.budget.last_answer(self.unanswered.size);
+                Due::Turn(Some(landing))
+            }
+            (reserved, _) => self.reserved(reserved)?,
+        })
+    }
+
+    fn reserved(&mut self, reserved: Reserved) -> Result<Due, EngineError> {
+        Ok(match reserved {
             Reserved::Turn => Due::Turn(None),
             Reserved::Landing(limit) => {
                 let landing = Landing { ended: limit, words: self.budget.words(limit) };
@@ -120,6 +156,52 @@ impl Turns<'_> {
                 Due::End(short(limit, words))
             }
         })
+    }
+
+    /// Has the conversation go to whoever was asked then, or is asked now.
+    fn follow(&mut self) {
+        let at = match self.told.coming() {
+            Coming::Turn { to, .. } => to,
+            Coming::New => self.line.now(),
+            Coming::End(_) => return,
+        };
+        let before = self.line.name();
+        let is_other = self.line.follow(at);
+        if is_other {
+            self.request.hand_over();
+            self.desk().hand_over(&before, self.line.name());
+        }
+        self.budget.adopt(self.line.limits(self.budget.limits()), is_other);
+        if self.landed.is_none() {
+            self.request.max_output = self.budget.limits().max_output;
+        }
+    }
+
+    /// What can be done about a fault: take out what makes the conversation too long, once, or ask another one. Otherwise how it ends.
+    fn recover(&mut self, fault: &TurnFault) -> Result<(), Ending> {
+        let at = self.line.at();
+        if let TurnFault::TooLong { window, .. } = fault
+            && self.asking.too_long != Some(at)
+        {
+            self.asking.too_long = Some(at);
+            let window = self.budget.narrower(self.unanswered.size, *window);
+            self.line.narrow(window, &fault.to_string(), &mut self.journal);
+            return Ok(());
+        }
+        let ended = match fault {
+            TurnFault::TooLong { .. } => Ended::WindowLimit,
+            fault if fault.is_refusal() => Ended::RequestRefused,
+            _ => Ended::ProviderFault,
+        };
+        self.pass_on(&fault.to_string()).map_err(|passed| short(ended, fault.to_string() + &passed))
+    }
+
+    /// Has another one asked; where there is nobody, who was passed over.
+    fn pass_on(&mut self, why: &str) -> Result<(), String> {
+        let least = self.unanswered.size.saturating_sub(self.tally.compaction.most_freed(&self.request));
+        let fits = |limits: &Limits| self.budget.fits(least, limits);
+        let passed = self.line.pass_on(why, self.budget.limits(), fits, &mut self.journal);
+        passed.map_err(|passed| passed.iter().map(|passed| format!("; {passed}")).collect())
     }
 
     fn reserve(&mut self) -> Reserved {
@@ -208,13 +290,20 @@ impl Turns<'_> {
             is_first: self.budget.turns() == 0,
             landing: landing.clone(),
             compacted: self.tally.compaction.sent(),
+            to: self.line.at(),
+            again: self.asking.turn == turn,
         };
-        let question =
-            Ask { provider: self.provider, request: &self.request, turn, cancel: self.cancel, events: self.events };
+        self.asking.turn = turn;
+        let provider = self.line.provider();
+        let question = Ask { provider, request: &self.request, turn, cancel: self.cancel, events: self.events };
         let (heard, broken_off) = exchange::hear(&mut self.told, &mut self.journal, asking, &question).await?;
         self.tally.broken_off += broken_off;
         let response = match heard {
             Heard::Answer(response, took, is_told) => {
+                self.asking = Asked::default();
+                if !is_told {
+                    self.line.answers();
+                }
                 let settle = if is_told { Budget::settle_told } else { Budget::settle };
                 settle(&mut self.budget, self.unanswered.size, &response.usage, took);
                 response
@@ -225,8 +314,7 @@ impl Turns<'_> {
             }
             Heard::Nothing(NoAnswer::Stopped(stopped)) => return Ok(Next::End(Ending::Stopped(stopped))),
             Heard::Nothing(NoAnswer::Fault(fault)) => {
-                let ended = if fault.is_refusal() { Ended::RequestRefused } else { Ended::ProviderFault };
-                return Ok(Next::End(short(ended, fault.to_string())));
+                return Ok(self.recover(&fault).map_or_else(Next::End, |()| Next::Turn));
             }
         };
         self.tell_spent(turn);

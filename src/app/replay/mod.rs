@@ -181,6 +181,8 @@ async fn tell(
         tools,
         packs,
         provider: Arc::new(Nobody(first)),
+        next: Vec::new(),
+        relay: review::Relay::default(),
         prompts,
         instructions: reviewer.instructions().map(|instructions| instructions.text),
         limits: reviewer.last_limits.limits(),

@@ -3,7 +3,7 @@
 use sha2::{Digest as _, Sha256};
 
 use crate::domain::id::hex;
-use crate::domain::review::{Engine, Provenance, Usage};
+use crate::domain::review::{Answered, Engine, Provenance, Usage};
 use crate::domain::run::RunId;
 use crate::domain::second_look::SecondLook;
 
@@ -35,8 +35,10 @@ pub struct Asked {
     pub prompts: Option<String>,
     /// The hash of the instructions of the user.
     pub instructions: Option<String>,
-    /// How many turns it had.
+    /// How many turns it had, and those who took over from it.
     pub turns: u32,
+    /// Who answered how many of them, where another one took over.
+    pub answered: Vec<Answered>,
     /// Tokens and money.
     pub usage: Usage,
     /// The second look; its turns and tokens are part of those above.
@@ -65,7 +67,7 @@ pub fn instructions_hash(text: &str) -> String {
 pub(super) fn provenance(made: Made) -> Provenance {
     let Made { engine, rules, model, started_at, took_ms, .. } = made;
     let asked = model.is_some();
-    let Asked { provider, model, prompts, instructions, turns, usage, second_look, .. } = model.unwrap_or_default();
+    let Asked { provider, model, prompts, instructions, turns, answered, usage, second_look, .. } = model.unwrap_or_default();
     let (provider, model) = asked.then_some((provider, model)).unzip();
     Provenance {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -78,6 +80,7 @@ pub(super) fn provenance(made: Made) -> Provenance {
         started_at,
         took_ms,
         turns,
+        answered,
         usage,
         second_look,
     }

@@ -28,6 +28,8 @@ pub(in crate::review) enum Coming {
         max_output: u32,
         /// So many of the oldest messages with results were shortened.
         compacted: u32,
+        /// Who was asked.
+        to: u32,
     },
     /// Its end.
     End(End),
@@ -70,7 +72,12 @@ impl Told {
     pub(in crate::review) fn coming(&self) -> Coming {
         match (self.turns.front(), &self.end, self.written.then) {
             (Some(turn), _, _) => {
-                Coming::Turn { landing: turn.landing.clone(), max_output: turn.max_output, compacted: turn.compacted }
+                Coming::Turn {
+                landing: turn.landing.clone(),
+                max_output: turn.max_output,
+                compacted: turn.compacted,
+                to: turn.to,
+            }
             }
             (None, Some(end), _) => Coming::End(end.clone()),
             (None, None, Then::GoOn) => Coming::New,

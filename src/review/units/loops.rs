@@ -24,9 +24,10 @@ use crate::review::exchange::number;
 use crate::review::journal::{Journal, Record, SharedName, Unit};
 use crate::review::opening::{Opening, estimate_tokens};
 use crate::review::past::{Coming, Diverged, Told};
+use crate::review::relay::Line;
 use crate::review::strikes::Strikes;
 use crate::review::tally::{Tally, Unanswered};
-use crate::review::turns::Turns;
+use crate::review::turns::{Asked, Turns};
 
 /// So many conversations at the same time.
 const AT_ONCE: usize = 3;
@@ -319,7 +320,7 @@ fn conversation<'a>(
         ..TurnRequest::default()
     };
     Turns {
-        provider: run.provider.as_ref(),
+        line: Line::of(run),
         prompts: &run.prompts,
         tools: &run.tools,
         desk: Arc::new(Mutex::new(desk)),
@@ -334,6 +335,7 @@ fn conversation<'a>(
         tally: Tally::default(),
         strikes: Strikes::default(),
         landed: None,
+        asking: Asked::default(),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::Confidence;
 use crate::domain::review::Ended;
 use crate::domain::text::strip_line;
-use crate::llm::{Message, Provider, Stop, ToolCall, TurnRequest, TurnResponse, leaked};
+use crate::llm::{Message, Stop, ToolCall, TurnFault, TurnRequest, TurnResponse, leaked};
 use crate::prompt::{LastTurnVars, Prompts};
 use crate::review::attempts::{Ask, NoAnswer};
 use crate::review::budget::{Budget, Limits, Reserved};
@@ -19,13 +19,14 @@ use crate::review::exchange::{self, Asking, Heard};
 use crate::review::journal::{Journal, Landing, Record};
 use crate::review::opening::estimate_tokens;
 use crate::review::past::{Coming, Diverged, End, Told, Trees};
+use crate::review::relay::Line;
 use crate::review::strikes::Strikes;
 use crate::sys::cancel::Cancel;
 use crate::tools::ToolBox;
 
 /// A conversation about one finding.
 pub(super) struct Look<'a> {
-    provider: &'a dyn Provider,
+    line: Line<'a>,
     prompts: &'a Prompts,
     tools: &'a ToolBox,
     cancel: Cancel,
@@ -45,12 +46,16 @@ pub(super) struct Look<'a> {
     waited: bool,
     strikes: Strikes,
     tally: Tally,
+    /// Set once the model was asked for its last word.
+    landed: Option<Landing>,
+    /// The turn that was asked last in this sitting, and of whom it was said that the conversation is too long.
+    asked: (u32, Option<u32>),
 }
 
 /// What all looks of a run are taken with.
 #[derive(Clone, Copy)]
 pub(super) struct Hands<'a> {
-    pub(super) provider: &'a dyn Provider,
+    pub(super) line: Line<'a>,
     pub(super) prompts: &'a Prompts,
     pub(super) tools: &'a ToolBox,
     pub(super) cancel: &'a Cancel,
@@ -62,7 +67,7 @@ impl<'a> Look<'a> {
     pub(super) fn new(hands: Hands<'a>, question: Question, limits: Limits, (told, journal): (Told, Journal)) -> Self {
         let Question { request, message, size } = question;
         Self {
-            provider: hands.provider,
+            line: hands.line,
             prompts: hands.prompts,
             tools: hands.tools,
             cancel: hands.cancel.clone(),
@@ -78,6 +83,8 @@ impl<'a> Look<'a> {
             waited: false,
             strikes: Strikes::default(),
             tally: Tally::default(),
+            landed: None,
+            asked: (0, None),
         }
     }
 
@@ -96,6 +103,7 @@ impl<'a> Look<'a> {
         };
         self.told.check()?;
         self.write(&judged)?;
+        self.tally.at = self.line.at();
         self.tally.taken_out = self.compaction.results_sent();
         self.tally.turns = self.budget.turns() + before.turns;
         self.tally.usage = match before.usage {
@@ -128,9 +136,14 @@ impl<'a> Look<'a> {
 
     async fn judge(&mut self) -> Result<Judged, Broken> {
         loop {
+            self.follow();
             self.make_room(&[]);
+            let again = self.asked.0 > self.budget.turns();
             let landing = match self.told.coming() {
-                Coming::Turn { landing: None, .. } => None,
+                Coming::Turn { landing: None, max_output, .. } => {
+                    self.request.max_output = max_output;
+                    None
+                }
                 Coming::Turn { landing: Some(landing), max_output, .. } => Some((landing, max_output)),
                 Coming::End(end) => return Ok(Judged::told(end)),
                 Coming::New => {
@@ -138,6 +151,10 @@ impl<'a> Look<'a> {
                         return Ok(Judged::BrokenOff(stopped_words(stopped).to_owned()));
                     }
                     match self.budget.reserve(self.size, self.cancel.remaining()) {
+                        // It was told that this is the last one before it was asked.
+                        Reserved::Turn | Reserved::Landing(_) if again && self.landed.is_some() => {
+                            self.landed.clone().map(|landing| (landing, self.budget.last_answer(self.size)))
+                        }
                         Reserved::Turn => None,
                         // Asked at once for its last word, it could say no more than the finding does.
                         Reserved::Landing(limit) | Reserved::Nothing(limit) if self.budget.turns() == 0 => {
@@ -155,14 +172,52 @@ impl<'a> Look<'a> {
                 self.request.max_output = max_output;
                 landing
             });
-            if let Some(Landing { words, .. }) = &landing {
+            if let Some(Landing { words, .. }) = landing.as_ref().filter(|_| self.landed.is_none()) {
                 let text = self.prompts.second_look_last_turn(&LastTurnVars { reason: words.clone() })?;
                 self.say(text);
+                self.landed.clone_from(&landing);
             }
             if let Some(judged) = self.turn(landing).await? {
                 return Ok(judged);
             }
         }
+    }
+
+    /// As in a review: the conversation goes to whoever was asked then, or is asked now.
+    fn follow(&mut self) {
+        let at = match self.told.coming() {
+            Coming::Turn { to, .. } => to,
+            Coming::New => self.line.now(),
+            Coming::End(_) => return,
+        };
+        let is_other = self.line.follow(at);
+        if is_other {
+            self.request.hand_over();
+        }
+        self.budget.adopt(self.line.limits(self.budget.limits()), is_other);
+        if self.landed.is_none() {
+            self.request.max_output = self.budget.limits().max_output;
+        }
+    }
+
+    /// As in a review: what can be done about a fault. Otherwise what it comes to.
+    fn recover(&mut self, fault: &TurnFault) -> Result<(), Judged> {
+        let at = self.line.at();
+        if let TurnFault::TooLong { window, .. } = fault
+            && self.asked.1 != Some(at)
+        {
+            self.asked.1 = Some(at);
+            let window = self.budget.narrower(self.size, *window);
+            self.line.narrow(window, &fault.to_string(), &mut self.journal);
+            return Ok(());
+        }
+        let least = self.size.saturating_sub(self.compaction.most_freed(&self.request));
+        let fits = |limits: &Limits| self.budget.fits(least, limits);
+        let passed = self.line.pass_on(&fault.to_string(), self.budget.limits(), fits, &mut self.journal);
+        passed.map_err(|passed| {
+            let passed: String = passed.iter().map(|passed| format!("; {passed}")).collect();
+            Judged::BrokenOff(strip_line(&(fault.to_string() + &passed)))
+        })
     }
 
     /// As in a review: the oldest results make room.
@@ -198,19 +253,28 @@ impl<'a> Look<'a> {
             is_first: self.budget.turns() == 0,
             landing: landing.clone(),
             compacted: self.compaction.sent(),
+            to: self.line.at(),
+            again: self.asked.0 == turn,
         };
-        let question =
-            Ask { provider: self.provider, request: &self.request, turn, cancel: &self.cancel, events: &self.events };
+        self.asked.0 = turn;
+        let provider = self.line.provider();
+        let question = Ask { provider, request: &self.request, turn, cancel: &self.cancel, events: &self.events };
         let (heard, broken_off) = exchange::hear(&mut self.told, &mut self.journal, asking, &question).await?;
         self.tally.broken_off += broken_off;
         let (response, took) = match heard {
-            Heard::Answer(response, took, _) => (response, took),
+            Heard::Answer(response, took, is_told) => {
+                self.asked = (0, None);
+                if !is_told {
+                    self.line.answers();
+                }
+                (response, took)
+            }
             Heard::Ended(end) => return Ok(Some(Judged::told(end))),
             Heard::Nothing(NoAnswer::Stopped(stopped)) => {
                 return Ok(Some(Judged::BrokenOff(stopped_words(stopped).to_owned())));
             }
             Heard::Nothing(NoAnswer::Fault(fault)) => {
-                return Ok(Some(Judged::BrokenOff(strip_line(&fault.to_string()))));
+                return Ok(self.recover(&fault).err());
             }
         };
         self.budget.settle(self.size, &response.usage, took);
