@@ -107,6 +107,7 @@ fn finish(desk: Desk) -> Review {
         prompts: Some("hash".to_owned()),
         instructions: None,
         turns: 6,
+        answered: Vec::new(),
         usage: Usage { input_tokens: Some(9), ..Usage::default() },
         second_look: None,
         tool_calls: 4,

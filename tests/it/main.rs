@@ -42,6 +42,7 @@ mod dismiss;
 mod dismiss_pull;
 mod documents;
 mod eval;
+mod fallback;
 mod github_client;
 mod github_client_faults;
 mod github_fake;
