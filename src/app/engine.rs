@@ -15,7 +15,7 @@ use crate::domain::review::{Engine, Review};
 use crate::domain::run::{BegunRun, RunId};
 use crate::llm;
 use crate::prompt::Prompts;
-use crate::review::{self, Floor, JOURNAL, JournalSink, Limits, ModelRun, Past, RulesRun, SecondLook, Which, by_rules};
+use crate::review::{self, Floor, JOURNAL, JournalSink, Limits, ModelRun, Past, RulesRun, Runner, SecondLook, Which, by_rules};
 use crate::rules::Packs;
 use crate::store::{Store, StoreError};
 use crate::sys::files::{AppendFile, Held};
@@ -80,13 +80,13 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
         };
         return tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken);
     };
-    let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(chosen.row, &chosen.model, &chosen.access)?);
+    let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?);
     let capabilities = provider.capabilities();
     // A later sitting knows what the first one knew.
     if is_first {
         let who = Who {
             engine: Engine::Model,
-            provider: Some(capabilities.provider.to_owned()),
+            provider: Some(capabilities.provider.to_string()),
             model: Some(capabilities.model.clone()),
             prompts: Some(prompts.hash().to_owned()),
             rules: Some(packs.hash().to_owned()),
@@ -96,8 +96,9 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
     }
     let limits = limits(&subject.settings, capabilities);
     let second_look = second_look(&subject.settings, &provider, second.as_ref())?;
+    let next = next(&subject.settings, &chosen)?;
     let reviewer =
-        Reviewer::new(provider.capabilities(), &limits, &prompts, instructions.as_ref(), second_look.as_ref());
+        Reviewer::new(provider.capabilities(), &limits, &prompts, instructions.as_ref(), second_look.as_ref(), &next);
     let begun = begin(&store, run, &started, &subject, packs.hash(), Some(reviewer), &sitting);
     let journal = begun.and_then(|held| Ok((held, journal_of(&store, run)?)));
     let (held, journal) = match journal {
@@ -125,7 +126,7 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
         limits,
         journal,
         provider,
-        next: Vec::new(),
+        next,
         relay: review::Relay::default(),
         second_look,
         instructions: instructions.map(|instructions| instructions.text),
@@ -218,6 +219,15 @@ pub(super) fn floor(settings: &Settings) -> Floor {
     Floor { severity: settings.min_severity, confidence: settings.min_confidence }
 }
 
+/// Who takes over.
+fn next(settings: &Settings, chosen: &Chosen) -> Result<Vec<Runner>, AppError> {
+    let runner = |next: &Chosen| {
+        let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&next.row, &next.model, &next.access)?);
+        Ok(Runner { limits: limits(settings, provider.capabilities()), provider })
+    };
+    chosen.next.iter().map(runner).collect()
+}
+
 /// Who takes the second look, and at what; `None` where nobody does.
 fn second_look(
     settings: &Settings,
@@ -230,7 +240,7 @@ fn second_look(
         Verify::None => return Ok(None),
     };
     let provider = match other {
-        Some(chosen) => Arc::from(llm::connect(chosen.row, &chosen.model, &chosen.access)?),
+        Some(chosen) => Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?),
         None => Arc::clone(same),
     };
     let limits = limits(settings, provider.capabilities());

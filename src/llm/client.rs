@@ -31,7 +31,7 @@ pub(super) struct Client {
     /// Where a turn is sent.
     pub(super) endpoint: Address,
     /// The key, as its header wants it.
-    pub(super) headers: Vec<(&'static str, String)>,
+    pub(super) headers: Vec<(Arc<str>, String)>,
     pub(super) http: Http,
     pub(super) library: genai::Client,
     pub(super) refused: Refused,
@@ -95,7 +95,7 @@ impl Client {
         let (mut ticket, mut wait) = self.pace.join(tokens, Instant::now());
         while !wait.is_zero() {
             if !watch.waits(wait) {
-                return Err(TurnFault::Paced { provider: self.blame.provider, wait });
+                return Err(TurnFault::Paced { provider: self.blame.provider.clone(), wait });
             }
             tokio::time::sleep(wait).await;
             // Meanwhile the provider may have told somebody else to wait.
@@ -115,7 +115,7 @@ impl Client {
     ) -> Result<(), Failed> {
         let ForLibrary { kind, name, chat, options, headers } = said;
         let query = if self.wire == Wire::Gemini { "?alt=sse" } else { "" };
-        let own = self.headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        let own = self.headers.iter().map(|(name, value)| (name.to_string(), value.clone()));
         let more = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let headers: Vec<(String, String)> = own.chain(more).collect();
         let target = ServiceTarget {

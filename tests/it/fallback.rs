@@ -53,11 +53,11 @@ fn does(who: &str, request: &TurnRequest) -> TurnResponse {
 }
 
 fn refused() -> TurnFault {
-    TurnFault::Status { provider: "p", status: 401, message: "no".to_owned(), retry_after: None }
+    TurnFault::Status { provider: "p".into(), status: 401, message: "no".to_owned(), retry_after: None }
 }
 
 fn busy() -> TurnFault {
-    TurnFault::Status { provider: "p", status: 529, message: "busy".to_owned(), retry_after: Some(Duration::ZERO) }
+    TurnFault::Status { provider: "p".into(), status: 529, message: "busy".to_owned(), retry_after: Some(Duration::ZERO) }
 }
 
 /// A model that must not be sent what another one signed.
@@ -231,7 +231,7 @@ fn size(request: &TurnRequest) -> usize {
 }
 
 fn too_long(window: Option<u64>) -> TurnFault {
-    TurnFault::TooLong { provider: "p", message: "prompt is too long".to_owned(), window }
+    TurnFault::TooLong { provider: "p".into(), message: "prompt is too long".to_owned(), window }
 }
 
 /// A model that reads a large file in pieces, on a server that takes fewer characters than was reckoned with.

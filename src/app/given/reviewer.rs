@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::app::instructions::Instructions;
-use crate::llm::{Capabilities, PROVIDERS};
+use crate::llm::Capabilities;
 use crate::prompt::{PromptError, Prompts};
-use crate::review::{Limits, SecondLook, Which};
+use crate::review::{Limits, Runner, SecondLook, Which};
 
 /// A model, and what it is told beside the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +26,18 @@ pub(in crate::app) struct Reviewer {
     pub(in crate::app) instructions: Option<(String, String)>,
     /// Who takes the second look.
     pub(in crate::app) second_look: Option<GivenLook>,
+    /// Who takes over, one after the other; none in runs of versions before there was such a list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::app) next: Vec<GivenRunner>,
+}
+
+/// A [`Runner`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::app) struct GivenRunner {
+    /// The model.
+    pub(in crate::app) model: GivenModel,
+    /// Its limits.
+    pub(in crate::app) limits: GivenLimits,
 }
 
 /// A model as a provider knows it.
@@ -71,6 +83,7 @@ impl Reviewer {
         prompts: &Prompts,
         instructions: Option<&Instructions>,
         second_look: Option<&SecondLook>,
+        next: &[Runner],
     ) -> Self {
         Self {
             model: GivenModel::of(model),
@@ -87,7 +100,14 @@ impl Reviewer {
                 model: GivenModel::of(look.provider.capabilities()),
                 limits: GivenLimits::of(&look.limits),
             }),
+            next: next.iter().map(GivenRunner::of).collect(),
         }
+    }
+
+    /// The models as they are written on the command line.
+    pub(in crate::app) fn names(&self) -> String {
+        let next = self.next.iter().map(|next| next.model.name());
+        std::iter::once(self.model.name()).chain(next).collect::<Vec<_>>().join(",")
     }
 
     /// The prompts of the run.
@@ -101,10 +121,17 @@ impl Reviewer {
     }
 }
 
+impl GivenRunner {
+    fn of(runner: &Runner) -> Self {
+        let model = GivenModel::of(runner.provider.capabilities());
+        Self { model, limits: GivenLimits::of(&runner.limits) }
+    }
+}
+
 impl GivenModel {
     fn of(model: &Capabilities) -> Self {
         let Capabilities { provider, model, context_window, max_output, tools: _, prices: _ } = model;
-        let (provider, model) = ((*provider).to_owned(), model.clone());
+        let (provider, model) = (provider.to_string(), model.clone());
         Self { provider, model, context_window: *context_window, max_output: *max_output }
     }
 
@@ -118,12 +145,11 @@ impl GivenModel {
         self.context_window
     }
 
-    /// The same for an engine; `None` where this program does not know the provider.
-    pub(in crate::app) fn capabilities(&self) -> Option<Capabilities> {
-        let row = PROVIDERS.iter().find(|row| row.name == self.provider)?;
+    /// The same for an engine.
+    pub(in crate::app) fn capabilities(&self) -> Capabilities {
         let (context_window, max_output) = (self.context_window, self.max_output);
-        let model = self.model.clone();
-        Some(Capabilities { provider: row.name, model, context_window, max_output, tools: true, prices: None })
+        let (provider, model) = (self.provider.as_str().into(), self.model.clone());
+        Capabilities { provider, model, context_window, max_output, tools: true, prices: None }
     }
 }
 

@@ -84,6 +84,7 @@ fn every_setting_can_come_from_the_users_file() {
         colour: Colour::Never,
         format: "json".to_owned(),
         model: ModelChoice::Named { provider: "ollama".to_owned(), model: Some("x".to_owned()) },
+        next_models: vec![ModelChoice::Named { provider: "gemini".to_owned(), model: None }],
         verify: Verify::All,
         verify_model: Some(ModelChoice::Named { provider: "gemini".to_owned(), model: None }),
         max_turns: 7,
@@ -275,7 +276,7 @@ fn bad_values_are_told_with_their_place_and_what_may_be_written() {
 }
 
 #[test]
-fn a_model_is_one_name() {
+fn a_model_is_a_name() {
     let model = |text: &str| resolve(&user(&format!("model = '{text}'"))).map(|resolved| resolved.settings.model);
     let named = |provider: &str, model: Option<&str>| ModelChoice::Named {
         provider: provider.to_owned(),
@@ -285,9 +286,9 @@ fn a_model_is_one_name() {
     assert_eq!(model("openai-chat/meta-llama/Llama-3").unwrap(), named("openai-chat", Some("meta-llama/Llama-3")));
     assert_eq!(model("ollama/qwen3:8b").unwrap(), named("ollama", Some("qwen3:8b")));
     assert_eq!((model("None").unwrap(), model("auto").unwrap()), (ModelChoice::Rules, ModelChoice::Auto));
-    for bad in ["", "/x", "anthropic/", "anthropic/a,openai/b", "anthropic/a b"] {
+    for bad in ["", "/x", "anthropic/", "anthropic/a,openai/b,", "anthropic/a b"] {
         let message = model(bad).unwrap_err().to_string();
-        assert!(message.contains("one PROVIDER/NAME (no list), a PROVIDER alone, auto or none"), "{bad}: {message}");
+        assert!(message.contains("it takes PROVIDER/NAME, a PROVIDER alone, several"), "{bad}: {message}");
     }
 }
 
