@@ -15,7 +15,9 @@ use crate::domain::review::{Engine, Review};
 use crate::domain::run::{BegunRun, RunId};
 use crate::llm;
 use crate::prompt::Prompts;
-use crate::review::{self, Floor, JOURNAL, JournalSink, Limits, ModelRun, Past, RulesRun, Runner, SecondLook, Which, by_rules};
+use crate::review::{
+    self, Floor, JOURNAL, JournalSink, Limits, ModelRun, Past, RulesRun, Runner, SecondLook, Which, by_rules,
+};
 use crate::rules::Packs;
 use crate::store::{Store, StoreError};
 use crate::sys::files::{AppendFile, Held};

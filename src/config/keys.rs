@@ -35,8 +35,7 @@ const DURATIONS: &str = "a time such as \"90s\", \"20m\", \"1h30m\" or \"30d\"";
 const TURNS: &str = "a number from 1 to 1000";
 const TOKENS: &str = "a whole number of tokens from 1 to 1000000000, such as 2000000, \"500k\" or \"2m\"";
 const WINDOW: &str = "a whole number of tokens from 1000 to 1000000000, such as 128000 or \"128k\"";
-const MODELS: &str =
-    "PROVIDER/NAME, a PROVIDER alone, several of them with commas between (each takes over from the one before), auto or none";
+const MODELS: &str = "PROVIDER/NAME, a PROVIDER alone, several of them with commas between (each takes over from the one before), auto or none";
 const SECOND_MODELS: &str = "one PROVIDER/NAME (no list), a PROVIDER alone, or same";
 const FILES: &str = "the path of a file";
 const FOLDERS: &str = "the path of a folder";

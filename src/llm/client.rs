@@ -73,7 +73,9 @@ impl Client {
                     frames.tell(watch);
                     let draft = frames.finish().map_err(|trouble| self.blame.answer(trouble))?;
                     let response = wire::response(self.wire, draft, request);
-                    ticket.settle(response.usage.input.zip(response.usage.output).map(|(sent, got)| sent.saturating_add(got)));
+                    ticket.settle(
+                        response.usage.input.zip(response.usage.output).map(|(sent, got)| sent.saturating_add(got)),
+                    );
                     return Ok(response);
                 }
                 Err(Failed::Fault(fault)) => return Err(fault),

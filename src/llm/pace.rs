@@ -386,7 +386,9 @@ mod tests {
         let line = |provider: &str, address: &str, key: &Secret| paces.clone().of(provider, address, Some(key), rate);
         let one = line("p", "https://a", &key("k"));
         assert!(Arc::ptr_eq(&one, &line("p", "https://a", &key("k"))));
-        for other in [line("q", "https://a", &key("k")), line("p", "https://b", &key("k")), line("p", "https://a", &key("l"))] {
+        for other in
+            [line("q", "https://a", &key("k")), line("p", "https://b", &key("k")), line("p", "https://a", &key("l"))]
+        {
             assert!(!Arc::ptr_eq(&one, &other));
         }
         assert!(!format!("{paces:?}").contains('k'));

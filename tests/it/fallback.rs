@@ -57,7 +57,12 @@ fn refused() -> TurnFault {
 }
 
 fn busy() -> TurnFault {
-    TurnFault::Status { provider: "p".into(), status: 529, message: "busy".to_owned(), retry_after: Some(Duration::ZERO) }
+    TurnFault::Status {
+        provider: "p".into(),
+        status: 529,
+        message: "busy".to_owned(),
+        retry_after: Some(Duration::ZERO),
+    }
 }
 
 /// A model that must not be sent what another one signed.
@@ -99,6 +104,11 @@ fn told(repo: &TestRepo, names: &[(&str, u64)], entries: &[JournalEntry]) -> Rev
     scene(repo).then(&rest).told_by(entries, &mutes[0]).unwrap()
 }
 
+/// The document without the name of its run: each scene has another.
+fn shown(review: &Review) -> String {
+    rendered(review).replace(&review.id.to_string(), "")
+}
+
 fn notes(review: &Review) -> String {
     review.coverage.notes.join("\n")
 }
@@ -125,9 +135,12 @@ fn the_next_model_takes_over_at_every_turn_and_for_good() {
         for fault in [refused, busy] {
             let (first, next, disk) = (lost("a", at, fault), well("b"), Disk::default());
             let review = scene(&repo).then(&[(&next, 48_000)]).review(&first, &disk);
-            let shown = rendered(&review);
-            assert_eq!((review.outcome, review.findings.len()), (Outcome::Complete, 1), "{at:?}: {shown}");
-            assert!(notes(&review).contains("ollama/b took over from ollama/a, which failed for good: p answered"), "{shown}");
+            let document = shown(&review);
+            assert_eq!((review.outcome, review.findings.len()), (Outcome::Complete, 1), "{at:?}: {document}");
+            assert!(
+                notes(&review).contains("ollama/b took over from ollama/a, which failed for good: p answered"),
+                "{document}"
+            );
             let before = TURNS - next.asked();
             let expected = [("a".to_owned(), before), ("b".to_owned(), next.asked())];
             assert_eq!(turns(&review), if before == 0 { &expected[1..] } else { &expected[..] }, "{at:?}");
@@ -137,7 +150,7 @@ fn the_next_model_takes_over_at_every_turn_and_for_good() {
             assert_eq!(review.findings[0].verification.by.as_deref(), Some("ollama/b"), "{at:?}");
             let (_, entries) = disk.cut();
             proven(&entries);
-            assert_eq!(rendered(&told(&repo, &[("a", 48_000), ("b", 48_000)], &entries)), shown, "{at:?}");
+            assert_eq!(shown(&told(&repo, &[("a", 48_000), ("b", 48_000)], &entries)), document, "{at:?}");
         }
     }
 }
@@ -170,14 +183,14 @@ fn a_run_that_is_killed_at_every_line_goes_on_with_whoever_was_asked_last() {
             Some(review) => break (review.unwrap(), disk),
         }
         let handed = entries.iter().any(|entry| matches!(entry.record, Record::Takeover { .. }));
-        assert!(!handed || first.asked() == 0, "it was given up");
+        assert!(!handed || first.asked() <= 1, "it was given up");
     };
     assert!(kills > 5, "{kills}");
     assert_eq!((review.outcome, review.findings.len()), (whole.outcome, whole.findings.len()));
     assert_eq!(turns(&review), turns(&whole));
     let entries = disk.cut().1;
     proven(&entries);
-    assert_eq!(rendered(&told(&repo, &[("a", 48_000), ("b", 48_000)], &entries)), rendered(&review));
+    assert_eq!(shown(&told(&repo, &[("a", 48_000), ("b", 48_000)], &entries)), shown(&review));
 }
 
 #[test]
@@ -189,7 +202,7 @@ fn when_all_have_failed_the_last_fault_ends_it_and_the_next_sitting_asks_all_of_
     assert_eq!((review.ended, next.asked()), (Ended::RequestRefused, 1), "{}", rendered(&review));
     assert!(notes(&review).contains("ollama/b took over from ollama/a"));
     let (bytes, entries) = disk.cut();
-    assert_eq!(rendered(&told(&repo, &[("a", 48_000), ("b", 48_000)], &entries)), rendered(&review));
+    assert_eq!(shown(&told(&repo, &[("a", 48_000), ("b", 48_000)], &entries)), shown(&review));
     // The next day the first one is there again, and the other one is not.
     let (first, next, disk) = (well("a"), broken("b"), Disk::with(&bytes));
     let again = scene(&repo).then(&[(&next, 48_000)]);
@@ -197,7 +210,7 @@ fn when_all_have_failed_the_last_fault_ends_it_and_the_next_sitting_asks_all_of_
     assert_eq!((review.outcome, next.asked()), (Outcome::Complete, 1), "{}", rendered(&review));
     let (_, entries) = disk.cut();
     proven(&entries);
-    assert_eq!(rendered(&told(&repo, &[("a", 48_000), ("b", 48_000)], &entries)), rendered(&review));
+    assert_eq!(shown(&told(&repo, &[("a", 48_000), ("b", 48_000)], &entries)), shown(&review));
 }
 
 #[test]
@@ -209,9 +222,12 @@ fn whoever_cannot_hold_the_conversation_is_passed_over_and_that_is_said() {
     assert_eq!(review.outcome, Outcome::Complete, "{}", rendered(&review));
     let said = notes(&review);
     assert!(said.contains("ollama/c took over from ollama/a"), "{said}");
-    assert!(said.contains("ollama/b was passed over: the conversation does not fit its window of 1000 tokens"), "{said}");
+    assert!(
+        said.contains("ollama/b was passed over: the conversation does not fit its window of 1000 tokens"),
+        "{said}"
+    );
     let names = [("a", 48_000), ("b", 1_000), ("c", 48_000)];
-    assert_eq!(rendered(&told(&repo, &names, &disk.cut().1)), rendered(&review));
+    assert_eq!(shown(&told(&repo, &names, &disk.cut().1)), shown(&review));
     let review = scene(&repo).then(&[(&small, 1_000)]).review(&lost("a", (false, 1), refused), &Disk::default());
     assert_eq!(review.ended, Ended::RequestRefused);
     assert!(review.reasons.join(" ").contains("ollama/b was passed over"), "{:?}", review.reasons);
@@ -241,7 +257,10 @@ fn narrow(who: &'static str, most: usize, sizes: Arc<Mutex<Vec<usize>>>) -> Mode
         if size(request) > most {
             return Err(too_long(None));
         }
-        let last = request.messages.iter().any(|message| matches!(message, Message::User { text, .. } if text.contains("last turn")));
+        let last = request
+            .messages
+            .iter()
+            .any(|message| matches!(message, Message::User { text, .. } if text.contains("last turn")));
         Ok(match spoken(request) {
             at @ 0..8 if !last => {
                 let (from, to) = (at * 100 + 1, at * 100 + 100);
@@ -255,7 +274,8 @@ fn narrow(who: &'static str, most: usize, sizes: Arc<Mutex<Vec<usize>>>) -> Mode
 
 fn big() -> TestRepo {
     let repo = TestRepo::new();
-    let lines: Vec<String> = (0..900).map(|at| format!("line {at} of a file with words in it, as files have")).collect();
+    let lines: Vec<String> =
+        (0..900).map(|at| format!("line {at} of a file with words in it, as files have")).collect();
     repo.write("big.txt", lines.join("\n")).write("a.py", "a = 1\n");
     repo.commit("Begin");
     repo.branch("feature").write("a.py", "a = 2\n");
@@ -276,7 +296,7 @@ fn a_server_that_takes_less_than_was_reckoned_with_gets_less() {
     proven(&entries);
     assert!(entries.iter().filter(|entry| matches!(entry.record, Record::Window { .. })).count() < 4);
     let scene = Scene::of(&repo, LIMITS);
-    assert_eq!(rendered(&scene.told_by(&entries, &Model::mute().named("a")).unwrap()), rendered(&review));
+    assert_eq!(shown(&scene.told_by(&entries, &Model::mute().named("a")).unwrap()), shown(&review));
     assert!(bytes.len() > 1_000);
 }
 
@@ -290,7 +310,7 @@ fn a_server_that_takes_nothing_is_asked_twice_at_most_and_then_the_next_one() {
         assert_eq!(review.ended, Ended::WindowLimit, "{}", rendered(&review));
         assert!(deaf.asked() <= 2, "{} times", deaf.asked());
         let scene = Scene::of(&repo, LIMITS);
-        assert_eq!(rendered(&scene.told_by(&disk.cut().1, &Model::mute().named("a")).unwrap()), rendered(&review));
+        assert_eq!(shown(&scene.told_by(&disk.cut().1, &Model::mute().named("a")).unwrap()), shown(&review));
 
         let (disk, next) = (Disk::default(), narrow("b", usize::MAX, Arc::default()));
         let deaf = Model::that(move |_| Err(too_long(window))).named("a");
@@ -298,6 +318,6 @@ fn a_server_that_takes_nothing_is_asked_twice_at_most_and_then_the_next_one() {
         assert!(notes(&review).contains("ollama/b took over from ollama/a"), "{window:?}: {}", rendered(&review));
         assert!(deaf.asked() <= 2 && next.asked() > 0);
         let scene = Scene::of(&repo, LIMITS).then(&[(&Model::mute().named("b"), 48_000)]);
-        assert_eq!(rendered(&scene.told_by(&disk.cut().1, &Model::mute().named("a")).unwrap()), rendered(&review));
+        assert_eq!(shown(&scene.told_by(&disk.cut().1, &Model::mute().named("a")).unwrap()), shown(&review));
     }
 }

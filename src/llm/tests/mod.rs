@@ -7,6 +7,7 @@
 mod chat;
 mod faults;
 mod gemini;
+mod limits;
 mod messages;
 mod odd;
 mod ollama;

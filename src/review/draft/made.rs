@@ -67,7 +67,8 @@ pub fn instructions_hash(text: &str) -> String {
 pub(super) fn provenance(made: Made) -> Provenance {
     let Made { engine, rules, model, started_at, took_ms, .. } = made;
     let asked = model.is_some();
-    let Asked { provider, model, prompts, instructions, turns, answered, usage, second_look, .. } = model.unwrap_or_default();
+    let Asked { provider, model, prompts, instructions, turns, answered, usage, second_look, .. } =
+        model.unwrap_or_default();
     let (provider, model) = asked.then_some((provider, model)).unzip();
     Provenance {
         version: env!("CARGO_PKG_VERSION").to_owned(),

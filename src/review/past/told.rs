@@ -71,14 +71,12 @@ impl Told {
     /// What comes next. Where nothing does and nobody is asked, that is the end.
     pub(in crate::review) fn coming(&self) -> Coming {
         match (self.turns.front(), &self.end, self.written.then) {
-            (Some(turn), _, _) => {
-                Coming::Turn {
+            (Some(turn), _, _) => Coming::Turn {
                 landing: turn.landing.clone(),
                 max_output: turn.max_output,
                 compacted: turn.compacted,
                 to: turn.to,
-            }
-            }
+            },
             (None, Some(end), _) => Coming::End(end.clone()),
             (None, None, Then::GoOn) => Coming::New,
             (None, None, Then::Stop | Then::Compare) => Coming::End(Self::broken_off()),
