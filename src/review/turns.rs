@@ -2,12 +2,14 @@
 //!
 //! What a call does belongs in `calls` and `desk`, what may be spent in `budget`, how an answer is waited for in `attempts`.
 
+mod takeover;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
 use super::attempts::{Ask, NoAnswer};
-use super::budget::{Budget, Limits, Reserved};
+use super::budget::{Budget, Reserved};
 use super::calls::{Called, Hands, execute};
 use super::compact::Wanted;
 use super::desk::{Desk, Effect};
@@ -24,10 +26,12 @@ use super::verify::{self, Which};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::review::Ended;
 use crate::domain::text::{mask, strip_line};
-use crate::llm::{Message, Stop, ToolCall, ToolInput, TurnFault, TurnRequest, TurnResponse};
+use crate::llm::{Message, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse};
 use crate::prompt::{LastTurnVars, Prompts};
 use crate::sys::cancel::Cancel;
 use crate::tools::ToolBox;
+
+pub(super) use takeover::Asked;
 
 /// A conversation under way.
 pub(super) struct Turns<'a> {
@@ -54,15 +58,6 @@ pub(super) struct Turns<'a> {
     pub(super) landed: Option<Landing>,
     /// The turn that was asked last in this sitting, while it has no answer.
     pub(super) asking: Asked,
-}
-
-/// What was tried to get an answer to a turn.
-#[derive(Debug, Default)]
-pub(super) struct Asked {
-    /// The turn, from 1; 0 where none is without an answer.
-    turn: u32,
-    /// Of whom it was said that the conversation is too long.
-    too_long: Option<u32>,
 }
 
 /// What is to be done now.
@@ -124,22 +119,11 @@ impl Turns<'_> {
         if let Err(stopped) = self.cancel.check() {
             return Ok(Due::End(Ending::Stopped(stopped)));
         }
-        let again = self.asking.turn > self.budget.turns();
-        Ok(match (self.reserve(), self.landed.clone()) {
-            (Reserved::Nothing(limit), _) if again => {
-                let words = self.budget.words(limit);
-                match self.pass_on(&words) {
-                    Ok(()) => return self.due(),
-                    Err(passed) => Due::End(short(limit, words + &passed)),
-                }
-            }
-            // It was told that this is the last one before it was asked.
-            (_, Some(landing)) if again => {
-                self.request.max_output = self.budget.last_answer(self.unanswered.size);
-                Due::Turn(Some(landing))
-            }
-            (reserved, _) => self.reserved(reserved)?,
-        })
+        let reserved = self.reserve();
+        if self.is_asked_again() {
+            return self.due_again(reserved);
+        }
+        self.reserved(reserved)
     }
 
     fn reserved(&mut self, reserved: Reserved) -> Result<Due, EngineError> {
@@ -156,52 +140,6 @@ impl Turns<'_> {
                 Due::End(short(limit, words))
             }
         })
-    }
-
-    /// Has the conversation go to whoever was asked then, or is asked now.
-    fn follow(&mut self) {
-        let at = match self.told.coming() {
-            Coming::Turn { to, .. } => to,
-            Coming::New => self.line.now(),
-            Coming::End(_) => return,
-        };
-        let before = self.line.name();
-        let is_other = self.line.follow(at);
-        if is_other {
-            self.request.hand_over();
-            self.desk().hand_over(&before, self.line.name());
-        }
-        self.budget.adopt(self.line.limits(self.budget.limits()), is_other);
-        if self.landed.is_none() {
-            self.request.max_output = self.budget.limits().max_output;
-        }
-    }
-
-    /// What can be done about a fault: take out what makes the conversation too long, once, or ask another one. Otherwise how it ends.
-    fn recover(&mut self, fault: &TurnFault) -> Result<(), Ending> {
-        let at = self.line.at();
-        if let TurnFault::TooLong { window, .. } = fault
-            && self.asking.too_long != Some(at)
-        {
-            self.asking.too_long = Some(at);
-            let window = self.budget.narrower(self.unanswered.size, *window);
-            self.line.narrow(window, &fault.to_string(), &mut self.journal);
-            return Ok(());
-        }
-        let ended = match fault {
-            TurnFault::TooLong { .. } => Ended::WindowLimit,
-            fault if fault.is_refusal() => Ended::RequestRefused,
-            _ => Ended::ProviderFault,
-        };
-        self.pass_on(&fault.to_string()).map_err(|passed| short(ended, fault.to_string() + &passed))
-    }
-
-    /// Has another one asked; where there is nobody, who was passed over.
-    fn pass_on(&mut self, why: &str) -> Result<(), String> {
-        let least = self.unanswered.size.saturating_sub(self.tally.compaction.most_freed(&self.request));
-        let fits = |limits: &Limits| self.budget.fits(least, limits);
-        let passed = self.line.pass_on(why, self.budget.limits(), fits, &mut self.journal);
-        passed.map_err(|passed| passed.iter().map(|passed| format!("; {passed}")).collect())
     }
 
     fn reserve(&mut self) -> Reserved {

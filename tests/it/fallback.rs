@@ -12,8 +12,9 @@ use serde_json::{Value, json};
 
 use crate::support::TestRepo;
 use crate::support::engine::{Disk, Model, Scene, calls, rendered};
-use crate::support::looks::{given, report};
-use crate::support::session::shop;
+use crate::support::looks::{given, report, session};
+use crate::support::model::{Options, Server, Wire};
+use crate::support::session::{Talk, Told, shop};
 
 const LIMITS: Limits =
     Limits { turns: 12, input_tokens: 400_000, window: 48_000, max_output: 2_000, time: Duration::from_mins(20) };
@@ -319,5 +320,57 @@ fn a_server_that_takes_nothing_is_asked_twice_at_most_and_then_the_next_one() {
         assert!(deaf.asked() <= 2 && next.asked() > 0);
         let scene = Scene::of(&repo, LIMITS).then(&[(&Model::mute().named("b"), 48_000)]);
         assert_eq!(shown(&scene.told_by(&disk.cut().1, &Model::mute().named("a")).unwrap()), shown(&review));
+    }
+}
+
+#[test]
+fn one_provider_takes_over_from_another_whatever_they_speak() {
+    let title = "A discount is ten times too large";
+    let call = report(crate::support::looks::DISCOUNT);
+    let thinking = json!([{ "text": "What is it about?", "signature": "U2lnbmF0dXIgMDAwMQ==" }]);
+    let steps = [
+        json!({ "when": { "turn": 0 }, "say": { "thinking": thinking, "text": "I look.", "calls": [call] } }),
+        json!({ "when": { "turn": 1 }, "say": { "fault": { "status": { "code": 400, "message": "no longer served" } } } }),
+    ];
+    let rest = json!({ "when": { "turn": 1, "last_results": ["report_finding"] },
+        "say": { "calls": [{ "name": "finish_review", "input": { "summary": "It is wrong." } }] } });
+    for (first, next) in [
+        (Wire::Messages, Wire::Responses),
+        (Wire::Responses, Wire::Gemini),
+        (Wire::Gemini, Wire::Chat),
+        (Wire::Chat, Wire::Ollama),
+        (Wire::Ollama, Wire::Messages),
+    ] {
+        let repo = shop();
+        let talk = Talk::scripted(&repo, session("fails", &steps), first);
+        let server = Server::start(
+            session("takes over", std::slice::from_ref(&rest)),
+            Options { wire: Some(next), ..Options::default() },
+        );
+        let (one, mut program) = talk.apart();
+        for (name, value) in server.environment(next) {
+            program = program.with(name, &value);
+        }
+        let models = format!("{}/first,{}/next", first.provider(), next.provider());
+        let told = Told::read(&program.words(&format!("--target main --events --model {models}")));
+        for verdict in [one.verdict(), server.verdict()] {
+            assert!(verdict.is_empty(), "{models}: {}\n{}", verdict.join("\n- "), told.all());
+        }
+        assert_eq!((told.code, told.ended(), told.titles()), (0, "finished", vec![title]), "{models}: {}", told.all());
+        let warned = told.events("warning").iter().filter(|event| event.to_string().contains("from now on")).count();
+        assert_eq!(warned, 1, "where the code goes now is said once: {}", told.all());
+        assert!(
+            told.events("warning").iter().any(|event| event.to_string().contains("receives code of this change then"))
+        );
+        let answered = &told.review["provenance"]["answered"];
+        assert_eq!(answered[0]["turns"], 1, "{answered}");
+        assert_eq!(
+            (&answered[1]["provider"], &answered[1]["turns"]),
+            (&json!(next.provider()), &json!(1)),
+            "{answered}"
+        );
+        assert_eq!(told.review["findings"][0]["origin"]["name"], format!("{}/first", first.provider()));
+        let replayed = program.words("replay last --format json");
+        assert_eq!(replayed.code, 0, "{models}: {}", replayed.stderr);
     }
 }
