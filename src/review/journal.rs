@@ -392,7 +392,7 @@ mod tests {
     #[test]
     fn a_damaged_line_and_a_later_version_are_told() {
         assert!(matches!(read(b"{\"v\":1}\n{}\n"), Err(JournalError::Line { line: 1, .. })));
-        assert!(matches!(read(b"{\"v\":4,\"new\":true}\n"), Err(JournalError::Version(4))));
+        assert!(matches!(read(b"{\"v\":5,\"new\":true}\n"), Err(JournalError::Version(5))));
         let first = br#"{"v":1,"at":"","unit":0,"turn":1,"record":{"kind":"end","ended":"finished"}}"#;
         assert_eq!(read(&[first, &b"\n"[..]].concat()).unwrap()[0].unit, Unit::WHOLE);
     }

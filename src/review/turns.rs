@@ -6,11 +6,9 @@ mod takeover;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Value;
-
 use super::attempts::{Ask, NoAnswer};
 use super::budget::{Budget, Reserved};
-use super::calls::{Called, Hands, execute};
+use super::calls::{Called, Hands, about, execute};
 use super::compact::Wanted;
 use super::desk::{Desk, Effect};
 use super::draft::Ending;
@@ -25,7 +23,7 @@ use super::tally::{Tally, Unanswered};
 use super::verify::{self, Which};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::review::Ended;
-use crate::domain::text::{mask, strip_line};
+use crate::domain::text::strip_line;
 use crate::llm::{Message, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse};
 use crate::prompt::{LastTurnVars, Prompts};
 use crate::sys::cancel::Cancel;
@@ -222,9 +220,8 @@ impl Turns<'_> {
     async fn turn(&mut self, landing: Option<Landing>) -> Result<Next, EngineError> {
         let (turn, most) = (self.budget.turns() + 1, self.budget.limits().turns);
         self.events.emit(Event::Turn { turn, most });
-        let said = std::mem::take(&mut self.unanswered.user);
         let asking = Asking {
-            said,
+            said: std::mem::take(&mut self.unanswered.user),
             is_first: self.budget.turns() == 0,
             landing: landing.clone(),
             compacted: self.tally.compaction.sent(),
@@ -238,10 +235,7 @@ impl Turns<'_> {
         self.tally.broken_off += broken_off;
         let response = match heard {
             Heard::Answer(response, took, is_told) => {
-                self.asking = Asked::default();
-                if !is_told {
-                    self.line.answers();
-                }
+                self.answered(is_told);
                 let settle = if is_told { Budget::settle_told } else { Budget::settle };
                 settle(&mut self.budget, self.unanswered.size, &response.usage, took);
                 response
@@ -401,11 +395,4 @@ impl Turns<'_> {
         self.request.push(results);
         Ok(())
     }
-}
-
-/// What a call is about, for the progress.
-fn about(call: &ToolCall) -> String {
-    let ToolInput::Object(input) = &call.input else { return String::new() };
-    let named = ["file_path", "pattern", "title", "directory", "id"].iter().find_map(|key| input.get(*key));
-    strip_line(&mask(named.and_then(Value::as_str).unwrap_or_default()).text).chars().take(120).collect()
 }

@@ -345,7 +345,7 @@ fn one_provider_takes_over_from_another_whatever_they_speak() {
         let talk = Talk::scripted(&repo, session("fails", &steps), first);
         let server = Server::start(
             session("takes over", std::slice::from_ref(&rest)),
-            Options { wire: Some(next), ..Options::default() },
+            Options { wire: Some(next), strict: false, ..Options::default() },
         );
         let (one, mut program) = talk.apart();
         for (name, value) in server.environment(next) {

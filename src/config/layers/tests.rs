@@ -65,7 +65,7 @@ fn a_later_layer_wins() {
 #[test]
 fn every_setting_can_come_from_the_users_file() {
     let text = "include = ['src/**']\nexclude = ['**/*.snap']\nmin_severity = 'low'\nfail_on = 'high'\nrequest_changes_on = 'medium'\ntimeout = '90s'\n\
-                max_commits = 5\nkeep_runs = '2w'\ncolour = 'never'\nformat = 'json'\nmodel = 'ollama/x'\nrules.off = ['go']\n\
+                max_commits = 5\nkeep_runs = '2w'\ncolour = 'never'\nformat = 'json'\nmodel = 'ollama/x,gemini'\nrules.off = ['go']\n\
                 min_confidence = 7\nverify = 'All'\nverify_model = 'gemini'\nmax_turns = 7\nmax_tokens = '500k'\ninstructions = 'notes/review.md'\nprompts = '/prompts'\n\
                 [openai-chat]\nbase_url = 'http://127.0.0.1:8080/v1'\napi_key = \"sk-1\\n\"\ncontext_window = 64_000\n";
     let mut sources = user(text);

@@ -235,5 +235,5 @@ fn every_listener_hears_everything() {
     for event in one_of_each() {
         all.emit(event);
     }
-    assert!(both.iter().all(|sink| *sink.0.lock().unwrap() == 13));
+    assert!(both.iter().all(|sink| *sink.0.lock().unwrap() == 14));
 }

@@ -62,6 +62,8 @@ pub(in crate::review) struct Turn {
     pub(in crate::review) compacted: u32,
     /// Who was asked.
     pub(in crate::review) to: u32,
+    /// Whether another one was asked before, in vain.
+    pub(in crate::review) handed: bool,
     pub(in crate::review) digest: String,
     /// Whether a sitting began with it that went on after an end.
     pub(in crate::review) again: bool,
@@ -328,6 +330,7 @@ impl Conversation {
                     return damaged("the same turn was asked with two requests");
                 }
                 let last = Arc::make_mut(last);
+                last.handed |= last.to != *to;
                 (last.landing, last.max_output) = (landing.clone(), *max_output);
                 (last.compacted, last.to) = (*compacted, *to);
                 last.digest.clone_from(digest);
@@ -349,6 +352,7 @@ impl Conversation {
             max_output: *max_output,
             compacted: *compacted,
             to: *to,
+            handed: false,
             digest: digest.clone(),
             again: resumed,
             answer: None,

@@ -30,6 +30,8 @@ pub(in crate::review) enum Coming {
         compacted: u32,
         /// Who was asked.
         to: u32,
+        /// Whether another one was asked before, in vain.
+        handed: bool,
     },
     /// Its end.
     End(End),
@@ -76,6 +78,7 @@ impl Told {
                 max_output: turn.max_output,
                 compacted: turn.compacted,
                 to: turn.to,
+                handed: turn.handed,
             },
             (None, Some(end), _) => Coming::End(end.clone()),
             (None, None, Then::GoOn) => Coming::New,

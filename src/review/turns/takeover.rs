@@ -20,6 +20,14 @@ pub(in crate::review) struct Asked {
 }
 
 impl Turns<'_> {
+    /// The turn has an answer.
+    pub(super) fn answered(&mut self, is_told: bool) {
+        self.asking = Asked::default();
+        if !is_told {
+            self.line.answers();
+        }
+    }
+
     /// Whether the turn that comes was asked in this sitting already.
     pub(super) fn is_asked_again(&self) -> bool {
         self.asking.turn > self.budget.turns()
@@ -48,14 +56,14 @@ impl Turns<'_> {
 
     /// Has the conversation go to whoever was asked then, or is asked now.
     pub(super) fn follow(&mut self) {
-        let at = match self.told.coming() {
-            Coming::Turn { to, .. } => to,
-            Coming::New => self.line.now(),
+        let (at, handed) = match self.told.coming() {
+            Coming::Turn { to, handed, .. } => (to, handed),
+            Coming::New => (self.line.now(), false),
             Coming::End(_) => return,
         };
         let before = self.line.name();
         let is_other = self.line.follow(at);
-        if is_other {
+        if is_other || handed {
             self.request.hand_over();
             self.desk().hand_over(&before, self.line.name());
         }

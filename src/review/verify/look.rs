@@ -1,5 +1,7 @@
 //! One second look: ask, read, ask again, until there is a verdict or something ends it. Main type: [`Look`].
 
+mod takeover;
+
 use super::answers::{is_reading, not_made, verdict_of};
 use super::as_text;
 use super::judged::{Broken, Judged, Tally, no_verdict, stopped_words, unchecked};
@@ -9,7 +11,7 @@ use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::Confidence;
 use crate::domain::review::Ended;
 use crate::domain::text::strip_line;
-use crate::llm::{Message, Stop, ToolCall, TurnFault, TurnRequest, TurnResponse, leaked};
+use crate::llm::{Message, Stop, ToolCall, TurnRequest, TurnResponse, leaked};
 use crate::prompt::{LastTurnVars, Prompts};
 use crate::review::attempts::{Ask, NoAnswer};
 use crate::review::budget::{Budget, Limits, Reserved};
@@ -181,43 +183,6 @@ impl<'a> Look<'a> {
                 return Ok(judged);
             }
         }
-    }
-
-    /// As in a review: the conversation goes to whoever was asked then, or is asked now.
-    fn follow(&mut self) {
-        let at = match self.told.coming() {
-            Coming::Turn { to, .. } => to,
-            Coming::New => self.line.now(),
-            Coming::End(_) => return,
-        };
-        let is_other = self.line.follow(at);
-        if is_other {
-            self.request.hand_over();
-        }
-        self.budget.adopt(self.line.limits(self.budget.limits()), is_other);
-        if self.landed.is_none() {
-            self.request.max_output = self.budget.limits().max_output;
-        }
-    }
-
-    /// As in a review: what can be done about a fault. Otherwise what it comes to.
-    fn recover(&mut self, fault: &TurnFault) -> Result<(), Judged> {
-        let at = self.line.at();
-        if let TurnFault::TooLong { window, .. } = fault
-            && self.asked.1 != Some(at)
-        {
-            self.asked.1 = Some(at);
-            let window = self.budget.narrower(self.size, *window);
-            self.line.narrow(window, &fault.to_string(), &mut self.journal);
-            return Ok(());
-        }
-        let least = self.size.saturating_sub(self.compaction.most_freed(&self.request));
-        let fits = |limits: &Limits| self.budget.fits(least, limits);
-        let passed = self.line.pass_on(&fault.to_string(), self.budget.limits(), fits, &mut self.journal);
-        passed.map_err(|passed| {
-            let passed: String = passed.iter().map(|passed| format!("; {passed}")).collect();
-            Judged::BrokenOff(strip_line(&(fault.to_string() + &passed)))
-        })
     }
 
     /// As in a review: the oldest results make room.
