@@ -17,7 +17,7 @@ use crate::domain::run::{BegunRun, RunId};
 use crate::llm;
 use crate::prompt::Prompts;
 use crate::review::{
-    self, CostLimit, Floor, JOURNAL, JournalSink, Limits, ModelRun, Past, RulesRun, SecondLook, Which, by_rules,
+    self, CostLimit, Floor, JOURNAL, JournalSink, Limits, ModelRun, Past, RulesRun, Runner, SecondLook, Which, by_rules,
 };
 use crate::rules::Packs;
 use crate::store::{Store, StoreError};
@@ -94,8 +94,9 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
     }
     let limits = limits(&subject.settings, capabilities)?;
     let second_look = second_look(&subject.settings, &provider, second.as_ref())?;
+    let next = next(&subject.settings, &chosen)?;
     let told = Told { instructions: instructions.as_ref(), guidelines: &guidelines };
-    let reviewer = Reviewer::new(provider.capabilities(), &limits, &prompts, told, second_look.as_ref());
+    let reviewer = Reviewer::new(provider.capabilities(), &limits, &prompts, told, second_look.as_ref(), &next);
     let begun = begin(&store, run, &started, &subject, packs.hash(), Some(reviewer), &sitting);
     let journal = begun.and_then(|held| Ok((held, journal_of(&store, run)?)));
     let (held, journal) = match journal {
@@ -123,6 +124,8 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
         limits,
         journal,
         provider,
+        next,
+        relay: review::Relay::default(),
         second_look,
         instructions: instructions.map(|instructions| instructions.text),
         guidelines,
@@ -232,6 +235,15 @@ fn with_rules(run: RunId, started: Started, subject: Subject, packs: &Packs, eve
 
 pub(super) fn floor(settings: &Settings) -> Floor {
     Floor { severity: settings.min_severity, confidence: settings.min_confidence }
+}
+
+/// Who takes over.
+pub(super) fn next(settings: &Settings, chosen: &Chosen) -> Result<Vec<Runner>, AppError> {
+    let runner = |next: &Chosen| {
+        let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&next.row, &next.model, &next.access)?);
+        Ok(Runner { limits: limits(settings, provider.capabilities())?, provider })
+    };
+    chosen.next.iter().map(runner).collect()
 }
 
 /// Who takes the second look, and at what; `None` where nobody does.

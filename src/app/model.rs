@@ -18,7 +18,7 @@ use super::engine::limits;
 use super::error::AppError;
 use crate::config::{ModelChoice, Resolved, Settings, Verify};
 use crate::domain::secret::Secret;
-use crate::llm::{Access, ProviderRow, ProviderTable, TableError, Wire};
+use crate::llm::{Access, Paces, ProviderRow, ProviderTable, Rate, TableError, Wire};
 
 /// A model that reviews.
 #[derive(Debug, Clone)]
@@ -29,8 +29,18 @@ pub(super) struct Chosen {
     pub(super) model: String,
     /// What it is reached with.
     pub(super) access: Access,
-    /// What the person should know before anything is sent; one line each.
+    /// What the person should know before anything is sent; one line each. Also about those that take over.
     pub(super) notices: Vec<String>,
+    /// The models that take over from it, one after the other, when it fails for good.
+    pub(super) next: Vec<Chosen>,
+}
+
+impl Chosen {
+    /// As it is written on the command line, with those that take over.
+    pub(super) fn names(&self) -> String {
+        let all = std::iter::once(self).chain(&self.next);
+        all.map(|chosen| format!("{}/{}", chosen.row.name, chosen.model)).collect::<Vec<_>>().join(",")
+    }
 }
 
 /// Why a model was chosen.
@@ -50,13 +60,15 @@ enum Why {
 pub struct ProviderEnvironment {
     table: ProviderTable,
     variables: Vec<(Arc<str>, Secret)>,
+    /// The lines in which requests wait, for all reviews of this process.
+    paces: Paces,
 }
 
 /// The built-in providers, and no variable set.
 impl Default for ProviderEnvironment {
     fn default() -> Self {
         // A test reads the built-in table, so that it is never none.
-        Self { table: ProviderTable::built_in().unwrap_or_default(), variables: Vec::new() }
+        Self { table: ProviderTable::built_in().unwrap_or_default(), variables: Vec::new(), paces: Paces::default() }
     }
 }
 
@@ -73,7 +85,7 @@ impl ProviderEnvironment {
             (!value.reveal().is_empty()).then_some((name, value))
         };
         let variables = table.variables().into_iter().filter_map(set).collect();
-        Self { table, variables }
+        Self { table, variables, paces: Paces::default() }
     }
 
     /// The providers.
@@ -143,7 +155,27 @@ pub fn providers() -> Result<Vec<KnownProvider>, TableError> {
 ///
 /// A model that was named and cannot be used is an error, never a quiet review by the rules. Nothing is sent and no file is read.
 pub(super) fn choose(resolved: &Resolved, environment: &ProviderEnvironment) -> Result<Option<Chosen>, AppError> {
-    choose_as(&resolved.settings.model, "model", resolved, environment)
+    let Some(mut first) = choose_as(&resolved.settings.model, "model", resolved, environment)? else { return Ok(None) };
+    for choice in &resolved.settings.next_models {
+        let Some(next) = choose_as(choice, "model", resolved, environment)? else { continue };
+        // A provider alone is its usual model, which may be named, too.
+        let is_there = std::iter::once(&first)
+            .chain(&first.next)
+            .any(|known| (&known.row.name, &known.model) == (&next.row.name, &next.model));
+        if is_there {
+            continue;
+        }
+        let name = &next.row.name;
+        let line = format!(
+            "{name}/{} takes over when the model before it fails for good, and receives code of this change then",
+            next.model
+        );
+        let more = next.notices.iter().filter(|notice| !first.notices.contains(notice)).cloned();
+        let more: Vec<String> = std::iter::once(line).chain(more).collect();
+        first.notices.extend(more);
+        first.next.push(next);
+    }
+    Ok(Some(first))
 }
 
 /// That the model which somebody named can be used, its key and its address. What nobody named is left to the review. Nothing is sent.
@@ -153,8 +185,9 @@ pub(super) fn check(resolved: &Resolved, environment: &ProviderEnvironment) -> R
     }
     let chosen = choose(resolved, environment)?;
     let second = choose_second(resolved, environment, chosen.as_ref())?;
-    priced(&resolved.settings, chosen.iter().chain(&second))?;
-    for chosen in chosen.iter().chain(&second) {
+    let next: Vec<&Chosen> = chosen.iter().flat_map(|chosen| &chosen.next).collect();
+    priced(&resolved.settings, chosen.iter().chain(next.iter().copied()).chain(&second))?;
+    for chosen in chosen.iter().chain(next).chain(&second) {
         crate::llm::connect(&chosen.row, &chosen.model, &chosen.access)?;
     }
     Ok(())
@@ -310,7 +343,12 @@ fn chosen(
         variable: variable.to_owned(),
         provider: row.name.to_string(),
     })?;
-    let access = Access { key, base_url, context_window: set.context_window };
+    let rate = Rate {
+        requests: set.requests_per_minute.or(row.requests_per_minute),
+        tokens: set.tokens_per_minute.or(row.tokens_per_minute),
+    };
+    let paces = environment.paces.clone();
+    let access = Access { key, base_url, context_window: set.context_window, rate, paces };
     notices.extend(in_clear(row, &access));
     if let Why::FoundKey { variable } = why {
         // First, because it is what somebody must read who did not ask for a model.
@@ -325,7 +363,7 @@ fn chosen(
         );
         notices.insert(0, line);
     }
-    Ok(Chosen { row: Arc::clone(row), model: model.to_owned(), access, notices })
+    Ok(Chosen { row: Arc::clone(row), model: model.to_owned(), access, notices, next: Vec::new() })
 }
 
 /// Where a model is reached, without credentials.

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::engine::{floor, limits, second_look, who};
+use super::engine::{floor, limits, next, second_look, who};
 use super::error::AppError;
 use super::instructions::Whose;
 use super::model::{self, Chosen, ProviderEnvironment};
@@ -71,6 +71,7 @@ pub async fn preview(
     let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?);
     let who = who(provider.capabilities(), &prompts, &packs, instructions.as_ref(), &guidelines);
     subject = prior::known(subject, &around, who, &events).await?;
+    let next = next(&settings, &chosen)?;
     let looks = second_look(&settings, &provider, second.as_ref())?;
     let receiver = |chosen: &Chosen, capabilities: &llm::Capabilities| Receiver {
         model: format!("{}/{}", capabilities.provider, capabilities.model),
@@ -93,6 +94,8 @@ pub async fn preview(
         limits: limits(&settings, provider.capabilities())?,
         journal: None,
         provider,
+        next,
+        relay: review::Relay::default(),
         second_look: looks,
         instructions: instructions.map(|instructions| instructions.text),
         guidelines,

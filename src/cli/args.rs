@@ -334,7 +334,8 @@ fn model_help() -> String {
         help.push_str(&format!("  {name:28} {}\n", provider.reached_by));
     }
     help.push_str(
-        "\nA PROVIDER alone takes the model that stands here. Without --model, the first provider whose key is found reviews, and says so \
+        "\nA PROVIDER alone takes the model that stands here. Several with commas between take over from each other, in this \
+         order, when one fails for good. Without --model, the first provider whose key is found reviews, and says so \
          before anything is sent; where there is no key, the built-in rules review.",
     );
     help

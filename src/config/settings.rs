@@ -43,6 +43,8 @@ pub struct Settings {
     pub format: String,
     /// Which model reviews.
     pub model: ModelChoice,
+    /// Which models take over from it, one after the other, when it fails for good; all of them are named.
+    pub next_models: Vec<ModelChoice>,
     /// Which findings get a second look.
     pub verify: Verify,
     /// Which model takes it; `None` for the one that reviews.
@@ -97,7 +99,7 @@ impl ModelChoice {
             Some((provider, model)) => (provider, Some(model)),
             None => (word, None),
         };
-        // A comma would be a list of models to fall back on, which there is not yet; it must not become a part of a name.
+        // A comma stands between names, never in one.
         let is_none = provider.is_empty() || model.is_some_and(str::is_empty) || word.contains(',');
         (!is_none).then(|| Self::Named { provider: provider.to_owned(), model: model.map(str::to_owned) })
     }
@@ -183,6 +185,7 @@ impl Settings {
             colour: Colour::Auto,
             format: String::new(),
             model: ModelChoice::Rules,
+            next_models: Vec::new(),
             verify: Verify::None,
             verify_model: None,
             max_turns: 0,
@@ -237,7 +240,7 @@ impl Settings {
             }
             ("format", Value::One(text)) => self.format = word(text)?,
             ("model", Value::One(text)) => {
-                self.model = ModelChoice::from_word(&word(text)?).ok_or_else(|| refused(text))?;
+                (self.model, self.next_models) = models(text)?;
             }
             ("verify", Value::One(text)) => {
                 self.verify = Verify::from_word(text.trim()).ok_or_else(|| refused(text))?;
@@ -337,6 +340,25 @@ fn confidence(text: &str) -> Result<Option<Confidence>, Refused> {
         return Ok(None);
     }
     word.parse().ok().and_then(Confidence::new).map(Some).ok_or_else(|| refused(text))
+}
+
+/// A model, or several by name, each once: the first reviews, the others take over.
+fn models(text: &str) -> Result<(ModelChoice, Vec<ModelChoice>), Refused> {
+    let choice = |name: &str| ModelChoice::from_word(&word(name)?).ok_or_else(|| refused(text));
+    let Some((first, rest)) = text.split_once(',') else { return Ok((choice(text)?, Vec::new())) };
+    let mut all = vec![choice(first)?];
+    for name in rest.split(',') {
+        let choice = choice(name)?;
+        if all.contains(&choice) {
+            return Err(refused(text));
+        }
+        all.push(choice);
+    }
+    if all.iter().any(|choice| !matches!(choice, ModelChoice::Named { .. })) {
+        return Err(refused(text));
+    }
+    let next = all.split_off(1);
+    all.pop().map(|first| (first, next)).ok_or_else(|| refused(text))
 }
 
 /// A model by name. What stands for no certain model is refused: a second look is switched off by `verify`.
@@ -458,6 +480,20 @@ mod tests {
         }
         for bad in ["0", "0.0", "-1", "1e3", "inf", "much", "", "true"] {
             assert!(money(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn several_models_are_all_named_and_each_once() {
+        let named = |provider: &str, model: &str| ModelChoice::Named {
+            provider: provider.to_owned(),
+            model: (!model.is_empty()).then(|| model.to_owned()),
+        };
+        assert_eq!(models("auto").unwrap(), (ModelChoice::Auto, Vec::new()));
+        let all = (named("anthropic", ""), vec![named("openai", "b"), named("ollama", "c:8b")]);
+        assert_eq!(models("anthropic, openai/b,ollama/c:8b").unwrap(), all);
+        for bad in ["a/b,", ",a/b", "a/b,,c/d", "a/b,auto", "none,a/b", "a/b,a/b", "a/b,c/", "a/b c/d"] {
+            assert!(models(bad).is_err(), "{bad}");
         }
     }
 

@@ -112,6 +112,13 @@ pub enum Event {
         /// Why, one line.
         reason: String,
     },
+    /// A turn waits before it is asked, to stay within what the provider may be asked in a minute.
+    Paced {
+        /// The turn.
+        turn: u32,
+        /// How long, in milliseconds.
+        wait_ms: u64,
+    },
     /// A claim stood and became a finding.
     Finding {
         /// What the engine calls it during this run.

@@ -188,10 +188,23 @@ pub struct Provenance {
     pub took_ms: u64,
     /// Turns of the model, those of the second look included.
     pub turns: u32,
+    /// Who answered how many of them, in the order of the list of models; empty where nobody took over from the model above.
+    pub answered: Vec<Answered>,
     /// Tokens and money, likewise; all unknown for the rules engine.
     pub usage: Usage,
     /// The second look and its share; `None` where there was nothing to look at, or nobody who did.
     pub second_look: Option<SecondLook>,
+}
+
+/// A model, and the turns that it answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// Who serves it.
+    pub provider: String,
+    /// Its name.
+    pub model: String,
+    /// How many turns.
+    pub turns: u32,
 }
 
 /// Which engine reviewed.

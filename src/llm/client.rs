@@ -1,12 +1,13 @@
 //! One provider, ready to be asked. Main type: [`Client`].
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::events::{Framing, Splitter};
 use super::fault::TurnFault;
 use super::frames::Frames;
 use super::optional::{Optional, Refused, Sent};
+use super::pace::{Pace, Ticket, Told};
 use super::provider::{Capabilities, Provider, Waited, Watch};
 use super::table::Wire;
 use super::text;
@@ -26,6 +27,8 @@ pub(super) struct Client {
     pub(super) http: Http,
     pub(super) refused: Refused,
     pub(super) blame: Blame,
+    /// The line of its key.
+    pub(super) pace: Arc<Pace>,
 }
 
 impl Provider for Client {
@@ -54,6 +57,7 @@ impl Client {
             let in_text = (!native).then(|| text::say(request));
             let said = in_text.as_ref().unwrap_or(request);
             let frames = Frames::new(wire::decoder(self.wire));
+            let ticket = self.wait(request, watch).await?;
             match self.stream(wire::say(self.wire, said, &setup), &frames, quiet, watch).await {
                 Ok(()) => {
                     frames.tell(watch);
@@ -61,11 +65,14 @@ impl Client {
                     let response = wire::response(self.wire, draft, said);
                     let mut response = if native { response } else { text::hear(response, request) };
                     let usage = &mut response.usage;
+                    ticket.settle(usage.input.zip(usage.output).map(|(sent, got)| sent.saturating_add(got)));
                     usage.cost = usage.cost.or_else(|| self.capabilities.prices?.cost(usage));
                     return Ok(response);
                 }
                 Err(Failed::Fault(fault)) => return Err(fault),
                 Err(Failed::Rejected(rejected)) => {
+                    ticket.settle(Some(0));
+                    self.pace.hear(rejected.told);
                     let forced = said.choice == ToolChoice::Required;
                     let sent = Sent { given, forced, tools: !said.tools.is_empty() };
                     if !self.refused.learn(self.wire, sent, rejected.status, &rejected.body) {
@@ -74,6 +81,22 @@ impl Client {
                 }
             }
         }
+    }
+
+    /// Waits until the request may be sent, as far as whoever watches has the time.
+    async fn wait(&self, request: &TurnRequest, watch: &dyn Watch) -> Result<Ticket, TurnFault> {
+        let tokens = if self.pace.counts_tokens() { tokens(request) } else { 1 };
+        let (mut ticket, mut wait) = self.pace.join(tokens, Instant::now());
+        while !wait.is_zero() {
+            if !watch.waits(wait) {
+                return Err(TurnFault::Paced { provider: self.blame.provider.clone(), wait });
+            }
+            tokio::time::sleep(wait).await;
+            // Meanwhile the provider may have told somebody else to wait.
+            wait = self.pace.gate(tokens, Instant::now());
+        }
+        ticket.send();
+        Ok(ticket)
     }
 
     /// Sends a request and streams its answer into `frames`.
@@ -91,6 +114,7 @@ impl Client {
             let body = tokio::time::timeout(quiet, reply.error_body()).await;
             return Err(Failed::Rejected(rejected.saying(body.unwrap_or_default())));
         }
+        self.pace.hear(Told::read(|name| reply.header(name), None, Instant::now()));
         // What is compressed must not be read as if it were not: parts of it may look like events.
         if let Some(coding) = reply.header("content-encoding").filter(|coding| !coding.eq_ignore_ascii_case("identity"))
         {
@@ -136,4 +160,9 @@ impl Client {
             framing => framing,
         }
     }
+}
+
+/// About how many tokens a request has: four bytes make one.
+fn tokens(request: &TurnRequest) -> u64 {
+    serde_json::to_vec(request).map_or(1, |text| (text.len() as u64 / 4).max(1))
 }

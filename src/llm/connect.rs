@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::address::{base, endpoint};
 use super::client::Client;
 use super::optional::Refused;
+use super::pace::{Paces, Rate};
 use super::provider::{Capabilities, Provider};
 use super::table::{ProviderRow, Wire};
 use super::trouble::Blame;
@@ -30,13 +31,21 @@ pub struct Access {
     pub base_url: Option<String>,
     /// Tokens of a request and its answer together, where the user knows better than the table.
     pub context_window: Option<u64>,
+    /// How much it may be asked.
+    pub rate: Rate,
+    /// The lines in which requests wait for that; the same for all that is connected.
+    pub paces: Paces,
 }
 
 /// Without the address: a password may stand in it.
 impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { key, base_url: _, context_window } = self;
-        f.debug_struct("Access").field("key", key).field("context_window", context_window).finish_non_exhaustive()
+        let Self { key, base_url: _, context_window, rate, paces: _ } = self;
+        f.debug_struct("Access")
+            .field("key", key)
+            .field("context_window", context_window)
+            .field("rate", rate)
+            .finish_non_exhaustive()
     }
 }
 
@@ -80,6 +89,7 @@ pub fn connect(row: &ProviderRow, model: &str, access: &Access) -> Result<Box<dy
         headers: headers(row, key),
         http,
         refused: Refused::knowing(&row.refuses),
+        pace: access.paces.of(&row.name, &base.to_string(), access.key.as_ref(), access.rate),
         blame: Blame { provider: Arc::clone(&row.name), address: base.to_string(), secrets },
     }))
 }

@@ -18,6 +18,24 @@ pub enum TurnFault {
         /// How long it asks to wait.
         retry_after: Option<Duration>,
     },
+    /// The conversation is longer than the server takes.
+    #[error("{provider} says that the conversation is too long: {message}")]
+    TooLong {
+        /// The provider's word.
+        provider: Arc<str>,
+        /// What it said: one line, at most 300 characters.
+        message: String,
+        /// How many tokens it takes, where it says so.
+        window: Option<u64>,
+    },
+    /// Its limits of requests or tokens a minute would have let the request through too late.
+    #[error("{provider} may not be asked for another {} s, and there is not so much time", wait.as_secs().max(1))]
+    Paced {
+        /// The provider's word.
+        provider: Arc<str>,
+        /// How long it would have been to wait.
+        wait: Duration,
+    },
     /// No connection, or it was lost before an answer began.
     #[error("{provider} could not be reached: {message}")]
     Unreachable {
@@ -69,7 +87,7 @@ impl TurnFault {
             Self::Status { status: 429, message, .. } if message.contains("billing") => false,
             Self::Status { status, .. } => matches!(status, 408 | 409 | 425 | 429 | 500..=599),
             Self::Unreachable { .. } | Self::BrokenOff { .. } | Self::Silent { .. } => true,
-            Self::Unreadable { .. } => false,
+            Self::TooLong { .. } | Self::Paced { .. } | Self::Unreadable { .. } => false,
         }
     }
 
@@ -82,7 +100,12 @@ impl TurnFault {
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Status { retry_after, .. } => *retry_after,
-            Self::Unreachable { .. } | Self::BrokenOff { .. } | Self::Silent { .. } | Self::Unreadable { .. } => None,
+            Self::TooLong { .. }
+            | Self::Paced { .. }
+            | Self::Unreachable { .. }
+            | Self::BrokenOff { .. }
+            | Self::Silent { .. }
+            | Self::Unreadable { .. } => None,
         }
     }
 }

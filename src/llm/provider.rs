@@ -70,6 +70,12 @@ pub struct Prices {
 pub trait Watch: Send + Sync {
     /// So many bytes of text, reasoning or arguments have come so far.
     fn grew(&self, bytes: u64);
+
+    /// So long is to be waited before the request may be sent, to stay within the provider's limits. Whether there is so much time.
+    fn waits(&self, wait: Duration) -> bool {
+        let _ = wait;
+        true
+    }
 }
 
 impl Watch for () {

@@ -1,12 +1,14 @@
 //! From what went wrong to a [`TurnFault`]: errors of the transport, error bodies, waits. Main type: [`Blame`].
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::fault::TurnFault;
 use super::frames::Trouble;
+use super::pace::Told;
+use super::too_long::too_long;
 use crate::domain::text::strip_line;
 use crate::sys::clock;
 use crate::sys::http::{Cause, describe};
@@ -48,13 +50,19 @@ pub(super) struct Rejected {
     pub(super) retry_after: Option<Duration>,
     /// Where a redirect leads.
     pub(super) location: Option<String>,
+    /// What the server says of how much it may be asked.
+    pub(super) told: Told,
 }
 
 impl Rejected {
     /// From the head of an answer.
     pub(super) fn new<'a>(status: u16, header: impl Fn(&str) -> Option<&'a str>) -> Self {
         let location = header("location").map(str::to_owned);
-        Self { status, body: String::new(), retry_after: wait(&header).map(|wait| wait.min(LONGEST_WAIT)), location }
+        let retry_after = wait(&header).map(|wait| wait.min(LONGEST_WAIT));
+        // Whoever is refused for another reason is asked to wait alone.
+        let all_wait = retry_after.filter(|_| matches!(status, 429 | 503 | 529));
+        let told = Told::read(&header, all_wait, Instant::now());
+        Self { status, body: String::new(), retry_after, location, told }
     }
 
     /// The same with its body.
@@ -78,6 +86,9 @@ impl Blame {
             (_, _) => words(&rejected.body),
         };
         let said = if said.is_empty() { "it gives no reason".to_owned() } else { said };
+        if let Some(window) = too_long(rejected.status, &rejected.body) {
+            return TurnFault::TooLong { provider: self.provider.clone(), message: self.clean(&said), window };
+        }
         TurnFault::Status {
             provider: self.provider.clone(),
             status: rejected.status,
@@ -89,6 +100,10 @@ impl Blame {
     /// What is wrong with an answer that began well.
     pub(super) fn answer(&self, trouble: Trouble) -> TurnFault {
         match trouble {
+            Trouble::Said { status, message } if too_long(status.unwrap_or(400), &message).is_some() => {
+                let window = too_long(status.unwrap_or(400), &message).flatten();
+                TurnFault::TooLong { provider: self.provider.clone(), message: self.clean(&message), window }
+            }
             Trouble::Said { status: Some(status), message } => TurnFault::Status {
                 provider: self.provider.clone(),
                 status,

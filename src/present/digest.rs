@@ -114,6 +114,11 @@ pub(crate) fn reviewer(review: &Review) -> String {
 fn engine(provenance: &Provenance) -> String {
     let mut parts = vec![match provenance.engine {
         Engine::Rules => "the built-in rules (no model)".to_owned(),
+        Engine::Model if !provenance.answered.is_empty() => {
+            let each = provenance.answered.iter();
+            let each = each.map(|by| format!("{}/{} ({})", by.provider, by.model, counted(by.turns as usize, "turn")));
+            each.collect::<Vec<_>>().join(" and ")
+        }
         Engine::Model => match (&provenance.provider, &provenance.model) {
             (Some(provider), Some(model)) => format!("{provider}/{model}"),
             (Some(one), None) | (None, Some(one)) => one.clone(),

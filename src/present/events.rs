@@ -135,6 +135,7 @@ fn is_measure(event: &Event) -> bool {
         | Event::Call { .. }
         | Event::Spent { .. }
         | Event::Retry { .. }
+        | Event::Paced { .. }
         | Event::Finding { .. }
         | Event::Withheld { .. }
         | Event::SecondLook { .. }
@@ -158,6 +159,7 @@ fn plain(event: Event) -> Event {
         Event::Notice { text } => Event::Notice { text: strip_line(&text) },
         Event::Warning { text } => Event::Warning { text: strip_line(&text) },
         event @ (Event::Stage { .. }
+        | Event::Paced { .. }
         | Event::Progress { .. }
         | Event::Turn { .. }
         | Event::Answering { .. }

@@ -55,7 +55,7 @@ pub(super) struct Ask<'a> {
 /// Asks until there is an answer, the fault is final, or the time is over. Also gives the attempts that failed.
 pub(super) async fn ask(ask: &Ask<'_>) -> (Result<TurnResponse, NoAnswer>, Vec<Failed>) {
     let mut failed: Vec<Failed> = Vec::new();
-    let growth = Growth { turn: ask.turn, events: ask.events, said: AtomicU64::new(0) };
+    let growth = Growth { turn: ask.turn, events: ask.events, cancel: ask.cancel, said: AtomicU64::new(0) };
     let attempts = AtomicU32::new(0);
     let attempt = || {
         attempts.fetch_add(1, Ordering::Relaxed);
@@ -117,6 +117,7 @@ pub async fn unless_stopped<T>(cancel: &Cancel, work: impl Future<Output = T>) -
 struct Growth<'a> {
     turn: u32,
     events: &'a dyn EventSink,
+    cancel: &'a Cancel,
     said: AtomicU64,
 }
 
@@ -126,6 +127,15 @@ impl Watch for Growth<'_> {
             self.said.store(bytes, Ordering::Relaxed);
             self.events.emit(Event::Answering { turn: self.turn, bytes });
         }
+    }
+
+    fn waits(&self, wait: Duration) -> bool {
+        if self.cancel.remaining().is_some_and(|left| left <= wait) {
+            return false;
+        }
+        let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        self.events.emit(Event::Paced { turn: self.turn, wait_ms });
+        true
     }
 }
 

@@ -43,6 +43,13 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// The same for a model with this window. What it may answer is a share of a small one.
+    #[must_use]
+    pub(super) fn within(self, window: u64, max_output: u32) -> Self {
+        let share = u32::try_from(window / ANSWER_SHARE).unwrap_or(u32::MAX).max(1);
+        Self { window, max_output: max_output.min(share), ..self }
+    }
+
     /// What of the window is planned for.
     fn planned(&self) -> u64 {
         self.window - self.window / SLACK
@@ -115,6 +122,8 @@ impl Left {
 pub(super) const LANDING: u64 = 6_000;
 /// Of a small window this share is kept for it: one part in so many.
 const LANDING_SHARE: u64 = 10;
+/// Of a window that turned out to be small an answer takes this share at most: one part in so many.
+const ANSWER_SHARE: u64 = 6;
 /// What this program says before a last turn, in tokens, at most.
 const LAST_WORDS: u64 = 300;
 /// Of the window nothing is planned for this share, because sizes are estimates: one part in so many.
@@ -211,6 +220,30 @@ impl Budget {
     /// The limits.
     pub(super) fn limits(&self) -> Limits {
         self.limits
+    }
+
+    /// From here on the window and the answers are these. `is_other` where another model counts the tokens from now on.
+    pub(super) fn adopt(&mut self, limits: Limits, is_other: bool) {
+        (self.limits.window, self.limits.max_output) = (limits.window, limits.max_output);
+        if is_other {
+            // How it counts is not known; too much reckoned with costs less than too little.
+            self.scale = self.scale.max(100);
+        }
+    }
+
+    /// Whether a request of about `estimate` tokens could be sent within `limits`, if only as the last one.
+    pub(super) fn fits(&self, estimate: u64, limits: &Limits) -> bool {
+        let answer = u64::from(limits.max_output).min(limits.landing());
+        self.scaled(estimate).saturating_add(answer) <= limits.planned()
+    }
+
+    /// What to reckon with as the window after a server refused a request of about `estimate` tokens as too long: no more than it says, and so
+    /// little that the same request could only be the last one.
+    pub(super) fn narrower(&self, estimate: u64, said: Option<u64>) -> u64 {
+        let size = self.scaled(estimate);
+        let last = size.saturating_add(LANDING.min(size / LANDING_SHARE));
+        let window = last.saturating_mul(SLACK) / (SLACK - 1) + 1;
+        window.min(said.unwrap_or(u64::MAX)).min(self.limits.window.saturating_sub(1))
     }
 
     /// What a request of about `estimate` tokens may be, with so much time left; it counts as sent from now on.

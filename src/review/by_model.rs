@@ -11,6 +11,7 @@ use super::journal::{Journal, JournalSink, Record, Unit};
 use super::known::Known;
 use super::opening::{Beside, Opening, estimate_tokens};
 use super::past::{Past, Rules, Trees};
+use super::relay::{Relay, Runner, name_of};
 use super::tally::Tally;
 use super::units::{self, Begin, Laid, Layout, Reviewed};
 use super::verify::{Looked, SecondLook, second_look};
@@ -45,6 +46,10 @@ pub struct ModelRun {
     pub packs: Packs,
     /// The model.
     pub provider: Arc<dyn Provider>,
+    /// Those who take over from it, one after the other, when it fails for good.
+    pub next: Vec<Runner>,
+    /// Who is asked now.
+    pub relay: Relay,
     /// The words for it.
     pub prompts: Prompts,
     /// What the user asks of this review.
@@ -85,6 +90,7 @@ impl ModelRun {
 pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
     // What is only told is not written down again.
     let mut journal = Journal::new(run.journal.take().filter(|_| !run.past.is_told()));
+    run.relay.recall(&run.past);
     let run = Arc::new(run);
     begin(&run, &mut journal);
     let (prepared, line) = (Arc::clone(&run), journal.of(Unit::WHOLE));
@@ -99,7 +105,7 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
     };
     let Reviewed { mut desk, ending, mut tally, budget, mut journal } =
         Box::pin(units::review(&run, begin, journal, over)).await?;
-    let draft = desk.settle(&name_of(run.provider.as_ref()));
+    let draft = desk.settle(&name_of(run.provider.capabilities()));
     draft.recall(&run.known);
     let looked = second_look(&run, draft.findings(), &ending, &budget, (&journal, &trees)).await?;
     // Whoever interrupts the second look interrupts the review.
@@ -161,12 +167,6 @@ struct Spent {
     turns: u32,
     usage: Usage,
     second_look: Option<Numbers>,
-}
-
-/// What its findings say of their origin.
-fn name_of(provider: &dyn Provider) -> String {
-    let capabilities = provider.capabilities();
-    format!("{}/{}", capabilities.provider, capabilities.model)
 }
 
 /// What is there before the model is asked.
@@ -294,6 +294,7 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent
             "{times} answer(s) of the provider did not come to an end; what they cost is not known and not counted."
         ));
     }
+    run.handed().into_iter().for_each(|note| desk.note(note));
     if let Some(note) = tally.compaction.note() {
         desk.note(note);
     }
@@ -326,6 +327,7 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent
                 instructions: run.instructions.as_deref().map(instructions_hash),
                 guidelines: run.guidelines.given(),
                 turns: spent.turns,
+                answered: run.answered(),
                 usage: if unasked { Usage::NOTHING } else { spent.usage },
                 second_look: spent.second_look,
                 tool_calls: tally.calls,

@@ -10,7 +10,7 @@ use super::course::{MOST_SAME, Turned};
 use super::desk::{Answer, Desk, Effect};
 use super::engine_tools::{ENGINE_TOOLS, FINISH};
 use super::past::Told;
-use crate::domain::text::reveal;
+use crate::domain::text::{mask, reveal, strip_line};
 use crate::llm::{ToolCall, ToolInput, is_open};
 use crate::sys::cancel::Cancel;
 use crate::tools::{ErrorKind, Reference, TOOLS, ToolBox, ToolOutcome};
@@ -274,4 +274,11 @@ async fn at_the_desk(
         calls.into_iter().map(answer).collect()
     });
     work.await.map_err(|_| Panicked)
+}
+
+/// What a call is about, for the progress.
+pub(super) fn about(call: &ToolCall) -> String {
+    let ToolInput::Object(input) = &call.input else { return String::new() };
+    let named = ["file_path", "pattern", "title", "directory", "id"].iter().find_map(|key| input.get(*key));
+    strip_line(&mask(named.and_then(Value::as_str).unwrap_or_default()).text).chars().take(120).collect()
 }

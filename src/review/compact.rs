@@ -86,6 +86,11 @@ impl Compaction {
         }
     }
 
+    /// The tokens that could be gained at most.
+    pub(super) fn most_freed(&self, request: &TurnRequest) -> u64 {
+        gains(request, self.messages).iter().map(|gain| gain.freed).sum()
+    }
+
     /// Says that `request` is sent, and how many messages of it are shortened.
     pub(super) fn sent(&mut self) -> u32 {
         self.sent = self.results;

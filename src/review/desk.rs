@@ -79,6 +79,8 @@ pub struct Desk {
     sections: Vec<Section>,
     gate: Gate,
     summary: Option<String>,
+    /// Who reports, once it is not who was asked first.
+    reporter: Option<String>,
     /// Which turn it is, so that calls made at once are not taken for corrections of each other; 0 where nobody counts.
     turn: u32,
 }
@@ -105,6 +107,7 @@ impl Desk {
             sections: Vec::new(),
             gate: Gate::default(),
             summary: None,
+            reporter: None,
             turn: 0,
         }
     }
@@ -144,7 +147,11 @@ impl Desk {
             let message = format!("there is no tool {name:?} here; there are: {}", names.join(", "));
             return Ok(ToolFault::new(ErrorKind::UnknownTool, message).into());
         };
-        match (tool.call)(self, Value::Object(input), &Surroundings { pending_reads, cancel }) {
+        let called = (tool.call)(self, Value::Object(input), &Surroundings { pending_reads, cancel });
+        if let Some(reporter) = self.reporter.clone() {
+            self.sign(&reporter);
+        }
+        match called {
             Ok(answer) => Ok(answer),
             Err(Refusal::Fault(fault)) => Ok(fault.into()),
             Err(Refusal::Stopped(stopped)) => Err(stopped),
@@ -161,6 +168,19 @@ impl Desk {
         };
         let fault = ToolFault::new(ErrorKind::InvalidInput, message);
         if name == super::engine_tools::REPORT { self.unreadable("", "", &fault) } else { fault.into() }
+    }
+
+    /// Says that another model reports from now on.
+    pub(super) fn hand_over(&mut self, before: &str, now: String) {
+        self.sign(before);
+        self.reporter = Some(now);
+    }
+
+    /// Findings without a reporter get this one.
+    fn sign(&mut self, by: &str) {
+        for stood in self.findings.iter_mut().filter(|stood| stood.finding.origin.name.is_empty()) {
+            by.clone_into(&mut stood.finding.origin.name);
+        }
     }
 
     /// Says that the calls of a further turn follow.

@@ -34,6 +34,10 @@ pub(super) struct Asking {
     pub(super) landing: Option<Landing>,
     /// How many of the oldest messages with results are shortened.
     pub(super) compacted: u32,
+    /// Who is asked, by its place in the list of models.
+    pub(super) to: u32,
+    /// Whether this turn was asked in this sitting already, in another way or of another one.
+    pub(super) again: bool,
 }
 
 /// Hears what comes of a turn: from the past, or from the model, and then all of it is written down. Also counts the attempts whose cost
@@ -71,8 +75,8 @@ pub(super) async fn hear(
 
 /// Writes down that the model is asked; of what was asked before and is asked again, only that.
 fn asked(journal: &mut Journal, request: &TurnRequest, again: bool, asking: Asking) {
-    let Asking { said, is_first, landing, compacted } = asking;
-    let is_new = is_first && !again;
+    let Asking { said, is_first, landing, compacted, to, again: otherwise } = asking;
+    let is_new = is_first && !again && !otherwise;
     let record = Record::Request {
         system: is_new.then(|| request.system.clone()),
         tools: is_new.then(|| request.tools.clone()),
@@ -82,6 +86,7 @@ fn asked(journal: &mut Journal, request: &TurnRequest, again: bool, asking: Aski
         max_output: request.max_output,
         landing,
         compacted,
+        to,
         digest: digest(request),
     };
     journal.record(None, record);

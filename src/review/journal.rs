@@ -195,16 +195,11 @@ impl Rebuilt {
     fn until(entries: &[JournalEntry], unit: &Unit, last: u32) -> Option<Self> {
         let mut rebuilt: Option<Self> = None;
         // A call that was stopped is made in a later sitting, after those behind it.
-        let (mut results, mut asked) = (BTreeMap::new(), None);
+        let (mut results, mut asked) = (BTreeMap::new(), 0);
         let within = entries.iter().filter(|entry| entry.unit == *unit && entry.turn <= last);
         for JournalEntry { turn, call, record, .. } in within {
             match record {
-                // The same turn was asked again, in a later sitting.
-                Record::Request { system: None, digest: expected, .. } if asked == Some(*turn) => {
-                    if let Some(it) = &mut rebuilt {
-                        it.proven &= digest(&it.request) == *expected;
-                    }
-                }
+                // The same turn may be asked again: in a later sitting, or because a model failed.
                 Record::Request {
                     system,
                     tools,
@@ -213,14 +208,15 @@ impl Rebuilt {
                     user,
                     max_output,
                     compacted,
+                    to,
                     digest: expected,
                     ..
                 } => {
                     if system.is_some() {
                         rebuilt = None;
                         results.clear();
+                        asked = *to;
                     }
-                    asked = Some(*turn);
                     let it = rebuilt.get_or_insert_with(Self::empty);
                     it.request.system = system.clone().unwrap_or_else(|| std::mem::take(&mut it.request.system));
                     it.request.tools = tools.clone().unwrap_or_else(|| std::mem::take(&mut it.request.tools));
@@ -234,6 +230,9 @@ impl Rebuilt {
                     for text in user {
                         let mark = it.request.messages.is_empty();
                         it.request.push(Message::User { text: text.clone(), mark });
+                    }
+                    if std::mem::replace(&mut asked, *to) != *to {
+                        it.request.hand_over();
                     }
                     compact::shorten(&mut it.request, *compacted);
                     it.proven &= digest(&it.request) == *expected;
@@ -252,6 +251,8 @@ impl Rebuilt {
                 | Record::Names { .. }
                 | Record::Read { .. }
                 | Record::Omitted { .. }
+                | Record::Takeover { .. }
+                | Record::Window { .. }
                 | Record::Fault { .. }
                 | Record::Answer { .. }
                 | Record::Share { .. }
@@ -316,6 +317,7 @@ mod tests {
             max_output: request.max_output,
             landing: None,
             compacted: 0,
+            to: 0,
             digest: digest(request),
         };
         journal.record(None, record);
@@ -405,7 +407,7 @@ mod tests {
     #[test]
     fn a_damaged_line_and_a_later_version_are_told() {
         assert!(matches!(read(b"{\"v\":1}\n{}\n"), Err(JournalError::Line { line: 1, .. })));
-        assert!(matches!(read(b"{\"v\":4,\"new\":true}\n"), Err(JournalError::Version(4))));
+        assert!(matches!(read(b"{\"v\":5,\"new\":true}\n"), Err(JournalError::Version(5))));
         let first = br#"{"v":1,"at":"","unit":0,"turn":1,"record":{"kind":"end","ended":"finished"}}"#;
         assert_eq!(read(&[first, &b"\n"[..]].concat()).unwrap()[0].unit, Unit::WHOLE);
     }

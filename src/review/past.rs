@@ -13,11 +13,11 @@ mod told;
 mod trees;
 mod written;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::journal::{JournalEntry, SharedName, Stage, Unit};
+use super::journal::{JournalEntry, Record, SharedName, Stage, Unit};
 use crate::domain::path::RepoPath;
 
 pub use account::Account;
@@ -124,6 +124,22 @@ impl Past {
     /// The names that the parts of the change share.
     pub(super) fn names(&self) -> Option<&[SharedName]> {
         self.index.names.as_deref()
+    }
+
+    /// Who took over from whom, and which windows turned out to be smaller.
+    pub(super) fn handed(&self) -> &[Record] {
+        &self.index.handed
+    }
+
+    /// Turns that were answered, by who was asked; those of second looks only where they are asked of the same ones.
+    pub(super) fn answered(&self, with_looks: bool) -> BTreeMap<u32, u32> {
+        let mut answered = BTreeMap::new();
+        for ((is_look, to), turns) in &self.index.answered {
+            if with_looks || !is_look {
+                *answered.entry(*to).or_default() += turns;
+            }
+        }
+        answered
     }
 
     /// What everything but the second looks took in the sittings before.

@@ -3,14 +3,13 @@
 //! What a call does belongs in `calls` and `desk`, what may be spent in `budget`, how an answer is waited for in `attempts`.
 
 mod strike;
+mod takeover;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Value;
-
 use super::attempts::{Ask, NoAnswer};
 use super::budget::{Budget, Reserved};
-use super::calls::{Called, Hands, execute};
+use super::calls::{Called, Hands, about, execute};
 use super::compact::Wanted;
 use super::course::Course;
 use super::desk::{Desk, Effect};
@@ -20,20 +19,24 @@ use super::exchange::{self, Asking, Heard};
 use super::journal::{Journal, Landing, Record};
 use super::opening::estimate_tokens;
 use super::past::{Coming, Diverged, Told};
+use super::relay::Line;
 use super::strikes::{Strike, Strikes};
 use super::tally::{Tally, Unanswered};
 use super::verify::{self, Which};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::review::Ended;
-use crate::domain::text::{mask, strip_line};
-use crate::llm::{Message, Provider, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse, was_text};
+use crate::domain::text::strip_line;
+use crate::llm::{Message, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse, was_text};
 use crate::prompt::{LastTurnVars, Prompts};
 use crate::sys::cancel::Cancel;
 use crate::tools::ToolBox;
 
+pub(super) use takeover::Asked;
+
 /// A conversation under way.
 pub(super) struct Turns<'a> {
-    pub(super) provider: &'a dyn Provider,
+    /// Who is asked.
+    pub(super) line: Line<'a>,
     pub(super) prompts: &'a Prompts,
     pub(super) tools: &'a ToolBox,
     pub(super) desk: Arc<Mutex<Desk>>,
@@ -55,6 +58,8 @@ pub(super) struct Turns<'a> {
     pub(super) course: Course,
     /// Set once the model was asked to finish.
     pub(super) landed: Option<Landing>,
+    /// The turn that was asked last in this sitting, while it has no answer.
+    pub(super) asking: Asked,
 }
 
 /// What is to be done now.
@@ -96,6 +101,7 @@ impl Turns<'_> {
 
     /// What is to be done now: what was done then, or what there is room for.
     fn due(&mut self) -> Result<Due, EngineError> {
+        self.follow();
         self.make_room(&[]);
         match self.told.coming() {
             Coming::Turn { landing: None, max_output, .. } => {
@@ -118,7 +124,15 @@ impl Turns<'_> {
         if let Err(stopped) = self.cancel.check() {
             return Ok(Due::End(Ending::Stopped(stopped)));
         }
-        Ok(match (self.reserve(), self.course.is_stuck()) {
+        let reserved = self.reserve();
+        if self.is_asked_again() {
+            return self.due_again(reserved);
+        }
+        self.reserved(reserved)
+    }
+
+    fn reserved(&mut self, reserved: Reserved) -> Result<Due, EngineError> {
+        Ok(match (reserved, self.course.is_stuck()) {
             (Reserved::Turn, Some(words)) => {
                 let landing = Landing { ended: Ended::Unfinished, words };
                 self.land(&landing, self.budget.last_answer(self.unanswered.size))?;
@@ -224,19 +238,22 @@ impl Turns<'_> {
     async fn turn(&mut self, landing: Option<Landing>) -> Result<Next, EngineError> {
         let (turn, most) = (self.budget.turns() + 1, self.budget.limits().turns);
         self.events.emit(Event::Turn { turn, most });
-        let said = std::mem::take(&mut self.unanswered.user);
         let asking = Asking {
-            said,
+            said: std::mem::take(&mut self.unanswered.user),
             is_first: self.budget.turns() == 0,
             landing: landing.clone(),
             compacted: self.tally.compaction.sent(),
+            to: self.line.at(),
+            again: self.asking.turn == turn,
         };
-        let question =
-            Ask { provider: self.provider, request: &self.request, turn, cancel: self.cancel, events: self.events };
+        self.asking.turn = turn;
+        let provider = self.line.provider();
+        let question = Ask { provider, request: &self.request, turn, cancel: self.cancel, events: self.events };
         let (heard, broken_off) = exchange::hear(&mut self.told, &mut self.journal, asking, &question).await?;
         self.tally.broken_off += broken_off;
         let response = match heard {
             Heard::Answer(response, took, is_told) => {
+                self.answered(is_told);
                 let settle = if is_told { Budget::settle_told } else { Budget::settle };
                 settle(&mut self.budget, self.unanswered.size, &response.usage, took);
                 response
@@ -247,8 +264,7 @@ impl Turns<'_> {
             }
             Heard::Nothing(NoAnswer::Stopped(stopped)) => return Ok(Next::End(Ending::Stopped(stopped))),
             Heard::Nothing(NoAnswer::Fault(fault)) => {
-                let ended = if fault.is_refusal() { Ended::RequestRefused } else { Ended::ProviderFault };
-                return Ok(Next::End(short(ended, fault.to_string())));
+                return Ok(self.recover(&fault).map_or_else(Next::End, |()| Next::Turn));
             }
         };
         self.tell_spent(turn);
@@ -393,11 +409,4 @@ impl Turns<'_> {
         self.request.push(results);
         Ok(())
     }
-}
-
-/// What a call is about, for the progress.
-fn about(call: &ToolCall) -> String {
-    let ToolInput::Object(input) = &call.input else { return String::new() };
-    let named = ["file_path", "pattern", "title", "directory", "id"].iter().find_map(|key| input.get(*key));
-    strip_line(&mask(named.and_then(Value::as_str).unwrap_or_default()).text).chars().take(120).collect()
 }

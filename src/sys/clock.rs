@@ -2,9 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
-use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use jiff::tz::Offset;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::day::Day;
 
@@ -44,6 +44,18 @@ pub fn left(time: &str) -> Option<Duration> {
     Some(Duration::try_from(then.duration_since(Timestamp::now())).unwrap_or_default())
 }
 
+/// A length of time as servers write it: `6m0s`, `1.5s`, `250ms`; none for what is none, or goes backwards.
+pub fn length(text: &str) -> Option<Duration> {
+    let length: SignedDuration = text.trim().parse().ok()?;
+    Duration::try_from(length).ok()
+}
+
+/// How long it is until so many milliseconds after the beginning of 1970; nothing for a time that is past.
+pub fn until_epoch(milliseconds: i64) -> Option<Duration> {
+    let then = Timestamp::from_millisecond(milliseconds).ok()?;
+    Some(Duration::try_from(then.duration_since(Timestamp::now())).unwrap_or_default())
+}
+
 /// How long it was between two times as RFC 3339 writes them; nothing where the second is before the first, none for what is no time.
 pub fn between(from: &str, to: &str) -> Option<Duration> {
     let (from, to): (Timestamp, Timestamp) = (from.parse().ok()?, to.parse().ok()?);
@@ -58,6 +70,20 @@ mod tests {
     fn a_git_time_keeps_its_offset() {
         assert_eq!(git_time(1_700_000_000, 120), "2023-11-15T00:13:20+02:00");
         assert_eq!(git_time(i64::MAX, 1_000_000), "1970-01-01T00:00:00+00:00");
+    }
+
+    #[test]
+    fn lengths_are_read_as_servers_write_them() {
+        for (text, milliseconds) in
+            [("1s", 1_000), ("6m0s", 360_000), ("2m59.56s", 179_560), ("12ms", 12), ("1h2m3s", 3_723_000), ("0s", 0)]
+        {
+            assert_eq!(length(text), Some(Duration::from_millis(milliseconds)), "{text}");
+        }
+        for text in ["", "soon", "-1s", "7", "1994-11-06T08:49:37Z"] {
+            assert_eq!(length(text), None, "{text}");
+        }
+        assert_eq!(until_epoch(0), Some(Duration::ZERO));
+        assert!(until_epoch(4_102_444_800_000).unwrap() > Duration::from_hours(24));
     }
 
     #[test]

@@ -108,6 +108,7 @@ fn finish(desk: Desk) -> Review {
         instructions: None,
         guidelines: Vec::new(),
         turns: 6,
+        answered: Vec::new(),
         usage: Usage { input_tokens: Some(9), ..Usage::default() },
         second_look: None,
         tool_calls: 4,

@@ -44,6 +44,7 @@ mod dismiss;
 mod dismiss_pull;
 mod documents;
 mod eval;
+mod fallback;
 mod faults;
 mod github_client;
 mod github_client_faults;

@@ -106,6 +106,7 @@ fn proved(
             started_at: String::new(),
             took_ms: 0,
             turns: 0,
+            answered: Vec::new(),
             usage: Usage::default(),
             second_look: None,
         },

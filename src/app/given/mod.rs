@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub(super) use asked::Asked;
 pub(super) use contents::Contents;
 pub(super) use folder::{GivenError, NAME, keep, read, update};
-pub(super) use reviewer::{Reviewer, Told};
+pub(super) use reviewer::{GivenRunner, Reviewer, Told};
 pub(super) use shaping::Shaping;
 
 /// The version of this program, on whose prompts, rules and decisions a run hangs.

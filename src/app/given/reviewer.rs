@@ -8,7 +8,7 @@ use crate::app::instructions::Instructions;
 use crate::domain::guideline::Guidelines;
 use crate::llm::Capabilities;
 use crate::prompt::{PromptError, Prompts};
-use crate::review::{CostLimit, Limits, SecondLook, Which};
+use crate::review::{CostLimit, Limits, Runner, SecondLook, Which};
 
 /// A model, and what it is told beside the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +30,18 @@ pub(in crate::app) struct Reviewer {
     pub(in crate::app) guidelines: Guidelines,
     /// Who takes the second look.
     pub(in crate::app) second_look: Option<GivenLook>,
+    /// Who takes over, one after the other; none in runs of versions before there was such a list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::app) next: Vec<GivenRunner>,
+}
+
+/// A [`Runner`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::app) struct GivenRunner {
+    /// The model.
+    pub(in crate::app) model: GivenModel,
+    /// Its limits.
+    pub(in crate::app) limits: GivenLimits,
 }
 
 /// What a model is told beside the change.
@@ -85,6 +97,7 @@ impl Reviewer {
         prompts: &Prompts,
         Told { instructions, guidelines }: Told<'_>,
         second_look: Option<&SecondLook>,
+        next: &[Runner],
     ) -> Self {
         Self {
             model: GivenModel::of(model),
@@ -102,7 +115,14 @@ impl Reviewer {
                 model: GivenModel::of(look.provider.capabilities()),
                 limits: GivenLimits::of(&look.limits),
             }),
+            next: next.iter().map(GivenRunner::of).collect(),
         }
+    }
+
+    /// The models as they are written on the command line.
+    pub(in crate::app) fn names(&self) -> String {
+        let next = self.next.iter().map(|next| next.model.name());
+        std::iter::once(self.model.name()).chain(next).collect::<Vec<_>>().join(",")
     }
 
     /// The prompts of the run.
@@ -113,6 +133,13 @@ impl Reviewer {
     /// The instructions of the run.
     pub(in crate::app) fn instructions(&self) -> Option<Instructions> {
         self.instructions.clone().map(|(text, from)| Instructions { text, from })
+    }
+}
+
+impl GivenRunner {
+    fn of(runner: &Runner) -> Self {
+        let model = GivenModel::of(runner.provider.capabilities());
+        Self { model, limits: GivenLimits::of(&runner.limits) }
     }
 }
 

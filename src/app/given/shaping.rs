@@ -66,6 +66,7 @@ impl Shaping {
             request_changes_on: _,
             // Kept as what they come to: see `reviewer`.
             model: _,
+            next_models: _,
             verify_model: _,
             instructions: _,
             prompts: _,

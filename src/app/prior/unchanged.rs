@@ -39,7 +39,10 @@ impl Who {
     /// Why somebody else's review stands for none of this one's; nothing where it was the same one.
     fn differs(&self, then: &Provenance) -> Option<&'static str> {
         let pairs = [
-            (self.provider == then.provider && self.model == then.model, "another model reviewed then"),
+            (
+                self.provider == then.provider && self.model == then.model && then.answered.is_empty(),
+                "another model reviewed then",
+            ),
             (self.prompts == then.prompts, "the prompts are not the same"),
             (self.rules == then.rules, "the rules are not the same"),
             (self.instructions == then.instructions, "the instructions are not the same"),

@@ -15,7 +15,7 @@ pub use difference::{ChangedRequest, Piece};
 pub use error::ReplayError;
 
 use super::error::AppError;
-use super::given::PROGRAM;
+use super::given::{GivenRunner, PROGRAM};
 use super::pull::off_the_threads;
 use super::resume::{Opened, ResumeError};
 use super::subject::Surroundings;
@@ -26,7 +26,7 @@ use crate::domain::review::Review;
 use crate::domain::run::RunId;
 use crate::present::{RenderOptions, presenter};
 use crate::prompt::Prompts;
-use crate::review::{self, ModelRun, Past, SecondLook};
+use crate::review::{self, ModelRun, Past, Runner, SecondLook};
 use crate::rules::Packs;
 use crate::store::Store;
 use crate::sys::cancel::Cancel;
@@ -159,6 +159,11 @@ async fn tell(
             Some(SecondLook { which, provider: Arc::new(Nobody(model)), limits })
         }
     };
+    let runner = |next: &GivenRunner| Runner {
+        provider: Arc::new(Nobody(next.model.capabilities())),
+        limits: next.limits.limits(),
+    };
+    let next = reviewer.next.iter().map(runner).collect();
     let change = Arc::new(change);
     let empty = || (Arc::new(Memory::default()) as Arc<dyn Workspace>, Arc::new(Memory::default()) as _);
     let (new, old) = trees.unwrap_or_else(empty);
@@ -180,6 +185,8 @@ async fn tell(
         tools,
         packs,
         provider: Arc::new(Nobody(first)),
+        next,
+        relay: review::Relay::default(),
         prompts,
         instructions: reviewer.instructions().map(|instructions| instructions.text),
         guidelines: Arc::new(reviewer.guidelines.clone()),

@@ -191,15 +191,16 @@ fn who(
     // Whoever goes on with what was recorded need not have what today's settings name.
     let today = today(flags, around).map(Some).or_else(|error| if as_recorded { Ok(None) } else { Err(error) })?;
     if let Some((first, second)) = today {
-        let first_is = first.as_ref().map_or_else(|| "the built-in rules".to_owned(), name);
-        changes.note("the model", &reviewer.model.name(), &first_is);
-        if let (Some(was), true) = (&second_was, first_is == reviewer.model.name()) {
+        let models_are = first.as_ref().map_or_else(|| "the built-in rules".to_owned(), Chosen::names);
+        let first_is = first.as_ref().map_or_else(String::new, name);
+        changes.note("the model", &reviewer.names(), &models_are);
+        if let (Some(was), true) = (&second_was, models_are == reviewer.names()) {
             changes.note("the model for the second look", was, &second.as_ref().map_or(first_is, name));
         }
     }
     changes.note("the version of this program", &opened.given.program, super::given::PROGRAM);
     let mut named = flags.clone();
-    named.model = Some(reviewer.model.name());
+    named.model = Some(reviewer.names());
     named.verify_model = second_was.or(named.verify_model);
     let resolved = subject::resolve(None, &named, around)?;
     let mut chosen = model::choose(&resolved, &around.providers)?.ok_or(AppError::Broken)?;
@@ -207,6 +208,9 @@ fn who(
     let capabilities = llm::connect(&chosen.row, &chosen.model, &chosen.access)?;
     let (was, is) = (reviewer.model.context_window(), capabilities.capabilities().context_window);
     changes.note("the window of the model", &format!("{was} tokens"), &format!("{is} tokens"));
+    for (next, was) in chosen.next.iter_mut().zip(&reviewer.next) {
+        next.access.context_window = Some(was.model.context_window());
+    }
     if as_recorded {
         chosen.access.context_window = Some(was);
         *flags = named;

@@ -67,7 +67,7 @@ fn a_later_layer_wins() {
 #[test]
 fn every_setting_can_come_from_the_users_file() {
     let text = "include = ['src/**']\nexclude = ['**/*.snap']\nmin_severity = 'low'\nfail_on = 'high'\nrequest_changes_on = 'medium'\ntimeout = '90s'\n\
-                max_commits = 5\nkeep_runs = '2w'\ncolour = 'never'\nformat = 'json'\nmodel = 'ollama/x'\nrules.off = ['go']\n\
+                max_commits = 5\nkeep_runs = '2w'\ncolour = 'never'\nformat = 'json'\nmodel = 'ollama/x,gemini'\nrules.off = ['go']\n\
                 guidelines = ['claude']\nguideline_files = ['docs/style.md']\n\
                 min_confidence = 7\nverify = 'All'\nverify_model = 'gemini'\nmax_turns = 7\nmax_tokens = '500k'\nmax_cost = 2.5\ninstructions = 'notes/review.md'\nprompts = '/prompts'\nproviders = 'mine.toml'\n\
                 [openai-chat]\nbase_url = 'http://127.0.0.1:8080/v1'\napi_key = \"sk-1\\n\"\ncontext_window = 64_000\nrequests_per_minute = 50\ntokens_per_minute = '40k'\n";
@@ -87,6 +87,7 @@ fn every_setting_can_come_from_the_users_file() {
         colour: Colour::Never,
         format: "json".to_owned(),
         model: ModelChoice::Named { provider: "ollama".to_owned(), model: Some("x".to_owned()) },
+        next_models: vec![ModelChoice::Named { provider: "gemini".to_owned(), model: None }],
         verify: Verify::All,
         verify_model: Some(ModelChoice::Named { provider: "gemini".to_owned(), model: None }),
         max_turns: 7,
@@ -288,7 +289,7 @@ fn bad_values_are_told_with_their_place_and_what_may_be_written() {
 }
 
 #[test]
-fn a_model_is_one_name() {
+fn a_model_is_a_name() {
     let model = |text: &str| resolve(&user(&format!("model = '{text}'"))).map(|resolved| resolved.settings.model);
     let named = |provider: &str, model: Option<&str>| ModelChoice::Named {
         provider: provider.to_owned(),
@@ -298,9 +299,9 @@ fn a_model_is_one_name() {
     assert_eq!(model("openai-chat/meta-llama/Llama-3").unwrap(), named("openai-chat", Some("meta-llama/Llama-3")));
     assert_eq!(model("ollama/qwen3:8b").unwrap(), named("ollama", Some("qwen3:8b")));
     assert_eq!((model("None").unwrap(), model("auto").unwrap()), (ModelChoice::Rules, ModelChoice::Auto));
-    for bad in ["", "/x", "anthropic/", "anthropic/a,openai/b", "anthropic/a b"] {
+    for bad in ["", "/x", "anthropic/", "anthropic/a,openai/b,", "anthropic/a b"] {
         let message = model(bad).unwrap_err().to_string();
-        assert!(message.contains("one PROVIDER/NAME (no list), a PROVIDER alone, auto or none"), "{bad}: {message}");
+        assert!(message.contains("it takes PROVIDER/NAME, a PROVIDER alone, several"), "{bad}: {message}");
     }
 }
 

@@ -9,6 +9,7 @@ mod cut;
 mod faults;
 mod gemini;
 mod kept;
+mod limits;
 mod messages;
 mod odd;
 mod ollama;
@@ -171,7 +172,7 @@ pub(super) fn row(name: &str) -> Arc<ProviderRow> {
 }
 
 pub(super) fn provider(name: &str, model: &str, address: &str) -> Box<dyn Provider> {
-    let access = Access { key: Some(Secret::new(KEY)), base_url: Some(address.to_owned()), context_window: None };
+    let access = Access { key: Some(Secret::new(KEY)), base_url: Some(address.to_owned()), ..Access::default() };
     connect(&row(name), model, &access).unwrap()
 }
 

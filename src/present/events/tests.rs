@@ -54,6 +54,7 @@ fn one_of_each() -> Vec<Event> {
             cost: "0.25".parse().ok(),
         },
         Event::Retry { turn: 1, attempt: 2, wait_ms: 4_000, reason: text() },
+        Event::Paced { turn: 1, wait_ms: 4_000 },
         Event::Finding { id: text(), title: text(), severity: Severity::High, path: text(), line: Some(12) },
         Event::Withheld { title: text(), reason: text() },
         Event::SecondLook { done: 2, of: 5 },
@@ -69,14 +70,15 @@ fn one_of_each() -> Vec<Event> {
         Event::Call { .. } => 4,
         Event::Spent { .. } => 5,
         Event::Retry { .. } => 6,
-        Event::Finding { .. } => 7,
-        Event::Withheld { .. } => 8,
-        Event::SecondLook { .. } => 9,
-        Event::Unit { .. } => 10,
-        Event::Notice { .. } => 11,
-        Event::Warning { .. } => 12,
+        Event::Paced { .. } => 7,
+        Event::Finding { .. } => 8,
+        Event::Withheld { .. } => 9,
+        Event::SecondLook { .. } => 10,
+        Event::Unit { .. } => 11,
+        Event::Notice { .. } => 12,
+        Event::Warning { .. } => 13,
     };
-    assert!(all.iter().map(place).eq(0..13), "one of each, in order");
+    assert!(all.iter().map(place).eq(0..14), "one of each, in order");
     all
 }
 
@@ -239,5 +241,5 @@ fn every_listener_hears_everything() {
     for event in one_of_each() {
         all.emit(event);
     }
-    assert!(both.iter().all(|sink| *sink.0.lock().unwrap() == 13));
+    assert!(both.iter().all(|sink| *sink.0.lock().unwrap() == 14));
 }

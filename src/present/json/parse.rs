@@ -20,7 +20,7 @@ use crate::domain::money::Money;
 use crate::domain::path::{PathError, RepoPath};
 use crate::domain::place::{InvalidRange, LineRange, WorkspaceAt};
 use crate::domain::prior::Compared;
-use crate::domain::review::{Coverage, FileCoverage, Leads, Provenance, Review, Section, Usage, Withheld};
+use crate::domain::review::{Answered, Coverage, FileCoverage, Leads, Provenance, Review, Section, Usage, Withheld};
 use crate::domain::run::{InvalidRunId, RunId};
 use crate::domain::second_look::SecondLook;
 
@@ -321,6 +321,7 @@ fn provenance(provenance: wire::Provenance) -> Result<Provenance, ParseError> {
         started_at: provenance.started_at,
         took_ms: provenance.took_ms,
         turns: provenance.turns,
+        answered: provenance.answered.into_iter().map(answered).collect(),
         usage: usage(&provenance.usage),
         second_look: provenance.second_look.map(|look| SecondLook {
             by: look.by,
@@ -332,6 +333,11 @@ fn provenance(provenance: wire::Provenance) -> Result<Provenance, ParseError> {
             usage: usage(&look.usage),
         }),
     })
+}
+
+fn answered(answered: wire::Answered) -> Answered {
+    let wire::Answered { provider, model, turns } = answered;
+    Answered { provider, model, turns }
 }
 
 fn usage(usage: &wire::Usage) -> Usage {

@@ -273,6 +273,9 @@ pub(super) struct Provenance {
     pub(super) took_ms: u64,
     /// Turns of the model, those of the second look included.
     pub(super) turns: u32,
+    /// Who answered how many of them, where another model took over from the one above; absent where none did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) answered: Vec<Answered>,
     /// Tokens and money, likewise.
     pub(super) usage: Usage,
     /// The second look and its share of that; absent where none was to be taken.
@@ -287,6 +290,17 @@ pub(super) struct GivenGuideline {
     pub(super) path: String,
     /// The hash of its text and of what it applies to.
     pub(super) hash: String,
+}
+
+/// A model, and the turns that it answered.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct Answered {
+    /// Its provider.
+    pub(super) provider: String,
+    /// The model.
+    pub(super) model: String,
+    /// How many turns.
+    pub(super) turns: u32,
 }
 
 /// What became of the findings that were looked at a second time, and what that took.

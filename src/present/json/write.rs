@@ -8,7 +8,7 @@ use crate::domain::finding::{Anchor, Confidence, Finding};
 use crate::domain::forge::PullOf;
 use crate::domain::money::Money;
 use crate::domain::place::LineRange;
-use crate::domain::review::{Coverage, Provenance, Review, Section, Usage};
+use crate::domain::review::{Answered, Coverage, Provenance, Review, Section, Usage};
 use crate::domain::second_look::SecondLook;
 use crate::domain::text::{strip_block, strip_line};
 
@@ -208,9 +208,15 @@ fn provenance(provenance: &Provenance) -> wire::Provenance {
         started_at: provenance.started_at.clone(),
         took_ms: provenance.took_ms,
         turns: provenance.turns,
+        answered: provenance.answered.iter().map(answered).collect(),
         usage: usage(provenance.usage),
         second_look: provenance.second_look.as_ref().map(second_look),
     }
+}
+
+fn answered(answered: &Answered) -> wire::Answered {
+    let Answered { provider, model, turns } = answered;
+    wire::Answered { provider: strip_line(provider), model: strip_line(model), turns: *turns }
 }
 
 fn second_look(look: &SecondLook) -> wire::SecondLook {

@@ -92,6 +92,7 @@ impl<W: Write> Surface for Bar<W> {
             | Event::Call { .. }
             | Event::Spent { .. }
             | Event::Retry { .. }
+            | Event::Paced { .. }
             | Event::Finding { .. }
             | Event::Withheld { .. }
             | Event::SecondLook { .. }

@@ -60,6 +60,11 @@ impl<W: Write> Surface for Lines<W> {
                 self.line(&format!("turn {turn}: attempt {attempt} in {wait}: {}", strip_line(&reason)));
                 true
             }
+            Event::Paced { turn, wait_ms } => {
+                let wait = time(std::time::Duration::from_millis(wait_ms));
+                self.line(&format!("turn {turn}: {wait} until the provider may be asked again"));
+                true
+            }
             Event::Finding { title, severity, path, line, .. } => {
                 let place = line.map_or_else(|| path.clone(), |line| format!("{path}:{line}"));
                 self.line(&strip_line(&format!("{}: {title} ({place})", severity.word())));

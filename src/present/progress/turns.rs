@@ -78,6 +78,10 @@ impl Turns {
                 let wait = time(Duration::from_millis(*wait_ms));
                 self.doing = Doing::words(format!("attempt {attempt} in {wait}: {}", strip_line(reason)));
             }
+            Event::Paced { wait_ms, .. } => {
+                let wait = time(Duration::from_millis(*wait_ms));
+                self.doing = Doing::words(format!("{wait} until the provider may be asked again"));
+            }
             Event::Finding { .. } => self.findings += 1,
             Event::SecondLook { done, of } => self.doing = Doing::words(format!("second look: {done} of {of}")),
             Event::Unit { of, state, .. } => {

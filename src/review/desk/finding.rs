@@ -96,7 +96,9 @@ impl Desk {
     /// Hands all findings to the draft, with who reported them, and with the rules that say the same.
     pub(super) fn deliver_findings(&mut self, by: &str) {
         for Stood { number, mut finding } in std::mem::take(&mut self.findings) {
-            by.clone_into(&mut finding.origin.name);
+            if finding.origin.name.is_empty() {
+                by.clone_into(&mut finding.origin.name);
+            }
             let rules = self.leads.iter().filter(|leading| leading.confirmed_by() == Some(number));
             let mut behind = Vec::new();
             for leading in rules {

@@ -4,7 +4,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::domain::guideline::GivenGuideline;
 use crate::domain::id::hex;
-use crate::domain::review::{Engine, Provenance, Usage};
+use crate::domain::review::{Answered, Engine, Provenance, Usage};
 use crate::domain::run::RunId;
 use crate::domain::second_look::SecondLook;
 
@@ -38,8 +38,10 @@ pub struct Asked {
     pub instructions: Option<String>,
     /// The guidelines of the project.
     pub guidelines: Vec<GivenGuideline>,
-    /// How many turns it had.
+    /// How many turns it had, and those who took over from it.
     pub turns: u32,
+    /// Who answered how many of them, where another one took over.
+    pub answered: Vec<Answered>,
     /// Tokens and money.
     pub usage: Usage,
     /// The second look; its turns and tokens are part of those above.
@@ -68,7 +70,7 @@ pub fn instructions_hash(text: &str) -> String {
 pub(super) fn provenance(made: Made) -> Provenance {
     let Made { engine, rules, model, started_at, took_ms, .. } = made;
     let asked = model.is_some();
-    let Asked { provider, model, prompts, instructions, guidelines, turns, usage, second_look, .. } =
+    let Asked { provider, model, prompts, instructions, guidelines, turns, answered, usage, second_look, .. } =
         model.unwrap_or_default();
     let (provider, model) = asked.then_some((provider, model)).unzip();
     Provenance {
@@ -83,6 +85,7 @@ pub(super) fn provenance(made: Made) -> Provenance {
         started_at,
         took_ms,
         turns,
+        answered,
         usage,
         second_look,
     }

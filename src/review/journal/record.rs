@@ -19,7 +19,7 @@ use crate::review::budget::Limits;
 use crate::tools::Reference;
 
 /// The version of the format. A reader refuses a later one.
-pub(in crate::review) const VERSION: u32 = 3;
+pub(in crate::review) const VERSION: u32 = 4;
 
 /// What the names of second looks begin with.
 const LOOKS: &str = "verify";
@@ -205,8 +205,33 @@ pub enum Record {
         /// So many of the oldest messages with results are shortened in this request and all that follow.
         #[serde(default, skip_serializing_if = "is_zero")]
         compacted: u32,
+        /// Who is asked, by its place in the list of models, from 0. Before another one than that of the request before is asked, the
+        /// conversation loses what only that one understood.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        to: u32,
         /// SHA-256 of the whole request, to prove that it was rebuilt.
         digest: String,
+    },
+    /// A model failed for good, and the next one takes over in all conversations.
+    Takeover {
+        /// Who failed, by its place in the list of models, from 0.
+        from: u32,
+        /// Who takes over.
+        to: u32,
+        /// Why it failed.
+        why: String,
+        /// Who was passed over, and why.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        passed: Vec<(u32, String)>,
+    },
+    /// A server said that a conversation is too long for it.
+    Window {
+        /// Whose, by its place in the list of models, from 0; `4294967295` is the model that takes the second look alone.
+        of: u32,
+        /// What is reckoned with from now on, in tokens.
+        tokens: u64,
+        /// What it said.
+        said: String,
     },
     /// An attempt failed.
     Fault {

@@ -74,6 +74,8 @@ impl Account {
     fn take(&mut self, entry: &JournalEntry) {
         match &entry.record {
             Record::Request { .. } => self.unanswered += 1,
+            // What was refused is not waited for any more: it is asked again, in another way or of another one.
+            Record::Takeover { .. } | Record::Window { .. } => self.unanswered = self.unanswered.saturating_sub(1),
             Record::Answer { response, .. } => {
                 self.unanswered = self.unanswered.saturating_sub(1);
                 self.turns += 1;

@@ -65,6 +65,10 @@ pub(in crate::review) struct Turn {
     pub(in crate::review) max_output: u32,
     /// So many of the oldest messages with results were shortened.
     pub(in crate::review) compacted: u32,
+    /// Who was asked.
+    pub(in crate::review) to: u32,
+    /// Whether another one was asked before, in vain.
+    pub(in crate::review) handed: bool,
     pub(in crate::review) digest: String,
     /// How calls and their results were written.
     pub(in crate::review) speech: Speech,
@@ -153,6 +157,10 @@ pub(super) struct Index {
     pub(super) shares: Vec<(usize, Shared)>,
     /// Where the last answer of each stage stands.
     pub(super) last_answers: HashMap<Stage, usize>,
+    /// Who took over from whom, and which windows turned out to be smaller.
+    pub(super) handed: Vec<Record>,
+    /// Turns that were answered, by whether it was in a second look and by who was asked.
+    pub(super) answered: BTreeMap<(bool, u32), u32>,
     /// The names that the parts share.
     pub(super) names: Option<Vec<SharedName>>,
     /// Sittings that broke off without an end.
@@ -179,7 +187,11 @@ impl Index {
                     self.last_answers.insert(entry.unit.stage(), at);
                 }
                 let conversation = self.conversations.entry(entry.unit.clone()).or_default();
-                return conversation.take(at, entry);
+                conversation.take(at, entry)?;
+                if let (Record::Answer { .. }, Some(turn)) = (&entry.record, conversation.turns.last()) {
+                    *self.answered.entry((entry.unit.is_look(), turn.to)).or_default() += 1;
+                }
+                return Ok(());
             }
             Record::End { ended, why } => {
                 self.conversation(entry).close(at, End::Ended { ended: *ended, why: why.clone() });
@@ -193,6 +205,7 @@ impl Index {
                 let (claims, notes, missed) = (claims.clone(), notes.clone(), missed.clone());
                 self.rules = Some(Rules { claims, notes, stopped: *stopped, missed, unchecked });
             }
+            Record::Takeover { .. } | Record::Window { .. } => self.handed.push(entry.record.clone()),
             Record::Names { names } => self.names = Some(names.clone()),
             Record::Plan { units, room, .. } => self.plan = Some((units.clone(), *room)),
             Record::Read { side, path, read } => {
@@ -305,7 +318,7 @@ impl Conversation {
 
     fn ask(&mut self, at: usize, entry: &JournalEntry) -> Result<(), PastError> {
         let damaged = |why| Err(PastError::Damaged { place: place(&entry.unit, entry.turn), why });
-        let Record::Request { system, max_output, landing, compacted, digest, speech, .. } = &entry.record else {
+        let Record::Request { system, max_output, landing, compacted, to, digest, speech, .. } = &entry.record else {
             return Ok(());
         };
         if self.end.is_some() {
@@ -322,10 +335,15 @@ impl Conversation {
         let resumed = std::mem::take(&mut self.resumed);
         let next = match self.turns.last_mut() {
             Some(last) if last.number == entry.turn && last.answer.is_none() => {
-                if last.digest != *digest {
+                // After a refusal it may be asked in another way, or of another one.
+                if last.digest != *digest && last.pending {
                     return damaged("the same turn was asked with two requests");
                 }
                 let last = Arc::make_mut(last);
+                last.handed |= last.to != *to;
+                (last.landing, last.max_output) = (landing.clone(), *max_output);
+                (last.compacted, last.to) = (*compacted, *to);
+                last.digest.clone_from(digest);
                 last.lost += u32::from(last.pending);
                 last.pending = true;
                 return Ok(());
@@ -343,6 +361,8 @@ impl Conversation {
             landing: landing.clone(),
             max_output: *max_output,
             compacted: *compacted,
+            to: *to,
+            handed: false,
             digest: digest.clone(),
             speech: *speech,
             again: resumed,

@@ -28,6 +28,10 @@ pub(in crate::review) enum Coming {
         max_output: u32,
         /// So many of the oldest messages with results were shortened.
         compacted: u32,
+        /// Who was asked.
+        to: u32,
+        /// Whether another one was asked before, in vain.
+        handed: bool,
     },
     /// Its end.
     End(End),
@@ -69,9 +73,13 @@ impl Told {
     /// What comes next. Where nothing does and nobody is asked, that is the end.
     pub(in crate::review) fn coming(&self) -> Coming {
         match (self.turns.front(), &self.end, self.written.then) {
-            (Some(turn), _, _) => {
-                Coming::Turn { landing: turn.landing.clone(), max_output: turn.max_output, compacted: turn.compacted }
-            }
+            (Some(turn), _, _) => Coming::Turn {
+                landing: turn.landing.clone(),
+                max_output: turn.max_output,
+                compacted: turn.compacted,
+                to: turn.to,
+                handed: turn.handed,
+            },
             (None, Some(end), _) => Coming::End(end.clone()),
             (None, None, Then::GoOn) => Coming::New,
             (None, None, Then::Stop | Then::Compare) => Coming::End(Self::broken_off()),

@@ -26,9 +26,10 @@ use crate::review::exchange::number;
 use crate::review::journal::{Journal, Record, SharedName, Unit};
 use crate::review::opening::{Opening, estimate_tokens};
 use crate::review::past::{Coming, Diverged, Told};
+use crate::review::relay::Line;
 use crate::review::strikes::Strikes;
 use crate::review::tally::{Tally, Unanswered};
-use crate::review::turns::Turns;
+use crate::review::turns::{Asked, Turns};
 
 /// So many conversations at the same time.
 const AT_ONCE: usize = 3;
@@ -323,7 +324,7 @@ fn conversation<'a>(
         ..TurnRequest::default()
     };
     Ok(Turns {
-        provider: run.provider.as_ref(),
+        line: Line::of(run),
         prompts: &run.prompts,
         tools: &run.tools,
         desk: Arc::new(Mutex::new(desk)),
@@ -339,6 +340,7 @@ fn conversation<'a>(
         strikes: Strikes::default(),
         course: Course::default(),
         landed: None,
+        asking: Asked::default(),
     })
 }
 

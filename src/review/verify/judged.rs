@@ -22,6 +22,8 @@ pub(super) struct Tally {
     pub(super) broken_off: u32,
     /// Results that were taken out of the conversation to make room.
     pub(super) taken_out: u32,
+    /// Who was asked last, by its place in the list of models.
+    pub(super) at: u32,
 }
 
 /// How a look ended.

@@ -1,5 +1,7 @@
 //! One second look: ask, read, ask again, until there is a verdict or something ends it. Main type: [`Look`].
 
+mod takeover;
+
 use super::answers::{is_reading, not_made, verdict_of};
 use super::as_text;
 use super::judged::{Broken, Judged, Tally, no_verdict, stopped_words, unchecked};
@@ -9,7 +11,7 @@ use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::Confidence;
 use crate::domain::review::Ended;
 use crate::domain::text::strip_line;
-use crate::llm::{Message, Provider, Speech, Stop, ToolCall, TurnRequest, TurnResponse, was_text};
+use crate::llm::{Message, Speech, Stop, ToolCall, TurnRequest, TurnResponse, was_text};
 use crate::prompt::{LastTurnVars, Prompts};
 use crate::review::attempts::{Ask, NoAnswer};
 use crate::review::budget::{Budget, Limits, Reserved};
@@ -19,13 +21,14 @@ use crate::review::exchange::{self, Asking, Heard};
 use crate::review::journal::{Journal, Landing, Record};
 use crate::review::opening::estimate_tokens;
 use crate::review::past::{Coming, Diverged, End, Told, Trees};
+use crate::review::relay::Line;
 use crate::review::strikes::{Step, Strike, Strikes};
 use crate::sys::cancel::Cancel;
 use crate::tools::ToolBox;
 
 /// A conversation about one finding.
 pub(super) struct Look<'a> {
-    provider: &'a dyn Provider,
+    line: Line<'a>,
     prompts: &'a Prompts,
     tools: &'a ToolBox,
     cancel: Cancel,
@@ -45,12 +48,16 @@ pub(super) struct Look<'a> {
     waited: bool,
     strikes: Strikes,
     tally: Tally,
+    /// Set once the model was asked for its last word.
+    landed: Option<Landing>,
+    /// The turn that was asked last in this sitting, and of whom it was said that the conversation is too long.
+    asked: (u32, Option<u32>),
 }
 
 /// What all looks of a run are taken with.
 #[derive(Clone, Copy)]
 pub(super) struct Hands<'a> {
-    pub(super) provider: &'a dyn Provider,
+    pub(super) line: Line<'a>,
     pub(super) prompts: &'a Prompts,
     pub(super) tools: &'a ToolBox,
     pub(super) cancel: &'a Cancel,
@@ -62,7 +69,7 @@ impl<'a> Look<'a> {
     pub(super) fn new(hands: Hands<'a>, question: Question, limits: Limits, (told, journal): (Told, Journal)) -> Self {
         let Question { request, message, size } = question;
         Self {
-            provider: hands.provider,
+            line: hands.line,
             prompts: hands.prompts,
             tools: hands.tools,
             cancel: hands.cancel.clone(),
@@ -78,6 +85,8 @@ impl<'a> Look<'a> {
             waited: false,
             strikes: Strikes::of_look(),
             tally: Tally::default(),
+            landed: None,
+            asked: (0, None),
         }
     }
 
@@ -96,6 +105,7 @@ impl<'a> Look<'a> {
         };
         self.told.check()?;
         self.write(&judged)?;
+        self.tally.at = self.line.at();
         self.tally.taken_out = self.compaction.results_sent();
         self.tally.turns = self.budget.turns() + before.turns;
         self.tally.usage = match before.usage {
@@ -128,7 +138,9 @@ impl<'a> Look<'a> {
 
     async fn judge(&mut self) -> Result<Judged, Broken> {
         loop {
+            self.follow();
             self.make_room(&[]);
+            let again = self.asked.0 > self.budget.turns();
             let landing = match self.told.coming() {
                 Coming::Turn { landing: None, max_output, .. } => {
                     self.request.max_output = max_output;
@@ -141,6 +153,10 @@ impl<'a> Look<'a> {
                         return Ok(Judged::BrokenOff(stopped_words(stopped).to_owned()));
                     }
                     match self.budget.reserve(self.size, self.cancel.remaining()) {
+                        // It was told that this is the last one before it was asked.
+                        Reserved::Turn | Reserved::Landing(_) if again && self.landed.is_some() => {
+                            self.landed.clone().map(|landing| (landing, self.budget.last_answer(self.size)))
+                        }
                         Reserved::Turn => {
                             self.request.max_output = self.budget.most_answer(self.size);
                             None
@@ -161,9 +177,10 @@ impl<'a> Look<'a> {
                 self.request.max_output = max_output;
                 landing
             });
-            if let Some(Landing { words, .. }) = &landing {
+            if let Some(Landing { words, .. }) = landing.as_ref().filter(|_| self.landed.is_none()) {
                 let text = self.prompts.second_look_last_turn(&LastTurnVars { reason: words.clone() })?;
                 self.say(text);
+                self.landed.clone_from(&landing);
             }
             if let Some(judged) = self.turn(landing).await? {
                 return Ok(judged);
@@ -205,19 +222,28 @@ impl<'a> Look<'a> {
             is_first: self.budget.turns() == 0,
             landing: landing.clone(),
             compacted: self.compaction.sent(),
+            to: self.line.at(),
+            again: self.asked.0 == turn,
         };
-        let question =
-            Ask { provider: self.provider, request: &self.request, turn, cancel: &self.cancel, events: &self.events };
+        self.asked.0 = turn;
+        let provider = self.line.provider();
+        let question = Ask { provider, request: &self.request, turn, cancel: &self.cancel, events: &self.events };
         let (heard, broken_off) = exchange::hear(&mut self.told, &mut self.journal, asking, &question).await?;
         self.tally.broken_off += broken_off;
         let (response, took) = match heard {
-            Heard::Answer(response, took, _) => (response, took),
+            Heard::Answer(response, took, is_told) => {
+                self.asked = (0, None);
+                if !is_told {
+                    self.line.answers();
+                }
+                (response, took)
+            }
             Heard::Ended(end) => return Ok(Some(Judged::told(end))),
             Heard::Nothing(NoAnswer::Stopped(stopped)) => {
                 return Ok(Some(Judged::BrokenOff(stopped_words(stopped).to_owned())));
             }
             Heard::Nothing(NoAnswer::Fault(fault)) => {
-                return Ok(Some(Judged::BrokenOff(strip_line(&fault.to_string()))));
+                return Ok(self.recover(&fault).err());
             }
         };
         self.budget.settle(self.size, &response.usage, took);
@@ -372,10 +398,18 @@ struct Retries<'a>(&'a dyn EventSink);
 
 impl EventSink for Retries<'_> {
     fn emit(&self, event: Event) {
-        if let Event::Retry { attempt, wait_ms, reason, .. } = event {
-            let wait = wait_ms.div_ceil(1_000);
-            let text = format!("the second look waits {wait} s for attempt {attempt}: {reason}");
-            self.0.emit(Event::Notice { text });
-        }
+        let text = match event {
+            Event::Retry { attempt, wait_ms, reason, .. } => {
+                format!("the second look waits {} s for attempt {attempt}: {reason}", wait_ms.div_ceil(1_000))
+            }
+            Event::Paced { wait_ms, .. } => {
+                format!("the second look waits {} s until the provider may be asked again", wait_ms.div_ceil(1_000))
+            }
+            Event::Notice { text } => text,
+            // Said even where silence is wanted.
+            event @ Event::Warning { .. } => return self.0.emit(event),
+            _ => return,
+        };
+        self.0.emit(Event::Notice { text });
     }
 }

@@ -25,6 +25,7 @@ use super::by_model::ModelRun;
 use super::draft::Ending;
 use super::journal::{Journal, Record, Unit};
 use super::past::{Abandoned, Coming, Diverged, End, Shared, Told, Trees};
+use super::relay::Line;
 use crate::domain::event::Event;
 use crate::domain::finding::{Finding, OriginKind, Severity};
 use crate::domain::review::{Ended, Usage};
@@ -135,11 +136,26 @@ pub(super) async fn second_look(
         }
         Err(why) => (0, none(&why)),
     };
-    let capabilities = second.provider.capabilities();
     let before = run.past.other_looks(units.get(..looked_at).unwrap_or_default());
-    let mut looked = gather(&chosen, asked, before, format!("{}/{}", capabilities.provider, capabilities.model));
+    let by = looked_by(Line::of_look(run, second), asked.iter().map(|(_, tally)| tally));
+    let mut looked = gather(&chosen, asked, before, by);
     looked.interrupted = interrupted(run, ending, &mut journal)?;
     Ok(Some(looked))
+}
+
+/// Who took the looks: one model, or several where one took over from another meanwhile.
+fn looked_by<'a>(mut line: Line<'_>, tallies: impl Iterator<Item = &'a Tally>) -> String {
+    let mut all: Vec<u32> = tallies.filter(|tally| tally.turns > 0).map(|tally| tally.at).collect();
+    all.sort_unstable();
+    all.dedup();
+    if all.is_empty() {
+        all.push(line.now());
+    }
+    let names = all.into_iter().map(|at| {
+        line.follow(at);
+        line.name()
+    });
+    names.collect::<Vec<_>>().join(" and ")
 }
 
 /// How the review ends where it was interrupted only now.
@@ -231,7 +247,7 @@ async fn ask(
     };
     let limits = Limits { turns: share.turns, input_tokens: share.tokens, time, ..limits };
     let hands = Hands {
-        provider: second.provider.as_ref(),
+        line: Line::of_look(run, second),
         prompts: &run.prompts,
         tools: &run.tools,
         cancel: &run.cancel,

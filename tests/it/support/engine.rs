@@ -22,8 +22,8 @@ use review_runner::llm::{
 use review_runner::present::{self, RenderOptions};
 use review_runner::prompt::Prompts;
 use review_runner::review::{
-    Account, EngineError, Floor, JournalEntry, JournalSink, Known, Limits, ModelRun, Past, Plan, Record, SecondLook,
-    Which, by_model, preview, read_journal,
+    Account, EngineError, Floor, JournalEntry, JournalSink, Known, Limits, ModelRun, Past, Plan, Record, Relay, Runner,
+    SecondLook, Which, by_model, preview, read_journal,
 };
 use review_runner::rules::Packs;
 use review_runner::sys::cancel::Cancel;
@@ -45,6 +45,8 @@ pub struct Scene {
     pub limits: Limits,
     /// What gets a second look.
     pub second_look: Option<Which>,
+    /// Who takes over.
+    pub next: Vec<Runner>,
     /// The words.
     pub prompts: Prompts,
     /// Asked in every loop.
@@ -65,6 +67,7 @@ impl Scene {
             limits,
             run: RunId::random(),
             second_look: None,
+            next: Vec::new(),
             prompts: Prompts::built_in().expect("prompts"),
             cancel: Cancel::never(),
             notes: vec!["as it came".to_owned()],
@@ -76,11 +79,21 @@ impl Scene {
         Self { second_look: Some(which), ..self }
     }
 
+    /// The same with models that take over, each with a window.
+    pub fn then(self, next: &[(&Model, u64)]) -> Self {
+        let runner = |(model, window): &(&Model, u64)| Runner {
+            provider: Arc::new((*model).clone()),
+            limits: Limits { window: *window, ..self.limits },
+        };
+        Self { next: next.iter().map(runner).collect(), ..self }
+    }
+
     /// The same with a tree that must not be touched.
     pub fn without_trees(&self) -> Self {
         let trees: [Arc<dyn Workspace>; 2] = [Arc::new(Gone), Arc::new(Gone)];
         let (change, notes) = (Arc::clone(&self.change), self.notes.clone());
-        Self { change, trees, notes, prompts: self.prompts.clone(), cancel: Cancel::never(), ..*self }
+        let next = self.next.clone();
+        Self { change, trees, notes, next, prompts: self.prompts.clone(), cancel: Cancel::never(), ..*self }
     }
 
     /// As the program began a run whose journal is kept, and the model of that run, which must not be asked again.
@@ -120,6 +133,8 @@ impl Scene {
             }),
             packs: Packs::built_in().expect("rules"),
             provider: Arc::clone(&provider),
+            next: self.next.clone(),
+            relay: Relay::default(),
             prompts: self.prompts.clone(),
             instructions: None,
             guidelines: Arc::default(),
@@ -197,6 +212,12 @@ impl Model {
     /// The same with prices.
     pub fn with_prices(mut self, prices: Prices) -> Self {
         self.capabilities.prices = Some(prices);
+        self
+    }
+
+    /// The same under another name.
+    pub fn named(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.capabilities.model);
         self
     }
 

@@ -155,6 +155,11 @@ impl Talk {
         self
     }
 
+    /// The model and the program, for a run that has another model, too.
+    pub fn apart(self) -> (Server, Program) {
+        (self.server, self.program)
+    }
+
     /// The words that name the model.
     pub fn words(&self, more: &str) -> String {
         format!("{WORDS} --model {}/{} {more}", self.wire.provider(), self.model)

@@ -236,6 +236,7 @@ impl RunningReview {
             Event::Answering { .. }
             | Event::Call { .. }
             | Event::Retry { .. }
+            | Event::Paced { .. }
             | Event::Withheld { .. }
             | Event::SecondLook { .. }
             | Event::Unit { .. }

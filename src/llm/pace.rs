@@ -1,0 +1,396 @@
+//! How fast a provider may be asked: requests and tokens a minute, from the settings and from what the provider says. Main types: [`Paces`] of
+//! a process, [`Pace`] of one key.
+//!
+//! A limit is met by waiting before a request is sent, not by running into refusals. All conversations of a process that use the same key at
+//! the same address wait in one line. A bucket of our own stands behind it, because what a turn takes is known only afterwards: the estimate is
+//! put right then, which may leave the bucket in debt, and a request larger than a minute's tokens is sent once the bucket is full. (`governor`
+//! has neither: its cells are spent for good, and more than its burst is refused for ever.)
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::domain::secret::Secret;
+use crate::sys::clock;
+
+/// A minute, in seconds.
+const MINUTE: f64 = 60.0;
+/// What a server says of a time that is farther away is about days, not minutes: then it is asked, and says no by itself.
+const BELIEVED: Duration = Duration::from_mins(10);
+
+/// How much a provider may be asked, as the user says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rate {
+    /// Requests a minute; `None` is as many as there are.
+    pub requests: Option<u32>,
+    /// Tokens a minute, sent and received, cached ones included; likewise.
+    pub tokens: Option<u64>,
+}
+
+/// The lines of a process, one for each key at each address. Cloning it shares them.
+#[derive(Clone, Default)]
+pub struct Paces(Arc<Mutex<HashMap<(String, String, String), Arc<Pace>>>>);
+
+/// Without the keys.
+impl fmt::Debug for Paces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Paces").finish_non_exhaustive()
+    }
+}
+
+impl Paces {
+    /// The line for a key; one that there is keeps its rate.
+    pub(super) fn of(&self, provider: &str, address: &str, key: Option<&Secret>, rate: Rate) -> Arc<Pace> {
+        let key = key.map_or_else(String::new, |key| key.reveal().to_owned());
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = lines.entry((provider.to_owned(), address.to_owned(), key));
+        Arc::clone(line.or_insert_with(|| Arc::new(Pace::new(rate, Instant::now()))))
+    }
+}
+
+/// The line of one key.
+pub(super) struct Pace(Mutex<State>);
+
+struct State {
+    /// What the user says.
+    requests: Option<Bucket>,
+    tokens: Option<Bucket>,
+    /// What the provider said last.
+    told: Told,
+}
+
+/// What is left, and how fast it comes back.
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    /// What comes back in a minute, and the most that is ever there.
+    minute: f64,
+    /// What is there; negative where it was lent.
+    level: f64,
+    at: Instant,
+}
+
+impl Bucket {
+    fn new(minute: f64, now: Instant) -> Self {
+        Self { minute, level: minute, at: now }
+    }
+
+    fn fill(&mut self, now: Instant) {
+        let passed = now.saturating_duration_since(self.at).as_secs_f64();
+        self.level = (self.level + passed * self.minute / MINUTE).min(self.minute);
+        self.at = now;
+    }
+
+    /// How long until `amount` is there, or all that ever is.
+    fn wait(&self, amount: f64) -> Duration {
+        let missing = amount.min(self.minute) - self.level;
+        Duration::try_from_secs_f64((missing * MINUTE / self.minute).max(0.0)).unwrap_or(BELIEVED)
+    }
+}
+
+/// What a provider says of its limits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    requests: Option<Left>,
+    tokens: Option<Left>,
+    /// Nothing is sent before.
+    not_before: Option<Instant>,
+}
+
+/// So much may be asked until a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Left {
+    amount: u64,
+    until: Instant,
+}
+
+impl Told {
+    /// From the headers of an answer; `retry_after` is what it asks whoever was refused.
+    pub(super) fn read<'a>(
+        header: impl Fn(&str) -> Option<&'a str>,
+        retry_after: Option<Duration>,
+        now: Instant,
+    ) -> Self {
+        let left = |remaining: &str, reset: &str| {
+            let amount = header(remaining)?.trim().parse().ok()?;
+            let wait = reset_in(header(reset)?)?;
+            (wait <= BELIEVED).then(|| Left { amount, until: now + wait })
+        };
+        let least = |one: Option<Left>, other: Option<Left>| match (one, other) {
+            (Some(one), Some(other)) => Some(if other.amount < one.amount { other } else { one }),
+            (one, other) => one.or(other),
+        };
+        let anthropic = |what: &str| {
+            left(&format!("anthropic-ratelimit-{what}-remaining"), &format!("anthropic-ratelimit-{what}-reset"))
+        };
+        let common = |what: &str| left(&format!("x-ratelimit-remaining-{what}"), &format!("x-ratelimit-reset-{what}"));
+        let bare = left("x-ratelimit-remaining", "x-ratelimit-reset");
+        Self {
+            requests: anthropic("requests").or_else(|| common("requests")).or(bare),
+            tokens: least(least(anthropic("tokens"), anthropic("input-tokens")), common("tokens")),
+            not_before: retry_after.filter(|wait| *wait <= BELIEVED).map(|wait| now + wait),
+        }
+    }
+}
+
+/// When a limit is set back: a length of time (`6m0s`), a time (RFC 3339), seconds from now, or a time of a clock that counts from 1970.
+fn reset_in(text: &str) -> Option<Duration> {
+    /// Seconds from now are fewer.
+    const EPOCH: f64 = 1e9;
+    /// Seconds since 1970 are fewer, milliseconds are more.
+    const MILLIS: f64 = 1e11;
+    let text = text.trim();
+    let Ok(number) = text.parse::<f64>() else { return clock::length(text).or_else(|| clock::left(text)) };
+    if number < EPOCH {
+        return Duration::try_from_secs_f64(number).ok();
+    }
+    let number: i64 = text.split('.').next()?.parse().ok()?;
+    clock::until_epoch(if i64_to_f64(number) < MILLIS { number.saturating_mul(1_000) } else { number })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a time to the second, and an amount to the token, are near enough")]
+const fn i64_to_f64(number: i64) -> f64 {
+    number as f64
+}
+
+/// An amount as buckets count.
+fn amount(number: u64) -> f64 {
+    i64_to_f64(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+impl Pace {
+    fn new(rate: Rate, now: Instant) -> Self {
+        let bucket = |minute: u64| Bucket::new(amount(minute.max(1)), now);
+        Self(Mutex::new(State {
+            requests: rate.requests.map(|minute| bucket(u64::from(minute))),
+            tokens: rate.tokens.map(bucket),
+            told: Told::default(),
+        }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether anything hangs on how many tokens a request has.
+    pub(super) fn counts_tokens(&self) -> bool {
+        let state = self.state();
+        state.tokens.is_some() || state.told.tokens.is_some()
+    }
+
+    /// A place in the line for a request of about so many tokens, and how long it is until it may be sent. The place is given back where the
+    /// ticket is dropped unused.
+    pub(super) fn join(self: &Arc<Self>, tokens: u64, now: Instant) -> (Ticket, Duration) {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        let mut wait = Duration::ZERO;
+        for (bucket, need) in [(&mut state.requests, 1.0), (&mut state.tokens, amount(tokens))] {
+            let Some(bucket) = bucket else { continue };
+            bucket.fill(now);
+            wait = wait.max(bucket.wait(need));
+            bucket.level -= need;
+        }
+        let wait = wait.max(state.gate(tokens, now));
+        drop(guard);
+        (Ticket { pace: Arc::clone(self), tokens, is_used: false }, wait)
+    }
+
+    /// How long it still is for somebody whose turn it would be: a provider may have said something since.
+    pub(super) fn gate(&self, tokens: u64, now: Instant) -> Duration {
+        self.state().gate(tokens, now)
+    }
+
+    /// Takes what a provider says.
+    pub(super) fn hear(&self, told: Told) {
+        let mut state = self.state();
+        let Told { requests, tokens, not_before } = told;
+        state.told.requests = requests.or(state.told.requests);
+        state.told.tokens = tokens.or(state.told.tokens);
+        state.told.not_before = not_before.max(state.told.not_before);
+    }
+}
+
+impl State {
+    /// How long a provider asks to wait before so many tokens; what is sent at once is taken from what it left.
+    fn gate(&mut self, tokens: u64, now: Instant) -> Duration {
+        let mut until = self.told.not_before.filter(|until| *until > now);
+        self.told.not_before = until;
+        for (left, need) in [(&mut self.told.requests, 1), (&mut self.told.tokens, tokens)] {
+            let Some(known) = left.filter(|known| known.until > now) else {
+                *left = None;
+                continue;
+            };
+            if known.amount < need {
+                until = until.max(Some(known.until));
+            } else if until.is_none() {
+                *left = Some(Left { amount: known.amount - need, ..known });
+            }
+        }
+        until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
+    }
+}
+
+/// A place in the line.
+pub(super) struct Ticket {
+    pace: Arc<Pace>,
+    tokens: u64,
+    is_used: bool,
+}
+
+impl Ticket {
+    /// The request is sent.
+    pub(super) fn send(&mut self) {
+        self.is_used = true;
+    }
+
+    /// Puts the tokens right: so many were sent and received, where that is known.
+    pub(super) fn settle(self, took: Option<u64>) {
+        let Some(took) = took else { return };
+        if let Some(bucket) = &mut self.pace.state().tokens {
+            bucket.level += amount(self.tokens) - amount(took);
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if self.is_used {
+            return;
+        }
+        let mut guard = self.pace.state();
+        let state = &mut *guard;
+        for (bucket, need) in [(&mut state.requests, 1.0), (&mut state.tokens, amount(self.tokens))] {
+            if let Some(bucket) = bucket {
+                bucket.level += need;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn pace(requests: Option<u32>, tokens: Option<u64>, now: Instant) -> Arc<Pace> {
+        Arc::new(Pace::new(Rate { requests, tokens }, now))
+    }
+
+    /// Joins, sends, and says how long it was to wait.
+    fn send(pace: &Arc<Pace>, tokens: u64, now: Instant) -> Duration {
+        let (mut ticket, wait) = pace.join(tokens, now);
+        ticket.send();
+        wait
+    }
+
+    #[test]
+    fn without_a_limit_nobody_waits() {
+        let now = Instant::now();
+        let pace = pace(None, None, now);
+        assert!((0..1_000).all(|_| send(&pace, 1_000_000, now).is_zero()));
+        assert!(!pace.counts_tokens());
+    }
+
+    #[test]
+    fn requests_wait_one_behind_the_other() {
+        let now = Instant::now();
+        let pace = pace(Some(2), None, now);
+        let waits: Vec<u64> = (0..4).map(|_| send(&pace, 1, now).as_secs()).collect();
+        assert_eq!(waits, [0, 0, 30, 60]);
+        assert_eq!(send(&pace, 1, now + 90 * SECOND), Duration::ZERO, "what was waited for has come back");
+    }
+
+    #[test]
+    fn a_place_that_is_not_used_is_given_back() {
+        let now = Instant::now();
+        let pace = pace(Some(1), Some(100), now);
+        drop(pace.join(100, now));
+        assert_eq!(send(&pace, 100, now), Duration::ZERO);
+    }
+
+    #[test]
+    fn tokens_are_put_right_afterwards_and_may_leave_a_debt() {
+        let now = Instant::now();
+        let pace = pace(None, Some(600), now);
+        let (mut ticket, wait) = pace.join(100, now);
+        assert_eq!(wait, Duration::ZERO);
+        ticket.send();
+        ticket.settle(Some(900));
+        // 300 are owed and 100 are wanted, at ten a second.
+        assert_eq!(send(&pace, 100, now), 40 * SECOND);
+    }
+
+    #[test]
+    fn a_request_larger_than_a_minute_is_sent_once_all_is_there() {
+        let now = Instant::now();
+        let pace = pace(None, Some(600), now);
+        assert_eq!(send(&pace, 6_000, now), Duration::ZERO);
+        assert_eq!(send(&pace, 10, now), Duration::from_secs(541), "the debt first, then its own");
+    }
+
+    #[test]
+    fn the_headers_of_providers_are_understood() {
+        let now = Instant::now();
+        let read = |headers: &'static [(&'static str, &'static str)]| {
+            let header = |name: &str| headers.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+            Told::read(header, None, now)
+        };
+        let openai = read(&[
+            ("x-ratelimit-remaining-requests", "0"),
+            ("x-ratelimit-reset-requests", "1s"),
+            ("x-ratelimit-remaining-tokens", "120"),
+            ("x-ratelimit-reset-tokens", "6m0s"),
+        ]);
+        assert_eq!(openai.requests, Some(Left { amount: 0, until: now + SECOND }));
+        assert_eq!(openai.tokens, Some(Left { amount: 120, until: now + 360 * SECOND }));
+        let anthropic = read(&[
+            ("anthropic-ratelimit-requests-remaining", "3"),
+            ("anthropic-ratelimit-requests-reset", "1994-11-06T08:49:37Z"),
+            ("anthropic-ratelimit-tokens-remaining", "900"),
+            ("anthropic-ratelimit-tokens-reset", "1994-11-06T08:49:37Z"),
+            ("anthropic-ratelimit-input-tokens-remaining", "800"),
+            ("anthropic-ratelimit-input-tokens-reset", "1994-11-06T08:49:37Z"),
+        ]);
+        assert_eq!(anthropic.requests, Some(Left { amount: 3, until: now }));
+        assert_eq!(anthropic.tokens, Some(Left { amount: 800, until: now }));
+        let bare = read(&[("x-ratelimit-remaining", "5"), ("x-ratelimit-reset", "784111777000")]);
+        assert_eq!(bare.requests, Some(Left { amount: 5, until: now }));
+        for odd in ["soon", "-3", "9e99", "", "25h"] {
+            let headers = [("x-ratelimit-remaining-requests", "0"), ("x-ratelimit-reset-requests", odd)];
+            let header = |name: &str| headers.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+            assert_eq!(Told::read(header, Some(Duration::from_hours(2)), now), Told::default(), "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_provider_says_holds_for_all_until_it_is_over() {
+        let now = Instant::now();
+        let pace = pace(None, None, now);
+        let left = |amount, seconds| Some(Left { amount, until: now + seconds * SECOND });
+        pace.hear(Told { requests: left(1, 20), tokens: left(500, 40), not_before: None });
+        assert!(pace.counts_tokens());
+        assert_eq!(send(&pace, 100, now), Duration::ZERO);
+        assert_eq!(send(&pace, 100, now), 20 * SECOND, "the one request that was left is under way");
+        assert_eq!(send(&pace, 900, now + 21 * SECOND), 19 * SECOND);
+        assert_eq!(send(&pace, 900, now + 41 * SECOND), Duration::ZERO);
+        pace.hear(Told { not_before: Some(now + 50 * SECOND), ..Told::default() });
+        assert_eq!(pace.gate(1, now + 41 * SECOND), 9 * SECOND);
+    }
+
+    #[test]
+    fn one_key_at_one_address_is_one_line() {
+        let paces = Paces::default();
+        let key = |key: &str| Secret::new(key);
+        let rate = Rate { requests: Some(1), tokens: None };
+        let line = |provider: &str, address: &str, key: &Secret| paces.clone().of(provider, address, Some(key), rate);
+        let one = line("p", "https://a", &key("k"));
+        assert!(Arc::ptr_eq(&one, &line("p", "https://a", &key("k"))));
+        for other in
+            [line("q", "https://a", &key("k")), line("p", "https://b", &key("k")), line("p", "https://a", &key("l"))]
+        {
+            assert!(!Arc::ptr_eq(&one, &other));
+        }
+        assert!(!format!("{paces:?}").contains('k'));
+    }
+}

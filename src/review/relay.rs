@@ -1,0 +1,264 @@
+//! Who is asked: the models of a run in the order of the user's list, and who takes over from whom. Main types: [`Runner`], [`Relay`] of a run,
+//! [`Line`] of a conversation.
+//!
+//! When a model fails for good, the next one takes over for the rest of the run, in all its conversations. That is written down, so that a run
+//! that is taken up goes on with the model that was asked last, and one that is told again tells the same. What a conversation must lose on the
+//! way is known to `llm`; what may be spent does not change, but the window is that of whoever answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::budget::Limits;
+use super::by_model::ModelRun;
+use super::journal::{Journal, Record};
+use super::past::Past;
+use super::verify::SecondLook;
+use crate::domain::event::Event;
+use crate::domain::review::Answered;
+use crate::domain::text::strip_line;
+use crate::llm::{Capabilities, Provider};
+
+/// Stands for the model that takes the second look alone and has nobody to take over.
+const LOOKER: u32 = u32::MAX;
+
+/// A model that may take over.
+#[derive(Clone)]
+pub struct Runner {
+    /// The model.
+    pub provider: Arc<dyn Provider>,
+    /// Its window and answers. Turns, tokens and time are those of the run.
+    pub limits: Limits,
+}
+
+/// What all conversations of a run know of who is asked.
+#[derive(Debug, Default)]
+pub struct Relay(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Who is asked, by its place in the list, from 0.
+    at: u32,
+    /// Who failed for good in this sitting.
+    failed: BTreeSet<u32>,
+    /// What is smaller than was reckoned with: tokens of a request and its answer together.
+    windows: BTreeMap<u32, u64>,
+    /// What was written down of both, in this sitting and those before.
+    handed: Vec<Record>,
+    /// Turns that were answered in this sitting.
+    answered: BTreeMap<u32, u32>,
+}
+
+impl Relay {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what sittings before wrote down.
+    pub(super) fn recall(&self, past: &Past) {
+        let mut state = self.state();
+        past.handed().iter().for_each(|record| state.take(record.clone()));
+    }
+}
+
+impl State {
+    fn take(&mut self, record: Record) {
+        match &record {
+            Record::Takeover { to, .. } => self.at = *to,
+            Record::Window { of, tokens, .. } => {
+                self.windows.insert(*of, *tokens);
+            }
+            _ => return,
+        }
+        self.handed.push(record);
+    }
+}
+
+impl ModelRun {
+    /// A model of the list.
+    fn runner(&self, at: u32) -> (&dyn Provider, Limits) {
+        let next = usize::try_from(at).ok().and_then(|at| self.next.get(at.checked_sub(1)?));
+        next.map_or((self.provider.as_ref(), self.limits), |runner| (runner.provider.as_ref(), runner.limits))
+    }
+
+    /// Whether the second look is taken by whoever reviews.
+    fn shares_looks(&self) -> bool {
+        let name = |model: &dyn Provider| name_of(model.capabilities());
+        self.second_look.as_ref().is_some_and(|look| name(look.provider.as_ref()) == name(self.provider.as_ref()))
+    }
+
+    /// What the receipt says of who was asked.
+    pub(super) fn handed(&self) -> Vec<String> {
+        let name = |at: u32| match (&self.second_look, at) {
+            (Some(look), LOOKER) => name_of(look.provider.capabilities()),
+            _ => name_of(self.runner(at).0.capabilities()),
+        };
+        let said = |record: &Record| match record {
+            Record::Takeover { from, to, why, passed } => {
+                let passed = passed.iter().map(|(at, why)| format!(" {} was passed over: {why}.", name(*at)));
+                let passed: String = passed.collect();
+                let why = why.trim_end_matches('.');
+                Some(format!("{} took over from {}, which failed for good: {why}.{passed}", name(*to), name(*from)))
+            }
+            Record::Window { of, tokens, said } => Some(format!(
+                "{} takes less than was reckoned with, so conversations were kept to about {tokens} tokens from then on (set \
+                 context_window for its provider): {}.",
+                name(*of),
+                said.trim_end_matches('.')
+            )),
+            _ => None,
+        };
+        self.relay.state().handed.iter().filter_map(said).collect()
+    }
+
+    /// Who answered how many turns, where another one took over; nothing where nobody did.
+    pub(super) fn answered(&self) -> Vec<Answered> {
+        let state = self.relay.state();
+        if !state.handed.iter().any(|record| matches!(record, Record::Takeover { .. })) {
+            return Vec::new();
+        }
+        let mut turns = self.past.answered(self.shares_looks());
+        for (at, count) in &state.answered {
+            *turns.entry(*at).or_default() += count;
+        }
+        let answered = turns.into_iter().filter(|(at, _)| *at != LOOKER).map(|(at, turns)| {
+            let Capabilities { provider, model, .. } = self.runner(at).0.capabilities();
+            Answered { provider: provider.to_string(), model: model.clone(), turns }
+        });
+        answered.collect()
+    }
+}
+
+/// As it is written on the command line.
+pub(super) fn name_of(model: &Capabilities) -> String {
+    format!("{}/{}", model.provider, model.model)
+}
+
+/// A conversation's place in the relay.
+#[derive(Clone, Copy)]
+pub(super) struct Line<'a> {
+    run: &'a ModelRun,
+    /// Who takes the second look alone, for a conversation that is one.
+    own: Option<&'a SecondLook>,
+    at: u32,
+}
+
+impl<'a> Line<'a> {
+    /// For a conversation of the review.
+    pub(super) fn of(run: &'a ModelRun) -> Self {
+        Self { run, own: None, at: 0 }
+    }
+
+    /// For a second look.
+    pub(super) fn of_look(run: &'a ModelRun, look: &'a SecondLook) -> Self {
+        Self { run, own: (!run.shares_looks()).then_some(look), at: 0 }
+    }
+
+    /// Who is asked in this conversation, by its place in the list.
+    pub(super) fn at(&self) -> u32 {
+        self.at
+    }
+
+    /// Who is asked now in the run.
+    pub(super) fn now(&self) -> u32 {
+        if self.own.is_some() { 0 } else { self.run.relay.state().at }
+    }
+
+    /// From here on that one is asked. Whether it is another one.
+    pub(super) fn follow(&mut self, at: u32) -> bool {
+        std::mem::replace(&mut self.at, at) != at
+    }
+
+    /// The model.
+    pub(super) fn provider(&self) -> &'a dyn Provider {
+        self.own.map_or_else(|| self.run.runner(self.at).0, |look| look.provider.as_ref())
+    }
+
+    /// Its name.
+    pub(super) fn name(&self) -> String {
+        name_of(self.provider().capabilities())
+    }
+
+    fn known(&self, at: u32) -> u32 {
+        if self.own.is_some() { LOOKER } else { at }
+    }
+
+    /// These limits with its window and answers.
+    pub(super) fn limits(&self, limits: Limits) -> Limits {
+        self.limits_of(self.at, limits)
+    }
+
+    fn limits_of(&self, at: u32, limits: Limits) -> Limits {
+        let theirs = self.own.map_or_else(|| self.run.runner(at).1, |look| look.limits);
+        match self.run.relay.state().windows.get(&self.known(at)) {
+            Some(window) => limits.within(theirs.window.min(*window), theirs.max_output),
+            None => Limits { window: theirs.window, max_output: theirs.max_output, ..limits },
+        }
+    }
+
+    /// Counts an answer.
+    pub(super) fn answers(&self) {
+        *self.run.relay.state().answered.entry(self.known(self.at)).or_default() += 1;
+    }
+
+    /// The server says that its window is smaller than was reckoned with.
+    pub(super) fn narrow(&self, tokens: u64, said: &str, journal: &mut Journal) {
+        let record = Record::Window { of: self.known(self.at), tokens, said: strip_line(said) };
+        journal.record(None, record.clone());
+        journal.sync();
+        self.run.relay.state().take(record);
+        let text = format!("{} takes less than was reckoned with: {said}", self.name());
+        self.run.events.emit(Event::Notice { text: strip_line(&text) });
+    }
+
+    /// The model of this conversation failed for good. Whether there is another one to ask; `fits` says whether it can take the conversation.
+    /// Where nobody can, who was passed over and why.
+    pub(super) fn pass_on(
+        &self,
+        why: &str,
+        limits: Limits,
+        fits: impl Fn(&Limits) -> bool,
+        journal: &mut Journal,
+    ) -> Result<(), Vec<String>> {
+        if self.own.is_some() {
+            return Err(Vec::new());
+        }
+        let (at, failed) = {
+            let mut state = self.run.relay.state();
+            state.failed.insert(self.at);
+            (state.at, state.failed.clone())
+        };
+        let count = u32::try_from(self.run.next.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let others = (at..count).chain(0..at).filter(|other| !failed.contains(other));
+        let mut passed = Vec::new();
+        for other in others {
+            let theirs = self.limits_of(other, limits);
+            if !fits(&theirs) {
+                let why = format!("the conversation does not fit its window of {} tokens", theirs.window);
+                passed.push((other, why));
+                continue;
+            }
+            // Another conversation may have handed over already.
+            if other != at || failed.contains(&at) {
+                self.hand(other, strip_line(why), passed, journal);
+            }
+            return Ok(());
+        }
+        let name = |at: u32| name_of(self.run.runner(at).0.capabilities());
+        Err(passed.into_iter().map(|(at, why)| format!("{} was passed over: {why}", name(at))).collect())
+    }
+
+    fn hand(&self, to: u32, why: String, passed: Vec<(u32, String)>, journal: &mut Journal) {
+        let name = |at: u32| name_of(self.run.runner(at).0.capabilities());
+        let over: String = passed.iter().map(|(at, why)| format!(" ({} is passed over: {why})", name(*at))).collect();
+        let text = format!(
+            "{} failed for good: {why}; {} takes over and receives code of this change from now on{over}",
+            name(self.at),
+            name(to)
+        );
+        let record = Record::Takeover { from: self.at, to, why, passed };
+        journal.record(None, record.clone());
+        journal.sync();
+        self.run.relay.state().take(record);
+        self.run.events.emit(Event::Warning { text: strip_line(&text) });
+    }
+}

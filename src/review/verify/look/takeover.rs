@@ -1,0 +1,48 @@
+//! What a second look does when its turn gets no answer: as in a review, it makes itself smaller, or another model goes on with it.
+//!
+//! Who takes over is decided in `relay`; here is what that means for one conversation.
+
+use super::{Judged, Look};
+use crate::domain::text::strip_line;
+use crate::llm::TurnFault;
+use crate::review::budget::Limits;
+use crate::review::past::Coming;
+
+impl Look<'_> {
+    /// As in a review: the conversation goes to whoever was asked then, or is asked now.
+    pub(super) fn follow(&mut self) {
+        let (at, handed) = match self.told.coming() {
+            Coming::Turn { to, handed, .. } => (to, handed),
+            Coming::New => (self.line.now(), false),
+            Coming::End(_) => return,
+        };
+        let is_other = self.line.follow(at);
+        if is_other || handed {
+            self.request.hand_over();
+        }
+        self.budget.adopt(self.line.limits(self.budget.limits()), is_other);
+        if self.landed.is_none() {
+            self.request.max_output = self.budget.limits().max_output;
+        }
+    }
+
+    /// As in a review: what can be done about a fault. Otherwise what it comes to.
+    pub(super) fn recover(&mut self, fault: &TurnFault) -> Result<(), Judged> {
+        let at = self.line.at();
+        if let TurnFault::TooLong { window, .. } = fault
+            && self.asked.1 != Some(at)
+        {
+            self.asked.1 = Some(at);
+            let window = self.budget.narrower(self.size, *window);
+            self.line.narrow(window, &fault.to_string(), &mut self.journal);
+            return Ok(());
+        }
+        let least = self.size.saturating_sub(self.compaction.most_freed(&self.request));
+        let fits = |limits: &Limits| self.budget.fits(least, limits);
+        let passed = self.line.pass_on(&fault.to_string(), self.budget.limits(), fits, &mut self.journal);
+        passed.map_err(|passed| {
+            let passed: String = passed.iter().map(|passed| format!("; {passed}")).collect();
+            Judged::BrokenOff(strip_line(&(fault.to_string() + &passed)))
+        })
+    }
+}
