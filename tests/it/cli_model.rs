@@ -52,7 +52,6 @@ fn a_provider_that_there_is_not_is_refused_with_those_that_there_are() {
     assert!(said.contains("--model") && said.contains("several of them with commas"), "{said}");
     let said = refused(&program.with("OPENAI_API_KEY", "k"), "--target main --model openai/a,gemini/b");
     assert!(said.contains("gemini/b needs a key"), "who takes over must be able to: {said}");
-    let program = Program::in_folder(repo.root());
     let set = Program::in_folder(repo.root()).with("REVIEW_MODEL", "acme/x");
     assert!(refused(&set, "--target main").starts_with("REVIEW_MODEL: there is no provider"));
     set.words("--target main --no-model").ended(0);
