@@ -120,10 +120,8 @@ fn every_setting_can_come_from_the_environment() {
         let value = match key.name {
             "min_severity" | "fail_on" | "request_changes_on" => "low",
             "timeout" | "keep_runs" => "7m",
-            "max_commits" | "max_turns" | "min_confidence" => "7",
+            "max_commits" | "max_turns" | "max_tokens" | "max_cost" | "min_confidence" => "7",
             "verify" => "none",
-            "max_tokens" => "700k",
-            "max_cost" => "$0.25",
             "colour" => "always",
             "guidelines" => "agents",
             _ => match key.shape {

@@ -369,11 +369,10 @@ impl<'a> Page<'a> {
             out.push_str(&format!("The review before was of {}. ", short(since)));
         }
         let made = &self.review.provenance;
-        let cost = made.usage.cost.map_or_else(|| "cost unknown".to_owned(), |cost| cost.to_string());
-        let cost = (made.turns > 0).then(|| format!(", {cost}"));
+        let cost = made.usage.cost.map_or_else(|| ", cost unknown".to_owned(), |cost| format!(", {cost}"));
         let engine = self.writer.code(&engine(self.review), TITLE);
         let version = self.writer.code(&format!("review {}", made.version), TITLE);
-        let cost = cost.unwrap_or_default().replace('$', "US$ ");
+        let cost = if made.turns > 0 { cost.replace('$', "US$ ") } else { String::new() };
         let run = self.review.id;
         let all = format!("All of it is kept with the run (`review show {run}` where it was made).");
         out.push_str(&format!("Made by {version} with {engine}{cost}. {all}"));
