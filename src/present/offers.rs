@@ -83,7 +83,11 @@ fn table(models: &[OfferedModel]) -> String {
             on,
         ]
     }));
-    aligned(&rows, <[String]>::len).lines().map(|line| format!("  {line}\n")).collect()
+    let mut out = String::new();
+    for line in aligned(&rows, <[String]>::len).lines() {
+        out.push_str(&format!("  {line}\n"));
+    }
+    out
 }
 
 fn prices(quote: &Quote, dearer: Option<&(u64, Quote)>) -> String {
