@@ -134,6 +134,8 @@ pub struct KnownProvider {
     pub default_model: Option<String>,
     /// What it is, and which variable makes it usable.
     pub reached_by: String,
+    /// Whether its key makes it the reviewer where nobody names a model.
+    pub taken_when_found: bool,
 }
 
 /// The providers that `--model` knows without the user's own.
@@ -146,7 +148,7 @@ pub fn providers() -> Result<Vec<KnownProvider>, TableError> {
             format!("{} at {}", row.title, variable(&row.base_variables))
         };
         let default_model = row.default_model.as_ref().map(ToString::to_string);
-        KnownProvider { name: row.name.to_string(), default_model, reached_by }
+        KnownProvider { name: row.name.to_string(), default_model, reached_by, taken_when_found: row.taken_when_found }
     };
     Ok(ProviderTable::built_in()?.rows().iter().map(known).collect())
 }

@@ -329,15 +329,18 @@ pub(super) fn format_names() -> clap::builder::PossibleValuesParser {
 fn model_help() -> String {
     let mut help = "Review with this model: PROVIDER/NAME, or a PROVIDER alone\n\n".to_owned();
     // Where the table cannot be read the command itself says so.
-    for provider in providers().unwrap_or_default() {
+    let known = providers().unwrap_or_default();
+    for provider in &known {
         let name = format!("{}/{}", provider.name, provider.default_model.as_deref().unwrap_or("NAME"));
         help.push_str(&format!("  {name:28} {}\n", provider.reached_by));
     }
-    help.push_str(
-        "\nA PROVIDER alone takes the model that stands here. Several with commas between take over from each other, in this \
-         order, when one fails for good. Without --model, the first provider whose key is found reviews, and says so \
-         before anything is sent; where there is no key, the built-in rules review.",
-    );
+    let found: Vec<&str> = known.iter().filter(|one| one.taken_when_found).map(|one| one.name.as_str()).collect();
+    help.push_str(&format!(
+        "\nA PROVIDER alone takes the model that stands here. Several with commas between take over from each other, in this order, when one \
+         fails for good. Without --model, the first of {} whose key is found reviews, and says so before anything is sent; where there is \
+         none, the built-in rules review. `review models` shows what can be used.",
+        found.join(", ")
+    ));
     help
 }
 

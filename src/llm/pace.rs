@@ -28,9 +28,12 @@ pub struct Rate {
     pub tokens: Option<u64>,
 }
 
+/// A provider, its address and a key.
+type Caller = (String, String, String);
+
 /// The lines of a process, one for each key at each address. Cloning it shares them.
 #[derive(Clone, Default)]
-pub struct Paces(Arc<Mutex<HashMap<(String, String, String), Arc<Pace>>>>);
+pub struct Paces(Arc<Mutex<HashMap<Caller, Arc<Pace>>>>);
 
 /// Without the keys.
 impl fmt::Debug for Paces {

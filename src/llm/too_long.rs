@@ -50,6 +50,7 @@ const STATUSES: &[u16] = &[400, 413, 422, 429, 500];
 const BELIEVED: std::ops::RangeInclusive<u64> = 256..=100_000_000;
 
 /// Whether an error says that the conversation is too long; then with how many tokens the server takes, where it says that.
+#[expect(clippy::option_option, reason = "that it is too long, and how long it may be, are told apart")]
 pub(super) fn too_long(status: u16, body: &str) -> Option<Option<u64>> {
     let said = body.to_lowercase();
     let is_said = STATUSES.contains(&status) && WORDS.iter().any(|words| said.contains(words));

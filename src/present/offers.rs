@@ -29,8 +29,8 @@ pub fn page(offers: &[Offer], whole: bool) -> String {
         out.push_str("The models of a provider that cannot be used yet: review models PROVIDER\n");
     }
     out.push_str(
-        "window: tokens of a request and its answer. Prices: US dollars for a million tokens sent/received, (read from/written to a cache), and the \
-         day on which they were looked up; - is unknown.\n",
+        "window: tokens of a request and its answer together; answer: tokens of one answer; - is unknown.\n\
+         prices: US dollars for a million tokens sent/received (read from/written to a cache), and when that was looked up.\n",
     );
     out
 }
@@ -83,7 +83,11 @@ fn table(models: &[OfferedModel]) -> String {
             on,
         ]
     }));
-    aligned(&rows, <[String]>::len).lines().map(|line| format!("  {line}\n")).collect()
+    let mut out = String::new();
+    for line in aligned(&rows, <[String]>::len).lines() {
+        out.push_str(&format!("  {line}\n"));
+    }
+    out
 }
 
 fn prices(quote: &Quote, dearer: Option<&(u64, Quote)>) -> String {

@@ -249,7 +249,9 @@ impl<'a> Line<'a> {
 
     fn hand(&self, to: u32, why: String, passed: Vec<(u32, String)>, journal: &mut Journal) {
         let name = |at: u32| name_of(self.run.runner(at).0.capabilities());
-        let over: String = passed.iter().map(|(at, why)| format!(" ({} is passed over: {why})", name(*at))).collect();
+        let over: Vec<String> =
+            passed.iter().map(|(at, why)| format!(" ({} is passed over: {why})", name(*at))).collect();
+        let over = over.concat();
         let text = format!(
             "{} failed for good: {why}; {} takes over and receives code of this change from now on{over}",
             name(self.at),

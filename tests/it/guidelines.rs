@@ -395,7 +395,7 @@ fn a_guideline_that_is_new_elsewhere_brings_no_file_back_and_one_that_changed_br
         let mut command = talk.program.command(talk.words("").split_whitespace().collect::<Vec<_>>());
         command.envs(server.environment(Wire::Messages));
         let told = Told::read(&Ran::wait(command.spawn().expect("the program starts")));
-        (told, server.asked().first().map(|asked| asked.user_text()).unwrap_or_default())
+        (told, server.asked().first().map(Asked::user_text).unwrap_or_default())
     };
     repo.git(["checkout", "-q", "main"]);
     repo.write("web/AGENTS.md", "Web rule.\n").commit("A rule for the web");
@@ -550,7 +550,7 @@ fn each_part_of_a_large_change_gets_those_of_its_files() {
     let told = talk.run("");
     assert_eq!(told.code, 0, "{}", told.all());
     let asked = talk.server.asked();
-    let firsts: Vec<String> = asked.iter().filter(|asked| asked.spoken() == 0).map(|asked| asked.user_text()).collect();
+    let firsts: Vec<String> = asked.iter().filter(|asked| asked.spoken() == 0).map(Asked::user_text).collect();
     let parts: Vec<&String> = firsts.iter().filter(|text| text.contains("Review one part of a change")).collect();
     assert!(parts.len() > 2, "{}", parts.len());
     for text in parts {

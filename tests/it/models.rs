@@ -179,7 +179,7 @@ fn a_project_names_no_file_of_providers() {
     let repo = TestRepo::new();
     repo.write(".review.toml", "providers = 'evil.toml'\n");
     repo.commit("settings");
-    let ran = Program::in_folder(repo.root()).words("config --settings worktree").ended(2);
+    let ran = Program::in_folder(repo.root()).words("config --uncommitted --settings worktree").ended(2);
     assert!(ran.stderr.contains("a repository may not set \"providers\""), "{}", ran.stderr);
 }
 

@@ -248,7 +248,7 @@ fn lay_models(
             return Err((begins, TableFault::Twice(fits.text().to_owned(), line(*first))));
         }
         seen.push((fits.clone(), begins));
-        let facts = facts(model, begins)?;
+        let facts = facts(&model, begins)?;
         match known.iter_mut().find(|row| row.fits == fits) {
             Some(row) => row.facts = facts.or(&row.facts),
             None => known.push(ModelRow { fits, facts }),
@@ -257,7 +257,7 @@ fn lay_models(
     Ok(())
 }
 
-fn facts(model: Model, begins: usize) -> Result<Facts, Fault> {
+fn facts(model: &Model, begins: usize) -> Result<Facts, Fault> {
     let window = |number: &Spanned<u64>| within(number, "context_window", 1_000, 1_000_000_000);
     let output = |number: &Spanned<u64>| small(number, "max_output", 1, 1_000_000_000);
     let on = |quote: &Quote| quote.on.0;

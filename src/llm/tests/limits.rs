@@ -122,7 +122,7 @@ fn what_a_server_says_of_its_limits_is_heard_by_all_who_use_the_key() {
         let _ = hurried(limited(name, &server, "k", Rate::default(), &paces).as_ref());
         let (fault, told) = hurried(limited(name, &server, "k", Rate::default(), &paces).as_ref());
         assert_eq!(matches!(fault, TurnFault::Paced { .. }), waits, "{name}: {fault:?}");
-        assert_eq!(told.iter().any(|wait| *wait > Duration::from_secs(60)), waits, "{name}: {told:?}");
+        assert_eq!(told.iter().any(|wait| *wait > Duration::from_mins(1)), waits, "{name}: {told:?}");
     }
 }
 

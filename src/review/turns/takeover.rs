@@ -97,6 +97,6 @@ impl Turns<'_> {
         let least = self.unanswered.size.saturating_sub(self.tally.compaction.most_freed(&self.request));
         let fits = |limits: &Limits| self.budget.fits(least, limits);
         let passed = self.line.pass_on(why, self.budget.limits(), fits, &mut self.journal);
-        passed.map_err(|passed| passed.iter().map(|passed| format!("; {passed}")).collect())
+        passed.map_err(|passed| passed.into_iter().fold(String::new(), |all, passed| all + "; " + &passed))
     }
 }

@@ -41,8 +41,8 @@ impl Look<'_> {
         let fits = |limits: &Limits| self.budget.fits(least, limits);
         let passed = self.line.pass_on(&fault.to_string(), self.budget.limits(), fits, &mut self.journal);
         passed.map_err(|passed| {
-            let passed: String = passed.iter().map(|passed| format!("; {passed}")).collect();
-            Judged::BrokenOff(strip_line(&(fault.to_string() + &passed)))
+            let words = passed.into_iter().fold(fault.to_string(), |all, passed| all + "; " + &passed);
+            Judged::BrokenOff(strip_line(&words))
         })
     }
 }
