@@ -14,6 +14,7 @@ mod args;
 mod completions;
 mod console;
 mod dismiss;
+mod doctor;
 mod eval;
 mod mcp;
 mod mcp_install;
@@ -95,6 +96,8 @@ enum Command {
     Mcp(mcp::McpArgs),
     /// Show every setting, its value and where that came from
     Config(settings::ConfigArgs),
+    /// Say whether a review would work here: settings, git, this machine, and the model, which is asked
+    Doctor(doctor::DoctorArgs),
     /// Measure reviews: how much is found of what is known to be wrong
     Eval(eval::EvalArgs),
     /// Print a completion script for a shell
@@ -129,6 +132,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Tool(args)) => tool::run(args, &console),
         Some(Command::Mcp(args)) => mcp::run(args, &console),
         Some(Command::Config(args)) => settings::run(&args, &console),
+        Some(Command::Doctor(args)) => doctor::run(args, &console),
         Some(Command::Eval(args)) => eval::run(args, &console),
         Some(Command::Completions(args)) => completions::run(&args, &console),
     };

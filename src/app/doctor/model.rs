@@ -1,0 +1,231 @@
+//! Who reviews: the choice, the key, the address, and whether the model answers as a review needs it. Main function: [`check`].
+
+use std::time::Duration;
+
+use super::advice::of_fault;
+use super::judged::{self, Judged};
+use super::probe::{Heard, NoAnswer, Prober};
+use super::settings::Found;
+use crate::app::error::AppError;
+use crate::app::model::{self, Chosen, ProviderEnvironment};
+use crate::config::{ModelChoice, Resolved, Settings};
+use crate::domain::checkup::{Area, Check, CheckState, Culprit};
+use crate::domain::event::{Event, EventSink};
+use crate::domain::text::strip_line;
+use crate::llm::{self, Capabilities, Provider, TurnUsage};
+use crate::sys::cancel::{Cancel, Stopped};
+
+/// The questions, in the order in which they are asked.
+const QUESTIONS: [&str; 3] = ["streaming", "forced_call", "two_tools"];
+
+fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
+    Check::new(Area::Model, name, state, found)
+}
+
+/// Says who reviews, and asks them.
+pub(super) async fn check(found: Found, offline: bool, events: &dyn EventSink, cancel: &Cancel) -> Vec<Check> {
+    let Found { resolved, providers } = found;
+    let Some(resolved) = resolved else {
+        return vec![told("choice", CheckState::Skipped, "the settings cannot be used, so nobody knows who reviews")];
+    };
+    let chosen = match choose(&resolved, &providers) {
+        Ok(chosen) if chosen.is_empty() => return vec![by_rules(&resolved)],
+        Ok(chosen) => chosen,
+        Err(error) => {
+            return vec![told("choice", CheckState::Failed(Culprit::Setup), error.to_string())];
+        }
+    };
+    let mut checks = Vec::new();
+    for chosen in &chosen {
+        let name = format!("{}/{}", chosen.row.name, chosen.model);
+        let of = Subject { chosen, resolved: &resolved, providers: &providers };
+        let mut about = of.set_up();
+        match llm::connect(chosen.row, &chosen.model, &chosen.access) {
+            Err(error) => about.push(told("address", CheckState::Failed(Culprit::Setup), error.to_string())),
+            Ok(provider) => {
+                about.push(limits(provider.capabilities()));
+                if offline {
+                    about.extend(QUESTIONS.map(|name| told(name, CheckState::Skipped, "not asked: --offline")));
+                } else {
+                    let text = format!("asking {}; no code is sent", strip_line(&name));
+                    events.emit(Event::Notice { text });
+                    about.extend(of.ask(&*provider, cancel).await);
+                }
+            }
+        }
+        checks.extend(about.into_iter().map(|check| check.of(&name)));
+    }
+    checks
+}
+
+fn choose(resolved: &Resolved, providers: &ProviderEnvironment) -> Result<Vec<Chosen>, AppError> {
+    let first = model::choose(resolved, providers)?;
+    let second = model::choose_second(resolved, providers, first.as_ref())?;
+    Ok(first.into_iter().chain(second).collect())
+}
+
+fn by_rules(resolved: &Resolved) -> Check {
+    match resolved.settings.model {
+        ModelChoice::Rules => told("choice", CheckState::Fine, "the built-in rules review, as the settings say"),
+        ModelChoice::Auto | ModelChoice::Named { .. } => {
+            let found = "no model is named and no key is found, so the built-in rules review";
+            told("choice", CheckState::Fine, found).advised(
+                "for a review by a model name one with --model, or set its key (`review --help` lists the variables)",
+            )
+        }
+    }
+}
+
+/// One of those who review.
+struct Subject<'a> {
+    chosen: &'a Chosen,
+    resolved: &'a Resolved,
+    providers: &'a ProviderEnvironment,
+}
+
+impl Subject<'_> {
+    /// What can be said without asking.
+    fn set_up(&self) -> Vec<Check> {
+        let Self { chosen, resolved, .. } = self;
+        let name = strip_line(&format!("{}/{}", chosen.row.name, chosen.model));
+        let origin = |key: &str| resolved.origins.iter().find(|(known, _, _)| *known == key);
+        let why = match &resolved.settings.model {
+            ModelChoice::Named { provider, .. } if *provider == *chosen.row.name => {
+                origin("model").map_or_else(String::new, |(_, _, origin)| format!(" (by {origin})"))
+            }
+            ModelChoice::Auto => " (its key was found, and nobody named another)".to_owned(),
+            ModelChoice::Rules | ModelChoice::Named { .. } => String::new(),
+        };
+        let mut checks = vec![told("choice", CheckState::Fine, format!("{name} reviews{why}")), self.key()];
+        let address = model::address(chosen);
+        checks.push(match model::reached_in_clear(chosen) {
+            Some(warning) => told("address", CheckState::Warning, format!("{address}: {warning}"))
+                .advised("take an https:// address, unless the way there is safe"),
+            None => told("address", CheckState::Fine, address),
+        });
+        checks
+    }
+
+    fn key(&self) -> Check {
+        match self.key_origin() {
+            Some(origin) => told("key", CheckState::Fine, format!("it is {origin}")),
+            None => {
+                let (row, set) =
+                    (self.chosen.row, self.providers.names().find(|name| self.chosen.row.key_variables.contains(name)));
+                let found = match set {
+                    Some(variable) => format!(
+                        "none is sent: {variable} is not for the address in {0}.base_url; if that server needs a key, set {0}.api_key",
+                        row.name
+                    ),
+                    None => "none is set; the server may need none".to_owned(),
+                };
+                told("key", CheckState::Fine, found)
+            }
+        }
+    }
+
+    /// Where the key is from; `None` without one.
+    fn key_origin(&self) -> Option<String> {
+        self.chosen.access.key.as_ref()?;
+        let setting = format!("{}.api_key", self.chosen.row.name);
+        let set = self.resolved.origins.iter().find(|(known, _, _)| *known == setting);
+        let usual = || self.providers.names().find(|name| self.chosen.row.key_variables.contains(name));
+        set.map(|(_, _, origin)| format!("from {origin}")).or_else(|| usual().map(|name| format!("from {name}")))
+    }
+
+    /// Asks the questions, until the provider fails.
+    async fn ask(&self, provider: &dyn Provider, cancel: &Cancel) -> Vec<Check> {
+        let prober = Prober { provider, cancel };
+        let mut checks = Vec::new();
+        let counted = prober.counting().await;
+        let turn = counted.pace.took;
+        checks.push(self.judge("streaming", &counted, judged::counting(&counted)));
+        if counted.broken.is_some() {
+            let skip = |name: &&'static str| told(name, CheckState::Skipped, "not asked: it failed before");
+            checks.extend(QUESTIONS[1..].iter().map(skip));
+            return checks;
+        }
+        let forced = prober.forced_call().await;
+        checks.push(self.judge("forced_call", &forced, judged::forced_call(&forced)));
+        let two = prober.two_tools().await;
+        checks.push(self.judge("two_tools", &two, judged::two_tools(&two)));
+        let turns = u32::try_from(two.answers.len()).unwrap_or(u32::MAX).max(1);
+        checks.push(pace(turn.max(two.pace.took / turns), &self.resolved.settings));
+        checks
+    }
+
+    fn judge(&self, name: &'static str, heard: &Heard, judged: Judged) -> Check {
+        let key = self.key_origin().unwrap_or_else(|| "not set".to_owned());
+        let check = match &heard.broken {
+            Some(NoAnswer::Stopped(Stopped::Interrupted)) => told(name, CheckState::Skipped, "interrupted"),
+            Some(NoAnswer::Stopped(Stopped::DeadlinePassed)) => {
+                let found = "there was no answer within the time for these questions";
+                let advice = "give it more with --timeout: a model that is loaded first may need minutes";
+                told(name, CheckState::Failed(Culprit::Provider), found).advised(advice)
+            }
+            Some(NoAnswer::Fault(fault)) => {
+                let advice = of_fault(fault, &key, model::is_own_server(self.chosen));
+                told(name, CheckState::Failed(Culprit::Provider), fault.to_string()).advised(advice)
+            }
+            None if judged.is_right => told(name, CheckState::Fine, judged.found),
+            None => {
+                let check = told(name, CheckState::Warning, judged.found);
+                match judged.advice {
+                    Some(advice) => check.advised(advice),
+                    None => check.advised("a review needs more of a model than this; a larger one may do better"),
+                }
+            }
+        };
+        Check { took: Some(heard.pace.took), usage: heard.usage().map(TurnUsage::told), ..check }
+    }
+}
+
+/// What is known of the model without asking.
+fn limits(known: &Capabilities) -> Check {
+    let prices = match &known.prices {
+        Some(prices) => {
+            format!("{} and {} a million tokens in and out, as of {}", prices.input, prices.output, prices.on)
+        }
+        None => "prices unknown".to_owned(),
+    };
+    let found = format!(
+        "{} tokens for a request and its answer, {} for an answer; {prices}",
+        known.context_window, known.max_output
+    );
+    told("limits", CheckState::Fine, found)
+}
+
+/// Whether a review of the usual length would end in its time at this pace.
+fn pace(turn: Duration, settings: &Settings) -> Check {
+    let (most, limit) = (settings.max_turns, settings.timeout);
+    let fits = limit.as_secs_f64() / turn.as_secs_f64().max(0.001);
+    let seconds = turn.as_secs_f64();
+    if fits >= f64::from(most) {
+        return told(
+            "pace",
+            CheckState::Fine,
+            format!("a small turn takes {seconds:.1} s: {most} of them fit the time of a review"),
+        );
+    }
+    let found = format!(
+        "a small turn takes {seconds:.1} s: about {fits:.0} of them fit the {} s of a review, which may want {most}",
+        limit.as_secs()
+    );
+    told("pace", CheckState::Warning, found)
+        .advised("give reviews more time (--timeout, or timeout in the settings), or take a faster model")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Sources, resolve};
+
+    #[test]
+    fn a_slow_model_is_told_by_what_fits_a_review() {
+        let settings = resolve(&Sources::default()).unwrap().settings;
+        assert_eq!(pace(Duration::from_secs(2), &settings).state, CheckState::Fine);
+        let slow = pace(Duration::from_mins(1), &settings);
+        assert_eq!(slow.state, CheckState::Warning);
+        assert!(slow.found.contains("about 20 of them fit the 1200 s"), "{}", slow.found);
+    }
+}
