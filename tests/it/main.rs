@@ -40,6 +40,7 @@ mod compaction;
 mod desk;
 mod dismiss;
 mod dismiss_pull;
+mod doctor;
 mod documents;
 mod eval;
 mod github_client;

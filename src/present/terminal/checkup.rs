@@ -67,7 +67,7 @@ fn draw(page: &mut Page<'_>, check: &Check) {
 fn told(usage: &Usage) -> String {
     let tokens = |tokens: Option<u64>| tokens.map_or_else(|| "unknown".to_owned(), |tokens| tokens.to_string());
     let cost = usage.cost.map_or_else(|| "cost unknown".to_owned(), |cost| cost.to_string());
-    format!("tokens: {} in, {} out; {cost}", tokens(usage.input_tokens), tokens(usage.output_tokens))
+    format!("{} tokens in, {} out; {cost}", tokens(usage.input_tokens), tokens(usage.output_tokens))
 }
 
 fn verdict(page: &mut Page<'_>, checkup: &Checkup) {
