@@ -196,11 +196,7 @@ mod tests {
         let counted = (1..=60).map(|number| number.to_string()).collect::<Vec<_>>().join(" ");
         assert!(counting(&heard(vec![vec![text(&counted)]])).is_right);
         let other = counting(&heard(vec![vec![text("Sure, I can\u{1b}[31m count!")]]));
-        assert!(
-            !other.is_right && other.found.ends_with("not as asked: \"Sure, I can count!\""),
-            "{}",
-            other.found
-        );
+        assert!(!other.is_right && other.found.ends_with("not as asked: \"Sure, I can count!\""), "{}", other.found);
         assert!(counting(&heard(vec![vec![]])).found.contains("nothing"));
         assert!(counting(&ended(Stop::Refused, "No.")).found.contains("refused: \"No.\""));
         assert!(counting(&ended(Stop::OutputLimit, "")).found.contains("think too long"));

@@ -154,7 +154,7 @@ fn results(response: &TurnResponse) -> Option<Vec<ToolResult>> {
     (!results.is_empty()).then_some(results)
 }
 
-fn tool(name: &str, description: &str, properties: Value) -> ToolDefinition {
+fn tool(name: &str, description: &str, properties: &Value) -> ToolDefinition {
     let required: Vec<&String> = properties.as_object().map(|fields| fields.keys().collect()).unwrap_or_default();
     let schema =
         json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false });
@@ -163,16 +163,16 @@ fn tool(name: &str, description: &str, properties: Value) -> ToolDefinition {
 
 fn note() -> ToolDefinition {
     let (name, field, _) = NOTE;
-    tool(name, "Notes a number.", json!({ field: { "type": "integer", "description": "The number." } }))
+    tool(name, "Notes a number.", &json!({ field: { "type": "integer", "description": "The number." } }))
 }
 
 fn colour() -> ToolDefinition {
-    tool(COLOUR, "Says the colour of a thing.", json!({ "thing": { "type": "string", "description": "The thing." } }))
+    tool(COLOUR, "Says the colour of a thing.", &json!({ "thing": { "type": "string", "description": "The thing." } }))
 }
 
 fn sum() -> ToolDefinition {
     let number = |which| json!({ "type": "integer", "description": format!("The {which} number.") });
-    tool(SUM, "Adds two numbers.", json!({ "first": number("first"), "second": number("second") }))
+    tool(SUM, "Adds two numbers.", &json!({ "first": number("first"), "second": number("second") }))
 }
 
 /// Notes when an answer grew.

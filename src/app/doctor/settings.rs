@@ -41,7 +41,7 @@ pub(super) fn check(ask: &DoctorAsk, looked: &Looked) -> (Vec<Check>, Found) {
             return (checks, Found { resolved: None, providers });
         }
     };
-    checks.push(user_file(&resolved));
+    checks.push(user_file(user.is_some(), &resolved));
     checks.extend(variables(&resolved));
     checks.extend(prompts(&resolved));
     checks.extend(project(ask, looked, |document| config::resolve(&sources(document))));
@@ -58,16 +58,16 @@ fn wrong(name: &'static str, error: &AppError) -> Check {
         .advised("repair it, then look with `review config` what holds")
 }
 
-fn user_file(resolved: &Resolved) -> Check {
+fn user_file(is_there: bool, resolved: &Resolved) -> Check {
     let Some(path) = config::user_file() else {
         return fine("user_file", "there is no home folder, so there is no file of yours; defaults and variables hold");
     };
     let path = path.display();
-    let set = resolved.origins.iter().filter(|(_, _, origin)| matches!(origin, Origin::User { .. })).count();
-    match set {
-        0 => fine("user_file", format!("{path} sets nothing that holds, or is not there")),
-        set => fine("user_file", format!("{path}: {} of it hold", counted(set, "setting"))),
+    if !is_there {
+        return fine("user_file", format!("there is no {path}; defaults and variables hold"));
     }
+    let set = resolved.origins.iter().filter(|(_, _, origin)| matches!(origin, Origin::User { .. })).count();
+    fine("user_file", format!("{path}: {} of it hold", counted(set, "setting")))
 }
 
 /// Variables that set something, and variables that were meant to.
@@ -130,7 +130,17 @@ fn project(
     match dismissed::read(repo, at, ask.settings_from_worktree) {
         Ok(None) => {}
         Ok(Some(file)) => checks.push(match file.parse() {
-            Ok(dismissals) => fine("dismissals", format!("{}: {}", file.name, counted(dismissals.len(), "entry"))),
+            Ok(dismissals) => fine(
+                "dismissals",
+                format!(
+                    "{}: {}",
+                    file.name,
+                    match dismissals.len() {
+                        1 => "1 entry".to_owned(),
+                        count => format!("{count} entries"),
+                    }
+                ),
+            ),
             Err(error) => wrong("dismissals", &error.into()),
         }),
         Err(error) => checks.push(wrong("dismissals", &error)),
