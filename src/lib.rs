@@ -74,7 +74,7 @@
 //! | setting | a row in `config`, its default in `config/defaults.toml` | — |
 //! | prompt | `prompts/<name>.md` | `TEMPLATES` in `prompt/mod.rs`, a method of `Prompts`, a row in `docs/prompts.md` |
 //! | review bot whose remarks are told apart | `forge/bots/<name>.rs` | `BOTS` in `forge/bots/mod.rs`, cases in `fixtures/remarks/<name>/` |
-//! | provider of models | a row in `llm/table.rs` | its three settings in `KEYS` in `config/keys.rs` |
+//! | provider of models | a row in `llm/providers.toml` | its name in `config/keys.rs` |
 //! | tool of the MCP server | `mcp/tools/<name>.rs` | `tools()` in `mcp/tools/mod.rs`; a tool that only reads is a row of `TOOLS` and is served by itself |
 //! | resource of the MCP server | `mcp/resources/<name>.rs` | `FAMILIES` in `mcp/resources/mod.rs` |
 //! | prompt of the MCP server | `mcp/prompts/<name>.rs` | `PROMPTS` in `mcp/prompts/mod.rs` |

@@ -80,13 +80,13 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
         };
         return tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken);
     };
-    let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(chosen.row, &chosen.model, &chosen.access)?);
+    let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?);
     let capabilities = provider.capabilities();
     // A later sitting knows what the first one knew.
     if is_first {
         let who = Who {
             engine: Engine::Model,
-            provider: Some(capabilities.provider.to_owned()),
+            provider: Some(capabilities.provider.to_string()),
             model: Some(capabilities.model.clone()),
             prompts: Some(prompts.hash().to_owned()),
             rules: Some(packs.hash().to_owned()),
@@ -228,7 +228,7 @@ fn second_look(
         Verify::None => return Ok(None),
     };
     let provider = match other {
-        Some(chosen) => Arc::from(llm::connect(chosen.row, &chosen.model, &chosen.access)?),
+        Some(chosen) => Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?),
         None => Arc::clone(same),
     };
     let limits = limits(settings, provider.capabilities());

@@ -17,7 +17,7 @@ use crate::config::ConfigError;
 use crate::domain::request::InvalidScope;
 use crate::forge::{FaultKind, ForgeError};
 use crate::git::{FetchError, GitError};
-use crate::llm::ConnectError;
+use crate::llm::{ConnectError, TableError};
 use crate::prompt::PromptError;
 use crate::review::EngineError;
 use crate::rules::RuleError;
@@ -155,7 +155,7 @@ pub enum AppError {
     #[error(
         "{origin}: there is no provider {provider:?}{}; it is one of {known}, as in anthropic/NAME (--no-model reviews with the \
          built-in rules)",
-        near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"))
+        near.as_ref().map_or_else(String::new, |near| format!(" (did you mean {near}?)"))
     )]
     UnknownProvider {
         /// Where it was named.
@@ -163,7 +163,7 @@ pub enum AppError {
         /// What was named.
         provider: String,
         /// The provider with the most similar name.
-        near: Option<&'static str>,
+        near: Option<String>,
         /// What there is.
         known: String,
     },
@@ -173,7 +173,7 @@ pub enum AppError {
         /// Where it was named.
         origin: String,
         /// The provider.
-        provider: &'static str,
+        provider: String,
     },
     /// A model cannot be used without a key.
     #[error(
@@ -186,7 +186,7 @@ pub enum AppError {
         /// The variables that would hold the key.
         variable: String,
         /// The provider.
-        provider: &'static str,
+        provider: String,
     },
     /// A key was found that no header can carry.
     #[error(
@@ -194,8 +194,23 @@ pub enum AppError {
     )]
     UnfitKey {
         /// The variable.
-        variable: &'static str,
+        variable: String,
     },
+    /// A provider has another address for everybody, and what it hangs on is not set.
+    #[error(
+        "{model}: where {provider} is hangs on {variable}, which is not set: set it, or base_url under [{provider}] in your settings file"
+    )]
+    NoAddress {
+        /// The model.
+        model: String,
+        /// The variable.
+        variable: String,
+        /// The provider.
+        provider: String,
+    },
+    /// The user's file of providers cannot be used.
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// The model cannot be reached as the settings say.
     #[error("{0}")]
     Connect(#[from] ConnectError),
@@ -332,6 +347,8 @@ impl AppError {
             | Self::NoModelName { .. }
             | Self::NoKey { .. }
             | Self::UnfitKey { .. }
+            | Self::NoAddress { .. }
+            | Self::Table(_)
             | Self::Connect(_)
             | Self::Instructions(_)
             | Self::NotText { .. }

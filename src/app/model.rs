@@ -9,17 +9,18 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use super::error::AppError;
-use crate::config::{KEYS, ModelChoice, Resolved, Settings, Verify};
+use crate::config::{ModelChoice, Resolved, Settings, Verify};
 use crate::domain::secret::Secret;
-use crate::llm::{Access, PROVIDERS, ProviderRow, Wire};
+use crate::llm::{Access, ProviderRow, ProviderTable, TableError, Wire};
 
 /// A model that reviews.
 #[derive(Debug, Clone)]
 pub(super) struct Chosen {
     /// Its provider.
-    pub(super) row: &'static ProviderRow,
+    pub(super) row: Arc<ProviderRow>,
     /// Its name, as the provider knows it.
     pub(super) model: String,
     /// What it is reached with.
@@ -29,50 +30,68 @@ pub(super) struct Chosen {
 }
 
 /// Why a model was chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Why {
     /// Somebody named it.
     Named,
     /// Its key was found, and nobody said anything.
     FoundKey {
         /// The variable, or the setting.
-        variable: &'static str,
+        variable: String,
     },
 }
 
-/// The variables that the providers' own libraries read, as they were when the process began. `Debug` shows their names alone.
-#[derive(Clone, Default)]
-pub struct ProviderEnvironment(Vec<(&'static str, Secret)>);
+/// The providers, and the variables that their own libraries read, as they were when the process began. `Debug` shows the names of those alone.
+#[derive(Clone)]
+pub struct ProviderEnvironment {
+    table: ProviderTable,
+    variables: Vec<(Arc<str>, Secret)>,
+}
+
+/// The built-in providers, and no variable set.
+impl Default for ProviderEnvironment {
+    fn default() -> Self {
+        // A test reads the built-in table, so that it is never none.
+        Self { table: ProviderTable::built_in().unwrap_or_default(), variables: Vec::new() }
+    }
+}
 
 impl ProviderEnvironment {
-    /// Those of this process. Bytes that are not UTF-8 become U+FFFD, so that a key with them is refused.
-    pub(super) fn of_this_process() -> Self {
-        Self::of(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
+    /// What this process has for the providers of a table. Bytes that are not UTF-8 become U+FFFD, so that a key with them is refused.
+    pub(super) fn of_this_process(table: ProviderTable) -> Self {
+        Self::of(table, |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
     }
 
     /// What `read` says of each variable in the table; an empty one says nothing.
-    pub(super) fn of(read: impl Fn(&str) -> Option<String>) -> Self {
-        let mut found: Vec<(&'static str, Secret)> = Vec::new();
-        let names = PROVIDERS.iter().flat_map(|row| row.key_variables.iter().chain(row.base_variables));
-        for name in names {
-            let value = Secret::new(read(name).unwrap_or_default()).trimmed();
-            if !value.reveal().is_empty() && !found.iter().any(|(known, _)| known == name) {
-                found.push((name, value));
-            }
-        }
-        Self(found)
+    pub(super) fn of(table: ProviderTable, read: impl Fn(&str) -> Option<String>) -> Self {
+        let set = |name: Arc<str>| {
+            let value = Secret::new(read(&name)?).trimmed();
+            (!value.reveal().is_empty()).then_some((name, value))
+        };
+        let variables = table.variables().into_iter().filter_map(set).collect();
+        Self { table, variables }
+    }
+
+    /// The providers.
+    pub(super) fn table(&self) -> &ProviderTable {
+        &self.table
     }
 
     /// The names of those that are set, in the order of the table.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.0.iter().map(|(name, _)| *name)
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.variables.iter().map(|(name, _)| &**name)
     }
 
     /// The first of `names` that is set.
-    fn first(&self, names: &[&str]) -> Option<(&'static str, &Secret)> {
-        names
-            .iter()
-            .find_map(|name| self.0.iter().find(|(known, _)| known == name).map(|(known, value)| (*known, value)))
+    fn first(&self, names: &[Arc<str>]) -> Option<(&str, &Secret)> {
+        names.iter().find_map(|name| {
+            self.variables.iter().find(|(known, _)| known == name).map(|(known, value)| (&**known, value))
+        })
+    }
+
+    /// What a variable holds.
+    fn value(&self, name: &str) -> Option<String> {
+        self.variables.iter().find(|(known, _)| **known == *name).map(|(_, value)| value.reveal().to_owned())
     }
 }
 
@@ -86,31 +105,33 @@ impl fmt::Debug for ProviderEnvironment {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownProvider {
     /// Its word.
-    pub name: &'static str,
+    pub name: String,
     /// Its model when none is named.
-    pub default_model: Option<&'static str>,
+    pub default_model: Option<String>,
     /// What it is, and which variable makes it usable.
     pub reached_by: String,
 }
 
-/// The providers that `--model` knows.
-pub fn providers() -> impl Iterator<Item = KnownProvider> {
-    PROVIDERS.iter().map(|row| {
-        let variable = |names: &[&'static str]| names.first().copied().unwrap_or_default();
+/// The providers that `--model` knows without the user's own.
+pub fn providers() -> Result<Vec<KnownProvider>, TableError> {
+    let known = |row: &Arc<ProviderRow>| {
+        let variable = |names: &[Arc<str>]| names.first().map_or_else(String::new, ToString::to_string);
         let reached_by = if row.needs_key {
-            format!("{}, key in {}", row.title, variable(row.key_variables))
+            format!("{}, key in {}", row.title, variable(&row.key_variables))
         } else {
-            format!("{} at {}", row.title, variable(row.base_variables))
+            format!("{} at {}", row.title, variable(&row.base_variables))
         };
-        KnownProvider { name: row.name, default_model: row.default_model, reached_by }
-    })
+        let default_model = row.default_model.as_ref().map(ToString::to_string);
+        KnownProvider { name: row.name.to_string(), default_model, reached_by }
+    };
+    Ok(ProviderTable::built_in()?.rows().iter().map(known).collect())
 }
 
 /// The model that reviews; `None` for the built-in rules.
 ///
 /// A model that was named and cannot be used is an error, never a quiet review by the rules. Nothing is sent and no file is read.
 pub(super) fn choose(resolved: &Resolved, environment: &ProviderEnvironment) -> Result<Option<Chosen>, AppError> {
-    choose_from(PROVIDERS, resolved, environment)
+    choose_as(&resolved.settings.model, "model", resolved, environment)
 }
 
 /// That the model which somebody named can be used, its key and its address. What nobody named is left to the review. Nothing is sent.
@@ -121,7 +142,7 @@ pub(super) fn check(resolved: &Resolved, environment: &ProviderEnvironment) -> R
     let chosen = choose(resolved, environment)?;
     let second = choose_second(resolved, environment, chosen.as_ref())?;
     for chosen in chosen.iter().chain(&second) {
-        crate::llm::connect(chosen.row, &chosen.model, &chosen.access)?;
+        crate::llm::connect(&chosen.row, &chosen.model, &chosen.access)?;
     }
     Ok(())
 }
@@ -134,22 +155,13 @@ pub(super) fn choose_second(
     environment: &ProviderEnvironment,
     first: Option<&Chosen>,
 ) -> Result<Option<Chosen>, AppError> {
-    choose_second_from(PROVIDERS, resolved, environment, first)
-}
-
-fn choose_second_from(
-    rows: &'static [ProviderRow],
-    resolved: &Resolved,
-    environment: &ProviderEnvironment,
-    first: Option<&Chosen>,
-) -> Result<Option<Chosen>, AppError> {
     let settings = &resolved.settings;
     let (Some(first), Some(choice)) = (first, &settings.verify_model) else { return Ok(None) };
     if settings.verify == Verify::None {
         return Ok(None);
     }
-    let Some(mut second) = choose_as(rows, choice, "verify_model", resolved, environment)? else { return Ok(None) };
-    if (second.row.name, &second.model) == (first.row.name, &first.model) {
+    let Some(mut second) = choose_as(choice, "verify_model", resolved, environment)? else { return Ok(None) };
+    if (&second.row.name, &second.model) == (&first.row.name, &first.model) {
         return Ok(None);
     }
     second.notices.retain(|notice| !first.notices.contains(notice));
@@ -159,17 +171,8 @@ fn choose_second_from(
     Ok(Some(second))
 }
 
-fn choose_from(
-    rows: &'static [ProviderRow],
-    resolved: &Resolved,
-    environment: &ProviderEnvironment,
-) -> Result<Option<Chosen>, AppError> {
-    choose_as(rows, &resolved.settings.model, "model", resolved, environment)
-}
-
 /// The model of a choice that is written in the setting `key`.
 fn choose_as(
-    rows: &'static [ProviderRow],
     choice: &ModelChoice,
     key: &'static str,
     resolved: &Resolved,
@@ -179,83 +182,94 @@ fn choose_as(
     match choice {
         ModelChoice::Rules => Ok(None),
         ModelChoice::Auto => {
-            let rows = rows.iter().filter(|row| row.needs_key);
+            let rows = || environment.table().rows().iter();
             // A key that somebody put into our own settings is meant for us; one in a usual variable may be there for anything.
-            let set = rows.clone().find_map(|row| {
-                settings.provider(row.name).api_key?;
-                Some((row, row.default_model?, key_setting(row)?))
+            let set = rows().filter(|row| row.needs_key).find_map(|row| {
+                settings.provider(&row.name).api_key?;
+                Some((row, row.default_model.as_ref()?, format!("{}.api_key", row.name)))
             });
             let found = || {
-                rows.clone().find_map(|row| Some((row, row.default_model?, environment.first(row.key_variables)?.0)))
+                rows().filter(|row| row.needs_key && row.taken_when_found).find_map(|row| {
+                    let (variable, _) = environment.first(&row.key_variables)?;
+                    Some((row, row.default_model.as_ref()?, variable.to_owned()))
+                })
             };
             let Some((row, model, variable)) = set.or_else(found) else { return Ok(None) };
-            chosen(row, model, Why::FoundKey { variable }, settings, environment).map(Some)
+            chosen(row, model, &Why::FoundKey { variable }, settings, environment).map(Some)
         }
         ModelChoice::Named { provider, model } => {
             let origin = || {
                 let origin = resolved.origins.iter().find(|(known, _, _)| *known == key);
                 origin.map_or_else(String::new, |(_, _, origin)| origin.to_string())
             };
-            let Some(row) = rows.iter().find(|row| row.name == provider) else {
-                return Err(unknown(rows, provider, origin()));
+            let Some(row) = environment.table().named(provider) else {
+                return Err(unknown(environment.table(), provider, origin()));
             };
-            let Some(model) = model.as_deref().or(row.default_model) else {
-                return Err(AppError::NoModelName { origin: origin(), provider: row.name });
+            let Some(model) = model.as_deref().or(row.default_model.as_deref()) else {
+                return Err(AppError::NoModelName { origin: origin(), provider: row.name.to_string() });
             };
-            chosen(row, model, Why::Named, settings, environment).map(Some)
+            chosen(row, model, &Why::Named, settings, environment).map(Some)
         }
     }
 }
 
-/// The name of the setting that holds a provider's key.
-fn key_setting(row: &ProviderRow) -> Option<&'static str> {
-    let is_it = |name: &&str| name.split_once('.') == Some((row.name, "api_key"));
-    KEYS.iter().map(|key| key.name).find(is_it)
-}
-
-fn unknown(rows: &[ProviderRow], provider: &str, origin: String) -> AppError {
-    let likeness = |row: &ProviderRow| strsim::jaro_winkler(&provider.to_ascii_lowercase(), row.name);
-    let near = rows.iter().map(|row| (likeness(row), row.name)).max_by(|a, b| a.0.total_cmp(&b.0));
+fn unknown(table: &ProviderTable, provider: &str, origin: String) -> AppError {
+    let names = || table.rows().iter().map(|row| &*row.name);
+    let likeness = |name: &str| strsim::jaro_winkler(&provider.to_ascii_lowercase(), name);
+    let near = names().map(|name| (likeness(name), name)).max_by(|a, b| a.0.total_cmp(&b.0));
     AppError::UnknownProvider {
         origin,
         provider: provider.to_owned(),
-        near: near.filter(|(likeness, _)| *likeness > 0.8).map(|(_, name)| name),
-        known: rows.iter().map(|row| row.name).collect::<Vec<_>>().join(", "),
+        near: near.filter(|(likeness, _)| *likeness > 0.8).map(|(_, name)| name.to_owned()),
+        known: names().collect::<Vec<_>>().join(", "),
     }
 }
 
 fn chosen(
-    row: &'static ProviderRow,
+    row: &Arc<ProviderRow>,
     model: &str,
-    why: Why,
+    why: &Why,
     settings: &Settings,
     environment: &ProviderEnvironment,
 ) -> Result<Chosen, AppError> {
-    let set = settings.provider(row.name);
-    let usual_base = environment.first(row.base_variables).map(|(_, base)| base.reveal().to_owned());
-    let usual_key = environment.first(row.key_variables).filter(|_| set.api_key.is_none());
+    let set = settings.provider(&row.name);
+    let usual_base = environment.first(&row.base_variables).map(|(_, base)| base.reveal().to_owned());
+    let usual_key = environment.first(&row.key_variables).filter(|_| set.api_key.is_none());
     let mut notices = Vec::new();
     // See the module: the key in the usual variable is not for a server of the user's own choosing.
     let key = match (set.api_key, usual_key) {
         (Some(key), _) => Some(key),
         (None, Some((variable, _))) if !row.needs_key && set.base_url.is_some() => {
-            let name = row.name;
+            let name = &row.name;
             notices.push(format!(
                 "{variable} is not sent to the address in {name}.base_url; if that server needs a key, set {name}.api_key"
             ));
             None
         }
-        (None, Some((variable, key))) if !key.is_plain() => return Err(AppError::UnfitKey { variable }),
+        (None, Some((variable, key))) if !key.is_plain() => {
+            return Err(AppError::UnfitKey { variable: variable.to_owned() });
+        }
         (None, usual) => usual.map(|(_, key)| key.clone()),
     };
     if row.needs_key && key.is_none() {
         return Err(AppError::NoKey {
             model: format!("{}/{model}", row.name),
             variable: row.key_variables.join(" or "),
-            provider: row.name,
+            provider: row.name.to_string(),
         });
     }
-    let access = Access { key, base_url: set.base_url.or(usual_base), context_window: set.context_window };
+    let base_url = match set.base_url.or(usual_base) {
+        None if row.placeholders().next().is_some() => {
+            let filled = row.address(|name| environment.value(name));
+            Some(filled.map_err(|variable| AppError::NoAddress {
+                model: format!("{}/{model}", row.name),
+                variable: variable.to_owned(),
+                provider: row.name.to_string(),
+            })?)
+        }
+        base_url => base_url,
+    };
+    let access = Access { key, base_url, context_window: set.context_window };
     notices.extend(in_clear(row, &access));
     if let Why::FoundKey { variable } = why {
         // First, because it is what somebody must read who did not ask for a model.
@@ -270,7 +284,7 @@ fn chosen(
         );
         notices.insert(0, line);
     }
-    Ok(Chosen { row, model: model.to_owned(), access, notices })
+    Ok(Chosen { row: Arc::clone(row), model: model.to_owned(), access, notices })
 }
 
 /// Where a model is asked: scheme and host, without what may be secret.
@@ -293,7 +307,7 @@ pub(super) fn reached_in_clear(chosen: &Chosen) -> Option<String> {
 
 /// Says that an address is reached without encryption, unless it is on this machine.
 fn in_clear(row: &ProviderRow, access: &Access) -> Option<String> {
-    let address = access.base_url.as_deref().unwrap_or(row.base_url);
+    let address = access.base_url.as_deref().unwrap_or(&row.base_url);
     let (scheme, host) = scheme_and_host(address);
     // Without a scheme Ollama's variable means http; the others' addresses have one.
     let is_clear = scheme == Some("http") || (scheme.is_none() && row.wire == Wire::Ollama);

@@ -22,6 +22,7 @@ use crate::domain::request::{Compare, PatchSource, Previous, ReviewRequest, Scop
 use crate::domain::secret::Secret;
 use crate::domain::text::steering;
 use crate::git::{self, CollectOptions, Range};
+use crate::llm::ProviderTable;
 use crate::present::{self, presenter};
 use crate::review::Known;
 use crate::store::Store;
@@ -64,7 +65,7 @@ impl Surroundings {
     /// Those of this process.
     pub fn of_this_process() -> Result<Self, AppError> {
         let environment = config::environment();
-        let providers = ProviderEnvironment::of_this_process();
+        let providers = ProviderEnvironment::of_this_process(ProviderTable::built_in()?);
         let (forge, state) = (ForgeEnvironment::of_this_process(), Store::default_root()?);
         Ok(Self { user_settings: config::user_document()?, environment, providers, forge, state })
     }

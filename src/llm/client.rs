@@ -30,7 +30,7 @@ pub(super) struct Client {
     /// Where a turn is sent.
     pub(super) endpoint: Address,
     /// The key, as its header wants it.
-    pub(super) headers: Vec<(&'static str, String)>,
+    pub(super) headers: Vec<(Arc<str>, String)>,
     pub(super) http: Http,
     pub(super) library: genai::Client,
     pub(super) refused: Refused,
@@ -91,7 +91,7 @@ impl Client {
     ) -> Result<(), Failed> {
         let ForLibrary { kind, name, chat, options, headers } = said;
         let query = if self.wire == Wire::Gemini { "?alt=sse" } else { "" };
-        let own = self.headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        let own = self.headers.iter().map(|(name, value)| (name.to_string(), value.clone()));
         let more = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let headers: Vec<(String, String)> = own.chain(more).collect();
         let target = ServiceTarget {

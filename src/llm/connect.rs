@@ -1,18 +1,25 @@
 //! From a row of the table to a provider that can be asked. Main function: [`connect`].
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::address::{base, endpoint};
 use super::client::Client;
 use super::optional::Refused;
 use super::provider::{Capabilities, Provider};
-use super::table::{ModelRow, ProviderRow, Wire};
+use super::table::{ProviderRow, Wire};
 use super::trouble::Blame;
 use crate::domain::secret::Secret;
 use crate::sys::http::Http;
 
 /// The version of Anthropic's interface that is spoken.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
+
+/// What a model of which nothing is known is taken to hold; a small one is the safe guess.
+const SMALL_WINDOW: u64 = 32_000;
+
+/// The same of its answers.
+const SMALL_OUTPUT: u32 = 4_000;
 
 /// What a provider is reached with.
 #[derive(Clone, Default)]
@@ -46,62 +53,53 @@ pub enum ConnectError {
     },
     /// The key cannot be sent.
     #[error("the key for {0} holds characters that no key has, say a line break; copy it again")]
-    Key(&'static str),
+    Key(Arc<str>),
     /// The machine cannot speak HTTP, say because its certificates cannot be read.
     #[error("cannot set up a connection: {0}")]
     Client(String),
 }
 
 /// Makes a provider. Nothing is sent.
-pub fn connect(row: &'static ProviderRow, model: &str, access: &Access) -> Result<Box<dyn Provider>, ConnectError> {
-    let base = base(row.wire, access.base_url.as_deref().unwrap_or(row.base_url))?;
+pub fn connect(row: &ProviderRow, model: &str, access: &Access) -> Result<Box<dyn Provider>, ConnectError> {
+    let base = base(row.wire, access.base_url.as_deref().unwrap_or(&row.base_url))?;
     let key = access.key.as_ref().map(|key| key.reveal().trim()).filter(|key| !key.is_empty());
     if key.is_some_and(|key| !key.bytes().all(|byte| byte.is_ascii_graphic())) {
-        return Err(ConnectError::Key(row.title));
+        return Err(ConnectError::Key(Arc::clone(&row.title)));
     }
     let http = Http::to(&base).map_err(|error| ConnectError::Client(error.to_string()))?;
     let library = genai::Client::builder().with_reqwest(http.client()).build();
     let library = library.map_err(|error| ConnectError::Client(error.to_string()))?;
-    let known = known(row, model);
+    let facts = row.facts(model);
     let secrets = key.into_iter().chain(base.password()).map(Secret::new).collect();
     Ok(Box::new(Client {
         wire: row.wire,
         capabilities: Capabilities {
-            provider: row.name,
+            provider: Arc::clone(&row.name),
             model: model.to_owned(),
-            context_window: access.context_window.unwrap_or(known.context_window),
-            max_output: known.max_output,
-            tools: true,
-            prices: None,
+            context_window: access.context_window.or(facts.context_window).unwrap_or(SMALL_WINDOW),
+            max_output: facts.max_output.unwrap_or(SMALL_OUTPUT),
+            tools: facts.tools.unwrap_or(true),
+            prices: facts.prices,
         },
         endpoint: endpoint(row.wire, &base, model),
-        headers: headers(row.wire, key),
+        headers: headers(row, key),
         http,
         library,
-        refused: Refused::default(),
-        blame: Blame { provider: row.name, address: base.to_string(), secrets },
+        refused: Refused::knowing(&row.refuses),
+        blame: Blame { provider: Arc::clone(&row.name), address: base.to_string(), secrets },
     }))
 }
 
-/// The key where each interface wants it.
-fn headers(wire: Wire, key: Option<&str>) -> Vec<(&'static str, String)> {
+/// The key where the provider wants it.
+fn headers(row: &ProviderRow, key: Option<&str>) -> Vec<(Arc<str>, String)> {
     let mut headers = Vec::new();
-    if wire == Wire::Messages {
-        headers.push(("anthropic-version", ANTHROPIC_VERSION.to_owned()));
+    if row.wire == Wire::Messages {
+        headers.push(("anthropic-version".into(), ANTHROPIC_VERSION.to_owned()));
     }
     if let Some(key) = key {
-        headers.push(match wire {
-            Wire::Messages => ("x-api-key", key.to_owned()),
-            Wire::Gemini => ("x-goog-api-key", key.to_owned()),
-            Wire::Responses | Wire::Chat | Wire::Ollama => ("authorization", format!("Bearer {key}")),
-        });
+        let is_bearer = &*row.key_header == "authorization";
+        let value = if is_bearer { format!("Bearer {key}") } else { key.to_owned() };
+        headers.push((Arc::clone(&row.key_header), value));
     }
     headers
-}
-
-/// What the table knows of a model.
-fn known(row: &'static ProviderRow, model: &str) -> ModelRow {
-    let fits = row.models.iter().find(|known| model.starts_with(known.prefix));
-    // A table without a last row for all others would be a mistake; a small model is the safe guess.
-    *fits.or(row.models.last()).unwrap_or(&ModelRow { prefix: "", context_window: 32_000, max_output: 4_000 })
 }

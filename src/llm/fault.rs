@@ -1,5 +1,6 @@
 //! Why a turn could not be had. Main type: [`TurnFault`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Why an attempt at a turn failed. The messages are one line, say whose fault it is, and hold nothing secret.
@@ -9,7 +10,7 @@ pub enum TurnFault {
     #[error("{provider} answered {status}: {message}{}", hint(*status))]
     Status {
         /// The provider's word.
-        provider: &'static str,
+        provider: Arc<str>,
         /// The HTTP status.
         status: u16,
         /// What it said: one line, at most 300 characters.
@@ -21,7 +22,7 @@ pub enum TurnFault {
     #[error("{provider} could not be reached: {message}")]
     Unreachable {
         /// The provider's word.
-        provider: &'static str,
+        provider: Arc<str>,
         /// What went wrong, the address without credentials included.
         message: String,
     },
@@ -29,7 +30,7 @@ pub enum TurnFault {
     #[error("{provider} broke off in the middle of its answer: {message}")]
     BrokenOff {
         /// The provider's word.
-        provider: &'static str,
+        provider: Arc<str>,
         /// What went wrong.
         message: String,
     },
@@ -37,7 +38,7 @@ pub enum TurnFault {
     #[error("{provider} sent nothing for {} s", quiet.as_secs())]
     Silent {
         /// The provider's word.
-        provider: &'static str,
+        provider: Arc<str>,
         /// How long it was waited for.
         quiet: Duration,
     },
@@ -45,7 +46,7 @@ pub enum TurnFault {
     #[error("{provider} sent an answer that cannot be read: {message}")]
     Unreadable {
         /// The provider's word.
-        provider: &'static str,
+        provider: Arc<str>,
         /// What went wrong.
         message: String,
     },
@@ -94,23 +95,23 @@ mod tests {
     fn a_refusal_says_what_to_look_at_and_a_busy_server_does_not() {
         let said = |status| {
             let message = "no".to_owned();
-            TurnFault::Status { provider: "p", status, message, retry_after: None }.to_string()
+            TurnFault::Status { provider: "p".into(), status, message, retry_after: None }.to_string()
         };
         assert_eq!(said(401), "p answered 401: no (is the key right, and may it use this model?)");
         assert!(said(404).contains("the model's name"));
         assert_eq!(said(529), "p answered 529: no");
         let refuses = |status| {
-            TurnFault::Status { provider: "p", status, message: "no".to_owned(), retry_after: None }.is_refusal()
+            TurnFault::Status { provider: "p".into(), status, message: "no".to_owned(), retry_after: None }.is_refusal()
         };
         assert!([400, 401, 402, 403, 404, 413, 422].into_iter().all(refuses));
         assert!(![408, 409, 425, 429, 500, 503, 529].into_iter().any(refuses));
-        assert!(!TurnFault::Unreadable { provider: "p", message: "no".to_owned() }.is_refusal());
+        assert!(!TurnFault::Unreadable { provider: "p".into(), message: "no".to_owned() }.is_refusal());
     }
 
     #[test]
     fn an_empty_account_is_not_asked_again() {
         let told = |status, message: &str| TurnFault::Status {
-            provider: "p",
+            provider: "p".into(),
             status,
             message: message.to_owned(),
             retry_after: None,

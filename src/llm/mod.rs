@@ -1,9 +1,9 @@
 //! Models: one turn at a time, whoever serves them. Main types: [`Provider`] (two methods), [`TurnRequest`] → [`TurnResponse`].
 //!
-//! The table [`PROVIDERS`] says which providers there are, which variables hold their keys and addresses, and what their models can do;
+//! The [`ProviderTable`] says which providers there are, which variables hold their keys and addresses, and what their models can do;
 //! `genai` (behind `client`) speaks their wire formats. What a turn is for, budgets and retries over many turns belong in `review`.
 //!
-//! To add a provider: one row in the table.
+//! To add a provider: one row in `providers.toml`.
 
 mod address;
 mod client;
@@ -27,7 +27,7 @@ pub use connect::{Access, ConnectError, connect};
 pub use fault::TurnFault;
 pub use markup::leaked;
 pub use provider::{Capabilities, Prices, Provider, Waited, Watch};
-pub use table::{ModelRow, PROVIDERS, ProviderRow, Wire};
+pub use table::{Caching, Facts, Fits, ModelRow, ProviderRow, ProviderTable, TableError, TableFault, Wire};
 pub use turn::{
     Message, Part, Speech, Stop, ToolCall, ToolChoice, ToolDefinition, ToolInput, ToolResult, TurnRequest,
     TurnResponse, TurnUsage,

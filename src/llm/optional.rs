@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use super::table::Wire;
 
 /// A field that a request can do without.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub(super) enum Optional {
     /// Asks for the usage within the stream.
@@ -73,6 +74,11 @@ impl Given {
 pub(super) struct Refused(AtomicU8);
 
 impl Refused {
+    /// With what is known beforehand.
+    pub(super) fn knowing(refused: &[Optional]) -> Self {
+        Self(AtomicU8::new(refused.iter().fold(0, |all, optional| all | *optional as u8)))
+    }
+
     /// What to send.
     pub(super) fn given(&self) -> Given {
         Given(!self.0.load(Ordering::Relaxed))

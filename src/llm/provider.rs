@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::fault::TurnFault;
@@ -34,8 +35,8 @@ pub trait Provider: Send + Sync {
 /// What a model can do, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
-    /// The provider's word: `anthropic`, `openai`, `openai-chat`, `gemini`, `ollama`.
-    pub provider: &'static str,
+    /// The provider's word, as the table has it: `anthropic`, `openai`, `ollama`, …
+    pub provider: Arc<str>,
     /// The model's name, as the provider knows it.
     pub model: String,
     /// Tokens of a request and its answer together.

@@ -1,41 +1,121 @@
-//! The providers: data, no behaviour. Main type: [`ProviderRow`].
+//! The providers, as data. Main types: [`ProviderTable`], [`ProviderRow`].
+//!
+//! The rows stand in `providers.toml`, which is compiled in; a file of the user's own may add rows and change them. How such a file is read
+//! belongs in [`read`]. What a row is used for belongs in `connect` and, for keys and addresses, in `app`.
+
+mod error;
+mod read;
+
+use std::sync::Arc;
+
+pub use error::{TableError, TableFault};
+
+use super::optional::Optional;
+use super::provider::Prices;
+
+/// The built-in rows.
+const BUILT_IN: &str = include_str!("providers.toml");
+
+/// Every provider that is known, in the order of the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProviderTable(Vec<Arc<ProviderRow>>);
 
 /// A provider as the command line, the settings and the environment name it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderRow {
     /// The word before the slash of `--model`.
-    pub name: &'static str,
+    pub name: Arc<str>,
     /// What people call it.
-    pub title: &'static str,
+    pub title: Arc<str>,
     /// The language it speaks.
     pub wire: Wire,
     /// The variables that hold its key, the first that is set wins; none where it needs no key.
-    pub key_variables: &'static [&'static str],
+    pub key_variables: Vec<Arc<str>>,
     /// The variables that hold its address, the first that is set wins.
-    pub base_variables: &'static [&'static str],
-    /// Its address when nothing else is said, as its official library spells it.
-    pub base_url: &'static str,
+    pub base_variables: Vec<Arc<str>>,
+    /// Its address when nothing else is said, as its official library spells it. Variables may stand in it: see [`Self::placeholders`].
+    pub base_url: Arc<str>,
     /// Whether it answers nobody without a key.
     pub needs_key: bool,
+    /// Whether a key of its that is merely found makes it the reviewer, where nobody named a model.
+    pub taken_when_found: bool,
+    /// The header that carries the key, in lower case; `authorization` carries it after `Bearer`.
+    pub key_header: Arc<str>,
     /// The model when only the provider is named; `None` where each installation has its own.
-    pub default_model: Option<&'static str>,
-    /// What is known of its models, the first whose prefix fits; an unknown one gets the provider's last row.
-    pub models: &'static [ModelRow],
+    pub default_model: Option<Arc<str>>,
+    /// Requests a minute that a key may make, where the user says so.
+    pub requests_per_minute: Option<u32>,
+    /// Tokens a minute that a key may send, where the user says so.
+    pub tokens_per_minute: Option<u64>,
+    /// What is known of its models; see [`Self::facts`].
+    pub models: Vec<ModelRow>,
+    /// Fields that are not even tried, because it is known to refuse them.
+    pub(super) refuses: Vec<Optional>,
 }
 
-/// What is known of models whose names begin alike.
-#[derive(Debug, Clone, Copy)]
+/// What is known of a model, or of models whose names begin alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelRow {
-    /// What the name begins with; empty fits all.
-    pub prefix: &'static str,
+    /// Which models.
+    pub fits: Fits,
+    /// What is known of them.
+    pub facts: Facts,
+}
+
+/// Which models a row is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fits {
+    /// One, and its dated snapshots.
+    Name(Arc<str>),
+    /// All whose names begin so; empty fits all.
+    Prefix(Arc<str>),
+}
+
+/// What is known of a model. `None` is unknown, never no.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Facts {
     /// Tokens of a request and its answer together.
-    pub context_window: u64,
+    pub context_window: Option<u64>,
     /// The most tokens of one answer.
-    pub max_output: u32,
+    pub max_output: Option<u32>,
+    /// Whether it calls tools.
+    pub tools: Option<bool>,
+    /// Whether it calls several in one turn.
+    pub parallel_tools: Option<bool>,
+    /// How the beginning of a request is cached.
+    pub caching: Option<Caching>,
+    /// Whether it thinks before it answers.
+    pub reasoning: Option<bool>,
+    /// What it costs.
+    pub prices: Option<Prices>,
+}
+
+/// How a provider caches the beginning of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Caching {
+    /// Not at all.
+    None,
+    /// By itself.
+    Automatic,
+    /// Where a request marks it.
+    Marks,
+}
+
+impl Caching {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Automatic => "automatic",
+            Self::Marks => "marks",
+        }
+    }
 }
 
 /// The wire formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Wire {
     /// Anthropic's Messages.
     Messages,
@@ -49,117 +129,143 @@ pub enum Wire {
     Ollama,
 }
 
-/// Anthropic's models: the context windows and limits of platform.claude.com/docs/en/about-claude/models (each model's page), November 2026.
-/// Where pages of different dates disagree (the 4.6 to 4.8 models were first sold with 200 000 tokens), the smaller figure stands.
-const ANTHROPIC: &[ModelRow] = &[
-    ModelRow { prefix: "claude-fable-5", context_window: 1_000_000, max_output: 128_000 },
-    ModelRow { prefix: "claude-opus-5", context_window: 1_000_000, max_output: 128_000 },
-    ModelRow { prefix: "claude-sonnet-5", context_window: 1_000_000, max_output: 128_000 },
-    ModelRow { prefix: "claude-haiku-5", context_window: 1_000_000, max_output: 128_000 },
-    ModelRow { prefix: "claude-opus-4-1", context_window: 200_000, max_output: 32_000 },
-    ModelRow { prefix: "claude-opus-4-0", context_window: 200_000, max_output: 32_000 },
-    ModelRow { prefix: "claude-opus-4-2025", context_window: 200_000, max_output: 32_000 },
-    ModelRow { prefix: "claude-opus-4", context_window: 200_000, max_output: 64_000 },
-    ModelRow { prefix: "claude-sonnet-4", context_window: 200_000, max_output: 64_000 },
-    ModelRow { prefix: "claude-haiku-4", context_window: 200_000, max_output: 64_000 },
-    ModelRow { prefix: "", context_window: 200_000, max_output: 32_000 },
-];
+impl Wire {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Messages => "messages",
+            Self::Responses => "responses",
+            Self::Chat => "chat",
+            Self::Gemini => "gemini",
+            Self::Ollama => "ollama",
+        }
+    }
 
-/// `OpenAI`'s models: developers.openai.com/api/docs/models and resellers' copies of it, November 2026. The models for chatting (`…-chat-latest`)
-/// are smaller than their names suggest.
-const OPENAI: &[ModelRow] = &[
-    ModelRow { prefix: "gpt-6", context_window: 1_050_000, max_output: 128_000 },
-    ModelRow { prefix: "gpt-5.6", context_window: 1_050_000, max_output: 128_000 },
-    ModelRow { prefix: "gpt-5.5", context_window: 1_050_000, max_output: 128_000 },
-    ModelRow { prefix: "gpt-5.4-mini", context_window: 400_000, max_output: 128_000 },
-    ModelRow { prefix: "gpt-5.4-nano", context_window: 400_000, max_output: 128_000 },
-    ModelRow { prefix: "gpt-5.4", context_window: 1_050_000, max_output: 128_000 },
-    ModelRow { prefix: "gpt-5-chat", context_window: 128_000, max_output: 16_000 },
-    ModelRow { prefix: "gpt-5.1-chat", context_window: 128_000, max_output: 16_000 },
-    ModelRow { prefix: "gpt-5.2-chat", context_window: 128_000, max_output: 16_000 },
-    ModelRow { prefix: "gpt-5.3-chat", context_window: 128_000, max_output: 16_000 },
-    ModelRow { prefix: "gpt-5", context_window: 400_000, max_output: 128_000 },
-    ModelRow { prefix: "gpt-4.1", context_window: 1_047_576, max_output: 32_768 },
-    ModelRow { prefix: "o3", context_window: 200_000, max_output: 100_000 },
-    ModelRow { prefix: "o4", context_window: 200_000, max_output: 100_000 },
-    ModelRow { prefix: "", context_window: 128_000, max_output: 16_000 },
-];
-
-/// Google's models: ai.google.dev/gemini-api/docs (the page of each generation), November 2026. What a model may answer in one piece without
-/// being asked for more is 65 536 tokens on all of them.
-const GEMINI: &[ModelRow] = &[
-    ModelRow { prefix: "gemini-4", context_window: 1_048_576, max_output: 65_536 },
-    ModelRow { prefix: "gemini-3", context_window: 1_048_576, max_output: 65_536 },
-    ModelRow { prefix: "gemini-2.5", context_window: 1_048_576, max_output: 65_536 },
-    ModelRow { prefix: "", context_window: 128_000, max_output: 8_000 },
-];
-
-/// A model that somebody runs at home is as large as its machine allows; the server is told this figure, so it costs memory there.
-const OLLAMA: &[ModelRow] = &[ModelRow { prefix: "", context_window: 32_000, max_output: 8_000 }];
-
-/// Every provider, in the order in which a key that is merely found is taken. The default models are each provider's own recommendation for
-/// coding below its most expensive one, as of November 2026.
-pub const PROVIDERS: &[ProviderRow] = &[
-    ProviderRow {
-        name: "anthropic",
-        title: "Anthropic",
-        wire: Wire::Messages,
-        key_variables: &["ANTHROPIC_API_KEY"],
-        base_variables: &["ANTHROPIC_BASE_URL"],
-        base_url: "https://api.anthropic.com",
-        needs_key: true,
-        default_model: Some("claude-sonnet-5-5"),
-        models: ANTHROPIC,
-    },
-    ProviderRow {
-        name: "openai",
-        title: "OpenAI",
-        wire: Wire::Responses,
-        key_variables: &["OPENAI_API_KEY"],
-        base_variables: &["OPENAI_BASE_URL"],
-        base_url: "https://api.openai.com/v1",
-        needs_key: true,
-        default_model: Some("gpt-6.1-sol"),
-        models: OPENAI,
-    },
-    ProviderRow {
-        name: "openai-chat",
-        title: "a compatible server",
-        wire: Wire::Chat,
-        key_variables: &["OPENAI_API_KEY"],
-        base_variables: &["OPENAI_BASE_URL"],
-        base_url: "https://api.openai.com/v1",
-        needs_key: false,
-        default_model: None,
-        models: OPENAI,
-    },
-    ProviderRow {
-        name: "gemini",
-        title: "Google Gemini",
-        wire: Wire::Gemini,
-        key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-        base_variables: &["GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"],
-        base_url: "https://generativelanguage.googleapis.com",
-        needs_key: true,
-        default_model: Some("gemini-4-argon"),
-        models: GEMINI,
-    },
-    ProviderRow {
-        name: "ollama",
-        title: "Ollama",
-        wire: Wire::Ollama,
-        key_variables: &["OLLAMA_API_KEY"],
-        base_variables: &["OLLAMA_HOST"],
-        base_url: "http://127.0.0.1:11434",
-        needs_key: false,
-        default_model: None,
-        models: OLLAMA,
-    },
-];
-
-impl ProviderRow {
-    /// The provider of that name.
-    pub fn named(name: &str) -> Option<&'static Self> {
-        PROVIDERS.iter().find(|row| row.name == name)
+    /// The header in which the first server of this format wanted its key.
+    const fn key_header(self) -> &'static str {
+        match self {
+            Self::Messages => "x-api-key",
+            Self::Gemini => "x-goog-api-key",
+            Self::Responses | Self::Chat | Self::Ollama => "authorization",
+        }
     }
 }
+
+impl ProviderTable {
+    /// The rows that are compiled in.
+    pub fn built_in() -> Result<Self, TableError> {
+        Self::default().with("providers.toml", BUILT_IN)
+    }
+
+    /// The same with what a file says: new rows, and other values in old ones.
+    pub fn with(self, file: &str, text: &str) -> Result<Self, TableError> {
+        read::merge(self.0, file, text).map(Self)
+    }
+
+    /// Its rows.
+    pub fn rows(&self) -> &[Arc<ProviderRow>] {
+        &self.0
+    }
+
+    /// The provider of that name.
+    pub fn named(&self, name: &str) -> Option<&Arc<ProviderRow>> {
+        self.0.iter().find(|row| &*row.name == name)
+    }
+
+    /// The variables that any row reads, each once.
+    pub fn variables(&self) -> Vec<Arc<str>> {
+        let mut all: Vec<Arc<str>> = Vec::new();
+        for row in &self.0 {
+            let named = row.key_variables.iter().chain(&row.base_variables).cloned();
+            for name in named.chain(row.placeholders().map(Arc::from)) {
+                if !all.contains(&name) {
+                    all.push(name);
+                }
+            }
+        }
+        all
+    }
+}
+
+impl ProviderRow {
+    /// The variables that stand in its address, as in `https://{REGION}.example`.
+    pub fn placeholders(&self) -> impl Iterator<Item = &str> {
+        self.base_url.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name)
+    }
+
+    /// Its address with what `value` says of each variable in it; else the name of the first that is not set.
+    pub fn address(&self, value: impl Fn(&str) -> Option<String>) -> Result<String, &str> {
+        let mut parts = self.base_url.split('{');
+        let mut address = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (name, rest) = part.split_once('}').unwrap_or((part, ""));
+            let value = value(name).ok_or(name)?;
+            // A whole address in a variable often ends with a slash.
+            let value = if rest.starts_with('/') { value.trim_end_matches('/') } else { value.as_str() };
+            address.push_str(value);
+            address.push_str(rest);
+        }
+        Ok(address)
+    }
+
+    /// What is known of a model: a row of its name before one of a beginning of it, a longer beginning before a shorter one. What the one
+    /// does not say, the next one may.
+    pub fn facts(&self, model: &str) -> Facts {
+        let mut fitting: Vec<&ModelRow> = self.models.iter().filter(|row| row.fits.takes(model)).collect();
+        fitting.sort_by_key(|row| std::cmp::Reverse(row.fits.rank()));
+        fitting.into_iter().fold(Facts::default(), |known, row| known.or(&row.facts))
+    }
+}
+
+impl Fits {
+    fn takes(&self, model: &str) -> bool {
+        match self {
+            Self::Prefix(prefix) => model.starts_with(&**prefix),
+            Self::Name(name) => model.strip_prefix(&**name).is_some_and(is_snapshot),
+        }
+    }
+
+    /// The higher, the more is said.
+    fn rank(&self) -> (bool, usize) {
+        match self {
+            Self::Name(name) => (true, name.len()),
+            Self::Prefix(prefix) => (false, prefix.len()),
+        }
+    }
+
+    /// The text that names are compared with.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Name(text) | Self::Prefix(text) => text,
+        }
+    }
+}
+
+/// Whether the end of a name says only which edition of the model it is: nothing, `-latest`, or a date such as `-20250805`, `-2025-08-05`,
+/// `@20250805` or `-2512`.
+fn is_snapshot(end: &str) -> bool {
+    let date = |end: &str| {
+        let digits = end.bytes().filter(u8::is_ascii_digit).count();
+        end.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') && matches!(digits, 4 | 6 | 8)
+    };
+    end.is_empty() || end == "-latest" || end.strip_prefix(['-', '@']).is_some_and(date)
+}
+
+impl Facts {
+    /// The same, with what `other` knows where this knows nothing.
+    #[must_use]
+    pub fn or(self, other: &Self) -> Self {
+        Self {
+            context_window: self.context_window.or(other.context_window),
+            max_output: self.max_output.or(other.max_output),
+            tools: self.tools.or(other.tools),
+            parallel_tools: self.parallel_tools.or(other.parallel_tools),
+            caching: self.caching.or(other.caching),
+            reasoning: self.reasoning.or(other.reasoning),
+            prices: self.prices.or(other.prices),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! From what went wrong to a [`TurnFault`]: errors of the client library and of the transport, error bodies, waits. Main type: [`Blame`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use genai::Error;
@@ -22,7 +23,7 @@ const LONGEST_WAIT: Duration = Duration::from_hours(24);
 #[derive(Debug, Clone)]
 pub(super) struct Blame {
     /// The provider's word.
-    pub(super) provider: &'static str,
+    pub(super) provider: Arc<str>,
     /// The address, without credentials.
     pub(super) address: String,
     /// Keys and passwords that a server may echo.
@@ -75,7 +76,7 @@ impl Blame {
         };
         let said = if said.is_empty() { "it gives no reason".to_owned() } else { said };
         TurnFault::Status {
-            provider: self.provider,
+            provider: self.provider.clone(),
             status: rejected.status,
             message: self.clean(&said),
             retry_after: rejected.retry_after,
@@ -85,11 +86,14 @@ impl Blame {
     /// What is wrong with an answer that began well.
     pub(super) fn answer(&self, trouble: Trouble) -> TurnFault {
         match trouble {
-            Trouble::Said { status: Some(status), message } => {
-                TurnFault::Status { provider: self.provider, status, message: self.clean(&message), retry_after: None }
-            }
+            Trouble::Said { status: Some(status), message } => TurnFault::Status {
+                provider: self.provider.clone(),
+                status,
+                message: self.clean(&message),
+                retry_after: None,
+            },
             Trouble::Said { status: None, message } | Trouble::Cut(message) => {
-                TurnFault::BrokenOff { provider: self.provider, message: self.clean(&message) }
+                TurnFault::BrokenOff { provider: self.provider.clone(), message: self.clean(&message) }
             }
             Trouble::Unreadable(message) => self.unreadable(&message),
         }
@@ -97,22 +101,22 @@ impl Blame {
 
     /// An answer that cannot be read.
     pub(super) fn unreadable(&self, message: &str) -> TurnFault {
-        TurnFault::Unreadable { provider: self.provider, message: self.clean(message) }
+        TurnFault::Unreadable { provider: self.provider.clone(), message: self.clean(message) }
     }
 
     /// Nothing came for too long.
     pub(super) fn silent(&self, quiet: Duration) -> TurnFault {
-        TurnFault::Silent { provider: self.provider, quiet }
+        TurnFault::Silent { provider: self.provider.clone(), quiet }
     }
 
     /// The connection failed: before anything came, or after.
     pub(super) fn lost(&self, cause: Cause, began: bool) -> TurnFault {
         let message = describe(cause);
         if began {
-            TurnFault::BrokenOff { provider: self.provider, message: self.clean(&message) }
+            TurnFault::BrokenOff { provider: self.provider.clone(), message: self.clean(&message) }
         } else {
             TurnFault::Unreachable {
-                provider: self.provider,
+                provider: self.provider.clone(),
                 message: self.clean(&format!("{}: {message}", self.address)),
             }
         }

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn fault(retry_after: Option<Duration>) -> TurnFault {
-        TurnFault::Status { provider: "p", status: 429, message: String::new(), retry_after }
+        TurnFault::Status { provider: "p".into(), status: 429, message: String::new(), retry_after }
     }
 
     #[test]

@@ -122,7 +122,7 @@ fn begin(run: &ModelRun, journal: &mut Journal) {
         Record::Run {
             id: run.run.to_string(),
             version,
-            provider: capabilities.provider.to_owned(),
+            provider: capabilities.provider.to_string(),
             model: capabilities.model.clone(),
             prompts: run.prompts.hash().to_owned(),
             rules: run.packs.hash().to_owned(),
@@ -306,7 +306,7 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent
             engine: Engine::Model,
             rules: Some(run.packs.hash().to_owned()),
             model: Some(Asked {
-                provider: capabilities.provider.to_owned(),
+                provider: capabilities.provider.to_string(),
                 model: capabilities.model.clone(),
                 prompts: Some(run.prompts.hash().to_owned()),
                 instructions: run.instructions.as_deref().map(instructions_hash),

@@ -8,6 +8,7 @@
 use std::error::Error;
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::redirect::{Action, Attempt, Policy};
@@ -170,10 +171,10 @@ impl Http {
     }
 
     /// Sends a JSON document and waits for the head of the answer.
-    pub async fn post(&self, address: &Address, headers: &[(&str, String)], body: &Value) -> Result<Reply, Cause> {
+    pub async fn post(&self, address: &Address, headers: &[(Arc<str>, String)], body: &Value) -> Result<Reply, Cause> {
         let mut request = self.0.post(address.0.clone()).json(body);
         for (name, value) in headers {
-            request = request.header(*name, value);
+            request = request.header(&**name, value);
         }
         Ok(Reply(request.send().await?))
     }

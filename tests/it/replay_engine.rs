@@ -187,8 +187,9 @@ fn a_run_whose_provider_was_lost_asks_the_same_again() {
     let repo = shop();
     let scene = scene(&repo);
     let whole = scene.review(&model(), &Disk::default());
-    let refused = || TurnFault::Status { provider: "p", status: 401, message: "no".to_owned(), retry_after: None };
-    let odd = || TurnFault::Unreadable { provider: "p", message: "no".to_owned() };
+    let refused =
+        || TurnFault::Status { provider: "p".into(), status: 401, message: "no".to_owned(), retry_after: None };
+    let odd = || TurnFault::Unreadable { provider: "p".into(), message: "no".to_owned() };
     for turn in 0..4 {
         for ended in [Ended::RequestRefused, Ended::ProviderFault] {
             let disk = Disk::default();

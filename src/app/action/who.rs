@@ -10,7 +10,7 @@ use crate::app::error::AppError;
 use crate::app::model::{self, Chosen};
 use crate::app::subject::{self, Surroundings};
 use crate::config::{self, Flags, ModelChoice, Sources};
-use crate::llm::{PROVIDERS, Wire};
+use crate::llm::Wire;
 
 /// Checks who reviews, and puts the key and the address where the settings look for them.
 pub(super) fn choose(
@@ -25,8 +25,8 @@ pub(super) fn choose(
         ModelChoice::Auto | ModelChoice::Rules => None,
     };
     if let Some(provider) = provider {
-        if !PROVIDERS.iter().any(|row| row.name == provider) {
-            let known: Vec<&str> = PROVIDERS.iter().map(|row| row.name).collect();
+        if around.providers.table().named(provider).is_none() {
+            let known: Vec<&str> = around.providers.table().rows().iter().map(|row| &*row.name).collect();
             let write =
                 format!("write PROVIDER/NAME with one of {}, or none for the built-in rules alone", known.join(", "));
             return Err(cannot_be(given::MODEL, provider, &write).into());
@@ -113,6 +113,7 @@ mod tests {
     use super::*;
     use crate::app::action::Given;
     use crate::app::{ForgeEnvironment, ProviderEnvironment};
+    use crate::llm::ProviderTable;
 
     fn around(providers: &[(&str, &str)], environment: &[(&str, &str)]) -> Surroundings {
         let find =
@@ -121,7 +122,7 @@ mod tests {
         Surroundings {
             user_settings: None,
             environment: environment.iter().map(own).collect(),
-            providers: ProviderEnvironment::of(find),
+            providers: ProviderEnvironment::of(ProviderTable::built_in().unwrap(), find),
             forge: ForgeEnvironment::default(),
             state: std::path::PathBuf::new(),
         }

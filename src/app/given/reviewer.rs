@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::app::instructions::Instructions;
-use crate::llm::{Capabilities, PROVIDERS};
+use crate::llm::Capabilities;
 use crate::prompt::{PromptError, Prompts};
 use crate::review::{Limits, SecondLook, Which};
 
@@ -104,7 +104,7 @@ impl Reviewer {
 impl GivenModel {
     fn of(model: &Capabilities) -> Self {
         let Capabilities { provider, model, context_window, max_output, tools: _, prices: _ } = model;
-        let (provider, model) = ((*provider).to_owned(), model.clone());
+        let (provider, model) = (provider.to_string(), model.clone());
         Self { provider, model, context_window: *context_window, max_output: *max_output }
     }
 
@@ -118,12 +118,11 @@ impl GivenModel {
         self.context_window
     }
 
-    /// The same for an engine; `None` where this program does not know the provider.
-    pub(in crate::app) fn capabilities(&self) -> Option<Capabilities> {
-        let row = PROVIDERS.iter().find(|row| row.name == self.provider)?;
+    /// The same for an engine.
+    pub(in crate::app) fn capabilities(&self) -> Capabilities {
         let (context_window, max_output) = (self.context_window, self.max_output);
-        let model = self.model.clone();
-        Some(Capabilities { provider: row.name, model, context_window, max_output, tools: true, prices: None })
+        let (provider, model) = (self.provider.as_str().into(), self.model.clone());
+        Capabilities { provider, model, context_window, max_output, tools: true, prices: None }
     }
 }
 

@@ -2,42 +2,65 @@
 
 use super::*;
 use crate::config::{self, Document, KEYS, Sources};
-use crate::llm::ModelRow;
 
-const MODELS: &[ModelRow] = &[ModelRow { prefix: "", context_window: 100, max_output: 10 }];
+/// The providers as these tests know them.
+const ROWS: &str = r#"
+[[provider]]
+name = "anthropic"
+wire = "messages"
+key_variables = ["ANTHROPIC_API_KEY"]
+base_variables = ["ANTHROPIC_BASE_URL"]
+base_url = "https://usual.example"
+taken_when_found = true
+default_model = "usual"
 
-const fn row(name: &'static str, wire: Wire, variables: [&'static [&'static str]; 2]) -> ProviderRow {
-    ProviderRow {
-        name,
-        title: name,
-        wire,
-        key_variables: variables[0],
-        base_variables: variables[1],
-        base_url: "https://usual.example",
-        needs_key: true,
-        default_model: Some("usual"),
-        models: MODELS,
-    }
+[[provider]]
+name = "gemini"
+wire = "gemini"
+key_variables = ["GEMINI_API_KEY", "GOOGLE_API_KEY"]
+base_variables = ["GEMINI_BASE_URL"]
+base_url = "https://usual.example"
+taken_when_found = true
+default_model = "usual"
+
+[[provider]]
+name = "openai-chat"
+key_variables = ["OPENAI_API_KEY"]
+base_variables = ["OPENAI_BASE_URL"]
+base_url = "https://usual.example"
+needs_key = false
+default_model = "usual"
+
+[[provider]]
+name = "ollama"
+wire = "ollama"
+key_variables = ["OLLAMA_API_KEY"]
+base_variables = ["OLLAMA_HOST"]
+base_url = "http://127.0.0.1:11434"
+needs_key = false
+
+[[provider]]
+name = "groq"
+key_variables = ["GROQ_API_KEY"]
+base_url = "https://usual.example"
+default_model = "usual"
+
+[[provider]]
+name = "azure"
+key_variables = ["AZURE_KEY"]
+base_url = "{AZURE_ENDPOINT}/openai/{AZURE_PART}"
+default_model = "usual"
+"#;
+
+fn environment(variables: &[(&str, &str)]) -> ProviderEnvironment {
+    let value = |name: &str| variables.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned());
+    ProviderEnvironment::of(ProviderTable::default().with("rows", ROWS).unwrap(), value)
 }
-
-/// The providers as these tests know them; the variables are real, because the environment is read by the real table.
-const ROWS: &[ProviderRow] = &[
-    row("anthropic", Wire::Messages, [&["ANTHROPIC_API_KEY"], &["ANTHROPIC_BASE_URL"]]),
-    row("gemini", Wire::Gemini, [&["GEMINI_API_KEY", "GOOGLE_API_KEY"], &["GEMINI_BASE_URL"]]),
-    ProviderRow { needs_key: false, ..row("openai-chat", Wire::Chat, [&["OPENAI_API_KEY"], &["OPENAI_BASE_URL"]]) },
-    ProviderRow {
-        needs_key: false,
-        default_model: None,
-        base_url: "http://127.0.0.1:11434",
-        ..row("ollama", Wire::Ollama, [&["OLLAMA_API_KEY"], &["OLLAMA_HOST"]])
-    },
-];
 
 fn chosen_with(settings: &str, variables: &[(&str, &str)]) -> Result<Option<Chosen>, AppError> {
     let user = Document { name: "config.toml".to_owned(), text: settings.to_owned(), folder: None };
     let resolved = config::resolve(&Sources { user: Some(user), ..Sources::default() }).unwrap();
-    let value = |name: &str| variables.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned());
-    choose_from(ROWS, &resolved, &ProviderEnvironment::of(value))
+    choose(&resolved, &environment(variables))
 }
 
 fn model(settings: &str, variables: &[(&str, &str)]) -> Chosen {
@@ -56,14 +79,15 @@ fn key(chosen: &Chosen) -> Option<&str> {
 
 #[test]
 fn every_provider_can_be_set() {
-    for row in PROVIDERS {
+    let table = ProviderTable::built_in().unwrap();
+    for row in table.rows() {
         for field in ["base_url", "api_key", "context_window"] {
             let name = format!("{}.{field}", row.name);
-            assert!(KEYS.iter().any(|key| key.name == name && key.provider() == Some(row.name)), "{name}");
+            assert!(KEYS.iter().any(|key| key.name == name && key.provider() == Some(&*row.name)), "{name}");
         }
     }
     let providers = KEYS.iter().filter_map(config::Key::provider);
-    assert!(providers.clone().all(|name| PROVIDERS.iter().any(|row| row.name == name)), "and no other");
+    assert!(providers.clone().all(|name| table.named(name).is_some()), "and no other");
 }
 
 #[test]
@@ -80,7 +104,7 @@ fn with_nothing_said_and_no_key_the_rules_review() {
 #[test]
 fn a_key_that_is_found_is_used_and_said() {
     let chosen = model("", &[("GOOGLE_API_KEY", "k2"), ("ANTHROPIC_API_KEY", "k1\n")]);
-    assert_eq!((chosen.row.name, chosen.model.as_str(), key(&chosen)), ("anthropic", "usual", Some("k1")));
+    assert_eq!((&*chosen.row.name, chosen.model.as_str(), key(&chosen)), ("anthropic", "usual", Some("k1")));
     assert_eq!(
         chosen.notices,
         [
@@ -95,10 +119,10 @@ fn a_key_that_is_found_is_used_and_said() {
         chosen.notices
     );
     let chosen = model("gemini.api_key = 'mine'", &[("ANTHROPIC_API_KEY", "k")]);
-    assert_eq!((chosen.row.name, key(&chosen)), ("gemini", Some("mine")));
+    assert_eq!((&*chosen.row.name, key(&chosen)), ("gemini", Some("mine")));
     assert!(chosen.notices[0].contains("(gemini.api_key is set)"), "{:?}", chosen.notices);
     let chosen = model("", &[("GOOGLE_API_KEY", "k2")]);
-    assert_eq!(chosen.row.name, "gemini");
+    assert_eq!(&*chosen.row.name, "gemini");
     assert!(chosen.notices[0].contains("(GOOGLE_API_KEY is set)"), "{:?}", chosen.notices);
 }
 
@@ -116,7 +140,7 @@ fn a_named_model_is_used_or_refused_and_never_replaced() {
     assert_eq!(
         refused("\nmodel = 'antropic/x'", &[]),
         "config.toml:2: there is no provider \"antropic\" (did you mean anthropic?); it is one of anthropic, gemini, openai-chat, \
-         ollama, as in anthropic/NAME (--no-model reviews with the built-in rules)"
+         ollama, groq, azure, as in anthropic/NAME (--no-model reviews with the built-in rules)"
     );
     assert!(!refused("model = 'acme/x'", &[]).contains("did you mean"));
     assert_eq!(
@@ -167,7 +191,11 @@ fn a_broken_key_is_refused_and_not_shown() {
     assert!(message.starts_with("ANTHROPIC_API_KEY is set, but not to one line"), "{message}");
     assert!(!message.contains("topsecret"), "{message}");
     let set = [("ANTHROPIC_API_KEY", "topsecret")];
-    let shown = format!("{:?} {:?}", model("", &set), ProviderEnvironment::of(|_| Some("topsecret".to_owned())));
+    let shown = format!(
+        "{:?} {:?}",
+        model("", &set),
+        ProviderEnvironment::of(ProviderTable::built_in().unwrap(), |_| Some("topsecret".to_owned()))
+    );
     assert!(shown.contains("ANTHROPIC_API_KEY") && !shown.contains("topsecret"), "{shown}");
     let proxied = model("", &[("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_BASE_URL", "https://ada:topsecret@x.example")]);
     assert!(!format!("{proxied:?}").contains("topsecret"), "{proxied:?}");
@@ -205,4 +233,21 @@ fn what_goes_over_the_wire_in_clear_is_said() {
     for here in [":11434", "127.0.0.1", "localhost:1", "https://gpu.example"] {
         assert_eq!(by_variable(here), [""; 0], "{here}");
     }
+}
+
+#[test]
+fn a_key_that_lies_around_chooses_only_those_who_may_be_chosen_so() {
+    assert!(chosen_with("", &[("GROQ_API_KEY", "k")]).unwrap().is_none());
+    assert_eq!(key(&model("model = 'groq'", &[("GROQ_API_KEY", "k")])), Some("k"));
+}
+
+#[test]
+fn an_address_that_hangs_on_variables_says_which_one_is_not_set() {
+    let key = ("AZURE_KEY", "k");
+    assert_eq!(
+        refused("model = 'azure/m'", &[key, ("AZURE_PART", "v1")]),
+        "azure/m: where azure is hangs on AZURE_ENDPOINT, which is not set: set it, or base_url under [azure] in your settings file"
+    );
+    let chosen = model("model = 'azure/m'", &[key, ("AZURE_PART", "v1"), ("AZURE_ENDPOINT", "https://me.example/")]);
+    assert_eq!(chosen.access.base_url.as_deref(), Some("https://me.example/openai/v1"));
 }

@@ -16,18 +16,6 @@ pub enum ReplayError {
         "the run {0} did not come to its end, so there is nothing to tell yet: review --resume {0} goes on with it"
     )]
     Unfinished(RunId),
-    /// This program does not know who reviewed.
-    #[error(
-        "the run {run} was made with {model}, which this program does not know: use the program that made it, {program}"
-    )]
-    UnknownModel {
-        /// The run.
-        run: RunId,
-        /// The model.
-        model: String,
-        /// The version of the program that made it.
-        program: String,
-    },
     /// The trees are needed, and not there.
     #[error(
         "other rules look at the code, and the code of the run {run} cannot be read ({why}): bring it back, or compare prompts alone"

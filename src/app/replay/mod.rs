@@ -150,12 +150,11 @@ async fn tell(
 ) -> Result<Review, AppError> {
     let Opened { run, started_at, given, change, known, .. } = opened;
     let reviewer = given.reviewer.ok_or(ReplayError::Rules(run))?;
-    let unknown = |model: String| ReplayError::UnknownModel { run, model, program: given.program.clone() };
-    let first = reviewer.model.capabilities().ok_or_else(|| unknown(reviewer.model.name()))?;
+    let first = reviewer.model.capabilities();
     let second_look = match &reviewer.second_look {
         None => None,
         Some(look) => {
-            let model = look.model.capabilities().ok_or_else(|| unknown(look.model.name()))?;
+            let model = look.model.capabilities();
             let (which, limits) = look.parts();
             Some(SecondLook { which, provider: Arc::new(Nobody(model)), limits })
         }

@@ -19,7 +19,7 @@ impl Provider for Nobody {
         _: &'a dyn Watch,
     ) -> Waited<'a, Result<TurnResponse, TurnFault>> {
         let message = "nobody is asked when a run is told again".to_owned();
-        let fault = TurnFault::Unreachable { provider: self.0.provider, message };
+        let fault = TurnFault::Unreachable { provider: self.0.provider.clone(), message };
         Box::pin(std::future::ready(Err(fault)))
     }
 }

@@ -203,7 +203,7 @@ fn who(
     let resolved = subject::resolve(None, &named, around)?;
     let mut chosen = model::choose(&resolved, &around.providers)?.ok_or(AppError::Broken)?;
     let second = model::choose_second(&resolved, &around.providers, Some(&chosen))?;
-    let capabilities = llm::connect(chosen.row, &chosen.model, &chosen.access)?;
+    let capabilities = llm::connect(&chosen.row, &chosen.model, &chosen.access)?;
     let (was, is) = (reviewer.model.context_window(), capabilities.capabilities().context_window);
     changes.note("the window of the model", &format!("{was} tokens"), &format!("{is} tokens"));
     if as_recorded {
@@ -236,7 +236,7 @@ fn enough(
     }
     let Some(review) = &opened.review else { return Ok(()) };
     let had = reviewer.last_limits.limits();
-    let provider = llm::connect(chosen.row, &chosen.model, &chosen.access)?;
+    let provider = llm::connect(&chosen.row, &chosen.model, &chosen.access)?;
     let has = limits(settings, provider.capabilities());
     let short = match review.ended {
         Ended::TurnLimit if has.turns <= had.turns => {

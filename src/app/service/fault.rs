@@ -87,7 +87,7 @@ fn of_model(error: &AppError) -> Option<String> {
             "{variable} of this server is set, but not to one line of plain ASCII (it is not shown here): whoever starts it copies the key again; {RULES}"
         ),
         AppError::UnknownProvider { origin, provider, near, known } => {
-            let near = near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
+            let near = near.as_ref().map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
             format!(
                 "this server cannot ask a model: {origin}: there is no provider {provider:?}{near}; it is one of {known}, as in anthropic/NAME; {RULES}"
             )
@@ -118,10 +118,10 @@ mod tests {
             AppError::Git(GitError::Unrelated { target: text(), head: text() }),
             AppError::Git(GitError::Bare { what: "index" }),
             AppError::Stopped(Stopped::DeadlinePassed),
-            AppError::NoKey { model: text(), variable: text(), provider: "anthropic" },
-            AppError::UnfitKey { variable: "KEY" },
-            AppError::UnknownProvider { origin: text(), provider: text(), near: Some("openai"), known: text() },
-            AppError::NoModelName { origin: text(), provider: "ollama" },
+            AppError::NoKey { model: text(), variable: text(), provider: text() },
+            AppError::UnfitKey { variable: text() },
+            AppError::UnknownProvider { origin: text(), provider: text(), near: Some(text()), known: text() },
+            AppError::NoModelName { origin: text(), provider: text() },
         ] {
             let said = for_client(&error, "at").1;
             assert!(!said.contains("--"), "{said}");

@@ -73,7 +73,7 @@ fn a_request_says_the_least_that_servers_take() {
 fn a_server_without_a_key_is_sent_none() {
     let server = Server::new(vec![reply(&whole())]);
     let access = Access { base_url: Some(server.address.clone()), ..Access::default() };
-    let provider = connect(ProviderRow::named("openai-chat").unwrap(), "a-model", &access).unwrap();
+    let provider = connect(&row("openai-chat"), "a-model", &access).unwrap();
     wait(provider.as_ref(), &question(), QUIET).0.unwrap();
     assert!(!server.seen().head.contains("authorization"));
 }

@@ -108,7 +108,7 @@ fn an_error_status_says_how_long_to_wait() {
             match fault(name, Reply::status(status, headers, body)) {
                 TurnFault::Status { provider, status: said, message, retry_after } => {
                     assert_eq!(
-                        (provider, said, message.as_str(), retry_after),
+                        (&*provider, said, message.as_str(), retry_after),
                         (*name, status, "Slow down, please.", wait)
                     );
                 }
@@ -227,7 +227,7 @@ fn an_answer_without_end_is_given_up() {
 fn a_key_that_no_header_can_carry_is_refused_before_anything_is_sent() {
     for key in ["sk-\u{e9}", "a\nb", "a b"] {
         let access = Access { key: Some(Secret::new(key)), ..Access::default() };
-        let error = connect(ProviderRow::named("anthropic").unwrap(), "m", &access).map(|_| ()).unwrap_err();
+        let error = connect(&row("anthropic"), "m", &access).map(|_| ()).unwrap_err();
         assert!(!error.to_string().contains(key), "{error}");
     }
 }

@@ -14,6 +14,7 @@ mod responses;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -21,8 +22,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Access, Message, Part, Provider, ProviderRow, Stop, ToolCall, ToolChoice, ToolDefinition, ToolInput, ToolResult,
-    TurnFault, TurnRequest, TurnResponse, TurnUsage, Watch, connect,
+    Access, Message, Part, Provider, ProviderRow, ProviderTable, Stop, ToolCall, ToolChoice, ToolDefinition, ToolInput,
+    ToolResult, TurnFault, TurnRequest, TurnResponse, TurnUsage, Watch, connect,
 };
 use crate::domain::secret::Secret;
 
@@ -162,9 +163,14 @@ impl Watch for Grown {
     }
 }
 
+/// A row of the built-in table.
+pub(super) fn row(name: &str) -> Arc<ProviderRow> {
+    Arc::clone(ProviderTable::built_in().unwrap().named(name).unwrap())
+}
+
 pub(super) fn provider(name: &str, model: &str, address: &str) -> Box<dyn Provider> {
     let access = Access { key: Some(Secret::new(KEY)), base_url: Some(address.to_owned()), context_window: None };
-    connect(ProviderRow::named(name).unwrap(), model, &access).unwrap()
+    connect(&row(name), model, &access).unwrap()
 }
 
 pub(super) fn wait(

@@ -16,8 +16,8 @@ use review_runner::domain::review::Review;
 use review_runner::domain::run::RunId;
 use review_runner::domain::text::FileText;
 use review_runner::llm::{
-    self, Capabilities, Part, Provider, Stop, ToolCall, ToolInput, TurnFault, TurnRequest, TurnResponse, TurnUsage,
-    Waited, Watch,
+    Capabilities, Part, Provider, Stop, ToolCall, ToolInput, TurnFault, TurnRequest, TurnResponse, TurnUsage, Waited,
+    Watch,
 };
 use review_runner::present::{self, RenderOptions};
 use review_runner::prompt::Prompts;
@@ -87,9 +87,8 @@ impl Scene {
     pub fn kept(repo: &TestRepo, entries: &[JournalEntry]) -> (Self, Model) {
         let account = Account::of(entries).expect("an account");
         let Record::Run { id, provider, model, .. } = &account.run else { panic!("a run") };
-        let row = llm::PROVIDERS.iter().find(|row| row.name == provider).expect("a provider");
         let mut mute = Model::mute();
-        (mute.capabilities.provider, mute.capabilities.model) = (row.name, model.clone());
+        (mute.capabilities.provider, mute.capabilities.model) = (provider.as_str().into(), model.clone());
         let scene = Self::of(repo, account.limits.expect("limits"));
         (Self { run: id.parse().expect("an id"), notes: Vec::new(), ..scene }, mute)
     }
@@ -175,7 +174,7 @@ impl Model {
         let capabilities = Capabilities {
             tools: true,
             prices: None,
-            provider: "ollama",
+            provider: "ollama".into(),
             model: "scripted".to_owned(),
             context_window: 48_000,
             max_output: 2_000,

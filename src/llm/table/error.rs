@@ -1,0 +1,63 @@
+//! What can be wrong with a file of providers. Main type: [`TableError`].
+
+/// No table of providers is larger, in bytes.
+pub(super) const MAX_BYTES: usize = 1024 * 1024;
+
+/// A file of providers that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {fault}")]
+pub struct TableError {
+    /// The file, as it is shown.
+    pub file: String,
+    /// Where, 1-indexed.
+    pub line: u32,
+    /// What is wrong.
+    pub fault: TableFault,
+}
+
+/// What is wrong with a file of providers. Its words are shown stripped and cut.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TableFault {
+    /// It is larger than any such file is.
+    #[error("a table of providers has at most {MAX_BYTES} bytes")]
+    TooLarge,
+    /// It is not TOML, or has keys or values that it should not have.
+    #[error("{0}")]
+    Shape(String),
+    /// A provider has no name that can be written before a slash.
+    #[error("{0:?} is no name of a provider: small letters, digits and dashes, and none of auto, none and same")]
+    Name(String),
+    /// The name of a model.
+    #[error("{0:?} is no name of a model, nor the beginning of one")]
+    Model(String),
+    /// The same provider, or the same model of it, stands there twice.
+    #[error("{0:?} stands in line {1} already")]
+    Twice(String, u32),
+    /// A new provider lacks what cannot be guessed.
+    #[error("the new provider {0:?} needs a base_url")]
+    NoAddress(String),
+    /// The address is none.
+    #[error(
+        "base_url must be an address such as \"https://llm.example/v1\", with nothing secret in it; a variable stands in it as {{NAME}}"
+    )]
+    Address,
+    /// The name of a variable.
+    #[error("{0:?} is no name of a variable; a key itself never stands here")]
+    Variable(String),
+    /// The name of a header.
+    #[error("{0:?} is no name of a header")]
+    Header(String),
+    /// A number that makes no sense.
+    #[error("{key} must be from {least} to {most}")]
+    Number {
+        /// Its key.
+        key: &'static str,
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+    /// A model is named both ways, or not at all.
+    #[error("a model has either a name or a prefix")]
+    NameOrPrefix,
+}
