@@ -15,6 +15,7 @@ use super::error::AppError;
 use crate::config::{ModelChoice, Resolved, Settings, Verify};
 use crate::domain::secret::Secret;
 use crate::llm::{Access, ProviderRow, ProviderTable, TableError, Wire};
+use crate::sys::http::Address;
 
 /// A model that reviews.
 #[derive(Debug, Clone)]
@@ -287,22 +288,20 @@ fn chosen(
     Ok(Chosen { row: Arc::clone(row), model: model.to_owned(), access, notices })
 }
 
-/// Where a model is asked: scheme and host, without what may be secret.
+/// Where a model is asked, without what may be secret.
 pub(super) fn address(chosen: &Chosen) -> String {
-    let text = chosen.access.base_url.as_deref().unwrap_or(chosen.row.base_url);
-    let (scheme, host) = scheme_and_host(text);
-    let clear = scheme.is_none() && chosen.row.wire == Wire::Ollama;
-    format!("{}://{host}", if clear { "http" } else { scheme.unwrap_or("https") })
+    let text = chosen.access.base_url.as_deref().unwrap_or(&chosen.row.base_url);
+    Address::parse(text).map_or_else(|_| scheme_and_host(text).1.to_owned(), |address| address.to_string())
 }
 
 /// Whether it is asked on this machine, where its user starts it.
 pub(super) fn is_own_server(chosen: &Chosen) -> bool {
-    is_this_machine(scheme_and_host(chosen.access.base_url.as_deref().unwrap_or(chosen.row.base_url)).1)
+    is_this_machine(scheme_and_host(chosen.access.base_url.as_deref().unwrap_or(&chosen.row.base_url)).1)
 }
 
 /// Says that a chosen model is reached without encryption, unless it is on this machine.
 pub(super) fn reached_in_clear(chosen: &Chosen) -> Option<String> {
-    in_clear(chosen.row, &chosen.access)
+    in_clear(&chosen.row, &chosen.access)
 }
 
 /// Says that an address is reached without encryption, unless it is on this machine.

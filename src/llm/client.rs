@@ -12,9 +12,10 @@ use tokio::sync::mpsc::{Receiver, channel};
 
 use super::fault::TurnFault;
 use super::frames::Frames;
-use super::optional::Refused;
+use super::optional::{Optional, Refused, Sent};
 use super::provider::{Capabilities, Provider, Waited, Watch};
 use super::table::Wire;
+use super::text;
 use super::trouble::{Blame, Failed, Rejected};
 use super::turn::{ToolChoice, TurnRequest, TurnResponse};
 use super::wire::{self, ForLibrary, Said, Setup};
@@ -60,7 +61,10 @@ impl Client {
             let setup =
                 Setup { model: &self.capabilities.model, context_window: self.capabilities.context_window, given };
             let frames = Arc::new(Frames::new(wire::decoder(self.wire)));
-            let streamed = match wire::say(self.wire, request, &setup) {
+            let native = request.speech.is_native() && self.capabilities.tools && given.has(Optional::Tools);
+            let in_text = (!native).then(|| text::say(request));
+            let said = in_text.as_ref().unwrap_or(request);
+            let streamed = match wire::say(self.wire, said, &setup) {
                 Said::Library(said) => self.by_library(*said, &frames, quiet, watch).await,
                 Said::Own(body) => self.by_ourselves(&body, &frames, quiet, watch).await,
             };
@@ -68,12 +72,14 @@ impl Client {
                 Ok(()) => {
                     frames.tell(watch);
                     let draft = frames.finish().map_err(|trouble| self.blame.answer(trouble))?;
-                    return Ok(wire::response(self.wire, draft, request));
+                    let response = wire::response(self.wire, draft, said);
+                    return Ok(if native { response } else { text::hear(response, request) });
                 }
                 Err(Failed::Fault(fault)) => return Err(fault),
                 Err(Failed::Rejected(rejected)) => {
-                    let forced = request.choice == ToolChoice::Required;
-                    if !self.refused.learn(self.wire, given, forced, rejected.status, &rejected.body) {
+                    let forced = said.choice == ToolChoice::Required;
+                    let sent = Sent { given, forced, tools: !said.tools.is_empty() };
+                    if !self.refused.learn(self.wire, sent, rejected.status, &rejected.body) {
                         return Err(self.blame.rejected(&rejected));
                     }
                 }

@@ -14,7 +14,9 @@ mod frames;
 mod markup;
 mod optional;
 mod provider;
+mod refusal;
 mod table;
+mod text;
 mod trouble;
 mod turn;
 mod usage;
@@ -27,7 +29,9 @@ pub use connect::{Access, ConnectError, connect};
 pub use fault::TurnFault;
 pub use markup::leaked;
 pub use provider::{Capabilities, Prices, Provider, Waited, Watch};
+pub use refusal::declines;
 pub use table::{Caching, Facts, Fits, ModelRow, ProviderRow, ProviderTable, TableError, TableFault, Wire};
+pub use text::{is_open, was_text};
 pub use turn::{
     Message, Part, Speech, Stop, ToolCall, ToolChoice, ToolDefinition, ToolInput, ToolResult, TurnRequest,
     TurnResponse, TurnUsage,

@@ -21,6 +21,8 @@ pub(super) enum Optional {
     OldLimitName = 16,
     /// Leaves it to the server what becomes of thinking whose conversation has changed. Where it refuses, it is told to drop it.
     BoundThinking = 32,
+    /// Offers tools. Where they are refused, calls are written in the text.
+    Tools = 64,
 }
 
 impl Optional {
@@ -28,13 +30,14 @@ impl Optional {
     const fn is_extra(self) -> bool {
         match self {
             Self::Usage | Self::CacheKey | Self::Reasoning => true,
-            Self::ForcedCall | Self::OldLimitName | Self::BoundThinking => false,
+            Self::ForcedCall | Self::OldLimitName | Self::BoundThinking | Self::Tools => false,
         }
     }
 }
 
 /// Every one, with what a refusal says of it.
 const REFUSALS: &[(Optional, &[Wire], &[&str])] = &[
+    (Optional::Tools, ALL, NO_TOOLS),
     (Optional::OldLimitName, &[Wire::Chat], &["max_completion_tokens"]),
     (Optional::BoundThinking, &[Wire::Messages], &["bound to a different conversation", "prefix_mismatch_behavior"]),
     (Optional::Usage, &[Wire::Chat], &["stream_options", "include_usage"]),
@@ -45,6 +48,36 @@ const REFUSALS: &[(Optional, &[Wire], &[&str])] = &[
         &[Wire::Messages, Wire::Responses, Wire::Chat, Wire::Gemini],
         &["tool_choice", "toolchoice", "functioncallingconfig", "function_calling_config"],
     ),
+];
+
+/// Every wire: what refuses tools may be a server, a gateway or a model.
+const ALL: &[Wire] = &[Wire::Messages, Wire::Responses, Wire::Chat, Wire::Gemini, Wire::Ollama];
+
+/// What servers say of a model, or of a set-up of theirs, that takes no tools. All of these are from reports of users: Ollama, `OpenAI`, Azure,
+/// `DeepInfra`, `OpenRouter`, vLLM (a server that was started without a parser for calls), llama.cpp (without its templates), `DashScope`, Bedrock.
+const NO_TOOLS: &[&str] = &[
+    "does not support tools",
+    "doesn't support tools",
+    "does not support tool",
+    "doesn't support tool",
+    "does not support function",
+    "doesn't support function",
+    "tools is not supported",
+    "tools are not supported",
+    "tool use is not supported",
+    "tool calling is not supported",
+    "tool calls are not supported",
+    "tool call is not supported",
+    "functions are not supported",
+    "function call is not supported",
+    "function calling is not supported",
+    "function calling is not enabled",
+    "support tool use",
+    "support function calling",
+    "tool choice requires --enable-auto-tool-choice",
+    "tools param requires --jinja",
+    "unsupported param: tools",
+    "unsupported tool_call_parser",
 ];
 
 /// What a server says that wants no field it does not know, without naming it.
@@ -69,6 +102,17 @@ impl Given {
     }
 }
 
+/// What of it a request made use of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sent {
+    /// The fields that it could have had.
+    pub(super) given: Given,
+    /// Whether a call was the only answer that it wanted.
+    pub(super) forced: bool,
+    /// Whether it offered tools.
+    pub(super) tools: bool,
+}
+
 /// What one server was seen to refuse.
 #[derive(Debug, Default)]
 pub(super) struct Refused(AtomicU8);
@@ -85,19 +129,29 @@ impl Refused {
     }
 
     /// Learns from a refusal. Whether asking again can help: something of what was sent will not be sent again.
-    pub(super) fn learn(&self, wire: Wire, given: Given, forced: bool, status: u16, body: &str) -> bool {
-        if !matches!(status, 400 | 404 | 422) {
+    pub(super) fn learn(&self, wire: Wire, sent: Sent, status: u16, body: &str) -> bool {
+        let body = body.to_lowercase();
+        let is_sent = |optional: Optional| {
+            sent.given.has(optional)
+                && match optional {
+                    Optional::ForcedCall => sent.forced,
+                    Optional::Tools => sent.tools,
+                    _ => true,
+                }
+        };
+        let named = REFUSALS.iter().find(|(optional, wires, words)| {
+            // Some servers fail over tools in ways of their own.
+            let may_say_so =
+                matches!(status, 400 | 404 | 422) || *optional == Optional::Tools && matches!(status, 405 | 500 | 501);
+            may_say_so && wires.contains(&wire) && is_sent(*optional) && words.iter().any(|word| body.contains(word))
+        });
+        if named.is_none() && !matches!(status, 400 | 404 | 422) {
             return false;
         }
-        let body = body.to_lowercase();
-        let sent = |optional: Optional| given.has(optional) && (optional != Optional::ForcedCall || forced);
-        let named = REFUSALS.iter().find(|(optional, wires, words)| {
-            wires.contains(&wire) && sent(*optional) && words.iter().any(|word| body.contains(word))
-        });
         let unnamed = || {
             let first = REFUSALS
                 .iter()
-                .find(|(optional, wires, _)| wires.contains(&wire) && sent(*optional) && optional.is_extra());
+                .find(|(optional, wires, _)| wires.contains(&wire) && is_sent(*optional) && optional.is_extra());
             first.filter(|_| STRANGERS.iter().any(|word| body.contains(word)))
         };
         let Some((optional, _, _)) = named.or_else(unnamed) else { return false };
@@ -110,22 +164,43 @@ impl Refused {
 mod tests {
     use super::*;
 
+    fn sent(refused: &Refused) -> Sent {
+        Sent { given: refused.given(), forced: false, tools: true }
+    }
+
     #[test]
     fn a_refused_field_is_not_sent_again() {
         let refused = Refused::default();
         let given = refused.given();
         assert!(given.has(Optional::Usage));
-        assert!(refused.learn(Wire::Chat, given, false, 400, r#"{"error":"Unknown parameter: stream_options"}"#));
+        assert!(refused.learn(Wire::Chat, sent(&refused), 400, r#"{"error":"Unknown parameter: stream_options"}"#));
         assert!(!refused.given().has(Optional::Usage));
-        assert!(!refused.learn(Wire::Chat, refused.given(), false, 400, "stream_options"), "it was not sent");
+        assert!(!refused.learn(Wire::Chat, sent(&refused), 400, "stream_options"), "it was not sent");
     }
 
     #[test]
     fn other_errors_teach_nothing() {
         let refused = Refused::default();
-        assert!(!refused.learn(Wire::Chat, refused.given(), false, 400, "context length exceeded"));
-        assert!(!refused.learn(Wire::Chat, refused.given(), false, 500, "stream_options"));
-        assert!(!refused.learn(Wire::Chat, refused.given(), false, 400, "tool_choice"), "no call was forced");
-        assert!(!refused.learn(Wire::Messages, refused.given(), false, 400, "extra inputs are not permitted"));
+        assert!(!refused.learn(Wire::Chat, sent(&refused), 400, "context length exceeded"));
+        assert!(!refused.learn(Wire::Chat, sent(&refused), 500, "stream_options"));
+        assert!(!refused.learn(Wire::Chat, sent(&refused), 400, "tool_choice"), "no call was forced");
+        assert!(!refused.learn(Wire::Messages, sent(&refused), 400, "extra inputs are not permitted"));
+    }
+
+    #[test]
+    fn a_server_that_refuses_tools_is_offered_none_again() {
+        for (status, words) in [
+            (400, r#"{"error":"registry.example/gemma:2b does not support tools"}"#),
+            (400, "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"),
+            (404, "No endpoints found that support tool use. To learn more about provider routing"),
+            (405, "Tool calling is not supported for model: small"),
+            (500, "tools param requires --jinja flag"),
+        ] {
+            let refused = Refused::default();
+            assert!(!refused.learn(Wire::Chat, Sent { tools: false, ..sent(&refused) }, status, words), "{words}");
+            assert!(refused.learn(Wire::Chat, sent(&refused), status, words), "{words}");
+            assert!(!refused.given().has(Optional::Tools) && refused.given().has(Optional::Usage), "{words}");
+        }
+        assert!(!Refused::default().learn(Wire::Chat, sent(&Refused::default()), 503, "does not support tools"));
     }
 }

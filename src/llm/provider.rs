@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::fault::TurnFault;
-use super::turn::{TurnRequest, TurnResponse};
+use super::turn::{Speech, TurnRequest, TurnResponse};
 use crate::domain::day::Day;
 use crate::domain::money::Money;
 
@@ -72,4 +72,11 @@ pub trait Watch: Send + Sync {
 
 impl Watch for () {
     fn grew(&self, _: u64) {}
+}
+
+impl Capabilities {
+    /// How calls and their results are written for this model, as far as is known before it is asked.
+    pub const fn speech(&self) -> Speech {
+        if self.tools { Speech::Native } else { Speech::Text }
+    }
 }

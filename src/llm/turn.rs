@@ -24,6 +24,9 @@ pub struct TurnRequest {
     /// How calls and their results are written.
     #[serde(default, skip_serializing_if = "Speech::is_native")]
     pub speech: Speech,
+    /// What explains to a model how calls are written in the text. It is sent only where they are.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub grammar: String,
 }
 
 /// How calls and their results are written.

@@ -66,4 +66,7 @@ const TEMPLATES: &[Template] = &[
     template!("second_look_last_turn.md", ["reason"], LastTurnVars::samples),
     template!("part.md", ["change", "commits", "files", "diffs", "leads"], PartVars::samples),
     template!("across.md", ["change", "parts", "names", "findings"], AcrossVars::samples),
+    template!("text_protocol.md", [], vars::no_samples),
+    template!("text_repair.md", [], vars::no_samples),
+    template!("text_switch.md", [], vars::no_samples),
 ];

@@ -138,6 +138,21 @@ impl Prompts {
         self.plain("malformed_calls.md")
     }
 
+    /// How tools are called in the text; it stands in the system message, before their catalogue.
+    pub fn text_protocol(&self) -> Result<String, PromptError> {
+        self.plain("text_protocol.md")
+    }
+
+    /// To a model that calls tools in the text, and whose calls could not be read.
+    pub fn text_repair(&self) -> Result<String, PromptError> {
+        self.plain("text_repair.md")
+    }
+
+    /// To a model that is to call tools in the text from now on.
+    pub fn text_switch(&self) -> Result<String, PromptError> {
+        self.plain("text_switch.md")
+    }
+
     /// To a person's assistant: the change, for it to review with our tools.
     pub fn assistant_review(&self, change: &ChangeVars, vars: &AssistantVars) -> Result<String, PromptError> {
         self.render("assistant_review.md", &vars.value(change))
@@ -287,6 +302,8 @@ mod tests {
             prompts.empty_answer(),
             prompts.output_limit(),
             prompts.malformed_calls(),
+            prompts.text_repair(),
+            prompts.text_switch(),
             prompts.second_look_nudge(),
             prompts.second_look_last_turn(&LastTurnVars { reason: "8 turns are used up".into() }),
         ];

@@ -286,6 +286,9 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent
     if let Some(note) = tally.compaction.note() {
         desk.note(note);
     }
+    if let Some(why) = tally.in_text {
+        desk.note(format!("The model called its tools in the text, because {why}."));
+    }
     let unasked = *ending == Ending::Done && spent.turns == 0;
     if unasked {
         let carried = run.known.prior.as_ref().is_some_and(|prior| !prior.carried.is_empty());

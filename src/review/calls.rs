@@ -10,7 +10,7 @@ use super::desk::{Answer, Desk, Effect};
 use super::engine_tools::{ENGINE_TOOLS, FINISH};
 use super::past::Told;
 use crate::domain::text::reveal;
-use crate::llm::{ToolCall, ToolInput};
+use crate::llm::{ToolCall, ToolInput, is_open};
 use crate::sys::cancel::Cancel;
 use crate::tools::{ErrorKind, Reference, TOOLS, ToolBox, ToolOutcome};
 
@@ -21,6 +21,9 @@ pub(super) const MOST_CALLS: usize = 64;
 
 /// How the result of a call begins that was stopped with the whole run.
 const STOPPED: &str = "{\"error\":\"stopped\"";
+
+/// What is said of a call in the text that does not end.
+pub(super) const NO_END: &str = "the call has no line `@@end`, so it was not made: write it again, whole";
 
 /// With room for fewer tokens there is nothing to read.
 const WORTH_READING: u64 = 300;
@@ -90,7 +93,11 @@ impl Called {
 
     pub(super) fn malformed(text: &str) -> Self {
         let start: String = text.chars().take(120).collect();
-        let message = format!("the input is not a JSON object: it begins with {start:?}; send the call again with one");
+        let message = if is_open(text) {
+            NO_END.to_owned()
+        } else {
+            format!("the input is not a JSON object: it begins with {start:?}; send the call again with one")
+        };
         Self { well_formed: false, ..Self::refused("malformed_input", &message) }
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::calls::NO_END;
 use super::draft::{Draft, Ending, Floor, Made};
 use super::engine_tools::{ENGINE_TOOLS, Refusal, Surroundings};
 use super::known::Known;
@@ -17,7 +18,7 @@ use crate::domain::change::{ChangeSet, Omission};
 use crate::domain::finding::Finding;
 use crate::domain::path::RepoPath;
 use crate::domain::review::{FileCoverage, Review, Section};
-use crate::llm::ToolDefinition;
+use crate::llm::{ToolDefinition, is_open};
 use crate::rules::Packs;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::tools::{ErrorKind, Reference, ToolFault};
@@ -142,7 +143,11 @@ impl Desk {
     /// Answers a call whose input is no JSON object. A report among them is held against the model until it comes again.
     pub fn call_malformed(&mut self, name: &str, input: &str) -> Answer {
         let head: String = input.chars().take(80).collect();
-        let message = format!("the input is not a JSON object (it begins {head:?}): call {name} again with one");
+        let message = if is_open(input) {
+            NO_END.to_owned()
+        } else {
+            format!("the input is not a JSON object (it begins {head:?}): call {name} again with one")
+        };
         let fault = ToolFault::new(ErrorKind::InvalidInput, message);
         if name == super::engine_tools::REPORT { self.unreadable("", "", &fault) } else { fault.into() }
     }

@@ -76,6 +76,8 @@ fn asked(journal: &mut Journal, request: &TurnRequest, again: bool, asking: Aski
     let record = Record::Request {
         system: is_new.then(|| request.system.clone()),
         tools: is_new.then(|| request.tools.clone()),
+        grammar: is_new.then(|| request.grammar.clone()).filter(|grammar| !grammar.is_empty()),
+        speech: request.speech,
         user: if again { Vec::new() } else { said },
         max_output: request.max_output,
         landing,

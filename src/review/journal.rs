@@ -205,7 +205,17 @@ impl Rebuilt {
                         it.proven &= digest(&it.request) == *expected;
                     }
                 }
-                Record::Request { system, tools, user, max_output, compacted, digest: expected, .. } => {
+                Record::Request {
+                    system,
+                    tools,
+                    grammar,
+                    speech,
+                    user,
+                    max_output,
+                    compacted,
+                    digest: expected,
+                    ..
+                } => {
                     if system.is_some() {
                         rebuilt = None;
                         results.clear();
@@ -214,6 +224,8 @@ impl Rebuilt {
                     let it = rebuilt.get_or_insert_with(Self::empty);
                     it.request.system = system.clone().unwrap_or_else(|| std::mem::take(&mut it.request.system));
                     it.request.tools = tools.clone().unwrap_or_else(|| std::mem::take(&mut it.request.tools));
+                    it.request.grammar = grammar.clone().unwrap_or_else(|| std::mem::take(&mut it.request.grammar));
+                    it.request.speech = *speech;
                     it.request.max_output = *max_output;
                     if !results.is_empty() {
                         let results = std::mem::take(&mut results).into_values().collect();
@@ -298,6 +310,8 @@ mod tests {
         let record = Record::Request {
             system: first.then(|| request.system.clone()),
             tools: first.then(|| request.tools.clone()),
+            grammar: None,
+            speech: request.speech,
             user: user.iter().map(|text| (*text).to_owned()).collect(),
             max_output: request.max_output,
             landing: None,

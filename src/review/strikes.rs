@@ -1,9 +1,10 @@
-//! Answers that are none: each kind is told to the model once, and has a name when it happens again. Main types: [`Strike`], [`Strikes`].
+//! Answers that are none: each kind is told to the model once, and has a name when it happens again. Where another way to write calls may help,
+//! that is tried in between. Main types: [`Strike`], [`Strikes`].
 
 use super::draft::Ending;
 use crate::domain::review::Ended;
 use crate::domain::text::{mask, strip_line};
-use crate::llm::{Stop, TurnResponse, leaked};
+use crate::llm::{Speech, Stop, TurnResponse, declines, leaked};
 use crate::prompt::{PromptError, Prompts};
 
 /// In a whole run the model is told no more often than this.
@@ -22,6 +23,19 @@ pub(super) enum Strike {
     OutputLimit,
     /// None of its calls could be read.
     Malformed,
+    /// Text without a call that says that it will not.
+    Declined,
+}
+
+/// What comes of a strike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The model is told.
+    Tell,
+    /// From now on calls are written in the text, for this reason.
+    Switch(&'static str),
+    /// It was told: that is the end.
+    End,
 }
 
 impl Strike {
@@ -32,18 +46,20 @@ impl Strike {
             Some(dialect) => Self::Leaked(dialect),
             None if response.stop == Stop::OutputLimit => Self::OutputLimit,
             None if text.trim().is_empty() => Self::Empty,
+            None if declines(&text) => Self::Declined,
             None => Self::Unfinished,
         }
     }
 
     /// What the model is told.
-    pub(super) fn told(self, prompts: &Prompts) -> Result<String, PromptError> {
-        match self {
-            Self::Unfinished => prompts.nudge(),
-            Self::Empty => prompts.empty_answer(),
-            Self::Leaked(_) => prompts.leaked_markup(),
-            Self::OutputLimit => prompts.output_limit(),
-            Self::Malformed => prompts.malformed_calls(),
+    pub(super) fn told(self, prompts: &Prompts, speech: Speech) -> Result<String, PromptError> {
+        match (self, speech) {
+            (Self::Unfinished | Self::Declined, _) => prompts.nudge(),
+            (Self::Empty, _) => prompts.empty_answer(),
+            (Self::OutputLimit, _) => prompts.output_limit(),
+            (Self::Leaked(_) | Self::Malformed, Speech::Text) => prompts.text_repair(),
+            (Self::Leaked(_), Speech::Native) => prompts.leaked_markup(),
+            (Self::Malformed, Speech::Native) => prompts.malformed_calls(),
         }
     }
 
@@ -68,6 +84,9 @@ impl Strike {
             Self::Malformed => {
                 (Ended::MalformedCalls, "the model's tool calls could not be read, and again not when told".to_owned())
             }
+            Self::Declined => {
+                (Ended::Refused, "the model said that it will not do this, and did so again when told".to_owned())
+            }
         };
         Ending::Short { ended, why }
     }
@@ -85,21 +104,84 @@ impl Strike {
 pub(super) struct Strikes {
     in_a_row: u32,
     told: u32,
+    /// Answers whose calls were no calls.
+    garbled: u32,
+    /// Whether it ever made a call that could be read.
+    called: bool,
 }
 
 impl Strikes {
-    /// Whether the model may be told: once in a row, and not for ever. Telling counts.
-    pub(super) fn may_be_told(&mut self) -> bool {
-        if self.in_a_row > 0 || self.told >= MOST_TOLD {
-            return false;
-        }
+    /// What comes of a strike: it is told once in a row, and not for ever; calls that were none for a second time are to be written in the text
+    /// from then on, and so are those of a model that makes none at all.
+    pub(super) fn take(&mut self, strike: Strike, speech: Speech) -> Step {
+        let again = self.in_a_row > 0;
+        let why = match strike {
+            Strike::Leaked(_) | Strike::Malformed => {
+                self.garbled += 1;
+                (self.garbled > 1).then_some("its calls could not be read otherwise")
+            }
+            Strike::Unfinished | Strike::Empty => {
+                (again && !self.called).then_some("it made no calls in any other way")
+            }
+            Strike::OutputLimit | Strike::Declined => None,
+        };
+        let step = match why.filter(|_| speech.is_native()) {
+            Some(why) => Step::Switch(why),
+            None if again || self.told >= MOST_TOLD => return Step::End,
+            None => Step::Tell,
+        };
         self.in_a_row += 1;
         self.told += 1;
-        true
+        step
     }
 
     /// It made calls that could be read.
     pub(super) fn forgive(&mut self) {
         self.in_a_row = 0;
+        self.called = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAKED: Strike = Strike::Leaked("x");
+
+    #[test]
+    fn calls_that_are_none_are_told_then_written_in_the_text_and_then_the_end() {
+        for strike in [LEAKED, Strike::Malformed] {
+            let mut strikes = Strikes::default();
+            assert_eq!(strikes.take(strike, Speech::Native), Step::Tell);
+            // Also where it made some between.
+            strikes.forgive();
+            assert!(matches!(strikes.take(strike, Speech::Native), Step::Switch(_)));
+            assert_eq!(strikes.take(strike, Speech::Text), Step::End);
+        }
+        let mut strikes = Strikes::default();
+        assert_eq!(strikes.take(LEAKED, Speech::Text), Step::Tell);
+        assert_eq!(strikes.take(Strike::Malformed, Speech::Text), Step::End, "there is no further way");
+    }
+
+    #[test]
+    fn a_model_that_makes_no_calls_may_write_them_and_one_that_made_some_has_ended() {
+        let mut strikes = Strikes::default();
+        assert_eq!(strikes.take(Strike::Unfinished, Speech::Native), Step::Tell);
+        assert!(matches!(strikes.take(Strike::Empty, Speech::Native), Step::Switch(_)));
+        let mut strikes = Strikes::default();
+        strikes.forgive();
+        assert_eq!(strikes.take(Strike::Unfinished, Speech::Native), Step::Tell);
+        assert_eq!(strikes.take(Strike::Unfinished, Speech::Native), Step::End);
+    }
+
+    #[test]
+    fn nobody_is_told_for_ever() {
+        let mut strikes = Strikes::default();
+        for _ in 0..MOST_TOLD {
+            strikes.forgive();
+            assert_eq!(strikes.take(Strike::OutputLimit, Speech::Native), Step::Tell);
+        }
+        strikes.forgive();
+        assert_eq!(strikes.take(Strike::Declined, Speech::Native), Step::End);
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct Tally {
     pub(super) broken_off: u32,
     /// Limits that were met, each a sentence.
     pub(super) limits: Vec<String>,
+    /// Why calls were written in the text, where they were.
+    pub(super) in_text: Option<&'static str>,
     /// What was taken out of the conversation to make room.
     pub(super) compaction: Compaction,
 }

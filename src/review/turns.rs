@@ -17,13 +17,13 @@ use super::exchange::{self, Asking, Heard};
 use super::journal::{Journal, Landing, Record};
 use super::opening::estimate_tokens;
 use super::past::{Coming, Diverged, Told};
-use super::strikes::{Strike, Strikes};
+use super::strikes::{Step, Strike, Strikes};
 use super::tally::{Tally, Unanswered};
 use super::verify::{self, Which};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::review::Ended;
 use crate::domain::text::{mask, strip_line};
-use crate::llm::{Message, Provider, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse};
+use crate::llm::{Message, Provider, Speech, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse, was_text};
 use crate::prompt::{LastTurnVars, Prompts};
 use crate::sys::cancel::Cancel;
 use crate::tools::ToolBox;
@@ -73,6 +73,9 @@ impl Turns<'_> {
     /// Runs to the end. Whatever happens, the desk holds what stands.
     pub(super) async fn run(&mut self) -> Result<Ending, EngineError> {
         self.told.begin_with(&self.request);
+        if !self.request.speech.is_native() {
+            self.tally.in_text = Some("it cannot call them in any other way");
+        }
         loop {
             let next = match self.due()? {
                 Due::Turn(landing) => self.turn(landing).await?,
@@ -265,6 +268,9 @@ impl Turns<'_> {
             let (ended, why) = Told::broken_off().words();
             return Ok(Next::End(Ending::told(ended, why)));
         }
+        if self.request.speech.is_native() && calls.iter().any(was_text) {
+            self.speak_in_text("the server takes no tools for it");
+        }
         self.keep_answer(&response);
         for call in &calls {
             self.events.emit(Event::Call { turn, tool: strip_line(&call.name), about: about(call) });
@@ -300,11 +306,40 @@ impl Turns<'_> {
             (false, _) => None,
         };
         match strike {
-            Some(strike) if !self.strikes.may_be_told() => return Ok(Next::End(strike.ending())),
-            Some(strike) => self.say(strike.told(self.prompts)?),
-            None => self.strikes.forgive(),
+            Some(strike) => self.strike(strike, None),
+            None => {
+                self.strikes.forgive();
+                Ok(Next::Turn)
+            }
         }
+    }
+
+    /// Says what was wrong with an answer, unless it was said before. An answer that is not yet part of the conversation becomes one.
+    fn strike(&mut self, strike: Strike, answer: Option<&TurnResponse>) -> Result<Next, EngineError> {
+        let step = self.strikes.take(strike, self.request.speech);
+        if step == Step::End {
+            return Ok(Next::End(strike.ending()));
+        }
+        if let Some(answer) = answer {
+            self.keep_answer(answer);
+        }
+        let text = match step {
+            Step::Switch(why) => {
+                self.speak_in_text(why);
+                self.prompts.text_switch()?
+            }
+            Step::Tell | Step::End => strike.told(self.prompts, self.request.speech)?,
+        };
+        self.say(text);
         Ok(Next::Turn)
+    }
+
+    /// From here on calls and their results are written in the text.
+    fn speak_in_text(&mut self, why: &'static str) {
+        self.request.speech = Speech::Text;
+        self.unanswered.size += estimate_tokens(&self.request.grammar);
+        self.tally.in_text = Some(why);
+        self.events.emit(Event::Notice { text: format!("the model calls its tools in the text from now on: {why}") });
     }
 
     fn keep_answer(&mut self, response: &TurnResponse) {
@@ -319,14 +354,7 @@ impl Turns<'_> {
             self.keep_answer(response);
             return Ok(Next::End(short(ended, words)));
         }
-        let strike = Strike::of(response);
-        if !self.strikes.may_be_told() {
-            return Ok(Next::End(strike.ending()));
-        }
-        self.keep_answer(response);
-        let text = strike.told(self.prompts)?;
-        self.say(text);
-        Ok(Next::Turn)
+        self.strike(Strike::of(response), Some(response))
     }
 
     /// What was sent has been seen.

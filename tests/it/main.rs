@@ -80,6 +80,7 @@ mod second_look;
 mod second_look_limits;
 mod service_reviews;
 mod tool_command;
+mod text_protocol;
 mod tools;
 mod trust;
 mod trust_attributes;

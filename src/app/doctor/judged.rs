@@ -33,6 +33,17 @@ impl Judged {
     fn wrong(found: impl Into<String>) -> Self {
         Self { is_right: false, found: found.into(), advice: None }
     }
+
+    /// Of a server that refuses tools: the request was said in text by itself.
+    pub(super) fn in_text() -> Self {
+        let advice = "nothing needs to be done: a review speaks to it in text";
+        Self { advice: Some(advice.to_owned()), ..Self::wrong("the server takes no tools") }
+    }
+
+    /// The same with what to do, where nothing more particular is known.
+    pub(super) fn with_advice(self, advice: &str) -> Self {
+        Self { advice: self.advice.or_else(|| Some(advice.to_owned())), ..self }
+    }
 }
 
 /// A text that shall come in pieces.

@@ -13,10 +13,32 @@ use crate::domain::checkup::{Area, Check, CheckState, Culprit};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::text::strip_line;
 use crate::llm::{self, Capabilities, Provider, TurnUsage};
+use crate::prompt::Prompts;
 use crate::sys::cancel::{Cancel, Stopped};
 
 /// The questions, in the order in which they are asked.
 const QUESTIONS: [&str; 3] = ["streaming", "forced_call", "two_tools"];
+/// What helps where a model makes no calls.
+const BY_TEXT: &str = "say `tools = false` for this model in your own file of providers, so that a review speaks to it in text from the \
+    beginning (docs/models.md); a larger model may do better";
+
+/// What asking for calls showed.
+struct Calls {
+    checks: Vec<Check>,
+    /// Whether the text is what is left.
+    wants_text: bool,
+    /// How long its slowest turn took.
+    slowest: Duration,
+}
+
+impl Calls {
+    /// Of a model that is known to make none.
+    fn unknown_to_it() -> Self {
+        let found = "not asked: it is known to call no tools, and is spoken to in text";
+        let checks = QUESTIONS[1..].iter().map(|name| told(name, CheckState::Skipped, found)).collect();
+        Self { checks, wants_text: true, slowest: Duration::ZERO }
+    }
+}
 
 fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
     Check::new(Area::Model, name, state, found)
@@ -35,12 +57,16 @@ pub(super) async fn check(found: Found, offline: bool, events: &dyn EventSink, c
             return vec![told("choice", CheckState::Failed(Culprit::Setup), error.to_string())];
         }
     };
+    let grammar = match Prompts::built_in().and_then(|prompts| prompts.text_protocol()) {
+        Ok(grammar) => grammar,
+        Err(error) => return vec![told("choice", CheckState::Failed(Culprit::Setup), error.to_string())],
+    };
     let mut checks = Vec::new();
     for chosen in &chosen {
         let name = format!("{}/{}", chosen.row.name, chosen.model);
         let of = Subject { chosen, resolved: &resolved, providers: &providers };
         let mut about = of.set_up();
-        match llm::connect(chosen.row, &chosen.model, &chosen.access) {
+        match llm::connect(&chosen.row, &chosen.model, &chosen.access) {
             Err(error) => about.push(told("address", CheckState::Failed(Culprit::Setup), error.to_string())),
             Ok(provider) => {
                 about.push(limits(provider.capabilities()));
@@ -49,7 +75,7 @@ pub(super) async fn check(found: Found, offline: bool, events: &dyn EventSink, c
                 } else {
                     let text = format!("asking {}; no code is sent", strip_line(&name));
                     events.emit(Event::Notice { text });
-                    about.extend(of.ask(&*provider, cancel).await);
+                    about.extend(of.ask(&*provider, &grammar, cancel).await);
                 }
             }
         }
@@ -90,7 +116,7 @@ impl Subject<'_> {
         let name = strip_line(&format!("{}/{}", chosen.row.name, chosen.model));
         let origin = |key: &str| resolved.origins.iter().find(|(known, _, _)| *known == key);
         let why = match &resolved.settings.model {
-            ModelChoice::Named { provider, .. } if *provider == *chosen.row.name => {
+            ModelChoice::Named { provider, .. } if **provider == *chosen.row.name => {
                 origin("model").map_or_else(String::new, |(_, _, origin)| format!(" (by {origin})"))
             }
             ModelChoice::Auto => " (its key was found, and nobody named another)".to_owned(),
@@ -110,12 +136,10 @@ impl Subject<'_> {
         match self.key_origin() {
             Some(origin) => told("key", CheckState::Fine, format!("it is {origin}")),
             None => {
-                let (row, set) =
-                    (self.chosen.row, self.providers.names().find(|name| self.chosen.row.key_variables.contains(name)));
-                let found = match set {
+                let name = &self.chosen.row.name;
+                let found = match self.usual_key() {
                     Some(variable) => format!(
-                        "none is sent: {variable} is not for the address in {0}.base_url; if that server needs a key, set {0}.api_key",
-                        row.name
+                        "none is sent: {variable} is not for the address in {name}.base_url; if that server needs a key, set {name}.api_key"
                     ),
                     None => "none is set; the server may need none".to_owned(),
                 };
@@ -124,34 +148,73 @@ impl Subject<'_> {
         }
     }
 
+    /// The variable that holds a key for this provider.
+    fn usual_key(&self) -> Option<&str> {
+        self.providers.names().find(|name| self.chosen.row.key_variables.iter().any(|known| **known == **name))
+    }
+
     /// Where the key is from; `None` without one.
     fn key_origin(&self) -> Option<String> {
         self.chosen.access.key.as_ref()?;
         let setting = format!("{}.api_key", self.chosen.row.name);
         let set = self.resolved.origins.iter().find(|(known, _, _)| *known == setting);
-        let usual = || self.providers.names().find(|name| self.chosen.row.key_variables.contains(name));
-        set.map(|(_, _, origin)| format!("from {origin}")).or_else(|| usual().map(|name| format!("from {name}")))
+        let usual = || self.usual_key().map(|name| format!("from {name}"));
+        set.map(|(_, _, origin)| format!("from {origin}")).or_else(usual)
     }
 
     /// Asks the questions, until the provider fails.
-    async fn ask(&self, provider: &dyn Provider, cancel: &Cancel) -> Vec<Check> {
-        let prober = Prober { provider, cancel };
-        let mut checks = Vec::new();
+    async fn ask(&self, provider: &dyn Provider, grammar: &str, cancel: &Cancel) -> Vec<Check> {
+        let prober = Prober { provider, grammar, cancel };
         let counted = prober.counting().await;
-        let turn = counted.pace.took;
-        checks.push(self.judge("streaming", &counted, judged::counting(&counted)));
+        let mut checks = vec![self.judge("streaming", &counted, judged::counting(&counted))];
         if counted.broken.is_some() {
             let skip = |name: &&'static str| told(name, CheckState::Skipped, "not asked: it failed before");
             checks.extend(QUESTIONS[1..].iter().map(skip));
             return checks;
         }
-        let forced = prober.forced_call().await;
-        checks.push(self.judge("forced_call", &forced, judged::forced_call(&forced)));
-        let two = prober.two_tools().await;
-        checks.push(self.judge("two_tools", &two, judged::two_tools(&two)));
-        let turns = u32::try_from(two.answers.len()).unwrap_or(u32::MAX).max(1);
-        checks.push(pace(turn.max(two.pace.took / turns), &self.resolved.settings));
+        let calls = if provider.capabilities().tools { self.ask_for_calls(&prober).await } else { Calls::unknown_to_it() };
+        let mut slowest = counted.pace.took.max(calls.slowest);
+        let in_text = calls.wants_text;
+        checks.extend(calls.checks);
+        if in_text {
+            let heard = prober.in_text().await;
+            slowest = slowest.max(heard.a_turn());
+            let check = self.judge("text_protocol", &heard, judged::two_tools(&heard));
+            checks.push(match check.state {
+                // Nothing is left that a review could be made with.
+                CheckState::Warning => Check { state: CheckState::Failed(Culprit::Provider), ..check },
+                CheckState::Fine | CheckState::Failed(_) | CheckState::Skipped => check,
+            });
+        }
+        checks.push(pace(slowest, &self.resolved.settings));
         checks
+    }
+
+    /// Whether it calls tools as its interface has them.
+    async fn ask_for_calls(&self, prober: &Prober<'_>) -> Calls {
+        let forced = prober.forced_call().await;
+        let mut judged = judged::forced_call(&forced);
+        let refused = forced.in_text();
+        let mut checks = Vec::new();
+        let mut slowest = forced.a_turn();
+        let mut wants_text = refused;
+        if refused {
+            judged = Judged::in_text();
+            checks.push(self.judge("forced_call", &forced, judged));
+            checks.push(told("two_tools", CheckState::Skipped, "not asked: the server takes no tools"));
+        } else {
+            let two = prober.two_tools().await;
+            let second = judged::two_tools(&two);
+            slowest = slowest.max(two.a_turn());
+            // Where the server itself failed, text is no way out: a review would end there.
+            wants_text = !judged.is_right && !second.is_right && forced.broken.is_none() && two.broken.is_none();
+            if wants_text {
+                judged = judged.with_advice(BY_TEXT);
+            }
+            checks.push(self.judge("forced_call", &forced, judged));
+            checks.push(self.judge("two_tools", &two, second));
+        }
+        Calls { checks, wants_text, slowest }
     }
 
     fn judge(&self, name: &'static str, heard: &Heard, judged: Judged) -> Check {

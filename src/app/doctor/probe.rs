@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::llm::{
-    Message, Provider, ToolChoice, ToolDefinition, ToolResult, TurnFault, TurnRequest, TurnResponse, TurnUsage, Watch,
+    Message, Provider, Speech, ToolChoice, ToolDefinition, ToolResult, TurnFault, TurnRequest, TurnResponse, TurnUsage, Watch, was_text,
 };
 use crate::review::unless_stopped;
 use crate::sys::cancel::{Cancel, Stopped};
@@ -38,6 +38,8 @@ const QUIET: Duration = Duration::from_mins(2);
 /// Asks one model.
 pub(super) struct Prober<'a> {
     pub(super) provider: &'a dyn Provider,
+    /// What explains to a model how calls are written in text.
+    pub(super) grammar: &'a str,
     pub(super) cancel: &'a Cancel,
 }
 
@@ -79,6 +81,16 @@ impl Heard {
     pub(super) fn usage(&self) -> Option<TurnUsage> {
         self.answers.iter().map(|answer| answer.usage).reduce(TurnUsage::plus)
     }
+
+    /// Whether its calls came in text.
+    pub(super) fn in_text(&self) -> bool {
+        self.answers.iter().flat_map(TurnResponse::calls).any(was_text)
+    }
+
+    /// How long one of its turns took.
+    pub(super) fn a_turn(&self) -> Duration {
+        self.pace.took / u32::try_from(self.answers.len()).unwrap_or(u32::MAX).max(1)
+    }
 }
 
 impl Prober<'_> {
@@ -98,9 +110,15 @@ impl Prober<'_> {
         self.hear(self.question(TWO, vec![colour(), sum()]), results).await
     }
 
+    /// The same where calls and results are written in text.
+    pub(super) async fn in_text(&self) -> Heard {
+        let request = TurnRequest { speech: Speech::Text, ..self.question(TWO, vec![colour(), sum()]) };
+        self.hear(request, results).await
+    }
+
     fn question(&self, text: &str, tools: Vec<ToolDefinition>) -> TurnRequest {
         let max_output = self.provider.capabilities().max_output.min(LONGEST_ANSWER);
-        let mut request = TurnRequest { system: SYSTEM.to_owned(), tools, max_output, ..TurnRequest::default() };
+        let mut request = TurnRequest { system: SYSTEM.to_owned(), tools, max_output, grammar: self.grammar.to_owned(), ..TurnRequest::default() };
         request.push(Message::User { text: text.to_owned(), mark: false });
         request
     }

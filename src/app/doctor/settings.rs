@@ -9,6 +9,7 @@ use crate::app::{dismissed, templates};
 use crate::config::{self, ConfigError, Document, Key, Origin, Resolved, Sources};
 use crate::domain::checkup::{Area, Check, CheckState, Culprit};
 use crate::domain::text::{counted, strip_line};
+use crate::llm::ProviderTable;
 
 /// What the settings come to, for whoever is asked next.
 pub(super) struct Found {
@@ -20,7 +21,9 @@ pub(super) struct Found {
 
 /// Looks at the settings.
 pub(super) fn check(ask: &DoctorAsk, looked: &Looked) -> (Vec<Check>, Found) {
-    let (mut checks, providers) = (Vec::new(), ProviderEnvironment::of_this_process());
+    let mut checks = Vec::new();
+    let table = ProviderTable::built_in().unwrap_or_default();
+    let providers = ProviderEnvironment::of_this_process(table);
     let user = match config::user_document() {
         Ok(user) => user,
         Err(error) => {

@@ -205,6 +205,7 @@ pub(super) fn question() -> TurnRequest {
         messages: vec![Message::User { text: "The change.".to_owned(), mark: true }],
         max_output: 1000,
         speech: crate::llm::Speech::Native,
+        grammar: String::new(),
     }
 }
 

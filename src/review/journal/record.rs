@@ -13,7 +13,7 @@ use crate::domain::finding::FindingId;
 use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
 use crate::domain::review::Ended;
-use crate::llm::{ToolDefinition, ToolResult, TurnResponse};
+use crate::llm::{Speech, ToolDefinition, ToolResult, TurnResponse};
 use crate::review::budget::Limits;
 use crate::tools::Reference;
 
@@ -187,6 +187,12 @@ pub enum Record {
         /// The tools, where they are not those of the request before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tools: Option<Vec<ToolDefinition>>,
+        /// What explains how calls are written in the text, where it is not that of the request before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grammar: Option<String>,
+        /// How calls and their results are written.
+        #[serde(default, skip_serializing_if = "Speech::is_native")]
+        speech: Speech,
         /// What this program says after the results of the turn before.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         user: Vec<String>,

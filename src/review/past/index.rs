@@ -11,7 +11,7 @@ use crate::domain::claim::Claim;
 use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
 use crate::domain::review::Ended;
-use crate::llm::{ToolResult, TurnResponse, TurnUsage};
+use crate::llm::{Speech, ToolResult, TurnResponse, TurnUsage};
 use crate::review::journal::{JournalEntry, Landing, Read, Record, SharedName, Stage, Unit};
 use crate::tools::Reference;
 
@@ -61,6 +61,8 @@ pub(in crate::review) struct Turn {
     /// So many of the oldest messages with results were shortened.
     pub(in crate::review) compacted: u32,
     pub(in crate::review) digest: String,
+    /// How calls and their results were written.
+    pub(in crate::review) speech: Speech,
     /// Whether a sitting began with it that went on after an end.
     pub(in crate::review) again: bool,
     pub(in crate::review) answer: Option<(TurnResponse, u64)>,
@@ -295,7 +297,7 @@ impl Conversation {
 
     fn ask(&mut self, at: usize, entry: &JournalEntry) -> Result<(), PastError> {
         let damaged = |why| Err(PastError::Damaged { place: place(&entry.unit, entry.turn), why });
-        let Record::Request { system, max_output, landing, compacted, digest, .. } = &entry.record else {
+        let Record::Request { system, max_output, landing, compacted, digest, speech, .. } = &entry.record else {
             return Ok(());
         };
         if self.end.is_some() {
@@ -334,6 +336,7 @@ impl Conversation {
             max_output: *max_output,
             compacted: *compacted,
             digest: digest.clone(),
+            speech: *speech,
             again: resumed,
             answer: None,
             results: BTreeMap::new(),

@@ -10,7 +10,7 @@ use super::error::{Diverged, What};
 use super::index::{Abandoned, Conversation, End, Turn};
 use super::written::Written;
 use crate::domain::review::Ended;
-use crate::llm::{ToolResult, TurnRequest, TurnResponse};
+use crate::llm::{Speech, ToolResult, TurnRequest, TurnResponse};
 use crate::review::journal::{Landing, Rebuilt, Unit, digest};
 use crate::tools::Reference;
 
@@ -179,6 +179,11 @@ impl Told {
     /// Whether anything was asked.
     pub(in crate::review) fn was_asked(&self) -> bool {
         !self.turns.is_empty()
+    }
+
+    /// How calls were written in its first request; `None` where it was never asked.
+    pub(in crate::review) fn began_in(&self) -> Option<Speech> {
+        self.turns.front().map(|turn| turn.speech)
     }
 
     /// Whether its first request was this one; `None` where it was never asked.

@@ -15,6 +15,7 @@ use super::together::{Done, Together};
 use crate::domain::event::{Event, UnitState};
 use crate::domain::review::Ended;
 use crate::llm::{Message, ToolDefinition, TurnRequest, TurnUsage, Waited};
+use crate::prompt::PromptError;
 use crate::review::budget::{Budget, Kept, Purse, Seat, words};
 use crate::review::by_model::ModelRun;
 use crate::review::desk::Desk;
@@ -76,7 +77,7 @@ pub(in crate::review) async fn review(
         let purse = Purse::new(run.limits, &[]);
         purse.count(taken.turns, &before);
         let told = run.past.told(&Unit::WHOLE);
-        let mut turns = conversation(desk, opening, Budget::alone(&purse, run.limits), (told, journal));
+        let mut turns = conversation(desk, opening, Budget::alone(&purse, run.limits), (told, journal))?;
         let ending = match over {
             Some(over) => turns.end(over)?,
             None => turns.run().await?,
@@ -102,7 +103,7 @@ pub(in crate::review) async fn review(
             let begun = team.begins(at, (files.len(), size), seat, (told, journal))?;
             let done = match begun {
                 Ok((seat, line)) => {
-                    let turns = conversation(desk, opening, Budget::begun(seat, run.limits), line);
+                    let turns = conversation(desk, opening, Budget::begun(seat, run.limits), line)?;
                     team.drive(at, files, turns).await?
                 }
                 Err(ending) => Done {
@@ -133,7 +134,7 @@ pub(in crate::review) async fn review(
     let looked = match team.looks(&together, units, line).await? {
         Ok((seat, opening, line)) => {
             let budget = Budget::begun(seat, across::limits(&run.limits));
-            let mut turns = conversation(desk, opening, budget, line);
+            let mut turns = conversation(desk, opening, budget, line)?;
             let ending = turns.run().await?;
             let Turns { mut tally, desk, told, .. } = turns;
             let before = told.abandoned();
@@ -308,17 +309,21 @@ fn conversation<'a>(
     (desk, opening): (Desk, Opening),
     budget: Budget,
     (told, journal): (Told, Journal),
-) -> Turns<'a> {
-    let size = tools_size + size_of(&opening);
+) -> Result<Turns<'a>, PromptError> {
+    let grammar = run.prompts.text_protocol()?;
+    let speech = told.began_in().unwrap_or_else(|| run.provider.capabilities().speech());
+    let size = tools_size + size_of(&opening) + if speech.is_native() { 0 } else { estimate_tokens(&grammar) };
     let Opening { system, message, shown, .. } = opening;
     let request = TurnRequest {
         system,
         tools: tools.to_vec(),
         messages: vec![Message::User { text: message.clone(), mark: true }],
         max_output: run.limits.max_output,
+        speech,
+        grammar,
         ..TurnRequest::default()
     };
-    Turns {
+    Ok(Turns {
         provider: run.provider.as_ref(),
         prompts: &run.prompts,
         tools: &run.tools,
@@ -334,7 +339,7 @@ fn conversation<'a>(
         tally: Tally::default(),
         strikes: Strikes::default(),
         landed: None,
-    }
+    })
 }
 
 /// What an opening takes, in tokens.

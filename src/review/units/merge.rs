@@ -27,10 +27,11 @@ impl Ended {
 
 /// Adds what a unit counted.
 pub(super) fn add(tally: &mut Tally, own: Tally, end: &Ended) {
-    let Tally { calls, errors, broken_off, limits, compaction } = own;
+    let Tally { calls, errors, broken_off, limits, in_text, compaction } = own;
     tally.calls += calls;
     tally.errors += errors;
     tally.broken_off += broken_off;
+    tally.in_text = tally.in_text.or(in_text);
     tally.compaction.add(compaction.results_sent());
     let unbegun = match &end.ending {
         Ending::Short { ended, why } if !end.begun && !ended.is_providers() => Some(why.clone()),

@@ -9,7 +9,7 @@ use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::Confidence;
 use crate::domain::review::Ended;
 use crate::domain::text::strip_line;
-use crate::llm::{Message, Provider, Stop, ToolCall, TurnRequest, TurnResponse, leaked};
+use crate::llm::{Message, Provider, Speech, Stop, ToolCall, TurnRequest, TurnResponse, was_text};
 use crate::prompt::{LastTurnVars, Prompts};
 use crate::review::attempts::{Ask, NoAnswer};
 use crate::review::budget::{Budget, Limits, Reserved};
@@ -19,7 +19,7 @@ use crate::review::exchange::{self, Asking, Heard};
 use crate::review::journal::{Journal, Landing, Record};
 use crate::review::opening::estimate_tokens;
 use crate::review::past::{Coming, Diverged, End, Told, Trees};
-use crate::review::strikes::Strikes;
+use crate::review::strikes::{Step, Strike, Strikes};
 use crate::sys::cancel::Cancel;
 use crate::tools::ToolBox;
 
@@ -252,6 +252,9 @@ impl<'a> Look<'a> {
             return Ok(Some(Judged::told(Told::broken_off())));
         }
         self.waited |= !verdicts.is_empty();
+        if self.request.speech.is_native() && calls.iter().any(was_text) {
+            self.speak_in_text();
+        }
         self.keep_answer(&response);
         let (reads, others): (Vec<_>, Vec<_>) =
             reads.into_iter().partition(|(at, call)| is_reading(call) && landing.is_none() && *at < MOST_CALLS);
@@ -271,15 +274,42 @@ impl<'a> Look<'a> {
             return Ok(Some(no_verdict(landing)));
         }
         if called.iter().all(|called| !called.well_formed) {
-            if !self.strikes.may_be_told() {
+            if !self.strike(Strike::Malformed, None)? {
                 return Ok(Some(unchecked("the model's tool calls could not be read, and again not when it was told")));
             }
-            let text = self.prompts.malformed_calls()?;
-            self.say(text);
         } else {
             self.strikes.forgive();
         }
         Ok(None)
+    }
+
+    /// Says what was wrong with an answer; whether it did, since it is not said again and again. An answer that is not yet part of the
+    /// conversation becomes one.
+    fn strike(&mut self, strike: Strike, answer: Option<&TurnResponse>) -> Result<bool, Broken> {
+        let step = self.strikes.take(strike, self.request.speech);
+        if step == Step::End {
+            return Ok(false);
+        }
+        if let Some(answer) = answer {
+            self.keep_answer(answer);
+        }
+        let text = match (step, strike) {
+            (Step::Switch(_), _) => {
+                self.speak_in_text();
+                self.prompts.text_switch()?
+            }
+            (_, Strike::Leaked(_) | Strike::Malformed | Strike::OutputLimit) => {
+                strike.told(self.prompts, self.request.speech)?
+            }
+            (_, Strike::Unfinished | Strike::Empty | Strike::Declined) => self.prompts.second_look_nudge()?,
+        };
+        self.say(text);
+        Ok(true)
+    }
+
+    fn speak_in_text(&mut self) {
+        self.request.speech = Speech::Text;
+        self.size += estimate_tokens(&self.request.grammar);
     }
 
     fn keep_answer(&mut self, response: &TurnResponse) {
@@ -299,22 +329,18 @@ impl<'a> Look<'a> {
         if landing.is_some() {
             return Ok(Some(no_verdict(landing)));
         }
-        let is_leaked = leaked(&text).is_some();
-        if !self.strikes.may_be_told() {
-            return Ok(Some(unchecked(match (is_leaked, text.trim().is_empty()) {
-                (true, _) => "the model wrote its tool calls as text, and did so again when told",
-                (false, true) => "the model answered nothing, and did so again when told",
-                (false, false) => "the model gave no verdict, and did not when told",
-            })));
+        let strike = Strike::of(response);
+        if self.strike(strike, Some(response))? {
+            return Ok(None);
         }
-        self.keep_answer(response);
-        let text = match (is_leaked, cut) {
-            (true, _) => self.prompts.leaked_markup()?,
-            (false, true) => self.prompts.output_limit()?,
-            (false, false) => self.prompts.second_look_nudge()?,
-        };
-        self.say(text);
-        Ok(None)
+        Ok(Some(unchecked(match strike {
+            Strike::Leaked(_) => "the model wrote its tool calls as text, and did so again when told",
+            Strike::Empty => "the model answered nothing, and did so again when told",
+            Strike::Declined => "the model said that it will not do this, and did so again when told",
+            Strike::Unfinished | Strike::OutputLimit | Strike::Malformed => {
+                "the model gave no verdict, and did not when told"
+            }
+        })))
     }
 
     /// Puts the results into the conversation, as far as there is room.

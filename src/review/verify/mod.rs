@@ -183,16 +183,17 @@ fn divide(
     let taken = run.past.other_looks(&[]);
     let left = budget.left().without(taken.turns, taken.usage.and_then(|usage| usage.input).unwrap_or(0));
     let room = told.as_ref().map_or_else(|| share::room(left, chosen.len()), |share| share.room);
-    let ask = |finding: &Finding, room| {
-        question(finding, &run.change, &run.prompts, run.instructions.as_deref(), &second.limits, room)
+    let ask = |finding: &Finding, room, told: &Told| {
+        let speech = told.began_in().unwrap_or_else(|| second.provider.capabilities().speech());
+        question(finding, &run.change, &run.prompts, run.instructions.as_deref(), &second.limits, room, speech)
     };
     let mut questions = Vec::with_capacity(chosen.len());
     for ((_, finding), unit) in chosen.iter().zip(units) {
         let told = run.past.told(unit);
         // One that was asked before is asked as it was, however much room there is now.
-        let rooms = run.past.rooms().into_iter().filter(|_| told.was_asked()).map(|room| ask(finding, room));
+        let rooms = run.past.rooms().into_iter().filter(|_| told.was_asked()).map(|room| ask(finding, room, &told));
         let same = rooms.flatten().find(|question| told.began_with(&question.request) == Some(true));
-        match same.map_or_else(|| ask(finding, room), Ok) {
+        match same.map_or_else(|| ask(finding, room, &told), Ok) {
             Ok(question) => questions.push(question),
             Err(error) => return Err(strip_line(&error.to_string())),
         }

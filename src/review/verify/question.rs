@@ -5,7 +5,7 @@
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Anchor, Finding};
 use crate::domain::place::{LineRange, Side};
-use crate::llm::{Message, ToolDefinition, TurnRequest};
+use crate::llm::{Message, Speech, ToolDefinition, TurnRequest};
 use crate::prompt::{Data, PromptError, Prompts, SecondLookVars, SystemVars};
 use crate::review::budget::Limits;
 use crate::review::opening::estimate_tokens;
@@ -41,11 +41,14 @@ pub(super) fn question(
     instructions: Option<&str>,
     limits: &Limits,
     room: u64,
+    speech: Speech,
 ) -> Result<Question, PromptError> {
     let instructions = instructions.unwrap_or_default().trim().to_owned();
     let system = prompts.second_look(&SystemVars { instructions })?;
+    let grammar = prompts.text_protocol()?;
     let tools = definitions();
     let beside = estimate_tokens(&system)
+        + if speech.is_native() { 0 } else { estimate_tokens(&grammar) }
         + tools
             .iter()
             .map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.schema.to_string()))
@@ -66,6 +69,8 @@ pub(super) fn question(
         tools,
         messages: vec![Message::User { text: message.clone(), mark: true }],
         max_output: limits.max_output,
+        speech,
+        grammar,
         ..TurnRequest::default()
     };
     Ok(Question { size: beside + estimate_tokens(&message), request, message })

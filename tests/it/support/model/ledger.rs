@@ -79,9 +79,13 @@ impl Ledger {
             return Entry { conversation: self.conversations.len() - 1, seen: 0, faults };
         };
         let known = &mut self.conversations[conversation];
-        faults.extend(prefix.departs_from(&known.prefix, self.may_shorten));
+        // Where calls are written in the text from now on, all is said anew, once.
+        let in_text = prefix.tools.is_empty() && asked.system.contains("@@call");
+        if !in_text || known.prefix.tools.is_empty() {
+            faults.extend(prefix.departs_from(&known.prefix, self.may_shorten));
+        }
         let said: Vec<&[Block]> = asked.turns.iter().filter_map(Turn::blocks).collect();
-        if !aligned(&said, &known.answers) {
+        if !aligned(&said, &known.answers, in_text) {
             faults.push(format!("what the model said came back changed:\n  {said:?}\n  was\n  {:?}", known.answers));
         }
         let before = std::mem::replace(&mut known.tokens, asked.tokens());
@@ -108,15 +112,15 @@ impl Turn {
     }
 }
 
-/// Whether what came back is what was said, answers that may vanish aside.
-fn aligned(said: &[&[Block]], answers: &[Delivered]) -> bool {
+/// Whether what came back is what was said, answers that may vanish aside. In the text, calls come back as they should have been written.
+fn aligned(said: &[&[Block]], answers: &[Delivered], in_text: bool) -> bool {
     match (said.split_first(), answers.split_first()) {
         (None, None) => true,
         (Some(_), None) => false,
         (None, Some(_)) => answers.iter().all(|answer| answer.may_vanish),
         (Some((first, rest)), Some((answer, later))) => {
-            let fits = answer.may_vanish || same(first, &answer.blocks);
-            (fits && aligned(rest, later)) || (answer.may_vanish && aligned(said, later))
+            let fits = answer.may_vanish || same(first, &answer.blocks) || in_text && retold(first, &answer.blocks);
+            (fits && aligned(rest, later, in_text)) || (answer.may_vanish && aligned(said, later, in_text))
         }
     }
 }
@@ -124,6 +128,15 @@ fn aligned(said: &[&[Block]], answers: &[Delivered]) -> bool {
 fn same(back: &[Block], said: &[Block]) -> bool {
     let (back, said) = (joined(back), joined(said));
     back.len() == said.len() && back.iter().zip(&said).all(|(back, said)| same_block(back, said))
+}
+
+/// Whether an answer with calls came back as text.
+fn retold(back: &[Block], said: &[Block]) -> bool {
+    let has_calls = said.iter().any(|block| match block {
+        Block::Text(text) => text.contains("@@call"),
+        Block::Call { .. } | Block::Opaque(_) => true,
+    });
+    has_calls && back.iter().all(|block| matches!(block, Block::Text(_)))
 }
 
 fn same_block(back: &Block, said: &Block) -> bool {

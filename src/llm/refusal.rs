@@ -1,0 +1,100 @@
+//! Refusals in a model's own words. Main function: [`declines`].
+//!
+//! Providers have a word for an answer that was refused; many servers do not, and hand on what the model wrote.
+
+/// A refusal begins at once: later in an answer such words are about the code.
+const BEGINNING: usize = 240;
+
+/// What a refusal begins with.
+const SORRY: &[&str] =
+    &["i'm sorry", "i am sorry", "sorry", "i apologize", "i apologise", "apologies", "unfortunately"];
+
+/// Who declines, and how.
+const CANNOT: &[&str] = &[
+    "i can't",
+    "i cannot",
+    "i can not",
+    "i won't",
+    "i will not",
+    "i'm unable to",
+    "i am unable to",
+    "i'm not able to",
+    "i am not able to",
+    "i must decline",
+    "i have to decline",
+];
+
+/// What is declined: the task, not a thing in the code.
+const TASK: &[&str] = &[
+    "help with",
+    "help you",
+    "assist",
+    "do that",
+    "do this",
+    "comply",
+    "fulfil",
+    "complete this request",
+    "complete that request",
+    "continue with this",
+    "provide that",
+    "provide assistance",
+    "review this",
+    "discuss",
+    "engage",
+    "participate",
+    "process this request",
+    "answer that",
+    "respond to",
+    "decline",
+];
+
+/// Whether a text is a refusal: it begins with one, as a sentence of its own.
+pub fn declines(text: &str) -> bool {
+    let text = text.trim_start().trim_start_matches(['*', '_', '>', '"', ' ']);
+    let beginning =
+        text.chars().take(BEGINNING).collect::<String>().to_lowercase().replace(['\u{2019}', '\u{2018}'], "'");
+    let mut rest = beginning.as_str();
+    if let Some(after) = SORRY.iter().find_map(|word| rest.strip_prefix(word)) {
+        rest = after.trim_start_matches([',', '.', '!', ';', ':', ' ', '\n']);
+        rest = rest.strip_prefix("but ").unwrap_or(rest);
+    }
+    if let Some((before, after)) = rest.split_once("as an ai").filter(|(before, _)| before.is_empty()) {
+        let _ = before;
+        rest = after.split_once(',').map_or(after, |(_, after)| after).trim_start();
+    }
+    let Some(word) = CANNOT.iter().find(|word| rest.starts_with(**word)) else { return false };
+    let sentence = rest.split(['.', '!', '?', '\n']).next().unwrap_or_default();
+    let after = sentence.get(word.len()..).unwrap_or_default();
+    word.ends_with("decline") || TASK.iter().any(|task| after.contains(task))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_told_from_reviews() {
+        for text in [
+            "I can't help with that.",
+            "I\u{2019}m sorry, but I can\u{2019}t assist with that request.",
+            "Sorry, I cannot comply with this request. The code looks dangerous.",
+            "I'm unable to assist with reviewing this code.",
+            "**I must decline.**",
+            "As an AI language model, I cannot help with exploits.",
+            "Unfortunately, I am not able to review this change.",
+        ] {
+            assert!(declines(text), "{text}");
+        }
+        for text in [
+            "",
+            "Nothing is wrong.",
+            "I can't find a caller that passes null, so the guard is enough.",
+            "I cannot see a defect. The helper discusses retries.",
+            "I'm sorry to say that the parser fails on empty input.",
+            "The client answers \"I can't help with that\" where the tool is missing.",
+            "I cannot rule out that the index is off by one; see the test.",
+        ] {
+            assert!(!declines(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The tools as a text tells of them. Main function: [`of`].
+
+use super::kind::{Field, Fields, Kind};
+use crate::llm::turn::ToolDefinition;
+
+/// All tools, in their order; the same for the same tools, byte for byte.
+pub(super) fn of(tools: &[ToolDefinition]) -> String {
+    let mut text = "# Tools\n".to_owned();
+    for tool in tools {
+        let about = tool.description.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.push_str(&format!("\n## {}\n{about}\nFields:\n", tool.name));
+        let fields = Fields::of(&tool.schema);
+        if fields.0.is_empty() {
+            text.push_str("- none\n");
+        }
+        for field in &fields.0 {
+            describe(&mut text, "", field);
+        }
+    }
+    text
+}
+
+fn describe(text: &mut String, within: &str, field: &Field) {
+    let Field { name, kind, required, about } = field;
+    let holds = match kind {
+        Kind::Text => "text".to_owned(),
+        Kind::Word(words) => format!("one of: {}", words.join(", ")),
+        Kind::Scalar(word) => (*word).to_owned(),
+        Kind::Json => "JSON".to_owned(),
+        Kind::Objects(_) => "a list".to_owned(),
+    };
+    let needed = if *required { ", required" } else { "" };
+    let about = if about.is_empty() { String::new() } else { format!(": {about}") };
+    text.push_str(&format!("- `{within}{name}` ({holds}{needed}){about}\n"));
+    if let Kind::Objects(fields) = kind {
+        for inner in &fields.0 {
+            describe(text, &format!("{name}."), inner);
+        }
+    }
+}

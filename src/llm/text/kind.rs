@@ -1,0 +1,146 @@
+//! What the schema of a tool says of its fields. Main types: [`Fields`], [`Kind`].
+
+use serde_json::Value;
+
+/// References within a schema are followed so far.
+const DEEPEST: usize = 8;
+
+/// What a field holds.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Kind {
+    /// Text as it is.
+    Text,
+    /// One of these words.
+    Word(Vec<String>),
+    /// A number or a truth value.
+    Scalar(&'static str),
+    /// A list of objects with fields of their own.
+    Objects(Fields),
+    /// Anything else: JSON.
+    Json,
+}
+
+/// A field.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    pub(super) required: bool,
+    /// What it is for.
+    pub(super) about: String,
+}
+
+/// The fields of a tool, or of an object in a list.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Fields(pub(super) Vec<Field>);
+
+impl Fields {
+    /// The fields that a schema names, in its order.
+    pub(super) fn of(schema: &Value) -> Self {
+        Self::within(schema, schema, 0)
+    }
+
+    fn within(schema: &Value, root: &Value, depth: usize) -> Self {
+        let required: Vec<&str> = match schema.get("required") {
+            Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        };
+        let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let field = |(name, about): (&String, &Value)| {
+            let resolved = resolve(about, root);
+            let words = [about, resolved].iter().find_map(|schema| schema.get("description")?.as_str());
+            Field {
+                kind: kind(resolved, root, depth),
+                required: required.contains(&name.as_str()),
+                about: words.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" "),
+                name: name.clone(),
+            }
+        };
+        Self(fields.map(field).collect())
+    }
+
+    /// The field of that name, in any case.
+    pub(super) fn named(&self, name: &str) -> Option<&Field> {
+        self.0.iter().find(|field| field.name.eq_ignore_ascii_case(name))
+    }
+}
+
+/// The schema that a reference, or a choice between something and nothing, stands for.
+fn resolve<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
+    let mut schema = schema;
+    for _ in 0..DEEPEST {
+        if let Some(pointer) = schema.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix('#')) {
+            let Some(target) = root.pointer(pointer) else { break };
+            schema = target;
+            continue;
+        }
+        let choices = ["anyOf", "oneOf", "allOf"].iter().find_map(|key| schema.get(*key)?.as_array());
+        let mut real = choices.into_iter().flatten().filter(|choice| choice["type"] != "null");
+        match (real.next(), real.next()) {
+            (Some(only), None) => schema = only,
+            _ => break,
+        }
+    }
+    schema
+}
+
+fn kind(schema: &Value, root: &Value, depth: usize) -> Kind {
+    if let Some(Value::Array(words)) = schema.get("enum") {
+        return Kind::Word(words.iter().filter_map(Value::as_str).map(str::to_owned).collect());
+    }
+    let word = match &schema["type"] {
+        Value::String(word) => word.as_str(),
+        Value::Array(words) => words.iter().filter_map(Value::as_str).find(|word| *word != "null").unwrap_or_default(),
+        _ => "",
+    };
+    match word {
+        "string" => Kind::Text,
+        "integer" | "number" => Kind::Scalar("number"),
+        "boolean" => Kind::Scalar("true or false"),
+        "array" if depth == 0 => {
+            let items = resolve(&schema["items"], root);
+            let fields = Fields::within(items, root, depth + 1);
+            if fields.0.is_empty() { Kind::Json } else { Kind::Objects(fields) }
+        }
+        _ => Kind::Json,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_schema_says_what_its_fields_hold() {
+        let schema = json!({
+            "type": "object",
+            "required": ["title", "places"],
+            "properties": {
+                "title": { "type": "string", "description": "One\n  line." },
+                "side": { "$ref": "#/$defs/Side" },
+                "line": { "anyOf": [{ "type": "integer" }, { "type": "null" }] },
+                "sure": { "type": ["boolean", "null"] },
+                "places": { "type": "array", "items": { "type": "object", "properties": { "path": { "type": "string" } } } },
+                "tags": { "type": "array", "items": { "type": "string" } },
+            },
+            "$defs": { "Side": { "enum": ["new", "old"], "description": "Which." } },
+        });
+        let fields = Fields::of(&schema);
+        let kind = |name: &str| fields.named(name).unwrap().kind.clone();
+        assert_eq!((kind("TITLE"), kind("line")), (Kind::Text, Kind::Scalar("number")));
+        assert_eq!(kind("side"), Kind::Word(vec!["new".to_owned(), "old".to_owned()]));
+        assert_eq!((kind("sure"), kind("tags")), (Kind::Scalar("true or false"), Kind::Json));
+        assert!(matches!(kind("places"), Kind::Objects(fields) if fields.named("path").is_some()));
+        let title = fields.named("title").unwrap();
+        assert_eq!((title.required, title.about.as_str()), (true, "One line."));
+        assert_eq!(fields.named("side").unwrap().about, "Which.");
+    }
+
+    #[test]
+    fn a_schema_that_goes_round_in_circles_ends() {
+        let schema = json!({ "properties": { "a": { "$ref": "#/properties/a" } } });
+        assert_eq!(Fields::of(&schema).0[0].kind, Kind::Json);
+    }
+}

@@ -1,0 +1,148 @@
+//! The text protocol: tool calls and their results written in the text, for models that have no other way. Main functions: [`say`], [`hear`].
+//!
+//! A request is said as one without tools: the grammar and the catalogue of tools join the system text, calls and results of the history are
+//! written as lines. An answer is read back into the same [`Part::Call`]s. The grammar is in `docs/text-protocol.md`; the words that explain
+//! it to a model come with the request, because templates are no business of this room.
+
+mod catalogue;
+mod kind;
+mod marks;
+mod parse;
+mod render;
+mod values;
+
+use std::collections::HashSet;
+
+use parse::Parser;
+
+use super::turn::{Message, Part, Speech, Stop, ToolCall, ToolChoice, TurnRequest, TurnResponse};
+
+/// How the ids of calls begin that were read from the text: no provider knows them.
+const ID: &str = "text_call_";
+
+/// Whether a call was read from the text of an answer.
+pub fn was_text(call: &ToolCall) -> bool {
+    call.id.starts_with(ID)
+}
+
+/// Whether the input of a call that cannot be read is one of the text protocol that has no end.
+pub fn is_open(input: &str) -> bool {
+    input.starts_with(marks::CALL)
+}
+
+/// The same request without tools: what a server needs to know stands in the text.
+pub(super) fn say(request: &TurnRequest) -> TurnRequest {
+    let mut system = request.system.trim_end().to_owned();
+    if !request.tools.is_empty() {
+        system.push_str("\n\n");
+        system.push_str(request.grammar.trim());
+        system.push_str("\n\n");
+        system.push_str(&catalogue::of(&request.tools));
+    }
+    let mut said = TurnRequest {
+        system,
+        tools: Vec::new(),
+        choice: ToolChoice::Auto,
+        messages: Vec::with_capacity(request.messages.len()),
+        max_output: request.max_output,
+        speech: Speech::Text,
+        grammar: String::new(),
+    };
+    for message in &request.messages {
+        add(&mut said.messages, message);
+    }
+    said
+}
+
+/// Adds a message in text. Two of ours in a row become one: many servers want the roles to take turns.
+fn add(said: &mut Vec<Message>, message: &Message) {
+    let (text, mark) = match message {
+        Message::User { text, mark } => (text.clone(), *mark),
+        Message::Results { results, mark } => (render::results(results), *mark),
+        Message::Assistant { parts } => {
+            let text = render::answer(parts);
+            // What only another way of speaking needed is left out; an answer of nothing else leaves a word in brackets, as an empty one does.
+            let text = if text.trim().is_empty() { "(no answer)".to_owned() } else { text };
+            said.push(Message::Assistant { parts: vec![Part::Text { text }] });
+            return;
+        }
+    };
+    if let Some(Message::User { text: before, mark: marked }) = said.last_mut() {
+        before.push_str("\n\n");
+        before.push_str(&text);
+        *marked |= mark;
+        return;
+    }
+    said.push(Message::User { text, mark });
+}
+
+/// Reads the calls out of the text of an answer to `request`. Calls that a server made out of it by itself stay what they are.
+pub(super) fn hear(response: TurnResponse, request: &TurnRequest) -> TurnResponse {
+    let mut ids = Ids::of(request);
+    let mut parts = Vec::with_capacity(response.parts.len());
+    let last = response.parts.iter().rposition(|part| matches!(part, Part::Text { .. }));
+    let mut parser = Parser::new(&request.tools);
+    let mut invented = false;
+    for (at, part) in response.parts.into_iter().enumerate() {
+        match part {
+            // What stands behind results that the model made up rests on them.
+            _ if invented => {}
+            Part::Text { text } => {
+                parser.push(&text);
+                // A call may go on behind a thought.
+                if Some(at) != last {
+                    continue;
+                }
+                let parsed = std::mem::replace(&mut parser, Parser::new(&request.tools)).finish();
+                invented = parsed.invented;
+                parts.extend(parsed.pieces.into_iter().map(|piece| match piece {
+                    parse::Piece::Text(text) => Part::Text { text },
+                    parse::Piece::Call { name, input } => {
+                        Part::Call(ToolCall { id: ids.next(), name, input, signatures: Vec::new() })
+                    }
+                }));
+            }
+            part @ (Part::Call(_) | Part::Opaque { .. }) => parts.push(part),
+        }
+    }
+    let calls = parts.iter().any(|part| matches!(part, Part::Call(_)));
+    let stop = match response.stop {
+        Stop::Done | Stop::Calls if calls => Stop::Calls,
+        stop => stop,
+    };
+    TurnResponse { parts, stop, usage: response.usage }
+}
+
+/// The ids of a conversation: results are matched by them.
+struct Ids {
+    used: HashSet<String>,
+    number: usize,
+}
+
+impl Ids {
+    fn of(request: &TurnRequest) -> Self {
+        let mut used = HashSet::new();
+        for message in &request.messages {
+            let Message::Assistant { parts } = message else { continue };
+            used.extend(parts.iter().filter_map(|part| match part {
+                Part::Call(call) => Some(call.id.clone()),
+                Part::Text { .. } | Part::Opaque { .. } => None,
+            }));
+        }
+        let number = used.len();
+        Self { used, number }
+    }
+
+    fn next(&mut self) -> String {
+        loop {
+            let id = format!("{ID}{}", self.number);
+            self.number += 1;
+            if self.used.insert(id.clone()) {
+                return id;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
