@@ -153,7 +153,7 @@ class Reviewer:
         if got != ("complete", [(TITLE, 6)], model, turns):
             fail(f"{what}: {got}: {review['reasons']}")
         self.reviews += 1
-        print(f"{what}: complete in {turns} turns, {provenance['usage']['input_tokens']} tokens sent")
+        print(f"{what}: complete in {turns} turns, {provenance['usage']['input_tokens'] or 'unknown'} tokens sent")
 
     def doctor(self, what, model, **states):
         """What `review doctor` says of the model's answers."""
@@ -203,6 +203,17 @@ def by_aimock(reviewer, modules, home):
             "openai-chat/made-up": {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{base}/v1"},
             "gemini/gemini-made-up": {"GEMINI_API_KEY": KEY, "GEMINI_BASE_URL": base},
             "ollama/made-up": {"OLLAMA_API_KEY": KEY, "OLLAMA_HOST": base},
+            "azure/made-up": {"AZURE_OPENAI_API_KEY": KEY, "AZURE_OPENAI_BASE_URL": f"{base}/v1"},
+            "azure-chat/made-up": {"AZURE_OPENAI_API_KEY": KEY, "AZURE_OPENAI_BASE_URL": f"{base}/v1"},
+            "openrouter/made-up": {"OPENROUTER_API_KEY": KEY, "OPENROUTER_BASE_URL": f"{base}/v1"},
+            "mistral/made-up": {"MISTRAL_API_KEY": KEY, "MISTRAL_BASE_URL": f"{base}/v1"},
+            "groq/made-up": {"GROQ_API_KEY": KEY, "GROQ_BASE_URL": f"{base}/v1"},
+            "deepseek/made-up": {"DEEPSEEK_API_KEY": KEY, "DEEPSEEK_BASE_URL": f"{base}/v1"},
+            "xai/made-up": {"XAI_API_KEY": KEY, "XAI_BASE_URL": f"{base}/v1"},
+            "bedrock/made-up": {"AWS_BEARER_TOKEN_BEDROCK": KEY, "BEDROCK_BASE_URL": f"{base}/v1"},
+            "vertex/made-up": {"VERTEX_API_KEY": KEY, "VERTEX_BASE_URL": f"{base}/v1"},
+            "vllm/made-up": {"VLLM_API_KEY": KEY, "VLLM_BASE_URL": f"{base}/v1"},
+            "lm-studio/made-up": {"LMSTUDIO_API_KEY": KEY, "LMSTUDIO_BASE_URL": f"{base}/v1"},
         }.items():
             reviewer.review(f"aimock as {model}", model, len(TURNS), **more)
             reviewer.doctor(f"aimock as {model}", model, **NATIVE, **more)
@@ -234,12 +245,44 @@ def by_litellm(reviewer, modules, litellm, home):
     ):
         key = f"sk-{KEY}"
         for model, more in {
-            "openai-chat/made-up": {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": f"{base}/v1"},
+            "litellm/made-up": {"LITELLM_PROXY_API_KEY": key, "LITELLM_PROXY_API_BASE": base},
             "openai/made-up": {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": f"{base}/v1"},
             "anthropic/made-up": {"ANTHROPIC_API_KEY": key, "ANTHROPIC_BASE_URL": base},
         }.items():
             reviewer.review(f"LiteLLM's proxy as {model}", model, len(TURNS), **more)
             reviewer.doctor(f"LiteLLM's proxy as {model}", model, **NATIVE, **more)
+
+
+def in_text(calls):
+    """Calls as the text protocol writes them."""
+    def field(name, value):
+        return f"@@{name}:\n{value}" if "\n" in str(value) or str(value).startswith(" ") else f"@@{name}: {value}"
+
+    return "\n\n".join("\n".join([f"@@call {name}", *(field(*one) for one in given.items()), "@@end"]) for name, given in calls)
+
+
+def by_llama(reviewer, python, home):
+    both = [("colour_of", {"thing": "box"}), ("sum_of", {"first": 20, "second": 22})]
+    script = [
+        {"about": "Count from 1 to 60", "says": [COUNT]},
+        {"about": "Call the tool `note_number`", "says": ["I have noted it."]},
+        {"about": "Write the calls of two tools", "says": [in_text(both), "It is violet-5138, and 42."]},
+        {"about": "cart.py", "says": [in_text(turn) for turn in TURNS]},
+    ]
+    (home / "script.json").write_text(json.dumps(script))
+    made = subprocess.run([python, HERE / "tiny_model.py", home / "tiny.gguf", home / "script.json"], capture_output=True, text=True)
+    if made.returncode:
+        fail(f"the model cannot be made: {made.stderr}")
+    port = free_port()
+    words = [str(python), "-m", "llama_cpp.server", "--model", str(home / "tiny.gguf"), "--n_ctx", "65536", "--host", "127.0.0.1"]
+    base = f"http://127.0.0.1:{port}/v1"
+    with server("llama.cpp", [*words, "--port", str(port), "--api_key", KEY], f"{base}/models", home):
+        rows = home / "providers.toml"
+        rows.write_text('[[provider]]\nname = "llama-cpp"\n[[provider.model]]\nname = "tiny"\ntools = false\ncontext_window = 60_000\n')
+        more = {"LLAMA_API_KEY": KEY, "LLAMA_CPP_BASE_URL": base, "REVIEW_PROVIDERS": str(rows)}
+        model = "llama-cpp/tiny"
+        reviewer.review("llama.cpp's server", model, len(TURNS), **more)
+        reviewer.doctor("llama.cpp's server", model, streaming="fine", text_protocol="fine", **more)
 
 
 def main():
@@ -249,6 +292,7 @@ def main():
         reviewer = Reviewer(str(binary), repository(folder / "shop"))
         by_aimock(reviewer, modules, folder)
         by_litellm(reviewer, modules, litellm, folder)
+        by_llama(reviewer, llama, folder)
     print(f"{reviewer.reviews} reviews by servers of others are complete")
 
 

@@ -170,8 +170,8 @@ fn each_fault_of_a_server_is_told_with_what_to_do() {
         },
         Case {
             name: "refuses",
-            steps: r#"{"times": 3, "say": {"text": "I cannot do that.", "stop": "refusal"}}"#,
-            code: 0,
+            steps: r#"{"times": 4, "say": {"text": "I cannot do that.", "stop": "refusal"}}"#,
+            code: 4,
             check: "streaming",
             state: "warning",
             words: &["it refused"],
@@ -192,43 +192,64 @@ fn expect(repo: &TestRepo, case: &Case) {
     server.finish();
 }
 
-#[test]
-fn each_weakness_of_a_model_is_told_with_what_to_do() {
+/// What a model says that calls tools in text.
+const IN_TEXT: &str = r#"{"when": {"user_contains": ["Write the calls of two tools"], "tools_exclude": ["sum_of"], "system_contains": ["@@call", "colour_of"], "turn": 0}, "say": {"text": "@@call colour_of\n@@thing: box\n@@end\n\n@@call sum_of\n@@first: 20\n@@second: 22\n@@end"}}
+{"when": {"user_contains": ["@@result", "violet-5138"], "turn": 1}, "say": {"text": "The box is violet-5138, and the sum is 42."}}"#;
+
+/// A model with a weakness, asked everything: what is told.
+#[track_caller]
+fn weak(name: &str, steps: &str, code: i32) -> Value {
     let repo = shop();
-    let steps = |rest: &str| -> &'static str { Box::leak(format!("{COUNTS}\n{rest}").into_boxed_str()) };
-    for case in [
-        Case {
-            name: "call_as_text",
-            steps: steps(
-                r#"{"times": 2, "when": {"user_lacks": ["Count"]}, "say": {"text": "<tool_call>\n{\"name\": \"note_number\", \"arguments\": {\"number\": 7}}\n</tool_call>"}}"#,
-            ),
-            code: 0,
-            check: "forced_call",
-            state: "warning",
-            words: &["as text (tool_call tags)", "template or parser"],
-        },
-        Case {
-            name: "no_call",
-            steps: steps(r#"{"times": 2, "when": {"user_lacks": ["Count"]}, "say": {"text": "Noted."}}"#),
-            code: 0,
-            check: "two_tools",
-            state: "warning",
-            words: &["it called no tool, and wrote: \"Noted.\""],
-        },
-        Case {
-            name: "malformed",
-            steps: steps(
-                r#"{"times": 2, "when": {"user_lacks": ["Count"], "turn": 0}, "say": {"calls": [{"name": "note_number", "malformed": "{\"number\": "}]}}
-{"when": {"turn": 1}, "say": {"text": "Done."}}"#,
-            ),
-            code: 0,
-            check: "forced_call",
-            state: "warning",
-            words: &["its call cannot be read: \"{\"number\":\""],
-        },
-    ] {
-        expect(&repo, &case);
-    }
+    let server = unkept(name, &format!("{COUNTS}\n{steps}"));
+    let told = told(&led(repo.root(), &server, Wire::Chat), "--target main --model openai-chat/scripted", code);
+    server.finish();
+    told
+}
+
+#[test]
+fn calls_written_as_text_are_told_by_their_dialect_and_the_text_protocol_is_tried() {
+    let call = r#"<tool_call>\n{\"name\": \"note_number\", \"arguments\": {\"number\": 7}}\n</tool_call>"#;
+    let steps =
+        format!(r#"{{"times": 3, "when": {{"user_lacks": ["Count"], "turn": 0}}, "say": {{"text": "{call}"}}}}"#);
+    let told = weak("call_as_text", &steps, 4);
+    assert_eq!((state(&told, "forced_call"), state(&told, "text_protocol")), ("warning", "failed"), "{told:#}");
+    let said = words(&told, "forced_call");
+    assert!(said.contains("as text (") && said.contains("template or parser"), "{said}");
+}
+
+#[test]
+fn a_model_that_makes_no_calls_but_writes_them_works_in_text() {
+    let native = r#"{"when": {"tools_include": ["note_number"]}, "say": {"text": "Noted."}}
+{"when": {"tools_include": ["colour_of"]}, "say": {"text": "Blue, and 42."}}"#;
+    let told = weak("no_call", &format!("{native}\n{IN_TEXT}"), 0);
+    let states = ["forced_call", "two_tools", "text_protocol"].map(|name| state(&told, name));
+    assert_eq!(states, ["warning", "warning", "fine"], "{told:#}");
+    assert!(words(&told, "forced_call").contains("wrote: \"Noted.\" → say `tools = false`"), "{told:#}");
+    assert!(words(&told, "text_protocol").contains("two tools in one turn"), "{told:#}");
+}
+
+#[test]
+fn a_call_that_cannot_be_read_is_shown() {
+    let malformed = r#"{"when": {"tools_include": ["note_number"]}, "say": {"calls": [{"name": "note_number", "malformed": "{\"number\": "}]}}
+{"when": {"tools_include": ["colour_of"], "turn": 0}, "say": {"calls": [{"name": "colour_of", "input": {"thing": "box"}}, {"name": "sum_of", "input": {"first": 20, "second": 22}}]}}
+{"when": {"turn": 1}, "say": {"text": "It is violet-5138, and 42."}}"#;
+    let told = weak("malformed", malformed, 0);
+    assert!(words(&told, "forced_call").contains("its call cannot be read: \"{\"number\":\""), "{told:#}");
+    assert_eq!(state(&told, "two_tools"), "fine");
+    assert!(!told["checks"].to_string().contains("text_protocol"), "one of two ways is enough: {told:#}");
+}
+
+#[test]
+fn a_server_that_takes_no_tools_is_spoken_to_in_text() {
+    let refusing = r#"{"when": {"tools_include": ["note_number"]}, "say": {"fault": {"status": {"code": 400, "message": "scripted does not support tools"}}}}
+{"when": {"user_contains": ["note_number"], "tools_exclude": ["note_number"]}, "say": {"text": "@@call note_number\n@@number: 7\n@@end"}}"#;
+    let told = weak("no_tools", &format!("{refusing}\n{IN_TEXT}"), 0);
+    let states = ["forced_call", "two_tools", "text_protocol"].map(|name| state(&told, name));
+    assert_eq!(states, ["warning", "skipped", "fine"], "{told:#}");
+    assert!(
+        words(&told, "forced_call").starts_with("the server takes no tools → nothing needs to be done"),
+        "{told:#}"
+    );
 }
 
 #[test]

@@ -172,7 +172,8 @@ impl Subject<'_> {
             checks.extend(QUESTIONS[1..].iter().map(skip));
             return checks;
         }
-        let calls = if provider.capabilities().tools { self.ask_for_calls(&prober).await } else { Calls::unknown_to_it() };
+        let calls =
+            if provider.capabilities().tools { self.ask_for_calls(&prober).await } else { Calls::unknown_to_it() };
         let mut slowest = counted.pace.took.max(calls.slowest);
         let in_text = calls.wants_text;
         checks.extend(calls.checks);

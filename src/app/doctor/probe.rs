@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::llm::{
-    Message, Provider, Speech, ToolChoice, ToolDefinition, ToolResult, TurnFault, TurnRequest, TurnResponse, TurnUsage, Watch, was_text,
+    Message, Provider, Speech, ToolChoice, ToolDefinition, ToolResult, TurnFault, TurnRequest, TurnResponse, TurnUsage,
+    Watch, was_text,
 };
 use crate::review::unless_stopped;
 use crate::sys::cancel::{Cancel, Stopped};
@@ -19,6 +20,9 @@ const COUNT: &str = "Count from 1 to 60 in digits, separated by blanks. Write no
 const FORCED: &str = "Call the tool `note_number` with the number 7.";
 const TWO: &str = "Call two tools in one answer: `colour_of` with the thing \"box\", and `sum_of` with the numbers 20 and 22. \
     When you have both results, write one sentence that holds both of them.";
+
+const IN_TEXT: &str = "Write the calls of two tools: `colour_of` with the thing \"box\", and `sum_of` with the numbers 20 and 22. Both \
+    in one answer. When you have both results, write one sentence that holds both of them.";
 
 /// The tool of the forced call, and what it must be called with.
 pub(super) const NOTE: (&str, &str, u64) = ("note_number", "number", 7);
@@ -112,13 +116,19 @@ impl Prober<'_> {
 
     /// The same where calls and results are written in text.
     pub(super) async fn in_text(&self) -> Heard {
-        let request = TurnRequest { speech: Speech::Text, ..self.question(TWO, vec![colour(), sum()]) };
+        let request = TurnRequest { speech: Speech::Text, ..self.question(IN_TEXT, vec![colour(), sum()]) };
         self.hear(request, results).await
     }
 
     fn question(&self, text: &str, tools: Vec<ToolDefinition>) -> TurnRequest {
         let max_output = self.provider.capabilities().max_output.min(LONGEST_ANSWER);
-        let mut request = TurnRequest { system: SYSTEM.to_owned(), tools, max_output, grammar: self.grammar.to_owned(), ..TurnRequest::default() };
+        let mut request = TurnRequest {
+            system: SYSTEM.to_owned(),
+            tools,
+            max_output,
+            grammar: self.grammar.to_owned(),
+            ..TurnRequest::default()
+        };
         request.push(Message::User { text: text.to_owned(), mark: false });
         request
     }
