@@ -3,6 +3,9 @@
 //! Keys and addresses come from the user alone: their settings first (`[anthropic]` `api_key`, `base_url`, also as `REVIEW_…`
 //! variables), then the variables that the providers' own libraries read. A repository can set neither (`config::trust`).
 //!
+//! A key that is merely found makes a reviewer of its provider where the table says so (`taken_when_found`), and nowhere else: one that lies
+//! around for another purpose must not send code anywhere.
+//!
 //! A key goes only where its owner sends it. For a provider that needs one, that is the address in force. For a server that may need
 //! none (`openai-chat`, `ollama`) the usual variable is a key of somebody else's as soon as the settings name another address: there
 //! it takes the key of the settings.
@@ -84,7 +87,7 @@ impl ProviderEnvironment {
     }
 
     /// The first of `names` that is set.
-    fn first(&self, names: &[Arc<str>]) -> Option<(&str, &Secret)> {
+    pub(super) fn first(&self, names: &[Arc<str>]) -> Option<(&str, &Secret)> {
         names.iter().find_map(|name| {
             self.variables.iter().find(|(known, _)| known == name).map(|(known, value)| (&**known, value))
         })
@@ -214,7 +217,7 @@ fn choose_as(
     }
 }
 
-fn unknown(table: &ProviderTable, provider: &str, origin: String) -> AppError {
+pub(super) fn unknown(table: &ProviderTable, provider: &str, origin: String) -> AppError {
     let names = || table.rows().iter().map(|row| &*row.name);
     let likeness = |name: &str| strsim::jaro_winkler(&provider.to_ascii_lowercase(), name);
     let near = names().map(|name| (likeness(name), name)).max_by(|a, b| a.0.total_cmp(&b.0));
@@ -226,6 +229,29 @@ fn unknown(table: &ProviderTable, provider: &str, origin: String) -> AppError {
     }
 }
 
+/// What a provider is reached with, where somebody names a model of it; else what is missing.
+pub(super) fn reach(
+    row: &Arc<ProviderRow>,
+    settings: &Settings,
+    environment: &ProviderEnvironment,
+) -> Result<Access, AppError> {
+    let model = row.default_model.as_deref().unwrap_or("NAME");
+    chosen(row, model, &Why::Named, settings, environment).map(|chosen| chosen.access)
+}
+
+/// Where a provider is, where that is not its usual address; else the variable that its address hangs on and that is not set.
+pub(super) fn base_of<'r>(
+    row: &'r ProviderRow,
+    settings: &Settings,
+    environment: &ProviderEnvironment,
+) -> Result<Option<String>, &'r str> {
+    let usual = || environment.first(&row.base_variables).map(|(_, base)| base.reveal().to_owned());
+    match settings.provider(&row.name).base_url.or_else(usual) {
+        None if row.placeholders().next().is_some() => row.address(|name| environment.value(name)).map(Some),
+        base_url => Ok(base_url),
+    }
+}
+
 fn chosen(
     row: &Arc<ProviderRow>,
     model: &str,
@@ -234,7 +260,6 @@ fn chosen(
     environment: &ProviderEnvironment,
 ) -> Result<Chosen, AppError> {
     let set = settings.provider(&row.name);
-    let usual_base = environment.first(&row.base_variables).map(|(_, base)| base.reveal().to_owned());
     let usual_key = environment.first(&row.key_variables).filter(|_| set.api_key.is_none());
     let mut notices = Vec::new();
     // See the module: the key in the usual variable is not for a server of the user's own choosing.
@@ -259,17 +284,11 @@ fn chosen(
             provider: row.name.to_string(),
         });
     }
-    let base_url = match set.base_url.or(usual_base) {
-        None if row.placeholders().next().is_some() => {
-            let filled = row.address(|name| environment.value(name));
-            Some(filled.map_err(|variable| AppError::NoAddress {
-                model: format!("{}/{model}", row.name),
-                variable: variable.to_owned(),
-                provider: row.name.to_string(),
-            })?)
-        }
-        base_url => base_url,
-    };
+    let base_url = base_of(row, settings, environment).map_err(|variable| AppError::NoAddress {
+        model: format!("{}/{model}", row.name),
+        variable: variable.to_owned(),
+        provider: row.name.to_string(),
+    })?;
     let access = Access { key, base_url, context_window: set.context_window };
     notices.extend(in_clear(row, &access));
     if let Why::FoundKey { variable } = why {

@@ -11,6 +11,7 @@ use super::forge::ForgeEnvironment;
 use super::model::ProviderEnvironment;
 use super::project::{changed_settings, project_settings};
 use super::pull::Fetched;
+use super::table;
 use crate::config::{self, Document, Flags, Resolved, Settings, Sources};
 use crate::domain::change::ChangeSet;
 use crate::domain::event::{Event, EventSink};
@@ -22,7 +23,6 @@ use crate::domain::request::{Compare, PatchSource, Previous, ReviewRequest, Scop
 use crate::domain::secret::Secret;
 use crate::domain::text::steering;
 use crate::git::{self, CollectOptions, Range};
-use crate::llm::ProviderTable;
 use crate::present::{self, presenter};
 use crate::review::Known;
 use crate::store::Store;
@@ -64,10 +64,10 @@ impl fmt::Debug for Surroundings {
 impl Surroundings {
     /// Those of this process.
     pub fn of_this_process() -> Result<Self, AppError> {
-        let environment = config::environment();
-        let providers = ProviderEnvironment::of_this_process(ProviderTable::built_in()?);
+        let (environment, user_settings) = (config::environment(), config::user_document()?);
+        let providers = ProviderEnvironment::of_this_process(table::known(user_settings.as_ref(), &environment)?);
         let (forge, state) = (ForgeEnvironment::of_this_process(), Store::default_root()?);
-        Ok(Self { user_settings: config::user_document()?, environment, providers, forge, state })
+        Ok(Self { user_settings, environment, providers, forge, state })
     }
 }
 

@@ -18,6 +18,7 @@ mod doctor;
 mod eval;
 mod mcp;
 mod mcp_install;
+mod models;
 mod post;
 mod present;
 mod replay;
@@ -94,6 +95,8 @@ enum Command {
     Tool(tool::ToolArgs),
     /// Serve AI assistants over MCP
     Mcp(mcp::McpArgs),
+    /// List the models there are to review with: which can be reached, what they can do, what they cost
+    Models(models::ModelsArgs),
     /// Show every setting, its value and where that came from
     Config(settings::ConfigArgs),
     /// Say whether a review would work here: settings, git, this machine, and the model, which is asked
@@ -131,6 +134,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Present(args)) => present::run(&args, &console),
         Some(Command::Tool(args)) => tool::run(args, &console),
         Some(Command::Mcp(args)) => mcp::run(args, &console),
+        Some(Command::Models(args)) => models::run(&args, &console),
         Some(Command::Config(args)) => settings::run(&args, &console),
         Some(Command::Doctor(args)) => doctor::run(args, &console),
         Some(Command::Eval(args)) => eval::run(args, &console),

@@ -35,6 +35,7 @@ const DURATIONS: &str = "a time such as \"90s\", \"20m\", \"1h30m\" or \"30d\"";
 const TURNS: &str = "a number from 1 to 1000";
 const TOKENS: &str = "a whole number of tokens from 1 to 1000000000, such as 2000000, \"500k\" or \"2m\"";
 const WINDOW: &str = "a whole number of tokens from 1000 to 1000000000, such as 128000 or \"128k\"";
+const REQUESTS: &str = "a whole number of requests from 1 to 1000000";
 const MODELS: &str = "one PROVIDER/NAME (no list), a PROVIDER alone, auto or none";
 const SECOND_MODELS: &str = "one PROVIDER/NAME (no list), a PROVIDER alone, or same";
 const FILES: &str = "the path of a file";
@@ -43,47 +44,69 @@ const ADDRESSES: &str =
     "an address such as \"https://llm.example/v1\", with nothing secret in it: a key goes into api_key";
 const SECRETS: &str = "one line of plain ASCII, as the provider shows it";
 
+/// The settings that stand for themselves, and then those of each provider.
+macro_rules! keys {
+    ($($plain:expr;)* of $($provider:literal)*) => {
+        &[
+            $($plain,)*
+            $(
+                key(concat!($provider, ".base_url"), Shape::Address, ADDRESSES, None),
+                key(concat!($provider, ".api_key"), Shape::Secret, SECRETS, None),
+                key(concat!($provider, ".context_window"), Shape::One, WINDOW, None),
+                key(concat!($provider, ".requests_per_minute"), Shape::One, REQUESTS, None),
+                key(concat!($provider, ".tokens_per_minute"), Shape::One, TOKENS, None),
+            )*
+        ]
+    };
+}
+
 /// Every setting, in the order in which they are shown. A name with a provider before the dot has no default and is shown only
 /// where it is set.
-pub const KEYS: &[Key] = &[
-    key("include", Shape::List, GLOBS, Some("--include")),
-    key("exclude", Shape::List, GLOBS, Some("--exclude")),
-    key("min_severity", Shape::One, SEVERITIES, Some("--min-severity")),
-    key("min_confidence", Shape::One, "a number from 1 to 10, or none", Some("--min-confidence")),
-    key("fail_on", Shape::One, SEVERITIES, Some("--fail-on")),
-    key("request_changes_on", Shape::One, SEVERITIES, Some("--request-changes-on")),
-    key("timeout", Shape::One, DURATIONS, Some("--timeout")),
-    key("max_commits", Shape::One, "a number from 0 to 1000000", None),
-    key("keep_runs", Shape::One, DURATIONS, None),
-    key("colour", Shape::One, "auto, always or never", Some("--colour")),
-    key("format", Shape::One, "the name of an output format", Some("--format")),
-    key("model", Shape::One, MODELS, Some("--model")),
-    key("verify", Shape::One, "auto, all or none", Some("--verify")),
-    key("verify_model", Shape::One, SECOND_MODELS, Some("--verify-model")),
-    key("max_turns", Shape::One, TURNS, Some("--max-turns")),
-    key("max_tokens", Shape::One, TOKENS, Some("--max-tokens")),
-    key("instructions", Shape::Path, FILES, Some("--instructions")),
-    key("prompts", Shape::Path, FOLDERS, None),
-    key("rules.off", Shape::List, "names of rules or packs", None),
-    key("anthropic.base_url", Shape::Address, ADDRESSES, None),
-    key("anthropic.api_key", Shape::Secret, SECRETS, None),
-    key("anthropic.context_window", Shape::One, WINDOW, None),
-    key("openai.base_url", Shape::Address, ADDRESSES, None),
-    key("openai.api_key", Shape::Secret, SECRETS, None),
-    key("openai.context_window", Shape::One, WINDOW, None),
-    key("openai-chat.base_url", Shape::Address, ADDRESSES, None),
-    key("openai-chat.api_key", Shape::Secret, SECRETS, None),
-    key("openai-chat.context_window", Shape::One, WINDOW, None),
-    key("gemini.base_url", Shape::Address, ADDRESSES, None),
-    key("gemini.api_key", Shape::Secret, SECRETS, None),
-    key("gemini.context_window", Shape::One, WINDOW, None),
-    key("ollama.base_url", Shape::Address, ADDRESSES, None),
-    key("ollama.api_key", Shape::Secret, SECRETS, None),
-    key("ollama.context_window", Shape::One, WINDOW, None),
-];
+pub const KEYS: &[Key] = keys! {
+        key("include", Shape::List, GLOBS, Some("--include"));
+        key("exclude", Shape::List, GLOBS, Some("--exclude"));
+        key("min_severity", Shape::One, SEVERITIES, Some("--min-severity"));
+        key("min_confidence", Shape::One, "a number from 1 to 10, or none", Some("--min-confidence"));
+        key("fail_on", Shape::One, SEVERITIES, Some("--fail-on"));
+        key("request_changes_on", Shape::One, SEVERITIES, Some("--request-changes-on"));
+        key("timeout", Shape::One, DURATIONS, Some("--timeout"));
+        key("max_commits", Shape::One, "a number from 0 to 1000000", None);
+        key("keep_runs", Shape::One, DURATIONS, None);
+        key("colour", Shape::One, "auto, always or never", Some("--colour"));
+        key("format", Shape::One, "the name of an output format", Some("--format"));
+        key("model", Shape::One, MODELS, Some("--model"));
+        key("verify", Shape::One, "auto, all or none", Some("--verify"));
+        key("verify_model", Shape::One, SECOND_MODELS, Some("--verify-model"));
+        key("max_turns", Shape::One, TURNS, Some("--max-turns"));
+        key("max_tokens", Shape::One, TOKENS, Some("--max-tokens"));
+        key("instructions", Shape::Path, FILES, Some("--instructions"));
+        key("prompts", Shape::Path, FOLDERS, None);
+        key("providers", Shape::Path, FILES, None);
+        key("rules.off", Shape::List, "names of rules or packs", None);
+        of
+        "anthropic"
+        "openai"
+        "openai-chat"
+        "gemini"
+        "ollama"
+        "openrouter"
+        "azure"
+        "azure-chat"
+        "mistral"
+        "groq"
+        "deepseek"
+        "xai"
+        "bedrock"
+        "vertex"
+        "vllm"
+        "llama-cpp"
+        "lm-studio"
+        "litellm"
+};
 
 /// What can be set for each provider.
-const PROVIDER_FIELDS: [&str; 3] = ["base_url", "api_key", "context_window"];
+const PROVIDER_FIELDS: [&str; 5] =
+    ["base_url", "api_key", "context_window", "requests_per_minute", "tokens_per_minute"];
 
 const fn key(name: &'static str, shape: Shape, allowed: &'static str, flag: Option<&'static str>) -> Key {
     Key { name, shape, allowed, flag }

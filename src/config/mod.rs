@@ -9,7 +9,7 @@
 //!
 //! Adding a setting: one row in `keys`, one field and one arm in `settings`, one line in `defaults.toml`, and, where the
 //! repository may set it, one row in `trust`. A test holds the four to each other. What is set for a provider (`[anthropic]`
-//! `base_url`, `api_key`, `context_window`) has no default: `llm` knows the usual ones, and a test in `app` holds the names to its
+//! `base_url`, `api_key`, `context_window` and so on) has no default: `llm` knows the usual ones, and a test in `app` holds the names to its
 //! table.
 //!
 //! What a project [dismissed] is no setting, but a file of its own, read by the same rule of trust.
@@ -32,5 +32,5 @@ pub use duration::{InvalidDuration, parse_duration};
 pub use error::{ConfigError, Origin};
 pub use keys::{KEYS, Key, Shape};
 pub use layers::{Flags, Resolved, Sources, Value, resolve};
-pub use outside::{environment, mirrors, user_document, user_file};
+pub use outside::{environment, mirrors, user_document, user_file, user_providers};
 pub use settings::{Colour, ModelChoice, ProviderSettings, Settings, Verify};

@@ -15,6 +15,11 @@ pub fn user_file() -> Option<PathBuf> {
     Some(folders.config_dir().join("review").join("config.toml"))
 }
 
+/// `providers.toml` beside the user's settings; `None` without a home.
+pub fn user_providers() -> Option<PathBuf> {
+    Some(user_file()?.with_file_name("providers.toml"))
+}
+
 /// `$XDG_CACHE_HOME/review/mirrors`, `~/.cache/…` where that is not set, on every system; `None` without a home.
 pub fn mirrors() -> Option<PathBuf> {
     let folders = etcetera::base_strategy::Xdg::new().ok()?;

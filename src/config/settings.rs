@@ -52,6 +52,8 @@ pub struct Settings {
     pub instructions: Option<PathBuf>,
     /// A folder with templates that replace the built-in prompts, likewise.
     pub prompts: Option<PathBuf>,
+    /// A file with rows for the table of providers, likewise; where none is named, `providers.toml` beside the user's settings counts.
+    pub providers_file: Option<PathBuf>,
     /// What is set for providers, by their names; see [`provider`](Self::provider).
     pub providers: BTreeMap<&'static str, ProviderSettings>,
     /// Rules and packs that do not run: everybody's together.
@@ -121,6 +123,10 @@ pub struct ProviderSettings {
     pub api_key: Option<Secret>,
     /// Tokens of a request and its answer together.
     pub context_window: Option<u64>,
+    /// How many requests a minute its key may make.
+    pub requests_per_minute: Option<u32>,
+    /// How many tokens a minute its key may send.
+    pub tokens_per_minute: Option<u64>,
 }
 
 /// Whether to use colours.
@@ -174,6 +180,7 @@ impl Settings {
             max_tokens: 0,
             instructions: None,
             prompts: None,
+            providers_file: None,
             providers: BTreeMap::new(),
             rules_off: Vec::new(),
         }
@@ -219,6 +226,7 @@ impl Settings {
             ("max_tokens", Value::One(text)) => self.max_tokens = tokens(text, 1)?,
             ("instructions", Value::Path(path)) => self.instructions = path_or_none(path),
             ("prompts", Value::Path(path)) => self.prompts = path_or_none(path),
+            ("providers", Value::Path(path)) => self.providers_file = path_or_none(path),
             _ => return self.set_for_provider(key, value),
         }
         Ok(())
@@ -231,6 +239,11 @@ impl Settings {
             ("base_url", Value::One(text)) => provider.base_url = address(text)?,
             ("api_key", Value::Secret(key)) => provider.api_key = secret(key)?,
             ("context_window", Value::One(text)) => provider.context_window = Some(tokens(text, 1_000)?),
+            ("requests_per_minute", Value::One(text)) => {
+                let number = text.trim().parse().ok().filter(|number| (1..=1_000_000).contains(number));
+                provider.requests_per_minute = Some(number.ok_or_else(|| refused(text))?);
+            }
+            ("tokens_per_minute", Value::One(text)) => provider.tokens_per_minute = Some(tokens(text, 1)?),
             (_, Value::One(text)) => return Err(refused(text)),
             (_, Value::List(list)) => return Err(refused(&list.join(","))),
             (_, Value::Path(path)) => return Err(refused(&path.display().to_string())),

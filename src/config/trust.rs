@@ -29,31 +29,9 @@ const REPOSITORY: &[(&str, Permission)] = &[
 /// Names that are no settings of a file but that a hostile repository, or an honest one used to other tools, would try. They are
 /// refused for what they are rather than as misspelled.
 const TRIED: &[&str] = &[
-    "api_base",
-    "api_key",
-    "auth",
-    "base_url",
-    "cache",
-    "command",
-    "editor",
-    "endpoint",
-    "env",
-    "headers",
-    "hooks",
-    "key",
-    "max_cost",
-    "mcp",
-    "output",
-    "present",
-    "provider",
-    "providers",
-    "proxy",
-    "settings",
-    "shell",
-    "socket",
-    "state",
-    "target",
-    "token",
+    "api_base", "api_key", "auth", "base_url", "cache", "command", "editor", "endpoint", "env", "headers", "hooks",
+    "key", "max_cost", "mcp", "output", "present", "provider", "proxy", "settings", "shell", "socket", "state",
+    "target", "token",
 ];
 
 /// What the repository's file may do with the setting `name`; `None` where no such setting is known.
@@ -100,6 +78,7 @@ mod tests {
             "output",
             "instructions",
             "prompts",
+            "providers",
             "max_cost",
             "anthropic.base_url",
             "openai-chat.api_key",

@@ -17,6 +17,7 @@ pub mod id;
 pub mod known;
 pub mod language;
 pub mod money;
+pub mod offer;
 pub mod path;
 pub mod percent;
 pub mod place;

@@ -62,10 +62,7 @@ pub enum ConnectError {
 /// Makes a provider. Nothing is sent.
 pub fn connect(row: &ProviderRow, model: &str, access: &Access) -> Result<Box<dyn Provider>, ConnectError> {
     let base = base(row.wire, access.base_url.as_deref().unwrap_or(&row.base_url))?;
-    let key = access.key.as_ref().map(|key| key.reveal().trim()).filter(|key| !key.is_empty());
-    if key.is_some_and(|key| !key.bytes().all(|byte| byte.is_ascii_graphic())) {
-        return Err(ConnectError::Key(Arc::clone(&row.title)));
-    }
+    let key = key(row, access)?;
     let http = Http::to(&base).map_err(|error| ConnectError::Client(error.to_string()))?;
     let library = genai::Client::builder().with_reqwest(http.client()).build();
     let library = library.map_err(|error| ConnectError::Client(error.to_string()))?;
@@ -90,8 +87,17 @@ pub fn connect(row: &ProviderRow, model: &str, access: &Access) -> Result<Box<dy
     }))
 }
 
+/// The key, if a header can carry it.
+pub(super) fn key<'a>(row: &ProviderRow, access: &'a Access) -> Result<Option<&'a str>, ConnectError> {
+    let key = access.key.as_ref().map(|key| key.reveal().trim()).filter(|key| !key.is_empty());
+    if key.is_some_and(|key| !key.bytes().all(|byte| byte.is_ascii_graphic())) {
+        return Err(ConnectError::Key(Arc::clone(&row.title)));
+    }
+    Ok(key)
+}
+
 /// The key where the provider wants it.
-fn headers(row: &ProviderRow, key: Option<&str>) -> Vec<(Arc<str>, String)> {
+pub(super) fn headers(row: &ProviderRow, key: Option<&str>) -> Vec<(Arc<str>, String)> {
     let mut headers = Vec::new();
     if row.wire == Wire::Messages {
         headers.push(("anthropic-version".into(), ANTHROPIC_VERSION.to_owned()));

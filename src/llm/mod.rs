@@ -11,6 +11,7 @@ mod connect;
 mod draft;
 mod fault;
 mod frames;
+mod listing;
 mod markup;
 mod optional;
 mod provider;
@@ -27,10 +28,11 @@ mod tests;
 
 pub use connect::{Access, ConnectError, connect};
 pub use fault::TurnFault;
+pub use listing::{ListError, address, list};
 pub use markup::leaked;
 pub use provider::{Capabilities, Prices, Provider, Waited, Watch};
 pub use refusal::declines;
-pub use table::{Caching, Facts, Fits, ModelRow, ProviderRow, ProviderTable, TableError, TableFault, Wire};
+pub use table::{Caching, Dearer, Facts, Fits, ModelRow, ProviderRow, ProviderTable, TableError, TableFault, Wire};
 pub use text::{is_open, was_text};
 pub use turn::{
     Message, Part, Speech, Stop, ToolCall, ToolChoice, ToolDefinition, ToolInput, ToolResult, TurnRequest,

@@ -88,6 +88,17 @@ pub struct Facts {
     pub reasoning: Option<bool>,
     /// What it costs.
     pub prices: Option<Prices>,
+    /// What a request costs that is larger than most.
+    pub dearer: Option<Dearer>,
+}
+
+/// What a large request costs, all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dearer {
+    /// With more tokens than this in the request.
+    pub above: u64,
+    /// What it costs then.
+    pub prices: Prices,
 }
 
 /// How a provider caches the beginning of a request.
@@ -162,6 +173,14 @@ impl ProviderTable {
         read::merge(self.0, file, text).map(Self)
     }
 
+    /// The same with the bytes of a file.
+    pub fn with_bytes(self, file: &str, bytes: &[u8]) -> Result<Self, TableError> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => self.with(file, text),
+            Err(_) => Err(TableError { file: file.to_owned(), line: 1, fault: TableFault::NotText }),
+        }
+    }
+
     /// Its rows.
     pub fn rows(&self) -> &[Arc<ProviderRow>] {
         &self.0
@@ -208,13 +227,26 @@ impl ProviderRow {
         Ok(address)
     }
 
+    /// Each row about models, with what holds for all that it is about.
+    pub fn listed(&self) -> impl Iterator<Item = (&Fits, Facts)> {
+        self.models.iter().map(|row| {
+            let wider = |other: &&ModelRow| other.fits.rank() <= row.fits.rank() && other.fits.takes(row.fits.text());
+            (&row.fits, fold(self.models.iter().filter(wider)))
+        })
+    }
+
     /// What is known of a model: a row of its name before one of a beginning of it, a longer beginning before a shorter one. What the one
     /// does not say, the next one may.
     pub fn facts(&self, model: &str) -> Facts {
-        let mut fitting: Vec<&ModelRow> = self.models.iter().filter(|row| row.fits.takes(model)).collect();
-        fitting.sort_by_key(|row| std::cmp::Reverse(row.fits.rank()));
-        fitting.into_iter().fold(Facts::default(), |known, row| known.or(&row.facts))
+        fold(self.models.iter().filter(|row| row.fits.takes(model)))
     }
+}
+
+/// What rows about the same model know together.
+fn fold<'a>(rows: impl Iterator<Item = &'a ModelRow>) -> Facts {
+    let mut fitting: Vec<&ModelRow> = rows.collect();
+    fitting.sort_by_key(|row| std::cmp::Reverse(row.fits.rank()));
+    fitting.into_iter().fold(Facts::default(), |known, row| known.or(&row.facts))
 }
 
 impl Fits {
@@ -263,6 +295,8 @@ impl Facts {
             caching: self.caching.or(other.caching),
             reasoning: self.reasoning.or(other.reasoning),
             prices: self.prices.or(other.prices),
+            // Prices belong together: those for large requests come from whoever said the others.
+            dearer: if self.prices.is_some() { self.dearer } else { self.dearer.or(other.dearer) },
         }
     }
 }

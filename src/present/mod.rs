@@ -5,7 +5,8 @@
 //! (the verdict, the receipt), `patch` (quotes and suggestions as a small diff) and
 //! `report` (findings for programs that know linters). [`brief()`] is a review in a few lines, [`progress`] shows
 //! a run to a person while it goes on, [`events`] tells it to a program, [`runs`] lists kept runs, [`presented`] lays out what an assistant
-//! presented, [`applied`] draws what applying suggestions changes, [`checkup`] tells what a look at the surroundings found. Nothing here decides what a review says, and nothing reads a file.
+//! presented, [`applied`] draws what applying suggestions changes, [`offers`] lists the models there are, [`checkup`] tells what a look at the
+//! surroundings found. Nothing here decides what a review says, and nothing reads a file.
 
 pub mod annotations;
 pub mod applied;
@@ -21,6 +22,7 @@ mod job_summary;
 pub mod json;
 mod junit;
 mod markdown;
+pub mod offers;
 pub(crate) mod patch;
 pub mod presented;
 pub mod progress;

@@ -170,6 +170,24 @@ impl Http {
         self.0.clone()
     }
 
+    /// Asks for what is at an address, and waits for the head of the answer.
+    pub async fn get(
+        &self,
+        address: &Address,
+        query: &[(&str, &str)],
+        headers: &[(Arc<str>, String)],
+    ) -> Result<Reply, Cause> {
+        let mut url = address.0.clone();
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        let mut request = self.0.get(url);
+        for (name, value) in headers {
+            request = request.header(&**name, value);
+        }
+        Ok(Reply(request.send().await?))
+    }
+
     /// Sends a JSON document and waits for the head of the answer.
     pub async fn post(&self, address: &Address, headers: &[(Arc<str>, String)], body: &Value) -> Result<Reply, Cause> {
         let mut request = self.0.post(address.0.clone()).json(body);

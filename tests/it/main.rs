@@ -61,6 +61,7 @@ mod model_server;
 mod model_session;
 mod model_trust;
 mod model_windows;
+mod models;
 mod opening;
 mod post_again;
 mod post_broken_off;

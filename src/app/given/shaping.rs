@@ -68,6 +68,7 @@ impl Shaping {
             verify_model: _,
             instructions: _,
             prompts: _,
+            providers_file: _,
             providers: _,
         } = settings;
         let verify = match verify {

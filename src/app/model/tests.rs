@@ -81,7 +81,7 @@ fn key(chosen: &Chosen) -> Option<&str> {
 fn every_provider_can_be_set() {
     let table = ProviderTable::built_in().unwrap();
     for row in table.rows() {
-        for field in ["base_url", "api_key", "context_window"] {
+        for field in ["base_url", "api_key", "context_window", "requests_per_minute", "tokens_per_minute"] {
             let name = format!("{}.{field}", row.name);
             assert!(KEYS.iter().any(|key| key.name == name && key.provider() == Some(&*row.name)), "{name}");
         }
@@ -239,6 +239,7 @@ fn what_goes_over_the_wire_in_clear_is_said() {
 fn a_key_that_lies_around_chooses_only_those_who_may_be_chosen_so() {
     assert!(chosen_with("", &[("GROQ_API_KEY", "k")]).unwrap().is_none());
     assert_eq!(key(&model("model = 'groq'", &[("GROQ_API_KEY", "k")])), Some("k"));
+    assert_eq!(&*model("groq.api_key = 'mine'", &[]).row.name, "groq", "one in the settings is meant for us");
 }
 
 #[test]

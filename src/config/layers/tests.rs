@@ -66,8 +66,8 @@ fn a_later_layer_wins() {
 fn every_setting_can_come_from_the_users_file() {
     let text = "include = ['src/**']\nexclude = ['**/*.snap']\nmin_severity = 'low'\nfail_on = 'high'\nrequest_changes_on = 'medium'\ntimeout = '90s'\n\
                 max_commits = 5\nkeep_runs = '2w'\ncolour = 'never'\nformat = 'json'\nmodel = 'ollama/x'\nrules.off = ['go']\n\
-                min_confidence = 7\nverify = 'All'\nverify_model = 'gemini'\nmax_turns = 7\nmax_tokens = '500k'\ninstructions = 'notes/review.md'\nprompts = '/prompts'\n\
-                [openai-chat]\nbase_url = 'http://127.0.0.1:8080/v1'\napi_key = \"sk-1\\n\"\ncontext_window = 64_000\n";
+                min_confidence = 7\nverify = 'All'\nverify_model = 'gemini'\nmax_turns = 7\nmax_tokens = '500k'\ninstructions = 'notes/review.md'\nprompts = '/prompts'\nproviders = 'mine.toml'\n\
+                [openai-chat]\nbase_url = 'http://127.0.0.1:8080/v1'\napi_key = \"sk-1\\n\"\ncontext_window = 64_000\nrequests_per_minute = 50\ntokens_per_minute = '40k'\n";
     let mut sources = user(text);
     sources.user.as_mut().unwrap().folder = Some(PathBuf::from("/home/ada/.config/review"));
     let settings = resolve(&sources).unwrap().settings;
@@ -90,12 +90,15 @@ fn every_setting_can_come_from_the_users_file() {
         max_tokens: 500_000,
         instructions: Some(PathBuf::from("/home/ada/.config/review/notes/review.md")),
         prompts: Some(PathBuf::from("/prompts")),
+        providers_file: Some(PathBuf::from("/home/ada/.config/review/mine.toml")),
         providers: [(
             "openai-chat",
             ProviderSettings {
                 base_url: Some("http://127.0.0.1:8080/v1".to_owned()),
                 api_key: Some(Secret::new("sk-1")),
                 context_window: Some(64_000),
+                requests_per_minute: Some(50),
+                tokens_per_minute: Some(40_000),
             },
         )]
         .into(),
@@ -117,6 +120,7 @@ fn every_setting_can_come_from_the_environment() {
             _ => match key.shape {
                 Shape::Address => "https://llm.example/v1",
                 Shape::Secret => "sk-1",
+                _ if key.name.ends_with("requests_per_minute") => "50",
                 _ if key.provider().is_some() => "64k",
                 _ => "x/y",
             },

@@ -21,6 +21,9 @@ pub enum TableFault {
     /// It is larger than any such file is.
     #[error("a table of providers has at most {MAX_BYTES} bytes")]
     TooLarge,
+    /// It is not UTF-8.
+    #[error("a table of providers must be UTF-8 text")]
+    NotText,
     /// It is not TOML, or has keys or values that it should not have.
     #[error("{0}")]
     Shape(String),
@@ -57,6 +60,9 @@ pub enum TableFault {
         /// The most.
         most: u64,
     },
+    /// What large requests cost stands alone.
+    #[error("a model with dearer needs prices, too")]
+    DearerAlone,
     /// A model is named both ways, or not at all.
     #[error("a model has either a name or a prefix")]
     NameOrPrefix,

@@ -11,7 +11,7 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 use super::error::{MAX_BYTES, TableError, TableFault};
-use super::{Caching, Facts, Fits, ModelRow, ProviderRow, Wire};
+use super::{Caching, Dearer, Facts, Fits, ModelRow, ProviderRow, Wire};
 use crate::domain::day::Day;
 use crate::domain::money::Money;
 use crate::domain::text::strip_line;
@@ -66,6 +66,17 @@ struct Model {
     caching: Option<Caching>,
     reasoning: Option<bool>,
     prices: Option<Quote>,
+    dearer: Option<Large>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Large {
+    above: u64,
+    input: Dollars,
+    output: Dollars,
+    cache_read: Option<Dollars>,
+    cache_write: Option<Dollars>,
 }
 
 #[derive(Deserialize)]
@@ -237,7 +248,7 @@ fn lay_models(
             return Err((begins, TableFault::Twice(fits.text().to_owned(), line(*first))));
         }
         seen.push((fits.clone(), begins));
-        let facts = facts(model)?;
+        let facts = facts(model, begins)?;
         match known.iter_mut().find(|row| row.fits == fits) {
             Some(row) => row.facts = facts.or(&row.facts),
             None => known.push(ModelRow { fits, facts }),
@@ -246,9 +257,18 @@ fn lay_models(
     Ok(())
 }
 
-fn facts(model: Model) -> Result<Facts, Fault> {
+fn facts(model: Model, begins: usize) -> Result<Facts, Fault> {
     let window = |number: &Spanned<u64>| within(number, "context_window", 1_000, 1_000_000_000);
     let output = |number: &Spanned<u64>| small(number, "max_output", 1, 1_000_000_000);
+    let on = |quote: &Quote| quote.on.0;
+    let dearer = match (&model.dearer, model.prices.as_ref().map(on)) {
+        (None, _) => None,
+        (Some(_), None) => return Err((begins, TableFault::DearerAlone)),
+        (Some(large), Some(on)) => {
+            let Large { above, input, output, cache_read, cache_write } = large;
+            Some(Dearer { above: *above, prices: prices(input, output, cache_read.as_ref(), cache_write.as_ref(), on) })
+        }
+    };
     Ok(Facts {
         context_window: model.context_window.as_ref().map(window).transpose()?,
         max_output: model.max_output.as_ref().map(output).transpose()?,
@@ -256,14 +276,17 @@ fn facts(model: Model) -> Result<Facts, Fault> {
         parallel_tools: model.parallel_tools,
         caching: model.caching,
         reasoning: model.reasoning,
-        prices: model.prices.map(|quote| Prices {
-            input: quote.input.0,
-            output: quote.output.0,
-            cache_read: quote.cache_read.map(|dollars| dollars.0),
-            cache_write: quote.cache_write.map(|dollars| dollars.0),
-            on: quote.on.0,
+        prices: model.prices.as_ref().map(|quote| {
+            let Quote { input, output, cache_read, cache_write, on } = quote;
+            prices(input, output, cache_read.as_ref(), cache_write.as_ref(), on.0)
         }),
+        dearer,
     })
+}
+
+fn prices(input: &Dollars, output: &Dollars, read: Option<&Dollars>, write: Option<&Dollars>, on: Day) -> Prices {
+    let (cache_read, cache_write) = (read.map(|dollars| dollars.0), write.map(|dollars| dollars.0));
+    Prices { input: input.0, output: output.0, cache_read, cache_write, on }
 }
 
 fn within(number: &Spanned<u64>, key: &'static str, least: u64, most: u64) -> Result<u64, Fault> {

@@ -1,0 +1,108 @@
+//! Which models there are to review with: the providers as they are set up here, and what is known of their models. Main function: [`models`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::error::AppError;
+use super::model::{self, ProviderEnvironment};
+use super::subject::{self, Surroundings};
+use crate::config::{Flags, Settings};
+use crate::domain::offer::{Key, Offer, OfferedModel, Quote, There};
+use crate::llm::{self, Access, Facts, Fits, Prices, ProviderRow};
+
+/// How long one provider may take to tell what it has.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is wanted to be known.
+#[derive(Debug, Clone, Default)]
+pub struct ModelsAsk {
+    /// One provider alone.
+    pub provider: Option<String>,
+    /// Whether those that can be asked are asked what they have. Nothing of a change is sent, but a key is.
+    pub check: bool,
+}
+
+/// The providers, in the order of the table. No repository is read, and a key goes only where it would go for a review.
+pub async fn models(ask: &ModelsAsk, around: &Surroundings) -> Result<Vec<Offer>, AppError> {
+    let settings = subject::resolve(None, &Flags::default(), around)?.settings;
+    let environment = &around.providers;
+    let rows: Vec<&Arc<ProviderRow>> = match &ask.provider {
+        None => environment.table().rows().iter().collect(),
+        Some(name) => vec![
+            environment
+                .table()
+                .named(name)
+                .ok_or_else(|| model::unknown(environment.table(), name, "review models".to_owned()))?,
+        ],
+    };
+    let told = rows.into_iter().map(|row| tell(row, &settings, environment, ask.check));
+    Ok(futures_util::future::join_all(told).await)
+}
+
+async fn tell(row: &Arc<ProviderRow>, settings: &Settings, environment: &ProviderEnvironment, check: bool) -> Offer {
+    let reached = model::reach(row, settings, environment);
+    let address = model::base_of(row, settings, environment).ok().map(|base_url| {
+        let access = Access { base_url, ..Access::default() };
+        llm::address(row, &access)
+    });
+    let lacks = match (&reached, &address) {
+        (Err(error), _) => Some(error.to_string()),
+        (Ok(_), Some(Err(error))) => Some(error.to_string()),
+        (Ok(_), _) => None,
+    };
+    let there = match &reached {
+        Ok(access) if check && lacks.is_none() => Some(there(row, access).await),
+        Ok(_) | Err(_) => None,
+    };
+    Offer {
+        name: row.name.to_string(),
+        title: row.title.to_string(),
+        wire: row.wire.word(),
+        address: address.and_then(Result::ok),
+        key: key(row, settings, environment),
+        lacks,
+        default_model: row.default_model.as_ref().map(ToString::to_string),
+        models: row.listed().map(|(fits, facts)| offered(fits, &facts)).collect(),
+        there,
+    }
+}
+
+async fn there(row: &ProviderRow, access: &Access) -> There {
+    match llm::list(row, access, PATIENCE).await {
+        Ok(names) => There::Models(names),
+        Err(error) => There::Fault(error.to_string()),
+    }
+}
+
+fn key(row: &ProviderRow, settings: &Settings, environment: &ProviderEnvironment) -> Key {
+    let setting = format!("{}.api_key", row.name);
+    if settings.provider(&row.name).api_key.is_some() {
+        return Key::Set { by: setting };
+    }
+    if let Some((variable, _)) = environment.first(&row.key_variables) {
+        return Key::Set { by: variable.to_owned() };
+    }
+    let by = row.key_variables.iter().map(ToString::to_string).chain([setting]).collect();
+    if row.needs_key { Key::Missing { by } } else { Key::Unset { by } }
+}
+
+fn offered(fits: &Fits, facts: &Facts) -> OfferedModel {
+    let Facts { context_window, max_output, tools, parallel_tools, caching, reasoning, prices, dearer } = *facts;
+    OfferedModel {
+        name: fits.text().to_owned(),
+        is_prefix: matches!(fits, Fits::Prefix(_)),
+        context_window,
+        max_output,
+        tools,
+        parallel_tools,
+        caching: caching.map(llm::Caching::word),
+        reasoning,
+        prices: prices.as_ref().map(quote),
+        dearer: dearer.map(|dearer| (dearer.above, quote(&dearer.prices))),
+    }
+}
+
+fn quote(prices: &Prices) -> Quote {
+    let Prices { input, output, cache_read, cache_write, on } = *prices;
+    Quote { input, output, cache_read, cache_write, on }
+}

@@ -1,0 +1,34 @@
+//! The table of providers as this user has it. Main function: [`known`].
+//!
+//! Only the user's own layers of settings name the file: a repository must not say where code is sent.
+
+use super::error::AppError;
+use crate::config::{self, Document, Sources};
+use crate::llm::ProviderTable;
+use crate::sys::files;
+
+/// A file of providers is small, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// The built-in providers with the user's own over them. Where the settings cannot be read, whoever needs them says so.
+pub(super) fn known(user: Option<&Document>, environment: &[(String, String)]) -> Result<ProviderTable, AppError> {
+    let table = ProviderTable::built_in()?;
+    let sources = Sources { user: user.cloned(), environment: environment.to_vec(), ..Sources::default() };
+    let named = config::resolve(&sources).ok().and_then(|resolved| resolved.settings.providers_file);
+    let (path, bytes) = match named {
+        Some(path) => {
+            let file = files::open(&path).map_err(AppError::Input)?;
+            let bytes = files::read_within(file, &path, MAX_BYTES).map_err(AppError::Input)?;
+            (path, Some(bytes))
+        }
+        None => match config::user_providers() {
+            Some(path) => {
+                let bytes = files::read_optional(&path).map_err(AppError::Input)?;
+                (path, bytes)
+            }
+            None => return Ok(table),
+        },
+    };
+    let Some(bytes) = bytes else { return Ok(table) };
+    Ok(table.with_bytes(&path.display().to_string(), &bytes)?)
+}

@@ -1,0 +1,51 @@
+//! `review models`: which models there are to review with, and what they can do.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::console::Console;
+use crate::app::{self, AppError, ModelsAsk, Surroundings};
+use crate::domain::offer::{Offer, There};
+use crate::present::{Syntax, offers};
+
+#[derive(Debug, Args)]
+pub(super) struct ModelsArgs {
+    /// One provider alone, with all that is known of its models
+    #[arg(value_name = "PROVIDER")]
+    provider: Option<String>,
+    /// Print it in this format
+    #[arg(long, value_name = "FORMAT", value_parser = ["terminal", "json"], default_value = "terminal")]
+    format: String,
+    /// Ask those that can be asked which models they have, for ten seconds at most; keys are sent, and nothing else
+    #[arg(long)]
+    check: bool,
+}
+
+pub(super) fn run(args: &ModelsArgs, console: &Console) -> Result<ExitCode, AppError> {
+    let around = Surroundings::of_this_process()?;
+    let ask = ModelsAsk { provider: args.provider.clone(), check: args.check };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let all = runtime.block_on(app::models(&ask, &around))?;
+    // A name that is still being looked up must not hold up the end.
+    runtime.shutdown_background();
+    let (text, syntax) = if args.format == "json" {
+        (offers::json(&all), Syntax::Json)
+    } else {
+        (offers::page(&all, args.provider.is_some()), Syntax::Plain)
+    };
+    console.data(text.as_bytes(), syntax)?;
+    Ok(match all.as_slice() {
+        [one] if args.provider.is_some() && args.check => ended(one),
+        _ => ExitCode::SUCCESS,
+    })
+}
+
+/// One provider that was asked for and cannot be used is 2 where the user can set that right, 4 where it fails.
+fn ended(offer: &Offer) -> ExitCode {
+    match (&offer.lacks, &offer.there) {
+        (Some(_), _) => ExitCode::from(2),
+        (None, Some(There::Fault(_))) => ExitCode::from(4),
+        (None, _) => ExitCode::SUCCESS,
+    }
+}

@@ -1,0 +1,125 @@
+//! Asking a provider which models it has. Main function: [`list`].
+//!
+//! Each wire format has an interface of its own for that; nothing of a change is sent.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::address::base;
+use super::connect::{Access, ConnectError, headers, key};
+use super::fault::TurnFault;
+use super::table::{ProviderRow, Wire};
+use super::trouble::{Blame, Rejected};
+use crate::domain::secret::Secret;
+use crate::domain::text::strip_line;
+use crate::sys::http::{Address, Http};
+
+/// The most bytes of a list: gateways have hundreds of models, and tell much of each.
+const BYTES: usize = 16 << 20;
+
+/// The most names that are taken.
+const NAMES: usize = 5_000;
+
+/// Why there is no list.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ListError {
+    /// The provider cannot be asked at all.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// It was asked.
+    #[error(transparent)]
+    Fault(#[from] TurnFault),
+}
+
+/// Where a provider is, without credentials.
+pub fn address(row: &ProviderRow, access: &Access) -> Result<String, ConnectError> {
+    Ok(base(row.wire, access.base_url.as_deref().unwrap_or(&row.base_url))?.to_string())
+}
+
+/// The names of the models that a provider says it has, sorted; the first page of them, which holds at least a thousand.
+///
+/// Waits `quiet` at most for the whole of it.
+pub async fn list(row: &ProviderRow, access: &Access, quiet: Duration) -> Result<Vec<String>, ListError> {
+    let base = base(row.wire, access.base_url.as_deref().unwrap_or(&row.base_url))?;
+    let key = key(row, access)?;
+    let http = Http::to(&base).map_err(|error| ConnectError::Client(error.to_string()))?;
+    let secrets = key.into_iter().chain(base.password()).map(Secret::new).collect();
+    let blame = Blame { provider: row.name.clone(), address: base.to_string(), secrets };
+    let asked = ask(row, &base, key, &http, &blame);
+    let body = tokio::time::timeout(quiet, asked).await.map_err(|_| blame.silent(quiet))??;
+    let value: Value =
+        serde_json::from_str(&body).map_err(|_| blame.unreadable("the list of its models is no JSON"))?;
+    let mut names =
+        names(row.wire, &value).ok_or_else(|| blame.unreadable("the list of its models has another shape"))?;
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
+async fn ask(
+    row: &ProviderRow,
+    base: &Address,
+    key: Option<&str>,
+    http: &Http,
+    blame: &Blame,
+) -> Result<String, TurnFault> {
+    let (parts, query): (&[&str], &[(&str, &str)]) = match row.wire {
+        Wire::Messages => (&["v1", "models"], &[("limit", "1000")]),
+        Wire::Responses | Wire::Chat => (&["models"], &[]),
+        Wire::Gemini => (&["v1beta", "models"], &[("pageSize", "1000")]),
+        Wire::Ollama => (&["api", "tags"], &[]),
+    };
+    let sent = http.get(&base.join(parts), query, &headers(row, key)).await;
+    let mut reply = sent.map_err(|cause| blame.lost(cause, false))?;
+    let status = reply.status();
+    if !(200..300).contains(&status) {
+        let mut rejected = Rejected::new(status, String::new(), |name| reply.header(name));
+        rejected.body = reply.error_body().await;
+        return Err(blame.rejected(&rejected));
+    }
+    let mut body = Vec::new();
+    while let Some(piece) = reply.piece().await.map_err(|cause| blame.lost(cause, true))? {
+        body.extend_from_slice(&piece);
+        if body.len() > BYTES {
+            return Err(blame.unreadable("the list of its models does not end"));
+        }
+    }
+    Ok(String::from_utf8_lossy(&body).into_owned())
+}
+
+/// What an answer names.
+fn names(wire: Wire, value: &Value) -> Option<Vec<String>> {
+    let (list, field) = match wire {
+        Wire::Messages | Wire::Responses | Wire::Chat => ("data", "id"),
+        Wire::Gemini | Wire::Ollama => ("models", "name"),
+    };
+    // Some compatible servers leave the frame out.
+    let entries = value.get(list).unwrap_or(value).as_array()?;
+    let named = entries.iter().filter_map(|entry| entry.get(field).and_then(Value::as_str));
+    let plain = named.map(|name| strip_line(name.strip_prefix("models/").unwrap_or(name)));
+    Some(plain.filter(|name| !name.is_empty() && name.chars().count() <= 200).take(NAMES).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_wire_names_its_models_in_its_own_way() {
+        let two = vec!["b".to_owned(), "a".to_owned()];
+        for wire in [Wire::Messages, Wire::Responses, Wire::Chat] {
+            assert_eq!(names(wire, &json!({ "data": [{ "id": "b" }, { "id": "a" }, { "no": 1 }] })), Some(two.clone()));
+        }
+        assert_eq!(names(Wire::Chat, &json!([{ "id": "b" }, { "id": "a" }])), Some(two.clone()));
+        assert_eq!(
+            names(Wire::Gemini, &json!({ "models": [{ "name": "models/b" }, { "name": "a" }] })),
+            Some(two.clone())
+        );
+        assert_eq!(names(Wire::Ollama, &json!({ "models": [{ "name": "b" }, { "name": "a" }] })), Some(two));
+        assert_eq!(names(Wire::Chat, &json!({ "error": "no" })), None);
+        assert_eq!(names(Wire::Chat, &json!({ "data": [{ "id": "a\u{1b}[31mb" }] })), Some(vec!["ab".to_owned()]));
+    }
+}
