@@ -18,7 +18,6 @@ use super::error::AppError;
 use crate::config::{ModelChoice, Resolved, Settings, Verify};
 use crate::domain::secret::Secret;
 use crate::llm::{Access, ProviderRow, ProviderTable, TableError, Wire};
-use crate::sys::http::Address;
 
 /// A model that reviews.
 #[derive(Debug, Clone)]
@@ -305,12 +304,6 @@ fn chosen(
         notices.insert(0, line);
     }
     Ok(Chosen { row: Arc::clone(row), model: model.to_owned(), access, notices })
-}
-
-/// Where a model is asked, without what may be secret.
-pub(super) fn address(chosen: &Chosen) -> String {
-    let text = chosen.access.base_url.as_deref().unwrap_or(&chosen.row.base_url);
-    Address::parse(text).map_or_else(|_| scheme_and_host(text).1.to_owned(), |address| address.to_string())
 }
 
 /// Whether it is asked on this machine, where its user starts it.

@@ -73,7 +73,7 @@ pub async fn doctor(ask: DoctorAsk, events: Arc<dyn EventSink>, cancel: Cancel) 
 }
 
 /// What needs no network. Also what the rest is asked with.
-fn around(ask: &DoctorAsk, cancel: &Cancel) -> (Vec<Check>, settings::Found, forge::Found) {
+fn around(ask: &DoctorAsk, cancel: &Cancel) -> (Vec<Check>, Option<settings::Found>, forge::Found) {
     let looked = git::look(ask);
     let (mut checks, found) = settings::check(ask, &looked);
     checks.extend(git::check(&looked, cancel));

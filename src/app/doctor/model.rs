@@ -11,8 +11,8 @@ use crate::app::model::{self, Chosen, ProviderEnvironment};
 use crate::config::{ModelChoice, Resolved, Settings};
 use crate::domain::checkup::{Area, Check, CheckState, Culprit};
 use crate::domain::event::{Event, EventSink};
-use crate::domain::text::strip_line;
-use crate::llm::{self, Capabilities, Provider, TurnUsage};
+use crate::domain::text::{counted, shortened, strip_line};
+use crate::llm::{self, Capabilities, Provider, TurnFault, TurnUsage};
 use crate::prompt::Prompts;
 use crate::sys::cancel::{Cancel, Stopped};
 
@@ -21,6 +21,11 @@ const QUESTIONS: [&str; 3] = ["streaming", "forced_call", "two_tools"];
 /// What helps where a model makes no calls.
 const BY_TEXT: &str = "say `tools = false` for this model in your own file of providers, so that a review speaks to it in text from the \
     beginning (docs/models.md); a larger model may do better";
+
+/// How long a provider may take to tell what it has.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Characters of a model's name that are shown.
+const LONGEST_NAME: usize = 100;
 
 /// What asking for calls showed.
 struct Calls {
@@ -45,9 +50,8 @@ fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Chec
 }
 
 /// Says who reviews, and asks them.
-pub(super) async fn check(found: Found, offline: bool, events: &dyn EventSink, cancel: &Cancel) -> Vec<Check> {
-    let Found { resolved, providers } = found;
-    let Some(resolved) = resolved else {
+pub(super) async fn check(found: Option<Found>, offline: bool, events: &dyn EventSink, cancel: &Cancel) -> Vec<Check> {
+    let Some(Found { resolved, providers }) = found else {
         return vec![told("choice", CheckState::Skipped, "the settings cannot be used, so nobody knows who reviews")];
     };
     let chosen = match choose(&resolved, &providers) {
@@ -67,7 +71,9 @@ pub(super) async fn check(found: Found, offline: bool, events: &dyn EventSink, c
         let of = Subject { chosen, resolved: &resolved, providers: &providers };
         let mut about = of.set_up();
         match llm::connect(&chosen.row, &chosen.model, &chosen.access) {
-            Err(error) => about.push(told("address", CheckState::Failed(Culprit::Setup), error.to_string())),
+            // Its address was looked at.
+            Err(llm::ConnectError::Address { .. }) => {}
+            Err(error) => about.push(told("key", CheckState::Failed(Culprit::Setup), error.to_string())),
             Ok(provider) => {
                 about.push(limits(provider.capabilities()));
                 if offline {
@@ -123,11 +129,11 @@ impl Subject<'_> {
             ModelChoice::Rules | ModelChoice::Named { .. } => String::new(),
         };
         let mut checks = vec![told("choice", CheckState::Fine, format!("{name} reviews{why}")), self.key()];
-        let address = model::address(chosen);
-        checks.push(match model::reached_in_clear(chosen) {
-            Some(warning) => told("address", CheckState::Warning, format!("{address}: {warning}"))
+        checks.push(match (llm::address(&chosen.row, &chosen.access), model::reached_in_clear(chosen)) {
+            (Err(error), _) => told("address", CheckState::Failed(Culprit::Setup), error.to_string()),
+            (Ok(address), Some(warning)) => told("address", CheckState::Warning, format!("{address}: {warning}"))
                 .advised("take an https:// address, unless the way there is safe"),
-            None => told("address", CheckState::Fine, address),
+            (Ok(address), None) => told("address", CheckState::Fine, address),
         });
         checks
     }
@@ -168,6 +174,9 @@ impl Subject<'_> {
         let counted = prober.counting().await;
         let mut checks = vec![self.judge("streaming", &counted, judged::counting(&counted))];
         if counted.broken.is_some() {
+            if let (Some(check), Some(near)) = (checks.first_mut(), self.near(&counted).await) {
+                check.advice = Some(near);
+            }
             let skip = |name: &&'static str| told(name, CheckState::Skipped, "not asked: it failed before");
             checks.extend(QUESTIONS[1..].iter().map(skip));
             return checks;
@@ -189,6 +198,21 @@ impl Subject<'_> {
         }
         checks.push(pace(slowest, &self.resolved.settings));
         checks
+    }
+
+    /// What the server has instead of a model that it does not know.
+    async fn near(&self, heard: &Heard) -> Option<String> {
+        let Some(NoAnswer::Fault(TurnFault::Status { status: 404, .. })) = &heard.broken else { return None };
+        let Chosen { row, model, access, .. } = self.chosen;
+        let names = llm::list(row, access, PATIENCE).await.ok()?;
+        let likeness = |name: &String| strsim::jaro_winkler(&model.to_ascii_lowercase(), &name.to_ascii_lowercase());
+        let near = names.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)))?;
+        let name = &row.name;
+        let near = shortened(&strip_line(near), LONGEST_NAME);
+        Some(format!(
+            "it has {}; did you mean {near}? `review models {name} --check` lists them",
+            counted(names.len(), "model")
+        ))
     }
 
     /// Whether it calls tools as its interface has them.

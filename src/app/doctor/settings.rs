@@ -5,50 +5,57 @@ use super::git::Looked;
 use crate::app::error::AppError;
 use crate::app::model::ProviderEnvironment;
 use crate::app::project::project_settings;
-use crate::app::{dismissed, templates};
+use crate::app::{dismissed, table, templates};
 use crate::config::{self, ConfigError, Document, Key, Origin, Resolved, Sources};
 use crate::domain::checkup::{Area, Check, CheckState, Culprit};
 use crate::domain::text::{counted, strip_line};
-use crate::llm::ProviderTable;
 
 /// What the settings come to, for whoever is asked next.
 pub(super) struct Found {
-    /// The settings without the project's, which has no say in who reviews; `None` where they cannot be used.
-    pub(super) resolved: Option<Resolved>,
-    /// The variables of providers.
+    /// The settings without the project's, which has no say in who reviews.
+    pub(super) resolved: Resolved,
+    /// The providers and their variables.
     pub(super) providers: ProviderEnvironment,
 }
 
-/// Looks at the settings.
-pub(super) fn check(ask: &DoctorAsk, looked: &Looked) -> (Vec<Check>, Found) {
+/// Looks at the settings; what they come to, where they can be used.
+pub(super) fn check(ask: &DoctorAsk, looked: &Looked) -> (Vec<Check>, Option<Found>) {
     let mut checks = Vec::new();
-    let table = ProviderTable::built_in().unwrap_or_default();
-    let providers = ProviderEnvironment::of_this_process(table);
     let user = match config::user_document() {
         Ok(user) => user,
         Err(error) => {
             checks.push(wrong("user_file", &error.into()));
-            return (checks, Found { resolved: None, providers });
+            return (checks, None);
         }
     };
+    let environment = config::environment();
     let sources = |repository: Option<Document>| Sources {
         user: user.clone(),
         repository,
-        environment: config::environment(),
+        environment: environment.clone(),
         flags: ask.flags.clone(),
     };
     let resolved = match config::resolve(&sources(None)) {
         Ok(resolved) => resolved,
         Err(error) => {
             checks.push(wrong("user_file", &error.into()));
-            return (checks, Found { resolved: None, providers });
+            return (checks, None);
         }
     };
     checks.push(user_file(user.is_some(), &resolved));
     checks.extend(variables(&resolved));
     checks.extend(prompts(&resolved));
     checks.extend(project(ask, looked, |document| config::resolve(&sources(document))));
-    (checks, Found { resolved: Some(resolved), providers })
+    match table::known(user.as_ref(), &environment) {
+        Ok(table) => {
+            let providers = ProviderEnvironment::of_this_process(table);
+            (checks, Some(Found { resolved, providers }))
+        }
+        Err(error) => {
+            checks.push(wrong("providers", &error));
+            (checks, None)
+        }
+    }
 }
 
 fn fine(name: &'static str, found: impl Into<String>) -> Check {
