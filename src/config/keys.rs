@@ -46,7 +46,7 @@ const SECRETS: &str = "one line of plain ASCII, as the provider shows it";
 
 /// The settings that stand for themselves, and then those of each provider.
 macro_rules! keys {
-    ($($plain:expr;)* of $($provider:literal)*) => {
+    ([$($plain:expr,)*], [$($provider:literal,)*]) => {
         &[
             $($plain,)*
             $(
@@ -62,47 +62,50 @@ macro_rules! keys {
 
 /// Every setting, in the order in which they are shown. A name with a provider before the dot has no default and is shown only
 /// where it is set.
-pub const KEYS: &[Key] = keys! {
-        key("include", Shape::List, GLOBS, Some("--include"));
-        key("exclude", Shape::List, GLOBS, Some("--exclude"));
-        key("min_severity", Shape::One, SEVERITIES, Some("--min-severity"));
-        key("min_confidence", Shape::One, "a number from 1 to 10, or none", Some("--min-confidence"));
-        key("fail_on", Shape::One, SEVERITIES, Some("--fail-on"));
-        key("request_changes_on", Shape::One, SEVERITIES, Some("--request-changes-on"));
-        key("timeout", Shape::One, DURATIONS, Some("--timeout"));
-        key("max_commits", Shape::One, "a number from 0 to 1000000", None);
-        key("keep_runs", Shape::One, DURATIONS, None);
-        key("colour", Shape::One, "auto, always or never", Some("--colour"));
-        key("format", Shape::One, "the name of an output format", Some("--format"));
-        key("model", Shape::One, MODELS, Some("--model"));
-        key("verify", Shape::One, "auto, all or none", Some("--verify"));
-        key("verify_model", Shape::One, SECOND_MODELS, Some("--verify-model"));
-        key("max_turns", Shape::One, TURNS, Some("--max-turns"));
-        key("max_tokens", Shape::One, TOKENS, Some("--max-tokens"));
-        key("instructions", Shape::Path, FILES, Some("--instructions"));
-        key("prompts", Shape::Path, FOLDERS, None);
-        key("providers", Shape::Path, FILES, None);
-        key("rules.off", Shape::List, "names of rules or packs", None);
-        of
-        "anthropic"
-        "openai"
-        "openai-chat"
-        "gemini"
-        "ollama"
-        "openrouter"
-        "azure"
-        "azure-chat"
-        "mistral"
-        "groq"
-        "deepseek"
-        "xai"
-        "bedrock"
-        "vertex"
-        "vllm"
-        "llama-cpp"
-        "lm-studio"
-        "litellm"
-};
+pub const KEYS: &[Key] = keys!(
+    [
+        key("include", Shape::List, GLOBS, Some("--include")),
+        key("exclude", Shape::List, GLOBS, Some("--exclude")),
+        key("min_severity", Shape::One, SEVERITIES, Some("--min-severity")),
+        key("min_confidence", Shape::One, "a number from 1 to 10, or none", Some("--min-confidence")),
+        key("fail_on", Shape::One, SEVERITIES, Some("--fail-on")),
+        key("request_changes_on", Shape::One, SEVERITIES, Some("--request-changes-on")),
+        key("timeout", Shape::One, DURATIONS, Some("--timeout")),
+        key("max_commits", Shape::One, "a number from 0 to 1000000", None),
+        key("keep_runs", Shape::One, DURATIONS, None),
+        key("colour", Shape::One, "auto, always or never", Some("--colour")),
+        key("format", Shape::One, "the name of an output format", Some("--format")),
+        key("model", Shape::One, MODELS, Some("--model")),
+        key("verify", Shape::One, "auto, all or none", Some("--verify")),
+        key("verify_model", Shape::One, SECOND_MODELS, Some("--verify-model")),
+        key("max_turns", Shape::One, TURNS, Some("--max-turns")),
+        key("max_tokens", Shape::One, TOKENS, Some("--max-tokens")),
+        key("instructions", Shape::Path, FILES, Some("--instructions")),
+        key("prompts", Shape::Path, FOLDERS, None),
+        key("providers", Shape::Path, FILES, None),
+        key("rules.off", Shape::List, "names of rules or packs", None),
+    ],
+    [
+        "anthropic",
+        "openai",
+        "openai-chat",
+        "gemini",
+        "ollama",
+        "openrouter",
+        "azure",
+        "azure-chat",
+        "mistral",
+        "groq",
+        "deepseek",
+        "xai",
+        "bedrock",
+        "vertex",
+        "vllm",
+        "llama-cpp",
+        "lm-studio",
+        "litellm",
+    ]
+);
 
 /// What can be set for each provider.
 const PROVIDER_FIELDS: [&str; 5] =
