@@ -189,7 +189,9 @@ fn expect(repo: &TestRepo, case: &Case) {
     assert_eq!(state(&told, case.check), case.state, "{}: {told:#}", case.name);
     let said = words(&told, case.check);
     assert!(case.words.iter().all(|word| said.contains(word)), "{}: {said}", case.name);
-    server.finish();
+    // Where a model is not known there, the list of those that are is asked for, too.
+    let wrong: Vec<String> = server.verdict().into_iter().filter(|fault| !fault.contains("/v1/models")).collect();
+    assert!(wrong.is_empty(), "{}: {wrong:?}", case.name);
 }
 
 /// What a model says that calls tools in text.
