@@ -98,11 +98,16 @@ impl ForgeEnvironment {
 
     /// A client. Nothing is asked of the forge yet; `gh` may be asked for its token, so this may block for a moment.
     pub fn client(&self, cancel: &Cancel) -> Result<GitHub, ForgeError> {
+        Ok(self.client_and_origin(cancel)?.0)
+    }
+
+    /// The same, and which variable or program says who we are; nothing where nobody does.
+    pub(super) fn client_and_origin(&self, cancel: &Cancel) -> Result<(GitHub, Option<&'static str>), ForgeError> {
         let Addresses { api, graphql, server } = self.addresses()?;
         let (login, origin) = self.login(&server, cancel)?;
         let (cancel, first_wait) = (cancel.clone(), GitHubOptions::FIRST_WAIT);
         let github = GitHub::new(GitHubOptions { api, graphql, server, login, cancel, first_wait })?;
-        Ok(if origin.is_empty() { github } else { github.told_by(origin) })
+        Ok(if origin.is_empty() { (github, None) } else { (github.told_by(origin), Some(origin)) })
     }
 
     /// The address of the forge's pages, without asking anybody.

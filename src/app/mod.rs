@@ -10,6 +10,7 @@ mod deliver;
 mod diffs;
 mod dismiss;
 mod dismissed;
+mod doctor;
 mod engine;
 mod error;
 mod eval;
@@ -44,6 +45,7 @@ pub use apply::{Applied, AppliedFile, AppliedFinding, ApplyAsk, ApplyError, File
 pub use artefact::{ArtefactError, Expected, expected_artefact, post_artefact};
 pub use deliver::{Delivered, Output};
 pub use dismiss::{DismissAsk, DismissError, WrittenDown, dismiss_for_project};
+pub use doctor::{DoctorAsk, Terminal, doctor};
 pub use error::AppError;
 pub use eval::{EvalError, EvalJob, earlier as earlier_evaluation, evaluate, write_evaluation};
 pub use forge::ForgeEnvironment;

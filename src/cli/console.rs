@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write};
 
+use crate::app::Terminal;
 use crate::config::Colour;
 use crate::domain::text::{BuildLogs, Spelling, Syntax};
 use crate::present::progress::{Mode, Progress};
@@ -49,6 +50,25 @@ impl Console {
             Colour::Always => true,
             Colour::Never => false,
             Colour::Auto => self.stdout_is_terminal && !self.no_colour && !self.dumb,
+        }
+    }
+
+    /// What this process writes to, for people who wonder.
+    pub(super) fn terminal(&self, wish: Colour) -> Terminal {
+        let colour = self.colour(wish);
+        let may_be = !colour && self.stdout_is_terminal && wish == Colour::Auto;
+        let without_colour = match (self.no_colour, self.dumb) {
+            (true, _) => Some("NO_COLOR"),
+            (false, true) => Some("TERM=dumb"),
+            (false, false) => None,
+        };
+        Terminal {
+            is_one: self.stdout_is_terminal,
+            width: self.width,
+            colour,
+            links: self.links(wish),
+            without_colour: without_colour.filter(|_| may_be),
+            logs: self.logs,
         }
     }
 

@@ -14,6 +14,7 @@ mod args;
 mod completions;
 mod console;
 mod dismiss;
+mod doctor;
 mod eval;
 mod guidelines;
 mod mcp;
@@ -101,6 +102,8 @@ enum Command {
     Models(models::ModelsArgs),
     /// Show every setting, its value and where that came from
     Config(settings::ConfigArgs),
+    /// Say whether a review would work here: settings, git, this machine, and the model, which is asked
+    Doctor(doctor::DoctorArgs),
     /// Measure reviews: how much is found of what is known to be wrong
     Eval(eval::EvalArgs),
     /// Print a completion script for a shell
@@ -137,6 +140,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Guidelines(args)) => guidelines::run(&args, &console),
         Some(Command::Models(args)) => models::run(&args, &console),
         Some(Command::Config(args)) => settings::run(&args, &console),
+        Some(Command::Doctor(args)) => doctor::run(args, &console),
         Some(Command::Eval(args)) => eval::run(args, &console),
         Some(Command::Completions(args)) => completions::run(&args, &console),
     };

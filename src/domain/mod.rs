@@ -4,6 +4,7 @@
 //! [`Finding`](finding::Finding). Wire formats do not belong here: each surface has structs of its own and converts.
 
 pub mod change;
+pub mod checkup;
 pub mod claim;
 pub mod day;
 pub mod dismissal;

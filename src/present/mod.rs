@@ -5,11 +5,13 @@
 //! (the verdict, the receipt), `patch` (quotes and suggestions as a small diff) and
 //! `report` (findings for programs that know linters). [`brief()`] is a review in a few lines, [`progress`] shows
 //! a run to a person while it goes on, [`events`] tells it to a program, [`runs`] lists kept runs, [`presented`] lays out what an assistant
-//! presented, [`applied`] draws what applying suggestions changes, [`offers`] lists the models there are. Nothing here decides what a review says, and nothing reads a file.
+//! presented, [`applied`] draws what applying suggestions changes, [`offers`] lists the models there are, [`checkup`] tells what a look at the
+//! surroundings found. Nothing here decides what a review says, and nothing reads a file.
 
 pub mod annotations;
 pub mod applied;
 mod brief;
+pub mod checkup;
 mod columns;
 pub mod delivery;
 pub(crate) mod digest;

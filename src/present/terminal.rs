@@ -3,10 +3,13 @@
 //! `page` lays text out, `finding` draws one finding. Every text that is not ours is stripped before it is laid out, and laid
 //! out before it is coloured, so that an escape sequence is never split and never comes from the change.
 
+mod checkup;
 mod finding;
 mod page;
 
 use anstyle::{AnsiColor, Style};
+
+pub(super) use checkup::checkup;
 
 use super::{Presenter, RenderOptions, Syntax, digest};
 use crate::domain::finding::{Finding, Severity};

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use git2::{ErrorClass, ErrorCode};
 
+use super::clock;
 use super::objects::{ObjectKind, ObjectStore, Objects};
 use crate::domain::id::{BlobId, CommitId, ObjectId, TreeId};
 
@@ -190,6 +191,13 @@ impl Repo {
     /// Whether there is no commit yet on the current branch.
     pub fn is_unborn(&self) -> bool {
         self.git.head().is_err_and(|error| error.code() == ErrorCode::UnbornBranch)
+    }
+
+    /// When a commit was made, RFC 3339 with the offset of whoever made it.
+    pub fn commit_time(&self, commit: CommitId) -> Result<String, RepoError> {
+        let found = self.git.find_commit(raw_id(commit.0)).map_err(|error| self.object_error(&error, commit.0))?;
+        let when = found.committer().when();
+        Ok(clock::git_time(when.seconds(), when.offset_minutes()))
     }
 
     /// The tree of a commit.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::model::{Session, Wire};
+use crate::support::model::{Asked, Session, Wire};
 use crate::support::session::{Talk, Told};
 use crate::support::{Program, Ran, TestRepo};
 

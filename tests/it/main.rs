@@ -42,6 +42,7 @@ mod cost;
 mod desk;
 mod dismiss;
 mod dismiss_pull;
+mod doctor;
 mod documents;
 mod eval;
 mod fallback;

@@ -1,0 +1,62 @@
+//! The forge: whether there is a token, and whose it is. Main functions: [`find`], [`check`].
+
+use crate::app::forge::ForgeEnvironment;
+use crate::domain::checkup::{Area, Check, CheckState, Culprit};
+use crate::domain::text::strip_line;
+use crate::forge::{FaultKind, ForgeError, GitHub};
+use crate::sys::cancel::Cancel;
+
+/// Who would be asked, and where the token is from; `None` without one.
+pub(super) type Found = Result<(GitHub, Option<&'static str>), ForgeError>;
+
+/// Looks for a token; `gh` may be asked for it.
+pub(super) fn find(cancel: &Cancel) -> Found {
+    ForgeEnvironment::of_this_process().client_and_origin(cancel)
+}
+
+fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
+    Check::new(Area::Forge, name, state, found)
+}
+
+/// Says where the token is from, and asks the forge whose it is.
+pub(super) async fn check(found: Found, offline: bool, cancel: &Cancel) -> Vec<Check> {
+    let (client, origin) = match found {
+        Ok(found) => found,
+        Err(error) => return vec![wrong("token", &error)],
+    };
+    let Some(origin) = origin else {
+        let found = "there is no token: public pull requests can be read, nothing can be posted";
+        let advice = "to review private ones and to post, set GITHUB_TOKEN, or sign in with `gh auth login`";
+        return vec![told("token", CheckState::Skipped, found).advised(advice)];
+    };
+    let host = client.server().host().to_owned();
+    let token = told("token", CheckState::Fine, format!("the token for {host} is from {origin}"));
+    if offline {
+        return vec![token, told("account", CheckState::Skipped, "not asked: --offline")];
+    }
+    let account = match client.within(cancel).viewer().await {
+        Ok(actor) => {
+            let kind = if actor.is_bot { ", an App" } else { "" };
+            told("account", CheckState::Fine, format!("{host} knows the token as {}{kind}", strip_line(&actor.login)))
+        }
+        // The token of a job may act without being anybody: it cannot say whose it is.
+        Err(error) if error.kind == FaultKind::Permission => {
+            let found = format!("{host} takes the token, but does not say whose it is, as with the token of a job");
+            told("account", CheckState::Fine, found)
+        }
+        Err(error) => wrong("account", &error),
+    };
+    vec![token, account]
+}
+
+/// Only reviews of pull requests need the forge.
+fn wrong(name: &'static str, error: &ForgeError) -> Check {
+    let state = match error.kind {
+        // A token that somebody set and that is of no use.
+        FaultKind::Auth | FaultKind::Permission | FaultKind::NotFound | FaultKind::Parse | FaultKind::Refused => {
+            CheckState::Failed(Culprit::Setup)
+        }
+        FaultKind::RateLimit | FaultKind::Network | FaultKind::CircuitOpen | FaultKind::Stopped => CheckState::Warning,
+    };
+    told(name, state, strip_line(&error.message)).advised(error.action.clone())
+}

@@ -1,0 +1,125 @@
+//! git: the program, and the repository one stands in. Main functions: [`look`], [`check`].
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use super::DoctorAsk;
+use crate::domain::checkup::{Area, Check, CheckState, Culprit};
+use crate::domain::text::strip_line;
+use crate::git::{self, GitError, Range};
+use crate::sys::cancel::Cancel;
+use crate::sys::process::{Call, Environment, Program};
+use crate::sys::repo::{Repo, RepoError};
+
+/// How long git may take to say its version.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// A version is not longer, in bytes.
+const LONGEST: usize = 4 << 10;
+
+/// The repository, as far as it can be had.
+pub(super) struct Looked {
+    pub(super) repo: Result<Repo, RepoError>,
+    /// What a review would be about.
+    pub(super) range: Result<Range, GitError>,
+}
+
+/// Opens the repository, and finds what a review of its branch would be compared with.
+pub(super) fn look(ask: &DoctorAsk) -> Looked {
+    let repo = Repo::open(&ask.directory);
+    let range = match &repo {
+        Ok(repo) => git::resolve(repo, &ask.request().scope),
+        Err(_) => Err(RepoError::NotARepository(ask.directory.clone()).into()),
+    };
+    Looked { repo, range }
+}
+
+fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
+    Check::new(Area::Git, name, state, found)
+}
+
+/// Looks at the program and the repository.
+pub(super) fn check(looked: &Looked, cancel: &Cancel) -> Vec<Check> {
+    let mut checks = vec![program(cancel)];
+    let repo = match &looked.repo {
+        Ok(repo) => repo,
+        Err(error) => {
+            checks.push(no_repository(error));
+            return checks;
+        }
+    };
+    let kind = if repo.workdir().is_some() { "a checkout" } else { "a bare repository" };
+    let folder = repo.workdir().unwrap_or_else(|| repo.git_dir());
+    checks.push(told("repository", CheckState::Fine, format!("{kind} at {}", folder.display())));
+    checks.extend(history(repo));
+    checks.push(target(&looked.range));
+    checks
+}
+
+/// Outside of a repository patches and pull requests can be reviewed all the same.
+fn no_repository(error: &RepoError) -> Check {
+    match error {
+        RepoError::NotARepository(folder) => {
+            let found =
+                format!("{} is in no git repository: only --diff and --pr OWNER/REPO#N work here", folder.display());
+            told("repository", CheckState::Warning, found).advised("run it in one, or name one with -C DIR")
+        }
+        error => told("repository", CheckState::Failed(Culprit::Setup), error.to_string()),
+    }
+}
+
+/// What is not here cannot be read: objects are never fetched on the way.
+fn history(repo: &Repo) -> Vec<Check> {
+    let mut checks = Vec::new();
+    if repo.is_shallow() {
+        let found = "this clone is shallow: where a branch and its target meet may not be here";
+        checks.push(told("history", CheckState::Warning, found).advised("`git fetch --unshallow` brings the rest"));
+    }
+    if repo.is_partial() {
+        let found = "this is a partial clone: objects that are not here cannot be read";
+        let advice = "`git fetch --refetch --no-filter` brings all of them, once";
+        checks.push(told("history", CheckState::Warning, found).advised(advice));
+    }
+    if checks.is_empty() {
+        checks.push(told("history", CheckState::Fine, "all of it is here"));
+    }
+    checks
+}
+
+fn target(range: &Result<Range, GitError>) -> Check {
+    match range {
+        Ok(range) => {
+            let (head, target) = (strip_line(&range.head_name), strip_line(&range.target));
+            told("target", CheckState::Fine, format!("{head} would be compared with {target}"))
+        }
+        // Somebody stands on the branch that others are compared with, or has not committed yet: that is no fault.
+        Err(
+            error @ (GitError::NoTarget { .. } | GitError::TargetIsHead { .. } | GitError::Repo(RepoError::Unborn)),
+        ) => told("target", CheckState::Warning, error.to_string()),
+        Err(error) => told("target", CheckState::Failed(Culprit::Setup), error.to_string()),
+    }
+}
+
+/// Only pull requests need the program: everything else is read by this one.
+fn program(cancel: &Cancel) -> Check {
+    let needed = "it is needed for pull requests (--pr) alone";
+    let environment = Environment::of_this_process();
+    let found = Program::find("git", &environment).and_then(|git| {
+        let directory = git.path().parent().unwrap_or(Path::new("/")).to_owned();
+        let call = Call { arguments: vec![OsString::from("--version")], environment, directory, most: LONGEST };
+        let ended = git.run(&call, &cancel.within(PATIENCE))?;
+        Ok((git, ended))
+    });
+    match found {
+        Ok((git, ended)) if ended.success => {
+            let version = strip_line(&String::from_utf8_lossy(&ended.output));
+            told("program", CheckState::Fine, format!("{} at {}", version.trim(), git.path().display()))
+        }
+        Ok((git, ended)) => {
+            let said = strip_line(&String::from_utf8_lossy(&ended.errors));
+            let found = format!("{} does not run: {}", git.path().display(), said.trim());
+            told("program", CheckState::Warning, found).advised(format!("see why; {needed}"))
+        }
+        Err(error) => told("program", CheckState::Warning, error.to_string()).advised(needed),
+    }
+}

@@ -1,0 +1,272 @@
+//! What a model's answers to our questions mean. Main type: [`Judged`].
+//!
+//! A model that answers, but not as asked, is told as weak: the review itself has means against that. What the server fails at is told in
+//! `advice`.
+
+use std::time::Duration;
+
+use super::probe::{COLOUR, Heard, NOTE, Pace, RESULT, SUM};
+use crate::domain::text::{mask, shortened, strip_line};
+use crate::llm::{Stop, ToolCall, ToolInput, TurnResponse, leaked};
+
+/// Characters of what a model said that are shown.
+const SHOWN: usize = 80;
+/// What comes sooner may come at once without anybody holding it back.
+const SOON: Duration = Duration::from_secs(2);
+
+/// What a question showed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Judged {
+    /// Whether it went as it should.
+    pub(super) is_right: bool,
+    /// What happened.
+    pub(super) found: String,
+    /// What to do, where that is particular to it.
+    pub(super) advice: Option<String>,
+}
+
+impl Judged {
+    fn right(found: impl Into<String>) -> Self {
+        Self { is_right: true, found: found.into(), advice: None }
+    }
+
+    fn wrong(found: impl Into<String>) -> Self {
+        Self { is_right: false, found: found.into(), advice: None }
+    }
+
+    /// Of a server that refuses tools: the request was said in text by itself.
+    pub(super) fn in_text() -> Self {
+        let advice = "nothing needs to be done: a review speaks to it in text";
+        Self { advice: Some(advice.to_owned()), ..Self::wrong("the server takes no tools") }
+    }
+
+    /// The same with what to do, where nothing more particular is known.
+    pub(super) fn with_advice(self, advice: &str) -> Self {
+        Self { advice: self.advice.or_else(|| Some(advice.to_owned())), ..self }
+    }
+}
+
+/// A text that shall come in pieces.
+pub(super) fn counting(heard: &Heard) -> Judged {
+    let Some(answer) = heard.answers.first() else { return Judged::wrong("it answered nothing") };
+    if let Some(none) = no_use(answer) {
+        return none;
+    }
+    let text = answer.text();
+    let came = came(&heard.pace);
+    if is_held_back(&heard.pace) {
+        let advice = "look for what stands between: a proxy that buffers, or a server that is told not to stream. Else a long answer \
+                      looks like a silent server, and is given up";
+        let found = format!("the answer came in one go, {came}: somebody holds it back");
+        return Judged { advice: Some(advice.to_owned()), ..Judged::wrong(found) };
+    }
+    if text.split(|c: char| !c.is_ascii_digit()).filter(|word| ["57", "58", "59", "60"].contains(word)).count() < 4 {
+        let found = format!("it answers, {came}, but not as asked: {}", said(&text));
+        return Judged::wrong(found);
+    }
+    Judged::right(format!("it answers, {came}"))
+}
+
+/// When an answer came.
+fn came(pace: &Pace) -> String {
+    let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
+    match pace.pieces {
+        0 | 1 => format!("after {}", seconds(pace.took)),
+        pieces => {
+            format!("first after {}, wholly after {}, in {pieces} pieces", seconds(pace.first), seconds(pace.took))
+        }
+    }
+}
+
+/// Whether an answer that took its time came all at once.
+fn is_held_back(pace: &Pace) -> bool {
+    pace.took >= SOON && pace.spread < pace.took / 20
+}
+
+/// A call that was the only answer allowed.
+pub(super) fn forced_call(heard: &Heard) -> Judged {
+    let Some(answer) = heard.answers.first() else { return Judged::wrong("it answered nothing") };
+    if let Some(none) = no_use(answer) {
+        return none;
+    }
+    let calls: Vec<&ToolCall> = answer.calls().collect();
+    let Some(call) = calls.first() else { return no_call(answer) };
+    let (name, field, number) = NOTE;
+    match &call.input {
+        ToolInput::Malformed(text) => Judged::wrong(format!("its call cannot be read: {}", said(text))),
+        ToolInput::Object(_) if call.name != name => {
+            Judged::wrong(format!("it called {}, which was not on offer", said(&call.name)))
+        }
+        ToolInput::Object(input) if input.get(field).and_then(serde_json::Value::as_u64) == Some(number) => {
+            Judged::right("it calls a tool when it must, with what was asked")
+        }
+        ToolInput::Object(input) => {
+            let input = serde_json::Value::Object(input.clone()).to_string();
+            Judged::wrong(format!("it called the tool, but with {}", said(&input)))
+        }
+    }
+}
+
+/// Two calls, and a sentence that proves that their results were read.
+pub(super) fn two_tools(heard: &Heard) -> Judged {
+    let Some(first) = heard.answers.first() else { return Judged::wrong("it answered nothing") };
+    if let Some(none) = heard.answers.iter().find_map(no_use) {
+        return none;
+    }
+    let called = |name: &str| heard.answers.iter().position(|answer| answer.calls().any(|call| call.name == name));
+    let malformed = heard.answers.iter().flat_map(TurnResponse::calls).find_map(|call| match &call.input {
+        ToolInput::Malformed(text) => Some(text),
+        ToolInput::Object(_) => None,
+    });
+    if let Some(text) = malformed {
+        return Judged::wrong(format!("its call cannot be read: {}", said(text)));
+    }
+    let last = heard.answers.last().map(TurnResponse::text).unwrap_or_default();
+    match (called(COLOUR), called(SUM)) {
+        (None, None) => no_call(first),
+        (Some(_), None) | (None, Some(_)) => Judged::wrong("it called one of two tools, and never the other"),
+        (Some(_), Some(_)) if !last.contains(RESULT) => {
+            Judged::wrong(format!("it called both tools, and did not say what they answered: {}", said(&last)))
+        }
+        (Some(colour), Some(sum)) if colour == sum => {
+            Judged::right("it calls two tools in one turn, and reads what they answer")
+        }
+        (Some(_), Some(_)) => Judged::right("it calls two tools one after the other, and reads what they answer"),
+    }
+}
+
+/// An answer that is none, whatever was asked.
+fn no_use(answer: &TurnResponse) -> Option<Judged> {
+    let is_empty = answer.text().trim().is_empty() && answer.calls().next().is_none();
+    match &answer.stop {
+        Stop::Refused => Some(Judged::wrong(format!("it refused: {}", said(&answer.text())))),
+        Stop::OutputLimit if is_empty => {
+            Some(Judged::wrong("its answer was cut before anything was said: it may think too long"))
+        }
+        Stop::Done | Stop::Calls | Stop::OutputLimit | Stop::Other(_) if is_empty => {
+            Some(Judged::wrong("it answered nothing"))
+        }
+        Stop::Done | Stop::Calls | Stop::OutputLimit | Stop::Other(_) => None,
+    }
+}
+
+/// What it wrote where a call was to be made.
+fn no_call(answer: &TurnResponse) -> Judged {
+    let text = answer.text();
+    match leaked(&text) {
+        Some(dialect) => Judged {
+            advice: Some(
+                "have the server parse its tool calls: it needs the right template or parser for this model".to_owned(),
+            ),
+            ..Judged::wrong(format!("it wrote its tool call as text ({dialect}): {}", said(&text)))
+        },
+        None => Judged::wrong(format!("it called no tool, and wrote: {}", said(&text))),
+    }
+}
+
+/// A piece of what a model said, in quotes, fit to be shown.
+fn said(text: &str) -> String {
+    format!("\"{}\"", shortened(strip_line(&mask(text).text).trim(), SHOWN))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value, json};
+
+    use super::*;
+    use crate::llm::{Part, TurnUsage};
+
+    fn call(name: &str, input: ToolInput) -> Part {
+        Part::Call(ToolCall { id: "1".to_owned(), name: name.to_owned(), input, signatures: Vec::new() })
+    }
+
+    fn object(value: Value) -> ToolInput {
+        let Value::Object(fields) = value else { panic!("no object") };
+        ToolInput::Object(fields)
+    }
+
+    fn text(text: &str) -> Part {
+        Part::Text { text: text.to_owned() }
+    }
+
+    fn heard(answers: Vec<Vec<Part>>) -> Heard {
+        let answers = answers.into_iter();
+        let answer = |parts| TurnResponse { parts, stop: Stop::Done, usage: TurnUsage::default() };
+        let pace = Pace { pieces: 3, ..Pace::default() };
+        Heard { answers: answers.map(answer).collect(), broken: None, pace }
+    }
+
+    fn ended(stop: Stop, said: &str) -> Heard {
+        let mut heard = heard(vec![vec![text(said)]]);
+        heard.answers[0].stop = stop;
+        heard
+    }
+
+    #[test]
+    fn a_text_is_as_asked_or_is_shown() {
+        let counted = (1..=60).map(|number| number.to_string()).collect::<Vec<_>>().join(" ");
+        assert!(counting(&heard(vec![vec![text(&counted)]])).is_right);
+        let other = counting(&heard(vec![vec![text("Sure, I can\u{1b}[31m count!")]]));
+        assert!(!other.is_right && other.found.ends_with("not as asked: \"Sure, I can count!\""), "{}", other.found);
+        assert!(counting(&heard(vec![vec![]])).found.contains("nothing"));
+        assert!(counting(&ended(Stop::Refused, "No.")).found.contains("refused: \"No.\""));
+        assert!(counting(&ended(Stop::OutputLimit, "")).found.contains("think too long"));
+    }
+
+    #[test]
+    fn an_answer_that_somebody_holds_back_is_known_by_its_pace() {
+        let pace = |took, spread| Pace {
+            first: Duration::from_millis(took - spread),
+            spread: Duration::from_millis(spread),
+            pieces: 9,
+            took: Duration::from_millis(took),
+        };
+        assert!(is_held_back(&pace(8_000, 5)));
+        assert!(!is_held_back(&pace(8_000, 3_000)));
+        assert!(!is_held_back(&pace(300, 0)), "a fast server may do that");
+        let mut slow = heard(vec![vec![text("57 58 59 60")]]);
+        slow.pace = pace(8_000, 5);
+        let judged = counting(&slow);
+        assert!(!judged.is_right && judged.advice.is_some(), "{judged:?}");
+    }
+
+    #[test]
+    fn a_forced_call_is_right_wrong_or_none() {
+        let right = heard(vec![vec![call("note_number", object(json!({ "number": 7 })))]]);
+        assert!(forced_call(&right).is_right);
+        for (parts, words) in [
+            (vec![call("note_number", object(json!({ "number": "seven" })))], "but with"),
+            (vec![call("write_file", ToolInput::Object(Map::new()))], "\"write_file\", which was not on offer"),
+            (vec![call("note_number", ToolInput::Malformed("{\"number\": ".to_owned()))], "cannot be read"),
+            (
+                vec![text("<tool_call>\n{\"name\": \"note_number\", \"arguments\": {\"number\": 7}}\n</tool_call>")],
+                "as text (tool_call tags)",
+            ),
+            (vec![text("I noted the number 7.")], "called no tool, and wrote: \"I noted"),
+            (vec![], "nothing"),
+        ] {
+            let judged = forced_call(&heard(vec![parts]));
+            assert!(!judged.is_right && judged.found.contains(words), "{words}: {}", judged.found);
+        }
+    }
+
+    #[test]
+    fn two_tools_are_called_and_their_results_read() {
+        let colour = || call("colour_of", object(json!({ "thing": "box" })));
+        let sum = || call("sum_of", object(json!({ "first": 20, "second": 22 })));
+        let end = || vec![text("The box is violet-5138, and the sum is 42.")];
+        let at_once = two_tools(&heard(vec![vec![colour(), sum()], end()]));
+        assert!(at_once.is_right && at_once.found.contains("in one turn"), "{at_once:?}");
+        let in_turn = two_tools(&heard(vec![vec![sum()], vec![colour()], end()]));
+        assert!(in_turn.is_right && in_turn.found.contains("one after the other"), "{in_turn:?}");
+        for (answers, words) in [
+            (vec![vec![sum()], end()], "one of two tools"),
+            (vec![vec![colour(), sum()], vec![text("Done.")]], "did not say what they answered: \"Done.\""),
+            (vec![vec![text("42")]], "called no tool"),
+            (vec![vec![colour(), sum()], vec![]], "nothing"),
+        ] {
+            let judged = two_tools(&heard(answers));
+            assert!(!judged.is_right && judged.found.contains(words), "{words}: {}", judged.found);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! This machine: where runs are kept, the terminal, the clock. Main function: [`check`].
+
+use std::time::Duration;
+
+use super::DoctorAsk;
+use super::git::Looked;
+use crate::domain::checkup::{Area, Check, CheckState, Culprit};
+use crate::domain::text::BuildLogs;
+use crate::store::Store;
+use crate::sys::clock;
+use crate::sys::files::{self, FileError};
+use crate::sys::repo::Repo;
+
+/// A file that is written and taken away again.
+const TRIAL: &str = "doctor.tmp";
+/// A commit may be so much younger than this machine's clock says it is: other machines' clocks differ.
+const TOLERANCE: Duration = Duration::from_hours(24);
+/// This version was not there before.
+const NOT_BEFORE: &str = "2026-11-01T00:00:00Z";
+
+/// The terminal that this process writes to.
+#[derive(Debug, Clone, Copy)]
+pub struct Terminal {
+    /// Whether standard output is one.
+    pub is_one: bool,
+    /// Columns that texts are laid out in.
+    pub width: usize,
+    /// Whether colours are used.
+    pub colour: bool,
+    /// Whether places become links.
+    pub links: bool,
+    /// The variable that keeps colours away, where one does.
+    pub without_colour: Option<&'static str>,
+    /// The build logs that are written into.
+    pub logs: BuildLogs,
+}
+
+/// Looks at the machine.
+pub(super) fn check(ask: &DoctorAsk, looked: &Looked) -> Vec<Check> {
+    vec![state(), terminal(&ask.terminal), clock_of(looked.repo.as_ref().ok(), &clock::now())]
+}
+
+fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
+    Check::new(Area::Machine, name, state, found)
+}
+
+/// Runs are kept, so that they can be shown again, gone on with and compared with.
+fn state() -> Check {
+    let root = match Store::default_root() {
+        Ok(root) => root,
+        Err(error) => return told("state", CheckState::Failed(Culprit::Setup), error.to_string()),
+    };
+    let trial = root.join(TRIAL);
+    let tried = files::private_folder(&root)
+        .and_then(|()| files::write_private(&trial, b"\n"))
+        .and_then(|()| files::remove_file(&trial));
+    match tried {
+        Ok(()) => told("state", CheckState::Fine, format!("runs are kept in {}", root.display())),
+        Err(error) => {
+            let advice = "free the folder, or name another one in XDG_STATE_HOME; without it no run can be resumed, shown again or posted later";
+            told("state", CheckState::Warning, unwritable(&error)).advised(advice)
+        }
+    }
+}
+
+fn unwritable(error: &FileError) -> String {
+    format!("runs cannot be kept: {error}")
+}
+
+fn terminal(terminal: &Terminal) -> Check {
+    let Terminal { is_one, width, colour, links, without_colour, logs } = *terminal;
+    let mut found = match (is_one, colour) {
+        (true, true) => format!("standard output is a terminal of {width} columns, with colours"),
+        (true, false) => format!("standard output is a terminal of {width} columns, without colours"),
+        (false, _) => format!(
+            "standard output is no terminal: {width} columns, {}",
+            if colour { "with colours" } else { "no colours" }
+        ),
+    };
+    if let Some(variable) = without_colour {
+        found.push_str(&format!(" ({variable} is set)"));
+    }
+    if links {
+        found.push_str(", with links");
+    }
+    if logs.any() {
+        found.push_str("; a build log reads along, and is given nothing that it would obey");
+    }
+    told("terminal", CheckState::Fine, found)
+}
+
+/// A clock that is wrong breaks certificates and Apps' tokens, and dates reviews wrongly.
+fn clock_of(repo: Option<&Repo>, now: &str) -> Check {
+    let found = format!("it is {now}");
+    let advice = "set the clock: certificates and tokens are judged by it";
+    if clock::between(NOT_BEFORE, now) == Some(Duration::ZERO) {
+        let found = format!("{found}, which is before this version of review was made");
+        return told("clock", CheckState::Warning, found).advised(advice);
+    }
+    let youngest = repo.and_then(|repo| repo.commit_time(repo.commit("HEAD").ok()?).ok());
+    match youngest {
+        Some(time) if clock::between(now, &time).is_some_and(|ahead| ahead > TOLERANCE) => {
+            let found = format!("{found}, and HEAD was committed at {time}");
+            told("clock", CheckState::Warning, found).advised(format!("{advice} (or the other machine's was wrong)"))
+        }
+        Some(_) | None => told("clock", CheckState::Fine, found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_was_never_set_is_told() {
+        assert_eq!(clock_of(None, "1970-01-01T00:00:05.000Z").state, CheckState::Warning);
+        assert_eq!(clock_of(None, "2027-01-01T00:00:00.000Z").state, CheckState::Fine);
+    }
+
+    #[test]
+    fn the_terminal_is_told_in_one_sentence() {
+        let plain = Terminal {
+            is_one: true,
+            width: 90,
+            colour: false,
+            links: false,
+            without_colour: Some("NO_COLOR"),
+            logs: BuildLogs::default(),
+        };
+        assert_eq!(
+            terminal(&plain).found,
+            "standard output is a terminal of 90 columns, without colours (NO_COLOR is set)"
+        );
+        let rich = Terminal { colour: true, links: true, without_colour: None, ..plain };
+        assert_eq!(terminal(&rich).found, "standard output is a terminal of 90 columns, with colours, with links");
+    }
+}

@@ -1,0 +1,319 @@
+//! Who reviews: the choice, the key, the address, and whether the model answers as a review needs it. Main function: [`check`].
+
+use std::time::Duration;
+
+use super::advice::of_fault;
+use super::judged::{self, Judged};
+use super::probe::{Heard, NoAnswer, Prober};
+use super::settings::Found;
+use crate::app::error::AppError;
+use crate::app::model::{self, Chosen, ProviderEnvironment};
+use crate::config::{ModelChoice, Resolved, Settings};
+use crate::domain::checkup::{Area, Check, CheckState, Culprit};
+use crate::domain::event::{Event, EventSink};
+use crate::domain::text::{counted, shortened, strip_line};
+use crate::llm::{self, Capabilities, Provider, TurnFault, TurnUsage};
+use crate::prompt::Prompts;
+use crate::sys::cancel::{Cancel, Stopped};
+
+/// The questions, in the order in which they are asked.
+const QUESTIONS: [&str; 3] = ["streaming", "forced_call", "two_tools"];
+/// What helps where a model makes no calls.
+const BY_TEXT: &str = "say `tools = false` for this model in your own file of providers, so that a review speaks to it in text from the \
+    beginning (docs/models.md); a larger model may do better";
+
+/// How long a provider may take to tell what it has.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Characters of a model's name that are shown.
+const LONGEST_NAME: usize = 100;
+
+/// What asking for calls showed.
+struct Calls {
+    checks: Vec<Check>,
+    /// Whether the text is what is left.
+    wants_text: bool,
+    /// How long its slowest turn took.
+    slowest: Duration,
+}
+
+impl Calls {
+    /// Of a model that is known to make none.
+    fn unknown_to_it() -> Self {
+        let found = "not asked: it is known to call no tools, and is spoken to in text";
+        let checks = QUESTIONS[1..].iter().map(|name| told(name, CheckState::Skipped, found)).collect();
+        Self { checks, wants_text: true, slowest: Duration::ZERO }
+    }
+}
+
+fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
+    Check::new(Area::Model, name, state, found)
+}
+
+/// Says who reviews, and asks them.
+pub(super) async fn check(found: Option<Found>, offline: bool, events: &dyn EventSink, cancel: &Cancel) -> Vec<Check> {
+    let Some(Found { resolved, providers }) = found else {
+        return vec![told("choice", CheckState::Skipped, "the settings cannot be used, so nobody knows who reviews")];
+    };
+    let chosen = match choose(&resolved, &providers) {
+        Ok(chosen) if chosen.is_empty() => return vec![by_rules(&resolved)],
+        Ok(chosen) => chosen,
+        Err(error) => {
+            return vec![told("choice", CheckState::Failed(Culprit::Setup), error.to_string())];
+        }
+    };
+    let grammar = match Prompts::built_in().and_then(|prompts| prompts.text_protocol()) {
+        Ok(grammar) => grammar,
+        Err(error) => return vec![told("choice", CheckState::Failed(Culprit::Setup), error.to_string())],
+    };
+    let mut checks = Vec::new();
+    for chosen in &chosen {
+        let name = format!("{}/{}", chosen.row.name, chosen.model);
+        let of = Subject { chosen, resolved: &resolved, providers: &providers };
+        let mut about = of.set_up();
+        match llm::connect(&chosen.row, &chosen.model, &chosen.access) {
+            // Its address was looked at.
+            Err(llm::ConnectError::Address { .. }) => {}
+            Err(error) => about.push(told("key", CheckState::Failed(Culprit::Setup), error.to_string())),
+            Ok(provider) => {
+                about.push(limits(provider.capabilities()));
+                if offline {
+                    about.extend(QUESTIONS.map(|name| told(name, CheckState::Skipped, "not asked: --offline")));
+                } else {
+                    let text = format!("asking {}; no code is sent", strip_line(&name));
+                    events.emit(Event::Notice { text });
+                    about.extend(of.ask(&*provider, &grammar, cancel).await);
+                }
+            }
+        }
+        checks.extend(about.into_iter().map(|check| check.of(&name)));
+    }
+    checks
+}
+
+fn choose(resolved: &Resolved, providers: &ProviderEnvironment) -> Result<Vec<Chosen>, AppError> {
+    let first = model::choose(resolved, providers)?;
+    let second = model::choose_second(resolved, providers, first.as_ref())?;
+    Ok(first.into_iter().chain(second).collect())
+}
+
+fn by_rules(resolved: &Resolved) -> Check {
+    match resolved.settings.model {
+        ModelChoice::Rules => told("choice", CheckState::Fine, "the built-in rules review, as the settings say"),
+        ModelChoice::Auto | ModelChoice::Named { .. } => {
+            let found = "no model is named and no key is found, so the built-in rules review";
+            told("choice", CheckState::Fine, found).advised(
+                "for a review by a model name one with --model, or set its key (`review --help` lists the variables)",
+            )
+        }
+    }
+}
+
+/// One of those who review.
+struct Subject<'a> {
+    chosen: &'a Chosen,
+    resolved: &'a Resolved,
+    providers: &'a ProviderEnvironment,
+}
+
+impl Subject<'_> {
+    /// What can be said without asking.
+    fn set_up(&self) -> Vec<Check> {
+        let Self { chosen, resolved, .. } = self;
+        let name = strip_line(&format!("{}/{}", chosen.row.name, chosen.model));
+        let origin = |key: &str| resolved.origins.iter().find(|(known, _, _)| *known == key);
+        let why = match &resolved.settings.model {
+            ModelChoice::Named { provider, .. } if **provider == *chosen.row.name => {
+                origin("model").map_or_else(String::new, |(_, _, origin)| format!(" (by {origin})"))
+            }
+            ModelChoice::Auto => " (its key was found, and nobody named another)".to_owned(),
+            ModelChoice::Rules | ModelChoice::Named { .. } => String::new(),
+        };
+        let mut checks = vec![told("choice", CheckState::Fine, format!("{name} reviews{why}")), self.key()];
+        checks.push(match (llm::address(&chosen.row, &chosen.access), model::reached_in_clear(chosen)) {
+            (Err(error), _) => told("address", CheckState::Failed(Culprit::Setup), error.to_string()),
+            (Ok(address), Some(warning)) => told("address", CheckState::Warning, format!("{address}: {warning}"))
+                .advised("take an https:// address, unless the way there is safe"),
+            (Ok(address), None) => told("address", CheckState::Fine, address),
+        });
+        checks
+    }
+
+    fn key(&self) -> Check {
+        match self.key_origin() {
+            Some(origin) => told("key", CheckState::Fine, format!("it is {origin}")),
+            None => {
+                let name = &self.chosen.row.name;
+                let found = match self.usual_key() {
+                    Some(variable) => format!(
+                        "none is sent: {variable} is not for the address in {name}.base_url; if that server needs a key, set {name}.api_key"
+                    ),
+                    None => "none is set; the server may need none".to_owned(),
+                };
+                told("key", CheckState::Fine, found)
+            }
+        }
+    }
+
+    /// The variable that holds a key for this provider.
+    fn usual_key(&self) -> Option<&str> {
+        self.providers.names().find(|name| self.chosen.row.key_variables.iter().any(|known| **known == **name))
+    }
+
+    /// Where the key is from; `None` without one.
+    fn key_origin(&self) -> Option<String> {
+        self.chosen.access.key.as_ref()?;
+        let setting = format!("{}.api_key", self.chosen.row.name);
+        let set = self.resolved.origins.iter().find(|(known, _, _)| *known == setting);
+        let usual = || self.usual_key().map(|name| format!("from {name}"));
+        set.map(|(_, _, origin)| format!("from {origin}")).or_else(usual)
+    }
+
+    /// Asks the questions, until the provider fails.
+    async fn ask(&self, provider: &dyn Provider, grammar: &str, cancel: &Cancel) -> Vec<Check> {
+        let prober = Prober { provider, grammar, cancel };
+        let counted = prober.counting().await;
+        let mut checks = vec![self.judge("streaming", &counted, judged::counting(&counted))];
+        if counted.broken.is_some() {
+            if let (Some(check), Some(near)) = (checks.first_mut(), self.near(&counted).await) {
+                check.advice = Some(near);
+            }
+            let skip = |name: &&'static str| told(name, CheckState::Skipped, "not asked: it failed before");
+            checks.extend(QUESTIONS[1..].iter().map(skip));
+            return checks;
+        }
+        let calls =
+            if provider.capabilities().tools { self.ask_for_calls(&prober).await } else { Calls::unknown_to_it() };
+        let mut slowest = counted.pace.took.max(calls.slowest);
+        let in_text = calls.wants_text;
+        checks.extend(calls.checks);
+        if in_text {
+            let heard = prober.in_text().await;
+            slowest = slowest.max(heard.a_turn());
+            let check = self.judge("text_protocol", &heard, judged::two_tools(&heard));
+            checks.push(match check.state {
+                // Nothing is left that a review could be made with.
+                CheckState::Warning => Check { state: CheckState::Failed(Culprit::Provider), ..check },
+                CheckState::Fine | CheckState::Failed(_) | CheckState::Skipped => check,
+            });
+        }
+        checks.push(pace(slowest, &self.resolved.settings));
+        checks
+    }
+
+    /// What the server has instead of a model that it does not know.
+    async fn near(&self, heard: &Heard) -> Option<String> {
+        let Some(NoAnswer::Fault(TurnFault::Status { status: 404, .. })) = &heard.broken else { return None };
+        let Chosen { row, model, access, .. } = self.chosen;
+        let names = llm::list(row, access, PATIENCE).await.ok()?;
+        let likeness = |name: &String| strsim::jaro_winkler(&model.to_ascii_lowercase(), &name.to_ascii_lowercase());
+        let near = names.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)))?;
+        let name = &row.name;
+        let near = shortened(&strip_line(near), LONGEST_NAME);
+        Some(format!(
+            "it has {}; did you mean {near}? `review models {name} --check` lists them",
+            counted(names.len(), "model")
+        ))
+    }
+
+    /// Whether it calls tools as its interface has them.
+    async fn ask_for_calls(&self, prober: &Prober<'_>) -> Calls {
+        let forced = prober.forced_call().await;
+        let mut judged = judged::forced_call(&forced);
+        let refused = forced.in_text();
+        let mut checks = Vec::new();
+        let mut slowest = forced.a_turn();
+        let mut wants_text = refused;
+        if refused {
+            judged = Judged::in_text();
+            checks.push(self.judge("forced_call", &forced, judged));
+            checks.push(told("two_tools", CheckState::Skipped, "not asked: the server takes no tools"));
+        } else {
+            let two = prober.two_tools().await;
+            let second = judged::two_tools(&two);
+            slowest = slowest.max(two.a_turn());
+            // Where the server itself failed, text is no way out: a review would end there.
+            wants_text = !judged.is_right && !second.is_right && forced.broken.is_none() && two.broken.is_none();
+            if wants_text {
+                judged = judged.with_advice(BY_TEXT);
+            }
+            checks.push(self.judge("forced_call", &forced, judged));
+            checks.push(self.judge("two_tools", &two, second));
+        }
+        Calls { checks, wants_text, slowest }
+    }
+
+    fn judge(&self, name: &'static str, heard: &Heard, judged: Judged) -> Check {
+        let key = self.key_origin().unwrap_or_else(|| "not set".to_owned());
+        let check = match &heard.broken {
+            Some(NoAnswer::Stopped(Stopped::Interrupted)) => told(name, CheckState::Skipped, "interrupted"),
+            Some(NoAnswer::Stopped(Stopped::DeadlinePassed)) => {
+                let found = "there was no answer within the time for these questions";
+                let advice = "give it more with --timeout: a model that is loaded first may need minutes";
+                told(name, CheckState::Failed(Culprit::Provider), found).advised(advice)
+            }
+            Some(NoAnswer::Fault(fault)) => {
+                let advice = of_fault(fault, &key, model::is_own_server(self.chosen));
+                told(name, CheckState::Failed(Culprit::Provider), fault.to_string()).advised(advice)
+            }
+            None if judged.is_right => told(name, CheckState::Fine, judged.found),
+            None => {
+                let check = told(name, CheckState::Warning, judged.found);
+                match judged.advice {
+                    Some(advice) => check.advised(advice),
+                    None => check.advised("a review needs more of a model than this; a larger one may do better"),
+                }
+            }
+        };
+        Check { took: Some(heard.pace.took), usage: heard.usage().map(TurnUsage::told), ..check }
+    }
+}
+
+/// What is known of the model without asking.
+fn limits(known: &Capabilities) -> Check {
+    let prices = match &known.prices {
+        Some(prices) => {
+            format!("{} and {} a million tokens in and out, as of {}", prices.input, prices.output, prices.on)
+        }
+        None => "prices unknown".to_owned(),
+    };
+    let found = format!(
+        "{} tokens for a request and its answer, {} for an answer; {prices}",
+        known.context_window, known.max_output
+    );
+    told("limits", CheckState::Fine, found)
+}
+
+/// Whether a review of the usual length would end in its time at this pace.
+fn pace(turn: Duration, settings: &Settings) -> Check {
+    let (most, limit) = (settings.max_turns, settings.timeout);
+    let fits = limit.as_secs_f64() / turn.as_secs_f64().max(0.001);
+    let seconds = turn.as_secs_f64();
+    if fits >= f64::from(most) {
+        return told(
+            "pace",
+            CheckState::Fine,
+            format!("a small turn takes {seconds:.1} s: {most} of them fit the time of a review"),
+        );
+    }
+    let found = format!(
+        "a small turn takes {seconds:.1} s: about {fits:.0} of them fit the {} s of a review, which may want {most}",
+        limit.as_secs()
+    );
+    told("pace", CheckState::Warning, found)
+        .advised("give reviews more time (--timeout, or timeout in the settings), or take a faster model")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Sources, resolve};
+
+    #[test]
+    fn a_slow_model_is_told_by_what_fits_a_review() {
+        let settings = resolve(&Sources::default()).unwrap().settings;
+        assert_eq!(pace(Duration::from_secs(2), &settings).state, CheckState::Fine);
+        let slow = pace(Duration::from_mins(1), &settings);
+        assert_eq!(slow.state, CheckState::Warning);
+        assert!(slow.found.contains("about 20 of them fit the 1200 s"), "{}", slow.found);
+    }
+}

@@ -1,0 +1,174 @@
+//! Settings: the files and variables that they come from. Main function: [`check`].
+
+use super::DoctorAsk;
+use super::git::Looked;
+use crate::app::error::AppError;
+use crate::app::model::ProviderEnvironment;
+use crate::app::project::project_settings;
+use crate::app::{dismissed, table, templates};
+use crate::config::{self, ConfigError, Document, Key, Origin, Resolved, Sources};
+use crate::domain::checkup::{Area, Check, CheckState, Culprit};
+use crate::domain::text::{counted, strip_line};
+
+/// What the settings come to, for whoever is asked next.
+pub(super) struct Found {
+    /// The settings without the project's, which has no say in who reviews.
+    pub(super) resolved: Resolved,
+    /// The providers and their variables.
+    pub(super) providers: ProviderEnvironment,
+}
+
+/// Looks at the settings; what they come to, where they can be used.
+pub(super) fn check(ask: &DoctorAsk, looked: &Looked) -> (Vec<Check>, Option<Found>) {
+    let mut checks = Vec::new();
+    let user = match config::user_document() {
+        Ok(user) => user,
+        Err(error) => {
+            checks.push(wrong("user_file", &error.into()));
+            return (checks, None);
+        }
+    };
+    let environment = config::environment();
+    let sources = |repository: Option<Document>| Sources {
+        user: user.clone(),
+        repository,
+        environment: environment.clone(),
+        flags: ask.flags.clone(),
+    };
+    let resolved = match config::resolve(&sources(None)) {
+        Ok(resolved) => resolved,
+        Err(error) => {
+            checks.push(wrong("user_file", &error.into()));
+            return (checks, None);
+        }
+    };
+    checks.push(user_file(user.is_some(), &resolved));
+    checks.extend(variables(&resolved));
+    checks.extend(prompts(&resolved));
+    checks.extend(project(ask, looked, |document| config::resolve(&sources(document))));
+    match table::known(user.as_ref(), &environment) {
+        Ok(table) => {
+            let providers = ProviderEnvironment::of_this_process(table);
+            (checks, Some(Found { resolved, providers }))
+        }
+        Err(error) => {
+            checks.push(wrong("providers", &error));
+            (checks, None)
+        }
+    }
+}
+
+fn fine(name: &'static str, found: impl Into<String>) -> Check {
+    Check::new(Area::Settings, name, CheckState::Fine, found)
+}
+
+/// A review would end with this error.
+fn wrong(name: &'static str, error: &AppError) -> Check {
+    Check::new(Area::Settings, name, CheckState::Failed(Culprit::Setup), error.to_string())
+        .advised("repair it, then look with `review config` what holds")
+}
+
+fn user_file(is_there: bool, resolved: &Resolved) -> Check {
+    let Some(path) = config::user_file() else {
+        return fine("user_file", "there is no home folder, so there is no file of yours; defaults and variables hold");
+    };
+    let path = path.display();
+    if !is_there {
+        return fine("user_file", format!("there is no {path}; defaults and variables hold"));
+    }
+    let set = resolved.origins.iter().filter(|(_, _, origin)| matches!(origin, Origin::User { .. })).count();
+    fine("user_file", format!("{path}: {} of it hold", counted(set, "setting")))
+}
+
+/// Variables that set something, and variables that were meant to.
+fn variables(resolved: &Resolved) -> Vec<Check> {
+    let set: Vec<&str> = resolved
+        .origins
+        .iter()
+        .filter_map(|(_, _, origin)| match origin {
+            Origin::Environment { variable } => Some(variable.as_str()),
+            Origin::BuiltIn | Origin::User { .. } | Origin::Repository { .. } | Origin::Flag { .. } => None,
+        })
+        .collect();
+    let told = if set.is_empty() { "no REVIEW_ variable sets anything".to_owned() } else { set.join(", ") };
+    let unknown = resolved.ignored_env.iter().map(|name| {
+        let setting = name.trim_start_matches("REVIEW_").to_ascii_lowercase();
+        let advice = match Key::near(&setting).and_then(Key::named) {
+            Some(near) => format!("did you mean {}? Else take it away", near.variable()),
+            None => "take it away, or see `review config` for the settings that there are".to_owned(),
+        };
+        let found = format!("{} means nothing and is ignored", strip_line(name));
+        Check::new(Area::Settings, "variables", CheckState::Warning, found).advised(advice)
+    });
+    std::iter::once(fine("variables", told)).chain(unknown).collect()
+}
+
+/// The user's own prompts, where there are any.
+fn prompts(resolved: &Resolved) -> Option<Check> {
+    let folder = resolved.settings.prompts.as_deref()?;
+    Some(match templates::load(Some(folder)) {
+        Ok(_) => fine("prompts", format!("the prompts of {} can be used", folder.display())),
+        Err(error) => wrong("prompts", &error),
+    })
+}
+
+/// What the project says, from where it is to be trusted.
+fn project(
+    ask: &DoctorAsk,
+    looked: &Looked,
+    resolve: impl Fn(Option<Document>) -> Result<Resolved, ConfigError>,
+) -> Vec<Check> {
+    let Ok(repo) = &looked.repo else { return Vec::new() };
+    let at = looked.range.as_ref().ok().and_then(|range| range.settings_at);
+    let place = match (ask.settings_from_worktree, at) {
+        (true, _) => "the disk".to_owned(),
+        (false, Some(commit)) => format!("the target's tip, {}", commit.short()),
+        (false, None) => return Vec::new(),
+    };
+    let read = project_settings(repo, at, ask.settings_from_worktree);
+    let mut checks = Vec::new();
+    checks.push(match read.and_then(|document| Ok((document.is_some(), resolve(document)?))) {
+        Ok((false, _)) => fine("project", format!("the project sets nothing: there is no .review.toml at {place}")),
+        Ok((true, resolved)) => {
+            let is_projects = |origin: &Origin| matches!(origin, Origin::Repository { .. });
+            let set = resolved.origins.iter().filter(|(_, _, origin)| is_projects(origin)).map(|(key, _, _)| *key);
+            let set: Vec<&str> = set.collect();
+            fine("project", format!(".review.toml at {place} sets {}", set.join(", ")))
+        }
+        Err(error) => wrong("project", &error),
+    });
+    match dismissed::read(repo, at, ask.settings_from_worktree) {
+        Ok(None) => {}
+        Ok(Some(file)) => checks.push(match file.parse() {
+            Ok(dismissals) => fine(
+                "dismissals",
+                format!(
+                    "{}: {}",
+                    file.name,
+                    match dismissals.len() {
+                        1 => "1 entry".to_owned(),
+                        count => format!("{count} entries"),
+                    }
+                ),
+            ),
+            Err(error) => wrong("dismissals", &error.into()),
+        }),
+        Err(error) => checks.push(wrong("dismissals", &error)),
+    }
+    if !ask.settings_from_worktree && on_disk_differs(repo, at) {
+        let found =
+            format!("the .review.toml on the disk is another than that of {place}, which is the one that holds");
+        let check = Check::new(Area::Settings, "project", CheckState::Warning, found);
+        checks.push(check.advised("to try the one on the disk: --settings worktree"));
+    }
+    checks
+}
+
+/// Whether the disk has other settings of the project than those that hold.
+fn on_disk_differs(repo: &crate::sys::repo::Repo, at: Option<crate::domain::id::CommitId>) -> bool {
+    if repo.workdir().is_none() {
+        return false;
+    }
+    let text = |from_worktree| project_settings(repo, at, from_worktree).ok().flatten().map(|document| document.text);
+    text(true) != text(false)
+}

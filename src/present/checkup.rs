@@ -1,0 +1,131 @@
+//! What `review doctor` found, for machines and for people. Main functions: [`json`], [`page`].
+//!
+//! Numbers that are not known are `null`, and called unknown.
+
+use serde_json::{Value, json as value};
+
+use super::RenderOptions;
+use super::json::escape_invisible;
+use super::terminal;
+use crate::domain::checkup::{Check, Checkup};
+use crate::domain::money::Money;
+use crate::domain::review::Usage;
+
+/// The word that begins every document.
+pub const SCHEMA: &str = "review-doctor/1";
+
+/// The whole of it as one document.
+pub fn json(checkup: &Checkup) -> Vec<u8> {
+    let document = value!({
+        "schema": SCHEMA,
+        "version": checkup.version,
+        "started_at": checkup.started_at,
+        "took_ms": millis(checkup.took),
+        "outcome": checkup.outcome(),
+        "exit_code": checkup.exit_code(),
+        "usage": checkup.usage().map(usage),
+        "checks": checkup.checks.iter().map(check).collect::<Vec<_>>(),
+    });
+    let mut out = escape_invisible(format!("{document:#}")).into_bytes();
+    out.push(b'\n');
+    out
+}
+
+/// The same for a terminal.
+pub fn page(checkup: &Checkup, options: &RenderOptions) -> Vec<u8> {
+    terminal::checkup(checkup, options)
+}
+
+fn check(check: &Check) -> Value {
+    value!({
+        "area": check.area.word(),
+        "check": check.name,
+        "model": check.model,
+        "state": check.state.word(),
+        "found": check.found,
+        "advice": check.advice,
+        "took_ms": check.took.map(millis),
+        "usage": check.usage.map(usage),
+    })
+}
+
+fn usage(usage: Usage) -> Value {
+    value!({
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cache_read_tokens": usage.cache_read_tokens,
+        "cache_write_tokens": usage.cache_write_tokens,
+        "cost_usd": usage.cost.map(Money::usd),
+    })
+}
+
+fn millis(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::domain::checkup::{Area, CheckState, Culprit};
+
+    fn checkup() -> Checkup {
+        let usage = |output| Usage { input_tokens: Some(80), output_tokens: output, ..Usage::default() };
+        let streaming = Check {
+            took: Some(Duration::from_millis(1_200)),
+            usage: Some(usage(Some(120))),
+            ..Check::new(Area::Model, "streaming", CheckState::Fine, "it answers, after 1.2 s").of("acme/large")
+        };
+        let fault = "acme answered 500: \u{1b}[31mno";
+        let forced = Check {
+            took: Some(Duration::from_millis(300)),
+            ..Check::new(Area::Model, "forced_call", CheckState::Failed(Culprit::Provider), fault).of("acme/large")
+        };
+        Checkup {
+            version: "0.0.0".to_owned(),
+            started_at: "2026-11-20T18:56:58.123Z".to_owned(),
+            took: Duration::from_millis(1_600),
+            interrupted: false,
+            checks: vec![
+                Check::new(
+                    Area::Settings,
+                    "user_file",
+                    CheckState::Fine,
+                    "/home/ada/.config/review/config.toml: 2 settings of it hold",
+                ),
+                Check::new(
+                    Area::Settings,
+                    "variables",
+                    CheckState::Warning,
+                    "REVIEW_MODLE means nothing and is ignored",
+                )
+                .advised("did you mean REVIEW_MODEL? Else take it away"),
+                Check::new(Area::Forge, "account", CheckState::Skipped, "not asked: --offline"),
+                streaming,
+                forced.advised("try again later, or name another model: the fault is with the provider"),
+            ],
+        }
+    }
+
+    #[test]
+    fn people_read_it_by_area_with_what_to_do() {
+        let page = page(&checkup(), &RenderOptions { width: 70, ..RenderOptions::default() });
+        insta::assert_snapshot!(String::from_utf8(page).unwrap());
+    }
+
+    #[test]
+    fn all_fine_is_said() {
+        let fine = Checkup { checks: checkup().checks[..1].to_vec(), ..checkup() };
+        let page = String::from_utf8(page(&fine, &RenderOptions::default())).unwrap();
+        assert!(page.ends_with("\nNothing stands in the way of a review.\n"), "{page}");
+        assert!(!page.contains('\u{1b}'));
+        let colours = RenderOptions { colour: true, ..RenderOptions::default() };
+        assert!(String::from_utf8(super::page(&fine, &colours)).unwrap().contains("\u{1b}["));
+    }
+
+    #[test]
+    fn machines_read_every_field() {
+        insta::assert_snapshot!(String::from_utf8(json(&checkup())).unwrap());
+    }
+}
