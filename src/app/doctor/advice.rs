@@ -34,6 +34,12 @@ pub(super) fn of_fault(fault: &TurnFault, key: &str, is_own_server: bool) -> Str
             "see whether this machine reaches the network (HTTPS_PROXY, a company's certificate) and whether the address is right"
                 .to_owned()
         }
+        TurnFault::TooLong { .. } => {
+            "a few words are too long for it: see with how large a window the server was started".to_owned()
+        }
+        TurnFault::Paced { .. } => {
+            "wait as long, give it more time with --timeout, or allow more a minute in the settings of the provider".to_owned()
+        }
         TurnFault::BrokenOff { .. } => {
             "see whether the server streams its answers, and whether a proxy in between cuts them off".to_owned()
         }
