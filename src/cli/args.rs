@@ -332,7 +332,7 @@ fn model_help() -> String {
     let known = providers().unwrap_or_default();
     for provider in &known {
         let name = format!("{}/{}", provider.name, provider.default_model.as_deref().unwrap_or("NAME"));
-        help.push_str(&format!("  {name:28} {}\n", provider.reached_by));
+        help.push_str(&format!("  {name:27} {}\n", provider.reached_by));
     }
     let found: Vec<&str> = known.iter().filter(|one| one.taken_when_found).map(|one| one.name.as_str()).collect();
     help.push_str(&format!(

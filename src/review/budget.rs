@@ -318,7 +318,9 @@ impl Budget {
         let size = self.scaled(estimate);
         let room = self.limits.planned().saturating_sub(size);
         let bare = self.limits.amount(size.saturating_add(LAST_WORDS), 0);
-        let room = room.min(self.limits.answerable(self.seat.free_to_land(bare).cost));
+        // The answer that was set apart for may be given whatever happens; a longer one does not live on what others were promised.
+        let set_apart = self.limits.answerable(self.seat.free_to_land(bare).cost).min(self.limits.usual_answer());
+        let room = room.min(self.limits.answerable(self.seat.free(bare).cost).max(set_apart));
         u32::try_from(room).unwrap_or(u32::MAX).min(self.limits.max_output)
     }
 

@@ -257,7 +257,7 @@ mod tests {
             ("INPUT_MAX_TURNS", "0", "the input max-turns cannot"),
             ("INPUT_MAX_TOKENS", "many", "the input max-tokens cannot"),
             ("INPUT_MAX_COST", "much", "the input max-cost cannot"),
-            ("INPUT_MODEL", "a/b,c/d", "the input model cannot"),
+            ("INPUT_MODEL", "a/b,", "the input model cannot"),
             ("INPUT_VERIFY", "some", "the input verify cannot be \"some\": write auto"),
             ("INPUT_MIN_CONFIDENCE", "11", "the input min-confidence cannot"),
             ("INPUT_PULL", "x", "the input pull cannot be \"x\": write the number"),
