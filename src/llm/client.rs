@@ -131,7 +131,8 @@ impl Client {
                 Ok(None) => break,
                 // Some servers hang up without a good-bye after they have said all.
                 Err(_) if frames.ended() => break,
-                Err(cause) => return Err(lost(cause, frames.began())),
+                // Its head has come: whoever made it may have begun to count.
+                Err(cause) => return Err(lost(cause, true)),
             };
             splitter.take(&piece, &mut |frame| frames.take(frame));
             frames.arrived(piece.len(), splitter.kept());

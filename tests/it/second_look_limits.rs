@@ -123,8 +123,10 @@ fn refusals_and_silence_leave_it_unchecked() {
         look(STOCK, 0, json!({ "text": "I cannot.", "stop": "refusal" })),
         look(DISCOUNT, 0, json!({ "text": "" })),
         look(DISCOUNT, 1, json!({ "text": "" })),
+        look(DISCOUNT, 2, json!({ "text": "" })),
         look(GUARD, 0, json!({ "text": "<tool_call>\n<function=read_file_part>" })),
         look(GUARD, 1, json!({ "text": "<tool_call>\n<function=read_file_part>" })),
+        look(GUARD, 2, json!({ "text": "<tool_call>\n<function=read_file_part>" })),
     ];
     let told = talk(&shop, "verifier_silent", Wire::Messages, &[STOCK, DISCOUNT, GUARD], &looks).ends(
         "--verify all",

@@ -1,10 +1,10 @@
 //! A journal sorted by conversation, turn and call. Main type: [`Index`].
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::sync::Arc;
 
 use super::account::place;
+use super::end::End;
 use super::error::PastError;
 use crate::domain::change::Omission;
 use crate::domain::claim::Claim;
@@ -87,36 +87,6 @@ impl Turn {
     /// Attempts that may have cost something that nobody told, the one that was under way at the end included.
     pub(in crate::review) fn broken_off(&self) -> u32 {
         self.lost + u32::from(self.pending)
-    }
-}
-
-/// How a conversation ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::review) enum End {
-    /// The engine's.
-    Ended { ended: Ended, why: Option<String> },
-    /// A second look's.
-    Verdict { state: String, why: String, broken_off: bool },
-}
-
-impl End {
-    /// How the engine ended, and why.
-    pub(in crate::review) fn words(self) -> (Ended, String) {
-        match self {
-            Self::Ended { ended, why } => (ended, why.unwrap_or_default()),
-            // Only second looks have verdicts.
-            Self::Verdict { why, .. } => (Ended::Interrupted, why),
-        }
-    }
-}
-
-impl fmt::Display for End {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ended { ended, why: None } => out.write_str(ended.word()),
-            Self::Ended { ended, why: Some(why) } => write!(out, "{}: {why}", ended.word()),
-            Self::Verdict { state, why, .. } => write!(out, "{state}: {why}"),
-        }
     }
 }
 

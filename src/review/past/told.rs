@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use super::Then;
 use super::compared::Difference;
+use super::end::End;
 use super::error::{Diverged, What};
-use super::index::{Abandoned, Conversation, End, Turn};
+use super::index::{Abandoned, Conversation, Turn};
 use super::written::Written;
 use crate::domain::review::Ended;
 use crate::llm::{Speech, ToolResult, TurnRequest, TurnResponse};

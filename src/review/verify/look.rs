@@ -1,5 +1,6 @@
 //! One second look: ask, read, ask again, until there is a verdict or something ends it. Main type: [`Look`].
 
+mod held_up;
 mod takeover;
 
 use super::answers::{is_reading, not_made, verdict_of};
@@ -7,7 +8,7 @@ use super::as_text;
 use super::judged::{Broken, Judged, Tally, no_verdict, stopped_words, unchecked};
 use super::question::Question;
 use super::verdict::{Given, NAME};
-use crate::domain::event::{Event, EventSink};
+use crate::domain::event::EventSink;
 use crate::domain::finding::Confidence;
 use crate::domain::review::Ended;
 use crate::domain::text::strip_line;
@@ -25,6 +26,8 @@ use crate::review::relay::Line;
 use crate::review::strikes::{Step, Strike, Strikes};
 use crate::sys::cancel::Cancel;
 use crate::tools::ToolBox;
+
+use held_up::Retries;
 
 /// A conversation about one finding.
 pub(super) struct Look<'a> {
@@ -390,26 +393,5 @@ impl<'a> Look<'a> {
         self.size += size;
         self.request.push(results);
         Ok(())
-    }
-}
-
-/// Of a look, only what holds it up is told: its turns would be taken for those of the review.
-struct Retries<'a>(&'a dyn EventSink);
-
-impl EventSink for Retries<'_> {
-    fn emit(&self, event: Event) {
-        let text = match event {
-            Event::Retry { attempt, wait_ms, reason, .. } => {
-                format!("the second look waits {} s for attempt {attempt}: {reason}", wait_ms.div_ceil(1_000))
-            }
-            Event::Paced { wait_ms, .. } => {
-                format!("the second look waits {} s until the provider may be asked again", wait_ms.div_ceil(1_000))
-            }
-            Event::Notice { text } => text,
-            // Said even where silence is wanted.
-            event @ Event::Warning { .. } => return self.0.emit(event),
-            _ => return,
-        };
-        self.0.emit(Event::Notice { text });
     }
 }
