@@ -87,7 +87,7 @@ fn key(row: &ProviderRow, settings: &Settings, environment: &ProviderEnvironment
 }
 
 fn offered(fits: &Fits, facts: &Facts) -> OfferedModel {
-    let Facts { context_window, max_output, tools, parallel_tools, caching, reasoning, prices, dearer } = *facts;
+    let Facts { context_window, max_output, tools, parallel_tools, caching, reasoning, prices } = *facts;
     OfferedModel {
         name: fits.text().to_owned(),
         is_prefix: matches!(fits, Fits::Prefix(_)),
@@ -98,11 +98,11 @@ fn offered(fits: &Fits, facts: &Facts) -> OfferedModel {
         caching: caching.map(llm::Caching::word),
         reasoning,
         prices: prices.as_ref().map(quote),
-        dearer: dearer.map(|dearer| (dearer.above, quote(&dearer.prices))),
+        dearer: prices.and_then(|prices| Some((prices.large?.above, quote(&prices.of_request(u64::MAX))))),
     }
 }
 
 fn quote(prices: &Prices) -> Quote {
-    let Prices { input, output, cache_read, cache_write, on } = *prices;
+    let Prices { input, output, cache_read, cache_write, on, large: _ } = *prices;
     Quote { input, output, cache_read, cache_write, on }
 }

@@ -81,7 +81,8 @@ pub async fn preview(
             .find(|(provider, _)| **provider == *capabilities.provider)
             .map(|(_, variable)| variable.clone()),
         context_window: capabilities.context_window,
-        prices: capabilities.prices.map(price_list),
+        // As the table has them: what is reckoned with where it says nothing, is no price.
+        prices: chosen.row.facts(&chosen.model).prices.map(price_list),
     };
     let model = receiver(&chosen, provider.capabilities());
     let other =
@@ -153,6 +154,6 @@ fn asked(resolved: &Resolved, environment: &ProviderEnvironment) -> Result<Asked
 }
 
 fn price_list(prices: llm::Prices) -> PriceList {
-    let llm::Prices { input, output, cache_read, cache_write, on } = prices;
+    let llm::Prices { input, output, cache_read, cache_write, on, large: _ } = prices;
     PriceList { input, output, cache_read, cache_write, on }
 }

@@ -288,11 +288,8 @@ fn size_of(tools: &[ToolDefinition]) -> u64 {
 
 fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent, took_ms): (Spent, u64)) -> Review {
     run.notes.iter().for_each(|note| desk.note(note.clone()));
-    if tally.broken_off > 0 {
-        let times = tally.broken_off;
-        desk.note(format!(
-            "{times} answer(s) of the provider did not come to an end; what they cost is not known and not counted."
-        ));
+    if let Some(note) = tally.broken_off.note() {
+        desk.note(note);
     }
     run.handed().into_iter().for_each(|note| desk.note(note));
     if let Some(note) = tally.compaction.note() {

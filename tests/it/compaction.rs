@@ -193,7 +193,10 @@ fn a_provider_that_binds_thinking_to_the_conversation_is_told_to_drop_it() {
 
 #[test]
 fn a_model_that_reads_all_again_and_again_is_ended_by_the_budget() {
-    let reading = |turn: usize| json!({ "when": { "turn": turn }, "say": { "calls": [0, 1, 2].map(|n| read((3 * turn + n) % FILES)) } });
+    let reading = |turn: usize| {
+        let calls = [0, 1, 2].map(|n| read((3 * turn + n) % FILES));
+        json!({ "when": { "turn": turn }, "say": { "calls": calls } })
+    };
     let end = json!({ "when": { "turn": 19, "taken_out": true, "nudged": true }, "say": finish() });
     let steps: Vec<Value> = (0..19).map(reading).chain([end]).collect();
     let repo = archive();

@@ -227,12 +227,16 @@ impl<'a> Look<'a> {
             compacted: self.compaction.sent(),
             to: self.line.at(),
             again: self.asked.0 == turn,
+            most: self.budget.attempt(self.size, self.request.max_output),
         };
         self.asked.0 = turn;
-        let provider = self.line.provider();
-        let question = Ask { provider, request: &self.request, turn, cancel: &self.cancel, events: &self.events };
-        let (heard, broken_off) = exchange::hear(&mut self.told, &mut self.journal, asking, &question).await?;
-        self.tally.broken_off += broken_off;
+        let (provider, request, cancel, events) = (self.line.provider(), &self.request, &self.cancel, &self.events);
+        let (budget, most) = (&self.budget, asking.most);
+        let question = Ask { provider, request, turn, cancel, events, lost: &|| budget.lose(most) };
+        let (heard, losses) = exchange::hear(&mut self.told, &mut self.journal, asking, &question).await?;
+        self.tally.broken_off += losses.all();
+        // Its purse is its own, and knows nothing of the sittings before.
+        self.budget.lose(losses.told.cost);
         let (response, took) = match heard {
             Heard::Answer(response, took, is_told) => {
                 self.asked = (0, None);
