@@ -46,7 +46,7 @@ impl Money {
             clippy::cast_precision_loss,
             reason = "millionths of a dollar stay below 2^53 up to nine thousand million dollars"
         )]
-        let millionths = ((self.0 + 500) / 1_000) as f64;
+        let millionths = (self.0.saturating_add(500) / 1_000) as f64;
         millionths / 1e6
     }
 
@@ -118,7 +118,7 @@ impl fmt::Display for Money {
             0 => out.write_str("$0"),
             nanos if nanos < DOLLAR / 20_000 => out.write_str("under $0.0001"),
             nanos => {
-                let rounded = (nanos + unit / 2) / unit;
+                let rounded = nanos.saturating_add(unit / 2) / unit;
                 let per_dollar = DOLLAR / unit;
                 write!(out, "${}.{:0places$}", rounded / per_dollar, rounded % per_dollar)
             }
@@ -167,6 +167,7 @@ mod tests {
         for bad in [f64::NAN, f64::INFINITY, -0.01, 1e10] {
             assert_eq!(Money::from_usd(bad), None);
         }
+        assert!(Money(u64::MAX).usd() > 1e10 && Money(u64::MAX).to_string().starts_with("$18446744073."));
         assert!((Money(1_234_567_891).usd() - 1.234_568).abs() < 1e-12);
     }
 }
