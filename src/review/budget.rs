@@ -319,8 +319,10 @@ impl Budget {
         let size = self.scaled(estimate);
         let room = self.limits.planned().saturating_sub(size);
         let last = size.saturating_add(LAST_WORDS);
-        let free = self.seat.free_to_land(self.limits.amount(last, 0)).cost;
-        let room = room.min(self.limits.answerable(free, last));
+        let bare = self.limits.amount(last, 0);
+        // Those who were promised to begin lose nothing to a long answer, only to one of the usual length.
+        let usual = self.limits.answerable(self.seat.free_to_land(bare).cost, last).min(self.limits.usual_answer());
+        let room = room.min(self.limits.answerable(self.seat.free(bare).cost, last).max(usual));
         u32::try_from(room).unwrap_or(u32::MAX).min(self.limits.max_output)
     }
 

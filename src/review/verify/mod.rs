@@ -26,6 +26,7 @@ use super::draft::Ending;
 use super::journal::{Journal, Record, Unit};
 use super::past::{Abandoned, Coming, Diverged, End, Shared, Told, Trees};
 use super::relay::Line;
+use super::tally::Lost;
 use crate::domain::event::Event;
 use crate::domain::finding::{Finding, OriginKind, Severity};
 use crate::domain::review::{Ended, Usage};
