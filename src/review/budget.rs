@@ -4,6 +4,7 @@
 //! asked to finish. Where several conversations share a run, their tokens and their money come from one [`Purse`].
 
 mod amount;
+mod left;
 mod paid;
 mod purse;
 mod words;
@@ -19,6 +20,7 @@ use crate::llm::TurnUsage;
 pub use amount::CostLimit;
 
 pub(super) use amount::Amount;
+pub(super) use left::{Kept, Left};
 pub(super) use purse::{Purse, Seat};
 pub(super) use words::words;
 
@@ -84,37 +86,6 @@ pub(super) enum Reserved {
     Landing(Ended),
     /// Not even that.
     Nothing(Ended),
-}
-
-/// What a run keeps back for the second look while it reviews.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Kept {
-    pub(super) turns: u32,
-    pub(super) tokens: u64,
-    /// Nothing where money is no limit.
-    pub(super) cost: Money,
-    pub(super) time: Duration,
-}
-
-impl Kept {
-    fn amount(&self) -> Amount {
-        Amount { tokens: self.tokens, cost: self.cost }
-    }
-}
-
-/// What is left of a run's limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Left {
-    pub(super) turns: u32,
-    /// No end of money where that is no limit.
-    pub(super) all: Amount,
-}
-
-impl Left {
-    /// The same after so many turns that took so much.
-    pub(super) fn without(self, turns: u32, taken: Amount) -> Self {
-        Self { turns: self.turns.saturating_sub(turns), all: self.all.less(taken) }
-    }
 }
 
 /// A last question and the room for what the model reports when asked to finish, in tokens; less where the window is small.
@@ -320,10 +291,9 @@ impl Budget {
         let room = self.limits.planned().saturating_sub(size);
         let last = size.saturating_add(LAST_WORDS);
         let bare = self.limits.amount(last, 0);
-        let answerable = |free: Amount| self.limits.answerable(free.cost, last);
-        // The answer that was set apart for may be given whatever happens; a longer one does not live on what others were promised.
-        let set_apart = answerable(self.seat.free_to_land(bare)).min(self.limits.usual_answer());
-        let room = room.min(answerable(self.seat.free(bare)).max(set_apart));
+        // Those who were promised to begin lose nothing to a long answer, only to one of the usual length.
+        let usual = self.limits.answerable(self.seat.free_to_land(bare).cost, last).min(self.limits.usual_answer());
+        let room = room.min(self.limits.answerable(self.seat.free(bare).cost, last).max(usual));
         u32::try_from(room).unwrap_or(u32::MAX).min(self.limits.max_output)
     }
 

@@ -95,7 +95,13 @@ fn statuses() -> Vec<Injected> {
         status("a key that is not known", 401, json!({}), Final, "is the key right"),
         status("a model that may not be used", 403, json!({}), Final, "403"),
         status("a model that is not there", 404, json!({}), Final, "the model's name"),
-        status("a request that is too large", 413, json!({ "message": "request exceeds the limit" }), Final, "413"),
+        status(
+            "a request that is too large",
+            413,
+            json!({ "message": "request exceeds the limit" }),
+            Final,
+            "no longer fits the model's window",
+        ),
         status(
             "a request that is not understood",
             422,

@@ -85,6 +85,8 @@ mod replay_engine;
 mod second_look;
 mod second_look_limits;
 mod service_reviews;
+mod takeover_cost;
+mod text_all_along;
 mod text_protocol;
 mod tool_command;
 mod tools;

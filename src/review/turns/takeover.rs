@@ -3,6 +3,7 @@
 //! Who takes over is decided in `relay`; here is what that means for one conversation.
 
 use super::{Due, Turns, short};
+use crate::domain::money::Money;
 use crate::domain::review::Ended;
 use crate::llm::TurnFault;
 use crate::review::budget::{Limits, Reserved};
@@ -83,6 +84,10 @@ impl Turns<'_> {
             let window = self.budget.narrower(self.unanswered.size, *window);
             self.line.narrow(window, &fault.to_string(), &mut self.journal);
             return Ok(());
+        }
+        // What may have been charged for it leaves too little to ask anybody again.
+        if fault.may_have_cost() && !self.budget.lose(Money::NOTHING) {
+            return Err(short(Ended::CostLimit, format!("{}; {fault}", self.budget.words(Ended::CostLimit))));
         }
         let ended = match fault {
             TurnFault::TooLong { .. } => Ended::WindowLimit,

@@ -10,7 +10,6 @@ use super::question::Question;
 use super::verdict::{Given, NAME};
 use crate::domain::event::EventSink;
 use crate::domain::finding::Confidence;
-use crate::domain::review::Ended;
 use crate::domain::text::strip_line;
 use crate::llm::{Message, Speech, Stop, ToolCall, TurnRequest, TurnResponse, was_text};
 use crate::prompt::{LastTurnVars, Prompts};
@@ -27,7 +26,7 @@ use crate::review::strikes::{Step, Strike, Strikes};
 use crate::sys::cancel::Cancel;
 use crate::tools::ToolBox;
 
-use held_up::Retries;
+use held_up::{Retries, limit_words};
 
 /// A conversation about one finding.
 pub(super) struct Look<'a> {
@@ -166,11 +165,11 @@ impl<'a> Look<'a> {
                         }
                         // Asked at once for its last word, it could say no more than the finding does.
                         Reserved::Landing(limit) | Reserved::Nothing(limit) if self.budget.turns() == 0 => {
-                            return Ok(unchecked(self.limit_words(limit)));
+                            return Ok(unchecked(limit_words(limit, &self.budget.limits())));
                         }
-                        Reserved::Nothing(limit) => return Ok(unchecked(self.limit_words(limit))),
+                        Reserved::Nothing(limit) => return Ok(unchecked(limit_words(limit, &self.budget.limits()))),
                         Reserved::Landing(limit) => {
-                            let landing = Landing { ended: limit, words: self.limit_words(limit) };
+                            let landing = Landing { ended: limit, words: limit_words(limit, &self.budget.limits()) };
                             Some((landing, self.budget.last_answer(self.size)))
                         }
                     }
@@ -196,18 +195,6 @@ impl<'a> Look<'a> {
         let wanted = Wanted { size: self.size, most: self.budget.most(), coming };
         if let Some(made) = self.compaction.make_room(&mut self.request, &self.told, &wanted) {
             self.size = self.size.saturating_sub(made.freed);
-        }
-    }
-
-    /// Why a look has to end, as a clause.
-    fn limit_words(&self, limit: Ended) -> String {
-        let limits = self.budget.limits();
-        match limit {
-            Ended::TurnLimit => format!("its {} turns are used up", limits.turns),
-            Ended::TokenLimit => "its share of the tokens is used up (raise it with --max-tokens)".to_owned(),
-            Ended::CostLimit => "its share of the money is used up (raise it with --max-cost)".to_owned(),
-            Ended::WindowLimit => format!("it does not fit the model's window of {} tokens", limits.window),
-            _ => "its time is used up (raise it with --timeout)".to_owned(),
         }
     }
 

@@ -215,6 +215,12 @@ impl Model {
         self
     }
 
+    /// The same, which does not call tools as its interface has them.
+    pub fn without_tools(mut self) -> Self {
+        self.capabilities.tools = false;
+        self
+    }
+
     /// The same under another name.
     pub fn named(mut self, name: &str) -> Self {
         name.clone_into(&mut self.capabilities.model);

@@ -1,6 +1,8 @@
-//! What of a second look is told while it goes on. Main type: [`Retries`].
+//! What holds a second look up, and what ends it early. Main type: [`Retries`].
 
 use crate::domain::event::{Event, EventSink};
+use crate::domain::review::Ended;
+use crate::review::budget::Limits;
 
 /// Of a look, only what holds it up is told: its turns would be taken for those of the review.
 pub(super) struct Retries<'a>(pub(super) &'a dyn EventSink);
@@ -20,5 +22,16 @@ impl EventSink for Retries<'_> {
             _ => return,
         };
         self.0.emit(Event::Notice { text });
+    }
+}
+
+/// Why a look has to end, as a clause.
+pub(super) fn limit_words(limit: Ended, limits: &Limits) -> String {
+    match limit {
+        Ended::TurnLimit => format!("its {} turns are used up", limits.turns),
+        Ended::TokenLimit => "its share of the tokens is used up (raise it with --max-tokens)".to_owned(),
+        Ended::CostLimit => "its share of the money is used up (raise it with --max-cost)".to_owned(),
+        Ended::WindowLimit => format!("it does not fit the model's window of {} tokens", limits.window),
+        _ => "its time is used up (raise it with --timeout)".to_owned(),
     }
 }
