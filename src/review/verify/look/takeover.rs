@@ -2,7 +2,10 @@
 //!
 //! Who takes over is decided in `relay`; here is what that means for one conversation.
 
+use super::held_up::limit_words;
 use super::{Judged, Look};
+use crate::domain::money::Money;
+use crate::domain::review::Ended;
 use crate::domain::text::strip_line;
 use crate::llm::TurnFault;
 use crate::review::budget::Limits;
@@ -36,6 +39,10 @@ impl Look<'_> {
             let window = self.budget.narrower(self.size, *window);
             self.line.narrow(window, &fault.to_string(), &mut self.journal);
             return Ok(());
+        }
+        // What may have been charged for it leaves too little of its share; others have theirs, and the model need not be at fault.
+        if fault.may_have_cost() && !self.budget.lose(Money::NOTHING) {
+            return Err(Judged::Unchecked(limit_words(Ended::CostLimit, &self.budget.limits())));
         }
         let least = self.size.saturating_sub(self.compaction.most_freed(&self.request));
         let fits = |limits: &Limits| self.budget.fits(least, limits);
