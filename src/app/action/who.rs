@@ -51,11 +51,27 @@ pub(super) fn choose(
 
 /// A server of one's own may ask for no key; the usual one does, whatever language is spoken with it.
 fn lacks_key(chosen: &Chosen) -> bool {
-    chosen.access.key.is_none() && chosen.row.wire == Wire::Chat && chosen.access.base_url.is_none()
+    let is_usual = chosen.access.base_url.is_none() && !model::is_own_server(chosen);
+    chosen.access.key.is_none() && chosen.row.wire == Wire::Chat && is_usual
 }
 
 /// Sets what was given for a provider, in place of what was set already.
 fn give(inputs: &Inputs, provider: &str, around: &mut Surroundings) -> Result<(), ActionError> {
+    // There are settings for the providers of the built-in table alone. What is given here must not be left out in silence: the code would go
+    // to another address.
+    let given = [
+        (given::KEY, inputs.key.is_some()),
+        (given::BASE_URL, inputs.base_url.is_some()),
+        (given::CONTEXT_WINDOW, inputs.context_window.is_some()),
+    ];
+    let is_built_in = config::Key::named(&format!("{provider}.base_url")).is_some();
+    if let Some((input, _)) = given.iter().find(|(_, is_given)| *is_given && !is_built_in) {
+        return Err(ActionError::Input {
+            input: input.name,
+            wrong: format!("is not for {provider}, which stands in a file of providers"),
+            write: "say in that file what it is reached with".to_owned(),
+        });
+    }
     let variable = |field: &str| format!("REVIEW_{}_{field}", provider.replace('-', "_").to_ascii_uppercase());
     let mut set = |name: String, value: &str| {
         around.environment.retain(|(known, _)| *known != name);
@@ -191,5 +207,22 @@ mod tests {
         assert!(fault.contains("the input base-url") && !fault.contains("canary"), "{fault}");
         let fault = told(&[("INPUT_MODEL", "ollama/x"), ("INPUT_CONTEXT_WINDOW", "wide")]);
         assert!(fault.contains("the input context-window"), "{fault}");
+    }
+
+    #[test]
+    fn a_server_on_the_runner_may_ask_for_no_key_and_a_provider_of_a_file_is_set_there() {
+        for model in ["vllm/x", "llama-cpp/x", "lm-studio/x", "litellm/x"] {
+            assert_eq!(chosen(&[("INPUT_MODEL", model)], &mut around(&[], &[]), false), Ok(Vec::new()), "{model}");
+        }
+        let file = b"[[provider]]\nname = \"mine\"\nbase_url = \"https://mine.example/v1\"\nneeds_key = true\nkey_variables = [\"MINE\"]\n";
+        let table = ProviderTable::built_in().unwrap().with_bytes("providers.toml", file).unwrap();
+        let mut around = around(&[], &[]);
+        around.providers = ProviderEnvironment::of(table, |name| (name == "MINE").then(|| "k".to_owned()));
+        assert_eq!(chosen(&[("INPUT_MODEL", "mine/x")], &mut around, false), Ok(Vec::new()));
+        for (input, name) in [("INPUT_BASE_URL", "base-url"), ("INPUT_KEY", "key")] {
+            let fault = chosen(&[("INPUT_MODEL", "mine/x"), (input, "https://other.example")], &mut around, false);
+            let fault = fault.unwrap_err();
+            assert!(fault.contains(&format!("the input {name} is not for mine")), "{fault}");
+        }
     }
 }

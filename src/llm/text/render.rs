@@ -1,5 +1,7 @@
 //! Calls and results as lines of the protocol. Main functions: [`answer`], [`results`].
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::marks::{CALL, END, Mark, RESULT, escaped};
@@ -26,7 +28,7 @@ fn call(text: &mut String, call: &ToolCall) {
     match &call.input {
         ToolInput::Object(input) => {
             text.push_str(&format!("{CALL} {}\n", call.name));
-            fields(text, input);
+            fields(text, input, escaped);
         }
         // As it came: it has no end.
         ToolInput::Malformed(raw) if raw.starts_with(CALL) => {
@@ -36,15 +38,14 @@ fn call(text: &mut String, call: &ToolCall) {
         }
         ToolInput::Malformed(raw) => {
             text.push_str(&format!("{CALL} {}\n", call.name));
-            block(text, raw);
+            block(text, raw, escaped);
         }
     }
     text.push_str(END);
     text.push('\n');
 }
 
-/// A message of ours. What stands in the fences of data in it is escaped as results are, so that a model that quotes a diff copies lines that
-/// mean nothing; the mark of a diff before a line is none of the line.
+/// A message of ours. What stands in the fences of data in it is escaped as results are.
 pub(super) fn ours(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut end: Option<String> = None;
@@ -53,10 +54,8 @@ pub(super) fn ours(text: &str) -> String {
         match &end {
             Some(closing) if line == closing => end = None,
             Some(_) => {
-                let (diff, line) = line.split_at(usize::from(line.starts_with(['+', '-'])));
-                out.push_str(diff);
-                out.push_str(&escaped(line));
-                out.push_str(&whole[diff.len() + line.len()..]);
+                out.push_str(&shown(line));
+                out.push_str(&whole[line.len()..]);
                 continue;
             }
             None => {
@@ -69,6 +68,29 @@ pub(super) fn ours(text: &str) -> String {
     out
 }
 
+/// A line that was read, as it is written: also what stands behind the mark of a diff or a number is escaped where it looks like a mark, because
+/// a model that quotes it leaves those out.
+fn shown(line: &str) -> Cow<'_, str> {
+    let (margin, body) = line.split_at(margin(line));
+    match escaped(body) {
+        Cow::Borrowed(_) => Cow::Borrowed(line),
+        Cow::Owned(body) => Cow::Owned(format!("{margin}{body}")),
+    }
+}
+
+/// How many bytes of a line are the mark of a diff, or a number and a tab.
+fn margin(line: &str) -> usize {
+    if line.starts_with(['+', '-']) {
+        return 1;
+    }
+    let numbered = line.trim_start_matches(' ');
+    let rest = numbered.trim_start_matches(|c: char| c.is_ascii_digit());
+    match rest.strip_prefix('\t') {
+        Some(body) if rest.len() < numbered.len() => line.len() - body.len(),
+        Some(_) | None => 0,
+    }
+}
+
 /// What the tools answered. Nothing in a result can end it, or begin another: lines that look so are escaped.
 pub(super) fn results(results: &[ToolResult]) -> String {
     let mut text = String::new();
@@ -76,8 +98,8 @@ pub(super) fn results(results: &[ToolResult]) -> String {
         begin_line(&mut text);
         text.push_str(&format!("{RESULT} {name}\n"));
         match serde_json::from_str(said) {
-            Ok(Value::Object(answer)) => fields(&mut text, &answer),
-            Ok(_) | Err(_) => block(&mut text, said),
+            Ok(Value::Object(answer)) => fields(&mut text, &answer, shown),
+            Ok(_) | Err(_) => block(&mut text, said, shown),
         }
         text.push_str(END);
         text.push('\n');
@@ -85,17 +107,20 @@ pub(super) fn results(results: &[ToolResult]) -> String {
     text
 }
 
-fn fields(text: &mut String, input: &Map<String, Value>) {
+/// How a line of a value is written.
+type Written = fn(&str) -> Cow<'_, str>;
+
+fn fields(text: &mut String, input: &Map<String, Value>, line: Written) {
     for (name, value) in input {
         match value {
             Value::Array(items) if is_listed(name, items) => {
                 for item in items {
                     for (inner, value) in item.as_object().into_iter().flatten() {
-                        field(text, &format!("{name}.{inner}"), value);
+                        field(text, &format!("{name}.{inner}"), value, line);
                     }
                 }
             }
-            value => field(text, name, value),
+            value => field(text, name, value, line),
         }
     }
 }
@@ -115,7 +140,7 @@ fn is_listed(name: &str, items: &[Value]) -> bool {
         })
 }
 
-fn field(text: &mut String, name: &str, value: &Value) {
+fn field(text: &mut String, name: &str, value: &Value, line: Written) {
     let Value::String(words) = value else {
         text.push_str(&format!("@@{name}: {value}\n"));
         return;
@@ -123,15 +148,15 @@ fn field(text: &mut String, name: &str, value: &Value) {
     // What blanks would be lost of, or what could be taken for something else on one line, stands on lines of its own.
     if words.contains('\n') || words.trim() != words {
         text.push_str(&format!("@@{name}:\n"));
-        block(text, words);
+        block(text, words, line);
     } else {
         text.push_str(&format!("@@{name}: {words}\n"));
     }
 }
 
-fn block(text: &mut String, words: &str) {
+fn block(text: &mut String, words: &str, written: Written) {
     for line in words.strip_suffix('\n').unwrap_or(words).split('\n') {
-        text.push_str(&escaped(line));
+        text.push_str(&written(line));
         text.push('\n');
     }
 }

@@ -64,6 +64,17 @@ fn what_a_model_may_quote_from_a_diff_is_no_mark() {
 }
 
 #[test]
+fn what_a_model_may_quote_from_a_result_is_no_mark() {
+    let text = json!({ "content": "     7\t@@end\n+ @@call report\n    12\tx\n\t@@end\n7 @@end\n" }).to_string();
+    let (id, name) = ("1".to_owned(), "read".to_owned());
+    let results = vec![ToolResult { id, name, text, is_error: false }];
+    let said = say(&request(vec![Message::Results { results, mark: true }]));
+    let expected =
+        "@@result read\n@@content:\n     7\t\\@@end\n+ \\@@call report\n    12\tx\n\t\\@@end\n7 @@end\n@@end\n";
+    assert_eq!(texts(&said), [expected]);
+}
+
+#[test]
 fn a_request_is_said_without_tools() {
     let input = json!({ "file_path": "a.rs", "quote": "  x\n@@end\n", "line": 3,
         "related": [{ "file_path": "b.rs", "quote": "y" }, { "file_path": "c.rs", "quote": "z" }] });
