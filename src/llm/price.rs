@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::provider::Prices;
 use super::turn::TurnUsage;
 use crate::domain::money::Money;
+use crate::domain::offer::PriceList;
 
 impl Prices {
     /// What a turn costs; `None` where it is not known how much was sent or received.
@@ -31,6 +32,13 @@ impl Prices {
     /// The most that a million tokens cost which are sent: nobody knows beforehand what of them a cache has.
     pub fn sent(&self) -> Money {
         self.cache_write.map_or(self.input, |write| write.max(self.input))
+    }
+}
+
+impl From<Prices> for PriceList {
+    fn from(prices: Prices) -> Self {
+        let Prices { input, output, cache_read, cache_write, on } = prices;
+        Self { input, output, cache_read, cache_write, on }
     }
 }
 

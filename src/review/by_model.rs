@@ -286,12 +286,21 @@ fn size_of(tools: &[ToolDefinition]) -> u64 {
     tools.iter().map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.schema.to_string())).sum()
 }
 
+/// Whether a limit ended it before the first question.
+fn nothing_sent(run: &ModelRun, ending: &Ending, tally: &Tally, spent: &Spent) -> bool {
+    let by_limit = matches!(ending.ended(), Ended::CostLimit | Ended::TokenLimit | Ended::WindowLimit);
+    by_limit && spent.turns == 0 && tally.broken_off == 0 && run.handed().is_empty()
+}
+
 fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent, took_ms): (Spent, u64)) -> Review {
     run.notes.iter().for_each(|note| desk.note(note.clone()));
     if tally.broken_off > 0 {
-        let times = tally.broken_off;
+        let (answers, they) = match tally.broken_off {
+            1 => ("1 answer".to_owned(), "it"),
+            more => (format!("{more} answers"), "they"),
+        };
         desk.note(format!(
-            "{times} answer(s) of the provider did not come to an end; what they cost is not known and not counted."
+            "{answers} of the provider did not come to an end; what {they} cost is not known and not counted."
         ));
     }
     run.handed().into_iter().for_each(|note| desk.note(note));
@@ -328,7 +337,7 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent
                 guidelines: run.guidelines.given(),
                 turns: spent.turns,
                 answered: run.answered(),
-                usage: if unasked { Usage::NOTHING } else { spent.usage },
+                usage: if unasked || nothing_sent(run, ending, tally, &spent) { Usage::NOTHING } else { spent.usage },
                 second_look: spent.second_look,
                 tool_calls: tally.calls,
                 tool_errors: tally.errors,

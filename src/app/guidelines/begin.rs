@@ -20,7 +20,7 @@ pub(in crate::app) fn for_review(
     let guidelines = load(subject, from_worktree)?;
     if !is_model {
         if !guidelines.is_empty() {
-            let text = format!("the built-in rules do not read guidelines; {} is for a model", names(&guidelines));
+            let text = format!("the built-in rules do not read the project's guidelines ({})", names(&guidelines));
             events.emit(Event::Notice { text });
         }
         return Ok(Guidelines::default());
