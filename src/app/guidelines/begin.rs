@@ -27,7 +27,7 @@ pub(in crate::app) fn for_review(
     }
     if !guidelines.is_empty() {
         let (from, names) = (&guidelines.from, names(&guidelines));
-        subject.notes.push(format!("The model was given the project's guidelines {from}: {names}."));
+        subject.notes.push(format!("The model is given the project's guidelines {from}: {names}."));
     }
     subject.notes.extend(guidelines.notes.iter().cloned());
     let told = changed(subject, &guidelines, from_worktree)?;
