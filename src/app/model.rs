@@ -10,15 +10,17 @@
 //! none (`openai-chat`, `ollama`) the usual variable is a key of somebody else's as soon as the settings name another address: there
 //! it takes the key of the settings.
 
-use std::fmt;
+mod environment;
+
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::engine::limits;
 use super::error::AppError;
 use crate::config::{ModelChoice, Resolved, Settings, Verify};
-use crate::domain::secret::Secret;
-use crate::llm::{Access, Paces, ProviderRow, ProviderTable, Rate, TableError, Wire};
+use crate::llm::{Access, ProviderRow, ProviderTable, Rate, TableError, Wire};
+
+pub use environment::ProviderEnvironment;
 
 /// A model that reviews.
 #[derive(Debug, Clone)]
@@ -53,76 +55,6 @@ enum Why {
         /// The variable, or the setting.
         variable: String,
     },
-}
-
-/// The providers, and the variables that their own libraries read, as they were when the process began. `Debug` shows the names of those alone.
-#[derive(Clone)]
-pub struct ProviderEnvironment {
-    table: ProviderTable,
-    variables: Vec<(Arc<str>, Secret)>,
-    /// The lines in which requests wait, for all reviews of this process.
-    paces: Paces,
-}
-
-/// The built-in providers, and no variable set.
-impl Default for ProviderEnvironment {
-    fn default() -> Self {
-        // A test reads the built-in table, so that it is never none.
-        Self { table: ProviderTable::built_in().unwrap_or_default(), variables: Vec::new(), paces: Paces::default() }
-    }
-}
-
-impl ProviderEnvironment {
-    /// What this process has for the providers of a table. Bytes that are not UTF-8 become U+FFFD, so that a key with them is refused.
-    pub(super) fn of_this_process(table: ProviderTable) -> Self {
-        Self::of(table, |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
-    }
-
-    /// What `read` says of each variable in the table; an empty one says nothing.
-    pub(super) fn of(table: ProviderTable, read: impl Fn(&str) -> Option<String>) -> Self {
-        let set = |name: Arc<str>| {
-            let value = Secret::new(read(&name)?).trimmed();
-            (!value.reveal().is_empty()).then_some((name, value))
-        };
-        let variables = table.variables().into_iter().filter_map(set).collect();
-        Self { table, variables, paces: Paces::default() }
-    }
-
-    /// The providers.
-    pub(super) fn table(&self) -> &ProviderTable {
-        &self.table
-    }
-
-    /// The same with something in the place of a key for a provider that has none, for looking at what would be done with one.
-    pub(super) fn with_a_key_for(&self, provider: &str) -> Self {
-        let mut with = self.clone();
-        let variable = self.table.named(provider).and_then(|row| row.key_variables.first().cloned());
-        with.variables.extend(variable.map(|name| (name, Secret::new("none"))));
-        with
-    }
-
-    /// The names of those that are set, in the order of the table.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.variables.iter().map(|(name, _)| &**name)
-    }
-
-    /// The first of `names` that is set.
-    pub(super) fn first(&self, names: &[Arc<str>]) -> Option<(&str, &Secret)> {
-        names.iter().find_map(|name| {
-            self.variables.iter().find(|(known, _)| known == name).map(|(known, value)| (&**known, value))
-        })
-    }
-
-    /// What a variable holds.
-    fn value(&self, name: &str) -> Option<String> {
-        self.variables.iter().find(|(known, _)| **known == *name).map(|(_, value)| value.reveal().to_owned())
-    }
-}
-
-impl fmt::Debug for ProviderEnvironment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.names()).finish()
-    }
 }
 
 /// A provider, for the help text.

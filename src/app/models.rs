@@ -90,7 +90,7 @@ fn key(row: &ProviderRow, settings: &Settings, environment: &ProviderEnvironment
 }
 
 fn offered(fits: &Fits, facts: &Facts) -> OfferedModel {
-    let Facts { context_window, max_output, tools, parallel_tools, caching, reasoning, prices, dearer } = *facts;
+    let Facts { context_window, max_output, tools, parallel_tools, caching, reasoning, prices } = *facts;
     OfferedModel {
         name: fits.text().to_owned(),
         is_prefix: matches!(fits, Fits::Prefix(_)),
@@ -101,6 +101,6 @@ fn offered(fits: &Fits, facts: &Facts) -> OfferedModel {
         caching: caching.map(llm::Caching::word),
         reasoning,
         prices: prices.map(PriceList::from),
-        dearer: dearer.map(|dearer| (dearer.above, dearer.prices.into())),
+        dearer: prices.and_then(|prices| Some((prices.large?.above, prices.of_request(u64::MAX).into()))),
     }
 }

@@ -168,6 +168,7 @@ fn receiver(
         address: llm::address(&chosen.row, &chosen.access)?,
         missing_key: missing.iter().find(of_it).map(|(_, variable)| variable.clone()),
         context_window: capabilities.context_window,
-        prices: capabilities.prices.map(PriceList::from),
+        // As the table has them: what is reckoned with where it says nothing, is no price.
+        prices: chosen.row.facts(&chosen.model).prices.map(PriceList::from),
     })
 }

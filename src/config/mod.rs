@@ -16,6 +16,7 @@
 //!
 //! Keys are [`Secret`](crate::domain::secret::Secret)s from the moment they are read: no message, origin or `Debug` shows one.
 
+mod choices;
 pub mod dismissed;
 mod document;
 mod duration;
@@ -27,10 +28,11 @@ mod settings;
 mod tokens;
 pub mod trust;
 
+pub use choices::{Colour, ModelChoice, Verify};
 pub use document::Document;
 pub use duration::{InvalidDuration, parse_duration};
 pub use error::{ConfigError, Origin};
 pub use keys::{KEYS, Key, Shape};
 pub use layers::{Flags, Resolved, Sources, Value, resolve};
 pub use outside::{environment, mirrors, user_document, user_file, user_providers};
-pub use settings::{Colour, ModelChoice, ProviderSettings, Settings, Verify};
+pub use settings::{ProviderSettings, Settings};

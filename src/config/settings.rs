@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use globset::GlobBuilder;
 
+use super::choices::{Colour, ModelChoice, Verify};
 use super::duration::parse_duration;
 use super::layers::Value;
 use super::tokens::parse_tokens;
@@ -71,60 +72,6 @@ pub struct Settings {
     pub rules_off: Vec<String>,
 }
 
-/// Which model reviews.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ModelChoice {
-    /// That of the first provider whose key is found; the built-in rules where there is none.
-    Auto,
-    /// None: the built-in rules.
-    Rules,
-    /// A model by name. Which providers there are is known to `llm`.
-    Named {
-        /// The provider's word.
-        provider: String,
-        /// The model; the provider's default where it is not said. It may hold slashes.
-        model: Option<String>,
-    },
-}
-
-impl ModelChoice {
-    fn from_word(word: &str) -> Option<Self> {
-        if word.eq_ignore_ascii_case("auto") {
-            return Some(Self::Auto);
-        }
-        if word.eq_ignore_ascii_case("none") {
-            return Some(Self::Rules);
-        }
-        let (provider, model) = match word.split_once('/') {
-            Some((provider, model)) => (provider, Some(model)),
-            None => (word, None),
-        };
-        // A comma stands between names, never in one.
-        let is_none = provider.is_empty() || model.is_some_and(str::is_empty) || word.contains(',');
-        (!is_none).then(|| Self::Named { provider: provider.to_owned(), model: model.map(str::to_owned) })
-    }
-}
-
-/// Which findings of a model get a second look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verify {
-    /// The critical and the high ones.
-    Auto,
-    /// All.
-    All,
-    /// None.
-    None,
-}
-
-impl Verify {
-    fn from_word(word: &str) -> Option<Self> {
-        [("auto", Self::Auto), ("all", Self::All), ("none", Self::None)]
-            .into_iter()
-            .find(|(known, _)| word.eq_ignore_ascii_case(known))
-            .map(|(_, verify)| verify)
-    }
-}
-
 /// What the user sets for a provider. `None` leaves it to the usual variables and to what is known of the provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProviderSettings {
@@ -138,26 +85,6 @@ pub struct ProviderSettings {
     pub requests_per_minute: Option<u32>,
     /// How many tokens a minute its key may send.
     pub tokens_per_minute: Option<u64>,
-}
-
-/// Whether to use colours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Colour {
-    /// On a terminal that wants them.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
-impl Colour {
-    fn from_word(word: &str) -> Option<Self> {
-        [("auto", Self::Auto), ("always", Self::Always), ("never", Self::Never)]
-            .into_iter()
-            .find(|(known, _)| word.eq_ignore_ascii_case(known))
-            .map(|(_, colour)| colour)
-    }
 }
 
 /// A value that its setting does not take.

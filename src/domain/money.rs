@@ -46,7 +46,7 @@ impl Money {
             clippy::cast_precision_loss,
             reason = "millionths of a dollar stay below 2^53 up to nine thousand million dollars"
         )]
-        let millionths = ((self.0 + 500) / 1_000) as f64;
+        let millionths = (self.0.saturating_add(500) / 1_000) as f64;
         millionths / 1e6
     }
 
@@ -184,6 +184,7 @@ mod tests {
         for bad in [f64::NAN, f64::INFINITY, -0.01, 1e10] {
             assert_eq!(Money::from_usd(bad), None);
         }
+        assert!(Money(u64::MAX).usd() > 1e10 && Money(u64::MAX).to_string().starts_with("$18446744073."));
         assert!((Money(1_234_567_891).usd() - 1.234_568).abs() < 1e-12);
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::events::{Framing, Splitter};
 use super::fault::TurnFault;
-use super::frames::Frames;
+use super::frames::{Frames, PIECES, Trouble};
 use super::optional::{Optional, Refused, Sent};
 use super::pace::{Pace, Ticket, Told};
 use super::provider::{Capabilities, Provider, Waited, Watch};
@@ -64,6 +64,11 @@ impl Client {
                     let draft = frames.finish().map_err(|trouble| self.blame.answer(trouble))?;
                     let response = wire::response(self.wire, draft, said);
                     let mut response = if native { response } else { text::hear(response, request) };
+                    // As many as frames may hold: each has an answer, which is sent with every later request.
+                    if response.parts.len() > PIECES {
+                        let words = format!("more than {PIECES} pieces in one answer");
+                        return Err(self.blame.answer(Trouble::Unreadable(words)));
+                    }
                     let usage = &mut response.usage;
                     ticket.settle(usage.input.zip(usage.output).map(|(sent, got)| sent.saturating_add(got)));
                     usage.cost = usage.cost.or_else(|| self.capabilities.prices?.cost(usage));
@@ -131,7 +136,8 @@ impl Client {
                 Ok(None) => break,
                 // Some servers hang up without a good-bye after they have said all.
                 Err(_) if frames.ended() => break,
-                Err(cause) => return Err(lost(cause, frames.began())),
+                // Its head has come: whoever made it may have begun to count.
+                Err(cause) => return Err(lost(cause, true)),
             };
             splitter.take(&piece, &mut |frame| frames.take(frame));
             frames.arrived(piece.len(), splitter.kept());

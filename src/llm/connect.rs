@@ -7,8 +7,8 @@ use super::address::{base, endpoint};
 use super::client::Client;
 use super::optional::Refused;
 use super::pace::{Paces, Rate};
-use super::provider::{Capabilities, Provider};
-use super::table::{ProviderRow, Wire};
+use super::provider::{Capabilities, Prices, Provider};
+use super::table::{Caching, ProviderRow, Wire};
 use super::trouble::Blame;
 use crate::domain::secret::Secret;
 use crate::sys::http::Http;
@@ -74,6 +74,8 @@ pub fn connect(row: &ProviderRow, model: &str, access: &Access) -> Result<Box<dy
     let key = key(row, access)?;
     let http = Http::to(&base).map_err(|error| ConnectError::Client(error.to_string()))?;
     let facts = row.facts(model);
+    // This wire sends marks, whatever stands behind it.
+    let marks = facts.caching.map_or(row.wire == Wire::Messages, |caching| caching == Caching::Marks);
     let secrets = key.into_iter().chain(base.password()).map(Secret::new).collect();
     Ok(Box::new(Client {
         wire: row.wire,
@@ -83,7 +85,7 @@ pub fn connect(row: &ProviderRow, model: &str, access: &Access) -> Result<Box<dy
             context_window: access.context_window.or(facts.context_window).unwrap_or(SMALL_WINDOW),
             max_output: facts.max_output.unwrap_or(SMALL_OUTPUT),
             tools: facts.tools.unwrap_or(true),
-            prices: facts.prices,
+            prices: if marks { facts.prices.map(Prices::with_marks) } else { facts.prices },
         },
         endpoint: endpoint(row.wire, &base, model),
         headers: headers(row, key),

@@ -96,6 +96,14 @@ impl TurnFault {
         matches!(self, Self::Status { .. }) && !self.is_transient()
     }
 
+    /// Whether it may have cost something that nobody told: the server began to answer, or may have.
+    pub fn may_have_cost(&self) -> bool {
+        match self {
+            Self::BrokenOff { .. } | Self::Silent { .. } | Self::Unreadable { .. } => true,
+            Self::Status { .. } | Self::TooLong { .. } | Self::Paced { .. } | Self::Unreachable { .. } => false,
+        }
+    }
+
     /// How long the server asks to wait.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {

@@ -98,11 +98,6 @@ impl Frames {
         }
     }
 
-    /// Whether anything came.
-    pub(super) fn began(&self) -> bool {
-        self.lock().frames > 0
-    }
-
     /// Whether reading on is of no use: all is said, or something is wrong.
     pub(super) fn settled(&self) -> bool {
         let mut reading = self.lock();

@@ -3,6 +3,7 @@
 //! A server that does not know a model's template hands such text through. It must never be shown as a review. Each dialect has samples in
 //! `fixtures/leaks/<dialect>`, made after what users report of these models and servers.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use regex::{Regex, RegexSet};
@@ -187,27 +188,41 @@ fn without_code(text: &str) -> String {
 }
 
 fn without_spans(text: &str) -> String {
+    // Where a run of so many backticks stands last: what is opened behind it is never closed, and nobody need look.
+    let mut last = HashMap::new();
+    let mut at = 0;
+    while let Some(found) = text[at..].find('`') {
+        let start = at + found;
+        let length = ticks(&text[start..]);
+        last.insert(length, start);
+        at = start + length;
+    }
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('`') {
-        let (before, from) = rest.split_at(at);
-        out.push_str(before);
-        let length = from.bytes().take_while(|byte| *byte == b'`').count();
-        let (open, inside) = from.split_at(length);
-        match closing(inside, length) {
+    let mut at = 0;
+    while let Some(found) = text[at..].find('`') {
+        let start = at + found;
+        let inside = start + ticks(&text[start..]);
+        let length = inside - start;
+        let is_closed = last.get(&length).is_some_and(|last| *last >= inside);
+        out.push_str(&text[at..start]);
+        match is_closed.then(|| closing(&text[inside..], length)).flatten() {
             Some(end) => {
                 out.push(' ');
-                rest = &inside[end..];
+                at = inside + end;
             }
-            // Nothing closes it, so it is no span, and no later run has its length: there are few such passes.
             None => {
-                out.push_str(open);
-                rest = inside;
+                out.push_str(&text[start..inside]);
+                at = inside;
             }
         }
     }
-    out.push_str(rest);
+    out.push_str(&text[at..]);
     out
+}
+
+/// How many backticks a text begins with.
+fn ticks(text: &str) -> usize {
+    text.bytes().take_while(|byte| *byte == b'`').count()
 }
 
 /// Where the text goes on behind a run of exactly so many backticks.
@@ -215,7 +230,7 @@ fn closing(text: &str, length: usize) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = text[at..].find('`') {
         let start = at + found;
-        let run = text[start..].bytes().take_while(|byte| *byte == b'`').count();
+        let run = ticks(&text[start..]);
         if run == length {
             return Some(start + run);
         }
@@ -285,5 +300,8 @@ mod tests {
         for piece in ["<parameter=a>", "<arg_key>", "\n{", "{\"name\":", "```\n", "@@call x\n", "[a("] {
             let _ = leaked(&piece.repeat(100_000));
         }
+        // Each of these runs is opened and never closed.
+        let runs: Vec<String> = (1..2_500).map(|length| "`".repeat(length)).collect();
+        assert_eq!(leaked(&format!("{}<|python_tag|>x", runs.join(" "))), Some("llama marks"));
     }
 }

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::provider::Prices;
+use super::provider::{Large, Prices};
 use super::turn::TurnUsage;
 use crate::domain::money::Money;
 use crate::domain::offer::PriceList;
@@ -16,10 +16,15 @@ impl Prices {
     /// not written to one. Tokens from a cache whose price is not known cost what others do.
     pub fn cost(&self, usage: &TurnUsage) -> Option<Money> {
         let (input, output) = (usage.input?, usage.output?);
+        self.of_request(input).cost_of(usage, input, output)
+    }
+
+    fn cost_of(&self, usage: &TurnUsage, input: u64, output: u64) -> Option<Money> {
         let read = usage.cache_read.unwrap_or(0).min(input);
         let fresh = input - read;
         let written = usage.cache_write.unwrap_or(fresh).min(fresh);
-        let write = if usage.cache_write.is_some() { self.cache_write.unwrap_or(self.input) } else { self.sent() };
+        // Whoever tells what was written to a cache takes more for it, as a rule.
+        let write = if usage.cache_write.is_some() { self.cache_write.unwrap_or(self.written()) } else { self.sent() };
         let parts = [
             self.input.for_tokens(fresh - written),
             write.for_tokens(written),
@@ -33,11 +38,42 @@ impl Prices {
     pub fn sent(&self) -> Money {
         self.cache_write.map_or(self.input, |write| write.max(self.input))
     }
+
+    /// What holds for a request of so many tokens.
+    #[must_use]
+    pub fn of_request(&self, tokens: u64) -> Self {
+        match self.large {
+            Some(Large { above, input, output, cache_read, cache_write }) if tokens > above => {
+                Self { input, output, cache_read, cache_write, on: self.on, large: None }
+            }
+            _ => Self { large: None, ..*self },
+        }
+    }
+
+    /// The same for a provider that writes to its cache where a request says so. Such writes cost more than other tokens: where nobody says how
+    /// much, a quarter more is reckoned with, which is what Anthropic takes for five minutes (its page on prompt caching, November 2026).
+    #[must_use]
+    pub fn with_marks(self) -> Self {
+        let large = self.large.map(|large| {
+            let cache_write = large.cache_write.or(Some(quarter_more(large.input)));
+            Large { cache_write, ..large }
+        });
+        Self { cache_write: self.cache_write.or(Some(self.written())), large, ..self }
+    }
+
+    /// The most that is reckoned with for tokens written to a cache where nobody says what they cost.
+    fn written(&self) -> Money {
+        quarter_more(self.input)
+    }
+}
+
+fn quarter_more(price: Money) -> Money {
+    price.plus(Money::from_nanos(price.nanos().div_ceil(4)))
 }
 
 impl From<Prices> for PriceList {
     fn from(prices: Prices) -> Self {
-        let Prices { input, output, cache_read, cache_write, on } = prices;
+        let Prices { input, output, cache_read, cache_write, on, large: _ } = prices;
         Self { input, output, cache_read, cache_write, on }
     }
 }
@@ -73,7 +109,35 @@ mod tests {
             cache_read: Some(usd("0.30")),
             cache_write: Some(usd("3.75")),
             on: "2026-11-01".parse().unwrap(),
+            large: None,
         }
+    }
+
+    #[test]
+    fn a_large_request_costs_what_large_ones_do_all_of_it() {
+        let large = Large {
+            above: 200_000,
+            input: usd("6"),
+            output: usd("22.5"),
+            cache_read: Some(usd("0.6")),
+            cache_write: None,
+        };
+        let prices = Prices { large: Some(large), ..prices() };
+        assert_eq!(prices.cost(&usage(200_000, 0, Some(0), Some(0))), Some(usd("0.6")));
+        assert_eq!(prices.cost(&usage(200_001, 0, Some(200_001), Some(0))), Some(usd("0.1200006")), "cached or not");
+        assert_eq!(prices.cost(&usage(400_000, 100_000, Some(0), Some(0))), Some(usd("4.65")));
+        let other = prices.of_request(1_000_000);
+        assert_eq!((other.sent(), other.large), (usd("6"), None));
+    }
+
+    #[test]
+    fn what_a_write_costs_is_never_taken_for_less_than_it_may_be() {
+        let unsaid = Prices { cache_write: None, ..prices() };
+        assert_eq!(unsaid.cost(&usage(1_000_000, 0, Some(0), Some(1_000_000))), Some(usd("3.75")));
+        assert_eq!((unsaid.sent(), unsaid.with_marks().sent()), (usd("3"), usd("3.75")));
+        assert_eq!(unsaid.with_marks().cost(&usage(1_000_000, 0, None, None)), Some(usd("3.75")));
+        let said = Prices { cache_write: Some(usd("3.5")), ..prices() };
+        assert_eq!(said.with_marks(), said);
     }
 
     fn usage(input: u64, output: u64, cache_read: Option<u64>, cache_write: Option<u64>) -> TurnUsage {

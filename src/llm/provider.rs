@@ -64,6 +64,24 @@ pub struct Prices {
     pub cache_write: Option<Money>,
     /// The day on which they were looked up.
     pub on: Day,
+    /// What a request costs instead that is larger than most, all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub large: Option<Large>,
+}
+
+/// What a large request costs: US dollars for a million tokens, as in [`Prices`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Large {
+    /// With more tokens than this in the request, cached ones included.
+    pub above: u64,
+    /// Tokens sent.
+    pub input: Money,
+    /// Tokens received.
+    pub output: Money,
+    /// Tokens read from a cache.
+    pub cache_read: Option<Money>,
+    /// Tokens written to a cache.
+    pub cache_write: Option<Money>,
 }
 
 /// Hears of an answer as it grows. It must not block.

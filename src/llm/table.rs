@@ -88,17 +88,6 @@ pub struct Facts {
     pub reasoning: Option<bool>,
     /// What it costs.
     pub prices: Option<Prices>,
-    /// What a request costs that is larger than most.
-    pub dearer: Option<Dearer>,
-}
-
-/// What a large request costs, all of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Dearer {
-    /// With more tokens than this in the request.
-    pub above: u64,
-    /// What it costs then.
-    pub prices: Prices,
 }
 
 /// How a provider caches the beginning of a request.
@@ -294,9 +283,8 @@ impl Facts {
             parallel_tools: self.parallel_tools.or(other.parallel_tools),
             caching: self.caching.or(other.caching),
             reasoning: self.reasoning.or(other.reasoning),
+            // Prices belong together, those for large requests too.
             prices: self.prices.or(other.prices),
-            // Prices belong together: those for large requests come from whoever said the others.
-            dearer: if self.prices.is_some() { self.dearer } else { self.dearer.or(other.dearer) },
         }
     }
 }

@@ -17,6 +17,9 @@ pub(super) struct Counted {
     pub(super) cache_write: Count,
 }
 
+/// No turn has more tokens; sums of numbers that are larger would mean nothing.
+const MOST: u64 = 1_000_000_000_000;
+
 /// One number: unknown, known, or nonsense.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Count {
@@ -34,7 +37,7 @@ impl Count {
     pub(super) fn at(value: &Value, pointer: &str) -> Self {
         match value.pointer(pointer) {
             None | Some(Value::Null) => Self::Unsaid,
-            Some(number) => number.as_u64().map_or(Self::Nonsense, Self::Said),
+            Some(number) => number.as_u64().filter(|number| *number <= MOST).map_or(Self::Nonsense, Self::Said),
         }
     }
 
@@ -130,6 +133,13 @@ mod tests {
     #[test]
     fn what_was_not_said_is_unknown() {
         assert_eq!(Counted::default().believed(true), TurnUsage::default());
+    }
+
+    #[test]
+    fn numbers_that_no_sum_can_hold_are_no_numbers_of_tokens() {
+        assert_eq!(counted(i64::MAX, 5, 0, 0).input, None);
+        assert_eq!(Count::at(&serde_json::json!(u64::MAX), ""), Count::Nonsense);
+        assert_eq!(Count::at(&serde_json::json!(MOST), ""), Count::Said(MOST));
     }
 
     #[test]

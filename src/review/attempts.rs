@@ -50,6 +50,8 @@ pub(super) struct Ask<'a> {
     pub(super) turn: u32,
     pub(super) cancel: &'a Cancel,
     pub(super) events: &'a dyn EventSink,
+    /// Hears of an attempt that may have cost something that nobody tells. Whether there is enough left for another one.
+    pub(super) lost: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// Asks until there is an answer, the fault is final, or the time is over. Also gives the attempts that failed.
@@ -71,7 +73,10 @@ pub(super) async fn ask(ask: &Ask<'_>) -> (Result<TurnResponse, NoAnswer>, Vec<F
     let asked = attempt
         .retry(waits)
         .sleep(tokio::time::sleep)
-        .when(TurnFault::is_transient)
+        .when(|fault: &TurnFault| {
+            let may_go_on = !fault.may_have_cost() || (ask.lost)();
+            fault.is_transient() && may_go_on
+        })
         .adjust(|fault: &TurnFault, wait| within(wait, fault, ask.cancel.remaining()))
         .notify(|fault: &TurnFault, wait| {
             let attempt = attempts.load(Ordering::Relaxed);
@@ -85,7 +90,10 @@ pub(super) async fn ask(ask: &Ask<'_>) -> (Result<TurnResponse, NoAnswer>, Vec<F
         });
     let answer = unless_stopped(ask.cancel, asked).await;
     let answer = match answer {
-        Err(stopped) => Err(NoAnswer::Stopped(stopped)),
+        Err(stopped) => {
+            (ask.lost)();
+            Err(NoAnswer::Stopped(stopped))
+        }
         Ok(Err(fault)) => {
             let attempt = attempts.load(Ordering::Relaxed);
             failed.push(Failed { attempt, fault: fault.clone(), wait: None });

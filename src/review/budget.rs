@@ -66,8 +66,7 @@ impl Limits {
 
     /// What a conversation needs to be begun whose first request takes so many tokens: that request, one more turn, and the last.
     pub(super) fn least(&self, size: u64) -> Amount {
-        let sent = size.saturating_add(self.landing()).saturating_mul(3);
-        self.amount(sent, self.usual_answer().saturating_mul(3))
+        self.amount(size.saturating_add(self.landing()), self.usual_answer()).times(3)
     }
 
     /// The largest request that may be more than the last one: its answer and the last turn fit the window after it.
@@ -222,10 +221,12 @@ impl Budget {
         self.limits
     }
 
-    /// From here on the window and the answers are these. `is_other` where another model counts the tokens from now on.
+    /// From here on the window, the answers and the prices are these. `is_other` where another model counts the tokens from now on.
     pub(super) fn adopt(&mut self, limits: Limits, is_other: bool) {
         (self.limits.window, self.limits.max_output) = (limits.window, limits.max_output);
+        self.limits = self.limits.priced_as(&limits);
         if is_other {
+            self.seat.priced_as(&limits);
             // How it counts is not known; too much reckoned with costs less than too little.
             self.scale = self.scale.max(100);
         }
@@ -317,10 +318,12 @@ impl Budget {
     pub(super) fn last_answer(&self, estimate: u64) -> u32 {
         let size = self.scaled(estimate);
         let room = self.limits.planned().saturating_sub(size);
-        let bare = self.limits.amount(size.saturating_add(LAST_WORDS), 0);
+        let last = size.saturating_add(LAST_WORDS);
+        let bare = self.limits.amount(last, 0);
+        let answerable = |free: Amount| self.limits.answerable(free.cost, last);
         // The answer that was set apart for may be given whatever happens; a longer one does not live on what others were promised.
-        let set_apart = self.limits.answerable(self.seat.free_to_land(bare).cost).min(self.limits.usual_answer());
-        let room = room.min(self.limits.answerable(self.seat.free(bare).cost).max(set_apart));
+        let set_apart = answerable(self.seat.free_to_land(bare)).min(self.limits.usual_answer());
+        let room = room.min(answerable(self.seat.free(bare)).max(set_apart));
         u32::try_from(room).unwrap_or(u32::MAX).min(self.limits.max_output)
     }
 
@@ -342,6 +345,22 @@ impl Budget {
         self.spent = self.spent.plus(spent);
         self.longest_answer = self.longest_answer.max(usage.output.unwrap_or(0));
         spent
+    }
+
+    /// The most that an attempt at a request of about `estimate` tokens may cost that is answered with `most` at most; nothing where money is no
+    /// limit.
+    pub(super) fn attempt(&self, estimate: u64, most: u32) -> Money {
+        self.limits.amount(self.scaled(estimate), u64::from(most)).cost
+    }
+
+    /// Counts what an attempt may have cost of which nobody told, at once: others spend from the same purse. Whether another one can be paid for.
+    pub(super) fn lose(&self, cost: Money) -> bool {
+        self.seat.lose(cost)
+    }
+
+    /// Counts the same to this conversation.
+    pub(super) fn lost(&mut self, cost: Money) {
+        self.spent.cost = self.spent.cost.plus(cost);
     }
 
     /// Counts a turn of a sitting before, which the purse has counted.

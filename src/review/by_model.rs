@@ -289,19 +289,13 @@ fn size_of(tools: &[ToolDefinition]) -> u64 {
 /// Whether a limit ended it before the first question.
 fn nothing_sent(run: &ModelRun, ending: &Ending, tally: &Tally, spent: &Spent) -> bool {
     let by_limit = matches!(ending.ended(), Ended::CostLimit | Ended::TokenLimit | Ended::WindowLimit);
-    by_limit && spent.turns == 0 && tally.broken_off == 0 && run.handed().is_empty()
+    by_limit && spent.turns == 0 && tally.broken_off.note().is_none() && run.handed().is_empty()
 }
 
 fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent, took_ms): (Spent, u64)) -> Review {
     run.notes.iter().for_each(|note| desk.note(note.clone()));
-    if tally.broken_off > 0 {
-        let (answers, they) = match tally.broken_off {
-            1 => ("1 answer".to_owned(), "it"),
-            more => (format!("{more} answers"), "they"),
-        };
-        desk.note(format!(
-            "{answers} of the provider did not come to an end; what {they} cost is not known and not counted."
-        ));
+    if let Some(note) = tally.broken_off.note() {
+        desk.note(note);
     }
     run.handed().into_iter().for_each(|note| desk.note(note));
     if let Some(note) = tally.compaction.note() {

@@ -8,7 +8,6 @@ use sha2::{Digest as _, Sha256};
 
 use super::calls::Called;
 use super::desk::Desk;
-use crate::domain::text::strip_line;
 use crate::llm::{ToolCall, ToolInput};
 
 /// So often the same call is made; after that the model is told that it has the answer.
@@ -19,6 +18,9 @@ const MOST_REPEATED: u32 = 12;
 const IDLE_TOLD: u32 = 4;
 /// After so many, it is asked to finish.
 const IDLE_MOST: u32 = 8;
+
+/// No tool has a longer name.
+const LONGEST_NAME: usize = 64;
 
 /// What a call is known by: its tool and its input, whatever the order of the fields.
 type Key = [u8; 32];
@@ -56,7 +58,7 @@ impl Course {
             // What the engine's own tools answer to it, is theirs to say.
             made if made > MOST_SAME && !Desk::is_own(&call.name) => {
                 self.repeated += 1;
-                self.last = Some(strip_line(&call.name));
+                self.last = Some(&call.name).filter(|name| is_name(name)).cloned();
                 Turned::Refused
             }
             _ => Turned::Again,
@@ -91,6 +93,12 @@ impl Course {
         (self.idle >= IDLE_MOST)
             .then(|| format!("{IDLE_MOST} turns in a row brought nothing new, although the model was told"))
     }
+}
+
+/// Whether it is the name of a tool: it is published, and a model may write anything there.
+fn is_name(name: &str) -> bool {
+    name.len() <= LONGEST_NAME
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
 }
 
 fn key(call: &ToolCall) -> Option<Key> {
@@ -158,6 +166,12 @@ mod tests {
             course.enter(std::slice::from_ref(&read));
         }
         assert!(course.is_stuck().unwrap().contains("list_files"));
+        let markup = call("<invoke name=\"read\">", &json!({}));
+        for _ in 0..=MOST_SAME {
+            course.enter(std::slice::from_ref(&markup));
+        }
+        let why = course.is_stuck().unwrap();
+        assert!(why.contains("last a call") && !why.contains("invoke"), "{why}");
     }
 
     #[test]

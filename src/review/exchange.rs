@@ -10,8 +10,10 @@ use super::calls::Called;
 use super::journal::{Journal, Landing, Record, digest};
 use super::opening::estimate_tokens;
 use super::past::{Asked, Diverged, End, Told};
+use super::tally::Lost;
+use crate::domain::money::Money;
 use crate::domain::text::strip_line;
-use crate::llm::{Message, ToolCall, ToolResult, TurnFault, TurnRequest, TurnResponse};
+use crate::llm::{Message, ToolCall, ToolResult, TurnRequest, TurnResponse};
 
 /// What a turn came to.
 #[derive(Debug)]
@@ -38,6 +40,30 @@ pub(super) struct Asking {
     pub(super) to: u32,
     /// Whether this turn was asked in this sitting already, in another way or of another one.
     pub(super) again: bool,
+    /// What an attempt may cost at most, where money is a limit.
+    pub(super) most: Money,
+}
+
+/// Attempts of a turn whose cost nobody told.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Losses {
+    /// In sittings before.
+    pub(super) told: Lost,
+    /// In this one.
+    pub(super) now: Lost,
+}
+
+impl Losses {
+    fn told(lost: Lost) -> Self {
+        Self { told: lost, now: Lost::default() }
+    }
+
+    /// All of them.
+    pub(super) fn all(self) -> Lost {
+        let mut all = self.told;
+        all += self.now;
+        all
+    }
 }
 
 /// Hears what comes of a turn: from the past, or from the model, and then all of it is written down. Also counts the attempts whose cost
@@ -47,17 +73,18 @@ pub(super) async fn hear(
     journal: &mut Journal,
     asking: Asking,
     question: &Ask<'_>,
-) -> Result<(Heard, u32), Diverged> {
+) -> Result<(Heard, Losses), Diverged> {
     journal.turn(question.turn);
     let before = match told.ask(question.turn, question.request)? {
-        Asked::Answer(response, took, broken_off) => return Ok((Heard::Answer(*response, took, true), broken_off)),
-        Asked::End(end, broken_off) => return Ok((Heard::Ended(end), broken_off)),
+        Asked::Answer(response, took, lost) => return Ok((Heard::Answer(*response, took, true), Losses::told(lost))),
+        Asked::End(end, lost) => return Ok((Heard::Ended(end), Losses::told(lost))),
         Asked::Ask(before) => before,
     };
+    let most = asking.most;
     asked(journal, question.request, before.is_some(), asking);
     let started = Instant::now();
     let (answer, attempts) = ask(question).await;
-    let mut broken_off = before.unwrap_or(0) + failed(journal, &attempts);
+    let mut times = failed(journal, &attempts);
     let heard = match answer {
         Ok(response) => {
             let (response, took) = (response.with_plain_names(), started.elapsed());
@@ -66,16 +93,16 @@ pub(super) async fn hear(
             Heard::Answer(response, took, false)
         }
         Err(stopped) => {
-            broken_off += u32::from(matches!(stopped, NoAnswer::Stopped(_)));
+            times += u32::from(matches!(stopped, NoAnswer::Stopped(_)));
             Heard::Nothing(stopped)
         }
     };
-    Ok((heard, broken_off))
+    Ok((heard, Losses { told: before.unwrap_or_default(), now: Lost::of(times, most) }))
 }
 
 /// Writes down that the model is asked; of what was asked before and is asked again, only that.
 fn asked(journal: &mut Journal, request: &TurnRequest, again: bool, asking: Asking) {
-    let Asking { said, is_first, landing, compacted, to, again: otherwise } = asking;
+    let Asking { said, is_first, landing, compacted, to, again: otherwise, most } = asking;
     let is_new = is_first && !again && !otherwise;
     let record = Record::Request {
         system: is_new.then(|| request.system.clone()),
@@ -87,6 +114,7 @@ fn asked(journal: &mut Journal, request: &TurnRequest, again: bool, asking: Aski
         landing,
         compacted,
         to,
+        most,
         digest: digest(request),
     };
     journal.record(None, record);
@@ -97,7 +125,7 @@ fn asked(journal: &mut Journal, request: &TurnRequest, again: bool, asking: Aski
 fn failed(journal: &mut Journal, failed: &[Failed]) -> u32 {
     let mut broken_off = 0;
     for Failed { attempt, fault, wait } in failed {
-        let is_broken_off = matches!(fault, TurnFault::BrokenOff { .. } | TurnFault::Silent { .. });
+        let is_broken_off = fault.may_have_cost();
         broken_off += u32::from(is_broken_off);
         let wait_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
         let record = Record::Fault {

@@ -272,6 +272,7 @@ impl Rebuilt {
 
 #[cfg(test)]
 mod tests {
+    use crate::domain::money::Money;
     use std::io;
     use std::path::PathBuf;
     use std::sync::{Arc, Mutex};
@@ -318,6 +319,7 @@ mod tests {
             landing: None,
             compacted: 0,
             to: 0,
+            most: Money::NOTHING,
             digest: digest(request),
         };
         journal.record(None, record);

@@ -7,6 +7,7 @@
 
 mod account;
 mod compared;
+mod end;
 mod error;
 mod index;
 mod told;
@@ -22,8 +23,9 @@ use crate::domain::path::RepoPath;
 
 pub use account::Account;
 pub use compared::{Difference, Differences};
+pub(super) use end::End;
 pub use error::{Diverged, PastError, What};
-pub(super) use index::{Abandoned, End, Rules, Shared};
+pub(super) use index::{Abandoned, Rules, Shared};
 pub(super) use told::{Asked, Coming, Told};
 pub(super) use trees::Trees;
 

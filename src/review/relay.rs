@@ -189,6 +189,7 @@ impl<'a> Line<'a> {
 
     fn limits_of(&self, at: u32, limits: Limits) -> Limits {
         let theirs = self.own.map_or_else(|| self.run.runner(at).1, |look| look.limits);
+        let limits = limits.priced_as(&theirs);
         match self.run.relay.state().windows.get(&self.known(at)) {
             Some(window) => limits.within(theirs.window.min(*window), theirs.max_output),
             None => Limits { window: theirs.window, max_output: theirs.max_output, ..limits },

@@ -93,6 +93,8 @@ impl Strike {
 
     /// How the run ends when the model refuses; there is no second try.
     pub(super) fn refusal(text: &str) -> Ending {
+        // What is refused may have been a call that was written as text: its markup is no words for a reader.
+        let text = if leaked_answer(text).is_some() { "" } else { text };
         let said: String = strip_line(&mask(text).text).chars().take(200).collect();
         let said = if said.trim().is_empty() { String::new() } else { format!(": {said}") };
         Ending::Short { ended: Ended::Refused, why: format!("the model refused{said}") }
@@ -152,6 +154,16 @@ mod tests {
     use super::*;
 
     const LEAKED: Strike = Strike::Leaked("x");
+
+    #[test]
+    fn the_words_of_a_refusal_are_told_and_markup_is_not() {
+        let why = |text: &str| Strike::refusal(text).reason().unwrap();
+        assert_eq!(why("I can't help with that."), "the model refused: I can't help with that.");
+        assert_eq!(
+            why("Sure.\n<tool_call>{\"name\": \"read_file_part\", \"arguments\": {}}</tool_call>"),
+            "the model refused"
+        );
+    }
 
     #[test]
     fn calls_that_are_none_are_told_then_written_in_the_text_and_then_the_end() {

@@ -2,6 +2,7 @@
 //!
 //! What a call does belongs in `calls` and `desk`, what may be spent in `budget`, how an answer is waited for in `attempts`.
 
+mod last;
 mod strike;
 mod takeover;
 
@@ -16,7 +17,7 @@ use super::desk::{Desk, Effect};
 use super::draft::Ending;
 use super::error::EngineError;
 use super::exchange::{self, Asking, Heard};
-use super::journal::{Journal, Landing, Record};
+use super::journal::{Journal, Landing};
 use super::opening::estimate_tokens;
 use super::past::{Coming, Diverged, Told};
 use super::relay::Line;
@@ -27,7 +28,7 @@ use crate::domain::event::{Event, EventSink};
 use crate::domain::review::Ended;
 use crate::domain::text::strip_line;
 use crate::llm::{Message, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse, was_text};
-use crate::prompt::{LastTurnVars, Prompts};
+use crate::prompt::Prompts;
 use crate::sys::cancel::Cancel;
 use crate::tools::ToolBox;
 
@@ -164,25 +165,6 @@ impl Turns<'_> {
         self.budget.reserve(self.unanswered.size, self.cancel.remaining())
     }
 
-    /// Whether it goes on after a last turn, because a later sitting has more to spend. Then the model is told so.
-    fn goes_on(&mut self, ending: &Ending) -> Result<bool, EngineError> {
-        let Some(Landing { ended, words }) = self.landed.clone() else { return Ok(false) };
-        if !ended.can_be_undone() || ending.ended() != ended || ending.reason().as_ref() != Some(&words) {
-            return Ok(false);
-        }
-        let may = self.told.went_on()
-            || self.told.may_go_on() && self.cancel.check().is_ok() && self.reserve() == Reserved::Turn;
-        if may {
-            self.landed = None;
-            self.tally.limits.retain(|limit| *limit != words);
-            self.request.max_output = self.budget.limits().max_output;
-            self.desk().goes_on();
-            let text = self.prompts.resumed()?;
-            self.say(text);
-        }
-        Ok(may)
-    }
-
     /// Takes the oldest results out of the conversation: those that were taken out then, or where it and the results that come to it now would
     /// not fit the window.
     fn make_room(&mut self, coming: &[u64]) {
@@ -192,39 +174,6 @@ impl Turns<'_> {
             self.course.forget();
             self.events.emit(Event::Notice { text: made.words(self.budget.limits().window) });
         }
-    }
-
-    /// Writes down how it ended.
-    pub(super) fn end(&mut self, ending: Ending) -> Result<Ending, EngineError> {
-        let (ended, why) = (ending.ended(), ending.reason());
-        if self.told.ends(self.budget.turns(), ended, why.as_deref())? {
-            self.journal.record(None, Record::End { ended, why });
-            self.journal.sync();
-        }
-        self.tell_journal_fault();
-        Ok(ending)
-    }
-
-    fn tell_journal_fault(&mut self) {
-        let fault = self.journal.fault();
-        if let Some(fault) = fault {
-            self.desk().note(fault.clone());
-            self.events.emit(Event::Notice { text: fault });
-        }
-    }
-
-    /// From here on only the engine's own tools work, and the model is told so. All stay on offer: another list would spoil what the provider
-    /// has cached, and some bind a model's thinking to it.
-    fn land(&mut self, landing: &Landing, max_output: u32) -> Result<(), EngineError> {
-        if landing.ended.can_be_undone() {
-            self.tally.limits.push(landing.words.clone());
-        }
-        self.request.max_output = max_output;
-        let text = self.prompts.last_turn(&LastTurnVars { reason: landing.words.clone() })?;
-        self.desk().last_turn();
-        self.landed = Some(landing.clone());
-        self.say(text);
-        Ok(())
     }
 
     /// Adds a message of ours.
@@ -245,12 +194,15 @@ impl Turns<'_> {
             compacted: self.tally.compaction.sent(),
             to: self.line.at(),
             again: self.asking.turn == turn,
+            most: self.budget.attempt(self.unanswered.size, self.request.max_output),
         };
         self.asking.turn = turn;
-        let provider = self.line.provider();
-        let question = Ask { provider, request: &self.request, turn, cancel: self.cancel, events: self.events };
-        let (heard, broken_off) = exchange::hear(&mut self.told, &mut self.journal, asking, &question).await?;
-        self.tally.broken_off += broken_off;
+        let (provider, request, cancel, events) = (self.line.provider(), &self.request, self.cancel, self.events);
+        let (budget, most) = (&self.budget, asking.most);
+        let question = Ask { provider, request, turn, cancel, events, lost: &|| budget.lose(most) };
+        let (heard, losses) = exchange::hear(&mut self.told, &mut self.journal, asking, &question).await?;
+        self.tally.broken_off += losses.all();
+        self.budget.lost(losses.all().cost);
         let response = match heard {
             Heard::Answer(response, took, is_told) => {
                 self.answered(is_told);

@@ -3,7 +3,9 @@
 //! Reading never goes through the checkout: bytes come from the object database. What a range or a diff is belongs in `git`.
 
 use std::cell::OnceCell;
+use std::ffi::OsStr;
 use std::ops::{Deref, DerefMut};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 
@@ -125,6 +127,12 @@ impl Repo {
     /// The folder that is checked out; `None` in a bare repository.
     pub fn workdir(&self) -> Option<&Path> {
         self.git.workdir()
+    }
+
+    /// Whether git would leave a file of the worktree out: it ignores it and does not know it yet.
+    pub fn leaves_out(&self, path: &[u8]) -> Result<bool, RepoError> {
+        let path = Path::new(OsStr::from_bytes(path));
+        Ok(self.git.index()?.get_path(path, 0).is_none() && self.git.is_path_ignored(path)?)
     }
 
     /// The folder where git keeps this worktree's index and head.

@@ -205,6 +205,7 @@ fn a_part_that_stops_early_is_truncated_and_the_others_go_on() {
     let steps = [
         part("1", 0, &silent),
         part("1", 1, &silent),
+        part("1", 2, &silent),
         other_parts(&["1"], 0, &finish("Well.")),
         across(0, &finish("All is alike.")),
     ];

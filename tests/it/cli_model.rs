@@ -106,8 +106,9 @@ fn settings_are_shown_without_their_keys() {
     assert!(row("openai-chat.base_url").contains("http://127.0.0.1:1/v1"));
     assert!(row("instructions").contains("/config/review/notes.md"), "relative to the file that names it: {shown}");
     assert!(row("max_turns").contains("40") && row("max_tokens").contains("2m"));
-    let unset = "base_url, api_key, context_window of anthropic, openai, ollama: not set";
-    assert!(shown.contains(unset) && shown.contains("base_url, context_window of gemini: not set"), "{shown}");
+    let all = "base_url, api_key, context_window, requests_per_minute, tokens_per_minute of anthropic, openai, ollama,";
+    let some = "base_url, context_window, requests_per_minute, tokens_per_minute of gemini: not set";
+    assert!(shown.contains(all) && shown.contains(some), "{shown}");
     assert_eq!(row("ANTHROPIC_API_KEY"), "ANTHROPIC_API_KEY is set (not shown)");
     assert!(!shown.contains("topsecret"), "{shown}");
 }

@@ -192,11 +192,15 @@ fn a_provider_that_binds_thinking_to_the_conversation_is_told_to_drop_it() {
 }
 
 #[test]
-fn a_model_that_reads_the_same_again_and_again_is_ended_by_the_budget() {
-    let reading = json!({ "reuse": true, "say": { "calls": [read(0), read(1), read(2)] } });
+fn a_model_that_reads_all_again_and_again_is_ended_by_the_budget() {
+    let reading = |turn: usize| {
+        let calls = [0, 1, 2].map(|n| read((3 * turn + n) % FILES));
+        json!({ "when": { "turn": turn }, "say": { "calls": calls } })
+    };
     let end = json!({ "when": { "turn": 19, "taken_out": true, "nudged": true }, "say": finish() });
+    let steps: Vec<Value> = (0..19).map(reading).chain([end]).collect();
     let repo = archive();
-    let talk = talk(&repo, "reads_for_ever", &[reading, end], Wire::Ollama);
+    let talk = talk(&repo, "reads_for_ever", &steps, Wire::Ollama);
     let told = talk.run("--max-turns 20");
     let (verdict, taken) = (talk.server.verdict(), taken_out(&talk));
     assert!(verdict.is_empty(), "{}\n{}", verdict.join("\n- "), told.all());

@@ -22,7 +22,7 @@ fn usd(text: &str) -> Money {
 /// Those of a good model.
 fn prices() -> Prices {
     let (cache_read, on) = (Some(usd("0.3")), "2026-11-01".parse().expect("a day"));
-    Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on }
+    Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on, large: None }
 }
 
 fn limits(most: &str) -> Limits {

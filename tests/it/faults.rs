@@ -108,7 +108,7 @@ fn statuses() -> Vec<Injected> {
             400,
             json!({ "message": "prompt is too long: 250000 tokens > 200000 maximum" }),
             Final,
-            "too long",
+            "no longer fits the model's window",
         ),
         status("a redirect to another server", 307, elsewhere.clone(), Final, "redirects to http://127.0.0.1:1"),
         status("a redirect that changes the method", 301, elsewhere, Final, "redirects to"),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::model::{Asked, Session, Wire};
 use crate::support::session::{Talk, Told};
-use crate::support::{Program, Ran, TestRepo};
+use crate::support::{Program, Ran, TestRepo, git_command};
 
 const API: &str = "def total(items):\n    return sum(items)\n";
 
@@ -324,6 +324,79 @@ fn a_secret_in_them_reaches_nobody() {
 }
 
 #[test]
+fn a_secret_in_a_pattern_is_listed_by_nobody() {
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let repo = with(&[(".cursor/rules/a.mdc", &format!("---\nglobs: *.py, {token}\n---\nRule.\n"))]);
+    for line in ["guidelines list", "guidelines list --format json", "guidelines explain a.py"] {
+        let told = Program::in_folder(repo.root()).words(&format!("{line} --target main")).ended(0);
+        assert!(told.text().contains(".cursor/rules/a.mdc") && !told.text().contains(&token), "{}", told.text());
+    }
+}
+
+#[test]
+fn patterns_that_nobody_wrote_for_readers_are_none() {
+    let long = "**/a*b/".repeat(20_000);
+    let repo = with(&[(".cursor/rules/a.mdc", &format!("---\nglobs: {long}\n---\nRule.\n"))]);
+    let told = explained(&repo, "a.py", "");
+    assert_eq!(
+        told["do_not_apply"][0]["why"],
+        json!("its patterns have 140000 bytes, more than the 4096 that are read"),
+        "{}",
+        told["notes"]
+    );
+    let listed = Program::in_folder(repo.root()).words("guidelines list --target main").ended(0);
+    assert!(listed.text().len() < 1_000, "{} bytes", listed.text().len());
+}
+
+/// The id of a tree with these lines, as `git mktree` reads them.
+fn tree(repo: &TestRepo, lines: &str) -> String {
+    use std::io::Write as _;
+    use std::process::Stdio;
+    let mut command = git_command(repo.root());
+    let mut child = command.arg("mktree").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("git");
+    child.stdin.take().expect("its input").write_all(lines.as_bytes()).expect("lines");
+    let ran = child.wait_with_output().expect("git");
+    assert!(ran.status.success(), "{lines}");
+    String::from_utf8(ran.stdout).expect("an id").trim().to_owned()
+}
+
+#[test]
+fn a_few_objects_that_stand_for_endless_folders_are_not_walked_to_their_end() {
+    let repo = with(&[("AGENTS.md", "Root rule.\n")]);
+    let mut folders = tree(&repo, "");
+    for _ in 0..6 {
+        let lines: String = (0..60).map(|n| format!("040000 tree {folders}\td{n:02}\n")).collect();
+        folders = tree(&repo, &lines);
+    }
+    let cursor = tree(&repo, &format!("040000 tree {folders}\trules\n"));
+    let lines = format!("{}040000 tree {cursor}\t.cursor\n", repo.git(["ls-tree", "main"]));
+    let commit = repo.git(["commit-tree", "-p", "main", "-m", "Many folders", &tree(&repo, &lines)]);
+    repo.git(["branch", "-f", "main", commit.trim()]);
+    let told = explained(&repo, "a.py", "");
+    assert_eq!(paths(&told["apply"]), ["AGENTS.md"]);
+    assert!(told["notes"].to_string().contains("not all were looked into"), "{told:#}");
+}
+
+#[test]
+fn what_git_ignores_or_another_repository_holds_is_no_guideline_of_the_disk() {
+    let repo = with(&[
+        ("CLAUDE.md", "@.env @private/plan.md @other/notes.md @kept.log @new.md\n"),
+        (".gitignore", ".env\nprivate/\n*.log\n"),
+    ]);
+    repo.write("kept.log", "Kept.\n").git(["add", "-f", "kept.log"]);
+    repo.write(".env", "A=b\n").write("private/plan.md", "Plan.\n").write("new.md", "New.\n");
+    repo.git(["init", "-q", "other"]);
+    repo.write("other/notes.md", "Notes.\n");
+    let told = explained(&repo, "a.py", "--settings worktree");
+    assert_eq!(paths(&told["apply"]), ["CLAUDE.md", "kept.log", "new.md"]);
+    let why = "git ignores it, or it belongs to a repository within this one";
+    for path in ["@.env (CLAUDE.md:1)", "@private/plan.md (CLAUDE.md:1)", "@other/notes.md (CLAUDE.md:1)"] {
+        let over = told["do_not_apply"].to_string();
+        assert!(over.contains(&json!({ "path": path, "why": why }).to_string()), "{path}: {over}");
+    }
+}
+
+#[test]
 fn a_project_leaves_some_out_and_the_user_all() {
     let repo = project();
     repo.git(["checkout", "-q", "main"]);
@@ -373,7 +446,11 @@ fn a_patch_has_none_and_the_disk_is_read_where_it_is_asked_for() {
 #[test]
 fn the_rules_have_no_use_for_them_and_say_so() {
     let ran = Program::in_folder(project().root()).words("--target main --no-model");
-    assert!(ran.stderr.contains("the built-in rules do not read guidelines; AGENTS.md, CLAUDE.md"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("the built-in rules do not read the project's guidelines (AGENTS.md, CLAUDE.md"),
+        "{}",
+        ran.stderr
+    );
     let ran = Program::in_folder(with(&[]).root()).words("--target main --no-model");
     assert!(!ran.stderr.contains("guidelines"), "{}", ran.stderr);
 }

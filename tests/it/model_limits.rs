@@ -264,9 +264,16 @@ mod stopped {
 #[test]
 fn every_session_is_used_by_a_test() {
     let folder = file("well").parent().expect("a folder").to_owned();
-    let tests: String = ["model_session.rs", "model_faults.rs", "model_limits.rs", "model_trust.rs", "action_gate.rs"]
-        .map(|name| std::fs::read_to_string(format!("{}/tests/it/{name}", env!("CARGO_MANIFEST_DIR"))).expect("a test"))
-        .concat();
+    let tests: String = [
+        "model_session.rs",
+        "model_faults.rs",
+        "model_limits.rs",
+        "model_trust.rs",
+        "action_gate.rs",
+        "text_protocol.rs",
+    ]
+    .map(|name| std::fs::read_to_string(format!("{}/tests/it/{name}", env!("CARGO_MANIFEST_DIR"))).expect("a test"))
+    .concat();
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         if path.extension().is_some_and(|extension| extension == "jsonl") {

@@ -40,7 +40,7 @@ fn a_look_that_is_never_answered_ends_with_its_time() {
     unchecked(&told, STOCK, "its time was used up");
     assert_eq!((state(&told, DISCOUNT), told.review["outcome"].as_str()), ("confirmed", Some("complete")));
     let notes = told.review["coverage"]["notes"].to_string();
-    assert!(notes.contains("1 answer(s) of the provider did not come to an end"), "{notes}");
+    assert!(notes.contains("1 answer of the provider did not come to an end"), "{notes}");
 }
 
 #[test]
@@ -123,8 +123,10 @@ fn refusals_and_silence_leave_it_unchecked() {
         look(STOCK, 0, json!({ "text": "I cannot.", "stop": "refusal" })),
         look(DISCOUNT, 0, json!({ "text": "" })),
         look(DISCOUNT, 1, json!({ "text": "" })),
+        look(DISCOUNT, 2, json!({ "text": "" })),
         look(GUARD, 0, json!({ "text": "<tool_call>\n<function=read_file_part>" })),
         look(GUARD, 1, json!({ "text": "<tool_call>\n<function=read_file_part>" })),
+        look(GUARD, 2, json!({ "text": "<tool_call>\n<function=read_file_part>" })),
     ];
     let told = talk(&shop, "verifier_silent", Wire::Messages, &[STOCK, DISCOUNT, GUARD], &looks).ends(
         "--verify all",

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::instructions::Instructions;
 use crate::domain::guideline::Guidelines;
-use crate::llm::Capabilities;
+use crate::llm::{Capabilities, Prices};
 use crate::prompt::{PromptError, Prompts};
 use crate::review::{CostLimit, Limits, Runner, SecondLook, Which};
 
@@ -58,6 +58,21 @@ pub(in crate::app) struct GivenModel {
     model: String,
     context_window: u64,
     max_output: u32,
+    /// Whether it was taken to call tools; so it was in runs of versions before this was written down.
+    #[serde(default = "calls_tools", skip_serializing_if = "is_so")]
+    tools: bool,
+    /// What it cost then, where that was known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prices: Option<Prices>,
+}
+
+const fn calls_tools() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks for it")]
+const fn is_so(it: &bool) -> bool {
+    *it
 }
 
 /// [`Limits`].
@@ -145,9 +160,8 @@ impl GivenRunner {
 
 impl GivenModel {
     fn of(model: &Capabilities) -> Self {
-        let Capabilities { provider, model, context_window, max_output, tools: _, prices: _ } = model;
-        let (provider, model) = (provider.to_string(), model.clone());
-        Self { provider, model, context_window: *context_window, max_output: *max_output }
+        let Capabilities { provider, model, context_window, max_output, tools, prices } = model.clone();
+        Self { provider: provider.to_string(), model, context_window, max_output, tools, prices }
     }
 
     /// As it is written on the command line.
@@ -162,9 +176,8 @@ impl GivenModel {
 
     /// The same for an engine.
     pub(in crate::app) fn capabilities(&self) -> Capabilities {
-        let (context_window, max_output) = (self.context_window, self.max_output);
-        let (provider, model) = (self.provider.as_str().into(), self.model.clone());
-        Capabilities { provider, model, context_window, max_output, tools: true, prices: None }
+        let Self { provider, model, context_window, max_output, tools, prices } = self.clone();
+        Capabilities { provider: provider.into(), model, context_window, max_output, tools, prices }
     }
 }
 

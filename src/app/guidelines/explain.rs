@@ -16,6 +16,7 @@ use crate::domain::guideline::{Guideline, GuidelineKind};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::request::ReviewRequest;
+use crate::domain::text::mask;
 use crate::git;
 use crate::sys::cancel::Cancel;
 use crate::sys::charset;
@@ -114,7 +115,7 @@ pub fn list(
     let Some(ground) = ground(&repo, request)? else { return Ok((None, Vec::new())) };
     let at = match &ground {
         Ground::Commit { commit, .. } => WorkspaceAt::Revision(*commit),
-        Ground::Disk(_) => WorkspaceAt::Worktree,
+        Ground::Disk { .. } => WorkspaceAt::Worktree,
     };
     let tree = workspace::open(Some(&pool), at, Side::New, &[], PathFilter::all())?;
     let mut found = Vec::new();
@@ -150,7 +151,8 @@ fn reaches(ground: &Ground<'_>, path: &RepoPath, candidate: &Candidate) -> Resul
     let front = match candidate.form {
         Form::Place => Front::default(),
         Form::Rule | Form::Instruction => match ground.read(there.as_bytes(), MOST_HEAD)? {
-            Some(Ok(bytes)) => Front::of(&charset::text(&bytes)),
+            // Masked, as everywhere: patterns are shown.
+            Some(Ok(bytes)) => Front::of(&mask(&charset::text(&bytes)).text),
             Some(Err(_)) | None => return Ok(Err("it cannot be read".to_owned())),
         },
     };

@@ -9,7 +9,6 @@ use crate::app::error::AppError;
 use crate::domain::guideline::GuidelineKind;
 use crate::domain::path::RepoPath;
 use crate::sys::cancel::Cancel;
-use crate::sys::repo::RepoError;
 
 /// Files with these names are about all that lies below their folder.
 const BELOW: [(&str, GuidelineKind); 4] = [
@@ -34,6 +33,8 @@ const MOST_FOLDERS: usize = 5_000;
 const MOST_FILES: usize = 300;
 /// Folders within such a folder go no deeper.
 const MOST_DEPTH: usize = 6;
+/// After so many names in such folders, all together, no more are looked at: a few objects of git can stand for any number of folders.
+const MOST_NAMES: usize = 50_000;
 
 /// How a file says what it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +62,8 @@ pub(super) struct Candidate {
 pub(super) struct Candidates {
     pub(super) all: Vec<Candidate>,
     pub(super) notes: Vec<String>,
+    /// How many names were looked at in folders of rules.
+    names: usize,
 }
 
 /// The folders that files are in, and those above them: the root first, then by depth.
@@ -108,10 +111,10 @@ pub(super) fn candidates<'p>(
             }
         }
         if folder.is_empty() && has(GuidelineKind::Copilot) {
-            copilot(ground, &mut found)?;
+            copilot(ground, &mut found, cancel)?;
         }
         if there.last().is_some_and(Option::is_some) {
-            cursor(ground, folder, kinds, &mut found)?;
+            cursor(ground, folder, kinds, &mut found, cancel)?;
         }
     }
     Ok(found)
@@ -123,16 +126,13 @@ impl Candidate {
     }
 }
 
-fn copilot(ground: &Ground<'_>, found: &mut Candidates) -> Result<(), RepoError> {
+fn copilot(ground: &Ground<'_>, found: &mut Candidates, cancel: &Cancel) -> Result<(), AppError> {
     if matches!(ground.kind(COPILOT.as_bytes())?, Some(Kind::File | Kind::Link)) {
         found.all.push(Candidate::placed(b"", COPILOT, GuidelineKind::Copilot));
     }
-    scoped(ground, INSTRUCTIONS.as_bytes(), INSTRUCTION, found, &mut |path| Candidate {
-        path,
-        kind: GuidelineKind::Copilot,
-        folder: Vec::new(),
-        form: Form::Instruction,
-    })
+    let candidate =
+        |path| Candidate { path, kind: GuidelineKind::Copilot, folder: Vec::new(), form: Form::Instruction };
+    scoped(ground, (INSTRUCTIONS.as_bytes(), INSTRUCTION), found, cancel, &candidate)
 }
 
 fn cursor(
@@ -140,16 +140,14 @@ fn cursor(
     folder: &[u8],
     kinds: &[GuidelineKind],
     found: &mut Candidates,
-) -> Result<(), RepoError> {
+    cancel: &Cancel,
+) -> Result<(), AppError> {
     let own = join(folder, CURSOR.as_bytes());
     if kinds.contains(&GuidelineKind::Cursor) {
         let rules = join(&own, RULES.as_bytes());
-        scoped(ground, &rules, RULE, found, &mut |path| Candidate {
-            path,
-            kind: GuidelineKind::Cursor,
-            folder: folder.to_vec(),
-            form: Form::Rule,
-        })?;
+        let candidate =
+            |path| Candidate { path, kind: GuidelineKind::Cursor, folder: folder.to_vec(), form: Form::Rule };
+        scoped(ground, (&rules, RULE), found, cancel, &candidate)?;
     }
     let bugbot = join(&own, BUGBOT.as_bytes());
     if kinds.contains(&GuidelineKind::Bugbot) && matches!(ground.kind(&bugbot)?, Some(Kind::File | Kind::Link)) {
@@ -162,15 +160,25 @@ fn cursor(
 /// The files of a folder and of those within it whose names end so, in their order.
 fn scoped(
     ground: &Ground<'_>,
-    top: &[u8],
-    end: &[u8],
+    (top, end): (&[u8], &[u8]),
     found: &mut Candidates,
-    candidate: &mut dyn FnMut(Vec<u8>) -> Candidate,
-) -> Result<(), RepoError> {
+    cancel: &Cancel,
+    candidate: &dyn Fn(Vec<u8>) -> Candidate,
+) -> Result<(), AppError> {
     let (mut left, mut todo) = (MOST_FILES, vec![(top.to_vec(), 0)]);
     while let Some((folder, depth)) = todo.pop() {
+        cancel.check()?;
+        if found.names > MOST_NAMES {
+            let note = "there are so many folders of rules for assistants that not all were looked into".to_owned();
+            if !found.notes.contains(&note) {
+                found.notes.push(note);
+            }
+            return Ok(());
+        }
         let mut within = Vec::new();
-        for (name, kind) in ground.list(&folder)? {
+        let listed = ground.list(&folder)?;
+        found.names = found.names.saturating_add(listed.len());
+        for (name, kind) in listed {
             match kind {
                 Kind::Folder if depth < MOST_DEPTH => within.push((join(&folder, &name), depth + 1)),
                 Kind::File | Kind::Link if name.ends_with(end) => {

@@ -21,6 +21,8 @@ const MOST_READ: u64 = 1 << 20;
 pub(super) const MOST_OF_ONE: usize = 64 << 10;
 /// So much of all together.
 pub(super) const MOST_OF_ALL: usize = 128 << 10;
+/// Patterns that take more are none, in bytes: they are shown wherever the guideline is.
+const MOST_PATTERNS: usize = 4 << 10;
 /// A longer line is cut, in characters.
 const LONGEST_LINE: usize = 2_000;
 /// So many files are read.
@@ -126,9 +128,15 @@ pub(super) enum Scope {
 /// Where a candidate applies.
 pub(super) fn scope(candidate: &Candidate, front: &Front) -> Scope {
     let below = || RepoPath::from_bytes(&candidate.folder).ok();
-    let matching = |patterns: Vec<String>| match Globs::new(patterns, below()) {
-        Ok(globs) => Scope::Applies(Applies::Matching(globs)),
-        Err(error) => Scope::Bad(error.to_string()),
+    let matching = |patterns: Vec<String>| {
+        let bytes: usize = patterns.iter().map(String::len).sum();
+        if bytes > MOST_PATTERNS {
+            return Scope::Bad(format!("its patterns have {bytes} bytes, more than the {MOST_PATTERNS} that are read"));
+        }
+        match Globs::new(patterns, below()) {
+            Ok(globs) => Scope::Applies(Applies::Matching(globs)),
+            Err(error) => Scope::Bad(error.to_string()),
+        }
     };
     match candidate.form {
         Form::Place => Scope::Applies(Applies::below(&candidate.folder)),
@@ -219,7 +227,8 @@ impl Gathering<'_> {
                 }
             }
         };
-        if !self.files.iter().any(|file| applies.has(file)) {
+        // By its place it is: the folders of the files were looked into.
+        if candidate.form != Form::Place && !self.files.iter().any(|file| applies.has(file)) {
             self.pass_over(shown, format!("it applies to {}", applies.words()));
             return Ok(());
         }
@@ -347,7 +356,9 @@ impl Gathering<'_> {
                 let reach = Reach { via, ..(*reach).clone() };
                 self.take(&there, &reach, Form::Place, *depth)?;
             }
-            Err(astray @ (Astray::Outside | Astray::Endless)) => self.fault(&place, &astray.to_string()),
+            Err(astray @ (Astray::Outside | Astray::Endless | Astray::Apart)) => {
+                self.fault(&place, &astray.to_string())
+            }
             Err(astray) if import.is_surely_a_file() => self.fault(&place, &astray.to_string()),
             // Somebody's name, most likely.
             Err(_) => {}

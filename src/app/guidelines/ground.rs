@@ -38,7 +38,12 @@ pub(in crate::app) enum Ground<'r> {
         folders: RefCell<HashMap<Vec<u8>, Option<TreeId>>>,
     },
     /// The folder that is checked out.
-    Disk(Beneath),
+    Disk {
+        /// The folder.
+        beneath: Beneath,
+        /// Whose it is.
+        repo: &'r Repo,
+    },
 }
 
 impl<'r> Ground<'r> {
@@ -52,7 +57,7 @@ impl<'r> Ground<'r> {
             let Some(root) = repo.workdir() else { return Ok(None) };
             let beneath = Beneath::new(root)
                 .map_err(|source| AppError::Input(FileError { verb: "read", path: root.to_owned(), source }))?;
-            return Ok(Some(Self::Disk(beneath)));
+            return Ok(Some(Self::Disk { beneath, repo }));
         }
         at.map(|commit| Self::at(repo, commit)).transpose()
     }
@@ -68,14 +73,14 @@ impl<'r> Ground<'r> {
     pub(in crate::app) fn words(&self) -> String {
         match self {
             Self::Commit { commit, .. } => format!("at {}", commit.short()),
-            Self::Disk(_) => "on the disk".to_owned(),
+            Self::Disk { .. } => "on the disk".to_owned(),
         }
     }
 
     /// What stands at a path; `None` where nothing does, or a link or a file is on the way.
     pub(in crate::app) fn kind(&self, path: &[u8]) -> Result<Option<Kind>, RepoError> {
         match self {
-            Self::Disk(beneath) => Ok(beneath.kind(path).ok().map(Kind::from)),
+            Self::Disk { beneath, .. } => Ok(beneath.kind(path).ok().map(Kind::from)),
             Self::Commit { repo, .. } => Ok(self.found(repo, path)?.map(|found| match found {
                 Found::Folder(_) => Kind::Folder,
                 Found::File(mode, _) => Kind::from(mode),
@@ -86,7 +91,7 @@ impl<'r> Ground<'r> {
     /// The names in a folder in their order, and what stands there; none where it is no folder.
     pub(in crate::app) fn list(&self, folder: &[u8]) -> Result<Vec<(Vec<u8>, Kind)>, RepoError> {
         match self {
-            Self::Disk(beneath) => {
+            Self::Disk { beneath, .. } => {
                 let listed = beneath.list(folder, MOST_NAMES).unwrap_or_default();
                 Ok(listed.into_iter().map(|(name, kind)| (name, kind.into())).collect())
             }
@@ -105,7 +110,7 @@ impl<'r> Ground<'r> {
     /// Which of these names stand in a folder.
     pub(in crate::app) fn these(&self, folder: &[u8], names: &[&str]) -> Result<Vec<Option<Kind>>, RepoError> {
         match self {
-            Self::Disk(_) => names.iter().map(|name| self.kind(&join(folder, name.as_bytes()))).collect(),
+            Self::Disk { .. } => names.iter().map(|name| self.kind(&join(folder, name.as_bytes()))).collect(),
             // One look at the folder is enough for all.
             Self::Commit { repo, .. } => {
                 let Some(tree) = self.folder(repo, folder)? else { return Ok(vec![None; names.len()]) };
@@ -123,7 +128,7 @@ impl<'r> Ground<'r> {
     /// The bytes of a plain file, or how many they are where there are more than `most`; `None` where it has none.
     pub(in crate::app) fn read(&self, path: &[u8], most: u64) -> Result<Option<Result<Vec<u8>, u64>>, RepoError> {
         match self {
-            Self::Disk(beneath) => Ok(match beneath.read(path, most, &mut Vec::new()) {
+            Self::Disk { beneath, .. } => Ok(match beneath.read(path, most, &mut Vec::new()) {
                 Ok(ReadFile::Bytes(bytes)) => Some(Ok(bytes.to_vec())),
                 Ok(ReadFile::TooLarge(size)) => Some(Err(size)),
                 Ok(ReadFile::NotPlain(_)) | Err(_) => None,
@@ -140,7 +145,7 @@ impl<'r> Ground<'r> {
     /// The place that a link points to, as it is written there; `None` where it is no link.
     pub(in crate::app) fn link(&self, path: &[u8]) -> Result<Option<Vec<u8>>, RepoError> {
         match self {
-            Self::Disk(beneath) => Ok(beneath.read_link(path).ok()),
+            Self::Disk { beneath, .. } => Ok(beneath.read_link(path).ok()),
             Self::Commit { repo, .. } => match self.found(repo, path)? {
                 Some(Found::File(FileMode::Link, blob)) => {
                     Ok(repo.with_blob_within(blob, LONGEST_LINK, <[u8]>::to_vec)?.ok())
@@ -150,11 +155,19 @@ impl<'r> Ground<'r> {
         }
     }
 
+    /// Whether a file is none of the repository's though it stands on the disk: git ignores it, or another repository holds it.
+    pub(in crate::app) fn is_apart(&self, path: &[u8]) -> Result<bool, RepoError> {
+        let Self::Disk { beneath, repo } = self else { return Ok(false) };
+        let folders = memchr::memchr_iter(b'/', path).map(|slash| &path[..slash]);
+        let is_within = folders.into_iter().any(|folder| beneath.kind(&join(folder, b".git")).is_ok());
+        Ok(is_within || repo.leaves_out(path)?)
+    }
+
     /// What git calls what stands at a path of a commit; `None` where nothing does, and for the disk.
     pub(in crate::app) fn object(&self, path: &[u8]) -> Result<Option<Found>, RepoError> {
         match self {
             Self::Commit { repo, .. } => self.found(repo, path),
-            Self::Disk(_) => Ok(None),
+            Self::Disk { .. } => Ok(None),
         }
     }
 

@@ -21,6 +21,9 @@ pub(in crate::app) enum Astray {
     /// It leads out of the tree.
     #[error("it leads out of the repository")]
     Outside,
+    /// It is on the disk, and git would not take it: what nobody shares is nobody's guideline.
+    #[error("git ignores it, or it belongs to a repository within this one")]
+    Apart,
     /// Its links lead on and on.
     #[error("its links do not end")]
     Endless,
@@ -62,6 +65,7 @@ pub(in crate::app) fn resolve(
         }
         match ground.kind(&next)? {
             Some(Kind::Folder) => at = next,
+            Some(Kind::File) if todo.is_empty() && ground.is_apart(&next)? => return Ok(Err(Astray::Apart)),
             Some(Kind::File) if todo.is_empty() => {
                 return Ok(RepoPath::from_bytes(&next).map_err(|_| Astray::NotThere));
             }

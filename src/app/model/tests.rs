@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::{self, Document, KEYS, Sources};
+use crate::domain::secret::Secret;
 
 /// The providers as these tests know them.
 const ROWS: &str = r#"

@@ -11,12 +11,12 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 use super::error::{MAX_BYTES, TableError, TableFault};
-use super::{Caching, Dearer, Facts, Fits, ModelRow, ProviderRow, Wire};
+use super::{Caching, Facts, Fits, ModelRow, ProviderRow, Wire};
 use crate::domain::day::Day;
 use crate::domain::money::Money;
 use crate::domain::text::strip_line;
 use crate::llm::optional::Optional;
-use crate::llm::provider::Prices;
+use crate::llm::provider::{self, Prices};
 
 /// The longest name, in characters.
 const LONGEST_NAME: usize = 100;
@@ -260,15 +260,9 @@ fn lay_models(
 fn facts(model: &Model, begins: usize) -> Result<Facts, Fault> {
     let window = |number: &Spanned<u64>| within(number, "context_window", 1_000, 1_000_000_000);
     let output = |number: &Spanned<u64>| small(number, "max_output", 1, 1_000_000_000);
-    let on = |quote: &Quote| quote.on.0;
-    let dearer = match (&model.dearer, model.prices.as_ref().map(on)) {
-        (None, _) => None,
-        (Some(_), None) => return Err((begins, TableFault::DearerAlone)),
-        (Some(large), Some(on)) => {
-            let Large { above, input, output, cache_read, cache_write } = large;
-            Some(Dearer { above: *above, prices: prices(input, output, cache_read.as_ref(), cache_write.as_ref(), on) })
-        }
-    };
+    if model.dearer.is_some() && model.prices.is_none() {
+        return Err((begins, TableFault::DearerAlone));
+    }
     Ok(Facts {
         context_window: model.context_window.as_ref().map(window).transpose()?,
         max_output: model.max_output.as_ref().map(output).transpose()?,
@@ -276,17 +270,22 @@ fn facts(model: &Model, begins: usize) -> Result<Facts, Fault> {
         parallel_tools: model.parallel_tools,
         caching: model.caching,
         reasoning: model.reasoning,
-        prices: model.prices.as_ref().map(|quote| {
-            let Quote { input, output, cache_read, cache_write, on } = quote;
-            prices(input, output, cache_read.as_ref(), cache_write.as_ref(), on.0)
-        }),
-        dearer,
+        prices: model.prices.as_ref().map(|quote| prices(quote, model.dearer.as_ref())),
     })
 }
 
-fn prices(input: &Dollars, output: &Dollars, read: Option<&Dollars>, write: Option<&Dollars>, on: Day) -> Prices {
-    let (cache_read, cache_write) = (read.map(|dollars| dollars.0), write.map(|dollars| dollars.0));
-    Prices { input: input.0, output: output.0, cache_read, cache_write, on }
+fn prices(quote: &Quote, large: Option<&Large>) -> Prices {
+    let own = |dollars: &Option<Dollars>| dollars.as_ref().map(|dollars| dollars.0);
+    let Quote { input, output, cache_read, cache_write, on } = quote;
+    let large = large.map(|Large { above, input, output, cache_read, cache_write }| provider::Large {
+        above: *above,
+        input: input.0,
+        output: output.0,
+        cache_read: own(cache_read),
+        cache_write: own(cache_write),
+    });
+    let (cache_read, cache_write) = (own(cache_read), own(cache_write));
+    Prices { input: input.0, output: output.0, cache_read, cache_write, on: on.0, large }
 }
 
 fn within(number: &Spanned<u64>, key: &'static str, least: u64, most: u64) -> Result<u64, Fault> {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::*;
-use crate::llm::{Paces, Rate};
+use crate::llm::{Paces, Rate, Speech};
 
 /// How each interface says that a conversation is too long, with its status and the window that can be read from it.
 const TOO_LONG: &[(&str, u16, &str, Option<u64>)] = &[
@@ -167,4 +167,17 @@ fn another_model_gets_calls_and_results_and_nothing_signed() {
         let foreign = sent.matches("skip_thought_signature_validator").count();
         assert_eq!(foreign, usize::from(name == "gemini"), "{name}: {sent}");
     }
+}
+
+#[test]
+fn an_answer_in_text_holds_no_more_calls_than_others() {
+    let said = |calls: usize| {
+        let text = "@@call read\n@@end\n".repeat(calls);
+        let frame = json!({ "choices": [{ "delta": { "content": text }, "finish_reason": "stop" }] });
+        let request = TurnRequest { speech: Speech::Text, ..question() };
+        ask("openai-chat", Reply::events(&[frame]).and("data: [DONE]\n\n"), &request).0
+    };
+    assert_eq!(said(2_000).expect("an answer").calls().count(), 2_000);
+    let fault = said(2_001).expect_err("too many calls");
+    assert!(fault.to_string().contains("more than 2000 pieces in one answer"), "{fault}");
 }

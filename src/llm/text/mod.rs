@@ -57,7 +57,7 @@ pub(super) fn say(request: &TurnRequest) -> TurnRequest {
 /// Adds a message in text. Two of ours in a row become one: many servers want the roles to take turns.
 fn add(said: &mut Vec<Message>, message: &Message) {
     let (text, mark) = match message {
-        Message::User { text, mark } => (text.clone(), *mark),
+        Message::User { text, mark } => (render::ours(text), *mark),
         Message::Results { results, mark } => (render::results(results), *mark),
         Message::Assistant { parts } => {
             let text = render::answer(parts);

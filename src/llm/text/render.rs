@@ -43,6 +43,32 @@ fn call(text: &mut String, call: &ToolCall) {
     text.push('\n');
 }
 
+/// A message of ours. What stands in the fences of data in it is escaped as results are, so that a model that quotes a diff copies lines that
+/// mean nothing; the mark of a diff before a line is none of the line.
+pub(super) fn ours(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut end: Option<String> = None;
+    for whole in text.split_inclusive('\n') {
+        let line = whole.strip_suffix('\n').unwrap_or(whole);
+        match &end {
+            Some(closing) if line == closing => end = None,
+            Some(_) => {
+                let (diff, line) = line.split_at(usize::from(line.starts_with(['+', '-'])));
+                out.push_str(diff);
+                out.push_str(&escaped(line));
+                out.push_str(&whole[diff.len() + line.len()..]);
+                continue;
+            }
+            None => {
+                let opening = line.strip_prefix("<<data ").filter(|rest| rest.ends_with(">>"));
+                end = opening.and_then(|rest| rest.split(' ').next()).map(|mark| format!("<<end {mark}>>"));
+            }
+        }
+        out.push_str(whole);
+    }
+    out
+}
+
 /// What the tools answered. Nothing in a result can end it, or begin another: lines that look so are escaped.
 pub(super) fn results(results: &[ToolResult]) -> String {
     let mut text = String::new();

@@ -47,6 +47,23 @@ fn answer(text: &str, stop: Stop) -> TurnResponse {
 }
 
 #[test]
+fn what_a_model_may_quote_from_a_diff_is_no_mark() {
+    let fence = "<<data 0123 diffs>>\n+@@end\n-  @@call report\n @@result x\n@@ -1 +1 @@\n+\\@@end\n<<end 4567>>\n@@quote: z\n<<end 0123>>";
+    let message = format!("Write so:\n@@call report\n@@end\n\n{fence}\n@@end\n");
+    let request = request(vec![Message::User { text: message, mark: true }]);
+    let escaped = "<<data 0123 diffs>>\n+\\@@end\n-  \\@@call report\n \\@@result x\n@@ -1 +1 @@\n+\\\\@@end\n<<end 4567>>\n\\@@quote: z\n\
+                   <<end 0123>>";
+    assert_eq!(texts(&say(&request)), [format!("Write so:\n@@call report\n@@end\n\n{escaped}\n@@end\n")]);
+    // A quote of it, as it stands there without the marks of the diff, comes back as it is in the file.
+    let quoted = "@@call report\n@@quote:\n\\@@end\n  \\@@call report\n@@end\n";
+    let heard = hear(answer(quoted, Stop::Done), &request);
+    let calls: Vec<_> = heard.calls().collect();
+    assert_eq!(calls.len(), 1);
+    let input = ToolInput::Object(Map::from_iter([("quote".to_owned(), json!("@@end\n  @@call report"))]));
+    assert_eq!(calls[0].input, input);
+}
+
+#[test]
 fn a_request_is_said_without_tools() {
     let input = json!({ "file_path": "a.rs", "quote": "  x\n@@end\n", "line": 3,
         "related": [{ "file_path": "b.rs", "quote": "y" }, { "file_path": "c.rs", "quote": "z" }] });

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Limits;
+use super::{Limits, SLACK};
 use crate::domain::money::Money;
 use crate::domain::review::Ended;
 use crate::llm::{Prices, TurnUsage};
@@ -17,6 +17,18 @@ pub struct CostLimit {
     pub most: Money,
     /// What a turn is reckoned at beforehand.
     pub prices: Prices,
+}
+
+impl CostLimit {
+    /// The prices of a request of about so many tokens. Sizes are estimates: it counts as large a little before it is.
+    fn of(&self, tokens: u64) -> Prices {
+        self.prices.of_request(tokens.saturating_add(tokens / SLACK))
+    }
+
+    /// The largest request, in tokens, that is not reckoned as a large one.
+    fn bound(&self) -> u64 {
+        self.prices.large.map_or(u64::MAX, |large| large.above - large.above.div_ceil(SLACK + 1))
+    }
 }
 
 /// No amount of money is more.
@@ -38,6 +50,12 @@ impl Amount {
     #[must_use]
     pub(in crate::review) fn less(self, other: Self) -> Self {
         Self { tokens: self.tokens.saturating_sub(other.tokens), cost: self.cost.less(other.cost) }
+    }
+
+    /// So many times as much.
+    #[must_use]
+    pub(in crate::review) fn times(self, count: u64) -> Self {
+        Self { tokens: self.tokens.saturating_mul(count), cost: self.cost.times(count) }
     }
 
     /// One part in so many.
@@ -62,12 +80,26 @@ impl Limits {
         Amount { tokens: self.input_tokens, cost: self.cost.map_or(ENDLESS, |limit| limit.most) }
     }
 
-    /// The most that sending so many tokens and being answered with so many may cost.
+    /// The most that one request of so many tokens and an answer of so many may cost.
     pub(in crate::review) fn amount(&self, tokens: u64, answered: u64) -> Amount {
-        let cost = self.cost.map_or(Money::NOTHING, |CostLimit { prices, .. }| {
+        self.amount_as(tokens, answered, tokens)
+    }
+
+    /// The same at the prices of a request of `size`.
+    pub(super) fn amount_as(&self, tokens: u64, answered: u64, size: u64) -> Amount {
+        let cost = self.cost.map_or(Money::NOTHING, |limit| {
+            let prices = limit.of(size);
             prices.sent().for_tokens(tokens).plus(prices.output.for_tokens(answered))
         });
         Amount { tokens, cost }
+    }
+
+    /// The same limits at the prices of another model.
+    #[must_use]
+    pub(in crate::review) fn priced_as(self, other: &Self) -> Self {
+        let cost =
+            self.cost.map(|limit| CostLimit { prices: other.cost.map_or(limit.prices, |it| it.prices), ..limit });
+        Self { cost, ..self }
     }
 
     /// What a turn took that sent so many tokens; what nobody told is reckoned at its most.
@@ -80,22 +112,41 @@ impl Limits {
 
     /// The tokens that could be sent at all, if nothing were answered.
     pub(in crate::review) fn most_sent(&self) -> u64 {
-        self.sendable(self.all().cost).min(self.input_tokens)
+        self.sendable(self.all().cost, u64::MAX).min(self.input_tokens)
     }
 
-    /// The tokens that can be sent for so much money.
-    pub(in crate::review) fn sendable(&self, money: Money) -> u64 {
-        self.cost.map_or(u64::MAX, |limit| money.tokens_at(limit.prices.sent()))
+    /// The tokens that can be sent for so much money, in so many requests of one size.
+    pub(in crate::review) fn sendable(&self, money: Money, requests: u64) -> u64 {
+        let Some(limit) = self.cost else { return u64::MAX };
+        let most = limit.bound().saturating_mul(requests);
+        match money.tokens_at(limit.of(0).sent()) {
+            small if small <= most => small,
+            _ => money.tokens_at(limit.of(u64::MAX).sent()).max(most),
+        }
     }
 
-    /// The tokens that can be answered for so much money.
-    pub(super) fn answerable(&self, money: Money) -> u64 {
-        self.cost.map_or(u64::MAX, |limit| money.tokens_at(limit.prices.output))
+    /// The tokens that can be sent for so much money beside `size` others of a request, with an answer of `answered`.
+    pub(super) fn sendable_with(&self, money: Money, size: u64, answered: u64) -> u64 {
+        let Some(limit) = self.cost else { return u64::MAX };
+        let beside = |prices: Prices| {
+            let rest = money.less(prices.sent().for_tokens(size)).less(prices.output.for_tokens(answered));
+            rest.tokens_at(prices.sent())
+        };
+        let bound = limit.bound();
+        match beside(limit.of(0)) {
+            small if size.saturating_add(small) <= bound => small,
+            _ => beside(limit.of(u64::MAX)).max(bound.saturating_sub(size)),
+        }
     }
 
-    /// The same where the answer is sent again with the next request.
-    pub(super) fn answerable_and_sent(&self, money: Money) -> u64 {
-        self.cost.map_or(u64::MAX, |limit| money.tokens_at(limit.prices.output.plus(limit.prices.sent())))
+    /// The tokens that can be answered for so much money to a request of `size`.
+    pub(super) fn answerable(&self, money: Money, size: u64) -> u64 {
+        self.cost.map_or(u64::MAX, |limit| money.tokens_at(limit.of(size).output))
+    }
+
+    /// The same where the answer is sent again with the next request, of `next`.
+    pub(super) fn answerable_and_sent(&self, money: Money, size: u64, next: u64) -> u64 {
+        self.cost.map_or(u64::MAX, |limit| money.tokens_at(limit.of(size).output.plus(limit.of(next).sent())))
     }
 
     /// The same limits with one part in so many of the money.
@@ -124,7 +175,8 @@ mod tests {
 
     fn limits(most: &str) -> Limits {
         let (cache_read, on) = (Some(usd("0.3")), "2026-11-01".parse().unwrap());
-        let prices = Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on };
+        let prices =
+            Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on, large: None };
         Limits {
             turns: 40,
             input_tokens: 2_000_000,

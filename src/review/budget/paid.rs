@@ -48,12 +48,16 @@ impl Budget {
             return self.limits.max_output;
         }
         let size = self.scaled(estimate);
-        let bare = self.asked(size, size, 0);
+        // With the longest answer the next request may be a large one.
+        let next = size.saturating_add(u64::from(self.limits.max_output)).saturating_add(LAST_WORDS);
+        let last = self.limits.amount_as(size.saturating_add(LAST_WORDS), self.limits.usual_answer(), next);
+        let bare = self.limits.amount(size, 0).plus(last);
         let free = self.seat.free(Amount::default()).less(self.kept.amount()).cost;
         let free = if self.is_shared { free.min(self.own().cost) } else { free };
-        let free = free.less(bare.now.plus(bare.next).cost);
+        let free = free.less(bare.cost);
         // What one leaves the others can be told before they ask: nobody takes all of it for an answer that will be short.
-        let answer = self.limits.answerable_and_sent(if self.is_shared { free.part(SHARERS) } else { free });
+        let answer =
+            self.limits.answerable_and_sent(if self.is_shared { free.part(SHARERS) } else { free }, size, next);
         u32::try_from(answer.max(self.usual_answer())).unwrap_or(u32::MAX).min(self.limits.max_output)
     }
 
@@ -61,6 +65,6 @@ impl Budget {
     pub(super) fn payable(&self, size: u64) -> u64 {
         let free = self.seat.free(Amount::default());
         let free = if self.is_shared { free.cost.min(self.own().cost) } else { free.cost };
-        self.limits.sendable(free.less(self.last_turn(size, size).cost))
+        self.limits.sendable_with(free, size.saturating_add(LAST_WORDS), self.limits.usual_answer())
     }
 }

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::{Amount, Kept, Limits, PROMISED, last_turn_takes};
+use crate::domain::money::Money;
 use crate::domain::review::{Ended, Usage};
 use crate::llm::TurnUsage;
 
@@ -185,6 +186,20 @@ impl Seat {
         }
     }
 
+    /// From here on whoever begins is reckoned at these prices.
+    pub(super) fn priced_as(&self, limits: &Limits) {
+        let mut account = self.purse.account();
+        account.limits = account.limits.priced_as(limits);
+    }
+
+    /// Counts what an attempt may have cost of which nobody told. Whether the same may be sent once more, if at the cost of the last turn.
+    pub(super) fn lose(&self, cost: Money) -> bool {
+        let mut account = self.purse.account();
+        account.spent.cost = account.spent.cost.plus(cost);
+        let asking = account.seats.get(self.at).map_or(Amount::default(), |sat| sat.asking);
+        account.spent.plus(account.set_apart_by_others(self.at)).plus(asking).within(account.limits.all()).is_ok()
+    }
+
     /// What nobody has set apart, beside a last request.
     pub(super) fn free(&self, last: Amount) -> Amount {
         let account = self.purse.account();
@@ -268,7 +283,6 @@ mod tests {
 
     use super::super::{Budget, CostLimit, Reserved};
     use super::*;
-    use crate::domain::money::Money;
     use crate::llm::Prices;
 
     const LIMITS: Limits = Limits {
@@ -348,7 +362,7 @@ mod tests {
     fn prices() -> Prices {
         let usd = |text: &str| text.parse().unwrap();
         let (cache_read, on) = (Some(usd("0.3")), "2026-11-01".parse().unwrap());
-        Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on }
+        Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on, large: None }
     }
 
     /// One conversation of the simulation.

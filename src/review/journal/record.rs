@@ -209,6 +209,9 @@ pub enum Record {
         /// conversation loses what only that one understood.
         #[serde(default, skip_serializing_if = "is_zero")]
         to: u32,
+        /// What an attempt at it may cost at most, where money is a limit.
+        #[serde(default, skip_serializing_if = "is_nothing")]
+        most: Money,
         /// SHA-256 of the whole request, to prove that it was rebuilt.
         digest: String,
     },
@@ -372,6 +375,11 @@ pub enum Read {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
 fn is_false(is: &bool) -> bool {
     !is
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks for it")]
+fn is_nothing(money: &Money) -> bool {
+    *money == Money::NOTHING
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]

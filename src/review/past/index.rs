@@ -1,10 +1,10 @@
 //! A journal sorted by conversation, turn and call. Main type: [`Index`].
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::sync::Arc;
 
 use super::account::place;
+use super::end::End;
 use super::error::PastError;
 use crate::domain::change::Omission;
 use crate::domain::claim::Claim;
@@ -15,6 +15,7 @@ use crate::domain::review::Ended;
 use crate::llm::{Speech, ToolResult, TurnResponse, TurnUsage};
 use crate::review::budget::Amount;
 use crate::review::journal::{JournalEntry, Landing, Read, Record, SharedName, Stage, Unit};
+use crate::review::tally::Lost;
 use crate::tools::Reference;
 
 /// What the rules said.
@@ -78,45 +79,19 @@ pub(in crate::review) struct Turn {
     /// By the number of the call.
     pub(in crate::review) results: BTreeMap<u32, (ToolResult, Vec<Reference>)>,
     /// Attempts that may have cost something that nobody told.
-    lost: u32,
+    lost: Lost,
+    /// What the attempts that are made now cost at most, where money is a limit.
+    most: Money,
     /// Whether an attempt is under way, as far as was written down.
     pending: bool,
 }
 
 impl Turn {
     /// Attempts that may have cost something that nobody told, the one that was under way at the end included.
-    pub(in crate::review) fn broken_off(&self) -> u32 {
-        self.lost + u32::from(self.pending)
-    }
-}
-
-/// How a conversation ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::review) enum End {
-    /// The engine's.
-    Ended { ended: Ended, why: Option<String> },
-    /// A second look's.
-    Verdict { state: String, why: String, broken_off: bool },
-}
-
-impl End {
-    /// How the engine ended, and why.
-    pub(in crate::review) fn words(self) -> (Ended, String) {
-        match self {
-            Self::Ended { ended, why } => (ended, why.unwrap_or_default()),
-            // Only second looks have verdicts.
-            Self::Verdict { why, .. } => (Ended::Interrupted, why),
-        }
-    }
-}
-
-impl fmt::Display for End {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ended { ended, why: None } => out.write_str(ended.word()),
-            Self::Ended { ended, why: Some(why) } => write!(out, "{}: {why}", ended.word()),
-            Self::Verdict { state, why, .. } => write!(out, "{state}: {why}"),
-        }
+    pub(in crate::review) fn broken_off(&self) -> Lost {
+        let mut lost = self.lost;
+        lost += Lost::of(u32::from(self.pending), self.most);
+        lost
     }
 }
 
@@ -128,7 +103,7 @@ pub(in crate::review) struct Abandoned {
     pub(in crate::review) usage: Option<TurnUsage>,
     /// What is known of it, though it may not be known of every turn.
     pub(in crate::review) known: Amount,
-    pub(in crate::review) broken_off: u32,
+    pub(in crate::review) broken_off: Lost,
     pub(in crate::review) calls: u32,
     pub(in crate::review) errors: u32,
 }
@@ -287,7 +262,7 @@ impl Conversation {
         let turn = Arc::make_mut(turn);
         match &entry.record {
             Record::Fault { wait_ms, broken_off, .. } => {
-                turn.lost += u32::from(*broken_off);
+                turn.lost += Lost::of(u32::from(*broken_off), turn.most);
                 turn.pending &= wait_ms.is_some();
             }
             Record::Answer { .. } if turn.answer.is_some() => return damaged("there are two answers"),
@@ -318,7 +293,8 @@ impl Conversation {
 
     fn ask(&mut self, at: usize, entry: &JournalEntry) -> Result<(), PastError> {
         let damaged = |why| Err(PastError::Damaged { place: place(&entry.unit, entry.turn), why });
-        let Record::Request { system, max_output, landing, compacted, to, digest, speech, .. } = &entry.record else {
+        let Record::Request { system, max_output, landing, compacted, to, digest, speech, most, .. } = &entry.record
+        else {
             return Ok(());
         };
         if self.end.is_some() {
@@ -344,8 +320,8 @@ impl Conversation {
                 (last.landing, last.max_output) = (landing.clone(), *max_output);
                 (last.compacted, last.to) = (*compacted, *to);
                 last.digest.clone_from(digest);
-                last.lost += u32::from(last.pending);
-                last.pending = true;
+                last.lost = last.broken_off();
+                (last.pending, last.most) = (true, *most);
                 return Ok(());
             }
             Some(last) if last.answer.is_none() => return damaged("the turn before it was not answered"),
@@ -368,7 +344,8 @@ impl Conversation {
             again: resumed,
             answer: None,
             results: BTreeMap::new(),
-            lost: 0,
+            lost: Lost::default(),
+            most: *most,
             pending: true,
         }));
         Ok(())
@@ -394,13 +371,16 @@ impl Abandoned {
     }
 
     pub(super) fn add(&mut self, turn: &Turn) {
-        self.broken_off += turn.broken_off();
+        let lost = turn.broken_off();
+        self.broken_off += lost;
+        // It counts against the limit of money as what was told does.
+        self.known.cost = self.known.cost.plus(lost.cost);
         let Some((response, _)) = &turn.answer else { return };
         let count = |count| u32::try_from(count).unwrap_or(u32::MAX);
         let errors = turn.results.values().filter(|(result, _)| result.is_error).count();
         let (calls, errors) = (count(turn.results.len()), count(errors));
         let TurnUsage { input, cost, .. } = response.usage;
         let known = Amount { tokens: input.unwrap_or(0), cost: cost.unwrap_or_default() };
-        self.plus(Self { turns: 1, usage: Some(response.usage), known, broken_off: 0, calls, errors });
+        self.plus(Self { turns: 1, usage: Some(response.usage), known, broken_off: Lost::default(), calls, errors });
     }
 }

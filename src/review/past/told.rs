@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use super::Then;
 use super::compared::Difference;
+use super::end::End;
 use super::error::{Diverged, What};
-use super::index::{Abandoned, Conversation, End, Turn};
+use super::index::{Abandoned, Conversation, Turn};
 use super::written::Written;
 use crate::domain::review::Ended;
 use crate::llm::{Speech, ToolResult, TurnRequest, TurnResponse};
 use crate::review::journal::{Landing, Rebuilt, Unit, digest};
+use crate::review::tally::Lost;
 use crate::tools::Reference;
 
 /// Why a run that is told again ends where its journal does.
@@ -43,11 +45,11 @@ pub(in crate::review) enum Coming {
 #[derive(Debug)]
 pub(in crate::review) enum Asked {
     /// An answer, how long it took, and how many attempts may have cost something that nobody told.
-    Answer(Box<TurnResponse>, Duration, u32),
+    Answer(Box<TurnResponse>, Duration, Lost),
     /// No answer; it ended so, with so many such attempts.
-    End(End, u32),
+    End(End, Lost),
     /// It is to be asked. Set where it was asked before, with so many such attempts, and that stands in the journal.
-    Ask(Option<u32>),
+    Ask(Option<Lost>),
 }
 
 /// A conversation as it was told.
@@ -94,7 +96,7 @@ impl Told {
                 self.written.moved(self.unit.stage());
                 return Ok(Asked::Ask(None));
             }
-            return Ok(Asked::End(Self::broken_off(), 0));
+            return Ok(Asked::End(Self::broken_off(), Lost::default()));
         };
         self.compare(&told, turn, request)?;
         self.current = Some(Arc::clone(&told));

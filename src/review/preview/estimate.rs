@@ -58,6 +58,8 @@ struct Taken {
     /// Of them, those that were sent before.
     again: u64,
     answered: u64,
+    /// Tokens of the largest request.
+    largest: u64,
 }
 
 impl Taken {
@@ -70,6 +72,7 @@ impl Taken {
             taken.sent = taken.sent.saturating_add(next);
             taken.again = taken.again.saturating_add(before);
             taken.answered = taken.answered.saturating_add(answer);
+            taken.largest = taken.largest.max(next);
             before = next;
             next = next.saturating_add(growth).min(window.max(size));
         }
@@ -82,6 +85,7 @@ impl Taken {
             sent: self.sent.saturating_add(other.sent),
             again: self.again.saturating_add(other.again),
             answered: self.answered.saturating_add(other.answered),
+            largest: self.largest.max(other.largest),
         }
     }
 
@@ -92,8 +96,9 @@ impl Taken {
         read.plus(fresh).plus(prices.output.for_tokens(self.answered))
     }
 
-    /// What it costs where none has anything.
+    /// What it costs where none has anything, and all of it at the prices of the largest request.
     fn uncached(&self, prices: &Prices) -> Money {
+        let prices = prices.of_request(self.largest);
         prices.sent().for_tokens(self.sent).plus(prices.output.for_tokens(self.answered))
     }
 }
@@ -209,7 +214,7 @@ mod tests {
 
     fn prices() -> Prices {
         let (cache_read, on) = (Some(usd("0.3")), "2026-11-01".parse().unwrap());
-        Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on }
+        Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on, large: None }
     }
 
     fn limits() -> Limits {

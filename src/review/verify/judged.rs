@@ -6,6 +6,7 @@ use crate::prompt::PromptError;
 use crate::review::calls::Panicked;
 use crate::review::journal::Landing;
 use crate::review::past::{Diverged, End};
+use crate::review::tally::Lost;
 use crate::sys::cancel::Stopped;
 
 /// The state of a finding on which no verdict was come to, as it is written down.
@@ -19,7 +20,7 @@ pub(super) struct Tally {
     pub(super) calls: u32,
     pub(super) errors: u32,
     /// Attempts whose cost nobody told.
-    pub(super) broken_off: u32,
+    pub(super) broken_off: Lost,
     /// Results that were taken out of the conversation to make room.
     pub(super) taken_out: u32,
     /// Who was asked last, by its place in the list of models.

@@ -1,5 +1,6 @@
 //! One second look: ask, read, ask again, until there is a verdict or something ends it. Main type: [`Look`].
 
+mod held_up;
 mod takeover;
 
 use super::answers::{is_reading, not_made, verdict_of};
@@ -7,7 +8,7 @@ use super::as_text;
 use super::judged::{Broken, Judged, Tally, no_verdict, stopped_words, unchecked};
 use super::question::Question;
 use super::verdict::{Given, NAME};
-use crate::domain::event::{Event, EventSink};
+use crate::domain::event::EventSink;
 use crate::domain::finding::Confidence;
 use crate::domain::review::Ended;
 use crate::domain::text::strip_line;
@@ -25,6 +26,8 @@ use crate::review::relay::Line;
 use crate::review::strikes::{Step, Strike, Strikes};
 use crate::sys::cancel::Cancel;
 use crate::tools::ToolBox;
+
+use held_up::Retries;
 
 /// A conversation about one finding.
 pub(super) struct Look<'a> {
@@ -224,12 +227,16 @@ impl<'a> Look<'a> {
             compacted: self.compaction.sent(),
             to: self.line.at(),
             again: self.asked.0 == turn,
+            most: self.budget.attempt(self.size, self.request.max_output),
         };
         self.asked.0 = turn;
-        let provider = self.line.provider();
-        let question = Ask { provider, request: &self.request, turn, cancel: &self.cancel, events: &self.events };
-        let (heard, broken_off) = exchange::hear(&mut self.told, &mut self.journal, asking, &question).await?;
-        self.tally.broken_off += broken_off;
+        let (provider, request, cancel, events) = (self.line.provider(), &self.request, &self.cancel, &self.events);
+        let (budget, most) = (&self.budget, asking.most);
+        let question = Ask { provider, request, turn, cancel, events, lost: &|| budget.lose(most) };
+        let (heard, losses) = exchange::hear(&mut self.told, &mut self.journal, asking, &question).await?;
+        self.tally.broken_off += losses.all();
+        // Its purse is its own, and knows nothing of the sittings before.
+        self.budget.lose(losses.told.cost);
         let (response, took) = match heard {
             Heard::Answer(response, took, is_told) => {
                 self.asked = (0, None);
@@ -390,26 +397,5 @@ impl<'a> Look<'a> {
         self.size += size;
         self.request.push(results);
         Ok(())
-    }
-}
-
-/// Of a look, only what holds it up is told: its turns would be taken for those of the review.
-struct Retries<'a>(&'a dyn EventSink);
-
-impl EventSink for Retries<'_> {
-    fn emit(&self, event: Event) {
-        let text = match event {
-            Event::Retry { attempt, wait_ms, reason, .. } => {
-                format!("the second look waits {} s for attempt {attempt}: {reason}", wait_ms.div_ceil(1_000))
-            }
-            Event::Paced { wait_ms, .. } => {
-                format!("the second look waits {} s until the provider may be asked again", wait_ms.div_ceil(1_000))
-            }
-            Event::Notice { text } => text,
-            // Said even where silence is wanted.
-            event @ Event::Warning { .. } => return self.0.emit(event),
-            _ => return,
-        };
-        self.0.emit(Event::Notice { text });
     }
 }

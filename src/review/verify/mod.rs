@@ -26,6 +26,7 @@ use super::draft::Ending;
 use super::journal::{Journal, Record, Unit};
 use super::past::{Abandoned, Coming, Diverged, End, Shared, Told, Trees};
 use super::relay::Line;
+use super::tally::Lost;
 use crate::domain::event::Event;
 use crate::domain::finding::{Finding, OriginKind, Severity};
 use crate::domain::review::{Ended, Usage};
@@ -95,7 +96,7 @@ pub(super) struct Looked {
     pub(super) numbers: Numbers,
     pub(super) calls: u32,
     pub(super) errors: u32,
-    pub(super) broken_off: u32,
+    pub(super) broken_off: Lost,
     /// Results that were taken out of conversations to make room.
     pub(super) taken_out: u32,
     /// Set where it was interrupted, and the review with it.
@@ -198,7 +199,11 @@ fn divide(
     let told = run.past.share().cloned();
     let taken = run.past.other_looks(&[]);
     let left = budget.left().without(taken.turns, taken.known);
-    let room = told.as_ref().map_or_else(|| share::room(left, chosen.len(), &second.limits), |share| share.room);
+    // Whoever took over may have other prices.
+    let mut line = Line::of_look(run, second);
+    line.follow(line.now());
+    let limits = second.limits.priced_as(&line.limits(second.limits));
+    let room = told.as_ref().map_or_else(|| share::room(left, chosen.len(), &limits), |share| share.room);
     let ask = |finding: &Finding, room, told: &Told| {
         let speech = told.began_in().unwrap_or_else(|| second.provider.capabilities().speech());
         question(finding, &run.change, &run.prompts, run.beside(), &second.limits, room, speech)
@@ -225,7 +230,7 @@ fn divide(
         return Ok((questions, Shared { why_not: Some(why.to_owned()), ..Shared::default() }));
     }
     let sizes: Vec<u64> = questions.iter().map(|question| question.size).collect();
-    let Share { findings, turns, tokens, cost, time } = share(left, &sizes, &second.limits);
+    let Share { findings, turns, tokens, cost, time } = share(left, &sizes, &limits);
     let time_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     Ok((questions, Shared { why_not: None, room, findings, turns, tokens, cost, time_ms }))
 }

@@ -56,7 +56,7 @@ pub(in crate::review) fn kept(findings: usize, limits: &Limits) -> Kept {
 /// reason to look at fewer findings.
 pub(super) fn room(left: Left, findings: usize, limits: &Limits) -> u64 {
     let each = each(left, findings);
-    let sent = limits.sendable(each.cost.less(limits.amount(0, answers(limits)).cost));
+    let sent = limits.sendable(each.cost.less(limits.amount(0, answers(limits)).cost), u64::from(LEAST_TURNS));
     each.tokens.min(sent).saturating_sub(LEAST_READING) / u64::from(LEAST_TURNS)
 }
 
@@ -73,8 +73,8 @@ fn answers(limits: &Limits) -> u64 {
 
 /// What a look needs to be begun whose first message takes so many tokens.
 fn need(size: u64, limits: &Limits) -> Amount {
-    let sent = size.saturating_mul(u64::from(LEAST_TURNS)).saturating_add(LEAST_READING);
-    limits.amount(sent, answers(limits))
+    let (first, last) = (limits.amount(size, limits.usual_answer()), size.saturating_add(LEAST_READING));
+    first.plus(limits.amount(last, limits.usual_answer()).times(u64::from(LEAST_TURNS - 1)))
 }
 
 /// What each look may take.
@@ -132,7 +132,8 @@ mod tests {
     fn dear() -> Limits {
         let usd = |text: &str| text.parse().unwrap();
         let (cache_read, on) = (Some(usd("0.3")), "2026-11-01".parse().unwrap());
-        let prices = Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on };
+        let prices =
+            Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on, large: None };
         Limits { cost: Some(CostLimit { most: usd("10"), prices }), ..LIMITS }
     }
 

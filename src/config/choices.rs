@@ -1,0 +1,75 @@
+//! Settings that are one word of a few. Main types: [`ModelChoice`], [`Verify`], [`Colour`].
+
+/// Which model reviews.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelChoice {
+    /// That of the first provider whose key is found; the built-in rules where there is none.
+    Auto,
+    /// None: the built-in rules.
+    Rules,
+    /// A model by name. Which providers there are is known to `llm`.
+    Named {
+        /// The provider's word.
+        provider: String,
+        /// The model; the provider's default where it is not said. It may hold slashes.
+        model: Option<String>,
+    },
+}
+
+impl ModelChoice {
+    pub(super) fn from_word(word: &str) -> Option<Self> {
+        if word.eq_ignore_ascii_case("auto") {
+            return Some(Self::Auto);
+        }
+        if word.eq_ignore_ascii_case("none") {
+            return Some(Self::Rules);
+        }
+        let (provider, model) = match word.split_once('/') {
+            Some((provider, model)) => (provider, Some(model)),
+            None => (word, None),
+        };
+        // A comma stands between names, never in one.
+        let is_none = provider.is_empty() || model.is_some_and(str::is_empty) || word.contains(',');
+        (!is_none).then(|| Self::Named { provider: provider.to_owned(), model: model.map(str::to_owned) })
+    }
+}
+
+/// Which findings of a model get a second look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verify {
+    /// The critical and the high ones.
+    Auto,
+    /// All.
+    All,
+    /// None.
+    None,
+}
+
+impl Verify {
+    pub(super) fn from_word(word: &str) -> Option<Self> {
+        [("auto", Self::Auto), ("all", Self::All), ("none", Self::None)]
+            .into_iter()
+            .find(|(known, _)| word.eq_ignore_ascii_case(known))
+            .map(|(_, verify)| verify)
+    }
+}
+
+/// Whether to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colour {
+    /// On a terminal that wants them.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Colour {
+    pub(super) fn from_word(word: &str) -> Option<Self> {
+        [("auto", Self::Auto), ("always", Self::Always), ("never", Self::Never)]
+            .into_iter()
+            .find(|(known, _)| word.eq_ignore_ascii_case(known))
+            .map(|(_, colour)| colour)
+    }
+}
