@@ -88,6 +88,9 @@ pub enum AppError {
     /// A file that was named could not be read.
     #[error("{0}")]
     Input(FileError),
+    /// The user's own table of providers could not be read.
+    #[error("{0}; the setting providers (REVIEW_PROVIDERS) names it: docs/models.md has its shape")]
+    ProvidersFile(FileError),
     /// Something could not be written.
     #[error("{0}")]
     Output(#[from] std::io::Error),
@@ -347,6 +350,7 @@ impl AppError {
             | Self::Resume(_)
             | Self::Replay(_)
             | Self::Input(_)
+            | Self::ProvidersFile(_)
             | Self::Damaged { .. }
             | Self::NotARepository { .. }
             | Self::NoFinding { .. }

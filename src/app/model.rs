@@ -300,13 +300,6 @@ fn chosen(
     Ok(Chosen { row: Arc::clone(row), model: model.to_owned(), access, notices, next: Vec::new() })
 }
 
-/// Where a model is reached, without credentials.
-pub(super) fn place(chosen: &Chosen) -> String {
-    let address = chosen.access.base_url.as_deref().unwrap_or(&chosen.row.base_url);
-    let (scheme, host) = scheme_and_host(address);
-    scheme.map_or_else(|| host.to_owned(), |scheme| format!("{scheme}://{host}"))
-}
-
 /// Whether it is asked on this machine, where its user starts it.
 pub(super) fn is_own_server(chosen: &Chosen) -> bool {
     is_this_machine(scheme_and_host(chosen.access.base_url.as_deref().unwrap_or(&chosen.row.base_url)).1)

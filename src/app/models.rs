@@ -7,8 +7,8 @@ use super::error::AppError;
 use super::model::{self, ProviderEnvironment};
 use super::subject::{self, Surroundings};
 use crate::config::{Flags, Settings};
-use crate::domain::offer::{Key, Offer, OfferedModel, Quote, There};
-use crate::llm::{self, Access, Facts, Fits, Prices, ProviderRow};
+use crate::domain::offer::{Key, Offer, OfferedModel, PriceList, There};
+use crate::llm::{self, Access, Facts, Fits, ProviderRow};
 
 /// How long one provider may take to tell what it has.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -41,7 +41,9 @@ pub async fn models(ask: &ModelsAsk, around: &Surroundings) -> Result<Vec<Offer>
 
 async fn tell(row: &Arc<ProviderRow>, settings: &Settings, environment: &ProviderEnvironment, check: bool) -> Offer {
     let reached = model::reach(row, settings, environment);
-    let address = model::base_of(row, settings, environment).ok().map(|base_url| {
+    let base = model::base_of(row, settings, environment);
+    let address_variable = base.as_ref().err().map(|variable| (*variable).to_owned());
+    let address = base.ok().map(|base_url| {
         let access = Access { base_url, ..Access::default() };
         llm::address(row, &access)
     });
@@ -59,6 +61,7 @@ async fn tell(row: &Arc<ProviderRow>, settings: &Settings, environment: &Provide
         title: row.title.to_string(),
         wire: row.wire.word(),
         address: address.and_then(Result::ok),
+        address_variable,
         key: key(row, settings, environment),
         lacks,
         default_model: row.default_model.as_ref().map(ToString::to_string),
@@ -97,12 +100,7 @@ fn offered(fits: &Fits, facts: &Facts) -> OfferedModel {
         parallel_tools,
         caching: caching.map(llm::Caching::word),
         reasoning,
-        prices: prices.as_ref().map(quote),
-        dearer: prices.and_then(|prices| Some((prices.large?.above, quote(&prices.of_request(u64::MAX))))),
+        prices: prices.map(PriceList::from),
+        dearer: prices.and_then(|prices| Some((prices.large?.above, prices.of_request(u64::MAX).into()))),
     }
-}
-
-fn quote(prices: &Prices) -> Quote {
-    let Prices { input, output, cache_read, cache_write, on, large: _ } = *prices;
-    Quote { input, output, cache_read, cache_write, on }
 }

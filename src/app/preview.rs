@@ -15,7 +15,8 @@ use super::subject::{self, Surroundings};
 use crate::config::Resolved;
 use crate::domain::change::ChangeSet;
 use crate::domain::event::{Event, EventSink, Stage};
-use crate::domain::preview::{Preview, PriceList, Receiver};
+use crate::domain::offer::PriceList;
+use crate::domain::preview::{Preview, Receiver};
 use crate::domain::request::Compare;
 use crate::llm;
 use crate::review::{self, ModelRun, Past, Plan};
@@ -59,6 +60,7 @@ pub async fn preview(
         let preview = Preview {
             change,
             model: None,
+            next: Vec::new(),
             second: None,
             files,
             instructions: None,
@@ -73,20 +75,12 @@ pub async fn preview(
     subject = prior::known(subject, &around, who, &events).await?;
     let next = next(&settings, &chosen)?;
     let looks = second_look(&settings, &provider, second.as_ref())?;
-    let receiver = |chosen: &Chosen, capabilities: &llm::Capabilities| Receiver {
-        model: format!("{}/{}", capabilities.provider, capabilities.model),
-        address: model::place(chosen),
-        missing_key: missing
-            .iter()
-            .find(|(provider, _)| **provider == *capabilities.provider)
-            .map(|(_, variable)| variable.clone()),
-        context_window: capabilities.context_window,
-        // As the table has them: what is reckoned with where it says nothing, is no price.
-        prices: chosen.row.facts(&chosen.model).prices.map(price_list),
-    };
-    let model = receiver(&chosen, provider.capabilities());
-    let other =
-        second.as_ref().zip(looks.as_ref()).map(|(second, look)| receiver(second, look.provider.capabilities()));
+    let receiver = |chosen: &Chosen, capabilities: &llm::Capabilities| receiver(chosen, capabilities, &missing);
+    let model = receiver(&chosen, provider.capabilities())?;
+    let others = chosen.next.iter().zip(&next).map(|(chosen, next)| receiver(chosen, next.provider.capabilities()));
+    let others = others.collect::<Result<Vec<_>, _>>()?;
+    let other = second.as_ref().zip(looks.as_ref());
+    let other = other.map(|(second, look)| receiver(second, look.provider.capabilities())).transpose()?;
     let plan = review::preview(ModelRun {
         run,
         tools: ToolBox::new(subject.tool_context()),
@@ -115,7 +109,17 @@ pub async fn preview(
     let guidelines = given.into_iter().map(|given| given.path.to_string()).collect();
     let notices = chosen.notices.into_iter().chain(second.into_iter().flat_map(|second| second.notices));
     let notes = told(&change, notices.chain(notes).collect());
-    Ok(Preview { change, model: Some(model), second: other, files, instructions: from, guidelines, sent, notes })
+    Ok(Preview {
+        change,
+        model: Some(model),
+        next: others,
+        second: other,
+        files,
+        instructions: from,
+        guidelines,
+        sent,
+        notes,
+    })
 }
 
 /// What the receipt would say, each sentence once; also what collection left out.
@@ -153,7 +157,18 @@ fn asked(resolved: &Resolved, environment: &ProviderEnvironment) -> Result<Asked
     }
 }
 
-fn price_list(prices: llm::Prices) -> PriceList {
-    let llm::Prices { input, output, cache_read, cache_write, on, large: _ } = prices;
-    PriceList { input, output, cache_read, cache_write, on }
+fn receiver(
+    chosen: &Chosen,
+    capabilities: &llm::Capabilities,
+    missing: &[(String, String)],
+) -> Result<Receiver, AppError> {
+    let of_it = |(provider, _): &&(String, String)| **provider == *capabilities.provider;
+    Ok(Receiver {
+        model: format!("{}/{}", capabilities.provider, capabilities.model),
+        address: llm::address(&chosen.row, &chosen.access)?,
+        missing_key: missing.iter().find(of_it).map(|(_, variable)| variable.clone()),
+        context_window: capabilities.context_window,
+        // As the table has them: what is reckoned with where it says nothing, is no price.
+        prices: chosen.row.facts(&chosen.model).prices.map(PriceList::from),
+    })
 }

@@ -17,8 +17,8 @@ pub(super) fn known(user: Option<&Document>, environment: &[(String, String)]) -
     let named = config::resolve(&sources).ok().and_then(|resolved| resolved.settings.providers_file);
     let (path, bytes) = match named {
         Some(path) => {
-            let file = files::open(&path).map_err(AppError::Input)?;
-            let bytes = files::read_within(file, &path, MAX_BYTES).map_err(AppError::Input)?;
+            let file = files::open(&path).map_err(AppError::ProvidersFile)?;
+            let bytes = files::read_within(file, &path, MAX_BYTES).map_err(AppError::ProvidersFile)?;
             (path, Some(bytes))
         }
         None => match config::user_providers() {

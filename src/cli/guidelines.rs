@@ -18,7 +18,16 @@ use crate::present::Syntax;
 /// The version of the JSON.
 const SCHEMA: &str = "review-guidelines/1";
 
+/// What people type.
+const EXAMPLES: &str = "\
+Examples:
+  review guidelines list                               all of them, from the target's tip
+  review guidelines explain src/main.rs                which apply to a file, and why
+  review guidelines explain src/main.rs --target main  those of another branch
+  review guidelines list --settings worktree           as they are on the disk, to try them out";
+
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct GuidelinesArgs {
     #[command(subcommand)]
     what: What,
@@ -33,6 +42,7 @@ enum What {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 struct ExplainArgs {
     /// The file, as a path from the root of the repository; it need not be there
     #[arg(value_name = "FILE", value_parser = |text: &str| RepoPath::parse(text))]
@@ -42,6 +52,7 @@ struct ExplainArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 struct ListArgs {
     #[command(flatten)]
     read: ReadArgs,

@@ -7,9 +7,19 @@ use clap::Args;
 use super::console::Console;
 use crate::app::{self, AppError, ModelsAsk, Surroundings};
 use crate::domain::offer::{Offer, There};
+use crate::domain::text::strip_line;
 use crate::present::{Syntax, offers};
 
+/// What people type.
+const EXAMPLES: &str = "\
+Examples:
+  review models                      every provider, and the models of those that can be used
+  review models openai               one, with all that is known of its models
+  review models ollama --check       the same, and what it says that it has
+  review models --format json        for programs";
+
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct ModelsArgs {
     /// One provider alone, with all that is known of its models
     #[arg(value_name = "PROVIDER")]
@@ -32,19 +42,22 @@ pub(super) fn run(args: &ModelsArgs, console: &Console) -> Result<ExitCode, AppE
     let (text, syntax) = if args.format == "json" {
         (offers::json(&all), Syntax::Json)
     } else {
-        (offers::page(&all, args.provider.is_some()), Syntax::Plain)
+        (offers::page(&all, args.provider.is_some(), console.width), Syntax::Plain)
     };
     console.data(text.as_bytes(), syntax)?;
     Ok(match all.as_slice() {
-        [one] if args.provider.is_some() && args.check => ended(one),
+        [one] if args.provider.is_some() && args.check => ended(one, console),
         _ => ExitCode::SUCCESS,
     })
 }
 
 /// One provider that was asked for and cannot be used is 2 where the user can set that right, 4 where it fails.
-fn ended(offer: &Offer) -> ExitCode {
+fn ended(offer: &Offer, console: &Console) -> ExitCode {
     match (&offer.lacks, &offer.there) {
-        (Some(_), _) => ExitCode::from(2),
+        (Some(lacks), _) => {
+            console.say(&format!("review: {} was not asked: {}", offer.name, strip_line(lacks)));
+            ExitCode::from(2)
+        }
         (None, Some(There::Fault(_))) => ExitCode::from(4),
         (None, _) => ExitCode::SUCCESS,
     }

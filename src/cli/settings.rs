@@ -13,6 +13,9 @@ use crate::domain::request::ReviewRequest;
 use crate::domain::text::strip_line;
 use crate::present::Syntax;
 
+/// So many providers are named that lack the same.
+const NAMED: usize = 4;
+
 #[derive(Debug, Args)]
 pub(super) struct ConfigArgs {
     #[command(flatten)]
@@ -70,7 +73,9 @@ fn unset(resolved: &Resolved) -> String {
         }
     }
     let line = |(fields, providers): &(Vec<&str>, Vec<&str>)| {
-        format!("{} of {}: not set\n", fields.join(", "), providers.join(", "))
+        let (named, more) = providers.split_at(NAMED.min(providers.len()));
+        let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        format!("{} of {}{more}: not set\n", fields.join(", "), named.join(", "))
     };
     alike.iter().map(line).collect()
 }

@@ -271,7 +271,8 @@ fn confidence(text: &str) -> Result<Option<Confidence>, Refused> {
 
 /// A model, or several by name, each once: the first reviews, the others take over.
 fn models(text: &str) -> Result<(ModelChoice, Vec<ModelChoice>), Refused> {
-    let choice = |name: &str| ModelChoice::from_word(&word(name)?).ok_or_else(|| refused(text));
+    let choice =
+        |name: &str| word(name).ok().and_then(|word| ModelChoice::from_word(&word)).ok_or_else(|| refused(text));
     let Some((first, rest)) = text.split_once(',') else { return Ok((choice(text)?, Vec::new())) };
     let mut all = vec![choice(first)?];
     for name in rest.split(',') {

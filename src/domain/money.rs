@@ -109,19 +109,24 @@ impl FromStr for Money {
     }
 }
 
-/// As people read it: `$1.25`, `$0.0042`, `$0`. What is less than a hundredth of a cent is `under $0.0001`, never nothing.
+impl Money {
+    /// All its digits, two places at least: what somebody set, a price or a limit, is not rounded.
+    pub fn in_full(self) -> String {
+        let places = format!("{:09}", self.0 % DOLLAR);
+        let (cents, rest) = places.split_at(2);
+        format!("${}.{cents}{}", self.0 / DOLLAR, rest.trim_end_matches('0'))
+    }
+}
+
+/// As people read it: `$1.25`, `$0.42`, `$0.0042`, `$0`. What is less than a hundredth of a cent is `under $0.0001`, never nothing.
 impl fmt::Display for Money {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Half a cent and more is told in cents, less in hundredths of one.
-        let (unit, places) = if self.0 >= 995_000_000 { (DOLLAR / 100, 2) } else { (DOLLAR / 10_000, 4) };
+        // From ten cents on whole cents say enough; below, hundredths of them.
+        let unit = if self.0 >= DOLLAR / 10 - DOLLAR / 20_000 { DOLLAR / 100 } else { DOLLAR / 10_000 };
         match self.0 {
             0 => out.write_str("$0"),
             nanos if nanos < DOLLAR / 20_000 => out.write_str("under $0.0001"),
-            nanos => {
-                let rounded = nanos.saturating_add(unit / 2) / unit;
-                let per_dollar = DOLLAR / unit;
-                write!(out, "${}.{:0places$}", rounded / per_dollar, rounded % per_dollar)
-            }
+            nanos => out.write_str(&Self((nanos.saturating_add(unit / 2) / unit).saturating_mul(unit)).in_full()),
         }
     }
 }
@@ -148,9 +153,21 @@ mod tests {
         assert_eq!(said(1), "under $0.0001");
         assert_eq!(said(50_000), "$0.0001");
         assert_eq!(said(4_200_000), "$0.0042");
-        assert_eq!(said(994_999_999), "$0.9950");
-        assert_eq!(said(995_000_000), "$1.00");
+        assert_eq!(said(20_000_000), "$0.02");
+        assert_eq!(said(30_900_000), "$0.0309");
+        assert_eq!(said(99_949_999), "$0.0999");
+        assert_eq!(said(99_950_000), "$0.10");
+        assert_eq!(said(420_000_000), "$0.42");
+        assert_eq!(said(999_000_000), "$1.00");
         assert_eq!(said(1_254_999_999), "$1.25");
+    }
+
+    #[test]
+    fn what_somebody_set_is_told_to_the_last_digit() {
+        let said = |text: &str| text.parse::<Money>().unwrap().in_full();
+        for (text, full) in [("2", "$2.00"), ("0.125", "$0.125"), ("2.5", "$2.50"), ("0.000000001", "$0.000000001")] {
+            assert_eq!(said(text), full);
+        }
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub struct Offer {
     pub wire: &'static str,
     /// Where it is, without credentials; `None` where that is not known.
     pub address: Option<String>,
+    /// The variable that its address hangs on and that is not set.
+    pub address_variable: Option<String>,
     /// Its key.
     pub key: Key,
     /// What stands in the way of asking it, in one line; `None` where nothing does.
@@ -68,14 +70,14 @@ pub struct OfferedModel {
     /// Whether it thinks before it answers.
     pub reasoning: Option<bool>,
     /// What it costs.
-    pub prices: Option<Quote>,
+    pub prices: Option<PriceList>,
     /// What a request with more tokens than the number costs, all of it.
-    pub dearer: Option<(u64, Quote)>,
+    pub dearer: Option<(u64, PriceList)>,
 }
 
 /// US dollars for a million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Quote {
+pub struct PriceList {
     /// Sent.
     pub input: Money,
     /// Received.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::change::ChangeSet;
-use super::day::Day;
 use super::money::Money;
+use super::offer::PriceList;
 use super::path::RepoPath;
 
 /// A review that is not made.
@@ -17,6 +17,8 @@ pub struct Preview {
     pub change: Arc<ChangeSet>,
     /// Who would review; `None` for the built-in rules, with which nothing is sent.
     pub model: Option<Receiver>,
+    /// Those who would take over, one after the other, where the one before fails for good.
+    pub next: Vec<Receiver>,
     /// Who would take the second look, where it is another model.
     pub second: Option<Receiver>,
     /// What would become of each changed file, in the order of the change.
@@ -36,7 +38,7 @@ pub struct Preview {
 pub struct Receiver {
     /// As `--model` names it.
     pub model: String,
-    /// The host that would be asked, without anything secret.
+    /// Where it would be asked, without anything secret.
     pub address: String,
     /// The variable that would have to hold a key which is not set; `None` where nothing is missing.
     pub missing_key: Option<String>,
@@ -44,21 +46,6 @@ pub struct Receiver {
     pub context_window: u64,
     /// What it costs, where that is known.
     pub prices: Option<PriceList>,
-}
-
-/// US dollars for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PriceList {
-    /// Sent.
-    pub input: Money,
-    /// Received.
-    pub output: Money,
-    /// Read from a cache.
-    pub cache_read: Option<Money>,
-    /// Written to a cache.
-    pub cache_write: Option<Money>,
-    /// When they were looked up.
-    pub on: Day,
 }
 
 /// What would become of a changed file.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::provider::{Large, Prices};
 use super::turn::TurnUsage;
 use crate::domain::money::Money;
+use crate::domain::offer::PriceList;
 
 impl Prices {
     /// What a turn costs; `None` where it is not known how much was sent or received.
@@ -68,6 +69,13 @@ impl Prices {
 
 fn quarter_more(price: Money) -> Money {
     price.plus(Money::from_nanos(price.nanos().div_ceil(4)))
+}
+
+impl From<Prices> for PriceList {
+    fn from(prices: Prices) -> Self {
+        let Prices { input, output, cache_read, cache_write, on, large: _ } = prices;
+        Self { input, output, cache_read, cache_write, on }
+    }
 }
 
 /// What a server says itself that a turn costs, in its `usage`, where it says it in dollars.

@@ -5,11 +5,9 @@
 use serde_json::{Value, json as value};
 
 use super::RenderOptions;
-use super::json::escape_invisible;
+use super::json::{escape_invisible, usage};
 use super::terminal;
 use crate::domain::checkup::{Check, Checkup};
-use crate::domain::money::Money;
-use crate::domain::review::Usage;
 
 /// The word that begins every document.
 pub const SCHEMA: &str = "review-doctor/1";
@@ -49,16 +47,6 @@ fn check(check: &Check) -> Value {
     })
 }
 
-fn usage(usage: Usage) -> Value {
-    value!({
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cache_read_tokens": usage.cache_read_tokens,
-        "cache_write_tokens": usage.cache_write_tokens,
-        "cost_usd": usage.cost.map(Money::usd),
-    })
-}
-
 fn millis(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
@@ -69,6 +57,7 @@ mod tests {
 
     use super::*;
     use crate::domain::checkup::{Area, CheckState, Culprit};
+    use crate::domain::review::Usage;
 
     fn checkup() -> Checkup {
         let usage = |output| Usage { input_tokens: Some(80), output_tokens: output, ..Usage::default() };

@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 
 use super::{Presenter, RenderOptions, Syntax};
 use crate::domain::finding::Finding;
-use crate::domain::review::Review;
+use crate::domain::review::{Review, Usage};
 use crate::domain::text::is_invisible;
 
 pub use parse::{Fault, ParseError, parse, parse_finding};
@@ -39,6 +39,11 @@ fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
     let mut text = serde_json::to_string_pretty(&write::document(review)).unwrap_or_default();
     text.push('\n');
     escape_invisible(text).into_bytes()
+}
+
+/// Tokens and money, as they stand in every document.
+pub(super) fn usage(usage: Usage) -> serde_json::Value {
+    serde_json::to_value(write::usage(usage)).unwrap_or_default()
 }
 
 /// The document on one line, without its line end.

@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
+use textwrap::Options;
+
 use super::columns::aligned;
 use crate::domain::money::Money;
-use crate::domain::offer::{Key, Offer, OfferedModel, Quote, There};
+use crate::domain::offer::{Key, Offer, OfferedModel, PriceList, There};
 use crate::domain::text::{counted, strip_line};
 
 /// The version of the JSON's shape.
@@ -14,29 +16,43 @@ pub const SCHEMA: &str = "models/1";
 const NAMES: usize = 40;
 
 /// Each provider, what stands in its way, and the models of those that nothing stands in the way of; with `whole`, of all.
-pub fn page(offers: &[Offer], whole: bool) -> String {
+/// In so many columns, as far as names let it.
+pub fn page(offers: &[Offer], whole: bool, width: usize) -> String {
     let mut out = String::new();
     for offer in offers {
-        out.push_str(&head(offer));
+        out.push_str(&head(offer, width));
         if whole || offer.lacks.is_none() {
             out.push_str(&table(&offer.models));
         }
-        out.push_str(&there(offer));
+        out.push_str(&there(offer, width));
         out.push('\n');
     }
     let hidden = offers.iter().filter(|offer| offer.lacks.is_some()).count();
     if hidden > 0 && !whole {
         out.push_str("The models of a provider that cannot be used yet: review models PROVIDER\n");
     }
-    out.push_str(
-        "window: tokens of a request and its answer together; answer: tokens of one answer; - is unknown.\n\
-         prices: US dollars for a million tokens sent/received (read from/written to a cache), and when that was looked up.\n",
-    );
+    for legend in [
+        "window: tokens of a request and its answer together; answer: tokens of one answer; - is unknown.",
+        "prices: US dollars for a million tokens sent/received (read from/written to a cache), and when they were looked up.",
+    ] {
+        out.push_str(&textwrap::fill(legend, width));
+        out.push('\n');
+    }
     out
 }
 
-fn head(offer: &Offer) -> String {
-    let address = offer.address.as_deref().map_or_else(|| "address unknown".to_owned(), strip_line);
+/// A line below a provider's name.
+fn line(text: &str, width: usize) -> String {
+    let options = Options::new(width).initial_indent("  ").subsequent_indent("    ").break_words(false);
+    format!("{}\n", textwrap::fill(text, options))
+}
+
+fn head(offer: &Offer, width: usize) -> String {
+    let address = match (&offer.address, &offer.address_variable) {
+        (Some(address), _) => strip_line(address),
+        (None, Some(variable)) => format!("address unknown: set {variable}"),
+        (None, None) => "address unknown".to_owned(),
+    };
     let mut out = format!("{}  {} ({}), {address}\n", offer.name, strip_line(&offer.title), offer.wire);
     let either = |by: &[String]| by.join(" or ");
     let key = match &offer.key {
@@ -44,62 +60,84 @@ fn head(offer: &Offer) -> String {
         Key::Missing { by } => format!("key: none; set {}", either(by)),
         Key::Unset { by } => format!("key: none; where it asks for one, set {}", either(by)),
     };
-    out.push_str(&format!("  {key}\n"));
+    out.push_str(&line(&key, width));
     match &offer.lacks {
         // The line above says it already.
         Some(_) if matches!(offer.key, Key::Missing { .. }) => {}
-        Some(lacks) => out.push_str(&format!("  cannot be used: {}\n", strip_line(lacks))),
+        Some(lacks) => out.push_str(&line(&format!("cannot be used: {}", strip_line(lacks)), width)),
         None => {}
     }
     if let Some(model) = &offer.default_model {
-        out.push_str(&format!("  {} alone means {}\n", offer.name, strip_line(model)));
+        out.push_str(&line(&format!("{} alone means {}", offer.name, strip_line(model)), width));
     }
     out
 }
+
+/// Where the columns begin and end that are told once where all rows say the same.
+const ABILITIES: std::ops::Range<usize> = 3..7;
 
 fn table(models: &[OfferedModel]) -> String {
     let heading = ["model", "window", "answer", "tools", "parallel", "cache", "thinks", "prices", ""];
-    let mut rows = vec![heading.map(str::to_owned)];
-    rows.extend(models.iter().map(|model| {
-        let name = strip_line(&model.name);
-        let name = match (model.is_prefix, name.is_empty()) {
-            (true, true) => "(any other)".to_owned(),
-            (true, false) => format!("{name}…"),
-            (false, _) => name,
-        };
-        let (prices, on) = match &model.prices {
-            None => ("-".to_owned(), String::new()),
-            Some(quote) => (prices(quote, model.dearer.as_ref()), quote.on.to_string()),
-        };
-        [
-            name,
-            number(model.context_window),
-            number(model.max_output.map(u64::from)),
-            yes(model.tools),
-            yes(model.parallel_tools),
-            model.caching.unwrap_or("-").to_owned(),
-            yes(model.reasoning),
-            prices,
-            on,
-        ]
-    }));
+    // Those that are named stand before what is known of all whose names begin alike.
+    let (wide, named): (Vec<_>, Vec<_>) = models.iter().partition(|model| model.is_prefix);
+    let models: Vec<&OfferedModel> = named.into_iter().chain(wide).collect();
+    let rows: Vec<[String; 9]> = models.iter().map(|model| cells(model)).collect();
+    let once: Vec<usize> = match rows.as_slice() {
+        [first, _, ..] => ABILITIES.filter(|at| rows.iter().all(|row| row[*at] == first[*at])).collect(),
+        _ => Vec::new(),
+    };
+    let kept = |cells: &[String; 9]| -> Vec<String> {
+        cells.iter().enumerate().filter(|(at, _)| !once.contains(at)).map(|(_, cell)| cell.clone()).collect()
+    };
+    let lines: Vec<Vec<String>> = std::iter::once(&heading.map(str::to_owned)).chain(&rows).map(kept).collect();
     let mut out = String::new();
-    for line in aligned(&rows, <[String]>::len).lines() {
+    if let (Some(first), false) = (rows.first(), once.is_empty()) {
+        let told = once.iter().map(|at| match first[*at].as_str() {
+            "-" => format!("{} unknown", heading[*at]),
+            says => format!("{} {says}", heading[*at]),
+        });
+        out.push_str(&format!("  all of them: {}\n", told.collect::<Vec<_>>().join(", ")));
+    }
+    let dearer = std::iter::once(None).chain(models.iter().map(|model| model.dearer.as_ref()));
+    for (line, dearer) in aligned(&lines, <[String]>::len).lines().zip(dearer) {
         out.push_str(&format!("  {line}\n"));
+        if let Some((above, quote)) = dearer {
+            out.push_str(&format!("    a request above {} tokens: {}\n", number(Some(*above)), prices(quote)));
+        }
     }
     out
 }
 
-fn prices(quote: &Quote, dearer: Option<&(u64, Quote)>) -> String {
-    let one = |quote: &Quote| {
-        let cache = match (quote.cache_read, quote.cache_write) {
-            (None, None) => String::new(),
-            (read, write) => format!(" ({}/{})", dollars(read), dollars(write)),
-        };
-        format!("{}/{}{cache}", dollars(Some(quote.input)), dollars(Some(quote.output)))
+fn cells(model: &OfferedModel) -> [String; 9] {
+    let name = strip_line(&model.name);
+    let name = match (model.is_prefix, name.is_empty()) {
+        (true, true) => "(any other)".to_owned(),
+        (true, false) => format!("{name}…"),
+        (false, _) => name,
     };
-    let large = dearer.map(|(above, quote)| format!("; above {} {}", number(Some(*above)), one(quote)));
-    format!("{}{}", one(quote), large.unwrap_or_default())
+    let (prices, on) = match &model.prices {
+        None => ("-".to_owned(), String::new()),
+        Some(quote) => (prices(quote), quote.on.to_string()),
+    };
+    [
+        name,
+        number(model.context_window),
+        number(model.max_output.map(u64::from)),
+        yes(model.tools),
+        yes(model.parallel_tools),
+        model.caching.unwrap_or("-").to_owned(),
+        yes(model.reasoning),
+        prices,
+        on,
+    ]
+}
+
+fn prices(quote: &PriceList) -> String {
+    let cache = match (quote.cache_read, quote.cache_write) {
+        (None, None) => String::new(),
+        (read, write) => format!(" ({}/{})", dollars(read), dollars(write)),
+    };
+    format!("{}/{}{cache}", dollars(Some(quote.input)), dollars(Some(quote.output)))
 }
 
 /// An amount in as few digits as it has.
@@ -133,10 +171,10 @@ fn yes(is: Option<bool>) -> String {
 }
 
 /// What it says that it has.
-fn there(offer: &Offer) -> String {
+fn there(offer: &Offer, width: usize) -> String {
     match &offer.there {
         None => String::new(),
-        Some(There::Fault(fault)) => format!("  asked for its models: {}\n", strip_line(fault)),
+        Some(There::Fault(fault)) => line(&format!("asked for its models: {}", strip_line(fault)), width),
         Some(There::Models(names)) => {
             let known = |name: &&String| offer.models.iter().any(|model| !model.is_prefix && model.name == **name);
             let (mut shown, mut hidden): (Vec<&String>, usize) = (names.iter().filter(known).collect(), 0);
@@ -146,7 +184,7 @@ fn there(offer: &Offer) -> String {
             let list = shown.into_iter().map(|name| strip_line(name)).collect::<Vec<_>>().join(", ");
             let more = if hidden > 0 { format!(" and {hidden} more") } else { String::new() };
             let list = if list.is_empty() { String::new() } else { format!(": {list}{more}") };
-            format!("  it has {}{list}\n", counted(names.len(), "model"))
+            line(&format!("it has {}{list}", counted(names.len(), "model")), width)
         }
     }
 }
@@ -173,6 +211,7 @@ fn provider(offer: &Offer) -> Value {
         "title": strip_line(&offer.title),
         "wire": offer.wire,
         "address": offer.address.as_deref().map(strip_line),
+        "address_variable": offer.address_variable,
         "key": { "state": state, "by": by },
         "lacks": offer.lacks.as_deref().map(strip_line),
         "default_model": offer.default_model,
@@ -204,7 +243,7 @@ fn model(model: &OfferedModel) -> Value {
     })
 }
 
-fn quote(quote: &Quote) -> Value {
+fn quote(quote: &PriceList) -> Value {
     json!({
         "input_usd": quote.input.usd(),
         "output_usd": quote.output.usd(),
@@ -219,7 +258,7 @@ mod tests {
     use super::*;
 
     fn offer() -> Offer {
-        let quote = |input: &str, output: &str| Quote {
+        let quote = |input: &str, output: &str| PriceList {
             input: input.parse().unwrap(),
             output: output.parse().unwrap(),
             cache_read: "0.02".parse().ok(),
@@ -244,6 +283,7 @@ mod tests {
             title: "Acme\u{1b}[31m".to_owned(),
             wire: "chat",
             address: Some("https://acme.example/v1".to_owned()),
+            address_variable: None,
             key: Key::Set { by: "ACME_API_KEY".to_owned() },
             lacks: None,
             default_model: Some("big".to_owned()),
@@ -254,11 +294,26 @@ mod tests {
 
     #[test]
     fn a_page_says_what_is_known_and_what_is_not() {
-        insta::assert_snapshot!(page(&[offer()], false));
+        insta::assert_snapshot!(page(&[offer()], false, 80));
         let missing = Key::Missing { by: vec!["ACME_API_KEY".to_owned(), "acme.api_key".to_owned()] };
         let offer = Offer { key: missing, lacks: Some("no key".to_owned()), there: None, ..offer() };
-        let page = page(&[offer], false);
+        let page = page(&[offer], false, 80);
         assert!(page.contains("key: none; set ACME_API_KEY or acme.api_key") && !page.contains("272k"), "{page}");
+    }
+
+    #[test]
+    fn an_address_that_hangs_on_a_variable_says_which() {
+        let offer = Offer { address: None, address_variable: Some("ACME_REGION".to_owned()), ..offer() };
+        assert!(page(&[offer], false, 80).contains("address unknown: set ACME_REGION\n"));
+    }
+
+    #[test]
+    fn a_page_keeps_to_its_width() {
+        let names = (0..30).map(|n| format!("model-{n}")).collect();
+        let offer = Offer { there: Some(There::Models(names)), ..offer() };
+        let fault = Offer { there: Some(There::Fault("it said no and no ".repeat(9))), ..offer.clone() };
+        let page = page(&[offer, fault], true, 80);
+        assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     }
 
     #[test]

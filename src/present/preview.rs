@@ -10,8 +10,9 @@ use textwrap::Options;
 use super::digest;
 use crate::domain::id::CommitId;
 use crate::domain::money::Money;
-use crate::domain::preview::{Estimate, FilePlan, FileState, PartPlan, Preview, PriceList, Receiver, Sent, Span};
-use crate::domain::text::strip_line;
+use crate::domain::offer::PriceList;
+use crate::domain::preview::{Estimate, FilePlan, FileState, PartPlan, Preview, Receiver, Sent, Span};
+use crate::domain::text::{strip_line, thousands};
 
 /// Files of one kind, parts and notes that are named; the JSON has all.
 const NAMED: usize = 12;
@@ -35,6 +36,10 @@ pub fn terminal(preview: &Preview, width: usize) -> String {
             page.row("sent to", &receiver(model));
             page.row("prices", &prices(model.prices.as_ref()));
         }
+    }
+    for next in &preview.next {
+        page.row("then to", &format!("{}, where the one before fails for good", receiver(next)));
+        page.row("prices", &prices(next.prices.as_ref()));
     }
     if let Some(second) = &preview.second {
         page.row("and to", &format!("{}, for the second look", receiver(second)));
@@ -81,35 +86,37 @@ impl Page {
     }
 
     fn rows(&mut self, label: &str, texts: &[String]) {
-        for text in texts.iter().take(NAMED) {
+        let more = texts.len().saturating_sub(NAMED);
+        let more = (more > 0).then(|| format!("and {more} more; --format json has all"));
+        // The label stands once.
+        let labels = std::iter::once(label).chain(std::iter::repeat(""));
+        for (label, text) in labels.zip(texts.iter().take(NAMED).chain(&more)) {
             self.row(label, text);
-        }
-        if texts.len() > NAMED {
-            self.row(label, &format!("and {} more; --format json has all", texts.len() - NAMED));
         }
     }
 }
 
 fn receiver(receiver: &Receiver) -> String {
     let key = receiver.missing_key.as_ref().map_or_else(String::new, |variable| format!("; {variable} is not set"));
-    let window = digest::thousands(receiver.context_window);
+    let window = thousands(receiver.context_window);
     format!("{} at {} (a window of {window} tokens{key})", receiver.model, receiver.address)
 }
 
 fn prices(prices: Option<&PriceList>) -> String {
     let Some(prices) = prices else { return "unknown: what it costs cannot be said (docs/models.md)".to_owned() };
-    let mut text = format!("for a million tokens {} sent, {} received", prices.input, prices.output);
+    let (input, output) = (prices.input.in_full(), prices.output.in_full());
+    let mut text = format!("for a million tokens {input} sent, {output} received");
     if let Some(read) = prices.cache_read {
-        text.push_str(&format!(", {read} read from the cache"));
+        text.push_str(&format!(", {} read from the cache", read.in_full()));
     }
     if let Some(write) = prices.cache_write {
-        text.push_str(&format!(", {write} written to it"));
+        text.push_str(&format!(", {} written to it", write.in_full()));
     }
     format!("{text} (of {})", prices.on)
 }
 
 fn conversations(page: &mut Page, sent: &Sent) {
-    let size = |tokens: u64| digest::thousands(tokens);
+    let size = |tokens: u64| thousands(tokens);
     let room = size(sent.room);
     let all = digest::counted(sent.parts.len(), "conversation");
     let begin: u64 = sent.parts.iter().map(PartPlan::request).sum();
@@ -162,16 +169,23 @@ fn files(page: &mut Page, files: &[FilePlan]) {
 }
 
 fn estimate(page: &mut Page, estimate: &Estimate) {
-    let of = |span: Span<u64>| format!("{} to {}", digest::thousands(span.least), digest::thousands(span.most));
+    let of = |span: Span<u64>| format!("{} to {}", thousands(span.least), thousands(span.most));
     page.row("estimate", &format!("{} turns", of(estimate.turns)));
     page.row("", &format!("{} tokens in", of(estimate.input_tokens)));
     page.row("", &format!("{} tokens out", of(estimate.output_tokens)));
     let cost =
         estimate.cost.map_or_else(|| "cost unknown".to_owned(), |cost| format!("{} to {}", cost.least, cost.most));
     page.row("", &cost);
-    let time = |time: Duration| digest::duration(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
-    page.row("", &format!("{} to {}", time(estimate.time.least), time(estimate.time.most)));
+    page.row("", &format!("{} to {}", roughly(estimate.time.least), roughly(estimate.time.most)));
     page.rows("basis", &estimate.basis);
+}
+
+/// A time that nobody knows to the second: `40 s`, `16 min`.
+fn roughly(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds => format!("{} min", (seconds + 30) / 60),
+    }
 }
 
 /// For programs: one document.
@@ -187,6 +201,7 @@ pub fn json(preview: &Preview) -> Vec<u8> {
         },
         "engine": if preview.model.is_some() { "model" } else { "rules" },
         "model": preview.model.as_ref().map(receiver_json),
+        "next": preview.next.iter().map(receiver_json).collect::<Vec<_>>(),
         "second_look": preview.second.as_ref().map(receiver_json),
         "instructions": preview.instructions.as_deref().map(strip_line),
         "guidelines": preview.guidelines.iter().map(|path| strip_line(path)).collect::<Vec<_>>(),
@@ -289,6 +304,13 @@ mod tests {
                 context_window: 200_000,
                 prices: Some(prices),
             }),
+            next: vec![Receiver {
+                model: "ollama/small".to_owned(),
+                address: "http://127.0.0.1:11434".to_owned(),
+                missing_key: None,
+                context_window: 32_000,
+                prices: None,
+            }],
             second: None,
             files: vec![
                 file("src/a.rs", FileState::Shown, None),
@@ -317,7 +339,7 @@ mod tests {
         unknown.sent.as_mut().unwrap().estimate.cost = None;
         let told = terminal(&unknown, 100);
         assert!(told.contains("prices    unknown") && told.contains("cost unknown") && !told.contains("$0"), "{told}");
-        let rules = Preview { model: None, sent: None, ..preview() };
+        let rules = Preview { model: None, next: Vec::new(), sent: None, ..preview() };
         assert!(terminal(&rules, 80).contains("the built-in rules (no model)"));
     }
 

@@ -136,7 +136,7 @@ mod tests {
         ];
         insta::assert_snapshot!(table(&runs), @r"
         run       started (UTC)     repository  change               outcome   cost     findings
-        a0000000  2026-11-20 18:56  日本        main → feature (#5)  complete  $0.4200  3 (1 high, 2 low)
+        a0000000  2026-11-20 18:56  日本        main → feature (#5)  complete  $0.42    3 (1 high, 2 low)
         b0000000  2026-11-19 01:02  -           -                    damaged: there is no run.json (the run did not finish)
         c0000000  2026-11-20 18:56  xy          main → feature       complete  unknown  none
         d0000000  2026-11-18 01:02  demo        main → topic         unfinished: review --resume d0000000

@@ -286,6 +286,12 @@ fn size_of(tools: &[ToolDefinition]) -> u64 {
     tools.iter().map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.schema.to_string())).sum()
 }
 
+/// Whether a limit ended it before the first question.
+fn nothing_sent(run: &ModelRun, ending: &Ending, tally: &Tally, spent: &Spent) -> bool {
+    let by_limit = matches!(ending.ended(), Ended::CostLimit | Ended::TokenLimit | Ended::WindowLimit);
+    by_limit && spent.turns == 0 && tally.broken_off.note().is_none() && run.handed().is_empty()
+}
+
 fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent, took_ms): (Spent, u64)) -> Review {
     run.notes.iter().for_each(|note| desk.note(note.clone()));
     if let Some(note) = tally.broken_off.note() {
@@ -325,7 +331,7 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent
                 guidelines: run.guidelines.given(),
                 turns: spent.turns,
                 answered: run.answered(),
-                usage: if unasked { Usage::NOTHING } else { spent.usage },
+                usage: if unasked || nothing_sent(run, ending, tally, &spent) { Usage::NOTHING } else { spent.usage },
                 second_look: spent.second_look,
                 tool_calls: tally.calls,
                 tool_errors: tally.errors,

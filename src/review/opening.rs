@@ -17,6 +17,7 @@ mod tokens;
 use crate::domain::change::ChangeSet;
 use crate::domain::guideline::Guidelines;
 use crate::domain::path::RepoPath;
+use crate::domain::text::counted;
 use crate::prompt::{AssistantVars, ChangeVars, Data, LeadVars, PartVars, PromptError, Prompts, SystemVars};
 
 use diffs::Diffs;
@@ -297,16 +298,17 @@ fn lay_out(laying: &Laying<'_>, said: &Said, room: Weight) -> LaidOut {
 
     let (bare, mut notes) = (bare(change, said), Vec::new());
     let commits_left_out = commits_taken.left_out + change.commits_omitted;
-    let mut told = |count: usize, what: &str| {
+    let mut told = |count: usize, noun: &str, what: &str| {
         if count > 0 {
-            notes.push(format!("{count} {what}: there was no room in the first message"));
+            let (counted, was) = (counted(count, noun), if count == 1 { "was" } else { "were" });
+            notes.push(format!("{counted} {was} {what}: there was no room in the first message"));
         }
     };
-    told(commits_taken.left_out, "commits were not shown to the model");
-    told(commits_taken.shortened, "commit messages were shown to the model without their bodies");
-    told(leads_taken.left_out, "leads were not shown to the model");
+    told(commits_taken.left_out, "commit", "not shown to the model");
+    told(commits_taken.shortened, "commit message", "shown to the model without the body");
+    told(leads_taken.left_out, "lead", "not shown to the model");
     if scope.is_whole() {
-        told(listing.unlisted(), "changed files were counted by folder, not named to the model");
+        told(listing.unlisted(), "changed file", "counted by folder, not named to the model");
     }
     if bare.pull_request_cut {
         notes.push("the end of the pull request's description was not shown to the model".to_owned());

@@ -5,6 +5,7 @@ use std::ops::AddAssign;
 use super::compact::Compaction;
 use super::opening::Shown;
 use crate::domain::money::Money;
+use crate::domain::text::counted;
 use crate::tools::Reference;
 
 /// What was sent and is not answered yet.
@@ -52,18 +53,18 @@ impl Lost {
 
     /// What the receipt says; `None` where there were none.
     pub(super) fn note(&self) -> Option<String> {
-        let times = self.times;
+        let answers = counted(self.times as usize, "answer");
         let cost = if self.cost == Money::NOTHING {
-            "what they cost is not known and not counted".to_owned()
+            "what that cost is not known and not counted".to_owned()
         } else {
             format!(
-                "what they cost is not known and not in the sum; the limit of money was held as if it were {}, the most \
+                "what that cost is not known and not in the sum; the limit of money was held as if it were {}, the most \
                  that it can be",
                 self.cost
             )
         };
-        (times > 0)
-            .then(|| format!("{times} answer(s) of the provider did not come to an end, or could not be read; {cost}."))
+        (self.times > 0)
+            .then(|| format!("{answers} of the provider did not come to an end, or could not be read; {cost}."))
     }
 }
 

@@ -6,23 +6,10 @@ use serde_json::{Value, json};
 
 use crate::support::TestRepo;
 use crate::support::model::{Session, Wire};
-use crate::support::session::{Talk, Told};
+use crate::support::session::{Talk, Told, many};
 
 /// So small that a change of a few hundred files is split.
 const WINDOW: &str = "[ollama]\ncontext_window = 48000\n";
-
-/// A change of so many small files in folders of ten.
-fn many(files: usize) -> TestRepo {
-    let repo = TestRepo::new();
-    repo.write("README.md", "Many.\n").commit("Begin");
-    repo.branch("feature");
-    for n in 0..files {
-        let line = |line| format!("value_{n}_{line} = {n} * {line}  # a line that has no meaning\n");
-        repo.write(format!("src/part{}/file{n}.py", n / 10), (0..20).map(line).collect::<String>());
-    }
-    repo.commit("Add many files");
-    repo
-}
 
 fn step(when: &Value, say: &Value) -> String {
     json!({ "when": when, "say": say, "reuse": true }).to_string()

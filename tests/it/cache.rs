@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::TestRepo;
 use crate::support::looks::{DISCOUNT, GUARD, STOCK, given, look, reporting, session};
 use crate::support::model::{Asked, Session, Wire};
-use crate::support::session::{Talk, shop};
+use crate::support::session::{Talk, many, shop};
 
 /// Turns in which the model reads; in one more it ends.
 const READS: usize = 20;
@@ -232,19 +232,6 @@ fn over_twenty_turns_each_request_begins_with_the_one_before_it() {
         table.push_str(&line(&[&words[..], &[measured.marks.to_string()]].concat()));
     }
     is_in_the_docs("turns", &table);
-}
-
-/// A change of so many small files in folders of ten: too large for one conversation.
-fn many(files: usize) -> TestRepo {
-    let repo = TestRepo::new();
-    repo.write("README.md", "Many.\n").commit("Begin");
-    repo.branch("feature");
-    for n in 0..files {
-        let line = |line| format!("value_{n}_{line} = {n} * {line}  # a line that has no meaning\n");
-        repo.write(format!("src/part{}/file{n}.py", n / 10), (0..20).map(line).collect::<String>());
-    }
-    repo.commit("Add many files");
-    repo
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn a_run_lands_before_its_money_is_spent_and_goes_on_with_more() {
     assert_eq!((review.ended, review.outcome, review.findings.len()), (Ended::CostLimit, Outcome::Incomplete, 1));
     assert!(reading.asked() > 2 && cost(&review) <= usd("0.30"), "{} turns, {}", reading.asked(), cost(&review));
     assert!(
-        review.reasons.join("\n").contains("the limit of $0.3000 does not pay for another turn"),
+        review.reasons.join("\n").contains("the limit of $0.30 does not pay for another turn"),
         "{:?}",
         review.reasons
     );

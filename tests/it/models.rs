@@ -122,7 +122,9 @@ fn a_provider_that_fails_is_said_without_the_key_it_echoes() {
         let program =
             Program::in_folder(repo.root()).with("OPENAI_API_KEY", "canary").with("OPENAI_BASE_URL", &address);
         let ran = program.words("models openai --check").ended(4);
-        assert!(ran.text().contains(said) && !ran.text().contains("canary"), "{}", ran.text());
+        // Long lines are broken.
+        let text = ran.text().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(said) && !text.contains("canary"), "{text}");
     }
 }
 

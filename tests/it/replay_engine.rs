@@ -15,7 +15,7 @@ use crate::support::TestRepo;
 use crate::support::engine::{Disk, Model, Scene, calls, rendered};
 use crate::support::looks::{DISCOUNT, STOCK, given, report};
 use crate::support::model::{Session, Wire};
-use crate::support::session::{Talk, shop};
+use crate::support::session::{Talk, many, shop};
 
 /// Turns of a run that nothing breaks off, second looks included.
 const TURNS: u32 = 9;
@@ -418,19 +418,6 @@ fn other_words_are_compared_turn_by_turn() {
     let last = |request: &TurnRequest| format!("{:?}", request.messages.last());
     assert!(last(&difference.now).contains("Go on, please.") && !last(&difference.then).contains("Go on, please."));
     assert_eq!(difference.now.system, difference.then.system);
-}
-
-/// A change of so many small files in folders of ten.
-fn many(files: usize) -> TestRepo {
-    let repo = TestRepo::new();
-    repo.write("README.md", "Many.\n").commit("Begin");
-    repo.branch("feature");
-    for n in 0..files {
-        let line = |line| format!("value_{n}_{line} = {n} * {line}  # a line that has no meaning\n");
-        repo.write(format!("src/part{}/file{n}.py", n / 10), (0..20).map(line).collect::<String>());
-    }
-    repo.commit("Add many files");
-    repo
 }
 
 /// Reports something of the first file that it is shown, then something of another, and finishes.

@@ -2,12 +2,29 @@
 
 use crate::llm::TurnFault;
 
+/// Where the key of a model is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum KeyAt {
+    /// It is from there.
+    From(String),
+    /// None was sent; what would hold one.
+    Missing(String),
+}
+
 /// What the person can do about it; the message of the fault itself says what happened.
-pub(super) fn of_fault(fault: &TurnFault, key: &str, is_own_server: bool) -> String {
-    match fault {
-        TurnFault::Status { status: 401, .. } => {
+pub(super) fn of_fault(fault: &TurnFault, key: &KeyAt, is_own_server: bool) -> String {
+    match (fault, key) {
+        (TurnFault::Status { status: 401 | 403, .. }, KeyAt::Missing(by)) => format!("no key was sent: set {by}"),
+        (_, KeyAt::Missing(_)) => of_other(fault, "not set", is_own_server),
+        (TurnFault::Status { status: 401, .. }, KeyAt::From(key)) => {
             format!("the key is {key}: make a new one at the provider, or see whether it is one for this address")
         }
+        (_, KeyAt::From(key)) => of_other(fault, key, is_own_server),
+    }
+}
+
+fn of_other(fault: &TurnFault, key: &str, is_own_server: bool) -> String {
+    match fault {
         TurnFault::Status { status: 402, .. } => "look at the provider's page for what is left to spend".to_owned(),
         TurnFault::Status { status: 403, .. } => {
             format!("the key is {key}: let its owner allow it this model, or name another with --model")
@@ -59,17 +76,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_key_that_was_never_sent_is_to_be_set_and_not_renewed() {
+        let fault = TurnFault::Status { provider: "p".into(), status: 401, message: String::new(), retry_after: None };
+        let told = of_fault(&fault, &KeyAt::Missing("P_KEY or p.api_key".to_owned()), true);
+        assert_eq!(told, "no key was sent: set P_KEY or p.api_key");
+    }
+
+    #[test]
     fn advice_follows_the_status() {
         let told = |status, retry_after| {
             let fault = TurnFault::Status { provider: "p".into(), status, message: String::new(), retry_after };
-            of_fault(&fault, "from P_KEY", false)
+            of_fault(&fault, &KeyAt::From("from P_KEY".to_owned()), false)
         };
         assert!(told(401, None).contains("from P_KEY"));
         assert!(told(404, None).contains("list of models"));
         assert!(told(429, Some(Duration::from_millis(200))).starts_with("wait 1 s"));
         assert!(told(503, None).contains("later"));
         let gone = TurnFault::Unreachable { provider: "p".into(), message: String::new() };
-        assert!(of_fault(&gone, "", true).contains("start that server"));
-        assert!(!of_fault(&gone, "", false).contains("start that server"));
+        let none = KeyAt::Missing("P_KEY".to_owned());
+        assert!(of_fault(&gone, &none, true).contains("start that server"));
+        assert!(!of_fault(&gone, &none, false).contains("start that server"));
     }
 }

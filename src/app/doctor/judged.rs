@@ -160,6 +160,7 @@ fn no_call(answer: &TurnResponse) -> Judged {
             ),
             ..Judged::wrong(format!("it wrote its tool call as text ({dialect}): {}", said(&text)))
         },
+        None if text.trim().is_empty() => Judged::wrong("it called no tool that it was asked for, and wrote nothing"),
         None => Judged::wrong(format!("it called no tool, and wrote: {}", said(&text))),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::advice::of_fault;
+use super::advice::{KeyAt, of_fault};
 use super::judged::{self, Judged};
 use super::probe::{Heard, NoAnswer, Prober};
 use super::settings::Found;
@@ -154,6 +154,13 @@ impl Subject<'_> {
         }
     }
 
+    /// What would hold a key for this provider.
+    fn key_places(&self) -> String {
+        let row = &self.chosen.row;
+        let setting = format!("{}.api_key", row.name);
+        row.key_variables.iter().map(ToString::to_string).chain([setting]).collect::<Vec<_>>().join(" or ")
+    }
+
     /// The variable that holds a key for this provider.
     fn usual_key(&self) -> Option<&str> {
         self.providers.names().find(|name| self.chosen.row.key_variables.iter().any(|known| **known == **name))
@@ -206,6 +213,12 @@ impl Subject<'_> {
         let Chosen { row, model, access, .. } = self.chosen;
         let names = llm::list(row, access, PATIENCE).await.ok()?;
         let likeness = |name: &String| strsim::jaro_winkler(&model.to_ascii_lowercase(), &name.to_ascii_lowercase());
+        if names.contains(model) {
+            return Some(
+                "its list has this model: see whether the address ends as it should (often in /v1), and whether the model is loaded"
+                    .to_owned(),
+            );
+        }
         let near = names.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)))?;
         let name = &row.name;
         let near = shortened(&strip_line(near), LONGEST_NAME);
@@ -243,7 +256,7 @@ impl Subject<'_> {
     }
 
     fn judge(&self, name: &'static str, heard: &Heard, judged: Judged) -> Check {
-        let key = self.key_origin().unwrap_or_else(|| "not set".to_owned());
+        let key = self.key_origin().map_or_else(|| KeyAt::Missing(self.key_places()), KeyAt::From);
         let check = match &heard.broken {
             Some(NoAnswer::Stopped(Stopped::Interrupted)) => told(name, CheckState::Skipped, "interrupted"),
             Some(NoAnswer::Stopped(Stopped::DeadlinePassed)) => {
@@ -272,7 +285,12 @@ impl Subject<'_> {
 fn limits(known: &Capabilities) -> Check {
     let prices = match &known.prices {
         Some(prices) => {
-            format!("{} and {} a million tokens in and out, as of {}", prices.input, prices.output, prices.on)
+            format!(
+                "{} and {} a million tokens in and out, as of {}",
+                prices.input.in_full(),
+                prices.output.in_full(),
+                prices.on
+            )
         }
         None => "prices unknown".to_owned(),
     };

@@ -20,14 +20,14 @@ pub(in crate::app) fn for_review(
     let guidelines = load(subject, from_worktree)?;
     if !is_model {
         if !guidelines.is_empty() {
-            let text = format!("the built-in rules do not read guidelines; {} is for a model", names(&guidelines));
+            let text = format!("the built-in rules do not read the project's guidelines ({})", names(&guidelines));
             events.emit(Event::Notice { text });
         }
         return Ok(Guidelines::default());
     }
     if !guidelines.is_empty() {
         let (from, names) = (&guidelines.from, names(&guidelines));
-        subject.notes.push(format!("The model was given the project's guidelines {from}: {names}."));
+        subject.notes.push(format!("The model is given the project's guidelines {from}: {names}."));
     }
     subject.notes.extend(guidelines.notes.iter().cloned());
     let told = changed(subject, &guidelines, from_worktree)?;

@@ -51,7 +51,7 @@ pub(in crate::app) fn changed(
     let more = touched.len().saturating_sub(NAMED);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     Ok(Some(format!(
-        "The change touches the project's guidelines ({}{more}); this review followed them {followed}.",
+        "The change touches the project's guidelines ({}{more}); this review follows them {followed}.",
         names.join(", ")
     )))
 }

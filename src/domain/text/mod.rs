@@ -23,4 +23,4 @@ pub use normal::{Quote, QuoteForm, is_telling, normal_line, quote_forms, unmarke
 pub use reveal::reveal;
 pub use steering::steering;
 pub use strip::{is_invisible, strip_block, strip_line};
-pub use words::{counted, shortened};
+pub use words::{counted, shortened, thousands};

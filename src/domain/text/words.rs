@@ -1,8 +1,21 @@
-//! Small texts that are put together in many places: a count with its noun, and a line of bounded length.
+//! Small texts that are put together in many places: a count with its noun, a long number, and a line of bounded length.
 
 /// `1 file`, `2 files`.
 pub fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// `1,998,211`.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 /// At most so many characters, with a mark behind them where something is missing.
@@ -20,6 +33,11 @@ mod tests {
     #[test]
     fn one_is_no_plural() {
         assert_eq!([0, 1, 2].map(|count| counted(count, "file")), ["0 files", "1 file", "2 files"]);
+    }
+
+    #[test]
+    fn long_numbers_are_grouped() {
+        assert_eq!([0, 999, 1000, 1_998_211].map(thousands), ["0", "999", "1,000", "1,998,211"]);
     }
 
     #[test]

@@ -10,9 +10,8 @@ use serde_json::{Value, json as value};
 use super::Report;
 use crate::domain::eval::{CaseResult, CaseRun, Comparison, Earlier, EarlierCase, EarlierRun, Extra};
 use crate::domain::eval::{Figures, Golden, IssueResult, Reported, Share};
-use crate::domain::money::Money;
-use crate::domain::review::{Engine, Usage};
-use crate::present::json::escape_invisible;
+use crate::domain::review::Engine;
+use crate::present::json::{escape_invisible, usage};
 
 /// The word that begins every document.
 pub const SCHEMA: &str = "review-eval/1";
@@ -68,16 +67,6 @@ fn figures(figures: &Figures) -> Value {
 
 fn share(share: Share) -> Value {
     value!({ "some": share.some, "all": share.all, "ratio": share.ratio() })
-}
-
-fn usage(usage: Usage) -> Value {
-    value!({
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cache_read_tokens": usage.cache_read_tokens,
-        "cache_write_tokens": usage.cache_write_tokens,
-        "cost_usd": usage.cost.map(Money::usd),
-    })
 }
 
 fn comparison(comparison: &Comparison) -> Value {

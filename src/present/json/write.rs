@@ -231,7 +231,7 @@ fn second_look(look: &SecondLook) -> wire::SecondLook {
     }
 }
 
-fn usage(usage: Usage) -> wire::Usage {
+pub(super) fn usage(usage: Usage) -> wire::Usage {
     wire::Usage {
         input_tokens: usage.input_tokens,
         output_tokens: usage.output_tokens,

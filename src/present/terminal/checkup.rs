@@ -6,7 +6,7 @@ use super::page::Page;
 use super::{BAD, BOLD, DIM, GOOD, WARN};
 use crate::domain::checkup::{Area, Check, CheckState, Checkup};
 use crate::domain::review::Usage;
-use crate::domain::text::counted;
+use crate::domain::text::{counted, thousands};
 use crate::present::RenderOptions;
 
 /// Columns of the word for a state, and of the longest name of a check.
@@ -65,7 +65,7 @@ fn draw(page: &mut Page<'_>, check: &Check) {
 
 /// What is not known is called so.
 fn told(usage: &Usage) -> String {
-    let tokens = |tokens: Option<u64>| tokens.map_or_else(|| "unknown".to_owned(), |tokens| tokens.to_string());
+    let tokens = |tokens: Option<u64>| tokens.map_or_else(|| "unknown".to_owned(), thousands);
     let cost = usage.cost.map_or_else(|| "cost unknown".to_owned(), |cost| cost.to_string());
     format!("{} tokens in, {} out; {cost}", tokens(usage.input_tokens), tokens(usage.output_tokens))
 }

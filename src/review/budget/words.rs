@@ -17,7 +17,7 @@ pub(in crate::review) fn words(ended: Ended, limits: &Limits, kept: &Kept) -> St
             format!("the limit of {tokens} input tokens{but} was reached (raise it with --max-tokens)")
         }
         Ended::CostLimit => {
-            let most = limits.cost.map_or(Money::NOTHING, |limit| limit.most);
+            let most = limits.cost.map_or(Money::NOTHING, |limit| limit.most).in_full();
             let but = if kept.cost == Money::NOTHING {
                 String::new()
             } else {

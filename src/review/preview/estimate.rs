@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::domain::money::Money;
 use crate::domain::preview::{Estimate, PartPlan, Span};
-use crate::domain::text::counted;
+use crate::domain::text::{counted, thousands};
 use crate::llm::Prices;
 use crate::review::budget::Limits;
 
@@ -184,15 +184,17 @@ pub(super) fn limits_that_bind(estimate: &Estimate, limits: &Limits, parts: &[Pa
         ));
     }
     if estimate.input_tokens.most >= limits.input_tokens {
-        told.push(format!("the limit of {} input tokens may end it (--max-tokens)", limits.input_tokens));
+        told.push(format!("the limit of {} input tokens may end it (--max-tokens)", thousands(limits.input_tokens)));
     }
     if let (Some(limit), Some(cost)) = (limits.cost, estimate.cost)
         && cost.most >= limit.most
     {
-        told.push(format!("the limit of {} may end it (--max-cost)", limit.most));
+        told.push(format!("the limit of {} may end it (--max-cost)", limit.most.in_full()));
     }
     if estimate.time.most >= limits.time {
-        told.push(format!("the limit of {} s may end it (--timeout)", limits.time.as_secs()));
+        let seconds = limits.time.as_secs();
+        let time = if seconds % 60 == 0 { format!("{} min", seconds / 60) } else { format!("{seconds} s") };
+        told.push(format!("the limit of {time} may end it (--timeout)"));
     }
     let each = (estimate.turns.most / parts.len().max(1) as u64).max(1);
     if each >= u64::from(limits.turns) {

@@ -72,6 +72,19 @@ pub fn shop() -> TestRepo {
     repo
 }
 
+/// A change of so many small files in folders of ten.
+pub fn many(files: usize) -> TestRepo {
+    let repo = TestRepo::new();
+    repo.write("README.md", "Many.\n").commit("Begin");
+    repo.branch("feature");
+    for n in 0..files {
+        let line = |line| format!("value_{n}_{line} = {n} * {line}  # a line that has no meaning\n");
+        repo.write(format!("src/part{}/file{n}.py", n / 10), (0..20).map(line).collect::<String>());
+    }
+    repo.commit("Add many files");
+    repo
+}
+
 /// The path of a session.
 pub fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/sessions").join(format!("{name}.jsonl"))
