@@ -54,20 +54,7 @@ pub async fn preview(
     let (given, guidelines) = (guidelines.given(), Arc::new(guidelines));
     let (change, settings) = (Arc::clone(&subject.change), subject.settings.clone());
     let (Some(chosen), Some(prompts)) = (chosen, prompts) else {
-        let Plan { files, sent, mut notes } = review::preview_rules(&change);
-        notes.extend(subject.notes);
-        let notes = told(&change, notes);
-        let preview = Preview {
-            change,
-            model: None,
-            next: Vec::new(),
-            second: None,
-            files,
-            instructions: None,
-            guidelines: Vec::new(),
-            sent,
-            notes,
-        };
+        let preview = of_rules(change, subject.notes);
         return Ok(preview);
     };
     let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?);
@@ -120,6 +107,15 @@ pub async fn preview(
         sent,
         notes,
     })
+}
+
+/// The same for the built-in rules: nothing is sent.
+fn of_rules(change: Arc<ChangeSet>, more: Vec<String>) -> Preview {
+    let Plan { files, sent, mut notes } = review::preview_rules(&change);
+    notes.extend(more);
+    let notes = told(&change, notes);
+    let (next, guidelines) = (Vec::new(), Vec::new());
+    Preview { change, model: None, next, second: None, files, instructions: None, guidelines, sent, notes }
 }
 
 /// What the receipt would say, each sentence once; also what collection left out.

@@ -16,10 +16,10 @@ impl Prices {
     /// not written to one. Tokens from a cache whose price is not known cost what others do.
     pub fn cost(&self, usage: &TurnUsage) -> Option<Money> {
         let (input, output) = (usage.input?, usage.output?);
-        self.of_request(input).cost_of(usage, input, output)
+        Some(self.of_request(input).cost_of(usage, input, output))
     }
 
-    fn cost_of(&self, usage: &TurnUsage, input: u64, output: u64) -> Option<Money> {
+    fn cost_of(&self, usage: &TurnUsage, input: u64, output: u64) -> Money {
         let read = usage.cache_read.unwrap_or(0).min(input);
         let fresh = input - read;
         let written = usage.cache_write.unwrap_or(fresh).min(fresh);
@@ -31,7 +31,7 @@ impl Prices {
             self.cache_read.unwrap_or(self.input).for_tokens(read),
             self.output.for_tokens(output),
         ];
-        Some(parts.into_iter().fold(Money::NOTHING, Money::plus))
+        parts.into_iter().fold(Money::NOTHING, Money::plus)
     }
 
     /// The most that a million tokens cost which are sent: nobody knows beforehand what of them a cache has.

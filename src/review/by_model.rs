@@ -145,7 +145,7 @@ fn begin(run: &ModelRun, journal: &mut Journal) {
             base: run.change.base.map(|commit| commit.to_string()),
             head: run.change.head.map(|commit| commit.to_string()),
             started_at: run.started.0.clone(),
-            limits: Some(run.limits),
+            limits: Some(Box::new(run.limits)),
         }
     };
     journal.record(None, record);

@@ -365,8 +365,8 @@ fn a_few_objects_that_stand_for_endless_folders_are_not_walked_to_their_end() {
     let repo = with(&[("AGENTS.md", "Root rule.\n")]);
     let mut folders = tree(&repo, "");
     for _ in 0..6 {
-        let lines: String = (0..60).map(|n| format!("040000 tree {folders}\td{n:02}\n")).collect();
-        folders = tree(&repo, &lines);
+        let lines: Vec<String> = (0..60).map(|n| format!("040000 tree {folders}\td{n:02}\n")).collect();
+        folders = tree(&repo, &lines.concat());
     }
     let cursor = tree(&repo, &format!("040000 tree {folders}\trules\n"));
     let lines = format!("{}040000 tree {cursor}\t.cursor\n", repo.git(["ls-tree", "main"]));

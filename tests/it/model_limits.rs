@@ -271,6 +271,7 @@ fn every_session_is_used_by_a_test() {
         "model_trust.rs",
         "action_gate.rs",
         "text_protocol.rs",
+        "doctor.rs",
     ]
     .map(|name| std::fs::read_to_string(format!("{}/tests/it/{name}", env!("CARGO_MANIFEST_DIR"))).expect("a test"))
     .concat();

@@ -117,7 +117,7 @@ fn a_busy_provider_is_asked_again() {
 }
 
 /// The third turn of a look, which goes on in the text.
-fn in_text(title: &str, say: Value) -> Value {
+fn in_text(title: &str, say: &Value) -> Value {
     json!({ "when": { "turn": 2, "user_contains": [title], "system_contains": ["@@call", "give_verdict"] }, "say": say })
 }
 
@@ -128,10 +128,9 @@ fn refusals_and_silence_leave_it_unchecked() {
         look(STOCK, 0, json!({ "text": "I cannot.", "stop": "refusal" })),
         look(DISCOUNT, 0, json!({ "text": "" })),
         look(DISCOUNT, 1, json!({ "text": "" })),
-        in_text(DISCOUNT, json!({ "text": "" })),
         look(GUARD, 0, json!({ "text": "<tool_call>\n<function=read_file_part>" })),
         look(GUARD, 1, json!({ "text": "<tool_call>\n<function=read_file_part>" })),
-        in_text(GUARD, json!({ "text": "<tool_call>\n<function=read_file_part>" })),
+        in_text(GUARD, &json!({ "text": "<tool_call>\n<function=read_file_part>" })),
     ];
     let told = talk(&shop, "verifier_silent", Wire::Messages, &[STOCK, DISCOUNT, GUARD], &looks).ends(
         "--verify all",

@@ -7,7 +7,7 @@ use std::time::Duration;
 use review_runner::domain::money::Money;
 use review_runner::domain::review::{Ended, Review};
 use review_runner::llm::{Large, Message, Prices, TurnFault, TurnRequest, TurnResponse, TurnUsage};
-use review_runner::review::{CostLimit, Limits, Past, Runner, estimate_tokens};
+use review_runner::review::{CostLimit, Limits, Past, Runner, Which, estimate_tokens};
 use serde_json::json;
 
 use crate::support::engine::{Disk, Model, Scene, calls, rendered};
@@ -187,4 +187,33 @@ fn a_model_without_a_price_takes_over_from_nobody_where_money_is_a_limit() {
     let ran = talk.program.words("--target main --model openai/gpt-5,openai-chat/nobody-knows --max-cost 2").ended(2);
     assert!(ran.stderr.contains("openai-chat/nobody-knows") && ran.stderr.contains("price"), "{}", ran.stderr);
     assert!(talk.server.asked().is_empty(), "nothing is sent");
+}
+
+#[test]
+fn a_second_look_whose_share_is_lost_hands_nothing_over() {
+    let repo = shop();
+    let looks = Arc::new(AtomicU64::new(0));
+    let mine = Arc::clone(&looks);
+    let model = Model::that(move |request| {
+        if request.tools.iter().any(|tool| tool.name == "give_verdict") {
+            mine.fetch_add(1, Ordering::SeqCst);
+            return Err(broke_off());
+        }
+        let finding = report(DISCOUNT)["input"].clone();
+        Ok(calls("", &[("report_finding", finding), ("finish_review", json!({ "summary": "It is wrong." }))]))
+    });
+    let scene = || {
+        let mut scene = Scene::of(&repo, limits("0.15", prices(3))).with_looks(Which::All);
+        let next = Runner { provider: Arc::new(Model::mute().named("b")), limits: limits("0.15", prices(3)) };
+        scene.next = vec![next];
+        scene
+    };
+    let disk = Disk::default();
+    let review = scene().review(&model, &disk);
+    let notes = review.coverage.notes.join("\n");
+    let asked = looks.load(Ordering::SeqCst);
+    assert!((1..5).contains(&asked), "{asked} times: {notes}");
+    assert!(notes.contains("its share of the money is used up") && !notes.contains("took over"), "{notes}");
+    let shown = |review: &Review| rendered(review).replace(&review.id.to_string(), "");
+    assert_eq!(shown(&scene().told_by(&disk.cut().1, &Model::mute()).unwrap()), shown(&review));
 }

@@ -357,7 +357,7 @@ impl Gathering<'_> {
                 self.take(&there, &reach, Form::Place, *depth)?;
             }
             Err(astray @ (Astray::Outside | Astray::Endless | Astray::Apart)) => {
-                self.fault(&place, &astray.to_string())
+                self.fault(&place, &astray.to_string());
             }
             Err(astray) if import.is_surely_a_file() => self.fault(&place, &astray.to_string()),
             // Somebody's name, most likely.

@@ -88,7 +88,7 @@ pub async fn replay(around: &Surroundings, name: &str, cancel: &Cancel) -> Resul
         let same = packs.hash() == opened.given.rules;
         (!same).then(|| "the rules of this program are not those of then".to_owned())
     });
-    let review = tell(opened, past, prompts, packs, None, cancel).await?;
+    let review = Box::pin(tell(opened, past, prompts, packs, None, cancel)).await?;
     let options = RenderOptions::default();
     let told = presenter("json").map(|presenter| (presenter.render)(&review, &options)).unwrap_or_default();
     let difference = (told != kept).then(|| difference::of_documents(&kept, &told));
@@ -114,7 +114,7 @@ pub async fn compare(around: &Surroundings, name: &str, with: With, cancel: &Can
             (packs, past.with_rules_anew(), Some(trees(&opened)?))
         }
     };
-    tell(opened, past, prompts, packs, trees, cancel).await?;
+    Box::pin(tell(opened, past, prompts, packs, trees, cancel)).await?;
     let (requests, found) = differences.take();
     Ok(Comparison { run, requests, changed: difference::of_requests(found) })
 }

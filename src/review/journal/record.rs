@@ -133,7 +133,7 @@ pub enum Record {
         started_at: String,
         /// What its first sitting could spend.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        limits: Option<Limits>,
+        limits: Option<Box<Limits>>,
     },
     /// What the rules said of the change, before the model was asked.
     Rules {

@@ -48,7 +48,7 @@ impl Account {
         let mut account = Self {
             run: first.record.clone(),
             started_at: started_at.clone(),
-            limits: *limits,
+            limits: limits.as_deref().copied(),
             ended: None,
             took: Duration::ZERO,
             done: false,
