@@ -193,7 +193,7 @@ pub(super) fn limits_that_bind(estimate: &Estimate, limits: &Limits, parts: &[Pa
     }
     if estimate.time.most >= limits.time {
         let seconds = limits.time.as_secs();
-        let time = if seconds % 60 == 0 { format!("{} min", seconds / 60) } else { format!("{seconds} s") };
+        let time = if seconds.is_multiple_of(60) { format!("{} min", seconds / 60) } else { format!("{seconds} s") };
         told.push(format!("the limit of {time} may end it (--timeout)"));
     }
     let each = (estimate.turns.most / parts.len().max(1) as u64).max(1);
