@@ -1,4 +1,4 @@
-//! Which models there are: a page for people, JSON for machines. Main functions: [`page`], [`json`].
+//! Which models there are: a page for people, JSON for machines. Main functions: [`page`], [`json()`].
 
 use serde_json::{Value, json};
 
