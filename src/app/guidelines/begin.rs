@@ -23,6 +23,8 @@ pub(in crate::app) fn for_review(
             let text = format!("the built-in rules do not read the project's guidelines ({})", names(&guidelines));
             events.emit(Event::Notice { text });
         }
+        // A person who reads the receipt wants to know, whoever reviewed.
+        subject.notes.extend(changed(subject, &guidelines, from_worktree, false)?);
         return Ok(Guidelines::default());
     }
     if !guidelines.is_empty() {
@@ -30,7 +32,7 @@ pub(in crate::app) fn for_review(
         subject.notes.push(format!("The model is given the project's guidelines {from}: {names}."));
     }
     subject.notes.extend(guidelines.notes.iter().cloned());
-    let told = changed(subject, &guidelines, from_worktree)?;
+    let told = changed(subject, &guidelines, from_worktree, true)?;
     subject.notes.extend(told);
     Ok(guidelines)
 }

@@ -20,13 +20,14 @@ use crate::sys::repo::Repo;
 /// So many files are named.
 const NAMED: usize = 6;
 
-/// Says that the change touches guidelines, and whose version was followed; `None` where it does not, or none are followed.
+/// Says that the change touches guidelines, and whose version a model follows; `None` where it does not, or none would be followed.
 ///
 /// Also where the settings leave such a file out of the review: whoever changes the rules should not be able to hide it.
 pub(in crate::app) fn changed(
     subject: &Subject,
     guidelines: &Guidelines,
     from_worktree: bool,
+    is_model: bool,
 ) -> Result<Option<String>, AppError> {
     let asked = Asked::of(&subject.settings);
     let (Diffs::Repository(pool), false) = (&subject.diffs, asked.nothing()) else { return Ok(None) };
@@ -43,17 +44,15 @@ pub(in crate::app) fn changed(
         return Ok(None);
     }
     let followed = match (from_worktree, subject.settings_at) {
-        (true, _) => "as they are on the disk".to_owned(),
-        (false, Some(commit)) => format!("as they are at {}", commit.short()),
+        (true, _) => "this review follows them as they are on the disk".to_owned(),
+        (false, Some(commit)) => format!("this review follows them as they are at {}", commit.short()),
         (false, None) => return Ok(None),
     };
+    let followed = if is_model { followed } else { "the built-in rules do not read them".to_owned() };
     let names: Vec<String> = touched.iter().take(NAMED).map(|path| spell(path).into_owned()).collect();
     let more = touched.len().saturating_sub(NAMED);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    Ok(Some(format!(
-        "The change touches the project's guidelines ({}{more}); this review follows them {followed}.",
-        names.join(", ")
-    )))
+    Ok(Some(format!("The change touches the project's guidelines ({}{more}); {followed}.", names.join(", "))))
 }
 
 /// The guidelines that are not the same in the two commits of a change.

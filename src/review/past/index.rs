@@ -380,7 +380,8 @@ impl Abandoned {
         let errors = turn.results.values().filter(|(result, _)| result.is_error).count();
         let (calls, errors) = (count(turn.results.len()), count(errors));
         let TurnUsage { input, cost, .. } = response.usage;
-        let known = Amount { tokens: input.unwrap_or(0), cost: cost.unwrap_or_default() };
+        // What nobody told the cost of is reckoned at its most.
+        let known = Amount { tokens: input.unwrap_or(0), cost: cost.unwrap_or(turn.most) };
         self.plus(Self { turns: 1, usage: Some(response.usage), known, broken_off: Lost::default(), calls, errors });
     }
 }
