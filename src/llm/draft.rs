@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::opaque::Opaque;
-use super::turn::{Message, Part, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse, TurnUsage};
+use super::turn::{Part, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse, TurnUsage};
 use super::usage::Counted;
 use crate::domain::money::Money;
 
@@ -149,14 +149,7 @@ struct Ids {
 
 impl Ids {
     fn of(request: &TurnRequest, name_call: fn(&str, usize) -> String) -> Self {
-        let mut used = HashSet::new();
-        for message in &request.messages {
-            let Message::Assistant { parts } = message else { continue };
-            used.extend(parts.iter().filter_map(|part| match part {
-                Part::Call(call) => Some(call.id.clone()),
-                Part::Text { .. } | Part::Opaque { .. } => None,
-            }));
-        }
+        let used: HashSet<String> = request.calls().map(|call| call.id.clone()).collect();
         Self { used, name_call }
     }
 

@@ -91,6 +91,16 @@ pub enum Part {
     },
 }
 
+impl Part {
+    /// The call, where it is one.
+    pub fn call(&self) -> Option<&ToolCall> {
+        match self {
+            Self::Call(call) => Some(call),
+            Self::Text { .. } | Self::Opaque { .. } => None,
+        }
+    }
+}
+
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
@@ -247,6 +257,15 @@ impl TurnRequest {
 }
 
 impl TurnRequest {
+    /// The calls that the model made so far, in order.
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+        let parts = self.messages.iter().flat_map(|message| match message {
+            Message::Assistant { parts } => parts.as_slice(),
+            Message::User { .. } | Message::Results { .. } => &[],
+        });
+        parts.filter_map(Part::call)
+    }
+
     /// Adds what the model said. An empty answer becomes a word in brackets: without it two messages of ours would meet and be joined to
     /// one, which changes what stands before it in the cache.
     pub fn push_answer(&mut self, response: &TurnResponse) {
@@ -282,10 +301,7 @@ impl TurnResponse {
 
     /// The calls, in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::Call(call) => Some(call),
-            Part::Text { .. } | Part::Opaque { .. } => None,
-        })
+        self.parts.iter().filter_map(Part::call)
     }
 
     /// All text, one part after the other.

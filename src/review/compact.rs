@@ -220,11 +220,7 @@ fn gains(request: &TurnRequest, from: u32) -> Vec<Made> {
 /// The calls of the last message.
 fn calls(messages: &[Message]) -> Vec<&ToolCall> {
     let Some(Message::Assistant { parts }) = messages.last() else { return Vec::new() };
-    let calls = parts.iter().filter_map(|part| match part {
-        Part::Call(call) => Some(call),
-        Part::Text { .. } | Part::Opaque { .. } => None,
-    });
-    calls.collect()
+    parts.iter().filter_map(Part::call).collect()
 }
 
 /// What stands in the place of a result; `None` for one that stays. Only what a reading call showed is replaced: errors are short, and what

@@ -9,11 +9,11 @@ use review_runner::llm::{Message, Prices, TurnRequest, TurnResponse, TurnUsage};
 use review_runner::review::{CostLimit, Limits, Past, Which, estimate_tokens};
 use serde_json::{Value, json};
 
+use crate::support::Program;
 use crate::support::engine::{Disk, Model, Scene, calls, rendered};
 use crate::support::looks::{DISCOUNT, given, report};
 use crate::support::model::Wire;
-use crate::support::session::{Talk, shop};
-use crate::support::{Program, TestRepo};
+use crate::support::session::{Talk, many, shop};
 
 fn usd(text: &str) -> Money {
     text.parse().expect("an amount")
@@ -137,14 +137,7 @@ fn cost_or_nothing(review: &Review) -> Money {
 
 #[test]
 fn parts_and_second_looks_share_the_money() {
-    let repo = TestRepo::new();
-    repo.write("README.md", "Many.\n").commit("Begin");
-    repo.branch("feature");
-    for n in 0..200 {
-        let line = |line| format!("value_{n}_{line} = {n} * {line}  # a line that has no meaning\n");
-        repo.write(format!("src/part{}/file{n}.py", n / 10), (0..20).map(line).collect::<String>());
-    }
-    repo.commit("Add many files");
+    let repo = many(200);
     let finding = || {
         json!({ "title": "It is wrong", "body": "It goes wrong.", "severity": "high", "category": "logic",
             "file_path": "src/part0/file3.py", "quote": "value_3_3 = 3 * 3  # a line that has no meaning", "start_line": 4 })

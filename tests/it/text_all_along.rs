@@ -5,12 +5,11 @@ use review_runner::llm::{Message, Speech, TurnFault, TurnRequest, TurnResponse};
 use review_runner::review::{JournalEntry, Limits, Past, Rebuilt, Record, Unit};
 use serde_json::{Value, json};
 
-use crate::support::TestRepo;
 use crate::support::engine::{Disk, Model, Scene, calls, rendered};
 use crate::support::looks::session;
 use crate::support::looks::{DISCOUNT, report};
 use crate::support::model::{Options, Server, Wire};
-use crate::support::session::{Talk, Told, file, shop};
+use crate::support::session::{Talk, Told, file, many, shop};
 
 const LIMITS: Limits = Limits {
     turns: 12,
@@ -84,18 +83,6 @@ fn a_conversation_in_the_text_that_is_killed_at_every_line_goes_on_in_the_text()
     }
 }
 
-fn many() -> TestRepo {
-    let repo = TestRepo::new();
-    repo.write("README.md", "Many.\n").commit("Begin");
-    repo.branch("feature");
-    for n in 0..200 {
-        let line = |line| format!("value_{n}_{line} = {n} * {line}  # a line that has no meaning\n");
-        repo.write(format!("src/part{}/file{n}.py", n / 10), (0..20).map(line).collect::<String>());
-    }
-    repo.commit("Add many files");
-    repo
-}
-
 /// Finishes its part, and fails for good after so many answers.
 fn ends_after(answers: u32) -> Model {
     let left = std::sync::atomic::AtomicU32::new(answers);
@@ -118,7 +105,7 @@ fn ends_after(answers: u32) -> Model {
 
 #[test]
 fn parts_go_from_a_native_model_to_one_in_the_text_and_back() {
-    let repo = many();
+    let repo = many(200);
     for (first, second) in [(0, 3), (1, 3), (3, 1), (3, 4), (5, 5)] {
         let (a, b) = (ends_after(first).named("a"), ends_after(second).named("b").without_tools());
         let c = ends_after(u32::MAX).named("c");

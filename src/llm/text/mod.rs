@@ -121,14 +121,7 @@ struct Ids {
 
 impl Ids {
     fn of(request: &TurnRequest) -> Self {
-        let mut used = HashSet::new();
-        for message in &request.messages {
-            let Message::Assistant { parts } = message else { continue };
-            used.extend(parts.iter().filter_map(|part| match part {
-                Part::Call(call) => Some(call.id.clone()),
-                Part::Text { .. } | Part::Opaque { .. } => None,
-            }));
-        }
+        let used: HashSet<String> = request.calls().map(|call| call.id.clone()).collect();
         let number = used.len();
         Self { used, number }
     }
