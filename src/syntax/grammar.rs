@@ -46,6 +46,16 @@ grammars! {
     Tsx = "tsx",
     /// Go.
     Go = "go",
+    /// Java.
+    Java = "java",
+    /// C.
+    C = "c",
+    /// C++.
+    Cpp = "cpp",
+    /// Shell scripts, read as Bash's.
+    Bash = "shell",
+    /// YAML: workflows.
+    Yaml = "yaml",
 }
 
 impl Grammar {
@@ -158,6 +168,11 @@ mod tests {
             ("typescript", "const a: number = <any>b;", "const a: = 1;"),
             ("tsx", "const a: X = <b>{c}</b>;", "const a = <b>;"),
             ("go", "package a\nfunc f() {}\n", "package a\nfunc f( {}\n"),
+            ("java", "class A { int b() { return 1; } }", "class A { int b( { return; } }"),
+            ("c", "int a(void) { return 1; }", "int a(void { return 1; }"),
+            ("cpp", "template <class T> T a() { return T{}; }", "template <class T> T a( { return T{}; }"),
+            ("shell", "if a; then b; fi\n", "if a; then b; \n"),
+            ("yaml", "a:\n  - b: c\n", "a:\n  - b: [c\n d: }\n"),
         ] {
             assert_eq!(parses(language, good), Some(true), "{language}");
             assert_eq!(parses(language, bad), Some(false), "{language}");
