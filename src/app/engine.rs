@@ -7,6 +7,7 @@ use super::error::AppError;
 use super::given::{self, Asked, Contents, Given, PROGRAM, Reviewer, Shaping, Told};
 use super::instructions::Instructions;
 use super::model::Chosen;
+use super::packs;
 use super::prior::{self, Who};
 use super::subject::{Subject, Surroundings};
 use crate::config::{Settings, Verify};
@@ -72,7 +73,7 @@ pub(super) struct Again {
 
 /// Reviews the subject with the engine that the settings ask for.
 pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn EventSink>) -> Result<Review, AppError> {
-    let packs = Packs::built_in()?.without(&work.subject.settings.rules_off)?;
+    let packs = packs::load(&work.subject.settings)?;
     let store = Store::at(&around.state);
     let Work { run, started, mut subject, by_model, sitting } = work;
     let is_first = matches!(sitting, Sitting::First(_));

@@ -22,6 +22,7 @@ mod instructions;
 mod model;
 mod models;
 mod on_disk;
+mod packs;
 mod pending;
 mod post;
 mod presented;

@@ -9,6 +9,7 @@ use super::engine::{floor, limits, next, second_look, who};
 use super::error::AppError;
 use super::instructions::Whose;
 use super::model::{self, Chosen, ProviderEnvironment};
+use super::packs;
 use super::prior;
 use super::review::{Gathered, Gathering, Job, gather};
 use super::subject::{self, Surroundings};
@@ -20,7 +21,6 @@ use crate::domain::preview::{Preview, Receiver};
 use crate::domain::request::Compare;
 use crate::llm;
 use crate::review::{self, ModelRun, Past, Plan};
-use crate::rules::Packs;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
 use crate::tools::ToolBox;
@@ -50,7 +50,7 @@ pub async fn preview(
         gather(gathering, &around, &events, &cancel).await?;
     events.emit(Event::Stage { stage: Stage::Review });
     let from = instructions.as_ref().map(|instructions| instructions.from.clone());
-    let packs = Packs::built_in()?.without(&subject.settings.rules_off)?;
+    let packs = packs::load(&subject.settings)?;
     let (given, guidelines) = (guidelines.given(), Arc::new(guidelines));
     let (change, settings) = (Arc::clone(&subject.change), subject.settings.clone());
     let (Some(chosen), Some(prompts)) = (chosen, prompts) else {

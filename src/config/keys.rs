@@ -92,6 +92,7 @@ pub const KEYS: &[Key] = keys!(
         key("guideline_files", Shape::List, TREE_FILES, None),
         key("providers", Shape::Path, FILES, None),
         key("rules.off", Shape::List, "names of rules or packs", None),
+        key("rules.packs", Shape::Path, FOLDERS, None),
     ],
     [
         "anthropic",

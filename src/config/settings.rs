@@ -70,6 +70,8 @@ pub struct Settings {
     pub providers: BTreeMap<&'static str, ProviderSettings>,
     /// Rules and packs that do not run: everybody's together.
     pub rules_off: Vec<String>,
+    /// A folder with rule packs beside the built-in ones, absolute or relative to the working directory.
+    pub rule_packs: Option<PathBuf>,
 }
 
 /// What the user sets for a provider. `None` leaves it to the usual variables and to what is known of the provider.
@@ -125,6 +127,7 @@ impl Settings {
             providers_file: None,
             providers: BTreeMap::new(),
             rules_off: Vec::new(),
+            rule_packs: None,
         }
     }
 
@@ -181,6 +184,7 @@ impl Settings {
             ("max_cost", Value::One(text)) => self.max_cost = money(text)?,
             ("instructions", Value::Path(path)) => self.instructions = path_or_none(path),
             ("prompts", Value::Path(path)) => self.prompts = path_or_none(path),
+            ("rules.packs", Value::Path(path)) => self.rule_packs = path_or_none(path),
             ("providers", Value::Path(path)) => self.providers_file = path_or_none(path),
             _ => return self.set_for_provider(key, value),
         }

@@ -79,6 +79,7 @@ mod tests {
             "output",
             "instructions",
             "prompts",
+            "rules.packs",
             "providers",
             "anthropic.base_url",
             "openai-chat.api_key",

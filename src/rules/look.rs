@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::checks::CHECKS;
-use super::packs::{Pack, Packs};
+use super::packs::{On, Pack, Packs};
 use super::subject::{Hit, RuleRef, Subject, fold_into, is_test_path};
 use crate::domain::text::FileText;
 use crate::syntax::{Edit, Found, Grammar, RuleSet, Tree, Unparsed, Watch};
@@ -83,6 +83,8 @@ impl<'a> Plan<'a> {
         let in_tests = is_test_path(look.subject.path);
         let may = |(index, rule): (usize, &super::packs::PackRule)| {
             (look.wanted)(RuleRef::Pack { pack: at, rule: index })
+                && rule.on == On::Added
+                && rule.paths.allows(look.subject.path)
                 && !(in_tests && rule.info.skips_tests)
                 && (rule.literals.is_empty()
                     || rule.literals.iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some()))

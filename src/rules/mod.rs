@@ -24,19 +24,31 @@ use packs::PackSource;
 
 /// The built-in packs. A pack of several languages holds what is true in all of them.
 const PACKS: &[PackSource<'static>] = &[
-    PackSource { name: "rust", grammars: &[Grammar::Rust], text: include_str!("packs/rust.yml") },
-    PackSource { name: "python", grammars: &[Grammar::Python], text: include_str!("packs/python.yml") },
+    PackSource { name: "rust", grammars: &[Grammar::Rust], paths: &[], text: include_str!("packs/rust.yml") },
+    PackSource { name: "python", grammars: &[Grammar::Python], paths: &[], text: include_str!("packs/python.yml") },
     PackSource {
         name: "javascript",
         grammars: &[Grammar::JavaScript, Grammar::TypeScript, Grammar::Tsx],
+        paths: &[],
         text: include_str!("packs/javascript.yml"),
     },
     PackSource {
         name: "typescript",
         grammars: &[Grammar::TypeScript, Grammar::Tsx],
+        paths: &[],
         text: include_str!("packs/typescript.yml"),
     },
-    PackSource { name: "go", grammars: &[Grammar::Go], text: include_str!("packs/go.yml") },
+    PackSource { name: "go", grammars: &[Grammar::Go], paths: &[], text: include_str!("packs/go.yml") },
+    PackSource { name: "java", grammars: &[Grammar::Java], paths: &[], text: include_str!("packs/java.yml") },
+    // What holds in C holds in C++.
+    PackSource { name: "c", grammars: &[Grammar::C, Grammar::Cpp], paths: &[], text: include_str!("packs/c.yml") },
+    PackSource { name: "shell", grammars: &[Grammar::Bash], paths: &[], text: include_str!("packs/shell.yml") },
+    PackSource {
+        name: "workflow",
+        grammars: &[Grammar::Yaml],
+        paths: &[".github/workflows/*.yml", ".github/workflows/*.yaml", "action.yml", "action.yaml"],
+        text: include_str!("packs/workflow.yml"),
+    },
 ];
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use super::checks::CHECKS;
+use crate::domain::filter::{FilterError, PathFilter};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::id::hex;
 use crate::syntax::{Grammar, RuleSet, RuleSource, SyntaxError, documents};
@@ -16,6 +17,8 @@ use crate::syntax::{Grammar, RuleSet, RuleSource, SyntaxError, documents};
 pub(super) struct PackSource<'a> {
     pub(super) name: &'a str,
     pub(super) grammars: &'a [Grammar],
+    /// Globs of the files it is for; empty for all files of its grammars.
+    pub(super) paths: &'a [&'a str],
     pub(super) text: &'a str,
 }
 
@@ -49,6 +52,25 @@ pub enum RuleError {
         /// Why.
         #[source]
         source: SyntaxError,
+    },
+    /// A rule names files by something that is not a glob.
+    #[error("rule {rule}: {source}")]
+    Paths {
+        /// The rule.
+        rule: String,
+        /// What is wrong with it.
+        #[source]
+        source: FilterError,
+    },
+    /// A rule is for a language that its pack is not for.
+    #[error("rule {rule}: languages names {language:?}, which is none of its pack ({known})")]
+    Language {
+        /// The rule.
+        rule: String,
+        /// What it names.
+        language: String,
+        /// The languages of the pack.
+        known: String,
     },
     /// A rule has a key that means nothing.
     #[error("rule {rule}: the key {key} means nothing; remove it or correct its spelling")]
@@ -88,6 +110,17 @@ enum Tests {
     Skip,
 }
 
+/// On which side of a change a match is told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum On {
+    /// What the change brings in.
+    #[default]
+    Added,
+    /// What the change takes away: a guard, a close.
+    Removed,
+}
+
 /// A rule as a pack writes it: our words, then ast-grep's rule.
 #[derive(Debug, Deserialize)]
 struct Document {
@@ -99,6 +132,14 @@ struct Document {
     cwe: Option<String>,
     #[serde(default)]
     tests: Tests,
+    #[serde(default)]
+    on: On,
+    /// Languages of the pack that it is for; empty for all of them.
+    #[serde(default)]
+    languages: Vec<String>,
+    /// Globs of the files it is for; empty for all files of the pack.
+    #[serde(default)]
+    paths: Vec<String>,
     /// A text that has none of these cannot match, and is not even parsed for this rule. Empty: no such text is known.
     #[serde(default)]
     literals: Vec<String>,
@@ -113,6 +154,9 @@ struct Document {
 pub(super) struct PackRule {
     pub(super) info: RuleInfo,
     pub(super) literals: Vec<String>,
+    pub(super) on: On,
+    pub(super) paths: PathFilter,
+    grammars: Vec<Grammar>,
     fix: Option<String>,
     source: RuleSource,
 }
@@ -154,7 +198,8 @@ impl Packs {
                 name: name.clone(),
                 known: built_in.iter().map(|pack| pack.name).collect::<Vec<_>>().join(", "),
             })?;
-            sources.push(PackSource { name, grammars, text });
+            let paths = built_in.iter().find(|pack| pack.name == language).map_or(&[][..], |pack| pack.paths);
+            sources.push(PackSource { name, grammars, paths, text });
         }
         let packs = Self::read(&sources)?;
         for pack in packs.list.iter().filter(|pack| own(&pack.name).is_some()) {
@@ -227,6 +272,28 @@ impl Packs {
     }
 }
 
+/// The grammars that a rule is for.
+fn grammars_of(rule: &str, named: &[String], all: &[Grammar]) -> Result<Vec<Grammar>, RuleError> {
+    if named.is_empty() {
+        return Ok(all.to_vec());
+    }
+    let of = |language: &String| {
+        all.iter().copied().find(|grammar| grammar.word() == language).ok_or_else(|| RuleError::Language {
+            rule: rule.to_owned(),
+            language: language.clone(),
+            known: all.iter().map(|grammar| grammar.word()).collect::<Vec<_>>().join(", "),
+        })
+    };
+    named.iter().map(of).collect()
+}
+
+/// The files that a rule is for: those of its pack, and of them those that it names.
+fn paths_of(rule: &str, of_pack: &[&str], own: &[String]) -> Result<PathFilter, RuleError> {
+    let of_pack: Vec<String> = of_pack.iter().map(|glob| (*glob).to_owned()).collect();
+    let filter = PathFilter::new(&of_pack, &[]).and_then(|filter| filter.narrowed(own));
+    filter.map_err(|source| RuleError::Paths { rule: rule.to_owned(), source })
+}
+
 /// Whether `name` is that of the rule or of its pack.
 fn names(name: &str, rule: &str) -> bool {
     rule == name || rule.split_once('/').is_some_and(|(pack, _)| pack == name)
@@ -238,8 +305,8 @@ impl Pack {
         let mut rules: Vec<PackRule> = Vec::new();
         for document in documents::<Document>(source.text).map_err(fault)? {
             let name = format!("{}/{}", source.name, document.id);
-            if let Some((key, _)) = document.unknown.into_iter().next() {
-                return Err(RuleError::UnknownKey { rule: name, key });
+            if let Some((key, _)) = document.unknown.iter().next() {
+                return Err(RuleError::UnknownKey { rule: name, key: key.clone() });
             }
             if rules.iter().any(|rule| rule.info.name == name) {
                 return Err(RuleError::Twice(name));
@@ -250,10 +317,13 @@ impl Pack {
                 message: document.message.trim().to_owned(),
                 severity: document.severity,
                 category: document.category,
-                cwe: document.cwe,
+                cwe: document.cwe.clone(),
                 skips_tests: document.tests == Tests::Skip,
             };
-            rules.push(PackRule { info, literals: document.literals, fix: document.fix, source: document.source });
+            let grammars = grammars_of(&info.name, &document.languages, source.grammars)?;
+            let paths = paths_of(&info.name, source.paths, &document.paths)?;
+            let Document { literals, on, fix, source, .. } = document;
+            rules.push(PackRule { info, literals, on, paths, grammars, fix, source });
         }
         let compiled = source.grammars.iter().map(|_| OnceLock::new()).collect();
         Ok(Self { name: source.name.to_owned(), grammars: source.grammars.to_vec(), rules, compiled })
@@ -267,7 +337,10 @@ impl Pack {
     pub(super) fn compiled(&self, grammar: Grammar) -> Option<&Result<RuleSet, RuleError>> {
         let place = self.grammars.iter().position(|own| *own == grammar)?;
         Some(self.compiled.get(place)?.get_or_init(|| {
-            let sources = self.rules.iter().map(|rule| (&rule.source, rule.fix.as_deref()));
+            let sources = self.rules.iter().map(|rule| {
+                let is_for = rule.grammars.contains(&grammar);
+                is_for.then_some((&rule.source, rule.fix.as_deref()))
+            });
             RuleSet::compile(grammar, sources).map_err(|source| RuleError::Pack { pack: self.name.clone(), source })
         }))
     }
@@ -278,7 +351,7 @@ mod tests {
     use super::*;
 
     fn read(text: &'static str) -> Result<Packs, RuleError> {
-        Packs::read(&[PackSource { name: "p", grammars: &[Grammar::Rust], text }])
+        Packs::read(&[PackSource { name: "p", grammars: &[Grammar::Rust], paths: &[], text }])
     }
 
     const RULE: &str = "id: a\ntitle: t\nmessage: m\nseverity: low\ncategory: logic\nrule: {pattern: 'a()'}\n";

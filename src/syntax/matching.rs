@@ -50,6 +50,8 @@ pub fn documents<T: DeserializeOwned>(yaml: &str) -> Result<Vec<T>, SyntaxError>
 }
 
 struct Compiled {
+    /// The rule, as counted when the set was compiled.
+    number: usize,
     core: RuleCore,
     fix: Option<Fixer>,
 }
@@ -95,13 +97,14 @@ pub struct Scan {
 }
 
 impl RuleSet {
-    /// Compiles rules, each with the text that may replace a match.
+    /// Compiles rules, each with the text that may replace a match. `None` holds the place of a rule that is not for this grammar.
     pub fn compile<'a>(
         grammar: Grammar,
-        sources: impl Iterator<Item = (&'a RuleSource, Option<&'a str>)>,
+        sources: impl Iterator<Item = Option<(&'a RuleSource, Option<&'a str>)>>,
     ) -> Result<Self, SyntaxError> {
         let mut set = Self { grammar, rules: Vec::new(), by_kind: Vec::new() };
-        for (source, fix) in sources {
+        for (number, source) in sources.enumerate() {
+            let Some((source, fix)) = source else { continue };
             let refused = |what: String| SyntaxError::Rule { language: grammar.word(), what };
             let core = source.0.get_matcher(DeserializeEnv::new(grammar.support()));
             let core = core.map_err(|error| refused(chain(&error)))?;
@@ -123,7 +126,7 @@ impl RuleSet {
                 }
                 set.by_kind[kind].push(set.rules.len());
             }
-            set.rules.push(Compiled { core, fix });
+            set.rules.push(Compiled { number, core, fix });
         }
         Ok(set)
     }
@@ -148,10 +151,10 @@ impl RuleSet {
                 tests.see(&inner, tree.text());
             }
             if let Some(rules) = self.by_kind.get(usize::from(inner.kind_id())) {
-                for &rule in rules.iter().filter(|rule| wanted(**rule)) {
+                for rule in rules.iter().filter_map(|rule| self.rules.get(*rule)).filter(|rule| wanted(rule.number)) {
                     watch.check()?;
-                    if let Some(hit) = self.rules[rule].core.match_node(tree.root.adopt(inner)) {
-                        scan.found.push(self.found(rule, &hit, tests.covers(hit.range().start)));
+                    if let Some(hit) = rule.core.match_node(tree.root.adopt(inner)) {
+                        scan.found.push(found(rule, &hit, tests.covers(hit.range().start)));
                     }
                 }
             }
@@ -167,21 +170,21 @@ impl RuleSet {
             }
         }
     }
+}
 
-    fn found(&self, rule: usize, hit: &NodeMatch<'_, StrDoc<SupportLang>>, in_test: bool) -> Found {
-        let bytes = hit.range();
-        let first = hit.start_pos().line();
-        let (end_line, end_column) = hit.end_pos().byte_point();
-        // A node that swallowed its line ending stops at the start of the next line.
-        let last = if end_column == 0 && end_line > first { end_line - 1 } else { end_line };
-        let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX - 1) + 1;
-        let lines = LineRange::new(number(first), number(last)).unwrap_or_else(|_| LineRange::line(number(first)));
-        let edit = self.rules[rule].fix.as_ref().and_then(|fix| {
-            let text = String::from_utf8(fix.generate_replacement(hit)).ok()?;
-            Some(Edit { bytes: bytes.clone(), text })
-        });
-        Found { rule, bytes, lines, in_test, edit }
-    }
+fn found(rule: &Compiled, hit: &NodeMatch<'_, StrDoc<SupportLang>>, in_test: bool) -> Found {
+    let bytes = hit.range();
+    let first = hit.start_pos().line();
+    let (end_line, end_column) = hit.end_pos().byte_point();
+    // A node that swallowed its line ending stops at the start of the next line.
+    let last = if end_column == 0 && end_line > first { end_line - 1 } else { end_line };
+    let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX - 1) + 1;
+    let lines = LineRange::new(number(first), number(last)).unwrap_or_else(|_| LineRange::line(number(first)));
+    let edit = rule.fix.as_ref().and_then(|fix| {
+        let text = String::from_utf8(fix.generate_replacement(hit)).ok()?;
+        Some(Edit { bytes: bytes.clone(), text })
+    });
+    Found { rule: rule.number, bytes, lines, in_test, edit }
 }
 
 impl Tree {
@@ -245,7 +248,7 @@ mod tests {
 
     fn scan(grammar: Grammar, yaml: &str, fix: Option<&str>, text: &str) -> Scan {
         let sources: Vec<RuleSource> = documents(yaml).unwrap();
-        let set = RuleSet::compile(grammar, sources.iter().map(|source| (source, fix))).unwrap();
+        let set = RuleSet::compile(grammar, sources.iter().map(|source| Some((source, fix)))).unwrap();
         let cancel = Cancel::never();
         let watch = Watch::new(&cancel, Duration::from_mins(1));
         set.scan(&Tree::parse(grammar, text, &watch).unwrap(), &|_| true, &watch).unwrap()
@@ -283,7 +286,7 @@ mod tests {
     #[test]
     fn a_rule_that_is_none_says_why() {
         let sources: Vec<RuleSource> = documents("rule: {kind: no_such_kind}").unwrap();
-        let error = RuleSet::compile(Grammar::Go, sources.iter().map(|source| (source, None))).err().unwrap();
+        let error = RuleSet::compile(Grammar::Go, sources.iter().map(|source| Some((source, None)))).err().unwrap();
         assert!(error.to_string().contains("no_such_kind"), "{error}");
         assert!(matches!(documents::<RuleSource>("rule: ["), Err(SyntaxError::Yaml(_))));
     }

@@ -73,6 +73,8 @@ impl Shaping {
             guidelines: _,
             guideline_files: _,
             providers_file: _,
+            // What it comes to is the hash of the rules.
+            rule_packs: _,
             providers: _,
         } = settings;
         let verify = match verify {

@@ -16,6 +16,7 @@ pub use error::ReplayError;
 
 use super::error::AppError;
 use super::given::{GivenRunner, PROGRAM};
+use super::packs;
 use super::pull::off_the_threads;
 use super::resume::{Opened, ResumeError};
 use super::subject::Surroundings;
@@ -66,9 +67,6 @@ pub struct With {
     /// A folder with rule packs.
     pub rules: Option<PathBuf>,
 }
-
-/// A file of a rule pack that is longer is refused, in bytes.
-const MAX_PACK: u64 = 1 << 20;
 
 /// Tells a run again, named by its id, the beginning of its id, or `last`, and holds it against the review that was kept.
 pub async fn replay(around: &Surroundings, name: &str, cancel: &Cancel) -> Result<Replayed, AppError> {
@@ -237,12 +235,10 @@ fn own_prompts(folder: &Path) -> Result<Prompts, AppError> {
 
 /// Rule packs of a folder, in the place of the built-in ones of their names and beside them.
 fn own_rules(folder: &Path) -> Result<Packs, AppError> {
-    let found = templates::read_folder(folder, &["yml", "yaml"], MAX_PACK)?;
+    let found = packs::read_folder(folder)?;
     if found.is_empty() {
         let (folder, what) = (folder.display().to_string(), "rule packs (python.yml, python-house.yml, …)");
         return Err(ReplayError::Nothing { folder, what }.into());
     }
-    let stem = |name: String| name.rsplit_once('.').map_or(name.clone(), |(stem, _)| stem.to_owned());
-    let packs: Vec<_> = found.into_iter().map(|(name, text)| (stem(name), text)).collect();
-    Ok(Packs::with_overrides(&packs)?)
+    Ok(Packs::with_overrides(&found)?)
 }
