@@ -67,10 +67,13 @@ impl MadeUp {
     }
 
     pub(super) fn review(&self) -> RulesReport {
+        self.review_with(&Packs::built_in().unwrap())
+    }
+
+    pub(super) fn review_with(&self, packs: &Packs) -> RulesReport {
         let (change, old, new) = self.change();
-        let packs = Packs::built_in().unwrap();
         let cancel = Cancel::never();
-        run(&RulesInput { change: &change, new: &new, old: &old, packs: &packs, cancel: &cancel, events: &Silent })
+        run(&RulesInput { change: &change, new: &new, old: &old, packs, cancel: &cancel, events: &Silent })
     }
 
     /// `<rule> <path>:<line>` of every claim.

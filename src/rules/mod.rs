@@ -8,12 +8,15 @@
 //! `hit-*` and an `ok-*` file. A pack: its file and a line in `PACKS`. A check: a file in `checks/`, a line in
 //! `checks::CHECKS` and a folder of fixtures `fixtures/rules/general/<id>/`.
 
+mod base;
 mod checks;
 mod introduced;
 mod look;
+mod lost;
 mod packs;
 mod run;
 mod subject;
+mod threads;
 mod wording;
 
 pub use packs::{Packs, RuleError, RuleInfo};

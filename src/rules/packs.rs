@@ -10,7 +10,7 @@ use super::checks::CHECKS;
 use crate::domain::filter::{FilterError, PathFilter};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::id::hex;
-use crate::syntax::{Grammar, RuleSet, RuleSource, SyntaxError, documents};
+use crate::syntax::{Grammar, RuleParts, RuleSet, RuleSource, SyntaxError, documents};
 
 /// A pack as it is compiled in, or as a folder has it.
 #[derive(Clone, Copy)]
@@ -144,6 +144,17 @@ struct Document {
     #[serde(default)]
     literals: Vec<String>,
     fix: Option<String>,
+    /// The metavariable at which a match is told, rather than at its first line.
+    at: Option<String>,
+    /// The metavariables whose texts make two matches the same one, rather than the text at which it is told.
+    #[serde(default)]
+    same: Vec<String>,
+    /// The metavariables whose texts are still in the function where the match is gone: what was guarded. For `on: removed`.
+    #[serde(default)]
+    stays: Vec<String>,
+    /// Likewise, after the place where the match is gone.
+    #[serde(default)]
+    guards: Vec<String>,
     #[serde(flatten)]
     source: RuleSource,
     #[serde(flatten)]
@@ -158,6 +169,10 @@ pub(super) struct PackRule {
     pub(super) paths: PathFilter,
     grammars: Vec<Grammar>,
     fix: Option<String>,
+    at: Option<String>,
+    same: Vec<String>,
+    stays: Vec<String>,
+    guards: Vec<String>,
     source: RuleSource,
 }
 
@@ -267,6 +282,11 @@ impl Packs {
         self.list.iter().enumerate().filter(move |(_, pack)| pack.grammars.contains(&grammar))
     }
 
+    /// Whether any rule is about what a change takes away.
+    pub(super) fn has_removed(&self) -> bool {
+        self.list.iter().flat_map(|pack| &pack.rules).any(|rule| rule.on == On::Removed)
+    }
+
     pub(super) fn pack(&self, index: usize) -> Option<&Pack> {
         self.list.get(index)
     }
@@ -322,8 +342,8 @@ impl Pack {
             };
             let grammars = grammars_of(&info.name, &document.languages, source.grammars)?;
             let paths = paths_of(&info.name, source.paths, &document.paths)?;
-            let Document { literals, on, fix, source, .. } = document;
-            rules.push(PackRule { info, literals, on, paths, grammars, fix, source });
+            let Document { literals, on, fix, at, same, stays, guards, source, .. } = document;
+            rules.push(PackRule { info, literals, on, paths, grammars, fix, at, same, stays, guards, source });
         }
         let compiled = source.grammars.iter().map(|_| OnceLock::new()).collect();
         Ok(Self { name: source.name.to_owned(), grammars: source.grammars.to_vec(), rules, compiled })
@@ -339,7 +359,14 @@ impl Pack {
         Some(self.compiled.get(place)?.get_or_init(|| {
             let sources = self.rules.iter().map(|rule| {
                 let is_for = rule.grammars.contains(&grammar);
-                is_for.then_some((&rule.source, rule.fix.as_deref()))
+                is_for.then_some(RuleParts {
+                    source: &rule.source,
+                    fix: rule.fix.as_deref(),
+                    at: rule.at.as_deref(),
+                    same: &rule.same,
+                    stays: &rule.stays,
+                    guards: &rule.guards,
+                })
             });
             RuleSet::compile(grammar, sources).map_err(|source| RuleError::Pack { pack: self.name.clone(), source })
         }))
