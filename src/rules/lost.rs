@@ -7,7 +7,6 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::base::Words;
-use super::introduced::HeadHit;
 use super::look::Wanted;
 use super::packs::On;
 use super::run::{RulesInput, look_at};
@@ -60,8 +59,11 @@ struct Head {
     scopes: Vec<Scope>,
 }
 
-/// The matches that the change took away, each on the old side.
-pub(super) fn lost(input: &RulesInput<'_>, notes: &mut BTreeSet<String>) -> Result<Vec<HeadHit>, Stopped> {
+/// The matches that the change took away, each on the old side of a file as counted in the change.
+pub(super) fn lost(
+    input: &RulesInput<'_>,
+    notes: &mut BTreeSet<String>,
+) -> Result<Vec<(usize, RuleRef, Hit)>, Stopped> {
     if !input.packs.has_removed() {
         return Ok(Vec::new());
     }
@@ -213,7 +215,7 @@ impl Deleted {
 }
 
 /// What is gone and did not come elsewhere, nor went with what it stood in, nor was written anew in the same function.
-fn unanswered(gone: Vec<Gone>, come: &[Come], heads: &HashMap<usize, Head>) -> Vec<HeadHit> {
+fn unanswered(gone: Vec<Gone>, come: &[Come], heads: &HashMap<usize, Head>) -> Vec<(usize, RuleRef, Hit)> {
     let mut used = vec![false; come.len()];
     let left = answered_by(gone, come, &mut used, Gone::identity, Come::identity);
     let left = answered_by(
@@ -232,7 +234,7 @@ fn unanswered(gone: Vec<Gone>, come: &[Come], heads: &HashMap<usize, Head>) -> V
         |gone| (gone.file, gone.rule, gone.scope.clone()),
         |come| (come.file, come.rule, come.scope.clone()),
     );
-    left.into_iter().map(|gone| HeadHit { file: gone.file, rule: gone.rule, hit: gone.hit, touched: None }).collect()
+    left.into_iter().map(|gone| (gone.file, gone.rule, gone.hit)).collect()
 }
 
 /// Those of `gone` to which nothing that came is equal; each that came answers one.

@@ -8,7 +8,9 @@
 //! `hit-*` and an `ok-*` file. A pack: its file and a line in `PACKS`. A check: a file in `checks/`, a line in
 //! `checks::CHECKS` and a folder of fixtures `fixtures/rules/general/<id>/`.
 
+mod allowed;
 mod base;
+mod cause;
 mod checks;
 mod introduced;
 mod look;
@@ -17,6 +19,7 @@ mod packs;
 mod run;
 mod subject;
 mod threads;
+mod told;
 mod wording;
 
 pub use packs::{Packs, RuleError, RuleInfo};

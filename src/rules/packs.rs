@@ -188,6 +188,7 @@ pub struct Packs {
     list: Vec<Pack>,
     hash: String,
     off: Vec<String>,
+    all_lines: bool,
 }
 
 impl Packs {
@@ -246,7 +247,7 @@ impl Packs {
                 hasher.update(part);
             }
         }
-        Ok(Self { list: packs, hash: hex(&hasher.finalize()), off: Vec::new() })
+        Ok(Self { list: packs, hash: hex(&hasher.finalize()), off: Vec::new(), all_lines: false })
     }
 
     /// The same rules but for those that `off` names: rules (`rust/a-rule`) or whole packs (`rust`).
@@ -259,6 +260,21 @@ impl Packs {
                 Ok(self)
             }
         }
+    }
+
+    /// The same rules, telling also what stood before a change in the files that it touches.
+    #[must_use]
+    pub fn with_all_lines(mut self, all_lines: bool) -> Self {
+        if all_lines && !self.all_lines {
+            self.hash = hex(&Sha256::digest(format!("{} on all lines", self.hash)));
+        }
+        self.all_lines = all_lines || self.all_lines;
+        self
+    }
+
+    /// Whether they tell what stood before.
+    pub(super) fn tells_all_lines(&self) -> bool {
+        self.all_lines
     }
 
     /// Whether a rule was switched off.
@@ -315,7 +331,7 @@ fn paths_of(rule: &str, of_pack: &[&str], own: &[String]) -> Result<PathFilter, 
 }
 
 /// Whether `name` is that of the rule or of its pack.
-fn names(name: &str, rule: &str) -> bool {
+pub(super) fn names(name: &str, rule: &str) -> bool {
     rule == name || rule.split_once('/').is_some_and(|(pack, _)| pack == name)
 }
 
