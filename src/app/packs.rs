@@ -13,7 +13,7 @@ const MAX_PACK: u64 = 1 << 20;
 /// The rules that the settings ask for.
 pub(super) fn load(settings: &Settings) -> Result<Packs, AppError> {
     let own = settings.rule_packs.as_deref().map(read_folder).transpose()?.unwrap_or_default();
-    Ok(Packs::with_overrides(&own)?.without(&settings.rules_off)?)
+    Ok(Packs::with_overrides(&own)?.without(&settings.rules_off)?.with_all_lines(settings.rules_all_lines))
 }
 
 /// The packs of a folder by their names: `python` for `python.yml`.

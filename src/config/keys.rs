@@ -93,6 +93,7 @@ pub const KEYS: &[Key] = keys!(
         key("providers", Shape::Path, FILES, None),
         key("rules.off", Shape::List, "names of rules or packs", None),
         key("rules.packs", Shape::Path, FOLDERS, None),
+        key("rules.lines", Shape::One, "changed or all", Some("--all-lines")),
     ],
     [
         "anthropic",

@@ -72,6 +72,8 @@ pub struct Settings {
     pub rules_off: Vec<String>,
     /// A folder with rule packs beside the built-in ones, absolute or relative to the working directory.
     pub rule_packs: Option<PathBuf>,
+    /// Whether the rules speak of all lines of the changed files, rather than of what the change brings.
+    pub rules_all_lines: bool,
 }
 
 /// What the user sets for a provider. `None` leaves it to the usual variables and to what is known of the provider.
@@ -127,6 +129,7 @@ impl Settings {
             providers_file: None,
             providers: BTreeMap::new(),
             rules_off: Vec::new(),
+            rules_all_lines: false,
             rule_packs: None,
         }
     }
@@ -155,6 +158,13 @@ impl Settings {
                 }
             }
             ("rules.off", Value::List(names)) => add_new(&mut self.rules_off, names),
+            ("rules.lines", Value::One(text)) => {
+                self.rules_all_lines = match text.trim() {
+                    "changed" => false,
+                    "all" => true,
+                    _ => return Err(refused(text)),
+                };
+            }
             ("min_severity", Value::One(text)) => self.min_severity = severity(text)?,
             ("min_confidence", Value::One(text)) => self.min_confidence = confidence(text)?,
             ("fail_on", Value::One(text)) => self.fail_on = severity(text)?,

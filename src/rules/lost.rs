@@ -205,12 +205,12 @@ impl Deleted {
 
     /// Whether something with words in it is left of what a match stood in: else all of that is gone.
     fn leaves_some_of(&self, hit: &Hit, text: &FileText) -> bool {
-        if hit.around == hit.at {
+        if hit.around == hit.lines {
             return true;
         }
         let telling = |line: &str| line.chars().any(char::is_alphanumeric);
         text.lines(hit.around)
-            .any(|(number, line)| !hit.at.contains(number) && !self.touched.covers(number) && telling(line))
+            .any(|(number, line)| !hit.lines.contains(number) && !self.touched.covers(number) && telling(line))
     }
 }
 
@@ -305,12 +305,14 @@ mod tests {
     use crate::domain::place::Side;
     use crate::syntax::Grammar;
 
-    const PACK: &str = "id: guard\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\non: removed\n\
+    const PACK: &str = "id: whole\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\non: removed\n\
+        literals: [isAdmin]\nrule: {kind: if_statement, has: {stopBy: end, kind: call_expression, all: [{pattern: isAdmin($X)}, {pattern: $C}]}}\nat: C\n---\n\
+        id: guard\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\non: removed\n\
         literals: ['=== null']\nrule: {pattern: 'if ($X === null) return'}\nguards: [X]\n---\n\
         id: await\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\non: removed\n\
         literals: ['await']\nrule: {pattern: 'await $CALL'}\nsame: [$CALL]\nstays: [CALL]\n";
 
-    /// What is told with the two rules above: `<rule>:<line>`, all on the old side.
+    /// What is told with the rules above: `<rule>:<line>`, all on the old side.
     fn told(change: &MadeUp) -> Vec<String> {
         let source = PackSource { name: "p", grammars: &[Grammar::JavaScript], paths: &[], text: PACK };
         let report = change.review_with(&Packs::read(&[source]).unwrap());
@@ -329,6 +331,13 @@ mod tests {
     fn a_guard_that_is_gone_is_told_where_it_stood() {
         let old = "function f(a) {\n  if (a === null) return;\n  use(a);\n}\n";
         assert_eq!(changed(old, "function f(a) {\n  use(a);\n}\n"), ["p/guard:2"]);
+    }
+
+    #[test]
+    fn a_guard_around_what_it_guards_is_told_at_its_condition() {
+        let old = "function f(a) {\n  log();\n  if (\n    isAdmin(a)) {\n    use(a);\n  }\n}\n";
+        assert_eq!(changed(old, "function f(a) {\n  log();\n  use(a);\n}\n"), ["p/whole:4"]);
+        assert_eq!(changed(old, "function f(a) {\n  log();\n  if (a && isAdmin(a)) use(a);\n}\n"), [""; 0]);
     }
 
     #[test]

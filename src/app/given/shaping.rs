@@ -21,6 +21,8 @@ pub(in crate::app) struct Shaping {
     max_commits: u32,
     verify: Which,
     rules_off: Vec<String>,
+    #[serde(default)]
+    rules_all_lines: bool,
 }
 
 /// A [`Verify`].
@@ -54,6 +56,7 @@ impl Shaping {
             max_commits,
             verify,
             rules_off,
+            rules_all_lines,
             // Each sitting may have its own.
             timeout: _,
             max_turns: _,
@@ -90,18 +93,21 @@ impl Shaping {
             max_commits: *max_commits,
             verify,
             rules_off: rules_off.clone(),
+            rules_all_lines: *rules_all_lines,
         }
     }
 
     /// Puts them in the place of those that hold now.
     pub(in crate::app) fn put_into(&self, settings: &mut Settings) {
-        let Self { include, exclude, min_severity, min_confidence, max_commits, verify, rules_off } = self.clone();
+        let Self { include, exclude, min_severity, min_confidence, max_commits, verify, rules_off, rules_all_lines } =
+            self.clone();
         settings.include = include;
         settings.exclude = exclude;
         settings.min_severity = min_severity;
         settings.min_confidence = min_confidence;
         settings.max_commits = max_commits;
         settings.rules_off = rules_off;
+        settings.rules_all_lines = rules_all_lines;
         settings.verify = match verify {
             Which::Auto => Verify::Auto,
             Which::All => Verify::All,
@@ -130,7 +136,7 @@ impl Shaping {
         rows.filter(|(was, is)| was != is).map(|((name, was), (_, is))| (name, was, is)).collect()
     }
 
-    fn rows(&self) -> [(&'static str, String); 7] {
+    fn rows(&self) -> [(&'static str, String); 8] {
         let list = |list: &[String]| if list.is_empty() { "nothing".to_owned() } else { list.join(", ") };
         let groups: Vec<String> = self.include.iter().map(|group| list(group)).collect();
         let severity = self.min_severity.map_or_else(|| "none".to_owned(), |severity| severity.to_string());
@@ -143,6 +149,7 @@ impl Shaping {
             ("max_commits", self.max_commits.to_string()),
             ("verify", self.verify.word().to_owned()),
             ("rules.off", list(&self.rules_off)),
+            ("rules.lines", if self.rules_all_lines { "all" } else { "changed" }.to_owned()),
         ]
     }
 }
