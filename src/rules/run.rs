@@ -317,7 +317,7 @@ impl Words {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::MadeUp;
+    use super::super::made_up::MadeUp;
     use super::*;
     use crate::domain::event::Silent;
     use crate::domain::finding::Severity;
