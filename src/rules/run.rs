@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use super::base::base_counts;
 use super::checks::{BothSides, CHECKS};
+use super::document::On;
 use super::introduced::{HeadHit, introduced};
 use super::look::{Look, Looked, Wanted, look};
 use super::lost::lost;
-use super::packs::{On, Packs};
+use super::packs::Packs;
 use super::subject::{Hit, RuleRef, Subject, Touched};
 use super::threads::each_file;
 use super::wording::{claim, rule_info};
@@ -202,7 +203,7 @@ fn claims(input: &RulesInput<'_>, heads: Vec<HeadHit>, notes: &mut BTreeSet<Stri
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::MadeUp;
+    use super::super::made_up::MadeUp;
     use super::*;
     use crate::domain::event::Silent;
     use crate::domain::finding::Severity;
