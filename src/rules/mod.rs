@@ -9,6 +9,7 @@
 //! `checks::CHECKS` and a folder of fixtures `fixtures/rules/general/<id>/`.
 
 mod checks;
+mod impact;
 mod introduced;
 mod look;
 mod packs;

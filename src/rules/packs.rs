@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::checks::CHECKS;
+use super::checks::{CHECKS, CheckInfo};
+use super::impact;
 use crate::domain::filter::{FilterError, PathFilter};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::id::hex;
@@ -224,8 +225,7 @@ impl Packs {
         }
         // What a check looks for is code, and changes with the program.
         hasher.update(env!("CARGO_PKG_VERSION"));
-        for check in CHECKS {
-            let info = check.info();
+        for info in CHECKS.iter().map(|check| check.info()).chain(impact::infos()) {
             for part in [info.name, info.title, info.message] {
                 hasher.update((part.len() as u64).to_le_bytes());
                 hasher.update(part);
@@ -259,7 +259,8 @@ impl Packs {
     /// Every rule, packs first, then the checks that know no language.
     pub fn rules(&self) -> impl Iterator<Item = RuleInfo> {
         let of_packs = self.list.iter().flat_map(|pack| pack.rules.iter().map(|rule| rule.info.clone()));
-        of_packs.chain(CHECKS.iter().map(|check| check.info().owned()))
+        let beyond = impact::infos().map(CheckInfo::owned);
+        of_packs.chain(CHECKS.iter().map(|check| check.info().owned())).chain(beyond)
     }
 
     /// The packs for a grammar, by their place in the list.
