@@ -194,7 +194,7 @@ fn parse(openers: &[&str], line: &str) -> Option<Allow> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::MadeUp;
+    use super::super::made_up::MadeUp;
     use super::*;
 
     fn read(line: &str) -> Option<(Vec<String>, String, bool)> {

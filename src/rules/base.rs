@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use super::document::On;
 use super::introduced::{Base, HeadHit};
 use super::look::Wanted;
-use super::packs::On;
 use super::run::{RulesInput, look_at};
 use super::subject::{RuleRef, telling_word};
 use super::threads::each_file;

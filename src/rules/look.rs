@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::checks::CHECKS;
-use super::packs::{On, Pack, Packs};
+use super::document::On;
+use super::pack::{Pack, PackRule};
+use super::packs::Packs;
 use super::subject::{Hit, RuleRef, Subject, fold_into, is_test_path};
 use crate::domain::text::FileText;
 use crate::syntax::{Edit, Found, Grammar, RuleSet, Scope, Tree, Unparsed, Watch};
@@ -60,7 +62,8 @@ pub(super) fn look(look: &Look<'_>) -> Result<Looked, Stopped> {
         }
     }
     let Some(grammar) = look.language.and_then(Grammar::of) else { return Ok(looked) };
-    let plans: Vec<Plan<'_>> = look.packs.of(grammar).filter_map(|(at, pack)| Plan::of(look, at, pack)).collect();
+    let plans: Vec<Plan<'_>> =
+        look.packs.of_grammar(grammar).filter_map(|(at, pack)| Plan::of(look, at, pack)).collect();
     if plans.is_empty() {
         return Ok(looked);
     }
@@ -94,7 +97,7 @@ impl<'a> Plan<'a> {
     fn of(look: &Look<'_>, at: usize, pack: &'a Pack) -> Option<Self> {
         let text = look.subject.text.text().as_bytes();
         let in_tests = is_test_path(look.subject.path);
-        let may = |(index, rule): (usize, &super::packs::PackRule)| {
+        let may = |(index, rule): (usize, &PackRule)| {
             rule.on == look.wanted.on
                 && (look.wanted.rules)(RuleRef::Pack { pack: at, rule: index })
                 && rule.paths.allows(look.subject.path)

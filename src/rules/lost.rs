@@ -7,8 +7,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::base::Words;
+use super::document::On;
 use super::look::Wanted;
-use super::packs::On;
 use super::run::{RulesInput, look_at};
 use super::subject::{Hit, RuleRef, Touched, fold_into, line_at_head};
 use super::threads::each_file;
@@ -299,11 +299,9 @@ fn holds(text: &str, part: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Packs;
-    use super::super::fixtures::MadeUp;
-    use super::super::packs::PackSource;
+    use super::super::made_up::MadeUp;
+    use super::super::{PackFile, PackOwner, Packs};
     use crate::domain::place::Side;
-    use crate::syntax::Grammar;
 
     const PACK: &str = "id: whole\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\non: removed\n\
         literals: [isAdmin]\nrule: {kind: if_statement, has: {stopBy: end, kind: call_expression, all: [{pattern: isAdmin($X)}, {pattern: $C}]}}\nat: C\n---\n\
@@ -314,11 +312,12 @@ mod tests {
 
     /// What is told with the rules above: `<rule>:<line>`, all on the old side.
     fn told(change: &MadeUp) -> Vec<String> {
-        let source = PackSource { name: "p", grammars: &[Grammar::JavaScript], paths: &[], text: PACK };
-        let report = change.review_with(&Packs::read(&[source]).unwrap());
+        let (file, stem) = ("javascript-p.yml".to_owned(), "javascript-p".to_owned());
+        let pack = PackFile { owner: PackOwner::User, file, stem, text: PACK.to_owned() };
+        let report = change.review_with(&Packs::only(&[pack]).unwrap());
         let place = |claim: &crate::domain::claim::Claim| {
             assert_eq!(claim.place.side, Side::Old);
-            format!("{}:{}", claim.origin.name, claim.place.lines.unwrap().start())
+            format!("{}:{}", claim.origin.name.replace("javascript-", ""), claim.place.lines.unwrap().start())
         };
         report.claims.iter().map(place).collect()
     }

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::document::On;
 use super::introduced::HeadHit;
 use super::look::{Look, Looked, Wanted, look};
-use super::packs::{On, Packs};
+use super::packs::Packs;
 use super::subject::{Hit, RuleRef, Subject, Touched, line_at_base};
 use super::threads::each_file;
-use super::told::tell;
+use super::told::{allow, tell};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
 use crate::domain::claim::Claim;
 use crate::domain::event::{Event, EventSink, Stage};
@@ -97,6 +98,15 @@ pub fn run(input: &RulesInput<'_>) -> RulesReport {
             }
         }
     }
+    match super::impact::claims(&asked) {
+        Ok((claims, more)) => {
+            let (claims, suppressed) = allow(&asked, claims, &mut notes);
+            report.claims.extend(claims);
+            report.suppressed += suppressed;
+            notes.extend(more);
+        }
+        Err(stopped) => drop(report.stopped.get_or_insert(stopped)),
+    }
     report.notes = notes.into_iter().collect();
     report
 }
@@ -165,7 +175,7 @@ pub(super) fn look_at(
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::MadeUp;
+    use super::super::made_up::MadeUp;
     use super::*;
     use crate::domain::event::Silent;
     use crate::domain::finding::Severity;

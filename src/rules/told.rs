@@ -13,7 +13,8 @@ use super::run::RulesInput;
 use super::subject::RuleRef;
 use super::wording::{Why, claim, rule_info};
 use crate::domain::claim::Claim;
-use crate::domain::place::Side;
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
 use crate::sys::cancel::Stopped;
 
 /// Of one rule in one file, no more claims than this: who sees twenty has seen them all.
@@ -58,6 +59,30 @@ pub(super) fn tell(input: &RulesInput<'_>, heads: Vec<HeadHit>, notes: &mut BTre
     }
     found.sort_by_key(|(hit, why)| (hit.file, *why == Why::Stood, *why == Why::Went, hit.hit.at.start(), hit.rule));
     worded(input, found, notes)
+}
+
+/// The claims that no comment silences, and how many one does: for claims that come from elsewhere.
+pub(super) fn allow(input: &RulesInput<'_>, claims: Vec<Claim>, notes: &mut BTreeSet<String>) -> (Vec<Claim>, u32) {
+    let mut allowed = Allowed::new(input);
+    let at: HashMap<(&RepoPath, Side), usize> = input
+        .change
+        .files
+        .iter()
+        .enumerate()
+        .flat_map(|(at, file)| [Side::Old, Side::New].map(|side| ((file.path_at(side), side), at)))
+        .collect();
+    let left = claims.into_iter().filter_map(|claim| {
+        let (place, line) = (&claim.place, claim.place.lines.map_or(1, LineRange::start));
+        match at.get(&(&place.path, place.side)) {
+            Some(file) => {
+                let side = place.side;
+                allowed.unless_allowed(claim, *file, side, line)
+            }
+            None => Some(claim),
+        }
+    });
+    let left = left.collect();
+    (left, allowed.finish(notes))
 }
 
 fn went(file: usize, rule: RuleRef, hit: super::subject::Hit) -> HeadHit {
@@ -154,12 +179,10 @@ impl Limits {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Packs;
-    use super::super::fixtures::MadeUp;
-    use super::super::packs::PackSource;
+    use super::super::made_up::MadeUp;
+    use super::super::{PackFile, PackOwner, Packs};
     use crate::domain::claim::Claim;
     use crate::domain::place::Side;
-    use crate::syntax::Grammar;
 
     /// An opened thing that is never closed in its function, a function that evaluates, and a call in a loop.
     const PACK: &str = "id: open\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\n\
@@ -170,13 +193,14 @@ mod tests {
         rule: {kind: for_in_statement, has: {pattern: 'send($A)', stopBy: end, inside: {kind: expression_statement, pattern: $CALL}}}\n";
 
     fn packs() -> Packs {
-        Packs::read(&[PackSource { name: "p", grammars: &[Grammar::JavaScript], paths: &[], text: PACK }]).unwrap()
+        let (file, stem) = ("javascript-p.yml".to_owned(), "javascript-p".to_owned());
+        Packs::only(&[PackFile { owner: PackOwner::User, file, stem, text: PACK.to_owned() }]).unwrap()
     }
 
     fn place(claim: &Claim) -> String {
         let lines = claim.place.lines.unwrap();
         let side = if claim.place.side == Side::Old { "-" } else { "+" };
-        format!("{} {side}{}-{}", claim.origin.name, lines.start(), lines.end())
+        format!("{} {side}{}-{}", claim.origin.name.replace("javascript-", ""), lines.start(), lines.end())
     }
 
     fn changed(old: &str, new: &str) -> Vec<String> {
@@ -245,6 +269,6 @@ mod tests {
         }
         let report = change.review_with(&packs());
         assert_eq!(report.claims.len(), 200);
-        assert_eq!(report.notes, ["p/open: the first 200 matches are listed, 100 more are not"]);
+        assert_eq!(report.notes, ["javascript-p/open: the first 200 matches are listed, 100 more are not"]);
     }
 }

@@ -80,7 +80,7 @@ pub(super) fn claim(input: &RulesInput<'_>, found: HeadHit, why: Why) -> Option<
         body.push_str(cwe);
         body.push('.');
     }
-    Some(Claim {
+    input.packs.settled(Claim {
         title: found.hit.title.unwrap_or(info.title),
         body,
         severity: found.hit.severity.unwrap_or(info.severity),

@@ -37,8 +37,13 @@ impl std::fmt::Debug for RuleSource {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxError {
     /// The text is not YAML of the expected shape.
-    #[error("not a list of rules: {0}")]
-    Yaml(String),
+    #[error("not a list of rules: {what}")]
+    Yaml {
+        /// The line and the column, 1-indexed, where they are known.
+        at: Option<(u32, u32)>,
+        /// What is wrong.
+        what: String,
+    },
     /// A rule cannot be matched in a language.
     #[error("the rule does not work for {language}: {what}")]
     Rule {
@@ -51,7 +56,12 @@ pub enum SyntaxError {
 
 /// Reads a stream of YAML documents, with the limits and the spelling of booleans that rules are written in.
 pub fn documents<T: DeserializeOwned>(yaml: &str) -> Result<Vec<T>, SyntaxError> {
-    ast_grep_config::from_multiple(yaml).map_err(|error| SyntaxError::Yaml(error.to_string()))
+    ast_grep_config::from_multiple(yaml).map_err(|error| {
+        let error = error.without_snippet();
+        let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let at = error.location().map(|at| (number(at.line()), number(at.column())));
+        SyntaxError::Yaml { at: at.filter(|(line, _)| *line > 0), what: error.to_string() }
+    })
 }
 
 /// What a pack says about how one rule matches.
@@ -428,6 +438,6 @@ mod tests {
         let error =
             RuleSet::compile(Grammar::Go, sources.iter().map(|source| Some(parts(source, None)))).err().unwrap();
         assert!(error.to_string().contains("no_such_kind"), "{error}");
-        assert!(matches!(documents::<RuleSource>("rule: ["), Err(SyntaxError::Yaml(_))));
+        assert!(matches!(documents::<RuleSource>("rule: ["), Err(SyntaxError::Yaml { .. })));
     }
 }

@@ -23,6 +23,8 @@ pub(in crate::app) struct Shaping {
     rules_off: Vec<String>,
     #[serde(default)]
     rules_all_lines: bool,
+    #[serde(default)]
+    rules_severity: Vec<(String, Severity)>,
 }
 
 /// A [`Verify`].
@@ -57,6 +59,7 @@ impl Shaping {
             verify,
             rules_off,
             rules_all_lines,
+            rules_severity,
             // Each sitting may have its own.
             timeout: _,
             max_turns: _,
@@ -76,7 +79,7 @@ impl Shaping {
             guidelines: _,
             guideline_files: _,
             providers_file: _,
-            // What it comes to is the hash of the rules.
+            // Kept as the texts that it comes to.
             rule_packs: _,
             providers: _,
         } = settings;
@@ -94,12 +97,13 @@ impl Shaping {
             verify,
             rules_off: rules_off.clone(),
             rules_all_lines: *rules_all_lines,
+            rules_severity: rules_severity.clone(),
         }
     }
 
     /// Puts them in the place of those that hold now.
     pub(in crate::app) fn put_into(&self, settings: &mut Settings) {
-        let Self { include, exclude, min_severity, min_confidence, max_commits, verify, rules_off, rules_all_lines } =
+        let Self { include, exclude, min_severity, min_confidence, max_commits, verify, rules_off, rules_all_lines, rules_severity } =
             self.clone();
         settings.include = include;
         settings.exclude = exclude;
@@ -108,6 +112,7 @@ impl Shaping {
         settings.max_commits = max_commits;
         settings.rules_off = rules_off;
         settings.rules_all_lines = rules_all_lines;
+        settings.rules_severity = rules_severity;
         settings.verify = match verify {
             Which::Auto => Verify::Auto,
             Which::All => Verify::All,
@@ -125,9 +130,19 @@ impl Shaping {
         Floor { severity: self.min_severity, confidence: self.min_confidence }
     }
 
+    /// Whether the rules spoke of all lines of the changed files.
+    pub(in crate::app) fn rules_all_lines(&self) -> bool {
+        self.rules_all_lines
+    }
+
     /// The rules and packs that do not run.
     pub(in crate::app) fn rules_off(&self) -> &[String] {
         &self.rules_off
+    }
+
+    /// The severities that rules have by the settings.
+    pub(in crate::app) fn rules_severity(&self) -> &[(String, Severity)] {
+        &self.rules_severity
     }
 
     /// The settings that are not as they were: their names, what they were, what they are.
@@ -136,9 +151,11 @@ impl Shaping {
         rows.filter(|(was, is)| was != is).map(|((name, was), (_, is))| (name, was, is)).collect()
     }
 
-    fn rows(&self) -> [(&'static str, String); 8] {
+    fn rows(&self) -> [(&'static str, String); 9] {
         let list = |list: &[String]| if list.is_empty() { "nothing".to_owned() } else { list.join(", ") };
         let groups: Vec<String> = self.include.iter().map(|group| list(group)).collect();
+        let grades: Vec<String> =
+            self.rules_severity.iter().map(|(name, severity)| format!("{name}={severity}")).collect();
         let severity = self.min_severity.map_or_else(|| "none".to_owned(), |severity| severity.to_string());
         let confidence = self.min_confidence.map_or_else(|| "none".to_owned(), |least| least.value().to_string());
         [
@@ -150,6 +167,7 @@ impl Shaping {
             ("verify", self.verify.word().to_owned()),
             ("rules.off", list(&self.rules_off)),
             ("rules.lines", if self.rules_all_lines { "all" } else { "changed" }.to_owned()),
+            ("rules.severity", list(&grades)),
         ]
     }
 }
