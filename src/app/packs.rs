@@ -1,7 +1,7 @@
 //! The rules that a review runs: the built-in packs, the user's and the project's. Main functions: [`files`], [`load`].
 //!
-//! A project's packs are read where its settings are: at the target's tip, or on the disk where somebody asks for that. What a pack means belongs
-//! in `rules`.
+//! A project's packs are read where its settings are: at the target's tip, or on the disk where somebody asks for that. What a pack means
+//! belongs in `rules`.
 
 use std::path::Path;
 

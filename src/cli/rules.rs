@@ -279,7 +279,8 @@ fn listed_json(all: &[RuleSheet]) -> String {
 }
 
 fn tested_json(folder: &str, tried: &Tried) -> String {
-    let fault = |FixtureFault { rule, case, what }: &FixtureFault| json!({ "rule": rule, "fixture": case, "what": what });
+    let fault =
+        |FixtureFault { rule, case, what }: &FixtureFault| json!({ "rule": rule, "fixture": case, "what": what });
     let faults: Vec<Value> = tried.faults.iter().map(fault).collect();
     let all = json!({
         "schema": SCHEMA, "folder": folder, "rules": tried.rules, "fixtures": tried.cases, "passed": faults.is_empty(),

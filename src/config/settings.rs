@@ -399,7 +399,8 @@ mod tests {
         let mut settings = Settings::blank();
         settings.set("rules.severity", &list(&["rust/a=low", " go = Medium "])).unwrap();
         settings.set("rules.severity", &list(&["rust/a=high"])).unwrap();
-        let said: Vec<_> = settings.rules_severity.iter().map(|(name, severity)| format!("{name} {severity}")).collect();
+        let said: Vec<_> =
+            settings.rules_severity.iter().map(|(name, severity)| format!("{name} {severity}")).collect();
         assert_eq!(said, ["go medium", "rust/a high"]);
         for bad in ["rust/a", "rust/a=", "rust/a=none", "=low", "a b=low", "rust/a=low=low"] {
             assert!(settings.set("rules.severity", &list(&[bad])).is_err(), "{bad}");

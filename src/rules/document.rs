@@ -23,8 +23,22 @@ const LARGEST_REGEX: usize = 1 << 20;
 
 /// The keys of a document, for whoever misspelled one.
 const KEYS: &[&str] = &[
-    "id", "title", "message", "severity", "category", "cwe", "tests", "on", "languages", "paths", "literals", "fix", "rule",
-    "constraints", "utils", "transform",
+    "id",
+    "title",
+    "message",
+    "severity",
+    "category",
+    "cwe",
+    "tests",
+    "on",
+    "languages",
+    "paths",
+    "literals",
+    "fix",
+    "rule",
+    "constraints",
+    "utils",
+    "transform",
 ];
 
 /// Whether a rule looks at code that only tests run.
@@ -131,10 +145,11 @@ impl<'a> Chunk<'a> {
         Some(said.trim_matches(['"', '\''])).filter(|id| is_id(id))
     }
 
-    /// What stands there, without the line of dashes.
+    /// What it says, without what stands before that.
     pub(super) fn shown(&self) -> String {
-        let text = self.text.strip_prefix("---").unwrap_or(self.text);
-        text.trim_matches(['\n', '\r']).trim_end().to_owned()
+        let before = self.line.saturating_sub(self.from) as usize;
+        let text = self.text.split_inclusive('\n').skip(before).collect::<String>();
+        text.strip_prefix("---").unwrap_or(&text).trim_start_matches(' ').trim_end().to_owned()
     }
 
     fn place(&self, file: &str) -> PackPlace {
@@ -178,7 +193,8 @@ impl<'a> Chunk<'a> {
                 other @ SyntaxError::Rule { .. } => (None, other.to_string()),
             };
             let mut place = self.place(file);
-            if let Some((line, column)) = at {
+            // What is missing is missing of the whole.
+            if let Some((line, column)) = at.filter(|_| !what.starts_with("missing field")) {
                 place.line = self.from.saturating_add(line).saturating_sub(1);
                 place.column = Some(column);
             }
@@ -217,7 +233,11 @@ fn fits(text: &str) -> Result<(), PackFault> {
     built.map(|_| ()).map_err(|error| {
         let why = match error {
             regex::Error::CompiledTooBig(_) => "it would take more memory than a project's rule may".to_owned(),
-            other => strip_line(other.to_string().lines().last().unwrap_or_default()),
+            other => {
+                let told = other.to_string();
+                let last = told.lines().last().unwrap_or_default();
+                strip_line(last.strip_prefix("error: ").unwrap_or(last))
+            }
         };
         PackFault::Regex { shown: text.chars().take(40).collect(), why }
     })
@@ -278,20 +298,28 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_line_and_its_rule() {
         for (was, is, told) in [
-            ("severity: low", "severity: hgih", "house.yml:"),
-            ("severity: low\n", "sverity: low\n", "house.yml:"),
-            ("rule: {pattern: 'a()'}", "rule: {patern: 'a()'}", "house.yml:"),
+            ("severity: low", "severity: hgih", "house.yml:11:11: rule project/a: not a rule: unknown variant `hgih`"),
+            ("severity: low\n", "sverity: low\n", "house.yml:8: rule project/a: not a rule: missing field `severity`"),
+            (
+                "rule: {pattern: 'a()'}",
+                "rule: {patern: 'a()'}",
+                "house.yml:13:1: rule project/a: not a rule: unknown field `patern`",
+            ),
             ("id: a", "id: A b", "house.yml:8: id must be"),
             ("title: t", "title: ''", "house.yml:9: rule project/a: title must be"),
             ("message: m", "message: ''", "house.yml:10: rule project/a: message must be"),
-            ("severity: low", "severity: low\ncwe: 89", "house.yml:"),
+            ("severity: low", "severity: low\ncwe: 89", "house.yml:12: rule project/a: cwe must be"),
             ("severity: low", "severity: low\ncwe: CWE-", "house.yml:12: rule project/a: cwe must be"),
-            ("severity: low", "severity: low\nlitterals: [a]", "house.yml:12: rule project/a: the key \"litterals\" means nothing (did you mean literals?)"),
-            ("rule: {pattern: 'a()'}", "rule: {pattern: 'a()'", "house.yml:"),
+            (
+                "severity: low",
+                "severity: low\nlitterals: [a]",
+                "house.yml:12: rule project/a: the key \"litterals\" means nothing (did you mean literals?)",
+            ),
+            ("rule: {pattern: 'a()'}", "rule: {pattern: 'a()'", "house.yml:13:"),
         ] {
             let text = RULE.replace(was, is);
             assert!(error(&text).starts_with(told), "{is}: {}", error(&text));
-            assert!(!error(&text).contains('\n'), "{is}: {}", error(&text));
+            assert!(!error(&text).contains('\n') && !error(&text).contains(" at line"), "{is}: {}", error(&text));
         }
         assert_eq!(error(RULE), "");
     }
@@ -307,11 +335,44 @@ mod tests {
 
     #[test]
     fn regexes_are_counted_and_their_memory_is_bounded() {
-        let with = |regex: &str| RULE.replace("{pattern: 'a()'}", &format!("{{kind: a, all: [{{regex: '{regex}'}}, {{regex: b}}]}}"));
+        let with = |regex: &str| {
+            RULE.replace("{pattern: 'a()'}", &format!("{{kind: a, all: [{{regex: '{regex}'}}, {{regex: b}}]}}"))
+        };
         let check = |text: &str| chunks(text)[0].check_regexes("f", "p");
         assert_eq!(check(&with("a+")), Ok(2));
         let large = check(&with("(\\w{100}){100}")).unwrap_err().to_string();
-        assert!(large.starts_with("f:1: rule p/a: the regex \"(\\\\w{100}){100}\" cannot be used: it would take"), "{large}");
+        assert!(
+            large.starts_with("f:1: rule p/a: the regex \"(\\\\w{100}){100}\" cannot be used: it would take"),
+            "{large}"
+        );
         assert!(check(&with("(")).is_err());
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn no_text_makes_it_panic_and_every_fault_is_on_a_line_of_it(
+            lines in proptest::collection::vec(
+                proptest::prop_oneof![
+                    "(id|title|message|severity|category|rule|regex|paths|fix): ?[-a-z{}\\[\\]'&*!|>$()]{0,8}",
+                    "[ \t]{0,3}- ?[a-z:&*]{0,4}",
+                    "(---|\\.\\.\\.|#|%YAML|\u{feff}).{0,3}",
+                    "rule: \\{(pattern|kind|any|regex): [a-z$(\\[]{0,5}\\}",
+                ],
+                0..12,
+            )
+        ) {
+            let text = lines.join("\n");
+            let count = u32::try_from(text.lines().count()).unwrap().max(1);
+            for chunk in chunks(&text) {
+                proptest::prop_assert!(chunk.line >= 1 && chunk.line <= count);
+                let _ = (chunk.id(), chunk.shown(), chunk.check_regexes("f", "p"));
+                if let Err(RuleError::Pack { place, .. }) = chunk.read("f", "p") {
+                    // What is missing at the end is told behind the last line.
+                    proptest::prop_assert!(place.line >= 1 && place.line <= count + 1, "{place} of {count}");
+                }
+            }
+        }
     }
 }

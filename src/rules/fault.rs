@@ -111,7 +111,9 @@ pub enum PackFault {
         first: PackPlace,
     },
     /// A pack has a name that means something else.
-    #[error("a pack of your own cannot be called {0}, which is what rules of the program or of a project are called: rename the file")]
+    #[error(
+        "a pack of your own cannot be called {0}, which is what rules of the program or of a project are called: rename the file"
+    )]
     Taken(String),
     /// There is more than is read from a repository.
     #[error("the rules of a project have at most {most} {what}")]

@@ -91,11 +91,18 @@ fn a_case_that_proves_nothing_is_told() {
     let told = |files: &[crate::sys::folder::FolderFile]| {
         let tried = try_rules(&packs, &Fixtures::of(files), &Cancel::never()).unwrap();
         assert_eq!(tried.rules, 1);
-        tried.faults.into_iter().map(|fault| format!("{} {:?} {}", fault.rule, fault.case, fault.what)).collect::<Vec<_>>()
+        tried
+            .faults
+            .into_iter()
+            .map(|fault| format!("{} {:?} {}", fault.rule, fault.case, fault.what))
+            .collect::<Vec<_>>()
     };
     let good = "package a\nfunc f() {\n\ta() // HIT\n}\n";
     let ok = file("go-house/a/ok-a.go", "package a\nfunc f() {\n\tb()\n}\n");
-    assert_eq!(told(&[file("go-house/a/hit-a.go", good), ok.clone(), file("README.md", "read"), file("go-house.yml", rule)]), [""; 0]);
+    assert_eq!(
+        told(&[file("go-house/a/hit-a.go", good), ok.clone(), file("README.md", "read"), file("go-house.yml", rule)]),
+        [""; 0]
+    );
     assert_eq!(
         told(&[file("go-house/a/hit-a.go", &good.replace("a()", "b()"))]),
         [

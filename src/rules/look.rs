@@ -49,7 +49,8 @@ pub(super) fn look(look: &Look<'_>) -> Result<Looked, Stopped> {
         }
     }
     let Some(grammar) = look.language.and_then(Grammar::of) else { return Ok(looked) };
-    let plans: Vec<Plan<'_>> = look.packs.of_grammar(grammar).filter_map(|(at, pack)| Plan::of(look, at, pack)).collect();
+    let plans: Vec<Plan<'_>> =
+        look.packs.of_grammar(grammar).filter_map(|(at, pack)| Plan::of(look, at, pack)).collect();
     if plans.is_empty() {
         return Ok(looked);
     }

@@ -54,8 +54,8 @@ impl Packs {
         Self::with(&[])
     }
 
-    /// The built-in rules, with those of files beside them or in their place. What a file says is read and compiled at once, so that a fault
-    /// in it is told before anything is looked at.
+    /// The built-in rules, with those of files beside them or in their place. What a file says is read and compiled at once, so that a
+    /// fault in it is told before anything is looked at.
     pub fn with(files: &[PackFile]) -> Result<Self, RuleError> {
         let own = |name: &str| files.iter().find(|file| file.owner == PackOwner::User && file.stem == name);
         let is_built_in = |name: &str| super::PACKS.iter().any(|pack| pack.name == name);
@@ -92,7 +92,8 @@ impl Packs {
                 hasher.update(part);
             }
         }
-        let packs = Self { list, hash: hex(&hasher.finalize()), off: Vec::new(), severities: Vec::new(), is_alone: false };
+        let packs =
+            Self { list, hash: hex(&hasher.finalize()), off: Vec::new(), severities: Vec::new(), is_alone: false };
         packs.check_files()?;
         Ok(packs)
     }
@@ -133,8 +134,8 @@ impl Packs {
         Ok(self)
     }
 
-    /// The same rules with other severities for some, by the names of rules or packs. What is said of a rule counts before what is said of its
-    /// pack, and of two the later.
+    /// The same rules with other severities for some, by the names of rules or packs. What is said of a rule counts before what is said of
+    /// its pack, and of two the later.
     pub fn graded(mut self, severities: &[(String, Severity)]) -> Result<Self, RuleError> {
         severities.iter().try_for_each(|(name, _)| self.must_know("rules.severity", name))?;
         if !severities.is_empty() {
@@ -152,8 +153,8 @@ impl Packs {
         Ok(self)
     }
 
-    /// Whether there is a rule or a pack of that name. Rules of projects are not asked for: each project has others, and a user's settings are
-    /// for all of them.
+    /// Whether there is a rule or a pack of that name. Rules of projects are not asked for: each project has others, and a user's settings
+    /// are for all of them.
     fn must_know(&self, setting: &'static str, name: &str) -> Result<(), RuleError> {
         let known = self.names();
         if name == OF_PROJECT || name.starts_with("project/") || known.iter().any(|rule| names(name, rule)) {
@@ -189,7 +190,8 @@ impl Packs {
 
     /// Every rule, packs first, then the checks that know no language; with the severities that the settings give them.
     pub fn rules(&self) -> impl Iterator<Item = RuleInfo> {
-        self.own_words().map(|info| RuleInfo { severity: self.severity_of(&info.name).unwrap_or(info.severity), ..info })
+        self.own_words()
+            .map(|info| RuleInfo { severity: self.severity_of(&info.name).unwrap_or(info.severity), ..info })
     }
 
     /// The same as the rules themselves have it.
@@ -321,7 +323,9 @@ mod tests {
              typescript, tsx, go, java, c, cpp, shell, yaml), or call the file by a language, as in python-house.yml"
         );
         for taken in ["general", "project", "impact"] {
-            assert!(fault(&[user(taken, RULE)]).starts_with(&format!("{taken}.yml: a pack of your own cannot be called")));
+            assert!(
+                fault(&[user(taken, RULE)]).starts_with(&format!("{taken}.yml: a pack of your own cannot be called"))
+            );
         }
         assert!(fault(&[user("go", RULE), user("go", RULE)]).contains("go.yml:1: rule go/a: it is defined twice"));
     }
@@ -329,7 +333,11 @@ mod tests {
     #[test]
     fn a_projects_packs_replace_nothing_whatever_they_are_called() {
         let built_in: Vec<String> = Packs::built_in().unwrap().names();
-        let packs = Packs::with(&[project("go", RULE), project("general", &RULE.replace("category", "languages: [c]\ncategory").replace("id: a", "id: b"))]).unwrap();
+        let packs = Packs::with(&[
+            project("go", RULE),
+            project("general", &RULE.replace("category", "languages: [c]\ncategory").replace("id: a", "id: b")),
+        ])
+        .unwrap();
         assert!(built_in.iter().all(|rule| has(&packs, rule)));
         assert!(has(&packs, "project/a") && has(&packs, "project/b"));
         let both = Packs::with(&[project("go", RULE), user("go", RULE)]).unwrap();
@@ -345,13 +353,27 @@ mod tests {
         let broken = RULE.replace("pattern: 'a()'", "kind: no_such_kind").replace("id: a", "id: b");
         for owner in [PackOwner::User, PackOwner::Project] {
             let told = fault(&[file(owner, "python-house", &format!("{RULE}---\n{broken}"))]);
-            assert!(told.starts_with("python-house.yml:8: rule p") && told.contains("/b: it does not work for python: "), "{told}");
+            assert!(
+                told.starts_with("python-house.yml:8: rule p") && told.contains("/b: it does not work for python: "),
+                "{told}"
+            );
             assert!(told.contains("no_such_kind") && !told.contains('\n'), "{told}");
         }
         let of_another = RULE.replace("category", "languages: [go]\ncategory");
-        assert!(fault(&[user("python-house", &of_another)]).contains("languages names \"go\", which is not one of python"));
+        assert!(
+            fault(&[user("python-house", &of_another)]).contains("languages names \"go\", which is not one of python")
+        );
         let bad_glob = RULE.replace("category", "paths: ['a[']\ncategory");
         assert!(fault(&[user("go-house", &bad_glob)]).starts_with("go-house.yml:1: rule go-house/a: paths: the glob"));
+    }
+
+    #[test]
+    fn a_secret_in_the_words_of_a_rule_is_masked() {
+        let value = "kX9mQ2vL7pR4tW8zB3nD";
+        let text = RULE.replace("message: m", &format!("message: 'password = \"{value}\"'"));
+        let packs = Packs::with(&[project("go", &text)]).unwrap();
+        assert!(has(&packs, "project/a"));
+        assert!(!format!("{:?}", packs.sheets()).contains(value));
     }
 
     #[test]
@@ -361,7 +383,10 @@ mod tests {
             rules.collect::<Vec<_>>().join("---\n")
         };
         assert_eq!(fault(&[project("go", &many(200))]), "");
-        assert!(fault(&[project("go", &many(150)), project("rust", &many(51).replace("id: a", "id: b"))]).contains("at most 200 rules"));
+        assert!(
+            fault(&[project("go", &many(150)), project("rust", &many(51).replace("id: a", "id: b"))])
+                .contains("at most 200 rules")
+        );
         assert_eq!(fault(&[user("go", &many(201))]), "", "a user may have as many as there is time for");
     }
 

@@ -1,8 +1,8 @@
 //! Rules tried on fixtures. Main types: [`Fixtures`] → [`try_rules`] → [`Tried`].
 //!
-//! A rule's fixtures stand in `<pack>/<id>/`. `hit-*` are files in which every line that ends in a comment `HIT` begins a match, or the next
-//! line where a comment says `HIT below`, and no other line does; `ok-*` are files without a match. A file is reviewed as one that was added
-//! in `src/`. A folder `hit-*` or `ok-*` with `base/` and `head/` is a whole change; marks on the old side count too.
+//! A rule's fixtures stand in `<pack>/<id>/`. `hit-*` are files in which every line that ends in a comment `HIT` begins a match, or the
+//! next line where a comment says `HIT below`, and no other line does; `ok-*` are files without a match. A file is reviewed as one that
+//! was added in `src/`. A folder `hit-*` or `ok-*` with `base/` and `head/` is a whole change; marks on the old side count too.
 //!
 //! Reading the folder belongs to whoever calls this.
 
@@ -119,7 +119,8 @@ pub fn try_rules(packs: &Packs, fixtures: &Fixtures, cancel: &Cancel) -> Result<
     let mut known = BTreeSet::new();
     for (folder, rule) in packs.folders() {
         tried.rules += 1;
-        let fault = |case: Option<&str>, what: String| FixtureFault { rule: rule.clone(), case: case.map(str::to_owned), what };
+        let fault =
+            |case: Option<&str>, what: String| FixtureFault { rule: rule.clone(), case: case.map(str::to_owned), what };
         let cases = fixtures.0.get(&folder);
         known.insert(folder.clone());
         let is = |mark: &str| cases.is_some_and(|cases| cases.keys().any(|name| name.starts_with(mark)));
@@ -166,8 +167,7 @@ fn try_case(packs: &Packs, rule: &str, name: &str, case: &Case, cancel: &Cancel)
         let line = claim.place.lines.map_or(0, |lines| lines.start());
         place(claim.place.side, &claim.place.path, line as usize)
     };
-    let found: BTreeSet<String> =
-        report.claims.iter().filter(|claim| claim.origin.name == rule).map(began).collect();
+    let found: BTreeSet<String> = report.claims.iter().filter(|claim| claim.origin.name == rule).map(began).collect();
     let listed = |places: Vec<&String>| places.iter().map(|place| place.as_str()).collect::<Vec<_>>().join(", ");
     let missed: Vec<&String> = case.expected.difference(&found).collect();
     if !missed.is_empty() {

@@ -144,7 +144,8 @@ impl Shaping {
     fn rows(&self) -> [(&'static str, String); 8] {
         let list = |list: &[String]| if list.is_empty() { "nothing".to_owned() } else { list.join(", ") };
         let groups: Vec<String> = self.include.iter().map(|group| list(group)).collect();
-        let grades: Vec<String> = self.rules_severity.iter().map(|(name, severity)| format!("{name}={severity}")).collect();
+        let grades: Vec<String> =
+            self.rules_severity.iter().map(|(name, severity)| format!("{name}={severity}")).collect();
         let severity = self.min_severity.map_or_else(|| "none".to_owned(), |severity| severity.to_string());
         let confidence = self.min_confidence.map_or_else(|| "none".to_owned(), |least| least.value().to_string());
         [
