@@ -35,6 +35,10 @@ const KEYS: &[&str] = &[
     "paths",
     "literals",
     "fix",
+    "at",
+    "same",
+    "stays",
+    "guards",
     "rule",
     "constraints",
     "utils",
@@ -84,6 +88,17 @@ pub(super) struct Document {
     #[serde(default)]
     pub(super) literals: Vec<String>,
     pub(super) fix: Option<String>,
+    /// The metavariable at which a match is told, rather than at its first line.
+    pub(super) at: Option<String>,
+    /// The metavariables whose texts make two matches the same one, rather than the text at which it is told.
+    #[serde(default)]
+    pub(super) same: Vec<String>,
+    /// The metavariables whose texts are still in the function where the match is gone: what was guarded. For `on: removed`.
+    #[serde(default)]
+    pub(super) stays: Vec<String>,
+    /// Likewise, after the place where the match is gone.
+    #[serde(default)]
+    pub(super) guards: Vec<String>,
     #[serde(flatten)]
     pub(super) source: RuleSource,
     #[serde(flatten)]

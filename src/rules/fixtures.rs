@@ -27,7 +27,11 @@ impl MadeUp {
     }
 
     pub(super) fn review(&self) -> RulesReport {
-        review(self, &Packs::built_in().unwrap(), &Cancel::never())
+        self.review_with(&Packs::built_in().unwrap())
+    }
+
+    pub(super) fn review_with(&self, packs: &Packs) -> RulesReport {
+        review(self, packs, &Cancel::never())
     }
 
     /// `<rule> <path>:<line>` of every claim.

@@ -8,17 +8,20 @@
 //! `hit-*` and an `ok-*` file. A pack: its file and a line in `PACKS`. A check: a file in `checks/`, a line in
 //! `checks::CHECKS` and a folder of fixtures `fixtures/rules/general/<id>/`.
 
+mod base;
 mod checks;
 mod document;
 mod fault;
 mod introduced;
 mod look;
+mod lost;
 mod made_up;
 mod pack;
 mod packs;
 mod run;
 mod sheet;
 mod subject;
+mod threads;
 mod trial;
 mod wording;
 

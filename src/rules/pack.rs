@@ -13,7 +13,7 @@ use super::fault::{PackFault, PackPlace, RuleError};
 use super::packs::RuleInfo;
 use crate::domain::filter::PathFilter;
 use crate::domain::text::mask;
-use crate::syntax::{Grammar, RuleSet, RuleSource, SyntaxError};
+use crate::syntax::{Grammar, RuleParts, RuleSet, RuleSource, SyntaxError};
 
 /// What rules of a project are called before the slash, whichever file they are in. So none of them can be taken for another's.
 pub(super) const OF_PROJECT: &str = "project";
@@ -64,7 +64,24 @@ pub(super) struct PackRule {
     /// Where its document begins.
     pub(super) line: u32,
     fix: Option<String>,
+    at: Option<String>,
+    same: Vec<String>,
+    stays: Vec<String>,
+    guards: Vec<String>,
     source: RuleSource,
+}
+
+impl PackRule {
+    fn parts(&self) -> RuleParts<'_> {
+        RuleParts {
+            source: &self.source,
+            fix: self.fix.as_deref(),
+            at: self.at.as_deref(),
+            same: &self.same,
+            stays: &self.stays,
+            guards: &self.guards,
+        }
+    }
 }
 
 pub(super) struct Pack {
@@ -179,8 +196,9 @@ impl Pack {
         };
         let grammars = self.grammars_of(&document.languages).map_err(fault)?;
         let paths = self.paths_of(&document.paths).map_err(fault)?;
-        let Document { literals, on, fix, source, .. } = document;
-        Ok(Some(PackRule { info, literals, on, paths, grammars, line: chunk.line, fix, source }))
+        let Document { literals, on, fix, at, same, stays, guards, source, .. } = document;
+        let line = chunk.line;
+        Ok(Some(PackRule { info, literals, on, paths, grammars, line, fix, at, same, stays, guards, source }))
     }
 
     /// The grammars that a rule is for.
@@ -209,7 +227,7 @@ impl Pack {
         Some(self.compiled.get(place)?.get_or_init(|| {
             let sources = self.rules().iter().map(|rule| {
                 let is_for = rule.grammars.contains(&grammar);
-                is_for.then_some((&rule.source, rule.fix.as_deref()))
+                is_for.then(|| rule.parts())
             });
             RuleSet::compile(grammar, sources).map_err(|error| self.faulty(grammar, error))
         }))
@@ -230,7 +248,7 @@ impl Pack {
     /// The error of the rule that does not compile, with where it stands.
     fn faulty(&self, grammar: Grammar, error: SyntaxError) -> RuleError {
         let alone = self.rules().iter().filter(|rule| rule.grammars.contains(&grammar)).find_map(|rule| {
-            let source = std::iter::once(Some((&rule.source, rule.fix.as_deref())));
+            let source = std::iter::once(Some(rule.parts()));
             RuleSet::compile(grammar, source).err().map(|error| (rule, error))
         });
         let line = alone.as_ref().map_or(0, |(rule, _)| rule.line);

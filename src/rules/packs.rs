@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use sha2::{Digest as _, Sha256};
 
 use super::checks::{CHECKS, CheckInfo};
+use super::document::On;
 use super::document::chunks;
 use super::fault::{PackFault, PackPlace, RuleError, near};
 use super::pack::{OF_PROJECT, Pack, PackFile, PackOwner};
@@ -217,6 +218,13 @@ impl Packs {
     /// The packs for a grammar, by their place in the list.
     pub(super) fn of_grammar(&self, grammar: Grammar) -> impl Iterator<Item = (usize, &Pack)> {
         self.list.iter().enumerate().filter(move |(_, pack)| pack.grammars.contains(&grammar))
+    }
+
+    /// Whether any rule is about what a change takes away.
+    pub(super) fn has_removed(&self) -> bool {
+        // A pack that does not have the word is not read for it.
+        let may = self.list.iter().filter(|pack| memchr::memmem::find(pack.text.as_bytes(), b"removed").is_some());
+        may.flat_map(Pack::rules).any(|rule| rule.on == On::Removed)
     }
 
     pub(super) fn pack(&self, index: usize) -> Option<&Pack> {

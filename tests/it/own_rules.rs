@@ -158,7 +158,8 @@ fn a_link_is_no_pack_at_the_target_and_on_the_disk() {
         std::os::unix::fs::symlink(repo.beside(at), &place).expect("a link");
         let said = refuses(&program, "--target main --settings worktree");
         // The dismissals stand in the same folder.
-        let is_told = said.starts_with(&format!("{told} is a link")) || link == ".review" && said.contains("cannot read");
+        let is_told =
+            said.starts_with(&format!("{told} is a link")) || link == ".review" && said.contains("cannot read");
         assert!(is_told, "{said}");
         repo.git(["checkout", "-q", "main"]);
         repo.commit("a link");

@@ -179,7 +179,9 @@ fn rules(
     let files = packs::files(&settings, repo.map(|repo| (repo, at)), from_worktree);
     match files.and_then(|files| packs::with(&settings, &files).map(|_| files.len())) {
         Ok(0) => None,
-        Ok(count) => Some(fine("rules", format!("{} of your own or the project's can be used", counted(count, "rule pack")))),
+        Ok(count) => {
+            Some(fine("rules", format!("{} of your own or the project's can be used", counted(count, "rule pack"))))
+        }
         Err(error) => Some(wrong("rules", &error)),
     }
 }
