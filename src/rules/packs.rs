@@ -156,11 +156,16 @@ impl Packs {
 
     /// Whether there is a rule or a pack of that name. Rules of projects are not asked for: each project has others, and a user's settings
     /// are for all of them.
+    pub fn knows(&self, name: &str) -> bool {
+        let is_projects = name == OF_PROJECT || name.starts_with("project/");
+        is_projects || self.names().iter().any(|rule| names(name, rule))
+    }
+
     fn must_know(&self, setting: &'static str, name: &str) -> Result<(), RuleError> {
-        let known = self.names();
-        if name == OF_PROJECT || name.starts_with("project/") || known.iter().any(|rule| names(name, rule)) {
+        if self.knows(name) {
             return Ok(());
         }
+        let known = self.names();
         let near = near(name, known.iter().map(String::as_str)).map(str::to_owned);
         Err(RuleError::NoSuchRule { setting, name: name.to_owned(), near })
     }
