@@ -12,6 +12,7 @@ mod base;
 mod checks;
 mod document;
 mod fault;
+mod impact;
 mod introduced;
 mod look;
 mod lost;

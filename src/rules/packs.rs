@@ -10,6 +10,7 @@ use super::checks::{CHECKS, CheckInfo};
 use super::document::On;
 use super::document::chunks;
 use super::fault::{PackFault, PackPlace, RuleError, near};
+use super::impact;
 use super::pack::{OF_PROJECT, Pack, PackFile, PackOwner};
 use crate::domain::claim::Claim;
 use crate::domain::finding::{Category, Severity};
@@ -86,8 +87,7 @@ impl Packs {
         }
         // What a check looks for is code, and changes with the program.
         hasher.update(env!("CARGO_PKG_VERSION"));
-        for check in CHECKS {
-            let info = check.info();
+        for info in CHECKS.iter().map(|check| check.info()).chain(impact::infos()) {
             for part in [info.name, info.title, info.message] {
                 hasher.update((part.len() as u64).to_le_bytes());
                 hasher.update(part);
@@ -208,7 +208,8 @@ impl Packs {
 
     /// The rules that are code.
     fn checks(&self) -> impl Iterator<Item = &'static CheckInfo> {
-        CHECKS.iter().filter(|_| !self.is_alone).map(|check| check.info())
+        let all = CHECKS.iter().map(|check| check.info()).chain(impact::infos());
+        all.filter(|_| !self.is_alone)
     }
 
     /// The names of all of them. No pack is read for it.

@@ -97,6 +97,13 @@ pub fn run(input: &RulesInput<'_>) -> RulesReport {
             }
         }
     }
+    match super::impact::claims(&asked) {
+        Ok((claims, more)) => {
+            report.claims.extend(claims);
+            notes.extend(more);
+        }
+        Err(stopped) => drop(report.stopped.get_or_insert(stopped)),
+    }
     report.notes = notes.into_iter().collect();
     report
 }
