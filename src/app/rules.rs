@@ -121,6 +121,7 @@ pub fn explain_rule(
 /// is in, as they are on the disk.
 pub fn test_rules(directory: &Path, folder: Option<&Path>, cancel: &Cancel) -> Result<(PathBuf, Tried), AppError> {
     let folder = match folder {
+        Some(folder) if directory == Path::new(".") => folder.to_owned(),
         Some(folder) => directory.join(folder),
         None => match Repo::open(directory) {
             Ok(repo) => repo.workdir().unwrap_or(directory).join(PROJECT_RULES),

@@ -263,6 +263,19 @@ fn a_users_packs_are_listed_and_may_replace_a_built_in_one() {
     drop(repo);
 }
 
+#[test]
+fn the_doctor_looks_at_the_packs_that_a_review_would_read() {
+    let found = |on_main: &str| {
+        let (_repo, program) = project(&[(PACK, on_main)]);
+        let told = program.words("doctor --target main --no-model --format json").json();
+        let check = told["checks"].as_array().expect("checks").iter().find(|check| check["check"] == "rules").cloned();
+        check.unwrap_or_else(|| panic!("{told:#}")).to_string()
+    };
+    assert!(found(RULE).contains("1 rule pack of your own or the project's can be used"), "{}", found(RULE));
+    let broken = found(&RULE.replace("high", "hgih"));
+    assert!(broken.contains("python-house.yml at ") && broken.contains("unknown variant `hgih`"), "{broken}");
+}
+
 /// A folder with packs and fixtures, from paths and texts.
 fn written(root: &Path, files: &[(&str, &str)]) {
     for (path, text) in files {
