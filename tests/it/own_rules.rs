@@ -171,6 +171,20 @@ fn a_link_is_no_pack_at_the_target_and_on_the_disk() {
 }
 
 #[test]
+fn a_submodule_is_no_pack() {
+    for (path, told) in [(PACK, "is no file of the repository"), (".review/rules", "is no folder of the repository")] {
+        let (repo, program) = project(&[]);
+        let commit = repo.git(["rev-parse", "HEAD"]).trim().to_owned();
+        repo.git(["checkout", "-q", "main"]);
+        repo.git(["update-index", "--add", "--cacheinfo", &format!("160000,{commit},{path}")]);
+        repo.git(["commit", "-q", "-m", "a submodule"]);
+        repo.git(["checkout", "-q", "feature"]);
+        let said = refuses(&program, "--target main");
+        assert!(said.starts_with(&format!("{path} at ")) && said.contains(told), "{said}");
+    }
+}
+
+#[test]
 fn a_projects_rule_takes_no_other_rules_place_whatever_it_is_called() {
     let of_built_in = RULE.replace("no-danger", "mutable-default").replace("danger", "nothing");
     let (repo, program) = project(&[
