@@ -56,8 +56,8 @@ impl Packs {
         Self::with(&[])
     }
 
-    /// The built-in rules, with those of files beside them or in their place. What a file says is read and compiled at once, so that a fault
-    /// in it is told before anything is looked at.
+    /// The built-in rules, with those of files beside them or in their place. What a file says is read and compiled at once, so that a
+    /// fault in it is told before anything is looked at.
     pub fn with(files: &[PackFile]) -> Result<Self, RuleError> {
         let own = |name: &str| files.iter().find(|file| file.owner == PackOwner::User && file.stem == name);
         let is_built_in = |name: &str| super::PACKS.iter().any(|pack| pack.name == name);
@@ -141,8 +141,8 @@ impl Packs {
         Ok(self)
     }
 
-    /// The same rules with other severities for some, by the names of rules or packs. What is said of a rule counts before what is said of its
-    /// pack, and of two the later.
+    /// The same rules with other severities for some, by the names of rules or packs. What is said of a rule counts before what is said of
+    /// its pack, and of two the later.
     pub fn graded(mut self, severities: &[(String, Severity)]) -> Result<Self, RuleError> {
         severities.iter().try_for_each(|(name, _)| self.must_know("rules.severity", name))?;
         if !severities.is_empty() {
@@ -160,13 +160,18 @@ impl Packs {
         Ok(self)
     }
 
-    /// Whether there is a rule or a pack of that name. Rules of projects are not asked for: each project has others, and a user's settings are
-    /// for all of them.
+    /// Whether there is a rule or a pack of that name. Rules of projects are not asked for: each project has others, and a user's settings
+    /// are for all of them.
+    pub fn knows(&self, name: &str) -> bool {
+        let is_projects = name == OF_PROJECT || name.starts_with("project/");
+        is_projects || self.names().iter().any(|rule| names(name, rule))
+    }
+
     fn must_know(&self, setting: &'static str, name: &str) -> Result<(), RuleError> {
-        let known = self.names();
-        if name == OF_PROJECT || name.starts_with("project/") || known.iter().any(|rule| names(name, rule)) {
+        if self.knows(name) {
             return Ok(());
         }
+        let known = self.names();
         let near = near(name, known.iter().map(String::as_str)).map(str::to_owned);
         Err(RuleError::NoSuchRule { setting, name: name.to_owned(), near })
     }
@@ -394,6 +399,15 @@ mod tests {
         );
         let bad_glob = RULE.replace("category", "paths: ['a[']\ncategory");
         assert!(fault(&[user("go-house", &bad_glob)]).starts_with("go-house.yml:1: rule go-house/a: paths: the glob"));
+    }
+
+    #[test]
+    fn a_secret_in_the_words_of_a_rule_is_masked() {
+        let value = "kX9mQ2vL7pR4tW8zB3nD";
+        let text = RULE.replace("message: m", &format!("message: 'password = \"{value}\"'"));
+        let packs = Packs::with(&[project("go", &text)]).unwrap();
+        assert!(has(&packs, "project/a"));
+        assert!(!format!("{:?}", packs.sheets()).contains(value));
     }
 
     #[test]
