@@ -14,6 +14,8 @@ pub struct FileText {
     starts: Arc<[u32]>,
     charset: &'static str,
     masked_lines: Arc<[u32]>,
+    /// What tells the secrets of a line from others, where this text was masked here: ascending by line.
+    prints: Arc<[(u32, u64)]>,
 }
 
 impl FileText {
@@ -22,7 +24,8 @@ impl FileText {
     /// Text of 4 GiB and more is cut there; no caller reads files that large.
     pub fn new(decoded: &str, charset: &'static str) -> Self {
         let masked = super::mask(decoded);
-        Self { masked_lines: masked.lines.into(), ..Self::of_masked(masked.text.into(), charset) }
+        let prints = masked.lines.iter().copied().zip(masked.prints).collect();
+        Self { masked_lines: masked.lines.into(), prints, ..Self::of_masked(masked.text.into(), charset) }
     }
 
     fn of_masked(text: Arc<str>, charset: &'static str) -> Self {
@@ -33,7 +36,7 @@ impl FileText {
             starts.push(start);
             at = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |newline| at + newline + 1);
         }
-        Self { text, starts: starts.into(), charset, masked_lines: Arc::default() }
+        Self { text, starts: starts.into(), charset, masked_lines: Arc::default(), prints: Arc::default() }
     }
 
     /// A text that was masked before, on these lines (1-indexed), as it was then.
@@ -105,6 +108,14 @@ impl FileText {
     /// The lines on which something is masked, 1-indexed.
     pub fn masked_lines(&self) -> &[u32] {
         &self.masked_lines
+    }
+
+    /// A number that tells the secrets on the lines of `range` from others, so that one that took the place of another is seen. It holds within
+    /// this process alone, is for comparing, and must stand in no output. 0 where there are none, or somebody else masked them.
+    pub fn secrets_print(&self, range: LineRange) -> u64 {
+        let from = self.prints.partition_point(|(line, _)| *line < range.start());
+        let inside = self.prints[from..].iter().take_while(|(line, _)| *line <= range.end());
+        inside.fold(0, |all, (_, print)| all.rotate_left(1) ^ print)
     }
 
     /// Whether a secret was masked on a line of `range`.
