@@ -121,6 +121,7 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
         run,
         tools,
         packs,
+        reports: subject.reports,
         prompts,
         limits,
         journal,
@@ -213,6 +214,7 @@ fn begin(
         rules: rules.to_owned(),
         reviewer,
         contents: contents.clone(),
+        reports: subject.reports.clone(),
         notes: subject.notes.clone(),
     };
     Ok(Some(given::keep(store, &begun, &given, change, subject.dismissed.as_ref())?))
@@ -225,6 +227,7 @@ fn with_rules(run: RunId, started: Started, subject: Subject, packs: &Packs, eve
         new: subject.new,
         old: subject.old,
         packs,
+        reports: &subject.reports,
         floor: floor(&subject.settings),
         known: &subject.known,
         notes: subject.notes,

@@ -21,7 +21,7 @@ use crate::git::{FetchError, GitError};
 use crate::llm::{ConnectError, TableError};
 use crate::prompt::PromptError;
 use crate::review::EngineError;
-use crate::rules::RuleError;
+use crate::rules::{ReportError, RuleError};
 use crate::store::StoreError;
 use crate::sys::cancel::Stopped;
 use crate::sys::files::FileError;
@@ -73,6 +73,17 @@ pub enum AppError {
     /// A rule pack is broken.
     #[error(transparent)]
     Rules(#[from] RuleError),
+    /// A report of another scanner cannot be used.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+    /// More reports of other scanners than anybody has.
+    #[error("--leads names {given} files, and {most} at most are read: name those of the scanners that looked at this change")]
+    TooManyReports {
+        /// How many are named.
+        given: usize,
+        /// How many may be.
+        most: usize,
+    },
     /// The kept runs could not be reached.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -345,6 +356,8 @@ impl AppError {
             | Self::Prior(_)
             | Self::Workspace(_)
             | Self::Rules(_)
+            | Self::Report(_)
+            | Self::TooManyReports { .. }
             | Self::Store(_)
             | Self::Given(_)
             | Self::Resume(_)

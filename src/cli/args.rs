@@ -114,7 +114,7 @@ pub(super) struct AgainArgs {
         value_parser = NonEmptyStringValueParser::new(),
         conflicts_with_all = [
             "target", "head", "commit", "range", "staged", "uncommitted", "diff", "pr", "include", "exclude", "settings", "model", "no_model", "instructions", "verify", "verify_model",
-            "min_severity", "min_confidence"
+            "min_severity", "min_confidence", "leads"
         ]
     )]
     resume: Option<String>,
@@ -270,6 +270,12 @@ pub(super) struct ReviewArgs {
     /// `--settings worktree`, from the disk.
     #[arg(long, value_name = "FILE", help_heading = "Who reviews")]
     instructions: Option<PathBuf>,
+    /// Take what another scanner reports in this SARIF file as leads; repeatable
+    ///
+    /// Results on changed lines are checked like those of the rules: a model confirms or refutes them, and without one they are told as that
+    /// scanner's findings. All else in the file is counted.
+    #[arg(long, value_name = "FILE", help_heading = "Who reviews")]
+    pub(super) leads: Vec<PathBuf>,
     /// Let a fresh look try to refute findings of a model: auto (critical and high ones), all or none [default: auto]
     ///
     /// What it refutes is not shown, but counted with the reason; what it could not look at is marked `unchecked`. It spends of the

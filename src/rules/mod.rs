@@ -13,11 +13,13 @@ mod introduced;
 mod look;
 mod packs;
 mod run;
+mod scanners;
 mod subject;
 mod wording;
 
 pub use packs::{Packs, RuleError, RuleInfo};
 pub use run::{RulesInput, RulesReport, run};
+pub use scanners::{Around, Report, ReportError, Reported, Reports, read as read_report, run_with};
 
 use crate::syntax::Grammar;
 use packs::PackSource;

@@ -10,7 +10,7 @@ use crate::domain::finding::{Origin, OriginKind};
 use crate::domain::place::{LineRange, Side};
 
 /// A quote is no longer than this.
-const QUOTE_LINES: u32 = 8;
+pub(super) const QUOTE_LINES: u32 = 8;
 
 pub(super) fn rule_info(input: &RulesInput<'_>, rule: RuleRef) -> Option<RuleInfo> {
     match rule {

@@ -166,7 +166,7 @@ impl Desk {
         let asks = |earlier: &&Earlier| {
             let finding = &earlier.finding;
             let again = finding.anchors.iter().any(|anchor| !carried.contains(&anchor.path));
-            let over = finding.status.is_resolved() || finding.origin.kind == OriginKind::Rule;
+            let over = finding.status.is_resolved() || finding.origin.kind != OriginKind::Model;
             earlier.standing == Standing::Stands && again && !over
         };
         for Earlier { finding, .. } in prior.findings.iter().filter(asks).take(MOST_EARLIER) {
