@@ -107,7 +107,7 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
     };
     let Reviewed { mut desk, ending, mut tally, budget, mut journal } =
         Box::pin(units::review(&run, begin, journal, over)).await?;
-    let draft = desk.settle(&name_of(run.provider.capabilities()));
+    let draft = desk.settle(&name_of(run.provider.capabilities()), &ending);
     draft.recall(&run.known);
     let looked = second_look(&run, draft.findings(), &ending, &budget, (&journal, &trees)).await?;
     // Whoever interrupts the second look interrupts the review.

@@ -17,6 +17,7 @@ mod scanners;
 mod subject;
 mod wording;
 
+pub use checks::is_fact;
 pub use packs::{Packs, RuleError, RuleInfo};
 pub use run::{RulesInput, RulesReport, run};
 pub use scanners::{Around, Report, ReportError, Reported, Reports, read as read_report, run_with};

@@ -150,4 +150,15 @@ mod tests {
         assert_eq!(text.byte_range(LineRange::line(2)), Some(3..6));
         assert_eq!(text.byte_range(LineRange::new(2, 3).unwrap()), None);
     }
+
+    #[test]
+    fn secrets_that_read_the_same_have_other_prints() {
+        let token = |at: usize| format!("ghp_{}", "aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zAb".chars().cycle().skip(at).take(36).collect::<String>());
+        let of = |at: usize| FileText::new(&format!("a\nb = {}\n", token(at)), "UTF-8");
+        let line = LineRange::line(2);
+        assert_eq!(of(0).text(), of(7).text());
+        assert_eq!(of(0).secrets_print(line), of(0).secrets_print(line));
+        assert_ne!(of(0).secrets_print(line), of(7).secrets_print(line));
+        assert_eq!(of(0).secrets_print(LineRange::line(1)), 0);
+    }
 }

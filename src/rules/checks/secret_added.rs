@@ -124,43 +124,44 @@ fn hit(subject: &Subject<'_>, used: Use, lines: LineRange, kind: &str) -> Hit {
     hit
 }
 
-/// A kind as people call it.
+/// Kinds as people call them; another is called as it is written.
+const CALLED: &[(&str, &str)] = &[
+    ("assigned-secret", "a password or token in a literal"),
+    ("url-password", "a password in a URL"),
+    ("jwt", "a JSON web token"),
+    ("private-key", "a private key"),
+    ("aws-access-key", "the id of an AWS access key"),
+    ("aws-secret-key", "an AWS secret key"),
+    ("anthropic-key", "an Anthropic key"),
+    ("openai-key", "an OpenAI key"),
+    ("openrouter-key", "an OpenRouter key"),
+    ("google-api-key", "a Google API key"),
+    ("google-oauth-secret", "a Google OAuth secret"),
+    ("google-oauth-token", "a Google OAuth token"),
+    ("github-token", "a GitHub token"),
+    ("gitlab-token", "a GitLab token"),
+    ("azure-storage-key", "a key of an Azure storage account"),
+    ("azure-client-secret", "an Azure client secret"),
+    ("slack-token", "a Slack token"),
+    ("slack-webhook", "a Slack webhook"),
+    ("discord-webhook", "a Discord webhook"),
+    ("stripe-key", "a Stripe key"),
+    ("sendgrid-key", "a SendGrid key"),
+    ("twilio-token", "a Twilio token"),
+    ("npm-token", "an npm token"),
+    ("pypi-token", "a PyPI token"),
+    ("rubygems-key", "a RubyGems key"),
+    ("docker-token", "a Docker token"),
+    ("digitalocean-token", "a DigitalOcean token"),
+    ("huggingface-token", "a Hugging Face token"),
+    ("one-password-token", "a 1Password token"),
+    ("atlassian-token", "an Atlassian token"),
+    ("flyio-access-token", "a Fly.io token"),
+];
+
 fn in_words(kind: &str) -> String {
-    match kind {
-        "assigned-secret" => return "a password or token in a literal".to_owned(),
-        "url-password" => return "a password in a URL".to_owned(),
-        "jwt" => return "a JSON web token".to_owned(),
-        "aws-access-key" => return "the id of an AWS access key".to_owned(),
-        _ => {}
-    }
-    let spelled = |word: &str| match word {
-        "github" => "GitHub".to_owned(),
-        "gitlab" => "GitLab".to_owned(),
-        "openai" => "OpenAI".to_owned(),
-        "openrouter" => "OpenRouter".to_owned(),
-        "huggingface" => "Hugging Face".to_owned(),
-        "sendgrid" => "SendGrid".to_owned(),
-        "digitalocean" => "DigitalOcean".to_owned(),
-        "planetscale" => "PlanetScale".to_owned(),
-        "rubygems" => "RubyGems".to_owned(),
-        "flyio" => "Fly.io".to_owned(),
-        "one" => "1Password".to_owned(),
-        "aws" | "npm" | "api" | "xai" | "id" => word.to_uppercase(),
-        "jfrog" => "JFrog".to_owned(),
-        "pypi" => "PyPI".to_owned(),
-        "key" | "token" | "secret" | "private" | "webhook" | "oauth" | "storage" | "client" | "access" | "password" | "ca"
-        | "origin" | "relic" | "age" => word.to_owned(),
-        other => {
-            let mut letters = other.chars();
-            letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-        }
-    };
-    let words: Vec<String> = kind.split('-').filter(|word| *word != "one" || kind.starts_with("one-")).map(spelled).collect();
-    let words = words.join(" ").replace("1Password Password", "1Password");
-    let first = words.chars().next().unwrap_or('s');
-    // By the sound: an NPM token, an xAI key.
-    let article = if "AEIOaeioxX".contains(first) || words.starts_with("NPM") { "an" } else { "a" };
-    format!("{article} {words}")
+    let known = CALLED.iter().find(|(known, _)| *known == kind);
+    known.map_or_else(|| kind.replace('-', " "), |(_, words)| (*words).to_owned())
 }
 
 /// The kind that the first mask on a line names.
@@ -168,4 +169,75 @@ fn kind_on(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once(MASK_PREFIX)?;
     let (kind, _) = rest.split_once(']')?;
     kind.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-').then_some(kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::fixtures::MadeUp;
+    use super::*;
+
+    /// Letters and digits in no order, from `at` on.
+    fn noise(at: usize, length: usize) -> String {
+        "q7Zt2Lw9Xc4Vb6Nm8Kj1Hg3Fd5Sa0PoIuYtReW".chars().cycle().skip(at).take(length).collect()
+    }
+
+    fn token(at: usize) -> String {
+        format!("ghp_{}", noise(at, 36))
+    }
+
+    fn told(path: &str, text: &str) -> Vec<(String, Severity)> {
+        let claims = MadeUp::default().now(path, text).review().claims;
+        let secret = claims.into_iter().filter(|claim| claim.origin.name == INFO.name);
+        secret.map(|claim| (claim.title, claim.severity)).collect()
+    }
+
+    #[test]
+    fn a_secret_that_takes_the_place_of_another_is_new() {
+        let line = |at: usize| format!("a = 1\ntoken = '{}'\n", token(at));
+        let rotated = MadeUp::default().was("src/a.py", &line(0)).now("src/a.py", &line(5));
+        assert_eq!(rotated.told(), ["general/secret-added src/a.py:2"]);
+        let moved = MadeUp::default().was("src/a.py", &line(0)).now("src/b.py", &line(0));
+        assert_eq!(moved.told(), [""; 0]);
+        let edited = line(0).replace("token =", "key  =").replace("a = 1", "a = 2");
+        let moved = MadeUp::default().was("src/a.py", &line(0)).now("src/a.py", &edited.replace("key  =", "token ="));
+        assert_eq!(moved.told(), [""; 0]);
+    }
+
+    #[test]
+    fn how_bad_it_is_depends_on_the_kind_and_the_place() {
+        let password = format!("db_password = \"{}\"\n", noise(0, 24));
+        let access = ["AK", "IA", "Z7QXB2WDLM4RT6VN"].concat();
+        let access = format!("id = \"{access}\"\n");
+        let token = format!("t = \"{}\"\n", token(3));
+        let cases: &[(&str, &str, Option<Severity>)] = &[
+            ("src/a.py", &password, Some(Severity::High)),
+            ("tests/a.py", &password, None),
+            ("docs/a.md", &password, None),
+            ("caddytest/a.py", &password, None),
+            (".env.example", &password, None),
+            (".github/workflows/a.yml", &password, Some(Severity::Low)),
+            ("docker-compose.yml", &password, Some(Severity::Low)),
+            ("src/a.py", &access, Some(Severity::Medium)),
+            ("tests/a.py", &access, None),
+            ("src/a.py", &token, Some(Severity::Critical)),
+            ("tests/a.py", &token, Some(Severity::High)),
+        ];
+        for (path, text, severity) in cases {
+            let found: Vec<_> = told(path, text).into_iter().map(|(_, severity)| severity).collect();
+            assert_eq!(found, severity.iter().copied().collect::<Vec<_>>(), "{path}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_browsers_are_given_is_no_secret() {
+        let key = format!("AIza{}", noise(1, 35));
+        assert_eq!(told("src/a.js", &format!("const key = '{key}';\n")), [("A secret is added to the code: a Google API key".to_owned(), Severity::Medium)]);
+        let web = format!("init({{\n  apiKey: '{key}',\n  authDomain: 'a.firebaseapp.com',\n}});\n");
+        assert_eq!(told("src/a.js", &web), []);
+    }
+
+    #[test]
+    fn a_mask_that_somebody_wrote_is_no_secret() {
+        assert_eq!(told("src/a.py", "a = '[masked:github-token]'\n"), []);
+    }
 }

@@ -220,7 +220,7 @@ mod tests {
             RulesInput { change: &change, new: &new, old: &old, packs: &packs, cancel: &cancel, events: &Silent };
         let report = run_with(&input, &reports);
         let theirs = report.claims.iter().filter(|claim| claim.origin.kind == OriginKind::Build);
-        let line = |claim: &Claim| format!("{} {}: {}", claim.origin.name, claim.place.lines.unwrap(), claim.title);
+        let line = |claim: &Claim| format!("{} {}: {}", claim.origin.name, claim.place.lines.unwrap().start(), claim.title);
         (theirs.map(line).collect(), report.notes)
     }
 

@@ -124,7 +124,7 @@ mod tests {
     fn names_are_safe_and_say_who() {
         assert_eq!(name_of(Some("Semgrep OSS"), Some("python.lang.eval")), "Semgrep-OSS/python.lang.eval");
         assert_eq!(name_of(None, None), "scanner/result");
-        assert_eq!(name_of(Some("a/b"), Some("../x\u{1b}[1m\n")), "a-b/../x--1m".replace("x--1m", "x--1m"));
+        assert_eq!(name_of(Some("a/b"), Some("x\u{1b}[1m\n")), "a-b/x--1m");
         assert!(name_of(Some(&"x".repeat(9_000)), Some(&"y".repeat(9_000))).len() < 200);
     }
 
