@@ -209,7 +209,7 @@ mod tests {
             format!(r#"{{"ruleId": "r0", "kind": "pass", {}}}"#, place("src/a.py")),
             format!(r#"{{"ruleId": "r0", "suppressions": [{{"kind": "inSource"}}], {}}}"#, place("src/a.py")),
             r#"{"ruleId": 3}"#.to_owned(),
-            "[]".to_owned(),
+            "7".to_owned(),
             "{}".to_owned(),
         ];
         let report = read_text(&log(&results.join(","))).unwrap();
