@@ -8,10 +8,12 @@ use super::dismiss::DismissError;
 use super::eval::EvalError;
 use super::given::GivenError;
 use super::instructions::InstructionsError;
+use super::packs::PackFileError;
 use super::post::PostError;
 use super::prior::PriorError;
 use super::replay::ReplayError;
 use super::resume::ResumeError;
+use super::rules::RulesError;
 use super::service::{PresentFault, RootsError};
 use crate::config::ConfigError;
 use crate::domain::money::Money;
@@ -76,14 +78,12 @@ pub enum AppError {
     /// A report of another scanner cannot be used.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// More reports of other scanners than anybody has.
-    #[error("--leads names {given} files, and {most} at most are read: name those of the scanners that looked at this change")]
-    TooManyReports {
-        /// How many are named.
-        given: usize,
-        /// How many may be.
-        most: usize,
-    },
+    /// A project's rule packs cannot be read.
+    #[error(transparent)]
+    Packs(#[from] PackFileError),
+    /// There is no answer about rules.
+    #[error(transparent)]
+    RulesAsked(#[from] RulesError),
     /// The kept runs could not be reached.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -357,7 +357,8 @@ impl AppError {
             | Self::Workspace(_)
             | Self::Rules(_)
             | Self::Report(_)
-            | Self::TooManyReports { .. }
+            | Self::Packs(_)
+            | Self::RulesAsked(_)
             | Self::Store(_)
             | Self::Given(_)
             | Self::Resume(_)

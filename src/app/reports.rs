@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::error::AppError;
 use super::subject::Subject;
 use crate::domain::request::ReviewRequest;
-use crate::rules::{Around, Reports, read_report};
+use crate::rules::{Around, ReportError, Reports, read_report};
 use crate::sys::files;
 
 /// A larger report is refused, in bytes: one about a change is never that large, and all of it is in memory at once.
@@ -16,7 +16,7 @@ const MOST_FILES: usize = 50;
 /// Reads what these files report about the subject. One that cannot be read is an error: it was asked for.
 pub(super) fn read(leads: &[PathBuf], request: &ReviewRequest, subject: &Subject) -> Result<Reports, AppError> {
     if leads.len() > MOST_FILES {
-        return Err(AppError::TooManyReports { given: leads.len(), most: MOST_FILES });
+        return Err(ReportError::TooMany { given: leads.len(), most: MOST_FILES }.into());
     }
     let roots = roots(request, subject);
     let mut reports = Vec::new();

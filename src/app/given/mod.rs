@@ -11,7 +11,7 @@ mod shaping;
 
 use serde::{Deserialize, Serialize};
 
-use crate::rules::Reports;
+use crate::rules::{PackFile, Reports};
 
 pub(super) use asked::Asked;
 pub(super) use contents::Contents;
@@ -39,6 +39,9 @@ pub(super) struct Given {
     pub(super) root: Option<String>,
     /// The hash of the rule packs.
     pub(super) rules: String,
+    /// The rules that did not come with the program.
+    #[serde(default)]
+    pub(super) rule_files: Vec<PackFile>,
     /// The model, and what it is told beside the change; `None` for the rules engine.
     pub(super) reviewer: Option<Reviewer>,
     /// What tells whether files that are no commit's are still the same.

@@ -173,7 +173,7 @@ fn kind_on(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::fixtures::MadeUp;
+    use super::super::super::made_up::MadeUp;
     use super::*;
 
     /// Letters and digits in no order, from `at` on.

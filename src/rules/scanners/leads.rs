@@ -190,7 +190,7 @@ fn claim(result: &Reported, place: ClaimedPlace) -> Claim {
 #[cfg(test)]
 mod tests {
     use super::super::super::Packs;
-    use super::super::super::fixtures::MadeUp;
+    use super::super::super::made_up::MadeUp;
     use super::super::{Around, read};
     use super::*;
     use crate::domain::event::Silent;

@@ -33,6 +33,14 @@ pub enum ReportError {
         /// The version that it says; safe to show.
         version: String,
     },
+    /// More files than anybody has.
+    #[error("--leads names {given} files, and {most} at most are read: name those of the scanners that looked at this change")]
+    TooMany {
+        /// How many are named.
+        given: usize,
+        /// How many may be.
+        most: usize,
+    },
     /// The review was stopped meanwhile.
     #[error(transparent)]
     Stopped(#[from] Stopped),
