@@ -24,7 +24,11 @@ pub(super) fn read(leads: &[PathBuf], request: &ReviewRequest, subject: &Subject
         let bytes =
             files::open(path).and_then(|file| files::read_within(file, path, MAX_REPORT)).map_err(AppError::Input)?;
         let around = Around { change: &subject.change, roots: &roots, cancel: &subject.cancel };
-        reports.push(read_report(&path.display().to_string(), &bytes, around)?);
+        let report = read_report(&path.display().to_string(), &bytes, around).map_err(|error| match error {
+            ReportError::Stopped(stopped) => AppError::Stopped(stopped),
+            error => error.into(),
+        })?;
+        reports.push(report);
     }
     Ok(Reports(reports))
 }

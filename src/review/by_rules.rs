@@ -47,8 +47,7 @@ pub struct RulesRun<'a> {
 /// Reviews a change with the rules alone. It never fails: whatever was not looked at is in the receipt and in the outcome.
 pub fn by_rules(run: &RulesRun<'_>) -> Review {
     let (new, old) = (run.new.as_ref(), run.old.as_ref());
-    let input =
-        RulesInput { change: &run.change, new, old, packs: run.packs, cancel: run.cancel, events: run.events };
+    let input = RulesInput { change: &run.change, new, old, packs: run.packs, cancel: run.cancel, events: run.events };
     let report = rules::run_with(&input, run.reports);
 
     let mut draft = Draft::new(Arc::clone(&run.change));

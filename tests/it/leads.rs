@@ -9,9 +9,12 @@ use crate::support::{Program, TestRepo};
 /// A change that adds a call of the shell on line 4.
 fn repo() -> TestRepo {
     let repo = TestRepo::new();
-    repo.write("src/a b.py", "import os\n\ndef run(name):\n    return name\n").write("src/old.py", "x = 1\n").commit("begin");
+    repo.write("src/a b.py", "import os\n\ndef run(name):\n    return name\n")
+        .write("src/old.py", "x = 1\n")
+        .commit("begin");
     repo.branch("feature");
-    repo.write("src/a b.py", "import os\n\ndef run(name):\n    launch('ls ' + name)\n    return name\n").commit("launch");
+    repo.write("src/a b.py", "import os\n\ndef run(name):\n    launch('ls ' + name)\n    return name\n")
+        .commit("launch");
     repo
 }
 
@@ -47,12 +50,16 @@ fn without_a_model_they_are_the_findings_of_that_scanner() {
     let repo = repo();
     let program = Program::in_folder(repo.root());
     let absolute = format!("file://{}/src/a%20b.py", repo.root().display());
-    let one = report(&repo, "one.sarif", &[
-        result("src/a%20b.py", 4, "A command line is put together from a name."),
-        result("src/a b.py", 1, "Unused"),
-        result("src/old.py", 1, "Old"),
-        result("../../etc/passwd", 1, "Out"),
-    ]);
+    let one = report(
+        &repo,
+        "one.sarif",
+        &[
+            result("src/a%20b.py", 4, "A command line is put together from a name."),
+            result("src/a b.py", 1, "Unused"),
+            result("src/old.py", 1, "Old"),
+            result("../../etc/passwd", 1, "Out"),
+        ],
+    );
     let two = report(&repo, "two.sarif", &[result(&absolute, 4, "The same in other words.")]);
     let (code, review) = program.review(&format!("--target main --no-model {one} {two}"));
     assert_eq!((code, review["outcome"].as_str()), (0, Some("complete")), "{review:#}");
@@ -62,7 +69,11 @@ fn without_a_model_they_are_the_findings_of_that_scanner() {
     );
     assert_eq!(review["findings"][0]["anchors"][0]["quote"], "    launch('ls ' + name)");
     let receipt = review["coverage"].to_string();
-    assert!(receipt.contains("one.sarif has 4 results: 1 told, 2 lie outside the change, 1 name no file of this repository"), "{receipt}");
+    assert!(
+        receipt
+            .contains("one.sarif has 4 results: 1 told, 2 lie outside the change, 1 name no file of this repository"),
+        "{receipt}"
+    );
     assert!(receipt.contains("two.sarif has 1 result: 1 told"), "{receipt}");
     let shown = program.words(&format!("--target main --no-model {one}")).ended(0);
     assert!(shown.text().contains("reported by Scan/py.shell"), "{}", shown.text());
@@ -89,7 +100,8 @@ fn a_report_that_cannot_be_used_is_an_error() {
 
 /// Calls that a model makes, turn by turn.
 fn session(name: &str, calls: &[Value]) -> Session {
-    let step = |(turn, calls): (usize, &Value)| json!({ "when": { "turn": turn }, "say": { "calls": calls } }).to_string();
+    let step =
+        |(turn, calls): (usize, &Value)| json!({ "when": { "turn": turn }, "say": { "calls": calls } }).to_string();
     let steps: Vec<String> = calls.iter().enumerate().map(step).collect();
     Session::parse(name, &steps.join("\n"))
 }
@@ -106,9 +118,24 @@ fn a_model_confirms_refutes_or_leaves_them() {
     let confirm = json!([{ "name": "report_finding", "input": { "title": "A name is run by the shell", "body": "It runs.", "severity": "high",
         "category": "security", "file_path": "src/a b.py", "quote": "    launch('ls ' + name)", "lead": "L1" } }]);
     let cases: [(&str, Vec<Value>, Value, &[&str]); 3] = [
-        ("leads_left", vec![finish(), finish()], json!({"given": 1, "confirmed": 0, "refuted": 0, "unanswered": 1}), &["high build Scan/py.shell src/a b.py:4 unchecked"]),
-        ("leads_refuted", vec![refute, finish()], json!({"given": 1, "confirmed": 0, "refuted": 1, "unanswered": 0}), &[]),
-        ("leads_confirmed", vec![confirm, finish()], json!({"given": 1, "confirmed": 1, "refuted": 0, "unanswered": 0}), &["high model messages src/a b.py:4 unchecked"]),
+        (
+            "leads_left",
+            vec![finish(), finish()],
+            json!({"given": 1, "confirmed": 0, "refuted": 0, "unanswered": 1}),
+            &["high build Scan/py.shell src/a b.py:4 unchecked"],
+        ),
+        (
+            "leads_refuted",
+            vec![refute, finish()],
+            json!({"given": 1, "confirmed": 0, "refuted": 1, "unanswered": 0}),
+            &[],
+        ),
+        (
+            "leads_confirmed",
+            vec![confirm, finish()],
+            json!({"given": 1, "confirmed": 1, "refuted": 0, "unanswered": 0}),
+            &["high model messages src/a b.py:4 unchecked"],
+        ),
     ];
     for (name, calls, counts, told) in cases {
         let talk = Talk::in_passing(&repo, session(name, &calls), Wire::Messages);
@@ -118,7 +145,10 @@ fn a_model_confirms_refutes_or_leaves_them() {
             findings(&first.review).into_iter().map(|line| line.replace("anthropic/scripted", "messages")).collect();
         assert_eq!(found, told, "{name}: {}", first.all());
         let asked = talk.server.asked()[0].user_text();
-        assert!(asked.contains("L1 high") && asked.contains("(Scan/py.shell): A command line is put together from a name"), "{asked}");
+        assert!(
+            asked.contains("L1 high") && asked.contains("(Scan/py.shell): A command line is put together from a name"),
+            "{asked}"
+        );
         // Told again from its journal, without the report.
         std::fs::remove_file(repo.beside("one.sarif")).unwrap();
         let id = first.review["id"].as_str().unwrap();

@@ -109,13 +109,19 @@ fn the_rules_tell_every_kind_and_show_none() {
     let repo = repo();
     let program = Program::in_folder(repo.root());
     let (_, review) = program.review("--target main --no-model");
-    let secrets = review["findings"].as_array().unwrap().iter().filter(|finding| finding["origin"]["name"] == "general/secret-added");
+    let secrets = review["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|finding| finding["origin"]["name"] == "general/secret-added");
     let lines: Vec<u64> = secrets.map(|finding| finding["anchors"][0]["start_line"].as_u64().unwrap()).collect();
     // One for each line, as far as one file may have of one rule.
     assert_eq!(lines.len(), 20, "{lines:?}");
     let notes = review["coverage"].to_string();
     assert!(notes.contains("more matches of general/secret-added"), "{notes}");
-    for format in ["terminal", "markdown", "json", "sarif", "rdjson", "rdjsonl", "gitlab", "junit", "annotations", "job-summary"] {
+    for format in
+        ["terminal", "markdown", "json", "sarif", "rdjson", "rdjsonl", "gitlab", "junit", "annotations", "job-summary"]
+    {
         let ran = program.words(&format!("--target main --no-model --format {format}"));
         nothing_in(format, &format!("{}{}", ran.text(), ran.stderr));
     }
@@ -140,7 +146,10 @@ fn a_model_run_tells_none() {
     let shown = format!("{}{}", ran.text(), ran.stderr);
     let told = traces(&talk, &shown);
     nothing_in("a model run", &told);
-    assert!(told.contains("[masked:digitalocean-token]") && told.contains("[masked:private-key]"), "they were looked at");
+    assert!(
+        told.contains("[masked:digitalocean-token]") && told.contains("[masked:private-key]"),
+        "they were looked at"
+    );
     talk.server.finish();
 }
 

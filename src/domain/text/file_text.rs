@@ -153,7 +153,12 @@ mod tests {
 
     #[test]
     fn secrets_that_read_the_same_have_other_prints() {
-        let token = |at: usize| format!("ghp_{}", "aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zAb".chars().cycle().skip(at).take(36).collect::<String>());
+        let token = |at: usize| {
+            format!(
+                "ghp_{}",
+                "aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zAb".chars().cycle().skip(at).take(36).collect::<String>()
+            )
+        };
         let of = |at: usize| FileText::new(&format!("a\nb = {}\n", token(at)), "UTF-8");
         let line = LineRange::line(2);
         assert_eq!(of(0).text(), of(7).text());

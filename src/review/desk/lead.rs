@@ -296,7 +296,8 @@ impl Desk {
         }
         leading.state = State::Refuted(reason.to_owned());
         if leading.is_fact() {
-            let fact = format!("{wanted} is told all the same, with your reason: what it says is not a matter of judgement.");
+            let fact =
+                format!("{wanted} is told all the same, with your reason: what it says is not a matter of judgement.");
             let notes: Vec<String> = notes.iter().cloned().chain([fact]).collect();
             return Ok(Fields::status("accepted").with("id", wanted).notes(&notes).answer());
         }

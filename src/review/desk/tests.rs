@@ -3,17 +3,15 @@
 use super::*;
 use crate::domain::change::{ChangeRun, FileChange, Hunk, Span};
 use crate::domain::claim::{Claim, ClaimedPlace};
-use crate::domain::finding::{
-    Category, GuidelineRef, Origin, OriginKind, Severity, Verification, VerificationState,
-};
+use crate::domain::finding::{Category, GuidelineRef, Origin, OriginKind, Severity, Verification, VerificationState};
 use crate::domain::guideline::{Applies, Guideline, GuidelineKind, Reach};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::review::{Ended, Engine, Leads, Outcome};
 use crate::domain::run::RunId;
 use crate::review::draft::Asked;
-use crate::sys::cancel::Stopped;
 use crate::review::opening::Shown;
+use crate::sys::cancel::Stopped;
 use crate::workspace::memory::Memory;
 use serde_json::json;
 

@@ -44,7 +44,18 @@ impl Use {
         let name = path.rsplit('/').next().unwrap_or_default();
         if is_test_path(subject.path)
             || is_prose(&subject.extension())
-            || has(&["test", "mock", "fixture", "snapshot", "sample", "example", "demo", "template", "localhost", "tutorial"])
+            || has(&[
+                "test",
+                "mock",
+                "fixture",
+                "snapshot",
+                "sample",
+                "example",
+                "demo",
+                "template",
+                "localhost",
+                "tutorial",
+            ])
             || [".dist", ".tpl", ".snap", ".har"].iter().any(|end| name.ends_with(end))
             || part(&["docs", "t", "integration"])
         {
@@ -231,7 +242,10 @@ mod tests {
     #[test]
     fn what_browsers_are_given_is_no_secret() {
         let key = format!("AIza{}", noise(1, 35));
-        assert_eq!(told("src/a.js", &format!("const key = '{key}';\n")), [("A secret is added to the code: a Google API key".to_owned(), Severity::Medium)]);
+        assert_eq!(
+            told("src/a.js", &format!("const key = '{key}';\n")),
+            [("A secret is added to the code: a Google API key".to_owned(), Severity::Medium)]
+        );
         let web = format!("init({{\n  apiKey: '{key}',\n  authDomain: 'a.firebaseapp.com',\n}});\n");
         assert_eq!(told("src/a.js", &web), []);
     }

@@ -107,7 +107,11 @@ fn sentence(report: &Report, leads: usize, left_out: &[(String, usize)]) -> Stri
     }
     parts.extend(left_out.iter().map(|(why, count)| format!("{} {why}", thousands(*count as u64))));
     let given = counted(report.given, "result");
-    if report.given == 0 { format!("{} has no results", report.from) } else { format!("{} has {given}: {}", report.from, parts.join(", ")) }
+    if report.given == 0 {
+        format!("{} has no results", report.from)
+    } else {
+        format!("{} has {given}: {}", report.from, parts.join(", "))
+    }
 }
 
 fn became(input: &RulesInput<'_>, result: &Reported, ours: &mut [Claim]) -> Became {
@@ -123,7 +127,10 @@ fn became(input: &RulesInput<'_>, result: &Reported, ours: &mut [Claim]) -> Beca
     };
     let same = ours.iter_mut().find(|claim| {
         let overlap = || claim.place.lines.zip(result.lines).is_some_and(|(ours, theirs)| ours.overlaps(theirs));
-        claim.place.path == result.path && claim.place.side == Side::New && claim.category == result.category && overlap()
+        claim.place.path == result.path
+            && claim.place.side == Side::New
+            && claim.category == result.category
+            && overlap()
     });
     if let Some(claim) = same {
         claim.body.push_str(&format!("\n\n`{}` reports it too.", result.name));
@@ -220,7 +227,8 @@ mod tests {
             RulesInput { change: &change, new: &new, old: &old, packs: &packs, cancel: &cancel, events: &Silent };
         let report = run_with(&input, &reports);
         let theirs = report.claims.iter().filter(|claim| claim.origin.kind == OriginKind::Build);
-        let line = |claim: &Claim| format!("{} {}: {}", claim.origin.name, claim.place.lines.unwrap().start(), claim.title);
+        let line =
+            |claim: &Claim| format!("{} {}: {}", claim.origin.name, claim.place.lines.unwrap().start(), claim.title);
         (theirs.map(line).collect(), report.notes)
     }
 
@@ -238,7 +246,9 @@ mod tests {
         assert_eq!(leads, ["Scan/r 4: A command is put together", "Scan/r 4: Fresh"]);
         assert_eq!(
             notes,
-            ["s.sarif has 6 results: 2 told, 1 say what another one says, 2 lie outside the change, 1 are about another state of the file"]
+            [
+                "s.sarif has 6 results: 2 told, 1 say what another one says, 2 lie outside the change, 1 are about another state of the file"
+            ]
         );
     }
 

@@ -68,7 +68,8 @@ impl Uri {
         let (mut bytes, _) = decode(path);
         // Some write the paths of Windows as they are.
         bytes.iter_mut().filter(|byte| **byte == b'\\').for_each(|byte| *byte = b'/');
-        let is_drive = |bytes: &[u8]| bytes.len() > 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':' && bytes[2] == b'/';
+        let is_drive =
+            |bytes: &[u8]| bytes.len() > 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':' && bytes[2] == b'/';
         if bytes.first() == Some(&b'/') && is_drive(&bytes[1..]) {
             bytes.remove(0);
         }
@@ -119,7 +120,8 @@ mod tests {
 
     fn found(uri: &str, base: Option<&str>, bases: &str) -> Option<String> {
         let run: Run = serde_json::from_str(&format!(r#"{{"originalUriBaseIds": {bases}}}"#)).unwrap();
-        let location = ArtifactLocation { uri: Some(uri.to_owned()), uri_base_id: base.map(str::to_owned), index: None };
+        let location =
+            ArtifactLocation { uri: Some(uri.to_owned()), uri_base_id: base.map(str::to_owned), index: None };
         path_of(&location, &run, &[b"/home/me/my repo".to_vec()]).map(|path| path.to_string())
     }
 

@@ -34,7 +34,9 @@ pub enum ReportError {
         version: String,
     },
     /// More files than anybody has.
-    #[error("--leads names {given} files, and {most} at most are read: name those of the scanners that looked at this change")]
+    #[error(
+        "--leads names {given} files, and {most} at most are read: name those of the scanners that looked at this change"
+    )]
     TooMany {
         /// How many are named.
         given: usize,
@@ -207,7 +209,9 @@ mod tests {
     #[test]
     fn results_of_the_change_are_taken_and_the_others_counted() {
         let place = |path: &str| {
-            format!(r#""locations": [{{"physicalLocation": {{"artifactLocation": {{"uri": "{path}"}}, "region": {{"startLine": 2}}}}}}]"#)
+            format!(
+                r#""locations": [{{"physicalLocation": {{"artifactLocation": {{"uri": "{path}"}}, "region": {{"startLine": 2}}}}}}]"#
+            )
         };
         let results = [
             format!(r#"{{"ruleIndex": 1, "message": {{"text": "eval"}}, {}}}"#, place("src/a.py")),
@@ -222,12 +226,19 @@ mod tests {
         ];
         let report = read_text(&log(&results.join(","))).unwrap();
         assert_eq!(report.given, 9);
-        let told: Vec<_> = report.results.iter().map(|result| (result.name.as_str(), result.path.to_string(), result.severity)).collect();
+        let told: Vec<_> = report
+            .results
+            .iter()
+            .map(|result| (result.name.as_str(), result.path.to_string(), result.severity))
+            .collect();
         assert_eq!(
             told,
             [("Scan/r1", "src/a.py".to_owned(), Severity::High), ("Scan/r0", "src/b.py".to_owned(), Severity::High)]
         );
-        assert_eq!((report.results[0].category, report.results[0].cwe.as_deref()), (Category::Security, Some("CWE-95")));
+        assert_eq!(
+            (report.results[0].category, report.results[0].cwe.as_deref()),
+            (Category::Security, Some("CWE-95"))
+        );
         assert_eq!(report.results[1].lines, None);
         let left_out: Vec<_> = report.left_out.iter().map(|(why, count)| (why.as_str(), *count)).collect();
         assert_eq!(

@@ -39,7 +39,8 @@ impl Kept {
         let words = words_of(&rule.pattern)?;
         let ours = || PROVIDERS.iter().chain(PLACED).flat_map(|pattern| pattern.words);
         let is_known = |word: &String| ours().any(|own| word.starts_with(own) || own.starts_with(word.as_str()));
-        let is_named = !rule.id.is_empty() && rule.id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+        let is_named = !rule.id.is_empty()
+            && rule.id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
         (is_named && !words.iter().any(is_known)).then(|| Self { rule, words, compiled: OnceLock::new() })
     }
 
@@ -83,7 +84,9 @@ fn words_of(pattern: &str) -> Option<Vec<String>> {
     let words: Option<Vec<String>> = prefixes
         .literals()?
         .iter()
-        .map(|literal| std::str::from_utf8(literal.as_bytes()).ok().filter(|word| word.len() >= TELLING).map(str::to_owned))
+        .map(|literal| {
+            std::str::from_utf8(literal.as_bytes()).ok().filter(|word| word.len() >= TELLING).map(str::to_owned)
+        })
         .collect();
     words.filter(|words| !words.is_empty() && words.len() <= MOST_WORDS)
 }
@@ -100,7 +103,11 @@ mod tests {
             assert!(kinds.contains(&kind), "{kinds:?}");
         }
         for kept in KEPT.iter() {
-            assert!(kept.compile().is_some_and(|(regex, _)| regex.captures_len() > kept.rule.capture), "{}", kept.rule.id);
+            assert!(
+                kept.compile().is_some_and(|(regex, _)| regex.captures_len() > kept.rule.capture),
+                "{}",
+                kept.rule.id
+            );
         }
     }
 

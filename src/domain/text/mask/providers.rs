@@ -73,7 +73,13 @@ pub(super) static PROVIDERS: &[Pattern] = &[
         false,
         random
     ),
-    pattern!("square-token", &["sq0atp-", "sq0csp-"], "(sq0(?:atp-[A-Za-z0-9_-]{22}|csp-[A-Za-z0-9_-]{43}))", false, random),
+    pattern!(
+        "square-token",
+        &["sq0atp-", "sq0csp-"],
+        "(sq0(?:atp-[A-Za-z0-9_-]{22}|csp-[A-Za-z0-9_-]{43}))",
+        false,
+        random
+    ),
     pattern!(
         "braintree-token",
         &["access_token$production$"],
@@ -112,7 +118,8 @@ pub(super) static PROVIDERS: &[Pattern] = &[
     }),
     pattern!("azure-storage-key", &["AccountKey="], "AccountKey=([A-Za-z0-9+/]{86}==)", true, random),
     pattern!("azure-client-secret", &["8Q~"], "(8Q~[A-Za-z0-9_~.-]{31,34})", true, |groups, before| {
-        let first = before.bytes().rev().take_while(|byte| byte.is_ascii_alphanumeric() || b"_~.-".contains(byte)).count();
+        let first =
+            before.bytes().rev().take_while(|byte| byte.is_ascii_alphanumeric() || b"_~.-".contains(byte)).count();
         first == 3 && random(groups, before)
     }),
     pattern!("google-oauth-secret", &["GOCSPX-"], "(GOCSPX-[A-Za-z0-9_-]{28})", false, random),
@@ -137,7 +144,13 @@ pub(super) static PROVIDERS: &[Pattern] = &[
         false,
         random
     ),
-    pattern!("supabase-key", &["sbp_", "sb_secret_"], "(sb(?:p_[0-9a-f]{40}|_secret_[A-Za-z0-9_-]{31,40}))", false, random),
+    pattern!(
+        "supabase-key",
+        &["sbp_", "sb_secret_"],
+        "(sb(?:p_[0-9a-f]{40}|_secret_[A-Za-z0-9_-]{31,40}))",
+        false,
+        random
+    ),
     pattern!("sourcegraph-token", &["sgp_"], "(sgp_(?:(?:[0-9a-f]{16}|local)_)?[0-9a-f]{40})", false, random),
     pattern!("one-password-token", &["ops_eyJ"], "(ops_eyJ[A-Za-z0-9+/=_-]{200,3000})", false, random),
     pattern!("age-key", &["AGE-SECRET-KEY-1"], "(AGE-SECRET-KEY-1[A-Z0-9]{58})", false, random),

@@ -144,7 +144,8 @@ fn what_only_looks_like_a_secret_is_left_alone() {
         format!("hf_{}", "a1".repeat(17)),
         format!("dop_v1_{}", "0123456789abcdef".repeat(4)),
         "ghp_abcdefghijklmnopqrstuvwxyz0123456789".to_owned(),
-        "AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;".to_owned(),
+        "AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;"
+            .to_owned(),
         "PASSWORD_ENCODER_CIPHER_ALGORITHM_DEFAULT = \"AES/CBC/PKCS5Padding\"".to_owned(),
         "h2://192.168.1.1:8080@443".to_owned(),
         "postgresql://umami:replace-me-with-a-random-string@db:5432/umami".to_owned(),

@@ -15,7 +15,8 @@ pub(super) fn entropy(value: &str) -> f64 {
 }
 
 /// Parts of keys that were written by hand to show the format.
-const SHOWN: &[&str] = &["example", "xxxx", "placeholder", "redacted", "dummy", "fake", "sample", "your", "secret", "test"];
+const SHOWN: &[&str] =
+    &["example", "xxxx", "placeholder", "redacted", "dummy", "fake", "sample", "your", "secret", "test"];
 /// Keys that a manual gives to everybody: of the storage emulator for Azure.
 const KNOWN: &[&str] = &["Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq"];
 /// So many equal characters in a row, or each following on the one before, are no chance.
@@ -184,14 +185,17 @@ pub(super) fn is_bare_secret(before: &str, name: &str, value: &str) -> bool {
     // What comes before may be cut: then no line begins here.
     let begins = line.len() < before.len() || before.len() < 64;
     let head = line.trim_start();
-    let head = ["export ", "ENV ", "ARG ", "set ", "- "].iter().find_map(|word| head.strip_prefix(word)).unwrap_or(head);
+    let head =
+        ["export ", "ENV ", "ARG ", "set ", "- "].iter().find_map(|word| head.strip_prefix(word)).unwrap_or(head);
     let is_name = head.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
     begins && is_name && is_scrambled(value) && is_assigned_secret(before, name, value)
 }
 
 /// Whether upper case, lower case and digits alternate as they do by chance; in names they stand in groups.
 fn is_scrambled(value: &str) -> bool {
-    let Some(part) = value.split(|c: char| !c.is_ascii_alphanumeric()).max_by_key(|part| part.len()) else { return false };
+    let Some(part) = value.split(|c: char| !c.is_ascii_alphanumeric()).max_by_key(|part| part.len()) else {
+        return false;
+    };
     let class = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
     let changes = part.as_bytes().windows(2).filter(|pair| class(pair[0]) != class(pair[1])).count();
     part.len() >= 12 && changes * 5 >= (part.len() - 1) * 2
@@ -306,9 +310,23 @@ pub(super) fn is_url_password(user: &str, password: &str, host: &str) -> bool {
     let low = password.to_ascii_lowercase();
     let shown = USUAL.contains(&low.as_str())
         || low == user.to_ascii_lowercase()
-        || ["xxx", "***", "...", "your", "example", "placeholder", "redacted", "password", "replace", "change", "%s", "%v", "%d"]
-            .iter()
-            .any(|word| low.contains(word))
+        || [
+            "xxx",
+            "***",
+            "...",
+            "your",
+            "example",
+            "placeholder",
+            "redacted",
+            "password",
+            "replace",
+            "change",
+            "%s",
+            "%v",
+            "%d",
+        ]
+        .iter()
+        .any(|word| low.contains(word))
         || password.bytes().all(|byte| !byte.is_ascii_alphanumeric())
         || (password.len() <= 5 && password.bytes().all(|byte| byte.is_ascii_digit()));
     let host = host.to_ascii_lowercase();

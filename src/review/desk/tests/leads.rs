@@ -139,7 +139,10 @@ fn a_fact_is_delivered_whatever_a_model_says_of_it() {
     let review = finish(desk, &Ending::Done);
     let secret = &review.findings[0];
     assert_eq!((secret.severity, withheld(&review).len()), (Severity::Critical, 0));
-    assert_eq!((secret.verification.state, secret.verification.by.as_deref()), (VerificationState::Uncertain, Some("p/m")));
+    assert_eq!(
+        (secret.verification.state, secret.verification.by.as_deref()),
+        (VerificationState::Uncertain, Some("p/m"))
+    );
     assert_eq!(secret.verification.rationale.as_deref(), Some("the file says that it is a test."));
     assert_eq!(review.coverage.leads, Leads { given: 1, refuted: 1, ..Leads::default() });
 
