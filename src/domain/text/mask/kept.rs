@@ -37,8 +37,10 @@ pub(super) static KEPT: LazyLock<Vec<Kept>> =
 impl Kept {
     fn of(rule: Rule) -> Option<Self> {
         let words = words_of(&rule.pattern)?;
-        let ours = || PROVIDERS.iter().chain(PLACED).flat_map(|pattern| pattern.words);
-        let is_known = |word: &String| ours().any(|own| word.starts_with(own) || own.starts_with(word.as_str()));
+        let formats = || PROVIDERS.iter().flat_map(|pattern| pattern.words);
+        let blocks = PLACED.iter().filter(|pattern| pattern.kind == "private-key").flat_map(|pattern| pattern.words);
+        let ours: Vec<&str> = formats().chain(blocks).copied().collect();
+        let is_known = |word: &String| ours.iter().any(|own| word.contains(own) || own.contains(word.as_str()));
         let is_named = !rule.id.is_empty()
             && rule.id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
         (is_named && !words.iter().any(is_known)).then(|| Self { rule, words, compiled: OnceLock::new() })

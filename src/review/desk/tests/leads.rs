@@ -143,7 +143,7 @@ fn a_fact_is_delivered_whatever_a_model_says_of_it() {
         (secret.verification.state, secret.verification.by.as_deref()),
         (VerificationState::Uncertain, Some("p/m"))
     );
-    assert_eq!(secret.verification.rationale.as_deref(), Some("the file says that it is a test."));
+    assert_eq!(secret.verification.rationale.as_deref(), Some("the file says that it is a test"));
     assert_eq!(review.coverage.leads, Leads { given: 1, refuted: 1, ..Leads::default() });
 
     // Confirmed as a trifle.
