@@ -121,6 +121,7 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
         run,
         tools,
         packs,
+        reports: subject.reports,
         prompts,
         limits,
         journal,
@@ -214,6 +215,7 @@ fn begin(
         rule_files: subject.rule_files.clone(),
         reviewer,
         contents: contents.clone(),
+        reports: subject.reports.clone(),
         notes: subject.notes.clone(),
     };
     Ok(Some(given::keep(store, &begun, &given, change, subject.dismissed.as_ref())?))
@@ -226,6 +228,7 @@ fn with_rules(run: RunId, started: Started, subject: Subject, packs: &Packs, eve
         new: subject.new,
         old: subject.old,
         packs,
+        reports: &subject.reports,
         floor: floor(&subject.settings),
         known: &subject.known,
         notes: subject.notes,

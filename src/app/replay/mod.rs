@@ -179,6 +179,7 @@ async fn tell(
         old,
         tools,
         packs,
+        reports: given.reports,
         provider: Arc::new(Nobody(first)),
         next,
         relay: review::Relay::default(),
