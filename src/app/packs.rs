@@ -76,14 +76,15 @@ pub(super) fn load(subject: &Subject) -> Result<Packs, AppError> {
 
 /// The same of settings and files that were read.
 pub(super) fn with(settings: &Settings, files: &[PackFile]) -> Result<Packs, AppError> {
-    Ok(Packs::with(files)?.without(&settings.rules_off)?.graded(&settings.rules_severity)?)
+    Ok(Packs::with(files)?.without(&settings.rules_off)?.graded(&settings.rules_severity)?.with_all_lines(settings.rules_all_lines))
 }
 
 /// The rules of a kept run. Those that this version does not have need no switching off and no severity.
 pub(super) fn of_then(given: &Given) -> Result<Packs, AppError> {
     let (off, severities) = (given.shaping.rules_off(), given.shaping.rules_severity());
     let then = Packs::with(&given.rule_files).and_then(|packs| packs.without(off)?.graded(severities));
-    Ok(then.or_else(|_| Packs::with(&given.rule_files)).or_else(|_| Packs::built_in())?)
+    let packs = then.or_else(|_| Packs::with(&given.rule_files)).or_else(|_| Packs::built_in())?;
+    Ok(packs.with_all_lines(given.shaping.rules_all_lines()))
 }
 
 /// The packs that did not come with the program: the user's folder, and the project's at `at`, or on the disk.

@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use sha2::{Digest as _, Sha256};
 
 use super::checks::{CHECKS, CheckInfo};
-use super::document::On;
 use super::document::chunks;
 use super::fault::{PackFault, PackPlace, RuleError, near};
 use super::impact;
@@ -45,6 +44,7 @@ pub struct Packs {
     pub(super) list: Vec<Pack>,
     hash: String,
     off: Vec<String>,
+    all_lines: bool,
     severities: Vec<(String, Severity)>,
     /// Whether the rules that are code are none of them.
     is_alone: bool,
@@ -93,8 +93,14 @@ impl Packs {
                 hasher.update(part);
             }
         }
-        let packs =
-            Self { list, hash: hex(&hasher.finalize()), off: Vec::new(), severities: Vec::new(), is_alone: false };
+        let packs = Self {
+            list,
+            hash: hex(&hasher.finalize()),
+            off: Vec::new(),
+            all_lines: false,
+            severities: Vec::new(),
+            is_alone: false,
+        };
         packs.check_files()?;
         Ok(packs)
     }
@@ -165,6 +171,21 @@ impl Packs {
         Err(RuleError::NoSuchRule { setting, name: name.to_owned(), near })
     }
 
+    /// The same rules, telling also what stood before a change in the files that it touches.
+    #[must_use]
+    pub fn with_all_lines(mut self, all_lines: bool) -> Self {
+        if all_lines && !self.all_lines {
+            self.hash = hex(&Sha256::digest(format!("{} on all lines", self.hash)));
+        }
+        self.all_lines = all_lines || self.all_lines;
+        self
+    }
+
+    /// Whether they tell what stood before.
+    pub(super) fn tells_all_lines(&self) -> bool {
+        self.all_lines
+    }
+
     /// Whether a rule was switched off.
     pub(super) fn is_off(&self, rule: &str) -> bool {
         self.off.iter().any(|name| names(name, rule))
@@ -221,9 +242,10 @@ impl Packs {
         self.list.iter().enumerate().filter(move |(_, pack)| pack.grammars.contains(&grammar))
     }
 
-    /// Whether any rule is about what a change takes away.
+    /// Whether any rule may be about what a change takes away.
     pub(super) fn has_removed(&self) -> bool {
-        self.list.iter().flat_map(Pack::rules).any(|rule| rule.on == On::Removed)
+        // Reading every pack to know would cost each start.
+        self.list.iter().any(|pack| pack.text.contains("removed"))
     }
 
     pub(super) fn pack(&self, index: usize) -> Option<&Pack> {
@@ -232,7 +254,7 @@ impl Packs {
 }
 
 /// Whether `name` is that of the rule or of its pack.
-fn names(name: &str, rule: &str) -> bool {
+pub(super) fn names(name: &str, rule: &str) -> bool {
     rule == name || rule.split_once('/').is_some_and(|(pack, _)| pack == name)
 }
 

@@ -82,6 +82,7 @@ mod reading_for_clients;
 mod recipes;
 mod references;
 mod replay_engine;
+mod rules_of_a_change;
 mod second_look;
 mod second_look_limits;
 mod service_reviews;
