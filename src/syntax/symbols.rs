@@ -1,0 +1,439 @@
+//! What a text defines, imports and uses, with the places. Main type: [`Symbols`]; main function: [`symbols`].
+//!
+//! Names, not meanings: which definition a use means is for whoever knows the other files. What is not understood is kept too, as a name in
+//! [`Symbols::others`], so that nobody takes silence for absence.
+
+mod c;
+mod go;
+mod java;
+mod python;
+mod rust;
+mod script;
+
+use std::collections::{BTreeSet, HashSet};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tree_sitter::{Node, TreeCursor};
+
+use super::grammar::{Grammar, Tree, Watch};
+use crate::sys::cancel::Cancel;
+
+/// How long one text may take.
+const QUESTION: Duration = Duration::from_secs(2);
+/// Larger texts are not looked at, in bytes.
+const LARGEST: usize = 1 << 20;
+/// A list holds no more.
+const MOST: usize = 20_000;
+/// Longer names are no names, in bytes.
+const LONGEST: usize = 200;
+/// Nodes that are only names.
+const NAMES: &[&str] = &[
+    "field_identifier",
+    "identifier",
+    "property_identifier",
+    "shorthand_field_identifier",
+    "shorthand_property_identifier",
+    "shorthand_property_identifier_pattern",
+    "type_identifier",
+];
+
+/// What one text defines, imports and uses.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Symbols {
+    /// In the order of the text.
+    pub definitions: Vec<Definition>,
+    /// Likewise.
+    pub imports: Vec<Import>,
+    /// Calls, and names that are asked of a module, a type or a value. Not all mentions: see `others`.
+    pub uses: Vec<Use>,
+    /// Choices among values.
+    pub switches: Vec<Switch>,
+    /// Names that stand anywhere else: locals, parameters, plain mentions, macros.
+    pub others: BTreeSet<String>,
+    /// Whether it may give names that are not written in it: it passes on all of another file, or a macro makes them.
+    pub open: bool,
+    /// The package it says it belongs to, in languages where a text does.
+    pub package: Option<String>,
+    /// Whether something was left out.
+    pub cut: bool,
+}
+
+/// What is defined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum DefinitionKind {
+    /// A function or a method.
+    Function,
+    /// A class or a structure, an alias of a type.
+    Type,
+    /// What others implement: a trait, an interface, a class.
+    Interface,
+    /// A type that lists its values.
+    Enum,
+    /// One of those values.
+    Variant,
+    /// A member that is no function.
+    Field,
+    /// A name for a value.
+    Constant,
+    /// Members for a type that is defined elsewhere: an `impl`.
+    Implementation,
+    /// A macro.
+    Macro,
+}
+
+/// One definition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Definition {
+    /// Its name; that of the type for an [`Implementation`](DefinitionKind::Implementation).
+    pub name: String,
+    /// What it is.
+    pub kind: DefinitionKind,
+    /// Its first line and the last one of what is said before its body, 1-indexed.
+    pub lines: (u32, u32),
+    /// The definition it is a member of, as counted in the list.
+    pub owner: Option<usize>,
+    /// How it is called; `None` where nobody can say (it is decorated, or no function).
+    pub parameters: Option<Parameters>,
+    /// Whether more than its head is given: a body, a default.
+    pub body: bool,
+    /// What it extends and implements, by the last parts of the names.
+    pub bases: Vec<String>,
+    /// Whether it only sometimes stands there (`cfg`, `#ifdef`, `try`).
+    pub conditional: bool,
+    /// Whether it stands in a function or in a module that is written within the text.
+    pub nested: bool,
+    /// Whether it may have more members than are listed.
+    pub open: bool,
+}
+
+/// What a function takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameters {
+    /// So many must be given.
+    pub required: u32,
+    /// No more may be given; `None` where any number may.
+    pub most: Option<u32>,
+    /// Whether the object it is called on is the first one that is given when it is called by its path.
+    pub of_object: bool,
+}
+
+/// One import of one name, or of a module.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Import {
+    /// The module, or the whole path, as written.
+    pub path: String,
+    /// What is taken from it; `None` for the module itself, `*` for everything.
+    pub name: Option<String>,
+    /// What it is called here.
+    pub alias: Option<String>,
+    /// Where, 1-indexed.
+    pub line: u32,
+    /// Whether it may fail, or only sometimes stands there.
+    pub conditional: bool,
+    /// In how many modules within the text it stands.
+    pub depth: u32,
+}
+
+/// How a name is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum How {
+    /// By itself.
+    Plain,
+    /// By a path before it: `a::b` in Rust.
+    Path(String),
+    /// Of a value or a module: the name of that, or empty where it is more than a name.
+    Member(String),
+    /// As a type of which an object is made.
+    New,
+}
+
+/// One use of a name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Use {
+    /// The name.
+    pub name: String,
+    /// How.
+    pub how: How,
+    /// What it is called with; `None` where it is not called.
+    pub call: Option<Arguments>,
+    /// Where, 1-indexed.
+    pub line: u32,
+    /// Whether it only sometimes stands there.
+    pub conditional: bool,
+    /// The definition it stands in a member of.
+    pub owner: Option<usize>,
+}
+
+/// What a call gives.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arguments {
+    /// How many.
+    pub count: u32,
+    /// Whether more or fewer may arrive than are written.
+    pub open: bool,
+    /// Those that are given by name, which are counted too.
+    pub keywords: Vec<String>,
+}
+
+/// A choice among values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Switch {
+    /// Where it begins, 1-indexed.
+    pub line: u32,
+    /// The last parts of the names that are told apart; empty where one of them is no name.
+    pub labels: Vec<String>,
+    /// Whether it says what to do with any other.
+    pub otherwise: bool,
+}
+
+impl Symbols {
+    /// The members of a definition.
+    pub fn members(&self, owner: usize) -> impl Iterator<Item = &Definition> {
+        self.definitions.iter().filter(move |definition| definition.owner == Some(owner))
+    }
+
+    /// The name of what a definition is a member of.
+    pub fn owner(&self, definition: &Definition) -> Option<&str> {
+        definition.owner.and_then(|owner| self.definitions.get(owner)).map(|owner| owner.name.as_str())
+    }
+}
+
+impl Parameters {
+    /// Whether so many arguments fit.
+    pub fn fit(&self, count: u32) -> bool {
+        count >= self.required && self.most.is_none_or(|most| count <= most)
+    }
+}
+
+/// What `text` defines, imports and uses; `None` where the language has no grammar here, the text is very large, or parsing took too long.
+pub fn symbols(language: &str, text: &str, cancel: &Cancel) -> Option<Symbols> {
+    let grammar = Grammar::of(language)?;
+    let see: See = match grammar {
+        Grammar::Rust => rust::see,
+        Grammar::Python => python::see,
+        Grammar::JavaScript | Grammar::TypeScript | Grammar::Tsx => script::see,
+        Grammar::Go => go::see,
+        Grammar::Java => java::see,
+        Grammar::C | Grammar::Cpp => c::see,
+        Grammar::Bash | Grammar::Yaml => return None,
+    };
+    if text.len() > LARGEST {
+        return None;
+    }
+    let watch = Watch::new(cancel, QUESTION);
+    let tree = Tree::parse(grammar, text, &watch).ok()?;
+    let root = tree.root.root();
+    let mut seer = Seer { text, grammar, symbols: Symbols::default(), claimed: HashSet::new(), pending: false };
+    seer.all(&mut root.get_inner_node().walk(), see, &watch)?;
+    Some(seer.symbols)
+}
+
+type See = fn(&mut Seer<'_>, Node<'_>, Frame) -> Option<Frame>;
+
+/// Where a node stands.
+#[derive(Debug, Clone, Copy, Default)]
+struct Frame {
+    owner: Option<usize>,
+    /// In a function.
+    function: bool,
+    /// In so many modules within the text.
+    depth: u32,
+    conditional: bool,
+    /// Nobody can say how what is defined here is called.
+    decorated: bool,
+    /// What is defined here takes no object.
+    of_type: bool,
+}
+
+impl Frame {
+    fn nested(self) -> bool {
+        self.function || self.depth > 0
+    }
+
+    fn inside_function(self) -> Self {
+        Self { function: true, decorated: false, of_type: false, ..self }
+    }
+}
+
+struct Seer<'a> {
+    text: &'a str,
+    grammar: Grammar,
+    symbols: Symbols,
+    /// Where names begin that were understood.
+    claimed: HashSet<usize>,
+    /// What comes next only sometimes stands there.
+    pending: bool,
+}
+
+impl<'a> Seer<'a> {
+    /// Goes through the tree without recursion: what is nested without end takes no stack.
+    fn all(&mut self, cursor: &mut TreeCursor<'_>, see: See, watch: &Watch<'_>) -> Option<()> {
+        let mut around = Frame::default();
+        let mut frames = Vec::new();
+        let mut steps = 0u32;
+        loop {
+            steps = steps.wrapping_add(1);
+            if steps.is_multiple_of(1024) {
+                watch.check().ok()?;
+            }
+            if let Some(inside) = self.one(cursor.node(), see, around)
+                && cursor.goto_first_child()
+            {
+                frames.push(std::mem::replace(&mut around, inside));
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return Some(());
+                }
+                around = frames.pop()?;
+            }
+        }
+    }
+
+    fn one(&mut self, node: Node<'_>, see: See, around: Frame) -> Option<Frame> {
+        if !node.is_named() || node.is_extra() {
+            return None;
+        }
+        if NAMES.contains(&node.kind()) {
+            if !self.claimed.contains(&node.start_byte()) {
+                let name = self.of(node);
+                if name.len() <= LONGEST && self.symbols.others.len() < MOST {
+                    self.symbols.others.insert(name.to_owned());
+                }
+            }
+            return None;
+        }
+        see(self, node, around)
+    }
+
+    fn of(&self, node: Node<'_>) -> &'a str {
+        self.text.get(node.byte_range()).unwrap_or_default()
+    }
+
+    /// The text of a field where that is short.
+    fn field(&self, node: Node<'_>, field: &str) -> Option<&'a str> {
+        node.child_by_field_name(field).map(|child| self.of(child)).filter(|text| text.len() <= LONGEST)
+    }
+
+    fn claim(&mut self, node: Node<'_>) {
+        self.claimed.insert(node.start_byte());
+    }
+
+    /// Takes a definition whose name is `name`; what it is made of is said by the caller.
+    fn define(&mut self, kind: DefinitionKind, node: Node<'_>, name: Node<'_>, around: Frame) -> usize {
+        self.claim(name);
+        let at = self.define_as(kind, node, self.of(name), around);
+        let end = line_of(name.end_position().row);
+        if let Some(definition) = self.symbols.definitions.get_mut(at) {
+            definition.lines.1 = definition.lines.1.max(end);
+        }
+        at
+    }
+
+    /// Likewise for a name that is given.
+    fn define_as(&mut self, kind: DefinitionKind, node: Node<'_>, name: &str, around: Frame) -> usize {
+        let at = self.symbols.definitions.len();
+        if at >= MOST || name.len() > LONGEST {
+            self.symbols.cut = true;
+            return usize::MAX;
+        }
+        let start = line_of(node.start_position().row);
+        self.symbols.definitions.push(Definition {
+            name: name.to_owned(),
+            kind,
+            lines: (start, start),
+            owner: around.owner.filter(|_| !around.function),
+            parameters: None,
+            body: false,
+            bases: Vec::new(),
+            conditional: around.conditional,
+            nested: around.nested(),
+            open: false,
+        });
+        at
+    }
+
+    fn definition(&mut self, at: usize) -> Option<&mut Definition> {
+        self.symbols.definitions.get_mut(at)
+    }
+
+    /// Says that a definition goes on to the end of `node` before its body.
+    fn until(&mut self, at: usize, node: Node<'_>) {
+        let end = line_of(node.end_position().row);
+        if let Some(definition) = self.symbols.definitions.get_mut(at) {
+            definition.lines.1 = definition.lines.1.max(end);
+        }
+    }
+
+    fn import(&mut self, node: Node<'_>, path: String, name: Option<&str>, alias: Option<&str>, around: Frame) {
+        if self.symbols.imports.len() >= MOST || path.len() > 4 * LONGEST {
+            self.symbols.cut = true;
+            return;
+        }
+        self.symbols.imports.push(Import {
+            path,
+            name: name.map(str::to_owned),
+            alias: alias.map(str::to_owned),
+            line: line_of(node.start_position().row),
+            conditional: around.conditional,
+            depth: around.depth,
+        });
+    }
+
+    fn use_of(&mut self, name: Node<'_>, how: How, call: Option<Arguments>, around: Frame) {
+        self.claim(name);
+        let text = self.of(name);
+        if self.symbols.uses.len() >= MOST || text.len() > LONGEST {
+            self.symbols.cut = true;
+            return;
+        }
+        self.symbols.uses.push(Use {
+            name: text.to_owned(),
+            how,
+            call,
+            line: line_of(name.start_position().row),
+            conditional: around.conditional,
+            owner: around.owner,
+        });
+    }
+
+    /// The arguments of a call; `spread` are the nodes that stand for any number of them, `keyword` for one by name.
+    fn arguments(&self, list: Node<'_>, spread: &[&str], keyword: &str) -> Arguments {
+        let mut found = Arguments { count: 0, open: false, keywords: Vec::new() };
+        for child in list.children(&mut list.walk()).take(MOST) {
+            found.open |= child.kind() == "..." || child.is_error();
+            if child.is_named() && !child.is_extra() {
+                found.count += 1;
+                found.open |= spread.contains(&child.kind());
+                if !keyword.is_empty() && child.kind() == keyword {
+                    found.keywords.extend(self.field(child, "name").map(str::to_owned));
+                }
+            }
+        }
+        found
+    }
+
+    fn switch(&mut self, node: Node<'_>, labels: Vec<Option<String>>, otherwise: bool) {
+        let labels = labels.into_iter().collect::<Option<Vec<_>>>().unwrap_or_default();
+        if !labels.is_empty() && self.symbols.switches.len() < MOST {
+            self.symbols.switches.push(Switch { line: line_of(node.start_position().row), labels, otherwise });
+        }
+    }
+}
+
+/// The last part of a path of names, `c` of `a.b::c`; `None` where it is something else.
+fn last_name(text: &str) -> Option<String> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '$');
+    let whole = !text.is_empty() && text.len() <= LONGEST && text.chars().all(is_part);
+    let last = text.rsplit(['.', ':']).next().filter(|_| whole)?;
+    (last.starts_with(|c: char| c.is_alphabetic() || c == '_')).then(|| last.to_owned())
+}
+
+fn line_of(row: usize) -> u32 {
+    u32::try_from(row).unwrap_or(u32::MAX - 1) + 1
+}
+
+#[cfg(test)]
+mod tests;
