@@ -199,6 +199,13 @@ impl Symbols {
     }
 }
 
+impl Definition {
+    /// Whether it is a method that stands outside of its type, as those of Go do; `bases` names the type.
+    pub fn is_attached(&self) -> bool {
+        self.kind == DefinitionKind::Function && !self.bases.is_empty()
+    }
+}
+
 impl Parameters {
     /// Whether so many arguments fit.
     pub fn fit(&self, count: u32) -> bool {

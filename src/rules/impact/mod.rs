@@ -4,9 +4,16 @@
 //! names the other place as a related one. The names that a change is about are searched first, in one pass, and only files that have one
 //! are parsed (`ground`). What a text defines and uses is told by `syntax`; how one text is matched belongs in the packs.
 
+mod callers;
+mod changed;
+mod gone;
 mod ground;
+mod implementors;
 mod lines;
 mod manifest;
+mod resolve;
+mod search;
+mod variants;
 mod words;
 
 use super::checks::CheckInfo;
@@ -17,7 +24,13 @@ use ground::Ground;
 use words::Effect;
 
 /// Every impact. The order is that of claims.
-const IMPACTS: &[&dyn Impact] = &[&manifest::ManifestWithoutLock];
+const IMPACTS: &[&dyn Impact] = &[
+    &callers::CallersNotUpdated,
+    &gone::RemovedButUsed,
+    &implementors::ImplementorsNotUpdated,
+    &variants::NewVariantUnhandled,
+    &manifest::ManifestWithoutLock,
+];
 
 /// Something a change can do to places it does not touch.
 trait Impact: Sync {

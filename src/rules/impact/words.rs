@@ -95,3 +95,19 @@ fn quoted(
         note,
     })
 }
+
+/// `3 places in 2 files still use `name`.`
+pub(super) fn counted<T>(
+    places: &std::collections::BTreeMap<RepoPath, T>,
+    count: impl Fn(&T) -> usize,
+    many: &str,
+    one: &str,
+    name: &str,
+) -> String {
+    let total: usize = places.values().map(count).sum();
+    match (total, places.keys().next()) {
+        (1, Some(path)) => format!("{path} {one} `{name}`."),
+        (_, Some(path)) if places.len() == 1 => format!("{total} places in {path} {many} `{name}`."),
+        _ => format!("{total} places in {} files {many} `{name}`.", places.len()),
+    }
+}
