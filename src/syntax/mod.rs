@@ -7,11 +7,13 @@
 mod grammar;
 mod matching;
 mod relations;
+mod scopes;
 mod symbol;
 mod symbols;
 
 pub use grammar::{Grammar, Tree, Unparsed, Watch, error_count, parses};
-pub use matching::{Edit, Found, RuleSet, RuleSource, Scan, SyntaxError, documents};
+pub use matching::{Edit, Found, RuleParts, RuleSet, RuleSource, Scan, SyntaxError, documents};
 pub use relations::{Relations, relations};
+pub use scopes::Scope;
 pub use symbol::enclosing_symbol;
 pub use symbols::{Arguments, Definition, DefinitionKind, How, Import, Parameters, Switch, Symbols, Use, symbols};

@@ -63,7 +63,8 @@ pub(super) fn claims(input: &RulesInput<'_>) -> Result<(Vec<Claim>, Vec<String>)
             let more = found.len() - MOST_ALIKE;
             ground.note(format!("{} has {more} more findings, which are not listed one by one", info.name));
         }
-        claims.extend(found.into_iter().take(MOST_ALIKE).filter_map(|effect| words::claim(input, info, effect)));
+        let found = found.into_iter().take(MOST_ALIKE).filter_map(|effect| words::claim(input, info, effect));
+        claims.extend(found.filter_map(|claim| input.packs.settled(claim)));
     }
     Ok((claims, ground.into_notes()))
 }

@@ -1,4 +1,4 @@
-use super::super::super::fixtures::MadeUp;
+use super::super::super::made_up::MadeUp;
 
 fn told(manifest: &str, was: &str, now: &str, lock: (&str, &str)) -> bool {
     let change = MadeUp::default().was(manifest, was).now(manifest, now).was(lock.0, lock.1).now(lock.0, lock.1);
