@@ -27,6 +27,7 @@ mod trial;
 mod wording;
 
 pub use fault::{PackFault, PackPlace, RuleError};
+pub use impact::SymbolMemory;
 pub use pack::{PackFile, PackOwner};
 pub use packs::{Packs, RuleInfo};
 pub use run::{RulesInput, RulesReport, run};

@@ -3,6 +3,7 @@
 //! One pack is in `pack`, what can be wrong with it in `fault`, how rules are shown in `sheet`.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
@@ -10,7 +11,7 @@ use super::checks::{CHECKS, CheckInfo};
 use super::document::On;
 use super::document::chunks;
 use super::fault::{PackFault, PackPlace, RuleError, near};
-use super::impact;
+use super::impact::{self, SymbolMemory};
 use super::pack::{OF_PROJECT, Pack, PackFile, PackOwner};
 use crate::domain::claim::Claim;
 use crate::domain::finding::{Category, Severity};
@@ -48,6 +49,7 @@ pub struct Packs {
     severities: Vec<(String, Severity)>,
     /// Whether the rules that are code are none of them.
     is_alone: bool,
+    memory: Option<Arc<dyn SymbolMemory>>,
 }
 
 impl Packs {
@@ -93,8 +95,14 @@ impl Packs {
                 hasher.update(part);
             }
         }
-        let packs =
-            Self { list, hash: hex(&hasher.finalize()), off: Vec::new(), severities: Vec::new(), is_alone: false };
+        let packs = Self {
+            list,
+            hash: hex(&hasher.finalize()),
+            off: Vec::new(),
+            severities: Vec::new(),
+            is_alone: false,
+            memory: None,
+        };
         packs.check_files()?;
         Ok(packs)
     }
@@ -163,6 +171,17 @@ impl Packs {
         }
         let near = near(name, known.iter().map(String::as_str)).map(str::to_owned);
         Err(RuleError::NoSuchRule { setting, name: name.to_owned(), near })
+    }
+
+    /// The same rules, which remember what they read of files from one run to the next.
+    pub fn remembering(mut self, memory: Arc<dyn SymbolMemory>) -> Self {
+        self.memory = Some(memory);
+        self
+    }
+
+    /// What is remembered.
+    pub(super) fn memory(&self) -> Option<&dyn SymbolMemory> {
+        self.memory.as_deref()
     }
 
     /// Whether a rule was switched off.

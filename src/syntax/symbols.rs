@@ -105,6 +105,8 @@ pub struct Definition {
     pub nested: bool,
     /// Whether it may have more members than are listed.
     pub open: bool,
+    /// Whether other files may name it; in Go, those of other folders.
+    pub public: bool,
 }
 
 /// What a function takes.
@@ -188,6 +190,14 @@ pub struct Switch {
 }
 
 impl Symbols {
+    /// Whether the parts belong together, as those do that were read from a text: what was kept may be broken.
+    pub fn is_sound(&self) -> bool {
+        let known = |owner: Option<usize>| owner.is_none_or(|owner| owner < self.definitions.len());
+        !(self.definitions.is_empty() && self.imports.is_empty() && self.others.is_empty())
+            && self.definitions.iter().all(|one| known(one.owner))
+            && self.uses.iter().all(|one| known(one.owner))
+    }
+
     /// The members of a definition.
     pub fn members(&self, owner: usize) -> impl Iterator<Item = &Definition> {
         self.definitions.iter().filter(move |definition| definition.owner == Some(owner))
@@ -251,6 +261,8 @@ struct Frame {
     decorated: bool,
     /// What is defined here takes no object.
     of_type: bool,
+    /// Other files may name it.
+    exported: bool,
 }
 
 impl Frame {
@@ -358,6 +370,12 @@ impl<'a> Seer<'a> {
             conditional: around.conditional,
             nested: around.nested(),
             open: false,
+            public: match self.grammar {
+                Grammar::JavaScript | Grammar::TypeScript | Grammar::Tsx => around.exported || around.owner.is_some(),
+                Grammar::Go => name.starts_with(char::is_uppercase),
+                Grammar::Python => !name.starts_with('_'),
+                _ => true,
+            },
         });
         at
     }

@@ -55,7 +55,7 @@ impl Impact for CallersNotUpdated {
             effects.push(Effect {
                 file: home.file,
                 side: Side::New,
-                lines: home.lines,
+                lines: Some(home.lines),
                 title: Some(format!("`{}` takes {taken} now, and a caller gives {count}", home.name)),
                 detail: format!("`{}` takes {taken} now. {calls}", home.name),
                 severity: behind.keys().all(is_test_path).then_some(Severity::Medium),
@@ -95,12 +95,12 @@ fn is_only_one(ground: &Ground<'_>, altered: &Altered) -> Result<bool, Stopped> 
     if home.owner.is_some() && inherits && home.family != Family::Java {
         return Ok(false);
     }
-    let Some(files) = ground.hits()?.of(home.family, &home.name) else { return Ok(false) };
+    let Some(files) = ground.places(home)? else { return Ok(false) };
     let by_name = match home.family {
         Family::Rust | Family::C => true,
         Family::Go | Family::Java | Family::Python | Family::Script => false,
     };
-    for path in files {
+    for path in &files {
         let Some(symbols) = ground.symbols(Side::New, path)? else { return Ok(false) };
         let others = symbols
             .definitions
@@ -132,7 +132,7 @@ fn behind(ground: &Ground<'_>, altered: &Altered) -> Result<BTreeMap<RepoPath, V
     let home: &Home = &altered.home;
     let of_object = altered.after.iter().any(|taken| taken.of_object);
     let mut behind = BTreeMap::new();
-    for path in ground.hits()?.of(home.family, &home.name).into_iter().flatten() {
+    for path in &ground.places(home)?.unwrap_or_default() {
         let Some(symbols) = ground.symbols(Side::New, path)? else { continue };
         let mut found = resolve::uses(ground, path, &symbols, home)?;
         found.retain(|one| given(altered, one).is_some());

@@ -5,12 +5,15 @@ use std::rc::Rc;
 
 use super::super::subject::{Touched, is_test_path};
 use super::ground::{Family, Ground};
+use super::touches;
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::syntax::{Definition, DefinitionKind, Parameters, Symbols};
 use crate::sys::cancel::Stopped;
 
+/// In a change of more files, only those are parsed whose changed lines may be definitions.
+const MANY: usize = 60;
 /// Shorter names stand for too many things.
 const SHORTEST: usize = 4;
 
@@ -21,6 +24,7 @@ pub(super) struct Changed {
     pub(super) altered: Vec<Altered>,
     pub(super) grown: Vec<Grown>,
     pub(super) widened: Vec<Widened>,
+    pub(super) modules: Vec<Module>,
 }
 
 /// Where a definition stood or stands.
@@ -35,6 +39,28 @@ pub(super) struct Home {
     pub(super) owner: Option<String>,
     pub(super) lines: LineRange,
     pub(super) kind: DefinitionKind,
+    pub(super) reach: Reach,
+}
+
+/// From where a definition can be named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    File,
+    Folder,
+    Tree,
+}
+
+/// A file that others import by its path, and that is not there any more.
+#[derive(Debug)]
+pub(super) struct Module {
+    /// As counted in the change.
+    pub(super) file: usize,
+    /// Where it was.
+    pub(super) path: RepoPath,
+    pub(super) family: Family,
+    /// The last part of the path that names it.
+    pub(super) stem: String,
+    pub(super) moved: bool,
 }
 
 /// A definition that the change takes away.
@@ -85,7 +111,11 @@ impl Changed {
         for (at, file) in ground.input.change.files.iter().enumerate() {
             ground.input.cancel.check()?;
             let Some(family) = Family::of(&file.path) else { continue };
+            changed.modules.extend(module(ground, at, file, family)?);
             if file.binary || file.generated.is_some() || file.hunks.is_empty() {
+                continue;
+            }
+            if ground.input.change.files.len() > MANY && !may_define(ground, file, family)? {
                 continue;
             }
             let symbols = |side: Side, gone: FileStatus| match file.status == gone {
@@ -116,11 +146,11 @@ impl Changed {
         let mut names: BTreeMap<Family, BTreeSet<String>> = BTreeMap::new();
         let mut add = |family: Family, name: &str| names.entry(family).or_default().insert(name.to_owned());
         let homes = self.gone.iter().map(|gone| &gone.home).chain(self.altered.iter().map(|altered| &altered.home));
-        for home in homes {
+        for home in homes.filter(|home| home.reach == Reach::Tree) {
             add(home.family, &home.name);
-            if let Some(owner) = &home.owner {
-                add(home.family, owner);
-            }
+        }
+        for module in &self.modules {
+            add(module.family, &module.stem);
         }
         for grown in &self.grown {
             add(grown.home.family, &grown.home.name);
@@ -225,6 +255,42 @@ impl Changed {
     }
 }
 
+/// Whether a side of a file has definitions on its changed lines.
+fn may_define(ground: &Ground<'_>, file: &FileChange, family: Family) -> Result<bool, Stopped> {
+    for (side, gone) in [(Side::Old, FileStatus::Added), (Side::New, FileStatus::Deleted)] {
+        if file.status != gone
+            && let Some(text) = ground.read(side, file.path_at(side))?
+            && touches::may_define(family, file, side, &text)
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The module that a file was, where it left its path.
+fn module(ground: &Ground<'_>, at: usize, file: &FileChange, family: Family) -> Result<Option<Module>, Stopped> {
+    let moved = match file.status {
+        FileStatus::Deleted => false,
+        FileStatus::Renamed => true,
+        FileStatus::Added | FileStatus::Modified | FileStatus::TypeChanged => return Ok(None),
+    };
+    let path = file.path_at(Side::Old);
+    let by_path = matches!(family, Family::Script | Family::Python) && !is_test_path(path);
+    if !by_path || ground.exists(path.as_bytes())? {
+        return Ok(None);
+    }
+    let name = String::from_utf8_lossy(path.file_name()).into_owned();
+    let stem = name.split('.').next().unwrap_or_default();
+    let folder = String::from_utf8_lossy(path.folder()).into_owned();
+    let stem = match stem {
+        "index" | "__init__" => folder.rsplit('/').next().unwrap_or_default(),
+        stem => stem,
+    };
+    let module = Module { file: at, path: path.clone(), family, stem: stem.to_owned(), moved };
+    Ok((stem.len() >= 3).then_some(module))
+}
+
 /// A file on both sides.
 struct Both<'a> {
     at: usize,
@@ -244,7 +310,22 @@ impl Both<'_> {
             owner: owner.map(str::to_owned),
             lines: lines(definition)?,
             kind,
+            reach: self.reach(side, definition),
         })
+    }
+
+    fn reach(&self, side: Side, definition: &Definition) -> Reach {
+        let symbols = if side == Side::Old { Some(self.old) } else { self.new.map(Rc::as_ref) };
+        // Exported further down, by its name.
+        let named = || symbols.is_some_and(|symbols| symbols.others.contains(&definition.name));
+        match self.family {
+            // What is asked of an object is followed within its own file only.
+            Family::Script | Family::Python if definition.owner.is_some() => Reach::File,
+            Family::Go if !definition.public => Reach::Folder,
+            Family::Script if !definition.public && !named() => Reach::File,
+            Family::Rust | Family::Java | Family::C if !definition.public => Reach::File,
+            _ => Reach::Tree,
+        }
     }
 }
 

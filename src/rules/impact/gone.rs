@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::super::checks::CheckInfo;
-use super::super::subject::is_test_path;
+use super::super::subject::{Touched, is_test_path};
 use super::Impact;
-use super::changed::{Home, gives};
+use super::changed::{Home, Module, gives};
 use super::ground::{Family, Ground};
 use super::resolve::{self, Found};
 use super::words::{Effect, Elsewhere, counted};
@@ -33,10 +33,16 @@ impl Impact for RemovedButUsed {
 
     fn find(&self, ground: &Ground<'_>) -> Result<Vec<Effect>, Stopped> {
         let mut effects = Vec::new();
-        for gone in &ground.changed()?.gone {
+        let changed = ground.changed()?;
+        for module in &changed.modules {
+            ground.input.cancel.check()?;
+            effects.extend(importers(ground, module)?);
+        }
+        for gone in &changed.gone {
             ground.input.cancel.check()?;
             let home = &gone.home;
-            if !is_really_gone(ground, home)? {
+            // Whoever imports a file that is gone is told so once.
+            if changed.modules.iter().any(|module| module.path == home.path) || !is_really_gone(ground, home)? {
                 continue;
             }
             let left = left(ground, home)?;
@@ -47,7 +53,7 @@ impl Impact for RemovedButUsed {
             effects.push(Effect {
                 file: home.file,
                 side: Side::Old,
-                lines: home.lines,
+                lines: Some(home.lines),
                 title: Some(format!("`{}` is removed here and still used elsewhere", home.name)),
                 detail: counted(&left, |found| found.len(), "still use", "still uses", &home.name),
                 severity: only_tests.then_some(Severity::Medium),
@@ -56,6 +62,46 @@ impl Impact for RemovedButUsed {
         }
         Ok(effects)
     }
+}
+
+/// Who imports a file that is not there any more.
+fn importers(ground: &Ground<'_>, module: &Module) -> Result<Option<Effect>, Stopped> {
+    let mut elsewhere = Vec::new();
+    for path in ground.hits()?.of(module.family, &module.stem).into_iter().flatten() {
+        let Some(symbols) = ground.symbols(Side::New, path)? else { continue };
+        for import in symbols.imports.iter().filter(|import| !import.conditional) {
+            let broken = match module.family {
+                Family::Script => {
+                    resolve::script::means(path, &import.path, &module.path)
+                        && !resolve::script::stands(ground, path, &import.path)?
+                }
+                _ => {
+                    resolve::python::means(ground, path, &import.path, &module.path)?
+                        && !resolve::python::stands(ground, &module.path)?
+                }
+            };
+            if broken {
+                let note = format!("This imports {}.", module.path);
+                elsewhere.push(Elsewhere { path: path.clone(), lines: LineRange::line(import.line), note });
+                break;
+            }
+        }
+    }
+    let Some(first) = elsewhere.first() else { return Ok(None) };
+    let verb = if module.moved { "moved" } else { "removed" };
+    let more = if elsewhere.len() > 1 { format!(" and {} more files", elsewhere.len() - 1) } else { String::new() };
+    let side = if module.moved { Side::New } else { Side::Old };
+    let first_line = LineRange::line(1);
+    let touched = Touched::of(&ground.input.change.files[module.file], Side::Old);
+    Ok(Some(Effect {
+        file: module.file,
+        side,
+        lines: (!module.moved && touched.first_in(first_line).is_some()).then_some(first_line),
+        title: Some(format!("{} is {verb} and still imported", module.path)),
+        detail: format!("{}{more} still import it by the old path.", first.path),
+        severity: elsewhere.iter().all(|one| is_test_path(&one.path)).then_some(Severity::Medium),
+        elsewhere,
+    }))
 }
 
 fn elsewhere(left: &BTreeMap<RepoPath, Vec<Found>>, name: &str) -> Vec<Elsewhere> {
@@ -71,11 +117,11 @@ fn is_really_gone(ground: &Ground<'_>, home: &Home) -> Result<bool, Stopped> {
     if home.kind == DefinitionKind::Macro && home.family == Family::C {
         return Ok(false);
     }
-    let Some(files) = ground.hits()?.of(home.family, &home.name) else { return Ok(false) };
+    let Some(files) = ground.places(home)? else { return Ok(false) };
     if let Some(owner) = &home.owner {
         return owner_lost_it(ground, home, owner);
     }
-    for path in files {
+    for path in &files {
         let Some(symbols) = ground.symbols(Side::New, path)? else { return Ok(false) };
         let named =
             |kind: bool| symbols.definitions.iter().any(|one| one.name == home.name && (kind || one.owner.is_none()));
@@ -117,11 +163,11 @@ fn owner_lost_it(ground: &Ground<'_>, home: &Home, owner: &str) -> Result<bool, 
     });
     let stands = symbols.definitions.iter().any(|one| one.name == home.name) || symbols.others.contains(&home.name);
     // A trait may give it to a type of Rust, wherever that is.
-    let elsewhere = match ground.hits()?.of(home.family, &home.name) {
+    let elsewhere = match ground.places(home)? {
         Some(files) if home.family == Family::Rust => {
             let mut any = false;
-            for path in files {
-                let symbols = ground.symbols(Side::New, path)?;
+            for path in &files {
+                let symbols = ground.symbols(Side::New, &path)?;
                 any |= symbols.is_none_or(|symbols| symbols.definitions.iter().any(|one| one.name == home.name));
             }
             any
@@ -134,7 +180,7 @@ fn owner_lost_it(ground: &Ground<'_>, home: &Home, owner: &str) -> Result<bool, 
 /// Who still asks for it.
 fn left(ground: &Ground<'_>, home: &Home) -> Result<BTreeMap<RepoPath, Vec<Found>>, Stopped> {
     let mut left = BTreeMap::new();
-    for path in ground.hits()?.of(home.family, &home.name).into_iter().flatten() {
+    for path in &ground.places(home)?.unwrap_or_default() {
         if let Some(symbols) = ground.symbols(Side::New, path)? {
             let found = resolve::uses(ground, path, &symbols, home)?;
             if !found.is_empty() {

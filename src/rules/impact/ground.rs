@@ -6,16 +6,20 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::super::run::RulesInput;
-use super::changed::Changed;
+use super::changed::{Changed, Home, Reach};
+use super::memory::remembered;
 use super::search::{Hits, search};
+use crate::domain::id::BlobId;
 use crate::domain::language;
 use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
 use crate::domain::text::FileText;
-use crate::syntax::{Symbols, symbols};
+use crate::syntax::Symbols;
 use crate::sys::cancel::Stopped;
 use crate::workspace::{TreeEntry, WorkspaceError};
 
+/// A package of more files is not followed to its end.
+const MOST_BESIDE: usize = 300;
 /// So many bytes are parsed for one change.
 const MOST_BYTES: usize = 48 << 20;
 
@@ -98,30 +102,52 @@ impl<'a> Ground<'a> {
         }
         self.input.cancel.check()?;
         let found = match (language::of(path), self.read(side, path)?) {
-            (Some(language), Some(text)) => self.parse(language, path, &text),
+            (Some(language), Some(text)) => self.parse(language, side, path, &text)?,
             _ => None,
         };
         self.known.borrow_mut().insert(key, found.clone());
         Ok(found)
     }
 
-    fn parse(&self, language: &str, path: &RepoPath, text: &FileText) -> Option<Rc<Symbols>> {
+    fn parse(
+        &self,
+        language: &str,
+        side: Side,
+        path: &RepoPath,
+        text: &FileText,
+    ) -> Result<Option<Rc<Symbols>>, Stopped> {
         let parsed = self.parsed.get() + text.text().len();
         if parsed > MOST_BYTES {
             self.note(format!(
                 "what the change does beyond its files was not followed to its end: more than {} MiB would have to be parsed",
                 MOST_BYTES >> 20
             ));
-            return None;
+            return Ok(None);
         }
         self.parsed.set(parsed);
-        let found = symbols(language, text.text(), self.input.cancel);
+        let blob = self.blob(side, path)?;
+        let found = remembered(self.input.packs.memory(), blob, language, text.text(), self.input.cancel);
+        self.input.cancel.check()?;
         if found.is_none() {
             self.note(format!(
                 "{path} was not asked whether it uses what the change changes: it cannot be parsed in time"
             ));
         }
-        found.map(Rc::new)
+        Ok(found.map(Rc::new))
+    }
+
+    /// By what the contents of a file are known.
+    fn blob(&self, side: Side, path: &RepoPath) -> Result<Option<BlobId>, Stopped> {
+        if self.input.packs.memory().is_none() {
+            return Ok(None);
+        }
+        if side == Side::Old {
+            let file = self.input.change.files.iter().find(|file| file.path_at(Side::Old) == path);
+            return Ok(file.and_then(|file| file.old_blob));
+        }
+        let files = self.files()?;
+        let at = files.binary_search_by(|entry| entry.path.cmp(path)).ok();
+        Ok(at.and_then(|at| files.get(at)?.blob))
     }
 
     /// What the change does to definitions.
@@ -141,6 +167,24 @@ impl<'a> Ground<'a> {
         let names: BTreeMap<Family, BTreeSet<String>> = self.changed()?.names();
         let hits = search(self, &names)?;
         Ok(self.hits.get_or_init(|| hits))
+    }
+
+    /// The files of the head that may name a definition; `None` where not all of them are known.
+    pub(super) fn places(&self, home: &Home) -> Result<Option<Vec<RepoPath>>, Stopped> {
+        match home.reach {
+            Reach::Tree => Ok(self.hits()?.of(home.family, &home.name).map(|files| files.iter().cloned().collect())),
+            Reach::File => Ok(Some(vec![home.path.clone()])),
+            Reach::Folder => {
+                let folder = [home.path.folder(), b"/"].concat();
+                let start = if home.path.folder().is_empty() { &b""[..] } else { &folder };
+                let files = self.files()?;
+                let from = files.partition_point(|entry| entry.path.as_bytes() < start);
+                let inside = files[from..].iter().take_while(|entry| entry.path.as_bytes().starts_with(start));
+                let beside = inside.filter(|entry| entry.path.folder() == home.path.folder());
+                let same = beside.filter(|entry| Family::of(&entry.path) == Some(home.family));
+                Ok(Some(same.take(MOST_BESIDE).map(|entry| entry.path.clone()).collect()))
+            }
+        }
     }
 
     /// All files of the head; none where they cannot be listed.

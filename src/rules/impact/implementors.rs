@@ -42,7 +42,7 @@ impl Impact for ImplementorsNotUpdated {
                 effects.push(Effect {
                     file: grown.home.file,
                     side: Side::New,
-                    lines: *lines,
+                    lines: Some(*lines),
                     title: Some(format!("`{name}` asks for `{member}` now, and an implementor does not have it")),
                     detail: format!("{}{more} implements `{name}` without `{member}`.", first.path),
                     severity: elsewhere.iter().all(|one| is_test_path(&one.path)).then_some(Severity::Medium),

@@ -6,15 +6,21 @@
 
 mod callers;
 mod changed;
+mod files;
 mod gone;
 mod ground;
 mod implementors;
 mod lines;
 mod manifest;
+mod memory;
+mod mirrored;
 mod resolve;
 mod search;
+mod touches;
 mod variants;
 mod words;
+
+pub use memory::SymbolMemory;
 
 use super::checks::CheckInfo;
 use super::run::RulesInput;
@@ -29,6 +35,8 @@ const IMPACTS: &[&dyn Impact] = &[
     &gone::RemovedButUsed,
     &implementors::ImplementorsNotUpdated,
     &variants::NewVariantUnhandled,
+    &files::RemovedFileUsed,
+    &mirrored::ChangedConstantMirrored,
     &manifest::ManifestWithoutLock,
 ];
 

@@ -4,7 +4,7 @@
 
 mod go;
 mod java;
-mod python;
+pub(super) mod python;
 pub(super) mod rust;
 pub(super) mod script;
 

@@ -44,7 +44,7 @@ impl Impact for NewVariantUnhandled {
                 effects.push(Effect {
                     file: widened.home.file,
                     side: Side::New,
-                    lines: *lines,
+                    lines: Some(*lines),
                     title: Some(format!("`{name}` is new and not handled where all the others are")),
                     detail: format!("{} tells all other values of `{}` apart.", first.path, widened.home.name),
                     severity: None,

@@ -87,7 +87,14 @@ fn function(seer: &mut Seer<'_>, node: Node<'_>, mut declarator: Node<'_>, aroun
             _ => found = None,
         }
     }
+    let mut specifiers = node
+        .named_children(&mut node.walk())
+        .filter(|child| child.kind() == "storage_class_specifier")
+        .collect::<Vec<_>>()
+        .into_iter();
+    let is_static = specifiers.any(|specifier| seer.of(specifier) == "static");
     if let Some(definition) = seer.definition(at) {
+        definition.public = !is_static;
         definition.body = body;
         // `()` says nothing of what is taken.
         definition.parameters = found.filter(|_| any);

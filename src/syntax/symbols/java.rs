@@ -115,9 +115,12 @@ fn method(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
     let is_static =
         modifiers.is_some_and(|modifiers| seer.of(modifiers).split_whitespace().any(|word| word == "static"));
     found.of_object = !is_static;
+    let is_private =
+        modifiers.is_some_and(|modifiers| seer.of(modifiers).split_whitespace().any(|word| word == "private"));
     let body = node.child_by_field_name("body").is_some();
     if let Some(definition) = seer.definition(at) {
         definition.body = body;
+        definition.public = !is_private;
         definition.parameters = Some(found);
     }
     Some(around.inside_function())

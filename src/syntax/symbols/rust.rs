@@ -68,7 +68,14 @@ fn function(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame>
     }
     seer.until(at, list);
     let body = node.child_by_field_name("body").is_some();
+    let is_public = node.children(&mut node.walk()).any(|child| child.kind() == "visibility_modifier");
+    // What a trait asks for is as public as the trait.
+    let of_trait = around
+        .owner
+        .and_then(|owner| seer.definition(owner))
+        .is_some_and(|owner| owner.kind == DefinitionKind::Interface || !owner.bases.is_empty());
     if let Some(definition) = seer.definition(at) {
+        definition.public = is_public || of_trait;
         definition.body = body;
         definition.parameters = (!unsure).then_some(Parameters { required: count, most: Some(count), of_object });
     }

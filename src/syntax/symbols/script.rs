@@ -46,7 +46,10 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
             imported(seer, node, around);
             return None;
         }
-        "export_statement" => exported(seer, node, around),
+        "export_statement" => {
+            exported(seer, node, around);
+            return Some(Frame { exported: true, ..around });
+        }
         "call_expression" => call(seer, node, around, "function"),
         "new_expression" => call(seer, node, around, "constructor"),
         "assignment_expression" => {

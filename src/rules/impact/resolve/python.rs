@@ -42,13 +42,33 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
     Ok(found)
 }
 
+/// Whether anything at the head still goes by the name of a module: a file of another kind, a folder.
+pub(in crate::rules::impact) fn stands(ground: &Ground<'_>, path: &RepoPath) -> Result<bool, Stopped> {
+    let bytes = path.as_bytes();
+    let Some(stem) = bytes.strip_suffix(b"/__init__.py").or_else(|| bytes.strip_suffix(b".py")) else {
+        return Ok(true);
+    };
+    let files = ground.files()?;
+    let goes_by = |end: &[u8]| {
+        let start = [stem, end].concat();
+        let at = files.partition_point(|entry| entry.path.as_bytes() < start.as_slice());
+        files.get(at).is_some_and(|entry| entry.path.as_bytes().starts_with(&start))
+    };
+    Ok(goes_by(b".") || goes_by(b"/"))
+}
+
 fn stem(path: &RepoPath) -> &[u8] {
     let name = path.file_name();
     name.strip_suffix(b".py").unwrap_or(name)
 }
 
 /// Whether the module `path`, imported in `user`, is the file `target`.
-fn means(ground: &Ground<'_>, user: &RepoPath, path: &str, target: &RepoPath) -> Result<bool, Stopped> {
+pub(in crate::rules::impact) fn means(
+    ground: &Ground<'_>,
+    user: &RepoPath,
+    path: &str,
+    target: &RepoPath,
+) -> Result<bool, Stopped> {
     let dots = path.len() - path.trim_start_matches('.').len();
     let rest = path[dots..].replace('.', "/");
     let ends = |whole: &[u8]| [[whole, b".py"].concat(), [whole, b"/__init__.py"].concat()];
