@@ -1,6 +1,6 @@
 //! Callers that still call a function the way it was. Main type: [`CallersNotUpdated`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::checks::CheckInfo;
 use super::super::subject::is_test_path;
@@ -50,7 +50,7 @@ impl Impact for CallersNotUpdated {
                 lines: LineRange::line(found.line),
                 note: note.clone(),
             });
-            let taken = altered.after.iter().map(taken).collect::<Vec<_>>().join(" or ");
+            let taken = taken(&altered.after);
             let calls = counted(&behind, |found| found.len(), "still call", "still calls", &home.name);
             effects.push(Effect {
                 file: home.file,
@@ -70,11 +70,22 @@ fn arguments(count: u32) -> String {
     if count == 1 { "1 argument".to_owned() } else { format!("{count} arguments") }
 }
 
-fn taken(parameters: &Parameters) -> String {
-    match parameters.most {
-        None => format!("at least {}", arguments(parameters.required)),
-        Some(most) if most == parameters.required => arguments(most),
-        Some(most) => format!("{} to {}", parameters.required, arguments(most)),
+/// `1 argument`, `2 to 3 arguments`, `at least 1 argument`, `1, 2 or 4 arguments`.
+fn taken(all: &[Parameters]) -> String {
+    let exact: Option<BTreeSet<u32>> =
+        all.iter().map(|one| Some(one.required).filter(|required| one.most == Some(*required))).collect();
+    match (exact, all) {
+        (Some(counts), _) => {
+            let mut words: Vec<String> = counts.iter().map(u32::to_string).collect();
+            let last = words.pop().unwrap_or_default();
+            let unit = if last == "1" { "argument" } else { "arguments" };
+            if words.is_empty() { format!("{last} {unit}") } else { format!("{} or {last} {unit}", words.join(", ")) }
+        }
+        (None, [one]) => match one.most {
+            Some(most) => format!("{} to {}", one.required, arguments(most)),
+            None => format!("at least {}", arguments(one.required)),
+        },
+        (None, _) => "other arguments".to_owned(),
     }
 }
 

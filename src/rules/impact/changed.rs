@@ -115,7 +115,7 @@ impl Changed {
             if file.binary || file.generated.is_some() || file.hunks.is_empty() {
                 continue;
             }
-            if ground.input.change.files.len() > MANY && !may_define(ground, file, family)? {
+            if ground.input.change.files.len() > MANY && !may_define(ground, file)? {
                 continue;
             }
             let symbols = |side: Side, gone: FileStatus| match file.status == gone {
@@ -256,11 +256,11 @@ impl Changed {
 }
 
 /// Whether a side of a file has definitions on its changed lines.
-fn may_define(ground: &Ground<'_>, file: &FileChange, family: Family) -> Result<bool, Stopped> {
+fn may_define(ground: &Ground<'_>, file: &FileChange) -> Result<bool, Stopped> {
     for (side, gone) in [(Side::Old, FileStatus::Added), (Side::New, FileStatus::Deleted)] {
         if file.status != gone
             && let Some(text) = ground.read(side, file.path_at(side))?
-            && touches::may_define(family, file, side, &text)
+            && touches::may_define(file, side, &text)
         {
             return Ok(true);
         }

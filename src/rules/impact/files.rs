@@ -112,7 +112,7 @@ fn still(ground: &Ground<'_>, lost: &BTreeMap<RepoPath, usize>) -> Result<BTreeM
             if is_remark(line) {
                 continue;
             }
-            for path in lost.keys().filter(|path| names_path(line, &path.spelled(), file.path.folder().is_empty())) {
+            for path in lost.keys().filter(|path| names_path(line, &path.spelled())) {
                 let note = format!("This still names {path}.");
                 let places = found.entry(path.clone()).or_default();
                 places.push(Elsewhere { path: file.path.clone(), lines: LineRange::line(number), note });
@@ -156,8 +156,7 @@ fn is_remark(line: &str) -> bool {
 }
 
 /// Whether a line names a path from the root of the tree, and not the end of another one.
-fn names_path(line: &str, path: &str, at_root: bool) -> bool {
-    let _ = at_root;
+fn names_path(line: &str, path: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '@' | '*' | '}' | ')' | '%');
     let mut from = 0;
     while let Some(at) = line.get(from..).and_then(|rest| rest.find(path)) {
@@ -188,8 +187,7 @@ mod tests {
             "[it](/scripts/a.sh).",
             "/scripts/a.sh @me",
         ] {
-            let from_root = line.starts_with("/scripts");
-            assert_eq!(names_path(line, "scripts/a.sh", true), !from_root, "{line}");
+            assert!(names_path(line, "scripts/a.sh"), "{line}");
         }
         for line in [
             "run: other/scripts/a.sh",
@@ -198,7 +196,7 @@ mod tests {
             "${X}/scripts/a.sh",
             "https://h/x/scripts/a.sh",
         ] {
-            assert!(!names_path(line, "scripts/a.sh", true), "{line}");
+            assert!(!names_path(line, "scripts/a.sh"), "{line}");
         }
     }
 }

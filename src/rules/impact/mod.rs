@@ -25,6 +25,7 @@ pub use memory::SymbolMemory;
 use super::checks::CheckInfo;
 use super::run::RulesInput;
 use crate::domain::claim::Claim;
+use crate::domain::place::WorkspaceAt;
 use crate::sys::cancel::Stopped;
 use ground::Ground;
 use words::Effect;
@@ -59,6 +60,10 @@ const MOST_ALIKE: usize = 20;
 
 /// What the change does to places it does not touch, and what was not looked at, one sentence each.
 pub(super) fn claims(input: &RulesInput<'_>) -> Result<(Vec<Claim>, Vec<String>), Stopped> {
+    // A patch shows pieces of its files: what is not in it may well be there.
+    if input.change.new_at == WorkspaceAt::PatchOnly {
+        return Ok((Vec::new(), Vec::new()));
+    }
     let ground = Ground::new(input);
     let mut claims = Vec::new();
     for impact in IMPACTS {

@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::ground::Family;
 use crate::domain::change::{FileChange, Span};
 use crate::domain::place::Side;
 use crate::domain::text::FileText;
@@ -27,8 +26,7 @@ static LISTS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\b(?:enum|trait|interface|const|type|class|struct|impl)\b|\(\s*$|\([^)]*,\s*$").ok());
 
 /// Whether one of the changed lines of a side begins a definition, or stands in a list of parameters or members.
-pub(super) fn may_define(family: Family, file: &FileChange, side: Side, text: &FileText) -> bool {
-    let _ = family;
+pub(super) fn may_define(file: &FileChange, side: Side, text: &FileText) -> bool {
     let (Some(begins), Some(lists)) = (BEGINS.as_ref(), LISTS.as_ref()) else { return true };
     let mut seen = 0;
     for run in file.runs() {
@@ -63,7 +61,7 @@ mod tests {
         let run = ChangeRun { old: Span::default(), new: Span { start: line, count: 1 } };
         let hunks = vec![Hunk { runs: vec![run], ..Hunk::default() }];
         let file = FileChange { hunks, ..FileChange::modified(RepoPath::parse("a.rs").unwrap()) };
-        may_define(Family::Rust, &file, Side::New, &FileText::new(text, "UTF-8"))
+        may_define(&file, Side::New, &FileText::new(text, "UTF-8"))
     }
 
     #[test]

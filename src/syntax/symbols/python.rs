@@ -72,15 +72,14 @@ fn function(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame>
     seer.until(at, list);
     let is_method = around.owner.is_some() && !around.function && !around.of_type;
     let mut found = Parameters { required: 0, most: Some(0), of_object: is_method };
-    let (mut by_name, mut unsure) = (false, around.decorated);
+    let mut unsure = around.decorated;
     for child in list.named_children(&mut list.walk()).filter(|child| !child.is_extra()) {
         match child.kind() {
             "list_splat_pattern" | "dictionary_splat_pattern" => found.most = None,
             "typed_parameter" if seer.of(child).starts_with('*') => found.most = None,
-            "keyword_separator" => by_name = true,
-            "positional_separator" => {}
+            "keyword_separator" | "positional_separator" => {}
             kind => {
-                // Those after a star are given by name only: counting does not tell them.
+                // Those after a star are given by name, and counted as they are at the call.
                 found.required += u32::from(matches!(kind, "identifier" | "typed_parameter"));
                 found.most = found.most.map(|most| most + 1);
                 unsure |=
@@ -92,7 +91,6 @@ fn function(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame>
         found.required = found.required.saturating_sub(1);
         found.most = found.most.map(|most| most.saturating_sub(1));
     }
-    let _ = by_name;
     if let Some(definition) = seer.definition(at) {
         definition.body = true;
         definition.parameters = (!unsure).then_some(found);
