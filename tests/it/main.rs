@@ -53,6 +53,7 @@ mod github_fake;
 mod guidelines;
 mod hostile_pull;
 mod identity;
+mod impact;
 mod incremental;
 mod mcp_http;
 mod mcp_pulls;

@@ -17,8 +17,10 @@ const MOST: u32 = 2_000;
 static BEGINS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let words = "fn|func|function|def|class|struct|enum|trait|interface|impl|type|const|static|union|export|macro_rules!|#define|public|\
                  protected|private|abstract|var|let";
-    Regex::new(&format!(r"^\s*(?:async\s+|pub(?:\([a-z ]+\))?\s+|default\s+|unsafe\s+|declare\s+|final\s+|@\w+\s+)*(?:{words})\b|^\S.*[({{,]\s*$|^\s*[\w<>\[\],.? ]+\(.*[{{,(]\s*$"))
-        .ok()
+    let before = r"(?:async\s+|pub(?:\([a-z ]+\))?\s+|default\s+|unsafe\s+|declare\s+|final\s+|@\w+\s+)*";
+    // A head of C begins at the margin; a method of Java or of a class has no word of its own.
+    let without_words = r"^\S.*[({,]\s*$|^\s*[\w<>\[\],.? ]+\(.*[{,(]\s*$";
+    Regex::new(&format!(r"^\s*{before}(?:{words})\b|{without_words}")).ok()
 });
 
 /// Lines whose members are named one by one below them.
