@@ -123,6 +123,7 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
         run,
         tools,
         packs,
+        reports: subject.reports,
         prompts,
         limits,
         journal,
@@ -216,6 +217,7 @@ fn begin(
         rule_files: subject.rule_files.clone(),
         reviewer,
         contents: contents.clone(),
+        reports: subject.reports.clone(),
         notes: subject.notes.clone(),
     };
     Ok(Some(given::keep(store, &begun, &given, change, subject.dismissed.as_ref())?))
@@ -228,6 +230,7 @@ fn with_rules(run: RunId, started: Started, subject: Subject, packs: &Packs, eve
         new: subject.new,
         old: subject.old,
         packs,
+        reports: &subject.reports,
         floor: floor(&subject.settings),
         known: &subject.known,
         notes: subject.notes,

@@ -32,6 +32,7 @@ mod project;
 mod pull;
 mod recent;
 mod replay;
+mod reports;
 mod resume;
 mod review;
 mod rules;

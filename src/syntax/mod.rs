@@ -10,6 +10,7 @@ mod relations;
 mod scopes;
 mod symbol;
 mod symbols;
+mod watched;
 
 pub use grammar::{Grammar, Tree, Unparsed, Watch, error_count, parses};
 pub use matching::{Edit, Found, RuleParts, RuleSet, RuleSource, Scan, SyntaxError, documents};
