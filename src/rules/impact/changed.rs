@@ -207,6 +207,8 @@ impl Changed {
                 continue;
             }
             let home = both.home(Side::Old, definition, owner, kind);
+            // A type that does not say how it is made is made without.
+            let home = home.filter(|home| !home.is_maker());
             if let Some(home) = home.filter(|home| touched.first_in(home.lines).is_some_and(|(_, stands)| stands)) {
                 self.gone.push(Gone { home });
             }
