@@ -179,6 +179,18 @@ impl Packs {
         Err(RuleError::NoSuchRule { setting, name: name.to_owned(), near })
     }
 
+    /// The same rules, which remember what they read of files from one run to the next.
+    #[must_use]
+    pub fn remembering(mut self, memory: Arc<dyn SymbolMemory>) -> Self {
+        self.memory = Some(memory);
+        self
+    }
+
+    /// What is remembered.
+    pub(super) fn memory(&self) -> Option<&dyn SymbolMemory> {
+        self.memory.as_deref()
+    }
+
     /// The same rules, telling also what stood before a change in the files that it touches.
     #[must_use]
     pub fn with_all_lines(mut self, all_lines: bool) -> Self {
@@ -192,17 +204,6 @@ impl Packs {
     /// Whether they tell what stood before.
     pub(super) fn tells_all_lines(&self) -> bool {
         self.all_lines
-    }
-
-    /// The same rules, which remember what they read of files from one run to the next.
-    pub fn remembering(mut self, memory: Arc<dyn SymbolMemory>) -> Self {
-        self.memory = Some(memory);
-        self
-    }
-
-    /// What is remembered.
-    pub(super) fn memory(&self) -> Option<&dyn SymbolMemory> {
-        self.memory.as_deref()
     }
 
     /// Whether a rule was switched off.

@@ -51,13 +51,13 @@ impl Impact for CallersNotUpdated {
                 note: note.clone(),
             });
             let taken = taken(&altered.after);
-            let calls = counted(&behind, |found| found.len(), "still call", "still calls", &home.name);
+            let calls = counted(&behind, |found| found.len(), "still call", "still calls", home.asked());
             effects.push(Effect {
                 file: home.file,
                 side: Side::New,
                 lines: Some(home.lines),
-                title: Some(format!("`{}` takes {taken} now, and a caller gives {count}", home.name)),
-                detail: format!("`{}` takes {taken} now. {calls}", home.name),
+                title: Some(format!("`{}` takes {taken} now, and a caller gives {count}", home.asked())),
+                detail: format!("`{}` takes {taken} now. {calls}", home.asked()),
                 severity: behind.keys().all(is_test_path).then_some(Severity::Medium),
                 elsewhere: elsewhere.collect(),
             });
@@ -103,7 +103,8 @@ fn is_only_one(ground: &Ground<'_>, altered: &Altered) -> Result<bool, Stopped> 
     let of_other = symbols.definitions.iter().filter(|one| Some(&one.name) == home.owner.as_ref());
     let mut of_other = of_other.filter(|one| one.kind == DefinitionKind::Implementation || home.family != Family::Rust);
     let inherits = of_other.any(|one| one.open || one.bases.iter().any(|base| base != "object"));
-    if home.owner.is_some() && inherits && home.family != Family::Java {
+    // What makes objects is nobody's but the type's own.
+    if home.owner.is_some() && inherits && !home.is_maker() {
         return Ok(false);
     }
     let Some(files) = ground.places(home)? else { return Ok(false) };

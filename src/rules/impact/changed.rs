@@ -42,6 +42,23 @@ pub(super) struct Home {
     pub(super) reach: Reach,
 }
 
+impl Home {
+    /// Whether it is what makes objects of its type, which is asked for by the name of that.
+    pub(super) fn is_maker(&self) -> bool {
+        match self.family {
+            Family::Python => self.name == "__init__",
+            Family::Script => self.name == "constructor",
+            Family::Java => self.owner.as_deref() == Some(&self.name),
+            Family::Rust | Family::Go | Family::C => false,
+        }
+    }
+
+    /// The name that others ask for.
+    pub(super) fn asked(&self) -> &str {
+        self.owner.as_deref().filter(|_| self.is_maker()).unwrap_or(&self.name)
+    }
+}
+
 /// From where a definition can be named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
@@ -147,7 +164,7 @@ impl Changed {
         let mut add = |family: Family, name: &str| names.entry(family).or_default().insert(name.to_owned());
         let homes = self.gone.iter().map(|gone| &gone.home).chain(self.altered.iter().map(|altered| &altered.home));
         for home in homes.filter(|home| home.reach == Reach::Tree) {
-            add(home.family, &home.name);
+            add(home.family, home.asked());
         }
         for module in &self.modules {
             add(module.family, &module.stem);
@@ -190,6 +207,8 @@ impl Changed {
                 continue;
             }
             let home = both.home(Side::Old, definition, owner, kind);
+            // A type that does not say how it is made is made without.
+            let home = home.filter(|home| !home.is_maker());
             if let Some(home) = home.filter(|home| touched.first_in(home.lines).is_some_and(|(_, stands)| stands)) {
                 self.gone.push(Gone { home });
             }
@@ -316,11 +335,12 @@ impl Both<'_> {
 
     fn reach(&self, side: Side, definition: &Definition) -> Reach {
         let symbols = if side == Side::Old { Some(self.old) } else { self.new.map(Rc::as_ref) };
+        let is_maker = matches!(definition.name.as_str(), "__init__" | "constructor");
         // Exported further down, by its name.
         let named = || symbols.is_some_and(|symbols| symbols.others.contains(&definition.name));
         match self.family {
             // What is asked of an object is followed within its own file only.
-            Family::Script | Family::Python if definition.owner.is_some() => Reach::File,
+            Family::Script | Family::Python if definition.owner.is_some() && !is_maker => Reach::File,
             Family::Go if !definition.public => Reach::Folder,
             Family::Script if !definition.public && !named() => Reach::File,
             Family::Rust | Family::Java | Family::C if !definition.public => Reach::File,

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use super::super::checks::CheckInfo;
 use super::super::subject::{Touched, is_test_path};
 use super::Impact;
-use super::changed::{Home, Module, gives};
+use super::changed::{Home, Module, Reach, gives};
 use super::ground::{Family, Ground};
 use super::resolve::{self, Found};
 use super::words::{Effect, Elsewhere, counted};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
-use crate::syntax::{DefinitionKind, How};
+use crate::syntax::{DefinitionKind, How, Symbols};
 use crate::sys::cancel::Stopped;
 
 pub(super) struct RemovedButUsed;
@@ -118,6 +118,14 @@ fn is_really_gone(ground: &Ground<'_>, home: &Home) -> Result<bool, Stopped> {
         return Ok(false);
     }
     let Some(files) = ground.places(home)? else { return Ok(false) };
+    // What only its own file could name may come from another one now, by an import of everything or a header.
+    if home.reach == Reach::File && matches!(home.family, Family::Rust | Family::C) {
+        let symbols = ground.symbols(Side::New, &home.path)?;
+        let all = |symbols: &Symbols| symbols.imports.iter().any(|import| import.name.as_deref() == Some("*"));
+        if home.family == Family::C || symbols.is_none_or(|symbols| all(&symbols)) {
+            return Ok(false);
+        }
+    }
     if let Some(owner) = &home.owner {
         return owner_lost_it(ground, home, owner);
     }

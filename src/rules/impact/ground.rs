@@ -172,7 +172,7 @@ impl<'a> Ground<'a> {
     /// The files of the head that may name a definition; `None` where not all of them are known.
     pub(super) fn places(&self, home: &Home) -> Result<Option<Vec<RepoPath>>, Stopped> {
         match home.reach {
-            Reach::Tree => Ok(self.hits()?.of(home.family, &home.name).map(|files| files.iter().cloned().collect())),
+            Reach::Tree => Ok(self.hits()?.of(home.family, home.asked()).map(|files| files.iter().cloned().collect())),
             Reach::File => Ok(Some(vec![home.path.clone()])),
             Reach::Folder => {
                 let folder = [home.path.folder(), b"/"].concat();

@@ -59,13 +59,14 @@ impl<'a> Here<'a> {
     }
 
     fn certain(&self) -> impl Iterator<Item = &'a Use> {
-        let name = self.home.name.as_str();
+        let name = self.home.asked();
         self.symbols.uses.iter().filter(move |one| one.name == name && !one.conditional)
     }
 
     /// Calls by the name alone, unless something else here has it.
     fn by_itself(&self) -> Vec<Found> {
-        if self.symbols.others.contains(&self.home.name) {
+        // Another text may give it the name, or a local may hide it.
+        if self.symbols.open || self.symbols.others.contains(self.home.asked()) {
             return Vec::new();
         }
         self.certain().filter(|one| matches!(one.how, How::Plain | How::New)).map(found).collect()

@@ -118,6 +118,9 @@ fn imported(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
     for word in text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|_| text.contains(" as ")) {
         seer.symbols.others.insert(word.to_owned());
     }
+    if text.contains('*') {
+        seer.import(node, "*".to_owned(), Some("*"), None, around);
+    }
     for path in paths {
         let name = path.rsplit("::").next().map(str::to_owned);
         seer.import(node, path, name.as_deref(), None, around);

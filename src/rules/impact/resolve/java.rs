@@ -18,7 +18,9 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
     let other = format!(".{of_type}");
     let imported = here.symbols.imports.iter().find(|import| import.path == whole);
     let hidden = here.symbols.imports.iter().any(|import| import.path != whole && import.path.ends_with(&other));
-    let near = here.symbols.package.as_ref() == Some(&package) && !hidden;
+    // All of another package may bring a type of the same name.
+    let open = here.symbols.imports.iter().any(|import| import.name.as_deref() == Some("*"));
+    let near = here.symbols.package.as_ref() == Some(&package) && !hidden && !open;
     let defined =
         here.symbols.definitions.iter().any(|one| one.name == of_type && one.kind != DefinitionKind::Function);
     if imported.is_none() && !near || defined && !here.is_home() {

@@ -8,7 +8,7 @@ use crate::sys::cancel::Stopped;
 pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
     let home = here.home;
     let mut found = Vec::new();
-    if let Some(owner) = &home.owner {
+    if let Some(owner) = home.owner.as_ref().filter(|_| !home.is_maker()) {
         if here.is_home() {
             found.extend(here.of_self("self", owner));
         }
@@ -19,7 +19,7 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
     }
     for import in here.symbols.imports.iter().filter(|import| !import.conditional) {
         match &import.name {
-            Some(name) if *name == home.name => {
+            Some(name) if name == home.asked() => {
                 if means(here.ground, here.user, &import.path, &home.path)? {
                     found.push(Found { line: import.line, call: None });
                     found.extend(here.named(import.alias.as_deref().unwrap_or(name)));

@@ -31,7 +31,7 @@ const ENDS: &[&str] = &[
 pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
     let home = here.home;
     let mut found = Vec::new();
-    if let Some(owner) = &home.owner {
+    if let Some(owner) = home.owner.as_ref().filter(|_| !home.is_maker()) {
         if here.is_home() {
             found.extend(here.of_self("this", owner));
         }
@@ -41,7 +41,7 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
         return Ok(here.by_itself());
     }
     for import in here.symbols.imports.iter().filter(|import| !import.conditional) {
-        let wanted = import.name.as_deref().is_none_or(|name| name == home.name);
+        let wanted = import.name.as_deref().is_none_or(|name| name == home.asked());
         if !wanted || !means(here.user, &import.path, &home.path) {
             continue;
         }
