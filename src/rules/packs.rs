@@ -126,7 +126,7 @@ impl Packs {
                 let place = PackPlace { file: pack.file().to_owned(), line: rule.line, column: None };
                 if let Some(first) = known.insert(&rule.info.name, place.clone()) {
                     let (rule, fault) = (Some(rule.info.name.clone()), PackFault::Twice { first });
-                    return Err(RuleError::Pack { place, rule, fault });
+                    return Err(RuleError::Pack { place, rule, fault: Box::new(fault) });
                 }
             }
             pack.check()?;
