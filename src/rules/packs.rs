@@ -207,7 +207,7 @@ impl Packs {
     pub(super) fn settled(&self, claim: Claim) -> Option<Claim> {
         let rule = &claim.origin.name;
         let severity = self.severity_of(rule).unwrap_or(claim.severity);
-        (!self.is_off(rule)).then(|| Claim { severity, ..claim })
+        (!self.is_off(rule)).then_some(Claim { severity, ..claim })
     }
 
     /// Changes whenever a rule or the severity of one does: 64 hexadecimal digits.
