@@ -39,6 +39,7 @@ mod rules;
 mod runs;
 mod service;
 mod subject;
+mod symbols;
 mod table;
 mod templates;
 mod view;

@@ -32,6 +32,7 @@ mod wording;
 
 pub use checks::is_fact;
 pub use fault::{PackFault, PackPlace, RuleError};
+pub use impact::SymbolMemory;
 pub use pack::{PackFile, PackOwner};
 pub use packs::{Packs, RuleInfo};
 pub use run::{RulesInput, RulesReport, run};

@@ -3,13 +3,14 @@
 //! One pack is in `pack`, what can be wrong with it in `fault`, how rules are shown in `sheet`.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
 use super::checks::{CHECKS, CheckInfo};
 use super::document::chunks;
 use super::fault::{PackFault, PackPlace, RuleError, near};
-use super::impact;
+use super::impact::{self, SymbolMemory};
 use super::pack::{OF_PROJECT, Pack, PackFile, PackOwner};
 use crate::domain::claim::Claim;
 use crate::domain::finding::{Category, Severity};
@@ -48,6 +49,7 @@ pub struct Packs {
     severities: Vec<(String, Severity)>,
     /// Whether the rules that are code are none of them.
     is_alone: bool,
+    memory: Option<Arc<dyn SymbolMemory>>,
 }
 
 impl Packs {
@@ -100,6 +102,7 @@ impl Packs {
             all_lines: false,
             severities: Vec::new(),
             is_alone: false,
+            memory: None,
         };
         packs.check_files()?;
         Ok(packs)
@@ -189,6 +192,17 @@ impl Packs {
     /// Whether they tell what stood before.
     pub(super) fn tells_all_lines(&self) -> bool {
         self.all_lines
+    }
+
+    /// The same rules, which remember what they read of files from one run to the next.
+    pub fn remembering(mut self, memory: Arc<dyn SymbolMemory>) -> Self {
+        self.memory = Some(memory);
+        self
+    }
+
+    /// What is remembered.
+    pub(super) fn memory(&self) -> Option<&dyn SymbolMemory> {
+        self.memory.as_deref()
     }
 
     /// Whether a rule was switched off.

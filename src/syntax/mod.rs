@@ -9,6 +9,7 @@ mod matching;
 mod relations;
 mod scopes;
 mod symbol;
+mod symbols;
 mod watched;
 
 pub use grammar::{Grammar, Tree, Unparsed, Watch, error_count, parses};
@@ -16,3 +17,4 @@ pub use matching::{Edit, Found, RuleParts, RuleSet, RuleSource, Scan, SyntaxErro
 pub use relations::{Relations, relations};
 pub use scopes::Scope;
 pub use symbol::enclosing_symbol;
+pub use symbols::{Arguments, Definition, DefinitionKind, How, Import, Parameters, Switch, Symbols, Use, symbols};

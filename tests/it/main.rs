@@ -53,6 +53,7 @@ mod github_fake;
 mod guidelines;
 mod hostile_pull;
 mod identity;
+mod impact;
 mod incremental;
 mod leads;
 mod mcp_http;
