@@ -154,10 +154,9 @@ fn of_project(ground: &Ground<'_>) -> Result<Vec<PackFile>, AppError> {
     let above = folder.iter().position(|byte| *byte == b'/').map_or(folder, |slash| &folder[..slash]);
     for path in [above, folder] {
         let what = match ground.kind(path)? {
-            None => return Ok(Vec::new()),
-            Some(Kind::Folder) => continue,
             // A plain file of that name is nobody's rules.
-            Some(Kind::File) => return Ok(Vec::new()),
+            None | Some(Kind::File) => return Ok(Vec::new()),
+            Some(Kind::Folder) => continue,
             Some(Kind::Link) => "a link",
             Some(Kind::Other) => "no folder of the repository",
         };

@@ -173,7 +173,11 @@ impl<'a> Chunk<'a> {
 
     /// A fault of it; `pack` is the first part of its name.
     pub(super) fn fault(&self, file: &str, pack: &str, fault: PackFault) -> RuleError {
-        RuleError::Pack { place: self.place(file), rule: self.id().map(|id| format!("{pack}/{id}")), fault }
+        RuleError::Pack {
+            place: self.place(file),
+            rule: self.id().map(|id| format!("{pack}/{id}")),
+            fault: Box::new(fault),
+        }
     }
 
     /// The line of a key at the left edge.
@@ -189,7 +193,7 @@ impl<'a> Chunk<'a> {
         let Some(document) = read.into_iter().next() else { return Ok(None) };
         let at = |key: &str, fault: PackFault| {
             let place = PackPlace { line: self.line_of(key).unwrap_or(self.line), ..self.place(file) };
-            RuleError::Pack { place, rule: self.id().map(|id| format!("{pack}/{id}")), fault }
+            RuleError::Pack { place, rule: self.id().map(|id| format!("{pack}/{id}")), fault: Box::new(fault) }
         };
         if let Some((key, _)) = document.unknown.first_key_value() {
             let fault = PackFault::UnknownKey { key: strip_line(key), near: near(key, KEYS.iter().copied()) };
@@ -214,7 +218,7 @@ impl<'a> Chunk<'a> {
                 place.column = Some(column);
             }
             let rule = self.id().map(|id| format!("{pack}/{id}"));
-            RuleError::Pack { place, rule, fault: PackFault::Shape(strip_line(&what)) }
+            RuleError::Pack { place, rule, fault: Box::new(PackFault::Shape(strip_line(&what))) }
         })
     }
 

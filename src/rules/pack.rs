@@ -118,7 +118,7 @@ impl Pack {
         };
         if file.owner == PackOwner::User && TAKEN.contains(&name) {
             let place = PackPlace { file: file.file.clone(), line: 0, column: None };
-            return Err(RuleError::Pack { place, rule: None, fault: PackFault::Taken(name.to_owned()) });
+            return Err(RuleError::Pack { place, rule: None, fault: Box::new(PackFault::Taken(name.to_owned())) });
         }
         let language = file.stem.split_once('-').map_or(file.stem.as_str(), |(language, _)| language);
         let like = super::PACKS.iter().find(|pack| pack.name == language).map(|pack| (pack.grammars, pack.paths));
@@ -258,6 +258,6 @@ impl Pack {
             SyntaxError::Rule { language, what } => PackFault::Match { language, what },
             SyntaxError::Yaml { what, .. } => PackFault::Shape(what),
         };
-        RuleError::Pack { place, rule, fault }
+        RuleError::Pack { place, rule, fault: Box::new(fault) }
     }
 }

@@ -129,7 +129,7 @@ impl Packs {
                 let place = PackPlace { file: pack.file().to_owned(), line: rule.line, column: None };
                 if let Some(first) = known.insert(&rule.info.name, place.clone()) {
                     let (rule, fault) = (Some(rule.info.name.clone()), PackFault::Twice { first });
-                    return Err(RuleError::Pack { place, rule, fault });
+                    return Err(RuleError::Pack { place, rule, fault: Box::new(fault) });
                 }
             }
             pack.check()?;
@@ -222,7 +222,7 @@ impl Packs {
     pub(super) fn settled(&self, claim: Claim) -> Option<Claim> {
         let rule = &claim.origin.name;
         let severity = self.severity_of(rule).unwrap_or(claim.severity);
-        (!self.is_off(rule)).then(|| Claim { severity, ..claim })
+        (!self.is_off(rule)).then_some(Claim { severity, ..claim })
     }
 
     /// Changes whenever a rule or the severity of one does: 64 hexadecimal digits.
