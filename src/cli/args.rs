@@ -231,6 +231,9 @@ pub(super) struct ReviewArgs {
     /// Review with this model: PROVIDER/NAME, or a PROVIDER alone
     #[arg(long, value_name = "MODEL", conflicts_with = "no_model", help_heading = "Who reviews", long_help = model_help())]
     model: Option<String>,
+    /// Let the rules also tell what stood in the changed files before, marked as such
+    #[arg(long, help_heading = "What to look for")]
+    all_lines: bool,
     /// Review with the built-in rules; nothing is sent anywhere
     #[arg(long, help_heading = "Who reviews")]
     no_model: bool,
@@ -368,6 +371,7 @@ impl ReviewArgs {
             max_tokens: self.max_tokens.clone(),
             max_cost: self.max_cost.clone(),
             instructions: self.instructions.clone(),
+            rules_lines: self.all_lines.then(|| "all".to_owned()),
             ..self.shape.overrides()
         }
     }

@@ -213,7 +213,7 @@ pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<Prepared, Eng
 
 /// Gives the desk the leads of the rules: what they said in a sitting before, else what they say now. Says why they were stopped, if they were.
 fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -> Option<Stopped> {
-    if let Some(Rules { claims, notes, stopped, missed, unchecked }) = run.past.rules() {
+    if let Some(Rules { claims, notes, stopped, missed, unchecked, standing, suppressed }) = run.past.rules() {
         let stopped = stopped.map(|ended| match ended {
             Ended::Deadline => Stopped::DeadlinePassed,
             _ => Stopped::Interrupted,
@@ -223,6 +223,8 @@ fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -
         if let Some(stopped) = stopped {
             desk.add_leads(rest, &Cancel::stopped(stopped));
         }
+        desk.add_standing(standing, &Cancel::never());
+        desk.suppress(*suppressed);
         if stopped.is_none() {
             desk.ran(&run.packs, missed.iter().cloned());
         }
@@ -244,6 +246,8 @@ fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -
     };
     let report = rules::run_with(&input, &run.reports);
     let rest = desk.add_leads(&report.claims, &run.cancel);
+    desk.add_standing(&report.standing, &run.cancel);
+    desk.suppress(report.suppressed);
     report.notes.iter().for_each(|note| desk.note(note.clone()));
     let stopped = report.stopped.or(rest.map(|(_, stopped)| stopped));
     let missed: Vec<RepoPath> = missed(&report.files).collect();
@@ -253,8 +257,18 @@ fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -
     let ended = stopped.map(|stopped| Ending::Stopped(stopped).ended());
     let unchecked = u32::try_from(rest.map_or(0, |(unchecked, _)| unchecked)).unwrap_or(u32::MAX);
     let _ = trees.new.omissions();
-    journal
-        .record(None, Record::Rules { claims: report.claims, notes: report.notes, stopped: ended, missed, unchecked });
+    journal.record(
+        None,
+        Record::Rules {
+            claims: report.claims,
+            notes: report.notes,
+            stopped: ended,
+            missed,
+            unchecked,
+            standing: report.standing,
+            suppressed: report.suppressed,
+        },
+    );
     stopped
 }
 

@@ -61,6 +61,14 @@ pub fn by_rules(run: &RulesRun<'_>) -> Review {
             break;
         }
     }
+    for claim in &report.standing {
+        let checked = cancel.check().and_then(|()| draft.report_standing(claim, new, old));
+        if let Err(why) = checked {
+            stopped.get_or_insert(why);
+            break;
+        }
+    }
+    draft.suppress(report.suppressed);
     if stopped.is_none() {
         draft.ran(run.packs, missed(&report.files));
     }

@@ -15,6 +15,7 @@ use super::known::Known;
 use super::opening::{LeftOut, Shown};
 use super::seen::Seen;
 use crate::domain::change::{ChangeSet, Omission};
+use crate::domain::claim::Claim;
 use crate::domain::finding::Finding;
 use crate::domain::guideline::Guidelines;
 use crate::domain::path::RepoPath;
@@ -224,6 +225,24 @@ impl Desk {
     /// Records which rules were run, and what they saw of each file.
     pub(super) fn ran(&mut self, packs: &Packs, missed: impl IntoIterator<Item = RepoPath>) {
         self.draft.ran(packs, missed);
+    }
+
+    /// Checks what the rules say stood before the change: findings of theirs, and no leads, for a model speaks of the change alone.
+    pub fn add_standing(&mut self, claims: &[Claim], cancel: &Cancel) {
+        for (at, claim) in claims.iter().enumerate() {
+            let (new, old) = (Arc::clone(&self.new), Arc::clone(&self.old));
+            let checked = cancel.check().and_then(|()| self.draft.report_standing(claim, new.as_ref(), old.as_ref()));
+            if let Err(stopped) = checked {
+                let rest = claims.len() - at;
+                self.draft.note(format!("{rest} matches of the rules were not checked: {stopped}"));
+                return;
+            }
+        }
+    }
+
+    /// Counts findings that a comment in the code silenced.
+    pub fn suppress(&mut self, count: u32) {
+        self.draft.suppress(count);
     }
 
     /// Adds a sentence to the receipt.

@@ -8,7 +8,9 @@
 //! `hit-*` and an `ok-*` file. A pack: its file and a line in `PACKS`. A check: a file in `checks/`, a line in
 //! `checks::CHECKS` and a folder of fixtures `fixtures/rules/general/<id>/`.
 
+mod allowed;
 mod base;
+mod cause;
 mod checks;
 mod document;
 mod fault;
@@ -24,6 +26,7 @@ mod scanners;
 mod sheet;
 mod subject;
 mod threads;
+mod told;
 mod trial;
 mod wording;
 

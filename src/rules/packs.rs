@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use sha2::{Digest as _, Sha256};
 
 use super::checks::{CHECKS, CheckInfo};
-use super::document::On;
 use super::document::chunks;
 use super::fault::{PackFault, PackPlace, RuleError, near};
 use super::impact;
@@ -45,6 +44,7 @@ pub struct Packs {
     pub(super) list: Vec<Pack>,
     hash: String,
     off: Vec<String>,
+    all_lines: bool,
     severities: Vec<(String, Severity)>,
     /// Whether the rules that are code are none of them.
     is_alone: bool,
@@ -56,8 +56,8 @@ impl Packs {
         Self::with(&[])
     }
 
-    /// The built-in rules, with those of files beside them or in their place. What a file says is read and compiled at once, so that a fault
-    /// in it is told before anything is looked at.
+    /// The built-in rules, with those of files beside them or in their place. What a file says is read and compiled at once, so that a
+    /// fault in it is told before anything is looked at.
     pub fn with(files: &[PackFile]) -> Result<Self, RuleError> {
         let own = |name: &str| files.iter().find(|file| file.owner == PackOwner::User && file.stem == name);
         let is_built_in = |name: &str| super::PACKS.iter().any(|pack| pack.name == name);
@@ -93,8 +93,14 @@ impl Packs {
                 hasher.update(part);
             }
         }
-        let packs =
-            Self { list, hash: hex(&hasher.finalize()), off: Vec::new(), severities: Vec::new(), is_alone: false };
+        let packs = Self {
+            list,
+            hash: hex(&hasher.finalize()),
+            off: Vec::new(),
+            all_lines: false,
+            severities: Vec::new(),
+            is_alone: false,
+        };
         packs.check_files()?;
         Ok(packs)
     }
@@ -135,8 +141,8 @@ impl Packs {
         Ok(self)
     }
 
-    /// The same rules with other severities for some, by the names of rules or packs. What is said of a rule counts before what is said of its
-    /// pack, and of two the later.
+    /// The same rules with other severities for some, by the names of rules or packs. What is said of a rule counts before what is said of
+    /// its pack, and of two the later.
     pub fn graded(mut self, severities: &[(String, Severity)]) -> Result<Self, RuleError> {
         severities.iter().try_for_each(|(name, _)| self.must_know("rules.severity", name))?;
         if !severities.is_empty() {
@@ -154,15 +160,35 @@ impl Packs {
         Ok(self)
     }
 
-    /// Whether there is a rule or a pack of that name. Rules of projects are not asked for: each project has others, and a user's settings are
-    /// for all of them.
+    /// Whether there is a rule or a pack of that name. Rules of projects are not asked for: each project has others, and a user's settings
+    /// are for all of them.
+    pub fn knows(&self, name: &str) -> bool {
+        let is_projects = name == OF_PROJECT || name.starts_with("project/");
+        is_projects || self.names().iter().any(|rule| names(name, rule))
+    }
+
     fn must_know(&self, setting: &'static str, name: &str) -> Result<(), RuleError> {
-        let known = self.names();
-        if name == OF_PROJECT || name.starts_with("project/") || known.iter().any(|rule| names(name, rule)) {
+        if self.knows(name) {
             return Ok(());
         }
+        let known = self.names();
         let near = near(name, known.iter().map(String::as_str)).map(str::to_owned);
         Err(RuleError::NoSuchRule { setting, name: name.to_owned(), near })
+    }
+
+    /// The same rules, telling also what stood before a change in the files that it touches.
+    #[must_use]
+    pub fn with_all_lines(mut self, all_lines: bool) -> Self {
+        if all_lines && !self.all_lines {
+            self.hash = hex(&Sha256::digest(format!("{} on all lines", self.hash)));
+        }
+        self.all_lines = all_lines || self.all_lines;
+        self
+    }
+
+    /// Whether they tell what stood before.
+    pub(super) fn tells_all_lines(&self) -> bool {
+        self.all_lines
     }
 
     /// Whether a rule was switched off.
@@ -221,9 +247,10 @@ impl Packs {
         self.list.iter().enumerate().filter(move |(_, pack)| pack.grammars.contains(&grammar))
     }
 
-    /// Whether any rule is about what a change takes away.
+    /// Whether any rule may be about what a change takes away.
     pub(super) fn has_removed(&self) -> bool {
-        self.list.iter().flat_map(Pack::rules).any(|rule| rule.on == On::Removed)
+        // Reading every pack to know would cost each start.
+        self.list.iter().any(|pack| pack.text.contains("removed"))
     }
 
     pub(super) fn pack(&self, index: usize) -> Option<&Pack> {
@@ -232,7 +259,7 @@ impl Packs {
 }
 
 /// Whether `name` is that of the rule or of its pack.
-fn names(name: &str, rule: &str) -> bool {
+pub(super) fn names(name: &str, rule: &str) -> bool {
     rule == name || rule.split_once('/').is_some_and(|(pack, _)| pack == name)
 }
 
@@ -372,6 +399,15 @@ mod tests {
         );
         let bad_glob = RULE.replace("category", "paths: ['a[']\ncategory");
         assert!(fault(&[user("go-house", &bad_glob)]).starts_with("go-house.yml:1: rule go-house/a: paths: the glob"));
+    }
+
+    #[test]
+    fn a_secret_in_the_words_of_a_rule_is_masked() {
+        let value = "kX9mQ2vL7pR4tW8zB3nD";
+        let text = RULE.replace("message: m", &format!("message: 'password = \"{value}\"'"));
+        let packs = Packs::with(&[project("go", &text)]).unwrap();
+        assert!(has(&packs, "project/a"));
+        assert!(!format!("{:?}", packs.sheets()).contains(value));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Rules tried on fixtures. Main types: [`Fixtures`] → [`try_rules`] → [`Tried`].
 //!
-//! A rule's fixtures stand in `<pack>/<id>/`. `hit-*` are files in which every line that ends in a comment `HIT` begins a match, or the next
-//! line where a comment says `HIT below`, and no other line does; `ok-*` are files without a match. A file is reviewed as one that was added
-//! in `src/`. A folder `hit-*` or `ok-*` with `base/` and `head/` is a whole change; marks on the old side count too.
+//! A rule's fixtures stand in `<pack>/<id>/`. `hit-*` are files in which every line that ends in a comment `HIT` begins a match, or the
+//! next line where a comment says `HIT below`, and no other line does; `ok-*` are files without a match. A file is reviewed as one that
+//! was added in `src/`. A folder `hit-*` or `ok-*` with `base/` and `head/` is a whole change; marks on the old side count too.
 //!
 //! Reading the folder belongs to whoever calls this.
 

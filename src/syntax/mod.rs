@@ -9,6 +9,7 @@ mod matching;
 mod relations;
 mod scopes;
 mod symbol;
+mod watched;
 
 pub use grammar::{Grammar, Tree, Unparsed, Watch, error_count, parses};
 pub use matching::{Edit, Found, RuleParts, RuleSet, RuleSource, Scan, SyntaxError, documents};
