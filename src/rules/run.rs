@@ -1,8 +1,7 @@
 //! Running the rules over a change. Main types: [`RulesInput`] → [`run`] → [`RulesReport`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -191,7 +190,7 @@ fn look_at(
 fn claims(input: &RulesInput<'_>, heads: Vec<HeadHit>, notes: &mut BTreeSet<String>) -> Result<Vec<Claim>, Stopped> {
     let base = base_counts(input, &heads, notes)?;
     let mut found: Vec<(HeadHit, Side)> = introduced(heads, &base).into_iter().map(|hit| (hit, Side::New)).collect();
-    let sides = BothSides { change: input.change, old: input.old, new: input.new, cancel: input.cancel };
+    let sides = BothSides { change: input.change, old: input.old, new: input.new, cancel: input.cancel, taken: OnceLock::new() };
     for (rule, check) in CHECKS.iter().enumerate() {
         for (file, hit) in check.lost(&sides)? {
             found.push((HeadHit { file, rule: RuleRef::Check(rule), hit, touched: None }, Side::Old));
