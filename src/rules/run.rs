@@ -1,8 +1,8 @@
 //! Running the rules over a change. Main types: [`RulesInput`] → [`run`] → [`RulesReport`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::checks::{BothSides, CHECKS};
@@ -190,10 +190,19 @@ fn look_at(
 fn claims(input: &RulesInput<'_>, heads: Vec<HeadHit>, notes: &mut BTreeSet<String>) -> Result<Vec<Claim>, Stopped> {
     let base = base_counts(input, &heads, notes)?;
     let mut found: Vec<(HeadHit, Side)> = introduced(heads, &base).into_iter().map(|hit| (hit, Side::New)).collect();
-    let sides = BothSides { change: input.change, old: input.old, new: input.new, cancel: input.cancel, taken: OnceLock::new() };
+    let sides = BothSides {
+        change: input.change,
+        old: input.old,
+        new: input.new,
+        cancel: input.cancel,
+        taken: OnceLock::new(),
+    };
     for (rule, check) in CHECKS.iter().enumerate() {
         for (file, hit) in check.lost(&sides)? {
             found.push((HeadHit { file, rule: RuleRef::Check(rule), hit, touched: None }, Side::Old));
+        }
+        for (file, hit) in check.gained(&sides)? {
+            found.push((HeadHit { file, rule: RuleRef::Check(rule), hit, touched: None }, Side::New));
         }
     }
     found.sort_by_key(|(hit, side)| (hit.file, *side == Side::Old, hit.hit.lines.start(), hit.rule));

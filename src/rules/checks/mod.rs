@@ -43,6 +43,8 @@ pub(super) const CHECKS: &[&dyn Check] = &[
     &guards::GUARDS[10],
     &guards::GUARDS[11],
     &guards::GUARDS[12],
+    &guards::AssertsNothing,
+    &guards::AssertionRemoved,
 ];
 
 /// A check in words; the same as [`RuleInfo`], known at compile time.
@@ -89,6 +91,11 @@ pub(super) trait Check: Sync {
 
     /// Its matches on the old side of changed files (as counted in the change), already compared with the new side.
     fn lost(&self, _: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
+        Ok(Vec::new())
+    }
+
+    /// Its matches on the new side of changed files, already compared with the old side.
+    fn gained(&self, _: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
         Ok(Vec::new())
     }
 }

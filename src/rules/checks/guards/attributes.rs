@@ -67,13 +67,21 @@ static PATTERNS: LazyLock<Vec<Option<Regex>>> =
 static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b(volatile|synchronized)\s+(\w)").ok());
 
 /// The attributes that a file lost.
-pub(super) fn attributes(extension: &str, old: &FileText, new: &FileText, removed: &Touched, around: &Around) -> Vec<Lost> {
+pub(super) fn attributes(
+    extension: &str,
+    old: &FileText,
+    new: &FileText,
+    removed: &Touched,
+    around: &Around,
+) -> Vec<Lost> {
     let mut lost = Vec::new();
     for (at, (extensions, _, rule, detail)) in SOUGHT.iter().enumerate() {
-        let Some(pattern) = PATTERNS.get(at).and_then(Option::as_ref).filter(|_| extensions.contains(&extension)) else {
+        let Some(pattern) = PATTERNS.get(at).and_then(Option::as_ref).filter(|_| extensions.contains(&extension))
+        else {
             continue;
         };
-        for (number, line) in old.all_lines().filter(|(number, line)| removed.covers(*number) && pattern.is_match(line)) {
+        for (number, line) in old.all_lines().filter(|(number, line)| removed.covers(*number) && pattern.is_match(line))
+        {
             let last = |line: &str| pattern.is_match(line);
             if stands_bare(old, new, number, line, &last) && !around.adds(line) {
                 lost.push(Lost { rule: *rule, lines: LineRange::line(number), detail: (*detail).to_owned() });
@@ -90,7 +98,7 @@ pub(super) fn attributes(extension: &str, old: &FileText, new: &FileText, remove
 fn stands_bare(old: &FileText, new: &FileText, number: u32, line: &str, is_one: &dyn Fn(&str) -> bool) -> bool {
     let is_mark = |line: &str| {
         let line = line.trim_start();
-        line.is_empty() || line.starts_with(['@', '#', '/', '*', ')']) 
+        line.is_empty() || line.starts_with(['@', '#', '/', '*', ')'])
     };
     let next = (number + 1..number + 12).find_map(|at| old.line(at).filter(|line| !is_mark(line)));
     let indent = |line: &str| line.len() - line.trim_start().len();
@@ -102,7 +110,11 @@ fn stands_bare(old: &FileText, new: &FileText, number: u32, line: &str, is_one: 
     if target.len() < 8 || old.all_lines().filter(|(_, line)| squeeze(line) == target).count() != 1 {
         return false;
     }
-    let above = (1..at).rev().take(12).filter_map(|at| new.line(at)).take_while(|line| is_mark(line) && !line.trim().is_empty());
+    let above = (1..at)
+        .rev()
+        .take(12)
+        .filter_map(|at| new.line(at))
+        .take_while(|line| is_mark(line) && !line.trim().is_empty());
     !above.into_iter().any(is_one)
 }
 
@@ -117,7 +129,9 @@ fn modifiers(old: &FileText, new: &FileText, removed: &Touched) -> Vec<Lost> {
             continue;
         }
         let bare = squeeze(&pattern.replace(line, "$2"));
-        if new.all_lines().any(|(_, line)| squeeze(line) == bare) && !old.all_lines().any(|(_, line)| squeeze(line) == bare) {
+        if new.all_lines().any(|(_, line)| squeeze(line) == bare)
+            && !old.all_lines().any(|(_, line)| squeeze(line) == bare)
+        {
             let detail = format!("`{}` made other threads see what this one writes.", word.as_str());
             lost.push(Lost { rule: Rule::Lock, lines: LineRange::line(number), detail });
         }

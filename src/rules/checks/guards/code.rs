@@ -77,7 +77,8 @@ impl<'a> Code<'a> {
             "function_definition" => said(self.nodes.child(node, "name")).or_else(|| self.declared(node)),
             "variable_declarator" | "public_field_definition" | "field_definition" | "pair" => {
                 let value = self.nodes.child(node, "value")?;
-                let is_function = |node: usize| matches!(self.nodes.kind(node), "arrow_function" | "function_expression");
+                let is_function =
+                    |node: usize| matches!(self.nodes.kind(node), "arrow_function" | "function_expression");
                 let in_call = || {
                     let arguments = self.nodes.child(value, "arguments")?;
                     self.nodes.children(arguments).find(|node| is_function(*node))
@@ -103,8 +104,16 @@ impl<'a> Code<'a> {
 
     fn type_name(&self, node: usize) -> Option<String> {
         let field = match self.nodes.kind(node) {
-            "class_declaration" | "class_definition" | "class_specifier" | "struct_specifier" | "interface_declaration"
-            | "enum_declaration" | "trait_item" | "mod_item" | "namespace_definition" | "abstract_class_declaration" => "name",
+            "class_declaration"
+            | "class_definition"
+            | "class_specifier"
+            | "struct_specifier"
+            | "interface_declaration"
+            | "enum_declaration"
+            | "trait_item"
+            | "mod_item"
+            | "namespace_definition"
+            | "abstract_class_declaration" => "name",
             "impl_item" => "type",
             _ => return None,
         };
@@ -226,7 +235,8 @@ impl<'a> Code<'a> {
         }
         let arguments = self.nodes.child(node, "arguments");
         let list = arguments.map(|list| {
-            let is_argument = |node: &usize| !self.nodes.is_token(*node) || self.nodes.text(*node).starts_with(is_wordy);
+            let is_argument =
+                |node: &usize| !self.nodes.is_token(*node) || self.nodes.text(*node).starts_with(is_wordy);
             self.nodes.children(list).filter(is_argument).collect()
         });
         let (receiver, name) = match kind {
@@ -287,13 +297,31 @@ impl<'a> Code<'a> {
     pub(super) fn leaves(&self, statement: usize) -> bool {
         let node = if self.nodes.kind(statement) == "expression_statement" { statement + 1 } else { statement };
         match self.nodes.kind(node) {
-            "return_statement" | "break_statement" | "continue_statement" | "throw_statement" | "raise_statement"
-            | "goto_statement" | "return_expression" | "break_expression" | "continue_expression" => true,
+            "return_statement"
+            | "break_statement"
+            | "continue_statement"
+            | "throw_statement"
+            | "raise_statement"
+            | "goto_statement"
+            | "return_expression"
+            | "break_expression"
+            | "continue_expression" => true,
             _ => {
                 let said = self.nodes.text(node);
-                ["panic(", "panic!", "bail!", "unreachable!", "log.Fatal", "os.Exit", "sys.exit", "process.exit", "abort(", "exit("]
-                    .iter()
-                    .any(|word| said.starts_with(word))
+                [
+                    "panic(",
+                    "panic!",
+                    "bail!",
+                    "unreachable!",
+                    "log.Fatal",
+                    "os.Exit",
+                    "sys.exit",
+                    "process.exit",
+                    "abort(",
+                    "exit(",
+                ]
+                .iter()
+                .any(|word| said.starts_with(word))
             }
         }
     }
@@ -341,7 +369,14 @@ pub(super) fn is_if(kind: &str) -> bool {
 pub(super) fn is_block(kind: &str) -> bool {
     matches!(
         kind,
-        "block" | "statement_list" | "statement_block" | "compound_statement" | "module" | "program" | "constructor_body" | "switch_block_statement_group"
+        "block"
+            | "statement_list"
+            | "statement_block"
+            | "compound_statement"
+            | "module"
+            | "program"
+            | "constructor_body"
+            | "switch_block_statement_group"
     )
 }
 

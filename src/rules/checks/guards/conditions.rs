@@ -45,9 +45,11 @@ pub(super) fn questions(code: &Code<'_>, range: Range<usize>) -> Vec<Question> {
             _ if is_if(kind) || matches!(kind, "elif_clause" | "while_statement" | "while_expression") => {
                 code.nodes.child(node, "condition")
             }
-            "conditional_expression" if code.grammar == Grammar::Python => {
-                code.nodes.children(node).filter(|child| !code.nodes.is_token(*child) || code.nodes.kind(*child) == "identifier").nth(1)
-            }
+            "conditional_expression" if code.grammar == Grammar::Python => code
+                .nodes
+                .children(node)
+                .filter(|child| !code.nodes.is_token(*child) || code.nodes.kind(*child) == "identifier")
+                .nth(1),
             _ if is_ternary(kind) => code.nodes.child(node, "condition"),
             _ if node >= split_until && logical(code, node).is_some() => Some(node),
             _ => None,
@@ -81,7 +83,8 @@ pub(super) fn operator<'a>(code: &Code<'a>, node: usize) -> Option<&'a str> {
     let named = code.nodes.child(node, "operator").or_else(|| code.nodes.child(node, "operators"));
     let token = || {
         code.nodes.children(node).find(|child| {
-            code.nodes.is_token(*child) && !code.nodes.text(*child).starts_with(|letter: char| letter.is_alphanumeric() || letter == '_')
+            code.nodes.is_token(*child)
+                && !code.nodes.text(*child).starts_with(|letter: char| letter.is_alphanumeric() || letter == '_')
         })
     };
     named.or_else(token).map(|node| code.nodes.text(node))
@@ -101,9 +104,8 @@ fn parts(code: &Code<'_>, node: usize) -> Vec<usize> {
     Vec::new()
 }
 
-static SIZE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^len \( (.+) \)$|^(.+) \. (?:length|len|size|count|Length|Count)(?: \( \))?$").ok()
-});
+static SIZE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^len \( (.+) \)$|^(.+) \. (?:length|len|size|count|Length|Count)(?: \( \))?$").ok());
 
 /// What a node tells the length of.
 fn sized(said: &str) -> Option<&str> {
@@ -145,7 +147,10 @@ fn is_null(said: &str) -> bool {
 
 fn compared(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
     let mut sides = code.nodes.children(node).filter(|child| {
-        !code.nodes.is_token(*child) || code.nodes.text(*child).starts_with(|letter: char| letter.is_alphanumeric() || letter == '_' || letter == '\'' || letter == '"')
+        !code.nodes.is_token(*child)
+            || code.nodes.text(*child).starts_with(|letter: char| {
+                letter.is_alphanumeric() || letter == '_' || letter == '\'' || letter == '"'
+            })
     });
     let (left, mut right) = (sides.next()?, sides.next()?);
     if matches!(code.nodes.text(right), "is" | "not" | "in" | "is not" | "not in" | "instanceof") {
@@ -153,7 +158,9 @@ fn compared(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
     }
     let word = operator(code, node).unwrap_or_default();
     let said = [code.say(code.bare(left)), code.say(code.bare(right))];
-    if matches!(word, "in" | "not in" | "instanceof") || code.nodes.children(node).any(|child| matches!(code.nodes.text(child), "in" | "instanceof")) {
+    if matches!(word, "in" | "not in" | "instanceof")
+        || code.nodes.children(node).any(|child| matches!(code.nodes.text(child), "in" | "instanceof"))
+    {
         let about = if word == "instanceof" { &said[0] } else { &said[1] };
         return Some((Asks::Kind, about.clone()));
     }
@@ -180,16 +187,28 @@ fn asked_by_call(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
     let name = code.nodes.text(call.name);
     let receiver = call.receiver.map(|receiver| code.say(receiver));
     let helper = receiver.as_deref().is_none_or(|said| {
-        matches!(said, "Objects" | "StringUtils" | "CollectionUtils" | "Utils" | "Array" | "Object" | "_" | "reflect" | "lang" | "util")
+        matches!(
+            said,
+            "Objects"
+                | "StringUtils"
+                | "CollectionUtils"
+                | "Utils"
+                | "Array"
+                | "Object"
+                | "_"
+                | "reflect"
+                | "lang"
+                | "util"
+        )
     });
     let about = if helper { call.arguments.first().map(|first| code.say(*first)) } else { receiver };
     let asks = match name {
-        "isNull" | "isNone" | "is_null" | "isNil" | "IsNil" | "is_none" | "is_some" | "is_ok" | "is_err" | "isPresent"
-        | "isUndefined" | "isDefined" | "nonNull" | "notNull" | "Boolean" | "exists" | "bool" | "is_some_and" | "isValid"
-        | "valid" => Asks::Null,
+        "isNull" | "isNone" | "is_null" | "isNil" | "IsNil" | "is_none" | "is_some" | "is_ok" | "is_err"
+        | "isPresent" | "isUndefined" | "isDefined" | "nonNull" | "notNull" | "Boolean" | "exists" | "bool"
+        | "is_some_and" | "isValid" | "valid" => Asks::Null,
         "is_empty" | "isEmpty" | "empty" | "isBlank" | "isNotEmpty" | "hasNext" => Asks::Size,
-        "containsKey" | "has" | "contains" | "hasOwnProperty" | "includes" | "contains_key" | "isinstance" | "isArray"
-        | "hasattr" | "callable" => Asks::Kind,
+        "containsKey" | "has" | "contains" | "hasOwnProperty" | "includes" | "contains_key" | "isinstance"
+        | "isArray" | "hasattr" | "callable" => Asks::Kind,
         _ if code.is_path(node) && is_truthy(code.grammar) && call.arguments.is_empty() => {
             return Some((Asks::Null, code.say(node)));
         }

@@ -5,6 +5,7 @@
 //! any more), `statements`, `weaker` (expressions that lost what was around them), `attributes`. A guard that the change has moved somewhere
 //! else is not lost: what all files gain is in [`pair::Around`].
 
+mod assertions;
 mod attributes;
 mod code;
 mod conditions;
@@ -31,14 +32,16 @@ use crate::workspace::{Workspace, WorkspaceError};
 use code::Code;
 use pair::{Around, Lost, Pair, Rule};
 
+pub(in crate::rules) use assertions::{AssertionRemoved, AssertsNothing};
 pub(in crate::rules) use words::GUARDS;
 
 /// Larger texts are not compared; that they are not parsed is in the receipt.
 const LARGEST: usize = 1 << 20;
 /// How long one file may take.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Of a function that is rewritten nobody can say what it lost: so many in a hundred of its plain statements must stay.
-const MUST_STAY: usize = 50;
+
+/// More places with one loss are told as one.
+const MOST_ALIKE: usize = 4;
 
 /// One rule about what is taken away.
 pub(in crate::rules) struct Guard {
@@ -116,11 +119,33 @@ fn taken(sides: &BothSides<'_>) -> Taken {
             Err(Unparsed::TooSlow | Unparsed::NoTree) => {}
         }
     }
-    Ok(found)
+    Ok(once(found))
+}
+
+/// What a change takes away in many places it takes away on purpose: that is told once, with the number of places.
+fn once(found: Vec<(usize, Rule, Hit)>) -> Vec<(usize, Rule, Hit)> {
+    let mut count: HashMap<Rule, usize> = HashMap::new();
+    for (_, rule, _) in &found {
+        *count.entry(*rule).or_default() += 1;
+    }
+    let mut told: Vec<(usize, Rule, Hit)> = Vec::new();
+    for (file, rule, mut hit) in found {
+        let places = count.get(&rule).copied().unwrap_or(0);
+        if places > MOST_ALIKE {
+            if told.iter().any(|(_, other, _)| *other == rule) {
+                continue;
+            }
+            let detail = hit.detail.take().unwrap_or_default();
+            hit.detail = Some(format!("{detail} The change does the same in {} other places.", places - 1));
+        }
+        told.push((file, rule, hit));
+    }
+    told
 }
 
 fn grammar_of(file: &FileChange) -> Option<Grammar> {
-    let plain = matches!(file.status, FileStatus::Modified | FileStatus::Renamed) && file.new_mode != Some(FileMode::Link);
+    let plain =
+        matches!(file.status, FileStatus::Modified | FileStatus::Renamed) && file.new_mode != Some(FileMode::Link);
     if !plain || file.without_text().is_some() || file.deletions == 0 || is_test_path(&file.path) {
         return None;
     }
@@ -160,9 +185,7 @@ fn around_of(sides: &BothSides<'_>) -> Result<Around, Stopped> {
         if file.without_text().is_some() || file.language.is_none() {
             continue;
         }
-        for (side, tree, all) in
-            [(Side::Old, sides.old, &mut around.gone), (Side::New, sides.new, &mut around.come)]
-        {
+        for (side, tree, all) in [(Side::Old, sides.old, &mut around.gone), (Side::New, sides.new, &mut around.come)] {
             let touched = Touched::of(file, side);
             let absent = if side == Side::Old { FileStatus::Added } else { FileStatus::Deleted };
             if touched.is_empty() || file.status == absent {
@@ -232,25 +255,37 @@ fn pairs(before: &Code<'_>, after: &Code<'_>) -> Vec<(usize, usize)> {
     pairs
 }
 
+/// Whether more of its plain statements are new than stay: then nobody can say what it lost.
 fn is_rewritten(pair: &Pair<'_>) -> bool {
-    let plain = |statement: &usize| !pair.old.nodes.inside(*statement).any(|inner| pair.old.is_statement(inner));
-    let inside = pair.old.nodes.inside(pair.then());
-    let all: Vec<usize> = inside.filter(|node| pair.old.is_statement(*node)).filter(plain).collect();
-    let stays = all.iter().filter(|statement| pair.stays(**statement)).count();
-    stays * 100 < all.len() * MUST_STAY
+    let plain = |code: &Code<'_>, function: usize| -> Vec<String> {
+        let statements = code.nodes.inside(function).filter(|node| code.is_statement(*node));
+        let plain = statements.filter(|node| !code.nodes.inside(*node).any(|inner| code.is_statement(inner)));
+        plain.map(|node| code.say(node)).collect()
+    };
+    let is = plain(pair.new, pair.now());
+    let new = is.iter().filter(|said| !pair.said.contains_key(*said)).count();
+    new > is.len() - new + 1
 }
 
 /// Whether only tests run it.
 fn is_for_tests(code: &Code<'_>, function: usize) -> bool {
     code.grammar == Grammar::Rust
-        && std::iter::once(function).chain(code.nodes.around(function)).any(|node| {
-            let Some(parent) = code.nodes.parent(node) else { return false };
-            let before = code.nodes.children(parent).take_while(|at| *at < node).collect::<Vec<_>>();
-            let marks = before.into_iter().rev().take_while(|at| {
-                matches!(code.nodes.kind(*at), "attribute_item" | "line_comment" | "block_comment")
-            });
-            marks.into_iter().any(|mark| code.nodes.text(mark).contains("test"))
-        })
+        && std::iter::once(function).chain(code.nodes.around(function)).any(|node| is_for_tests_itself(code, node))
+}
+
+/// Whether a Rust item is marked as one of tests.
+fn is_for_tests_itself(code: &Code<'_>, node: usize) -> bool {
+    let Some(parent) = code.nodes.parent(node) else { return false };
+    if code.nodes.is_token(node) || !code.nodes.kind(node).ends_with("_item") {
+        return false;
+    }
+    let before: Vec<usize> = code.nodes.children(parent).take_while(|at| *at < node).collect();
+    let marks = before
+        .into_iter()
+        .rev()
+        .take_while(|at| matches!(code.nodes.kind(*at), "attribute_item" | "line_comment" | "block_comment"));
+    let mut marks = marks.filter(|mark| code.nodes.kind(*mark) == "attribute_item");
+    marks.any(|mark| code.nodes.text(mark).contains("test") && !code.nodes.text(mark).contains("not(test"))
 }
 
 #[cfg(test)]

@@ -17,15 +17,24 @@ macro_rules! pattern {
     };
 }
 
-pattern!(LOCKS, r"^(?:Lock|RLock|lock|acquire|lockInterruptibly|pthread_mutex_lock|EnterCriticalSection|AcquireSRWLock\w+|writeLock|readLock|wrlock|rdlock|pthread_rwlock_\w*lock|mutex_lock|spin_lock\w*)$");
-pattern!(UNLOCKS, r"^(?:Unlock|RUnlock|unlock|pthread_mutex_unlock|LeaveCriticalSection|ReleaseSRWLock\w+|mutex_unlock|spin_unlock\w*)$");
+pattern!(
+    LOCKS,
+    r"^(?:Lock|RLock|lock|acquire|lockInterruptibly|pthread_mutex_lock|EnterCriticalSection|AcquireSRWLock\w+|writeLock|readLock|wrlock|rdlock|pthread_rwlock_\w*lock|mutex_lock|spin_lock\w*)$"
+);
+pattern!(
+    UNLOCKS,
+    r"^(?:Unlock|RUnlock|unlock|pthread_mutex_unlock|LeaveCriticalSection|ReleaseSRWLock\w+|mutex_unlock|spin_unlock\w*)$"
+);
 pattern!(LOCK_TYPE, r"\b(?:lock_guard|unique_lock|scoped_lock|shared_lock|QMutexLocker|MutexLocker)\b");
 pattern!(LOCK_NAME, r"(?i)(?:^|[._])\w*(?:lock|mutex|mu)(?: \( \))?$");
 pattern!(
     RELEASES,
     r"^(?:[Cc]lose\w*|[Dd]ispose|[Dd]estroy\w*|[Rr]elease\w*|[Ff]ree|[Ss]hutdown(?:Now)?|unsubscribe|unref|disconnect|[Cc]ancel|Stop|Done|clearTimeout|clearInterval|removeEventListener|removeListener|cancelAnimationFrame|\w+_(?:free|destroy|release|unref|close|deinit|cleanup)|bfree|av_free\w*|delete_\w+|DeleteObject|CloseHandle|RemoveAll|abort)$"
 );
-pattern!(DENIES, r"(?i)forbidden|unauthori[sz]ed|permission_?denied|access_?denied|not_?allowed|not_?authori[sz]ed|\b40[13]\b|no_?access|invalid_?token|login_?required");
+pattern!(
+    DENIES,
+    r"(?i)forbidden|unauthori[sz]ed|permission_?denied|access_?denied|not_?allowed|not_?authori[sz]ed|\b40[13]\b|no_?access|invalid_?token|login_?required"
+);
 pattern!(
     AUTHORISES,
     r"(?i)\b\w*(?:authori[sz]\w*|authenticat\w*|permi(?:ssion|tted)\w*|isAdmin|is_admin|is_staff|is_superuser|is_owner|isOwner|has_?role|has_perm\w*|hasAccess|canAccess|can_\w+|checkAccess|csrf\w*|hmac\.\w+|signature\w*|logged_?in|currentUser|req \. user|request \. user)\b"
@@ -50,7 +59,8 @@ pub(super) fn statements(pair: &Pair<'_>) -> Vec<Lost> {
             .or_else(|| release(pair, node))
             .or_else(|| authorisation(pair, node))
             .or_else(|| unwrapped(pair, node))
-            .or_else(|| handled(pair, node));
+            .or_else(|| handled(pair, node))
+            .or_else(|| case_of_failure(pair, node));
         lost.extend(found);
     }
     lost
@@ -90,7 +100,11 @@ fn fails(code: &Code<'_>, node: usize) -> bool {
         let said = code.say(question.node);
         let failed = is_error(&question.about) && question.asks == Asks::Null && !said.ends_with("== nil");
         let nothing = question.asks == Asks::Null
-            && (said.ends_with("== nil") || said.ends_with("== null") || said.ends_with("== NULL") || said.ends_with("is None") || said.ends_with("=== undefined"));
+            && (said.ends_with("== nil")
+                || said.ends_with("== null")
+                || said.ends_with("== NULL")
+                || said.ends_with("is None")
+                || said.ends_with("=== undefined"));
         failed || (nothing && !is_error(&question.about))
     })
 }
@@ -121,9 +135,10 @@ fn way_out(pair: &Pair<'_>, node: usize) -> Option<Lost> {
         return None;
     }
     let outer = if is_catch { new.nodes.parent(*entered_now)? } else { *entered_now };
-    let goes_on = std::iter::once(outer).chain(new.nodes.around(outer)).take_while(|at| new.owner(*at) == Some(pair.is)).any(|at| {
-        new.is_statement(at) && !new.following(at).is_empty()
-    });
+    let goes_on = std::iter::once(outer)
+        .chain(new.nodes.around(outer))
+        .take_while(|at| new.owner(*at) == Some(pair.is))
+        .any(|at| new.is_statement(at) && !new.following(at).is_empty());
     let throws = matches!(old.nodes.kind(node), "throw_statement" | "raise_statement");
     if !goes_on && !throws {
         return None;
@@ -177,7 +192,11 @@ fn call_of(code: &Code<'_>, statement: usize) -> Option<usize> {
 fn done_to(code: &Code<'_>, statement: usize) -> Option<(String, String)> {
     let call = code.call(call_of(code, statement)?)?;
     let about = match (call.receiver, call.arguments.as_slice()) {
-        (_, [first, ..]) if matches!(code.nodes.text(call.name), "clearTimeout" | "clearInterval" | "cancelAnimationFrame") => *first,
+        (_, [first, ..])
+            if matches!(code.nodes.text(call.name), "clearTimeout" | "clearInterval" | "cancelAnimationFrame") =>
+        {
+            *first
+        }
         (Some(receiver), _) => receiver,
         (None, [first, ..]) => *first,
         (None, []) => call.name,
@@ -212,7 +231,10 @@ fn lock(pair: &Pair<'_>, node: usize, said: &str) -> Option<Lost> {
     let kind = old.nodes.kind(node);
     let (about, body): (String, Vec<usize>) = match kind {
         "synchronized_statement" | "with_statement" => {
-            let held = old.nodes.children(node).find(|child| matches!(old.nodes.kind(*child), "parenthesized_expression" | "with_clause"))?;
+            let held = old
+                .nodes
+                .children(node)
+                .find(|child| matches!(old.nodes.kind(*child), "parenthesized_expression" | "with_clause"))?;
             let held = old.say(old.bare(held)).trim_matches(['(', ')', ' ']).to_owned();
             if kind == "with_statement" && !is(&LOCK_NAME, &squeeze(&held)) {
                 return None;
@@ -220,7 +242,10 @@ fn lock(pair: &Pair<'_>, node: usize, said: &str) -> Option<Lost> {
             (held, old.statements(old.nodes.child(node, "body")?))
         }
         "declaration" if is(&LOCK_TYPE, said) => {
-            let held = said.rsplit_once('(').or_else(|| said.rsplit_once('{')).map(|(_, held)| held.trim_matches([')', '}', ' ']))?;
+            let held = said
+                .rsplit_once('(')
+                .or_else(|| said.rsplit_once('{'))
+                .map(|(_, held)| held.trim_matches([')', '}', ' ']))?;
             (held.to_owned(), old.following(node))
         }
         _ => {
@@ -228,9 +253,10 @@ fn lock(pair: &Pair<'_>, node: usize, said: &str) -> Option<Lost> {
             if !is(&LOCKS, &name) || about.is_empty() {
                 return None;
             }
-            let after = old.following(node).into_iter().filter(|other| {
-                done_to(old, *other).is_none_or(|(name, _)| !is(&UNLOCKS, &name))
-            });
+            let after = old
+                .following(node)
+                .into_iter()
+                .filter(|other| done_to(old, *other).is_none_or(|(name, _)| !is(&UNLOCKS, &name)));
             (about, after.collect())
         }
     };
@@ -242,7 +268,8 @@ fn lock(pair: &Pair<'_>, node: usize, said: &str) -> Option<Lost> {
             let (first, last) = new.nodes.lines(at);
             last - first < 3 && {
                 let said = new.say(at);
-                mentions(&said) && (said.contains("ock") || said.contains("acquire") || said.starts_with("synchronized"))
+                mentions(&said)
+                    && (said.contains("ock") || said.contains("acquire") || said.starts_with("synchronized"))
             }
         }
     });
@@ -252,7 +279,19 @@ fn lock(pair: &Pair<'_>, node: usize, said: &str) -> Option<Lost> {
     // It still protects something: elsewhere in the file it is taken all the same.
     let text = new.nodes.text(0);
     let squeezed = squeeze(text);
-    let ways = [format!("{word}.Lock("), format!("{word}.RLock("), format!("{word}.lock("), format!("synchronized({word})"), format!("synchronized(this.{word})"), format!("with self.{word}:"), format!("with {word}:"), format!("_lock(&"), format!("{word}.acquire("), format!("({word})"), format!("({}->{word})", Code::root_of(&about))];
+    let ways = [
+        format!("{word}.Lock("),
+        format!("{word}.RLock("),
+        format!("{word}.lock("),
+        format!("synchronized({word})"),
+        format!("synchronized(this.{word})"),
+        format!("with self.{word}:"),
+        format!("with {word}:"),
+        format!("_lock(&"),
+        format!("{word}.acquire("),
+        format!("({word})"),
+        format!("({}->{word})", Code::root_of(&about)),
+    ];
     let elsewhere = ways.iter().any(|way| squeezed.contains(way.as_str())) && mentions(&squeezed);
     if !elsewhere || pair.around.adds(&format!("{word}.lock(")) || pair.around.adds(&format!("{word}.Lock(")) {
         return None;
@@ -269,7 +308,13 @@ fn unlock(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     let held = still_does(pair.new, pair.now(), &LOCKS, &about);
     let freed = still_does(pair.new, pair.now(), &UNLOCKS, &about);
     (held && !freed)
-        .then(|| pair.lost(Rule::Lock, node, format!("`{}` was given back here; now it is taken and never given back.", name(&about))))
+        .then(|| {
+            pair.lost(
+                Rule::Lock,
+                node,
+                format!("`{}` was given back here; now it is taken and never given back.", name(&about)),
+            )
+        })
         .flatten()
 }
 
@@ -285,16 +330,26 @@ fn release(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     }
     let word = last_word(&about).to_owned();
     let is_freed = still_does(new, pair.now(), &RELEASES, &about) || pair.fresh.iter().any(|line| line.contains(&word));
-    let freed_elsewhere = ["close(", "release(", "free(", "destroy(", "Close("].iter().any(|way| pair.around.adds(&format!("{word}.{way}")))
+    let freed_elsewhere = ["close(", "release(", "free(", "destroy(", "Close("]
+        .iter()
+        .any(|way| pair.around.adds(&format!("{word}.{way}")))
         || pair.around.adds(&format!("{called}({}", squeeze(&about)))
         || pair.around.adds(&format!("{called}({word}"));
     if word.len() < 2 || is_freed || freed_elsewhere {
         return None;
     }
     // It is a thing of this function, opened by a call here, or a field that is filled elsewhere in the file.
-    let opened = Regex::new(&format!(r"(?:^|[^.\w>]){}(?:\s*,\s*\w+)?\s*(?::\s*[^=]+)?:?=\s*[^=;]*\(", regex::escape(&about.replace(' ', "")))).ok()?;
+    let opened = Regex::new(&format!(
+        r"(?:^|[^.\w>]){}(?:\s*,\s*\w+)?\s*(?::\s*[^=]+)?:?=\s*[^=;]*\(",
+        regex::escape(&about.replace(' ', ""))
+    ))
+    .ok()?;
     let function = new.nodes.text(pair.now());
-    let kept = Regex::new(&format!(r"return[^;\n]*\b{word}\b|[:=]\s*{word}\s*[,;}}]|\(\s*{word}\s*\)\s*[;,]|\b{word}\s*\}}", word = regex::escape(&word))).ok()?;
+    let kept = Regex::new(&format!(
+        r"return[^;\n]*\b{word}\b(?:\s*[,)}};\n]|\s*$)|[:=]\s*{word}\s*[,;}}]|\(\s*{word}\s*\)\s*[;,]|\b{word}\s*\}}",
+        word = regex::escape(&word)
+    ))
+    .ok()?;
     let is_local = opened.is_match(function) && !about.contains(" . ");
     let field = Regex::new(&format!(r"(?:\.|->){}\s*=\s*[^=;]*\(", regex::escape(&word))).ok()?;
     let is_field = about.contains(" . ") && field.is_match(new.nodes.text(0)) && !is_reset(pair, &word);
@@ -323,12 +378,17 @@ fn listener(pair: &Pair<'_>, node: usize, called: &str, about: &str) -> Option<L
         let text = squeeze(pair.new.nodes.text(outer));
         ["=", "= new "].iter().any(|_| text.contains(&format!("{}=", squeeze(about))))
     } else {
-        let adds = ["addEventListener", "addListener", "on"].map(|way| format!("{way}({}", squeeze(&arguments.join(","))));
+        let adds =
+            ["addEventListener", "addListener", "on"].map(|way| format!("{way}({}", squeeze(&arguments.join(","))));
         let text = squeeze(pair.new.nodes.text(outer));
         adds.iter().any(|way| text.contains(way.as_str()))
     };
     let text = squeeze(pair.new.nodes.text(outer));
-    if !added || arguments.is_empty() && called.starts_with("remove") || text.contains(&format!("{}.{called}(", squeeze(about))) || pair.around.adds(called) {
+    if !added
+        || arguments.is_empty() && called.starts_with("remove")
+        || text.contains(&format!("{}.{called}(", squeeze(about)))
+        || pair.around.adds(called)
+    {
         return None;
     }
     pair.lost(Rule::Release, node, format!("`{called}` was called here for what is still added."))
@@ -342,7 +402,8 @@ fn authorisation(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     if after.is_empty() || stays * 2 < after.len() {
         return None;
     }
-    let guard = if old.nodes.kind(node) == "expression_statement" && is_if(old.nodes.kind(node + 1)) { node + 1 } else { node };
+    let guard =
+        if old.nodes.kind(node) == "expression_statement" && is_if(old.nodes.kind(node + 1)) { node + 1 } else { node };
     let said = old.say(node);
     let asked = if is_if(old.nodes.kind(guard)) {
         let condition = old.say(old.nodes.child(guard, "condition")?);
@@ -365,7 +426,11 @@ fn authorisation(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     if fresh || still.keys().any(|other| *other == asked) || pair.around.adds(&asked.replace(' ', "")) {
         return None;
     }
-    pair.lost(Rule::Authorisation, node, "Whoever is not allowed to was turned away here; the code after it is unchanged.".to_owned())
+    pair.lost(
+        Rule::Authorisation,
+        node,
+        "Whoever is not allowed to was turned away here; the code after it is unchanged.".to_owned(),
+    )
 }
 
 /// What a block closed when it ended: `with`, `try (…)`.
@@ -391,12 +456,26 @@ fn unwrapped(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     };
     let body = old.statements(old.nodes.child(node, "body")?);
     let stays = body.iter().filter(|statement| pair.stays(**statement)).count();
-    let still = new.nodes.inside(pair.now()).find(|at| (is_call(new.nodes.kind(*at)) || new.nodes.kind(*at) == "object_creation_expression") && new.say(*at) == opened)?;
-    let held = new.nodes.around(still).any(|at| matches!(new.nodes.kind(at), "with_clause" | "resource" | "return_statement"));
-    if body.is_empty() || stays * 2 < body.len() || held || pair.fresh.iter().any(|line| line.contains("close") || line.contains("enter_context") || line.contains("shutdown")) {
+    let still = new.nodes.inside(pair.now()).find(|at| {
+        (is_call(new.nodes.kind(*at)) || new.nodes.kind(*at) == "object_creation_expression") && new.say(*at) == opened
+    })?;
+    let held =
+        new.nodes.around(still).any(|at| matches!(new.nodes.kind(at), "with_clause" | "resource" | "return_statement"));
+    if body.is_empty()
+        || stays * 2 < body.len()
+        || held
+        || pair
+            .fresh
+            .iter()
+            .any(|line| line.contains("close") || line.contains("enter_context") || line.contains("shutdown"))
+    {
         return None;
     }
-    pair.lost(Rule::Release, node, "It was closed here at the end of the block, whatever happened; now nothing closes it.".to_owned())
+    pair.lost(
+        Rule::Release,
+        node,
+        "It was closed here at the end of the block, whatever happened; now nothing closes it.".to_owned(),
+    )
 }
 
 /// Errors that were caught here, or asked for.
@@ -406,11 +485,14 @@ fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
         "if_statement" if old.grammar == Grammar::Go => {
             let asked = pair.asked.iter().find(|question| question.decides == node && is_error(&question.about))?;
             let branch = old.nodes.child(node, "consequence")?;
-            if old.nodes.child(node, "initializer").is_some() || !old.statements(branch).last().is_some_and(|last| old.leaves(*last)) {
+            if old.nodes.child(node, "initializer").is_some()
+                || !old.statements(branch).last().is_some_and(|last| old.leaves(*last))
+            {
                 return None;
             }
             let block = old.nodes.parent(node)?;
-            let before = old.nodes.children(block).take_while(|at| *at < node).filter(|at| old.is_statement(*at)).last()?;
+            let before =
+                old.nodes.children(block).take_while(|at| *at < node).filter(|at| old.is_statement(*at)).last()?;
             let sets = matches!(old.nodes.kind(before), "short_var_declaration" | "assignment_statement");
             let said = old.say(before);
             let now = new.nodes.inside(pair.now()).find(|at| new.is_statement(*at) && new.say(*at) == said)?;
@@ -419,22 +501,92 @@ fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
             if !sets || asks || next.is_empty() {
                 return None;
             }
-            pair.lost(Rule::ErrorHandling, node, format!("`{}` was looked at here; the call that sets it is still there.", asked.about))
+            pair.lost(
+                Rule::ErrorHandling,
+                node,
+                format!("`{}` was looked at here; the call that sets it is still there.", asked.about),
+            )
         }
         "try_statement" => {
             let body = old.statements(old.nodes.child(node, "body")?);
-            let catches = old.nodes.children(node).any(|child| matches!(old.nodes.kind(child), "catch_clause" | "except_clause"));
+            let catches =
+                old.nodes.children(node).any(|child| matches!(old.nodes.kind(child), "catch_clause" | "except_clause"));
             let own = new.nodes.inside(pair.now()).filter(|at| new.is_statement(*at));
             let bare: Vec<String> = own
-                .filter(|at| !new.nodes.around(*at).take_while(|at| new.owner(*at) == Some(pair.is)).any(|at| new.nodes.kind(at) == "try_statement"))
+                .filter(|at| {
+                    !new.nodes
+                        .around(*at)
+                        .take_while(|at| new.owner(*at) == Some(pair.is))
+                        .any(|at| new.nodes.kind(at) == "try_statement")
+                })
                 .map(|at| new.say(at))
                 .collect();
             let stays = body.iter().filter(|statement| bare.contains(&old.say(**statement))).count();
-            if !catches || body.is_empty() || stays != body.len() || pair.fresh.iter().any(|line| line.contains("catch") || line.contains("try")) {
+            if !catches
+                || body.is_empty()
+                || stays != body.len()
+                || pair.fresh.iter().any(|line| line.contains("catch") || line.contains("try"))
+            {
                 return None;
             }
-            pair.lost(Rule::ErrorHandling, node, "What failed in here was caught; the same statements now run without.".to_owned())
+            pair.lost(
+                Rule::ErrorHandling,
+                node,
+                "What failed in here was caught; the same statements now run without.".to_owned(),
+            )
         }
         _ => None,
     }
+}
+
+/// A failure that had a way of its own in a branch for failures which is still there.
+fn case_of_failure(pair: &Pair<'_>, node: usize) -> Option<Lost> {
+    let (old, new) = (pair.old, pair.new);
+    let guard =
+        if old.nodes.kind(node) == "expression_statement" && is_if(old.nodes.kind(node + 1)) { node + 1 } else { node };
+    if !is_if(old.nodes.kind(guard)) {
+        return None;
+    }
+    let asked: Vec<String> = {
+        let condition = old.nodes.child(guard, "condition")?;
+        let names = old.nodes.inside(condition).chain([condition]).filter(|at| old.nodes.kind(*at) == "identifier");
+        names.map(|at| old.nodes.text(at).to_owned()).collect()
+    };
+    let branch = old.nodes.child(guard, "consequence")?;
+    let all = error_branches(old, pair.then());
+    let (header, entered, body) = all.iter().filter(|(_, at, _)| old.nodes.inside(*at).contains(&node)).next_back()?;
+    let caught = header
+        .split([' ', '(', ')', ':'])
+        .filter(|word| is_error(word))
+        .any(|word| asked.iter().any(|name| name == word));
+    let leaves = old.statements(branch).last().is_some_and(|last| old.leaves(*last));
+    let after = old.following(node);
+    let stays = after.iter().filter(|statement| pair.stays(**statement)).count();
+    if !caught
+        || !leaves
+        || after.is_empty()
+        || stays != after.len()
+        || *entered == guard
+        || !old.statements(*body).contains(&node)
+    {
+        return None;
+    }
+    let there = error_branches(new, pair.now()).into_iter().find(|(other, _, body)| {
+        other == header
+            && new
+                .statements(*body)
+                .iter()
+                .any(|statement| after.iter().any(|left| old.say(*left) == new.say(*statement)))
+    })?;
+    // Another way of telling them apart is as good.
+    let tells = new.nodes.inside(there.2).any(|at| pair.is_fresh(at) && is_if(new.nodes.kind(at)));
+    if tells || pair.fresh.iter().any(|line| asked.iter().any(|name| name.len() > 1 && line.contains(name.as_str()))) {
+        return None;
+    }
+    let said = name(&old.say(old.nodes.child(guard, "condition")?));
+    pair.lost(
+        Rule::ErrorHandling,
+        node,
+        format!("A failure with `{said}` had a way of its own here and is now treated as all others."),
+    )
 }

@@ -50,7 +50,8 @@ fn safe_navigation_that_is_gone_is_told() {
 
 #[test]
 fn an_error_branch_that_goes_on_is_told() {
-    let old = "package a\n\nfunc f() {\n\tv, err := g()\n\tif err != nil {\n\t\tlog(err)\n\t\treturn\n\t}\n\tuse(v)\n}\n";
+    let old =
+        "package a\n\nfunc f() {\n\tv, err := g()\n\tif err != nil {\n\t\tlog(err)\n\t\treturn\n\t}\n\tuse(v)\n}\n";
     let new = "package a\n\nfunc f() {\n\tv, err := g()\n\tif err != nil {\n\t\tlog(err)\n\t}\n\tuse(v)\n}\n";
     assert_eq!(told("a.go", old, new), ["error-path-goes-on 7"]);
 }
@@ -92,4 +93,34 @@ fn a_decorator_and_a_check_of_permissions_are_told() {
     let old = "def f(request):\n    if not request.user.has_perm('x'):\n        raise PermissionDenied()\n    wipe(request)\n    log()\n";
     let new = "def f(request):\n    wipe(request)\n    log()\n";
     assert_eq!(told("a.py", old, new), ["authorisation-removed 2"]);
+}
+
+#[test]
+fn what_was_named_asked_about_and_used_is_told_when_it_is_used_at_once() {
+    let old = "class A {\n  void f() {\n    B b = c.get(d);\n    if (b != null) {\n      log(b.e());\n    }\n    g();\n  }\n}\n";
+    let new = "class A {\n  void f() {\n    log(c.get(d).e());\n    g();\n  }\n}\n";
+    assert_eq!(told("A.java", old, new), ["null-check-removed 4"]);
+    let old = "package a\n\nfunc f() {\n\tif b := c(); b != nil {\n\t\td = append(d, b)\n\t}\n\tg()\n}\n";
+    let new = "package a\n\nfunc f() {\n\td = append(d, c())\n\tg()\n}\n";
+    assert_eq!(told("a.go", old, new), ["null-check-removed 4"]);
+}
+
+#[test]
+fn a_type_that_null_has_too_is_no_answer() {
+    let old = "function f(a) {\n  g(1);\n  return a && typeof a === 'object' ? a.b : 1;\n}\n";
+    let new = "function f(a) {\n  g(1);\n  return typeof a === 'object' ? a.b : 1;\n}\n";
+    assert_eq!(told("a.ts", old, new), ["null-check-removed 3"]);
+}
+
+#[test]
+fn a_failure_that_loses_its_own_way_is_told() {
+    let old = "function f() {\n  try {\n    g();\n  } catch (err) {\n    if (err.code === 404) {\n      return null;\n    }\n    log(err);\n    return 500;\n  }\n}\n";
+    let new = "function f() {\n  try {\n    g();\n  } catch (err) {\n    log(err);\n    return 500;\n  }\n}\n";
+    assert_eq!(told("a.ts", old, new), ["error-handling-removed 5"]);
+}
+
+#[test]
+fn a_test_that_looks_at_nothing_is_told() {
+    let report = MadeUp::default().now("tests/test_a.py", "def test_a():\n    result = f(1)\n").review();
+    assert_eq!(report.claims[0].origin.name, "general/test-asserts-nothing");
 }

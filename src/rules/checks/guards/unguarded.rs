@@ -27,7 +27,7 @@ pub(super) fn unguarded(pair: &Pair<'_>) -> Vec<Lost> {
         if !matches!(question.asks, Asks::Null | Asks::Size | Asks::Zero) || told.contains(&question.about) {
             continue;
         }
-        if !is_error(&question.about) && is_missed(pair, question) {
+        if !is_error(&question.about) && (is_missed(pair, question) || is_inlined(pair, question)) {
             told.insert(question.about.clone());
             let place = if is_if(pair.old.nodes.kind(question.decides)) { question.decides } else { question.node };
             let (rule, detail) = words(question);
@@ -41,7 +41,8 @@ pub(super) fn unguarded(pair: &Pair<'_>) -> Vec<Lost> {
             continue;
         }
         let question = Question { asks: Asks::Null, about, node, decides: node };
-        let still: Vec<&Need> = pair.needs.iter().filter(|need| need.said == said && pair.is_fresh(need.node)).collect();
+        let still: Vec<&Need> =
+            pair.needs.iter().filter(|need| need.said == said && pair.is_fresh(need.node)).collect();
         let is_rarer = safe_accesses(pair.new, pair.now()).iter().filter(|(at, _)| pair.new.say(*at) == said).count()
             < safe_accesses(pair.old, pair.then()).iter().filter(|(at, _)| pair.old.say(*at) == said).count();
         if is_rarer && bare(pair, &question, &still) && !is_excused(pair, &question) {
@@ -108,14 +109,80 @@ fn is_missed(pair: &Pair<'_>, question: &Question) -> bool {
     bare(pair, question, &still) && !is_excused(pair, question)
 }
 
-/// Whether one of the needs stands at the head without a question about the same thing.
+/// Whether one of the needs stands at the head without a question about the same thing, which it had at the base.
 fn bare(pair: &Pair<'_>, question: &Question, still: &[&Need]) -> bool {
-    let same: Vec<&Question> = pair.asks.iter().filter(|other| other.about == question.about).collect();
-    if same.iter().any(|other| pair.is_fresh(other.node)) {
+    let same = pair.asks.iter().filter(|other| other.about == question.about);
+    let covered: Vec<_> =
+        same.filter(|other| !is_leftover(pair, question, other)).flat_map(|other| guarded(pair.new, other)).collect();
+    still.iter().any(|need| !covered.iter().any(|range| range.contains(&need.node))) && !was_bare(pair, question)
+}
+
+/// Whether a question at the head is the weaker half of what was asked: `typeof a === 'object'` holds for `null` as well, and
+/// `typeof a === 'string'` for an empty one.
+fn is_leftover(pair: &Pair<'_>, question: &Question, other: &Question) -> bool {
+    let said = pair.new.say(other.node);
+    let lets_through = ["'object'", "\"object\"", "'string'", "\"string\""].iter().any(|kind| said.ends_with(kind));
+    question.asks == Asks::Null
+        && other.asks == Asks::Kind
+        && lets_through
+        && pair.old.say(question.node) == question.about
+        && pair.asked.iter().any(|old| old.decides == question.decides && pair.old.say(old.node) == said)
+}
+
+/// Whether the old function used it without asking already: then it was never missing.
+fn was_bare(pair: &Pair<'_>, question: &Question) -> bool {
+    let same = pair.asked.iter().filter(|other| other.about == question.about);
+    let covered: Vec<_> = same.flat_map(|other| guarded(pair.old, other)).collect();
+    let is_access = question.node == question.decides;
+    needs(pair.old, pair.then()..pair.old.nodes.until(pair.then())).iter().any(|need| {
+        fits(question.asks, need, &question.about)
+            && (is_access || need.node < question.node)
+            && pair.old.owner(need.node) == Some(pair.was)
+            && !covered.iter().any(|range| range.contains(&need.node))
+    })
+}
+
+/// Whether the thing was named, asked about and used, and is now used where it comes from without being asked about.
+fn is_inlined(pair: &Pair<'_>, question: &Question) -> bool {
+    if question.asks != Asks::Null || question.about.contains(' ') {
         return false;
     }
-    let covered: Vec<_> = same.iter().flat_map(|other| guarded(pair.new, other)).collect();
-    still.iter().any(|need| !covered.iter().any(|range| range.contains(&need.node)))
+    let Some(from) = declared_as(pair.old, pair.then(), question) else { return false };
+    if !from.contains('(') {
+        return false;
+    }
+    let asks_it = pair.asks.iter().any(|other| other.about == from || other.about == question.about);
+    let used = pair.needs.iter().any(|need| need.of == from && pair.is_fresh(need.node));
+    let handed_on = || {
+        let code = pair.old;
+        let mut inside = guarded(code, question).into_iter().flatten().filter(|node| code.is_statement(*node));
+        inside.any(|statement| {
+            let said = code.say(statement);
+            let words: Vec<&str> =
+                said.split(' ').map(|word| if word == question.about { from.as_str() } else { word }).collect();
+            let now = words.join(" ");
+            now != said && pair.says.contains_key(&now) && !pair.said.contains_key(&now)
+        })
+    };
+    !asks_it && (used || handed_on())
+}
+
+/// What a name of the old function was given when it was declared, if that happened once.
+fn declared_as(code: &Code<'_>, function: usize, question: &Question) -> Option<String> {
+    let mut values = code.nodes.inside(function).filter_map(|node| {
+        let (name, value) = match code.nodes.kind(node) {
+            "variable_declarator" | "init_declarator" => {
+                let name = code.nodes.child(node, "name").or_else(|| code.nodes.child(node, "declarator"))?;
+                (name, code.nodes.child(node, "value")?)
+            }
+            "short_var_declaration" | "assignment" => {
+                (code.nodes.child(node, "left")?, code.nodes.child(node, "right")?)
+            }
+            _ => return None,
+        };
+        (code.say(name) == question.about).then(|| code.say(value))
+    });
+    values.next().filter(|_| values.next().is_none())
 }
 
 /// Whether something else in the change explains why the question is gone.
@@ -129,9 +196,7 @@ fn is_excused(pair: &Pair<'_>, question: &Question) -> bool {
         return true;
     }
     // Somebody vouches for it in another way.
-    let vouches = |line: &&str| {
-        has_word(line, last) && VOUCHES.as_ref().is_some_and(|pattern| pattern.is_match(line))
-    };
+    let vouches = |line: &&str| has_word(line, last) && VOUCHES.as_ref().is_some_and(|pattern| pattern.is_match(line));
     if pair.fresh.iter().any(vouches) {
         return true;
     }
@@ -141,6 +206,11 @@ fn is_excused(pair: &Pair<'_>, question: &Question) -> bool {
         return true;
     }
     moved(pair, &squeezed)
+}
+
+/// Lines of a `switch` say what an `if` would.
+fn is_case(line: &str) -> bool {
+    line.trim_start().starts_with("case ")
 }
 
 fn has_word(line: &str, word: &str) -> bool {
@@ -167,7 +237,9 @@ fn is_set(pair: &Pair<'_>, word: &str) -> bool {
 /// Whether what the function takes changed where it names `word`.
 fn is_in_header(pair: &Pair<'_>, word: &str) -> bool {
     let header = |code: &Code<'_>, node: usize| {
-        let find = |at: &usize| matches!(code.nodes.field(*at), Some("parameters" | "parameter" | "declarator" | "type_parameters"));
+        let find = |at: &usize| {
+            matches!(code.nodes.field(*at), Some("parameters" | "parameter" | "declarator" | "type_parameters"))
+        };
         let parameters = code.nodes.inside(node).take(400).find(find);
         parameters.map(|node| code.say(node)).unwrap_or_default()
     };
@@ -181,12 +253,26 @@ fn is_in_header(pair: &Pair<'_>, word: &str) -> bool {
 /// Whether the change asks for a thing of that name somewhere else.
 fn moved(pair: &Pair<'_>, last: &str) -> bool {
     let last = regex::escape(last);
-    let truthy = if matches!(pair.old.grammar, Grammar::Go | Grammar::Java) { "" } else { r"|\b(?:if|elif|while|not|and|or) ?\(?!?(?:[\w.]+\.)?W\b[^.(]|&&!?(?:[\w.]+\.)?W\b[^.(]|!(?:[\w.]+\.)?W\b|\bW&&|\bW\|\||\bW\?[^.]" };
+    let truthy = if matches!(pair.old.grammar, Grammar::Go | Grammar::Java) {
+        ""
+    } else {
+        r"|\b(?:if|elif|while|not|and|or) ?\(?!?(?:[\w.]+\.)?W\b[^.(]|&&!?(?:[\w.]+\.)?W\b[^.(]|!(?:[\w.]+\.)?W\b|\bW&&|\bW\|\||\bW\?[^.]"
+    };
     let pattern = format!(
         r"\bW(?:\(\))?(?:==|!=|===|!==| is | is not )(?:nil|null|None|NULL|nullptr|undefined)|len\((?:[\w.]*\.)?W\)|\bW\.(?:length|size\(\)|isEmpty|is_empty|len\(|isPresent){truthy}"
     );
     let pattern = pattern.replace('W', &last);
-    Regex::new(&pattern).is_ok_and(|pattern| pattern.is_match(&pair.around.come))
+    // What the function itself asks now was looked at more closely.
+    let own = |pattern: &Regex| {
+        let own = pair.fresh.iter().filter(|line| !is_case(line) && !is_loop(line));
+        own.map(|line| pattern.find_iter(&squeeze(line)).count()).sum::<usize>()
+    };
+    Regex::new(&pattern).is_ok_and(|pattern| pattern.find_iter(&pair.around.come).count() > own(&pattern))
+}
+
+fn is_loop(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("for ") || line.starts_with("for(")
 }
 
 /// Every `a?.b` in a function, with its `a`.

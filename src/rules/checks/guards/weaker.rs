@@ -16,11 +16,13 @@ const FEWEST_WORDS: usize = 5;
 static SANITISES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?x)^(?:escape\w*|html_?escape|escapeHTML|escapeHtml\w*|EscapeString|encodeURIComponent|encodeURI|QueryEscape|PathEscape|sanitize\w*|Sanitize\w*|sanitise\w*|purify|clean_html|bleach|shlex\.quote|quote|quote_plus|urlencode|basename|secure_filename|mark_safe_escape|normalizePath|realpath|htmlspecialchars|escapeRegExp|forHtml\w*|escapeXml|escapeSql|quoteIdentifier|quote_ident|redact\w*|maskSecret\w*)$").ok()
 });
-static LIMITS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^(?:min|clamp|Min|constrain|limit|truncate|LimitReader|MaxBytesReader)$").ok());
+static LIMITS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^(?:min|clamp|Min|constrain|limit|truncate|LimitReader|MaxBytesReader)$").ok());
 static COPIES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^(?:DeepCopy|deepCopy|deepcopy|structuredClone|cloneDeep|copyOf|unmodifiable\w+|deepCopyObject\w*|deepClone|ArrayList|HashMap|HashSet|LinkedHashMap|TreeMap|Clone)$").ok()
 });
-static TIMES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^(?:WithTimeout|WithDeadline|wait_for|timeout|withTimeout|orTimeout)$").ok());
+static TIMES: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^(?:WithTimeout|WithDeadline|wait_for|timeout|withTimeout|orTimeout)$").ok());
 
 /// Expressions of the old function that stand bare in the new one.
 pub(super) fn weaker(pair: &Pair<'_>) -> Vec<Lost> {
@@ -55,7 +57,10 @@ pub(super) fn weaker(pair: &Pair<'_>) -> Vec<Lost> {
 fn wrapped(code: &Code<'_>, node: usize) -> Option<(Rule, usize, String)> {
     let kind = code.nodes.kind(node);
     if matches!(kind, "await_expression" | "await") && !code.nodes.is_token(node) && code.grammar != Grammar::Rust {
-        let inner = code.nodes.children(node).find(|child| !(code.nodes.is_token(*child) && code.nodes.text(*child) == "await"))?;
+        let inner = code
+            .nodes
+            .children(node)
+            .find(|child| !(code.nodes.is_token(*child) && code.nodes.text(*child) == "await"))?;
         let alone = code.nodes.parent(node).is_some_and(|parent| code.nodes.kind(parent) == "expression_statement");
         let called = code.call(inner).map(|call| code.nodes.text(call.name).to_owned())?;
         return alone.then(|| (Rule::Await, inner, format!("`{called}` was awaited here.")));
@@ -72,7 +77,17 @@ fn wrapped(code: &Code<'_>, node: usize) -> Option<(Rule, usize, String)> {
         return Some((Rule::Sanitiser, stays, format!("`{}` went through `{called}` here.", name(&code.say(stays)))));
     }
     if is(&LIMITS) {
-        let stays = call.arguments.iter().copied().filter(|argument| !code.nodes.text(*argument).starts_with(|letter: char| letter.is_ascii_digit() || letter.is_ascii_uppercase())).find(|argument| code.is_path(*argument) || is_call(code.nodes.kind(*argument)))?;
+        let stays = call
+            .arguments
+            .iter()
+            .copied()
+            .filter(|argument| {
+                !code
+                    .nodes
+                    .text(*argument)
+                    .starts_with(|letter: char| letter.is_ascii_digit() || letter.is_ascii_uppercase())
+            })
+            .find(|argument| code.is_path(*argument) || is_call(code.nodes.kind(*argument)))?;
         return Some((Rule::Limit, stays, format!("`{}` was limited with `{called}` here.", name(&code.say(stays)))));
     }
     if is(&COPIES) && code.grammar != Grammar::Rust {
@@ -98,8 +113,12 @@ fn unit(code: &Code<'_>, node: usize, stays: usize) -> Option<usize> {
 
 /// Whether it is one of a list.
 fn is_part(code: &Code<'_>, node: usize) -> bool {
-    matches!(code.nodes.kind(node), "pair" | "keyed_element" | "variable_declarator" | "keyword_argument" | "jsx_attribute" | "field_initializer")
-        || code.nodes.parent(node).is_some_and(|parent| matches!(code.nodes.kind(parent), "arguments" | "argument_list" | "array" | "template_substitution"))
+    matches!(
+        code.nodes.kind(node),
+        "pair" | "keyed_element" | "variable_declarator" | "keyword_argument" | "jsx_attribute" | "field_initializer"
+    ) || code.nodes.parent(node).is_some_and(|parent| {
+        matches!(code.nodes.kind(parent), "arguments" | "argument_list" | "array" | "template_substitution")
+    })
 }
 
 /// The words of what the change adds to the new function.
@@ -107,7 +126,10 @@ fn fresh_units(pair: &Pair<'_>) -> HashMap<String, usize> {
     let mut units = HashMap::new();
     let code = pair.new;
     for node in code.nodes.inside(pair.now()) {
-        if pair.is_fresh(node) && (code.is_statement(node) || is_part(code, node)) && code.nodes.until(node) - node < 600 {
+        if pair.is_fresh(node)
+            && (code.is_statement(node) || is_part(code, node))
+            && code.nodes.until(node) - node < 600
+        {
             *units.entry(code.say(node)).or_default() += 1;
         }
     }
@@ -119,8 +141,16 @@ fn is_no_promise(pair: &Pair<'_>, call: usize) -> bool {
     let Some(called) = pair.old.call(call) else { return true };
     let called = pair.old.nodes.text(called.name);
     let gone = &pair.around.gone;
-    let ways = [format!("async function {called}("), format!("async {called}("), format!("{called}=async"), format!("async def {called}("), format!("{called}:async")];
+    let ways = [
+        format!("async function {called}("),
+        format!("async {called}("),
+        format!("{called}=async"),
+        format!("async def {called}("),
+        format!("{called}:async"),
+    ];
     let head = squeeze(pair.new.nodes.text(pair.now()));
     let was = squeeze(pair.old.nodes.text(pair.then()));
-    ways.iter().any(|way| gone.contains(way.as_str())) || (was.contains("async") && !head.contains("async")) || head.contains(&format!("void {called}("))
+    ways.iter().any(|way| gone.contains(way.as_str()))
+        || (was.contains("async") && !head.contains("async"))
+        || head.contains(&format!("void {called}("))
 }
