@@ -73,7 +73,7 @@ pub(super) struct Again {
 
 /// Reviews the subject with the engine that the settings ask for.
 pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn EventSink>) -> Result<Review, AppError> {
-    let packs = packs::load(&work.subject.settings)?;
+    let packs = packs::load(&work.subject)?;
     let store = Store::at(&around.state);
     let Work { run, started, mut subject, by_model, sitting } = work;
     let is_first = matches!(sitting, Sitting::First(_));
@@ -211,6 +211,7 @@ fn begin(
         repository: text(&subject.repository),
         root: text(&subject.root),
         rules: rules.to_owned(),
+        rule_files: subject.rule_files.clone(),
         reviewer,
         contents: contents.clone(),
         notes: subject.notes.clone(),

@@ -8,10 +8,12 @@ use super::dismiss::DismissError;
 use super::eval::EvalError;
 use super::given::GivenError;
 use super::instructions::InstructionsError;
+use super::packs::PackFileError;
 use super::post::PostError;
 use super::prior::PriorError;
 use super::replay::ReplayError;
 use super::resume::ResumeError;
+use super::rules::RulesError;
 use super::service::{PresentFault, RootsError};
 use crate::config::ConfigError;
 use crate::domain::money::Money;
@@ -73,6 +75,12 @@ pub enum AppError {
     /// A rule pack is broken.
     #[error(transparent)]
     Rules(#[from] RuleError),
+    /// A project's rule packs cannot be read.
+    #[error(transparent)]
+    Packs(#[from] PackFileError),
+    /// There is no answer about rules.
+    #[error(transparent)]
+    RulesAsked(#[from] RulesError),
     /// The kept runs could not be reached.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -345,6 +353,8 @@ impl AppError {
             | Self::Prior(_)
             | Self::Workspace(_)
             | Self::Rules(_)
+            | Self::Packs(_)
+            | Self::RulesAsked(_)
             | Self::Store(_)
             | Self::Given(_)
             | Self::Resume(_)

@@ -34,6 +34,7 @@ mod recent;
 mod replay;
 mod resume;
 mod review;
+mod rules;
 mod runs;
 mod service;
 mod subject;
@@ -65,6 +66,7 @@ pub use pull::{Fetched, fetch as fetch_pull};
 pub use replay::{ChangedRequest, Comparison, Piece, ReplayError, Replayed, With, compare, replay};
 pub use resume::{Resume, ResumeError};
 pub use review::{Job, interrupted, interruptible, review};
+pub use rules::{FixtureFault, RuleOwner, RuleSheet, RulesError, Tried, explain_rule, list_rules, test_rules};
 pub use runs::{FindingsAsk, dismiss, finding_like, findings, latest_of, list, prune, show};
 pub use service::{
     AT_ONCE, BriefingError, Changed, Changes, Connection, DismissFault, EndedRun, FaultKind, FindFault, Ledger,

@@ -1,24 +1,183 @@
-//! The rules that a review runs: the built-in packs, and the user's. Main function: [`load`].
+//! The rules that a review runs: the built-in packs, the user's and the project's. Main functions: [`files`], [`load`].
+//!
+//! A project's packs are read where its settings are: at the target's tip, or on the disk where somebody asks for that. What a pack means belongs
+//! in `rules`.
 
 use std::path::Path;
 
 use super::error::AppError;
+use super::given::Given;
+use super::guidelines::{Ground, Kind, join};
+use super::subject::Subject;
 use super::templates;
 use crate::config::Settings;
-use crate::rules::Packs;
+use crate::domain::id::CommitId;
+use crate::domain::text::strip_line;
+use crate::rules::{PackFile, PackOwner, Packs};
+use crate::sys::repo::Repo;
 
-/// A file of a rule pack that is longer is refused, in bytes.
+/// The folder of a project's packs.
+pub(super) const PROJECT_RULES: &str = ".review/rules";
+/// A pack of the user's that is longer is refused, in bytes.
 const MAX_PACK: u64 = 1 << 20;
+/// A project's packs are smaller, and not many.
+const MAX_PROJECT_PACK: u64 = 256 << 10;
+const MOST_PROJECT_PACKS: usize = 50;
 
-/// The rules that the settings ask for.
-pub(super) fn load(settings: &Settings) -> Result<Packs, AppError> {
-    let own = settings.rule_packs.as_deref().map(read_folder).transpose()?.unwrap_or_default();
-    Ok(Packs::with_overrides(&own)?.without(&settings.rules_off)?)
+/// Why the packs of a project cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum PackFileError {
+    /// Something else stands where a pack should be.
+    #[error("{file} is {what}: rules of a project are plain files in the folder {PROJECT_RULES}")]
+    NotPlain {
+        /// What it is called.
+        file: String,
+        /// What it is.
+        what: &'static str,
+    },
+    /// It is larger than any pack.
+    #[error("{file} has {size} bytes; a pack of a project has at most {limit}: split it")]
+    TooLarge {
+        /// The file.
+        file: String,
+        /// Its size.
+        size: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// There are more of them than are read.
+    #[error("{folder} holds more than {most} packs: join some")]
+    TooMany {
+        /// The folder.
+        folder: String,
+        /// The limit.
+        most: usize,
+    },
+    /// It is not UTF-8.
+    #[error("{file}:{line}: not UTF-8 text")]
+    NotText {
+        /// The file.
+        file: String,
+        /// The first line that is not.
+        line: usize,
+    },
+    /// It was listed and is gone, or cannot be read.
+    #[error("{file} cannot be read")]
+    Unreadable {
+        /// The file.
+        file: String,
+    },
 }
 
-/// The packs of a folder by their names: `python` for `python.yml`.
-pub(super) fn read_folder(folder: &Path) -> Result<Vec<(String, String)>, AppError> {
+/// The rules that the subject's settings ask for.
+pub(super) fn load(subject: &Subject) -> Result<Packs, AppError> {
+    with(&subject.settings, &subject.rule_files)
+}
+
+/// The same of settings and files that were read.
+pub(super) fn with(settings: &Settings, files: &[PackFile]) -> Result<Packs, AppError> {
+    Ok(Packs::with(files)?.without(&settings.rules_off)?.graded(&settings.rules_severity)?)
+}
+
+/// The rules of a kept run. Those that this version does not have need no switching off and no severity.
+pub(super) fn of_then(given: &Given) -> Result<Packs, AppError> {
+    let (off, severities) = (given.shaping.rules_off(), given.shaping.rules_severity());
+    let then = Packs::with(&given.rule_files).and_then(|packs| packs.without(off)?.graded(severities));
+    Ok(then.or_else(|_| Packs::with(&given.rule_files)).or_else(|_| Packs::built_in())?)
+}
+
+/// The packs that did not come with the program: the user's folder, and the project's at `at`, or on the disk.
+pub(super) fn files(
+    settings: &Settings,
+    project: Option<(&Repo, Option<CommitId>)>,
+    from_worktree: bool,
+) -> Result<Vec<PackFile>, AppError> {
+    let mut files = settings.rule_packs.as_deref().map(read_folder).transpose()?.unwrap_or_default();
+    if let Some((repo, at)) = project
+        && let Some(ground) = Ground::of(repo, at, from_worktree)?
+    {
+        files.extend(of_project(&ground)?);
+    }
+    Ok(files)
+}
+
+/// The user's packs of a folder.
+pub(super) fn read_folder(folder: &Path) -> Result<Vec<PackFile>, AppError> {
     let found = templates::read_folder(folder, &["yml", "yaml"], MAX_PACK)?;
-    let stem = |name: String| name.rsplit_once('.').map_or(name.clone(), |(stem, _)| stem.to_owned());
-    Ok(found.into_iter().map(|(name, text)| (stem(name), text)).collect())
+    let file = |(name, text): (String, String)| PackFile {
+        owner: PackOwner::User,
+        file: folder.join(&name).display().to_string(),
+        stem: stem(&name).to_owned(),
+        text,
+    };
+    Ok(found.into_iter().map(file).collect())
+}
+
+/// The name of a pack without its end.
+pub(super) fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// Whether a name is that of a pack.
+pub(super) fn is_pack(name: &[u8]) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.ends_with(b".yml") || name.ends_with(b".yaml")
+}
+
+/// The packs of a project's tree; none where it has no folder of them.
+fn of_project(ground: &Ground<'_>) -> Result<Vec<PackFile>, AppError> {
+    let at = match ground {
+        Ground::Commit { .. } => format!(" {}", ground.words()),
+        Ground::Disk { .. } => String::new(),
+    };
+    let folder = PROJECT_RULES.as_bytes();
+    let above = folder.iter().position(|byte| *byte == b'/').map_or(folder, |slash| &folder[..slash]);
+    for path in [above, folder] {
+        let what = match ground.kind(path)? {
+            None => return Ok(Vec::new()),
+            Some(Kind::Folder) => continue,
+            // A plain file of that name is nobody's rules.
+            Some(Kind::File) => return Ok(Vec::new()),
+            Some(Kind::Link) => "a link",
+            Some(Kind::Other) => "no folder of the repository",
+        };
+        let file = format!("{}{at}", String::from_utf8_lossy(path));
+        return Err(PackFileError::NotPlain { file, what }.into());
+    }
+    let mut files = Vec::new();
+    for (name, kind) in ground.list(folder)?.into_iter().filter(|(name, _)| is_pack(name)) {
+        let path = join(folder, &name);
+        let file = format!("{}{at}", strip_line(&String::from_utf8_lossy(&path)));
+        let what = match kind {
+            Kind::File => None,
+            Kind::Folder => Some("a folder"),
+            Kind::Link => Some("a link"),
+            Kind::Other => Some("no file of the repository"),
+        };
+        if let Some(what) = what {
+            return Err(PackFileError::NotPlain { file, what }.into());
+        }
+        if files.len() == MOST_PROJECT_PACKS {
+            let folder = format!("{PROJECT_RULES}{at}");
+            return Err(PackFileError::TooMany { folder, most: MOST_PROJECT_PACKS }.into());
+        }
+        let bytes = match ground.read(&path, MAX_PROJECT_PACK)? {
+            Some(Ok(bytes)) => bytes,
+            Some(Err(size)) => return Err(PackFileError::TooLarge { file, size, limit: MAX_PROJECT_PACK }.into()),
+            None => return Err(PackFileError::Unreadable { file }.into()),
+        };
+        let text = text(&file, bytes)?;
+        let stem = stem(&String::from_utf8_lossy(&name)).to_owned();
+        files.push(PackFile { owner: PackOwner::Project, file, stem, text });
+    }
+    Ok(files)
+}
+
+/// The text of a pack.
+pub(super) fn text(file: &str, bytes: Vec<u8>) -> Result<String, PackFileError> {
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let line = memchr::memchr_iter(b'\n', &error.as_bytes()[..good]).count() + 1;
+        PackFileError::NotText { file: file.to_owned(), line }
+    })
 }

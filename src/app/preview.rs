@@ -50,7 +50,7 @@ pub async fn preview(
         gather(gathering, &around, &events, &cancel).await?;
     events.emit(Event::Stage { stage: Stage::Review });
     let from = instructions.as_ref().map(|instructions| instructions.from.clone());
-    let packs = packs::load(&subject.settings)?;
+    let packs = packs::load(&subject)?;
     let (given, guidelines) = (guidelines.given(), Arc::new(guidelines));
     let (change, settings) = (Arc::clone(&subject.change), subject.settings.clone());
     let (Some(chosen), Some(prompts)) = (chosen, prompts) else {

@@ -9,6 +9,7 @@ use super::dismissed::{self, DismissedFile};
 use super::error::AppError;
 use super::forge::ForgeEnvironment;
 use super::model::ProviderEnvironment;
+use super::packs;
 use super::project::{changed_settings, project_settings};
 use super::pull::Fetched;
 use super::table;
@@ -25,6 +26,7 @@ use crate::domain::text::steering;
 use crate::git::{self, CollectOptions, Range};
 use crate::present::{self, presenter};
 use crate::review::Known;
+use crate::rules::PackFile;
 use crate::store::Store;
 use crate::sys::cancel::Cancel;
 use crate::sys::files;
@@ -95,6 +97,8 @@ pub(super) struct Subject {
     pub(super) compare: Compare,
     /// The project's dismissals as they were read; `known` has what they say.
     pub(super) dismissed: Option<DismissedFile>,
+    /// The rules that did not come with the program: the user's and the project's.
+    pub(super) rule_files: Vec<PackFile>,
 }
 
 impl Subject {
@@ -176,6 +180,7 @@ fn collect_range(
     let settings = settings_for(&repo, range, request, flags, around)?;
     let dismissed = dismissed::read(&repo, range.settings_at, request.settings_from_worktree)?;
     let dismissals = dismissed.as_ref().map_or(Ok(Vec::new()), DismissedFile::parse)?;
+    let rule_files = packs::files(&settings, Some((&repo, range.settings_at)), request.settings_from_worktree)?;
     let cancel = cancel.within(settings.timeout);
     let options = options(&settings)?;
     let mut change = git::collect(&repo, range, &options, &cancel, events)?;
@@ -210,6 +215,7 @@ fn collect_range(
         known,
         compare,
         dismissed,
+        rule_files,
     })
 }
 
@@ -271,6 +277,7 @@ fn collect_patch(
     let change = Arc::new(patch.change.clone());
     let (repository, root, notes) = (None, None, Vec::new());
     let diffs = Diffs::Patch(Arc::new(patch));
+    let rule_files = packs::files(&settings, None, false)?;
     // There is no target to take dismissals from either.
     let (settings_at, known, dismissed) = (None, Known::default(), None);
     let compare = Compare { with: Previous::None, full: false };
@@ -288,6 +295,7 @@ fn collect_patch(
         known,
         compare,
         dismissed,
+        rule_files,
     })
 }
 

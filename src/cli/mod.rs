@@ -25,6 +25,7 @@ mod present;
 mod replay;
 mod report;
 mod review;
+mod rules;
 mod runs;
 mod settings;
 mod tool;
@@ -98,6 +99,8 @@ enum Command {
     Mcp(mcp::McpArgs),
     /// Show which guidelines of the project a model is given, and about which files
     Guidelines(guidelines::GuidelinesArgs),
+    /// List the rules, explain one, or test your own against their fixtures
+    Rules(rules::RulesArgs),
     /// List the models there are to review with: which can be reached, what they can do, what they cost
     Models(models::ModelsArgs),
     /// Show every setting, its value and where that came from
@@ -138,6 +141,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Tool(args)) => tool::run(args, &console),
         Some(Command::Mcp(args)) => mcp::run(args, &console),
         Some(Command::Guidelines(args)) => guidelines::run(&args, &console),
+        Some(Command::Rules(args)) => rules::run(&args, &console),
         Some(Command::Models(args)) => models::run(&args, &console),
         Some(Command::Config(args)) => settings::run(&args, &console),
         Some(Command::Doctor(args)) => doctor::run(args, &console),

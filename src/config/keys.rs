@@ -43,6 +43,7 @@ const MODELS: &str = "PROVIDER/NAME, a PROVIDER alone, several of them with comm
 const SECOND_MODELS: &str = "one PROVIDER/NAME (no list), a PROVIDER alone, or same";
 const GUIDELINES: &str = "all, none, or some of agents, claude, gemini, copilot, review, cursor, bugbot";
 const TREE_FILES: &str = "paths of files in the repository, such as \"docs/style.md\"";
+const GRADES: &str = "rules or packs with a severity each, such as \"rust/guard-across-await=low\"";
 const FILES: &str = "the path of a file";
 const FOLDERS: &str = "the path of a folder";
 const ADDRESSES: &str =
@@ -92,6 +93,7 @@ pub const KEYS: &[Key] = keys!(
         key("guideline_files", Shape::List, TREE_FILES, None),
         key("providers", Shape::Path, FILES, None),
         key("rules.off", Shape::List, "names of rules or packs", None),
+        key("rules.severity", Shape::List, GRADES, None),
         key("rules.packs", Shape::Path, FOLDERS, None),
     ],
     [

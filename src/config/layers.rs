@@ -5,7 +5,7 @@
 //!   stands beside it, and a file must match both. So a repository can leave files out, and never bring in what the user did not
 //!   ask for.
 //! - `guidelines` narrows likewise: of what the user wants, the repository may leave some out.
-//! - `exclude`, `guideline_files` and `rules.off` add up over all layers.
+//! - `exclude`, `guideline_files` and `rules.off` add up over all layers; so does `rules.severity`, of which the last word on a name counts.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -70,6 +70,8 @@ pub struct Settings {
     pub providers: BTreeMap<&'static str, ProviderSettings>,
     /// Rules and packs that do not run: everybody's together.
     pub rules_off: Vec<String>,
+    /// Severities for rules and packs by their names, in the order in which they were said: everybody's together.
+    pub rules_severity: Vec<(String, Severity)>,
     /// A folder with rule packs beside the built-in ones, absolute or relative to the working directory.
     pub rule_packs: Option<PathBuf>,
 }
@@ -127,6 +129,7 @@ impl Settings {
             providers_file: None,
             providers: BTreeMap::new(),
             rules_off: Vec::new(),
+            rules_severity: Vec::new(),
             rule_packs: None,
         }
     }
@@ -155,6 +158,12 @@ impl Settings {
                 }
             }
             ("rules.off", Value::List(names)) => add_new(&mut self.rules_off, names),
+            ("rules.severity", Value::List(grades)) => {
+                let grades = grades.iter().map(|text| grade(text)).collect::<Result<Vec<_>, _>>()?;
+                // What is said again counts as said last.
+                self.rules_severity.retain(|(name, _)| grades.iter().all(|(again, _)| again != name));
+                self.rules_severity.extend(grades);
+            }
             ("min_severity", Value::One(text)) => self.min_severity = severity(text)?,
             ("min_confidence", Value::One(text)) => self.min_confidence = confidence(text)?,
             ("fail_on", Value::One(text)) => self.fail_on = severity(text)?,
@@ -262,6 +271,13 @@ fn severity(text: &str) -> Result<Option<Severity>, Refused> {
         return Ok(None);
     }
     Severity::from_word(word).map(Some).ok_or_else(|| refused(text))
+}
+
+/// A name and a severity with a sign of equality between them.
+fn grade(text: &str) -> Result<(String, Severity), Refused> {
+    let (name, severity) = text.split_once('=').ok_or_else(|| refused(text))?;
+    let severity = Severity::from_word(severity.trim()).ok_or_else(|| refused(text))?;
+    Ok((word(name).map_err(|_| refused(text))?, severity))
 }
 
 /// A number from 1 to 10.
@@ -374,6 +390,20 @@ mod tests {
         }
         for text in ["0", "11", "7.5", "high", "", "-1"] {
             assert!(confidence(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rule_is_graded_by_its_name_and_the_last_word_counts() {
+        let list = |texts: &[&str]| Value::List(texts.iter().map(|text| (*text).to_owned()).collect());
+        let mut settings = Settings::blank();
+        settings.set("rules.severity", &list(&["rust/a=low", " go = Medium "])).unwrap();
+        settings.set("rules.severity", &list(&["rust/a=high"])).unwrap();
+        let said: Vec<_> =
+            settings.rules_severity.iter().map(|(name, severity)| format!("{name} {severity}")).collect();
+        assert_eq!(said, ["go medium", "rust/a high"]);
+        for bad in ["rust/a", "rust/a=", "rust/a=none", "=low", "a b=low", "rust/a=low=low"] {
+            assert!(settings.set("rules.severity", &list(&[bad])).is_err(), "{bad}");
         }
     }
 

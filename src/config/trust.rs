@@ -20,6 +20,7 @@ const REPOSITORY: &[(&str, Permission)] = &[
     ("exclude", Permission::Set),
     ("min_severity", Permission::Set),
     ("rules.off", Permission::Set),
+    ("rules.severity", Permission::Set),
     ("guidelines", Permission::Set),
     ("guideline_files", Permission::Set),
     ("timeout", Permission::Lower),

@@ -42,12 +42,13 @@ pub(super) fn introduced(heads: Vec<HeadHit>, base: &BaseCounts) -> Vec<HeadHit>
 mod tests {
     use super::*;
     use crate::domain::place::LineRange;
+    use crate::domain::text::FileText;
 
     const RULE: RuleRef = RuleRef::Check(0);
 
     fn head(file: usize, line: u32, touched: Option<(u32, bool)>) -> HeadHit {
         let lines = LineRange::line(line);
-        let hit = Hit { lines, key: "k".to_owned(), title: None, severity: None, detail: None, replacement: None };
+        let hit = Hit { key: "k".to_owned(), ..Hit::of_lines(&FileText::new("", "UTF-8"), lines) };
         HeadHit { file, rule: RULE, hit, touched }
     }
 

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use super::checks::CHECKS;
-use super::packs::{On, Pack, Packs};
+use super::document::On;
+use super::pack::{Pack, PackRule};
+use super::packs::Packs;
 use super::subject::{Hit, RuleRef, Subject, fold_into, is_test_path};
 use crate::domain::text::FileText;
-use crate::syntax::{Edit, Found, Grammar, RuleSet, Tree, Unparsed, Watch};
+use crate::syntax::{Edit, Found, Grammar, RuleSet, Scope, Tree, Unparsed, Watch};
 use crate::sys::cancel::{Cancel, Stopped};
 
 /// Texts larger than this are not parsed.
@@ -23,14 +25,26 @@ pub(super) struct Look<'a> {
     /// The id of its language, where it has one.
     pub(super) language: Option<&'static str>,
     pub(super) packs: &'a Packs,
-    pub(super) wanted: &'a dyn Fn(RuleRef) -> bool,
+    pub(super) wanted: &'a Wanted<'a>,
     pub(super) cancel: &'a Cancel,
+}
+
+/// What is asked of a text.
+pub(super) struct Wanted<'a> {
+    /// Rules about what comes, and checks; or rules about what goes.
+    pub(super) on: On,
+    /// Which of them.
+    pub(super) rules: &'a dyn Fn(RuleRef) -> bool,
+    /// Whether to tell the functions and types as well.
+    pub(super) scopes: bool,
 }
 
 /// What was found.
 #[derive(Default)]
 pub(super) struct Looked {
     pub(super) hits: Vec<(RuleRef, Hit)>,
+    /// The functions and types, where they were asked for and something was found.
+    pub(super) scopes: Vec<Scope>,
     /// Why the rules that need a parser did not, or not wholly, look at it; for the receipt.
     pub(super) cut: Option<String>,
     /// What is wrong with the rules themselves.
@@ -39,15 +53,17 @@ pub(super) struct Looked {
 
 pub(super) fn look(look: &Look<'_>) -> Result<Looked, Stopped> {
     let mut looked = Looked::default();
-    for (index, check) in CHECKS.iter().enumerate() {
+    let checks = if look.wanted.on == On::Added { CHECKS } else { &[] };
+    for (index, check) in checks.iter().enumerate() {
         let rule = RuleRef::Check(index);
-        if (look.wanted)(rule) {
+        if (look.wanted.rules)(rule) {
             look.cancel.check()?;
             looked.hits.extend(check.find(&look.subject).into_iter().map(|hit| (rule, hit)));
         }
     }
     let Some(grammar) = look.language.and_then(Grammar::of) else { return Ok(looked) };
-    let plans: Vec<Plan<'_>> = look.packs.of(grammar).filter_map(|(at, pack)| Plan::of(look, at, pack)).collect();
+    let plans: Vec<Plan<'_>> =
+        look.packs.of_grammar(grammar).filter_map(|(at, pack)| Plan::of(look, at, pack)).collect();
     if plans.is_empty() {
         return Ok(looked);
     }
@@ -81,9 +97,9 @@ impl<'a> Plan<'a> {
     fn of(look: &Look<'_>, at: usize, pack: &'a Pack) -> Option<Self> {
         let text = look.subject.text.text().as_bytes();
         let in_tests = is_test_path(look.subject.path);
-        let may = |(index, rule): (usize, &super::packs::PackRule)| {
-            (look.wanted)(RuleRef::Pack { pack: at, rule: index })
-                && rule.on == On::Added
+        let may = |(index, rule): (usize, &PackRule)| {
+            rule.on == look.wanted.on
+                && (look.wanted.rules)(RuleRef::Pack { pack: at, rule: index })
                 && rule.paths.allows(look.subject.path)
                 && !(in_tests && rule.info.skips_tests)
                 && (rule.literals.is_empty()
@@ -130,7 +146,27 @@ fn structural(
             }
         }
     }
+    if look.wanted.scopes && !looked.hits.is_empty() {
+        looked.scopes = tree.scopes(watch)?;
+    }
     Ok(())
+}
+
+/// The functions and types of a text; none where it cannot be parsed.
+pub(super) fn scopes_of(
+    language: Option<&'static str>,
+    text: &FileText,
+    cancel: &Cancel,
+) -> Result<Vec<Scope>, Stopped> {
+    let Some(grammar) = language.and_then(Grammar::of).filter(|_| unparsable(text).is_none()) else {
+        return Ok(Vec::new());
+    };
+    let watch = Watch::new(cancel, PATIENCE);
+    match Tree::parse(grammar, text.text(), &watch).and_then(|tree| tree.scopes(&watch)) {
+        Ok(scopes) => Ok(scopes),
+        Err(Unparsed::Stopped(stopped)) => Err(stopped),
+        Err(_) => Ok(Vec::new()),
+    }
 }
 
 fn line_by_line(why: &str) -> String {
@@ -148,10 +184,20 @@ fn long_lines(text: &FileText) -> Vec<u32> {
 }
 
 fn hit(text: &FileText, found: &Found) -> Hit {
+    let of = |bytes: &std::ops::Range<usize>| text.text().get(bytes.clone()).unwrap_or_default();
     let mut key = String::new();
-    fold_into(&mut key, text.text().get(found.bytes.clone()).unwrap_or_default());
+    found.same.iter().for_each(|bytes| fold_into(&mut key, of(bytes)));
     let replacement = found.edit.as_ref().and_then(|edit| whole_lines(text, found, edit));
-    Hit { lines: found.lines, key, title: None, severity: None, detail: None, replacement }
+    let folded = |bytes: &std::ops::Range<usize>| {
+        let mut folded = String::new();
+        fold_into(&mut folded, of(bytes));
+        folded
+    };
+    let stays = found.stays.iter().map(folded).collect();
+    let guards = found.guards.iter().map(folded).collect();
+    let place =
+        Hit { at: found.at, around: found.around, stays, guards, replacement, ..Hit::of_lines(text, found.lines) };
+    Hit { key, ..place }
 }
 
 /// The lines of a match with the edit made in them, without the last line ending.

@@ -8,19 +8,33 @@
 //! `hit-*` and an `ok-*` file. A pack: its file and a line in `PACKS`. A check: a file in `checks/`, a line in
 //! `checks::CHECKS` and a folder of fixtures `fixtures/rules/general/<id>/`.
 
+mod base;
 mod checks;
+mod document;
+mod fault;
+mod impact;
 mod introduced;
 mod look;
+mod lost;
+mod made_up;
+mod pack;
 mod packs;
 mod run;
+mod sheet;
 mod subject;
+mod threads;
+mod trial;
 mod wording;
 
-pub use packs::{Packs, RuleError, RuleInfo};
+pub use fault::{PackFault, PackPlace, RuleError};
+pub use pack::{PackFile, PackOwner};
+pub use packs::{Packs, RuleInfo};
 pub use run::{RulesInput, RulesReport, run};
+pub use sheet::RuleSheet;
+pub use trial::{FixtureFault, Fixtures, Tried, try_rules};
 
 use crate::syntax::Grammar;
-use packs::PackSource;
+use pack::PackSource;
 
 /// The built-in packs. A pack of several languages holds what is true in all of them.
 const PACKS: &[PackSource<'static>] = &[

@@ -1,26 +1,25 @@
-//! Rules as data: packs of YAML documents and the words of every rule. Main types: [`Packs`], [`RuleInfo`].
+//! All rules together: the built-in packs and those of files, and what the settings say of them. Main types: [`Packs`], [`RuleInfo`].
+//!
+//! One pack is in `pack`, what can be wrong with it in `fault`, how rules are shown in `sheet`.
 
-use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::collections::HashMap;
 
-use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::checks::CHECKS;
-use crate::domain::filter::{FilterError, PathFilter};
+use super::checks::{CHECKS, CheckInfo};
+use super::document::On;
+use super::document::chunks;
+use super::fault::{PackFault, PackPlace, RuleError, near};
+use super::impact;
+use super::pack::{OF_PROJECT, Pack, PackFile, PackOwner};
+use crate::domain::claim::Claim;
 use crate::domain::finding::{Category, Severity};
 use crate::domain::id::hex;
-use crate::syntax::{Grammar, RuleSet, RuleSource, SyntaxError, documents};
+use crate::syntax::Grammar;
 
-/// A pack as it is compiled in, or as a folder has it.
-#[derive(Clone, Copy)]
-pub(super) struct PackSource<'a> {
-    pub(super) name: &'a str,
-    pub(super) grammars: &'a [Grammar],
-    /// Globs of the files it is for; empty for all files of its grammars.
-    pub(super) paths: &'a [&'a str],
-    pub(super) text: &'a str,
-}
+/// All files of a project together have no more rules, and no more regexes.
+const MOST_RULES: usize = 200;
+const MOST_REGEXES: usize = 400;
 
 /// What there is to know about a rule besides how it matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,209 +40,129 @@ pub struct RuleInfo {
     pub skips_tests: bool,
 }
 
-/// Why the rules cannot be used: the fault of whoever wrote the pack.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RuleError {
-    /// A pack is not a list of rules, or one of its rules cannot be matched.
-    #[error("rule pack {pack}: {source}")]
-    Pack {
-        /// The pack.
-        pack: String,
-        /// Why.
-        #[source]
-        source: SyntaxError,
-    },
-    /// A rule names files by something that is not a glob.
-    #[error("rule {rule}: {source}")]
-    Paths {
-        /// The rule.
-        rule: String,
-        /// What is wrong with it.
-        #[source]
-        source: FilterError,
-    },
-    /// A rule is for a language that its pack is not for.
-    #[error("rule {rule}: languages names {language:?}, which is none of its pack ({known})")]
-    Language {
-        /// The rule.
-        rule: String,
-        /// What it names.
-        language: String,
-        /// The languages of the pack.
-        known: String,
-    },
-    /// A rule has a key that means nothing.
-    #[error("rule {rule}: the key {key} means nothing; remove it or correct its spelling")]
-    UnknownKey {
-        /// The rule.
-        rule: String,
-        /// The key.
-        key: String,
-    },
-    /// A setting switches off something that is not there.
-    #[error(
-        "rules.off names {0:?}, which is neither a rule (such as rust/{1}) nor a pack; correct the name in the settings"
-    )]
-    NoSuchRule(String, &'static str),
-    /// Nobody knows which files a pack is for.
-    #[error(
-        "the rule pack {name}.yml is for no language: call it by a pack to replace it ({known}), or by a language and a word, as in \
-         python-house.yml"
-    )]
-    NoLanguage {
-        /// The name of the pack.
-        name: String,
-        /// The packs there are.
-        known: String,
-    },
-    /// Two rules have one name.
-    #[error("rule {0} is defined twice; rename one")]
-    Twice(String),
-}
-
-/// Whether a rule looks at code that only tests run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Tests {
-    #[default]
-    Include,
-    Skip,
-}
-
-/// On which side of a change a match is told.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum On {
-    /// What the change brings in.
-    #[default]
-    Added,
-    /// What the change takes away: a guard, a close.
-    Removed,
-}
-
-/// A rule as a pack writes it: our words, then ast-grep's rule.
-#[derive(Debug, Deserialize)]
-struct Document {
-    id: String,
-    title: String,
-    message: String,
-    severity: Severity,
-    category: Category,
-    cwe: Option<String>,
-    #[serde(default)]
-    tests: Tests,
-    #[serde(default)]
-    on: On,
-    /// Languages of the pack that it is for; empty for all of them.
-    #[serde(default)]
-    languages: Vec<String>,
-    /// Globs of the files it is for; empty for all files of the pack.
-    #[serde(default)]
-    paths: Vec<String>,
-    /// A text that has none of these cannot match, and is not even parsed for this rule. Empty: no such text is known.
-    #[serde(default)]
-    literals: Vec<String>,
-    fix: Option<String>,
-    #[serde(flatten)]
-    source: RuleSource,
-    #[serde(flatten)]
-    unknown: BTreeMap<String, serde_json::Value>,
-}
-
-/// A rule of a pack, ready to be compiled for any of the pack's grammars.
-pub(super) struct PackRule {
-    pub(super) info: RuleInfo,
-    pub(super) literals: Vec<String>,
-    pub(super) on: On,
-    pub(super) paths: PathFilter,
-    grammars: Vec<Grammar>,
-    fix: Option<String>,
-    source: RuleSource,
-}
-
-pub(super) struct Pack {
-    name: String,
-    grammars: Vec<Grammar>,
-    rules: Vec<PackRule>,
-    compiled: Vec<OnceLock<Result<RuleSet, RuleError>>>,
-}
-
-/// All rules: read once, compiled for a grammar when the first text of it turns up.
+/// All rules: a pack is read when somebody asks for its rules, and compiled for a grammar when the first text of it turns up.
 pub struct Packs {
-    list: Vec<Pack>,
+    pub(super) list: Vec<Pack>,
     hash: String,
     off: Vec<String>,
+    severities: Vec<(String, Severity)>,
+    /// Whether the rules that are code are none of them.
+    is_alone: bool,
 }
 
 impl Packs {
     /// The rules that came with the program.
     pub fn built_in() -> Result<Self, RuleError> {
-        Self::read(super::PACKS)
+        Self::with(&[])
     }
 
-    /// The built-in packs, some of them replaced by the user's, and others beside them: names (`python`, `python-house`) and texts. What comes
-    /// before a dash is the pack or the language whose files it is for.
-    ///
-    /// Every rule of theirs is compiled at once, so that a fault in one is told before anything is looked at.
-    pub fn with_overrides(overrides: &[(String, String)]) -> Result<Self, RuleError> {
-        let built_in = super::PACKS;
-        let own = |name: &str| overrides.iter().find(|(own, _)| own == name).map(|(_, text)| text.as_str());
-        let replaced = built_in.iter().map(|pack| PackSource { text: own(pack.name).unwrap_or(pack.text), ..*pack });
-        let mut sources: Vec<PackSource<'_>> = replaced.collect();
-        for (name, text) in overrides.iter().filter(|(name, _)| built_in.iter().all(|pack| pack.name != name)) {
-            let language = name.split_once('-').map_or(name.as_str(), |(language, _)| language);
-            let like = built_in.iter().find(|pack| pack.name == language).map(|pack| pack.grammars);
-            let alone = || Grammar::ALL.iter().find(|grammar| grammar.word() == language).map(std::slice::from_ref);
-            let grammars = like.or_else(alone).ok_or_else(|| RuleError::NoLanguage {
-                name: name.clone(),
-                known: built_in.iter().map(|pack| pack.name).collect::<Vec<_>>().join(", "),
-            })?;
-            let paths = built_in.iter().find(|pack| pack.name == language).map_or(&[][..], |pack| pack.paths);
-            sources.push(PackSource { name, grammars, paths, text });
+    /// The built-in rules, with those of files beside them or in their place. What a file says is read and compiled at once, so that a fault
+    /// in it is told before anything is looked at.
+    pub fn with(files: &[PackFile]) -> Result<Self, RuleError> {
+        let own = |name: &str| files.iter().find(|file| file.owner == PackOwner::User && file.stem == name);
+        let is_built_in = |name: &str| super::PACKS.iter().any(|pack| pack.name == name);
+        let mut list: Vec<Pack> = Vec::with_capacity(super::PACKS.len() + files.len());
+        for pack in super::PACKS {
+            list.push(own(pack.name).map_or_else(|| Ok(Pack::built_in(pack)), Pack::of_file)?);
         }
-        let packs = Self::read(&sources)?;
-        for pack in packs.list.iter().filter(|pack| own(&pack.name).is_some()) {
-            for grammar in &pack.grammars {
-                if let Some(Err(error)) = pack.compiled(*grammar) {
-                    return Err(error.clone());
-                }
-            }
-        }
-        Ok(packs)
+        let is_beside = |file: &&PackFile| match own(&file.stem) {
+            // Of two files with one name, the second is told as such.
+            Some(first) => file.owner == PackOwner::Project || !is_built_in(&file.stem) || !std::ptr::eq(first, *file),
+            None => true,
+        };
+        list.extend(files.iter().filter(is_beside).map(Pack::of_file).collect::<Result<Vec<_>, _>>()?);
+        Self::of(list)
     }
 
-    pub(super) fn read(sources: &[PackSource<'_>]) -> Result<Self, RuleError> {
+    /// The rules of files alone.
+    pub fn only(files: &[PackFile]) -> Result<Self, RuleError> {
+        Ok(Self { is_alone: true, ..Self::of(files.iter().map(Pack::of_file).collect::<Result<_, _>>()?)? })
+    }
+
+    fn of(list: Vec<Pack>) -> Result<Self, RuleError> {
         let mut hasher = Sha256::new();
-        let mut packs = Vec::with_capacity(sources.len());
-        for source in sources {
-            for part in [source.name, source.text] {
-                hasher.update((part.len() as u64).to_le_bytes());
-                hasher.update(part);
-            }
-            packs.push(Pack::read(source)?);
+        for part in list.iter().flat_map(|pack| [pack.name.as_str(), pack.stem.as_str(), &*pack.text]) {
+            hasher.update((part.len() as u64).to_le_bytes());
+            hasher.update(part);
         }
         // What a check looks for is code, and changes with the program.
         hasher.update(env!("CARGO_PKG_VERSION"));
-        for check in CHECKS {
-            let info = check.info();
+        for info in CHECKS.iter().map(|check| check.info()).chain(impact::infos()) {
             for part in [info.name, info.title, info.message] {
                 hasher.update((part.len() as u64).to_le_bytes());
                 hasher.update(part);
             }
         }
-        Ok(Self { list: packs, hash: hex(&hasher.finalize()), off: Vec::new() })
+        let packs =
+            Self { list, hash: hex(&hasher.finalize()), off: Vec::new(), severities: Vec::new(), is_alone: false };
+        packs.check_files()?;
+        Ok(packs)
+    }
+
+    /// Reads and compiles what did not come with the program, within the limits for what a repository holds.
+    fn check_files(&self) -> Result<(), RuleError> {
+        let (mut rules, mut regexes) = (0, 0);
+        let mut known: HashMap<&str, PackPlace> = HashMap::new();
+        for pack in self.list.iter().filter(|pack| pack.from.is_some()) {
+            if pack.is_project() {
+                let chunks = chunks(&pack.text);
+                rules += chunks.len();
+                for chunk in &chunks {
+                    regexes += chunk.check_regexes(pack.file(), &pack.name)?;
+                    for (count, what, most) in [(rules, "rules", MOST_RULES), (regexes, "regexes", MOST_REGEXES)] {
+                        if count > most {
+                            return Err(chunk.fault(pack.file(), &pack.name, PackFault::TooMany { what, most }));
+                        }
+                    }
+                }
+            }
+            for rule in pack.read().as_ref().map_err(Clone::clone)? {
+                let place = PackPlace { file: pack.file().to_owned(), line: rule.line, column: None };
+                if let Some(first) = known.insert(&rule.info.name, place.clone()) {
+                    let (rule, fault) = (Some(rule.info.name.clone()), PackFault::Twice { first });
+                    return Err(RuleError::Pack { place, rule, fault });
+                }
+            }
+            pack.check()?;
+        }
+        Ok(())
     }
 
     /// The same rules but for those that `off` names: rules (`rust/a-rule`) or whole packs (`rust`).
     pub fn without(mut self, off: &[String]) -> Result<Self, RuleError> {
-        let unknown = off.iter().find(|name| !self.rules().any(|rule| names(name, &rule.name)));
-        match unknown {
-            Some(name) => Err(RuleError::NoSuchRule(name.clone(), "guard-across-await")),
-            None => {
-                self.off = off.to_vec();
-                Ok(self)
+        off.iter().try_for_each(|name| self.must_know("rules.off", name))?;
+        self.off = off.to_vec();
+        Ok(self)
+    }
+
+    /// The same rules with other severities for some, by the names of rules or packs. What is said of a rule counts before what is said of its
+    /// pack, and of two the later.
+    pub fn graded(mut self, severities: &[(String, Severity)]) -> Result<Self, RuleError> {
+        severities.iter().try_for_each(|(name, _)| self.must_know("rules.severity", name))?;
+        if !severities.is_empty() {
+            let mut hasher = Sha256::new();
+            hasher.update(&self.hash);
+            for (name, severity) in severities {
+                for part in [name.as_str(), severity.word()] {
+                    hasher.update((part.len() as u64).to_le_bytes());
+                    hasher.update(part);
+                }
             }
+            self.hash = hex(&hasher.finalize());
         }
+        self.severities = severities.to_vec();
+        Ok(self)
+    }
+
+    /// Whether there is a rule or a pack of that name. Rules of projects are not asked for: each project has others, and a user's settings are
+    /// for all of them.
+    fn must_know(&self, setting: &'static str, name: &str) -> Result<(), RuleError> {
+        let known = self.names();
+        if name == OF_PROJECT || name.starts_with("project/") || known.iter().any(|rule| names(name, rule)) {
+            return Ok(());
+        }
+        let near = near(name, known.iter().map(String::as_str)).map(str::to_owned);
+        Err(RuleError::NoSuchRule { setting, name: name.to_owned(), near })
     }
 
     /// Whether a rule was switched off.
@@ -251,20 +170,60 @@ impl Packs {
         self.off.iter().any(|name| names(name, rule))
     }
 
-    /// Changes whenever a rule does: 64 hexadecimal digits.
+    /// The severity that the settings give a rule, where they do.
+    pub(super) fn severity_of(&self, rule: &str) -> Option<Severity> {
+        let last = |is_it: &dyn Fn(&str) -> bool| self.severities.iter().rfind(|(name, _)| is_it(name));
+        let said = last(&|name| name == rule).or_else(|| last(&|name| names(name, rule)));
+        said.map(|(_, severity)| *severity)
+    }
+
+    /// A claim of a rule as the settings want it: none of one that is switched off, and with the severity that they give it.
+    pub(super) fn settled(&self, claim: Claim) -> Option<Claim> {
+        let rule = &claim.origin.name;
+        let severity = self.severity_of(rule).unwrap_or(claim.severity);
+        (!self.is_off(rule)).then(|| Claim { severity, ..claim })
+    }
+
+    /// Changes whenever a rule or the severity of one does: 64 hexadecimal digits.
     pub fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// Every rule, packs first, then the checks that know no language.
+    /// Every rule, packs first, then the checks that know no language; with the severities that the settings give them.
     pub fn rules(&self) -> impl Iterator<Item = RuleInfo> {
-        let of_packs = self.list.iter().flat_map(|pack| pack.rules.iter().map(|rule| rule.info.clone()));
-        of_packs.chain(CHECKS.iter().map(|check| check.info().owned()))
+        self.own_words()
+            .map(|info| RuleInfo { severity: self.severity_of(&info.name).unwrap_or(info.severity), ..info })
+    }
+
+    /// The same as the rules themselves have it.
+    pub(super) fn own_words(&self) -> impl Iterator<Item = RuleInfo> {
+        let of_packs = self.list.iter().flat_map(|pack| pack.rules().iter().map(|rule| rule.info.clone()));
+        of_packs.chain(self.checks().map(CheckInfo::owned))
+    }
+
+    /// The rules that are code.
+    fn checks(&self) -> impl Iterator<Item = &'static CheckInfo> {
+        let all = CHECKS.iter().map(|check| check.info()).chain(impact::infos());
+        all.filter(|_| !self.is_alone)
+    }
+
+    /// The names of all of them. No pack is read for it.
+    pub fn names(&self) -> Vec<String> {
+        let of_packs = self.list.iter().flat_map(|pack| {
+            let ids = chunks(&pack.text).into_iter().filter_map(|chunk| chunk.id().map(str::to_owned));
+            ids.map(|id| format!("{}/{id}", pack.name)).collect::<Vec<_>>()
+        });
+        of_packs.chain(self.checks().map(|info| info.name.to_owned())).collect()
     }
 
     /// The packs for a grammar, by their place in the list.
-    pub(super) fn of(&self, grammar: Grammar) -> impl Iterator<Item = (usize, &Pack)> {
+    pub(super) fn of_grammar(&self, grammar: Grammar) -> impl Iterator<Item = (usize, &Pack)> {
         self.list.iter().enumerate().filter(move |(_, pack)| pack.grammars.contains(&grammar))
+    }
+
+    /// Whether any rule is about what a change takes away.
+    pub(super) fn has_removed(&self) -> bool {
+        self.list.iter().flat_map(Pack::rules).any(|rule| rule.on == On::Removed)
     }
 
     pub(super) fn pack(&self, index: usize) -> Option<&Pack> {
@@ -272,86 +231,34 @@ impl Packs {
     }
 }
 
-/// The grammars that a rule is for.
-fn grammars_of(rule: &str, named: &[String], all: &[Grammar]) -> Result<Vec<Grammar>, RuleError> {
-    if named.is_empty() {
-        return Ok(all.to_vec());
-    }
-    let of = |language: &String| {
-        all.iter().copied().find(|grammar| grammar.word() == language).ok_or_else(|| RuleError::Language {
-            rule: rule.to_owned(),
-            language: language.clone(),
-            known: all.iter().map(|grammar| grammar.word()).collect::<Vec<_>>().join(", "),
-        })
-    };
-    named.iter().map(of).collect()
-}
-
-/// The files that a rule is for: those of its pack, and of them those that it names.
-fn paths_of(rule: &str, of_pack: &[&str], own: &[String]) -> Result<PathFilter, RuleError> {
-    let of_pack: Vec<String> = of_pack.iter().map(|glob| (*glob).to_owned()).collect();
-    let filter = PathFilter::new(&of_pack, &[]).and_then(|filter| filter.narrowed(own));
-    filter.map_err(|source| RuleError::Paths { rule: rule.to_owned(), source })
-}
-
 /// Whether `name` is that of the rule or of its pack.
 fn names(name: &str, rule: &str) -> bool {
     rule == name || rule.split_once('/').is_some_and(|(pack, _)| pack == name)
-}
-
-impl Pack {
-    fn read(source: &PackSource<'_>) -> Result<Self, RuleError> {
-        let fault = |fault| RuleError::Pack { pack: source.name.to_owned(), source: fault };
-        let mut rules: Vec<PackRule> = Vec::new();
-        for document in documents::<Document>(source.text).map_err(fault)? {
-            let name = format!("{}/{}", source.name, document.id);
-            if let Some((key, _)) = document.unknown.iter().next() {
-                return Err(RuleError::UnknownKey { rule: name, key: key.clone() });
-            }
-            if rules.iter().any(|rule| rule.info.name == name) {
-                return Err(RuleError::Twice(name));
-            }
-            let info = RuleInfo {
-                name,
-                title: document.title.trim().to_owned(),
-                message: document.message.trim().to_owned(),
-                severity: document.severity,
-                category: document.category,
-                cwe: document.cwe.clone(),
-                skips_tests: document.tests == Tests::Skip,
-            };
-            let grammars = grammars_of(&info.name, &document.languages, source.grammars)?;
-            let paths = paths_of(&info.name, source.paths, &document.paths)?;
-            let Document { literals, on, fix, source, .. } = document;
-            rules.push(PackRule { info, literals, on, paths, grammars, fix, source });
-        }
-        let compiled = source.grammars.iter().map(|_| OnceLock::new()).collect();
-        Ok(Self { name: source.name.to_owned(), grammars: source.grammars.to_vec(), rules, compiled })
-    }
-
-    pub(super) fn rules(&self) -> &[PackRule] {
-        &self.rules
-    }
-
-    /// Its rules compiled for `grammar`; `None` when it is not for that grammar.
-    pub(super) fn compiled(&self, grammar: Grammar) -> Option<&Result<RuleSet, RuleError>> {
-        let place = self.grammars.iter().position(|own| *own == grammar)?;
-        Some(self.compiled.get(place)?.get_or_init(|| {
-            let sources = self.rules.iter().map(|rule| {
-                let is_for = rule.grammars.contains(&grammar);
-                is_for.then_some((&rule.source, rule.fix.as_deref()))
-            });
-            RuleSet::compile(grammar, sources).map_err(|source| RuleError::Pack { pack: self.name.clone(), source })
-        }))
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(text: &'static str) -> Result<Packs, RuleError> {
-        Packs::read(&[PackSource { name: "p", grammars: &[Grammar::Rust], paths: &[], text }])
+    fn file(owner: PackOwner, stem: &str, text: &str) -> PackFile {
+        let file = format!("{stem}.yml");
+        PackFile { owner, file, stem: stem.to_owned(), text: text.to_owned() }
+    }
+
+    fn user(stem: &str, text: &str) -> PackFile {
+        file(PackOwner::User, stem, text)
+    }
+
+    fn project(stem: &str, text: &str) -> PackFile {
+        file(PackOwner::Project, stem, text)
+    }
+
+    fn fault(files: &[PackFile]) -> String {
+        Packs::with(files).err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    fn has(packs: &Packs, rule: &str) -> bool {
+        packs.rules().any(|known| known.name == rule)
     }
 
     const RULE: &str = "id: a\ntitle: t\nmessage: m\nseverity: low\ncategory: logic\nrule: {pattern: 'a()'}\n";
@@ -360,6 +267,9 @@ mod tests {
     fn every_built_in_rule_compiles_for_every_grammar_of_its_pack() {
         let packs = Packs::built_in().unwrap();
         for pack in &packs.list {
+            if let Err(error) = pack.read() {
+                panic!("{error}");
+            }
             for grammar in &pack.grammars {
                 if let Err(error) = pack.compiled(*grammar).unwrap() {
                     panic!("{error}");
@@ -369,32 +279,113 @@ mod tests {
     }
 
     #[test]
+    fn names_are_known_without_reading_a_pack() {
+        let packs = Packs::with(&[user("python-house", RULE), project("go", RULE)]).unwrap();
+        assert_eq!(packs.names(), packs.rules().map(|rule| rule.name).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn a_rule_or_a_pack_can_be_switched_off() {
         let packs = Packs::built_in().unwrap().without(&["general".to_owned()]).unwrap();
         assert!(packs.is_off("general/secret-added"));
         assert!(!packs.is_off("rust/a"));
-        let unknown = Packs::built_in().unwrap().without(&["general/no-such-rule".to_owned()]);
-        assert!(matches!(unknown, Err(RuleError::NoSuchRule(..))));
+        let off = |name: &str| Packs::built_in().unwrap().without(&[name.to_owned()]);
+        let unknown = off("general/secret-aded").err().unwrap().to_string();
+        assert!(unknown.starts_with("rules.off names \"general/secret-aded\""), "{unknown}");
+        assert!(unknown.contains("did you mean general/secret-added?"), "{unknown}");
+        assert!(off("project/of-another-one").is_ok() && off("project").is_ok(), "each project has others");
     }
 
     #[test]
-    fn packs_are_replaced_and_added_by_their_names() {
-        let with = |packs: &[(&str, &str)]| {
-            let packs: Vec<_> = packs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
-            Packs::with_overrides(&packs)
-        };
-        let has = |packs: &Packs, rule: &str| packs.rules().any(|known| known.name == rule);
-        assert_eq!(with(&[]).unwrap().hash(), Packs::built_in().unwrap().hash());
-        let packs = with(&[("go", RULE), ("javascript-house", RULE), ("tsx", RULE)]).unwrap();
+    fn a_severity_is_set_for_a_rule_before_its_pack_and_by_the_last_word() {
+        let said = |name: &str, severity| (name.to_owned(), severity);
+        let plain = Packs::built_in().unwrap();
+        let own = plain.rules().find(|rule| rule.name == "general/secret-added").unwrap().severity;
+        let graded = |severities: &[(String, Severity)]| Packs::built_in().unwrap().graded(severities);
+        let packs = graded(&[said("general/secret-added", Severity::Low), said("general", Severity::Nit)]).unwrap();
+        let severity = |packs: &Packs, name: &str| packs.rules().find(|rule| rule.name == name).unwrap().severity;
+        assert_ne!(own, Severity::Low);
+        assert_eq!(severity(&packs, "general/secret-added"), Severity::Low);
+        assert_eq!(severity(&packs, "general/conflict-marker"), Severity::Nit);
+        assert_ne!(packs.hash(), plain.hash());
+        assert_eq!(graded(&[]).unwrap().hash(), plain.hash());
+        let packs = graded(&[said("general", Severity::Nit), said("general", Severity::Low)]).unwrap();
+        assert_eq!(severity(&packs, "general/conflict-marker"), Severity::Low);
+        assert!(graded(&[said("rust/no-such-rule", Severity::Low)]).is_err());
+    }
+
+    #[test]
+    fn a_users_packs_replace_and_stand_beside_by_their_names() {
+        let packs = Packs::with(&[user("go", RULE), user("javascript-house", RULE), user("tsx", RULE)]).unwrap();
         assert!(has(&packs, "go/a") && has(&packs, "javascript-house/a") && has(&packs, "tsx/a"));
         assert!(has(&packs, "python/mutable-default"));
         assert!(packs.rules().filter(|rule| rule.name.starts_with("go/")).count() == 1, "the built-in pack is gone");
-        let of = |grammar| packs.of(grammar).map(|(_, pack)| pack.name.as_str()).collect::<Vec<_>>();
+        let of = |grammar| packs.of_grammar(grammar).map(|(_, pack)| pack.name.as_str()).collect::<Vec<_>>();
         assert!(of(Grammar::TypeScript).contains(&"javascript-house"));
-        let fault = with(&[("house", RULE)]).err().unwrap().to_string();
-        assert!(fault.contains("house.yml") && fault.contains("python-house.yml"), "{fault}");
-        let broken = RULE.replace("pattern: 'a()'", "kind: no_such_kind");
-        assert!(matches!(with(&[("python-house", &broken)]), Err(RuleError::Pack { .. })));
+        let any = RULE.replace("rule:", "languages: [go, rust]\nrule:");
+        assert!(has(&Packs::with(&[user("house", &any)]).unwrap(), "house/a"));
+        assert_eq!(
+            fault(&[user("house", RULE)]),
+            "house.yml:1: rule house/a: it does not say which language it is for: add languages: [...] (rust, python, javascript, \
+             typescript, tsx, go, java, c, cpp, shell, yaml), or call the file by a language, as in python-house.yml"
+        );
+        for taken in ["general", "project", "impact"] {
+            assert!(
+                fault(&[user(taken, RULE)]).starts_with(&format!("{taken}.yml: a pack of your own cannot be called"))
+            );
+        }
+        assert!(fault(&[user("go", RULE), user("go", RULE)]).contains("go.yml:1: rule go/a: it is defined twice"));
+    }
+
+    #[test]
+    fn a_projects_packs_replace_nothing_whatever_they_are_called() {
+        let built_in: Vec<String> = Packs::built_in().unwrap().names();
+        let packs = Packs::with(&[
+            project("go", RULE),
+            project("general", &RULE.replace("category", "languages: [c]\ncategory").replace("id: a", "id: b")),
+        ])
+        .unwrap();
+        assert!(built_in.iter().all(|rule| has(&packs, rule)));
+        assert!(has(&packs, "project/a") && has(&packs, "project/b"));
+        let both = Packs::with(&[project("go", RULE), user("go", RULE)]).unwrap();
+        assert!(has(&both, "project/a") && has(&both, "go/a"));
+        assert_eq!(
+            fault(&[project("go", RULE), project("rust", &format!("{RULE}---\n{}", RULE.replace("id: a", "id: c")))]),
+            "rust.yml:1: rule project/a: it is defined twice, at go.yml:1 too: rename one"
+        );
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_matched_is_told_with_its_line() {
+        let broken = RULE.replace("pattern: 'a()'", "kind: no_such_kind").replace("id: a", "id: b");
+        for owner in [PackOwner::User, PackOwner::Project] {
+            let told = fault(&[file(owner, "python-house", &format!("{RULE}---\n{broken}"))]);
+            assert!(
+                told.starts_with("python-house.yml:8: rule p") && told.contains("/b: it does not work for python: "),
+                "{told}"
+            );
+            assert!(told.contains("no_such_kind") && !told.contains('\n'), "{told}");
+        }
+        let of_another = RULE.replace("category", "languages: [go]\ncategory");
+        assert!(
+            fault(&[user("python-house", &of_another)]).contains("languages names \"go\", which is not one of python")
+        );
+        let bad_glob = RULE.replace("category", "paths: ['a[']\ncategory");
+        assert!(fault(&[user("go-house", &bad_glob)]).starts_with("go-house.yml:1: rule go-house/a: paths: the glob"));
+    }
+
+    #[test]
+    fn what_a_repository_holds_is_bounded() {
+        let many = |count: usize| -> String {
+            let rules = (0..count).map(|at| RULE.replace("id: a", &format!("id: a{at}")));
+            rules.collect::<Vec<_>>().join("---\n")
+        };
+        assert_eq!(fault(&[project("go", &many(200))]), "");
+        assert!(
+            fault(&[project("go", &many(150)), project("rust", &many(51).replace("id: a", "id: b"))])
+                .contains("at most 200 rules")
+        );
+        assert_eq!(fault(&[user("go", &many(201))]), "", "a user may have as many as there is time for");
     }
 
     #[test]
@@ -408,16 +399,10 @@ mod tests {
 
     #[test]
     fn the_hash_follows_the_rules() {
-        assert_eq!(read(RULE).unwrap().hash().len(), 64);
-        assert_ne!(read(RULE).unwrap().hash(), read("").unwrap().hash());
-    }
-
-    #[test]
-    fn a_pack_that_is_none_is_refused_by_name() {
-        let twice = Box::leak(format!("{RULE}---\n{RULE}").into_boxed_str());
-        assert_eq!(read(twice).err(), Some(RuleError::Twice("p/a".to_owned())));
-        let odd = Box::leak(format!("{RULE}sverity: low\n").into_boxed_str());
-        assert_eq!(read(odd).err(), Some(RuleError::UnknownKey { rule: "p/a".to_owned(), key: "sverity".to_owned() }));
-        assert!(matches!(read("id: a\n"), Err(RuleError::Pack { .. })));
+        let hash = |files: &[PackFile]| Packs::with(files).unwrap().hash().to_owned();
+        assert_eq!(hash(&[]).len(), 64);
+        assert_eq!(hash(&[]), Packs::built_in().unwrap().hash());
+        assert_ne!(hash(&[]), hash(&[user("go-house", RULE)]));
+        assert_ne!(hash(&[user("go-house", RULE)]), hash(&[project("go-house", RULE)]));
     }
 }

@@ -1,15 +1,19 @@
 //! Running the rules over a change. Main types: [`RulesInput`] → [`run`] → [`RulesReport`].
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::base::base_counts;
 use super::checks::{BothSides, CHECKS};
-use super::introduced::{BaseCounts, HeadHit, introduced};
-use super::look::{Look, Looked, look};
+use super::document::On;
+use super::introduced::{HeadHit, introduced};
+use super::look::{Look, Looked, Wanted, look};
+use super::lost::lost;
 use super::packs::Packs;
-use super::subject::{Hit, RuleRef, Subject, Touched, telling_word};
+use super::subject::{Hit, RuleRef, Subject, Touched};
+use super::threads::each_file;
 use super::wording::{claim, rule_info};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
 use crate::domain::claim::Claim;
@@ -53,10 +57,6 @@ pub struct RulesReport {
 const MOMENT: Duration = Duration::from_millis(800);
 /// Of one rule in one file, no more claims than this: who sees twenty has seen them all.
 const MOST_ALIKE: usize = 20;
-/// More failures to read the base are counted, not listed.
-const MOST_LISTED: usize = 3;
-/// More threads gain nothing: reading files is shared work.
-const THREADS: usize = 4;
 
 /// Runs every rule over every changed file.
 pub fn run(input: &RulesInput<'_>) -> RulesReport {
@@ -98,34 +98,15 @@ pub fn run(input: &RulesInput<'_>) -> RulesReport {
             }
         }
     }
+    match super::impact::claims(&asked) {
+        Ok((claims, more)) => {
+            report.claims.extend(claims);
+            notes.extend(more);
+        }
+        Err(stopped) => drop(report.stopped.get_or_insert(stopped)),
+    }
     report.notes = notes.into_iter().collect();
     report
-}
-
-/// Does `work` for every file on a few threads; the results stand in the order of the files.
-fn each_file<T: Send>(total: usize, work: impl Fn(usize) -> T + Sync) -> Vec<Option<T>> {
-    let results: Mutex<Vec<Option<T>>> = Mutex::new((0..total).map(|_| None).collect());
-    let next = AtomicUsize::new(0);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, THREADS).min(total.max(1));
-    let turn = || {
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            if at >= total {
-                return;
-            }
-            let result = work(at);
-            if let Some(place) = results.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
-                *place = Some(result);
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(turn);
-        }
-        turn();
-    });
-    results.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The head of one file, looked at.
@@ -163,22 +144,25 @@ fn head_of(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Result<Head,
         Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
         Err(error) => return Ok(Head::without_hits(CoverageState::Skipped, Some(error.to_string()))),
     };
-    let looked = look_at(input, file, Side::New, &text, &|_| true)?;
+    let looked = look_at(input, file, Side::New, &text, &Wanted { on: On::Added, rules: &|_| true, scopes: false })?;
     let (state, reason) = match looked.cut {
         Some(why) => (CoverageState::Truncated, Some(why)),
         None => (CoverageState::Reviewed, None),
     };
-    let with_place =
-        |(rule, hit): (RuleRef, Hit)| HeadHit { file: at, rule, touched: touched.first_in(hit.lines), hit };
+    let with_place = |(rule, hit): (RuleRef, Hit)| {
+        let place = touched.first_in(hit.at).or_else(|| touched.first_in(hit.lines));
+        HeadHit { file: at, rule, touched: place, hit }
+    };
     Ok(Head { state, reason, hits: looked.hits.into_iter().map(with_place).collect(), notes: looked.notes })
 }
 
-fn look_at(
+/// Looks at one side of a changed file.
+pub(super) fn look_at(
     input: &RulesInput<'_>,
     file: &FileChange,
     side: Side,
     text: &FileText,
-    wanted: &dyn Fn(RuleRef) -> bool,
+    wanted: &Wanted<'_>,
 ) -> Result<Looked, Stopped> {
     let subject = Subject { path: file.path_at(side), text };
     let is_link = matches!(if side == Side::Old { file.old_mode } else { file.new_mode }, Some(FileMode::Link));
@@ -205,7 +189,8 @@ fn claims(input: &RulesInput<'_>, heads: Vec<HeadHit>, notes: &mut BTreeSet<Stri
             found.push((HeadHit { file, rule: RuleRef::Check(rule), hit, touched: None }, Side::New));
         }
     }
-    found.sort_by_key(|(hit, side)| (hit.file, *side == Side::Old, hit.hit.lines.start(), hit.rule));
+    found.extend(lost(input, notes)?.into_iter().map(|hit| (hit, Side::Old)));
+    found.sort_by_key(|(hit, side)| (hit.file, *side == Side::Old, hit.hit.at.start(), hit.rule));
     let mut claims = Vec::new();
     let mut told = HashSet::new();
     let mut alike: BTreeMap<(usize, RuleRef), usize> = BTreeMap::new();
@@ -233,99 +218,9 @@ fn claims(input: &RulesInput<'_>, heads: Vec<HeadHit>, notes: &mut BTreeSet<Stri
     Ok(claims)
 }
 
-/// What one file held at the base, and what could not be done.
-type AtBase = (Vec<(RuleRef, String)>, Option<String>);
-
-/// Counts at the base what was found at the head, reading only what can hold it.
-fn base_counts(input: &RulesInput<'_>, heads: &[HeadHit], notes: &mut BTreeSet<String>) -> Result<BaseCounts, Stopped> {
-    let mut sought: Vec<(RuleRef, &str)> =
-        heads.iter().filter(|head| head.touched.is_some()).map(|head| (head.rule, head.hit.key.as_str())).collect();
-    sought.sort_unstable();
-    sought.dedup();
-    if sought.is_empty() {
-        return Ok(BaseCounts::new());
-    }
-    let mut rules_of: BTreeMap<&str, BTreeSet<RuleRef>> = BTreeMap::new();
-    for (rule, key) in &sought {
-        rules_of.entry(telling_word(key)).or_default().insert(*rule);
-    }
-    let words =
-        Words { search: aho_corasick::AhoCorasick::new(rules_of.keys()).ok(), rules: rules_of.into_values().collect() };
-    let known: HashSet<(RuleRef, &str)> = sought.iter().copied().collect();
-    let counted = each_file(input.change.files.len(), |at| -> Result<AtBase, Stopped> {
-        input.cancel.check()?;
-        let file = &input.change.files[at];
-        if file.without_text().is_some() || file.status == FileStatus::Added || file.hunks.is_empty() {
-            return Ok((Vec::new(), None));
-        }
-        let path = file.path_at(Side::Old);
-        let text = match input.old.read(path) {
-            Ok(text) => text,
-            Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
-            Err(error) => return Ok((Vec::new(), Some(error.to_string()))),
-        };
-        let rules = words.rules_in(text.text());
-        if rules.is_empty() {
-            return Ok((Vec::new(), None));
-        }
-        let looked = look_at(input, file, Side::Old, &text, &|rule| rules.contains(&rule))?;
-        let same = looked.hits.into_iter().filter(|(rule, hit)| known.contains(&(*rule, hit.key.as_str())));
-        Ok((same.map(|(rule, hit)| (rule, hit.key)).collect(), None))
-    });
-    let mut base: BaseCounts = HashMap::new();
-    let mut unread = 0;
-    for (at, outcome) in counted.into_iter().enumerate() {
-        let Some(outcome) = outcome else { continue };
-        let (keys, error) = outcome?;
-        if let Some(error) = error {
-            unread += 1;
-            if unread <= MOST_LISTED {
-                let path = input.change.files[at].path_at(Side::Old);
-                notes.insert(format!(
-                    "{path} was not compared with the base, so old matches may be told as new: {error}"
-                ));
-            }
-        }
-        for key in keys {
-            *base.entry(key).or_default() += 1;
-        }
-    }
-    if unread > MOST_LISTED {
-        notes.insert(format!("{} more files were not compared with the base", unread - MOST_LISTED));
-    }
-    Ok(base)
-}
-
-/// The most telling words of all that is sought, and the rules that each is sought for.
-struct Words {
-    search: Option<aho_corasick::AhoCorasick>,
-    rules: Vec<BTreeSet<RuleRef>>,
-}
-
-impl Words {
-    /// The rules for which `text` can hold something that is sought.
-    fn rules_in(&self, text: &str) -> HashSet<RuleRef> {
-        let all: HashSet<RuleRef> = self.rules.iter().flatten().copied().collect();
-        let Some(search) = &self.search else { return all };
-        let mut here = HashSet::new();
-        let mut seen = vec![false; self.rules.len()];
-        for word in search.find_overlapping_iter(text) {
-            let at = word.pattern().as_usize();
-            if let (Some(seen @ false), Some(rules)) = (seen.get_mut(at), self.rules.get(at)) {
-                *seen = true;
-                here.extend(rules);
-                if here.len() == all.len() {
-                    break;
-                }
-            }
-        }
-        here
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::MadeUp;
+    use super::super::made_up::MadeUp;
     use super::*;
     use crate::domain::event::Silent;
     use crate::domain::finding::Severity;

@@ -30,7 +30,16 @@ pub(super) enum RuleRef {
 /// A match of a rule in one text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hit {
+    /// All of the match.
     pub(super) lines: LineRange,
+    /// The lines at which it is told: all of them, or those of the part that a rule names.
+    pub(super) at: LineRange,
+    /// The lines of what it stands in.
+    pub(super) around: LineRange,
+    /// Texts, folded, of which a rule about what goes says that they are there still.
+    pub(super) stays: Vec<String>,
+    /// Likewise, after the place.
+    pub(super) guards: Vec<String>,
     /// The text of the match with white space folded: what makes two matches the same one.
     pub(super) key: String,
     /// A title that tells more than the rule's own.
@@ -50,7 +59,18 @@ impl Hit {
         for (_, line) in text.lines(lines) {
             fold_into(&mut key, line);
         }
-        Self { lines, key, title: None, severity: None, detail: None, replacement: None }
+        Self {
+            lines,
+            at: lines,
+            around: lines,
+            stays: Vec::new(),
+            guards: Vec::new(),
+            key,
+            title: None,
+            severity: None,
+            detail: None,
+            replacement: None,
+        }
     }
 }
 
@@ -103,6 +123,24 @@ impl Touched {
     pub(super) fn covers(&self, line: u32) -> bool {
         self.first_in(LineRange::line(line)).is_some_and(|(_, stands)| stands)
     }
+}
+
+/// The line at the head where what stood at and after `line` of the base goes on.
+pub(super) fn line_at_head(file: &FileChange, line: u32) -> u32 {
+    let mut at = i64::from(line);
+    for run in file.runs() {
+        let begins = |span: Span| if span.count == 0 { span.start.saturating_add(1) } else { span.start };
+        let (old, new) = (begins(run.old), begins(run.new));
+        if old > line {
+            break;
+        }
+        at = if line < old.saturating_add(run.old.count) {
+            i64::from(new)
+        } else {
+            i64::from(line) + i64::from(new) + i64::from(run.new.count) - i64::from(old) - i64::from(run.old.count)
+        };
+    }
+    u32::try_from(at.max(1)).unwrap_or(u32::MAX)
 }
 
 /// Whether a path is one of tests, examples or benchmarks, by the names that runners look for: code that no user runs.
@@ -163,6 +201,15 @@ mod tests {
         for name in ["src/a.rs", "contest.py", "latest/x.go", "attest.ts", "src/testimony.js"] {
             assert!(!is_test_path(&path(name)), "{name}");
         }
+    }
+
+    #[test]
+    fn a_line_of_the_base_is_found_at_the_head() {
+        let span = |start, count| Span { start, count };
+        let runs = vec![ChangeRun { old: span(2, 2), new: span(1, 0) }, ChangeRun { old: span(6, 0), new: span(5, 3) }];
+        let file = FileChange { hunks: vec![Hunk { runs, ..Hunk::default() }], ..FileChange::modified(path("a")) };
+        let lines: Vec<u32> = (1..=8).map(|line| line_at_head(&file, line)).collect();
+        assert_eq!(lines, [1, 2, 2, 2, 3, 4, 8, 9]);
     }
 
     #[test]

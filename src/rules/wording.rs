@@ -25,7 +25,11 @@ pub(super) fn claim(input: &RulesInput<'_>, found: HeadHit, side: Side) -> Optio
     let info = rule_info(input, found.rule).filter(|info| !input.packs.is_off(&info.name))?;
     let path = file.path_at(side);
     let text = if side == Side::Old { input.old.read(path) } else { input.new.read(path) }.ok()?;
-    let all = found.hit.lines;
+    // The part that the rule names, where the change is in it.
+    let all = match found.touched {
+        Some((line, _)) if !found.hit.at.contains(line) => found.hit.lines,
+        _ => found.hit.at,
+    };
     let lines = if all.count() <= QUOTE_LINES {
         all
     } else {
@@ -44,7 +48,7 @@ pub(super) fn claim(input: &RulesInput<'_>, found: HeadHit, side: Side) -> Optio
         body.push_str(cwe);
         body.push('.');
     }
-    Some(Claim {
+    input.packs.settled(Claim {
         title: found.hit.title.unwrap_or(info.title),
         body,
         severity: found.hit.severity.unwrap_or(info.severity),
@@ -52,7 +56,7 @@ pub(super) fn claim(input: &RulesInput<'_>, found: HeadHit, side: Side) -> Optio
         confidence: None,
         place: ClaimedPlace { path: path.clone(), side, quote: Some(quote.join("\n")), lines: Some(lines), note: None },
         related: Vec::new(),
-        replacement: found.hit.replacement.filter(|_| lines == all && !text.is_masked(lines)),
+        replacement: found.hit.replacement.filter(|_| lines == found.hit.lines && !text.is_masked(lines)),
         origin: Origin { kind: OriginKind::Rule, name: info.name },
     })
 }

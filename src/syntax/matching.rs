@@ -32,8 +32,13 @@ impl std::fmt::Debug for RuleSource {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxError {
     /// The text is not YAML of the expected shape.
-    #[error("not a list of rules: {0}")]
-    Yaml(String),
+    #[error("not a list of rules: {what}")]
+    Yaml {
+        /// The line and the column, 1-indexed, where they are known.
+        at: Option<(u32, u32)>,
+        /// What is wrong.
+        what: String,
+    },
     /// A rule cannot be matched in a language.
     #[error("the rule does not work for {language}: {what}")]
     Rule {
@@ -46,7 +51,29 @@ pub enum SyntaxError {
 
 /// Reads a stream of YAML documents, with the limits and the spelling of booleans that rules are written in.
 pub fn documents<T: DeserializeOwned>(yaml: &str) -> Result<Vec<T>, SyntaxError> {
-    ast_grep_config::from_multiple(yaml).map_err(|error| SyntaxError::Yaml(error.to_string()))
+    ast_grep_config::from_multiple(yaml).map_err(|error| {
+        let error = error.without_snippet();
+        let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let at = error.location().map(|at| (number(at.line()), number(at.column())));
+        SyntaxError::Yaml { at: at.filter(|(line, _)| *line > 0), what: error.to_string() }
+    })
+}
+
+/// What a pack says about how one rule matches.
+#[derive(Clone, Copy)]
+pub struct RuleParts<'a> {
+    /// What it matches.
+    pub source: &'a RuleSource,
+    /// The text that may replace a match.
+    pub fix: Option<&'a str>,
+    /// The metavariable at which a match is told, without the `$`; `None` for the whole match.
+    pub at: Option<&'a str>,
+    /// The metavariables whose texts make two matches the same one; none: the text at which it is told.
+    pub same: &'a [String],
+    /// The metavariables whose texts [`Found::stays`] gives.
+    pub stays: &'a [String],
+    /// The metavariables whose texts [`Found::guards`] gives.
+    pub guards: &'a [String],
 }
 
 struct Compiled {
@@ -54,6 +81,10 @@ struct Compiled {
     number: usize,
     core: RuleCore,
     fix: Option<Fixer>,
+    at: Option<String>,
+    same: Vec<String>,
+    stays: Vec<String>,
+    guards: Vec<String>,
 }
 
 /// Rules compiled for one grammar, found by the kinds of nodes they can match. Shared by threads.
@@ -72,6 +103,16 @@ pub struct Found {
     pub bytes: Range<usize>,
     /// Its lines.
     pub lines: LineRange,
+    /// The lines at which it is told: those of the metavariable that the rule names, else its own.
+    pub at: LineRange,
+    /// What makes two matches the same one.
+    pub same: Vec<Range<usize>>,
+    /// The text of the metavariables that must be there still where the match is gone.
+    pub stays: Vec<Range<usize>>,
+    /// The text of those that must be there still after the place where the match is gone.
+    pub guards: Vec<Range<usize>>,
+    /// The lines of the nearest node around it that has more lines than [`Self::at`].
+    pub around: LineRange,
     /// Whether it stands in code that only tests compile (known for Rust: `#[test]`, `#[cfg(test)]`).
     pub in_test: bool,
     /// What the rule would put there.
@@ -97,19 +138,24 @@ pub struct Scan {
 }
 
 impl RuleSet {
-    /// Compiles rules, each with the text that may replace a match. `None` holds the place of a rule that is not for this grammar.
+    /// Compiles rules. `None` holds the place of a rule that is not for this grammar.
     pub fn compile<'a>(
         grammar: Grammar,
-        sources: impl Iterator<Item = Option<(&'a RuleSource, Option<&'a str>)>>,
+        rules: impl Iterator<Item = Option<RuleParts<'a>>>,
     ) -> Result<Self, SyntaxError> {
         let mut set = Self { grammar, rules: Vec::new(), by_kind: Vec::new() };
-        for (number, source) in sources.enumerate() {
-            let Some((source, fix)) = source else { continue };
+        for (number, parts) in rules.enumerate() {
+            let Some(RuleParts { source, fix, at, same, stays, guards }) = parts else { continue };
             let refused = |what: String| SyntaxError::Rule { language: grammar.word(), what };
             let core = source.0.get_matcher(DeserializeEnv::new(grammar.support()));
             let core = core.map_err(|error| refused(chain(&error)))?;
             let kinds = core.potential_kinds();
             let kinds = kinds.ok_or_else(|| refused("it must name a kind of node or a pattern".to_owned()))?;
+            let known = core.defined_vars();
+            let unknown = at.into_iter().chain(same.iter().chain(stays).chain(guards).map(String::as_str));
+            if let Some(name) = unknown.map(bare).find(|name| !known.contains(name)) {
+                return Err(refused(format!("it names the metavariable {name}, which it does not match")));
+            }
             let fix = match fix {
                 Some(text) => {
                     let env = core.get_env(grammar.support());
@@ -126,7 +172,10 @@ impl RuleSet {
                 }
                 set.by_kind[kind].push(set.rules.len());
             }
-            set.rules.push(Compiled { number, core, fix });
+            let at = at.map(|name| bare(name).to_owned());
+            let bare = |names: &[String]| names.iter().map(|name| bare(name).to_owned()).collect();
+            let (same, stays, guards) = (bare(same), bare(stays), bare(guards));
+            set.rules.push(Compiled { number, core, fix, at, same, stays, guards });
         }
         Ok(set)
     }
@@ -172,19 +221,65 @@ impl RuleSet {
     }
 }
 
-fn found(rule: &Compiled, hit: &NodeMatch<'_, StrDoc<SupportLang>>, in_test: bool) -> Found {
+/// The name of a metavariable, which may be written with its `$`.
+fn bare(name: &str) -> &str {
+    name.trim_start_matches('$')
+}
+
+type Match<'a> = NodeMatch<'a, StrDoc<SupportLang>>;
+type Node<'a> = ast_grep_core::Node<'a, StrDoc<SupportLang>>;
+
+fn found(rule: &Compiled, hit: &Match<'_>, in_test: bool) -> Found {
     let bytes = hit.range();
-    let first = hit.start_pos().line();
-    let (end_line, end_column) = hit.end_pos().byte_point();
-    // A node that swallowed its line ending stops at the start of the next line.
-    let last = if end_column == 0 && end_line > first { end_line - 1 } else { end_line };
-    let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX - 1) + 1;
-    let lines = LineRange::new(number(first), number(last)).unwrap_or_else(|_| LineRange::line(number(first)));
+    let lines = lines_of(hit);
     let edit = rule.fix.as_ref().and_then(|fix| {
         let text = String::from_utf8(fix.generate_replacement(hit)).ok()?;
         Some(Edit { bytes: bytes.clone(), text })
     });
-    Found { rule: rule.number, bytes, lines, in_test, edit }
+    let env = hit.get_env();
+    let one = rule.at.as_deref().and_then(|name| env.get_match(name).cloned().or_else(|| first_of(hit, name)));
+    let (at, told) = one.as_ref().map_or((lines, bytes.clone()), |node| (lines_of(node), node.range()));
+    let texts = |names: &[String]| names.iter().filter_map(|name| bytes_of(hit, name)).collect::<Vec<_>>();
+    let same = if rule.same.is_empty() { vec![told] } else { texts(&rule.same) };
+    let mut around = Some(one.unwrap_or_else(|| (**hit).clone()));
+    while let Some(node) = around.as_ref().filter(|node| lines_of(node).count() <= at.count()) {
+        around = node.parent();
+    }
+    let around = around.as_ref().map_or(at, lines_of);
+    Found {
+        rule: rule.number,
+        bytes,
+        lines,
+        at,
+        same,
+        stays: texts(&rule.stays),
+        guards: texts(&rule.guards),
+        around,
+        in_test,
+        edit,
+    }
+}
+
+fn first_of<'a>(hit: &Match<'a>, name: &str) -> Option<Node<'a>> {
+    hit.get_env().get_multiple_matches(name).into_iter().next()
+}
+
+/// The bytes of a metavariable, of several nodes too; `None` where it matched nothing.
+fn bytes_of(hit: &Match<'_>, name: &str) -> Option<Range<usize>> {
+    if let Some(node) = hit.get_env().get_match(name) {
+        return Some(node.range());
+    }
+    let nodes = hit.get_env().get_multiple_matches(name);
+    Some(nodes.first()?.range().start..nodes.last()?.range().end)
+}
+
+fn lines_of(node: &Node<'_>) -> LineRange {
+    let first = node.start_pos().line();
+    let (end_line, end_column) = node.end_pos().byte_point();
+    // A node that swallowed its line ending stops at the start of the next line.
+    let last = if end_column == 0 && end_line > first { end_line - 1 } else { end_line };
+    let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX - 1) + 1;
+    LineRange::new(number(first), number(last)).unwrap_or_else(|_| LineRange::line(number(first)))
 }
 
 impl Tree {
@@ -246,9 +341,13 @@ mod tests {
     use crate::sys::cancel::Cancel;
     use std::time::Duration;
 
+    fn parts<'a>(source: &'a RuleSource, fix: Option<&'a str>) -> RuleParts<'a> {
+        RuleParts { source, fix, at: None, same: &[], stays: &[], guards: &[] }
+    }
+
     fn scan(grammar: Grammar, yaml: &str, fix: Option<&str>, text: &str) -> Scan {
         let sources: Vec<RuleSource> = documents(yaml).unwrap();
-        let set = RuleSet::compile(grammar, sources.iter().map(|source| Some((source, fix)))).unwrap();
+        let set = RuleSet::compile(grammar, sources.iter().map(|source| Some(parts(source, fix)))).unwrap();
         let cancel = Cancel::never();
         let watch = Watch::new(&cancel, Duration::from_mins(1));
         set.scan(&Tree::parse(grammar, text, &watch).unwrap(), &|_| true, &watch).unwrap()
@@ -286,8 +385,9 @@ mod tests {
     #[test]
     fn a_rule_that_is_none_says_why() {
         let sources: Vec<RuleSource> = documents("rule: {kind: no_such_kind}").unwrap();
-        let error = RuleSet::compile(Grammar::Go, sources.iter().map(|source| Some((source, None)))).err().unwrap();
+        let error =
+            RuleSet::compile(Grammar::Go, sources.iter().map(|source| Some(parts(source, None)))).err().unwrap();
         assert!(error.to_string().contains("no_such_kind"), "{error}");
-        assert!(matches!(documents::<RuleSource>("rule: ["), Err(SyntaxError::Yaml(_))));
+        assert!(matches!(documents::<RuleSource>("rule: ["), Err(SyntaxError::Yaml { .. })));
     }
 }

@@ -8,10 +8,12 @@ mod grammar;
 mod matching;
 mod nodes;
 mod relations;
+mod scopes;
 mod symbol;
 
 pub use grammar::{Grammar, Tree, Unparsed, Watch, error_count, parses};
-pub use matching::{Edit, Found, RuleSet, RuleSource, Scan, SyntaxError, documents};
+pub use matching::{Edit, Found, RuleParts, RuleSet, RuleSource, Scan, SyntaxError, documents};
 pub use nodes::Nodes;
 pub use relations::{Relations, relations};
+pub use scopes::Scope;
 pub use symbol::enclosing_symbol;

@@ -11,6 +11,8 @@ mod shaping;
 
 use serde::{Deserialize, Serialize};
 
+use crate::rules::PackFile;
+
 pub(super) use asked::Asked;
 pub(super) use contents::Contents;
 pub(super) use folder::{GivenError, NAME, keep, read, update};
@@ -37,6 +39,9 @@ pub(super) struct Given {
     pub(super) root: Option<String>,
     /// The hash of the rule packs.
     pub(super) rules: String,
+    /// The rules that did not come with the program.
+    #[serde(default)]
+    pub(super) rule_files: Vec<PackFile>,
     /// The model, and what it is told beside the change; `None` for the rules engine.
     pub(super) reviewer: Option<Reviewer>,
     /// What tells whether files that are no commit's are still the same.

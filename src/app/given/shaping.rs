@@ -21,6 +21,8 @@ pub(in crate::app) struct Shaping {
     max_commits: u32,
     verify: Which,
     rules_off: Vec<String>,
+    #[serde(default)]
+    rules_severity: Vec<(String, Severity)>,
 }
 
 /// A [`Verify`].
@@ -54,6 +56,7 @@ impl Shaping {
             max_commits,
             verify,
             rules_off,
+            rules_severity,
             // Each sitting may have its own.
             timeout: _,
             max_turns: _,
@@ -73,7 +76,7 @@ impl Shaping {
             guidelines: _,
             guideline_files: _,
             providers_file: _,
-            // What it comes to is the hash of the rules.
+            // Kept as the texts that it comes to.
             rule_packs: _,
             providers: _,
         } = settings;
@@ -90,18 +93,21 @@ impl Shaping {
             max_commits: *max_commits,
             verify,
             rules_off: rules_off.clone(),
+            rules_severity: rules_severity.clone(),
         }
     }
 
     /// Puts them in the place of those that hold now.
     pub(in crate::app) fn put_into(&self, settings: &mut Settings) {
-        let Self { include, exclude, min_severity, min_confidence, max_commits, verify, rules_off } = self.clone();
+        let Self { include, exclude, min_severity, min_confidence, max_commits, verify, rules_off, rules_severity } =
+            self.clone();
         settings.include = include;
         settings.exclude = exclude;
         settings.min_severity = min_severity;
         settings.min_confidence = min_confidence;
         settings.max_commits = max_commits;
         settings.rules_off = rules_off;
+        settings.rules_severity = rules_severity;
         settings.verify = match verify {
             Which::Auto => Verify::Auto,
             Which::All => Verify::All,
@@ -124,15 +130,22 @@ impl Shaping {
         &self.rules_off
     }
 
+    /// The severities that rules have by the settings.
+    pub(in crate::app) fn rules_severity(&self) -> &[(String, Severity)] {
+        &self.rules_severity
+    }
+
     /// The settings that are not as they were: their names, what they were, what they are.
     pub(in crate::app) fn changed(&self, now: &Self) -> Vec<(&'static str, String, String)> {
         let rows = self.rows().into_iter().zip(now.rows());
         rows.filter(|(was, is)| was != is).map(|((name, was), (_, is))| (name, was, is)).collect()
     }
 
-    fn rows(&self) -> [(&'static str, String); 7] {
+    fn rows(&self) -> [(&'static str, String); 8] {
         let list = |list: &[String]| if list.is_empty() { "nothing".to_owned() } else { list.join(", ") };
         let groups: Vec<String> = self.include.iter().map(|group| list(group)).collect();
+        let grades: Vec<String> =
+            self.rules_severity.iter().map(|(name, severity)| format!("{name}={severity}")).collect();
         let severity = self.min_severity.map_or_else(|| "none".to_owned(), |severity| severity.to_string());
         let confidence = self.min_confidence.map_or_else(|| "none".to_owned(), |least| least.value().to_string());
         [
@@ -143,6 +156,7 @@ impl Shaping {
             ("max_commits", self.max_commits.to_string()),
             ("verify", self.verify.word().to_owned()),
             ("rules.off", list(&self.rules_off)),
+            ("rules.severity", list(&grades)),
         ]
     }
 }

@@ -19,3 +19,4 @@ mod resolve;
 pub(super) use begin::for_review;
 pub use explain::{Explained, ListedGuideline, Reached, explain, list};
 pub(super) use gather::load;
+pub(super) use ground::{Ground, Kind, join};

@@ -79,9 +79,7 @@ pub async fn replay(around: &Surroundings, name: &str, cancel: &Cancel) -> Resul
     let past = Past::replay(&opened.entries).map_err(|source| ResumeError::Past { run, source })?;
     let reviewer = opened.given.reviewer.as_ref().ok_or(ReplayError::Rules(run))?;
     let prompts = reviewer.prompts()?;
-    let off = opened.given.shaping.rules_off();
-    // A rule that this version does not have needs no switching off.
-    let packs = Packs::built_in()?.without(off).or_else(|_| Packs::built_in())?;
+    let packs = packs::of_then(&opened.given)?;
     let because = because.or_else(|| {
         let same = packs.hash() == opened.given.rules;
         (!same).then(|| "the rules of this program are not those of then".to_owned())
@@ -104,9 +102,8 @@ pub async fn compare(around: &Surroundings, name: &str, with: With, cancel: &Can
         None => reviewer.prompts()?,
     };
     let (past, differences) = Past::compare(&opened.entries).map_err(|source| ResumeError::Past { run, source })?;
-    let off = opened.given.shaping.rules_off();
     let (packs, past, trees) = match &with.rules {
-        None => (Packs::built_in()?.without(off).or_else(|_| Packs::built_in())?, past, None),
+        None => (packs::of_then(&opened.given)?, past, None),
         Some(folder) => {
             let packs = own_rules(folder)?;
             (packs, past.with_rules_anew(), Some(trees(&opened)?))
@@ -240,5 +237,5 @@ fn own_rules(folder: &Path) -> Result<Packs, AppError> {
         let (folder, what) = (folder.display().to_string(), "rule packs (python.yml, python-house.yml, …)");
         return Err(ReplayError::Nothing { folder, what }.into());
     }
-    Ok(Packs::with_overrides(&found)?)
+    Ok(Packs::with(&found)?)
 }

@@ -14,6 +14,7 @@ use crate::app::error::AppError;
 use crate::app::given::{Contents, Shaping};
 use crate::app::guidelines;
 use crate::app::instructions::{self, Instructions};
+use crate::app::packs;
 use crate::app::project::project_settings;
 use crate::app::pull::off_the_threads;
 use crate::app::subject::{self, Subject, Surroundings};
@@ -28,7 +29,6 @@ use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::request::{Compare, Previous, ReviewRequest, Scope};
 use crate::git;
 use crate::prompt::Prompts;
-use crate::rules::Packs;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoPool};
 use crate::workspace;
@@ -101,15 +101,27 @@ impl Ground<'_> {
         if as_recorded {
             given.shaping.put_into(&mut subject.settings);
         }
-        let packs = Packs::built_in()?;
-        if packs.hash() != given.rules {
-            changes.say("the rules are others".to_owned());
-        }
+        self.rules(&mut subject, as_recorded, changes)?;
         subject.notes.clone_from(&given.notes);
         subject.known = opened.known.clone();
         let (instructions, prompts) = self.words(&subject, as_recorded, changes)?;
         let guidelines = self.guidelines(&subject, as_recorded, changes)?;
         Ok(Looked { subject, instructions, guidelines, prompts })
+    }
+
+    /// The rules, and whether they are those of then.
+    fn rules(&self, subject: &mut Subject, as_recorded: bool, changes: &mut Changes) -> Result<(), AppError> {
+        let given = &self.opened.given;
+        match packs::load(subject) {
+            Ok(packs) if packs.hash() == given.rules => {}
+            Ok(_) => changes.say("the rules are others".to_owned()),
+            Err(_) if as_recorded => changes.say("the rules cannot be used any more".to_owned()),
+            Err(error) => return Err(error),
+        }
+        if as_recorded {
+            subject.rule_files.clone_from(&given.rule_files);
+        }
+        Ok(())
     }
 
     /// What the model is told beside the change.
@@ -234,7 +246,16 @@ impl Ground<'_> {
         }
         let project = project_settings(&repo, settings_at, given.asked.settings_from_worktree)?;
         let settings = subject::resolve(project, self.flags, self.around)?.settings;
-        self.subject(repo, settings, settings_at, as_recorded)
+        let from_worktree = given.asked.settings_from_worktree;
+        let rule_files = match packs::files(&settings, Some((&repo, settings_at)), from_worktree) {
+            Err(_) if as_recorded => {
+                changes.say("the rules cannot be read any more".to_owned());
+                given.rule_files.clone()
+            }
+            files => files?,
+        };
+        let subject = self.subject(repo, settings, settings_at, as_recorded)?;
+        Ok(Subject { rule_files, ..subject })
     }
 
     fn subject(
@@ -271,6 +292,7 @@ impl Ground<'_> {
             known,
             // Both are in what is known.
             dismissed: None,
+            rule_files: Vec::new(),
             compare: Compare { with: Previous::None, full: false },
         })
     }

@@ -64,7 +64,7 @@ pub(in crate::review) fn missed(files: &[FileCoverage]) -> impl Iterator<Item = 
 impl Draft {
     /// Records which rules were run, and what they saw of each file.
     pub(in crate::review) fn ran(&mut self, packs: &Packs, missed: impl IntoIterator<Item = RepoPath>) {
-        let rules = packs.rules().map(|rule| rule.name).collect();
+        let rules = packs.names().into_iter().collect();
         self.past.ran = Some(Ran { rules, missed: missed.into_iter().collect() });
     }
 

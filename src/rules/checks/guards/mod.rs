@@ -16,12 +16,13 @@ mod weaker;
 mod words;
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use regex::Regex;
 
 use super::super::subject::{Hit, Subject, Touched, is_test_path};
+use super::super::threads::each_file;
 use super::{BothSides, Check, CheckInfo};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
 use crate::domain::place::Side;
@@ -92,34 +93,57 @@ static SIGNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 
 /// Everything the change takes away.
 fn taken(sides: &BothSides<'_>) -> Taken {
-    let mut found = Vec::new();
-    let mut around: Option<Around> = None;
-    for (at, file) in sides.change.files.iter().enumerate() {
-        sides.cancel.check()?;
-        let Some(grammar) = grammar_of(file) else { continue };
-        let Some(old) = read(sides.old, file, Side::Old)? else { continue };
-        let Some(new) = read(sides.new, file, Side::New)? else { continue };
-        if !shows_signs(file, &old, &new) {
-            continue;
-        }
-        if around.is_none() {
-            around = Some(around_of(sides)?);
-        }
-        let Some(around) = around.as_ref() else { continue };
-        match losses(grammar, file, (&old, &new), around, &Watch::new(sides.cancel, PATIENCE)) {
-            Ok(lost) => {
-                for lost in lost {
-                    let mut hit = Hit::of_lines(&old, lost.lines);
-                    hit.detail = Some(lost.detail);
-                    found.push((at, lost.rule, hit));
-                }
-            }
-            Err(Unparsed::Stopped(stopped)) => return Err(stopped),
-            // What takes too long to parse is told where the head is looked at.
-            Err(Unparsed::TooSlow | Unparsed::NoTree) => {}
-        }
+    let files = &sides.change.files;
+    let candidates = all(each_file(files.len(), |at| candidate(sides, &files[at])))?;
+    if candidates.iter().all(Option::is_none) {
+        return Ok(Vec::new());
     }
-    Ok(once(found))
+    let around = around_of(sides)?;
+    let found = all(each_file(files.len(), |at| match candidates.get(at) {
+        Some(Some((grammar, old, new))) => hits(sides, &files[at], *grammar, (old, new), &around),
+        _ => Ok(Vec::new()),
+    }))?;
+    let found =
+        found.into_iter().enumerate().flat_map(|(at, hits)| hits.into_iter().map(move |(rule, hit)| (at, rule, hit)));
+    Ok(once(found.collect()))
+}
+
+/// The results of [`each_file`]; a file whose work broke off gives nothing.
+fn all<T: Default>(results: Vec<Option<Result<T, Stopped>>>) -> Result<Vec<T>, Stopped> {
+    results.into_iter().map(|result| result.unwrap_or_else(|| Ok(T::default()))).collect()
+}
+
+/// A file that may have lost something, and both its sides.
+type Candidate = Option<(Grammar, Arc<FileText>, Arc<FileText>)>;
+
+fn candidate(sides: &BothSides<'_>, file: &FileChange) -> Result<Candidate, Stopped> {
+    sides.cancel.check()?;
+    let Some(grammar) = grammar_of(file) else { return Ok(None) };
+    let Some(old) = read(sides.old, file, Side::Old)? else { return Ok(None) };
+    let Some(new) = read(sides.new, file, Side::New)? else { return Ok(None) };
+    Ok(shows_signs(file, &old, &new).then_some((grammar, old, new)))
+}
+
+fn hits(
+    sides: &BothSides<'_>,
+    file: &FileChange,
+    grammar: Grammar,
+    (old, new): (&FileText, &FileText),
+    around: &Around,
+) -> Result<Vec<(Rule, Hit)>, Stopped> {
+    match losses(grammar, file, (old, new), around, &Watch::new(sides.cancel, PATIENCE)) {
+        Ok(lost) => Ok(lost
+            .into_iter()
+            .map(|lost| {
+                let mut hit = Hit::of_lines(old, lost.lines);
+                hit.detail = Some(lost.detail);
+                (lost.rule, hit)
+            })
+            .collect()),
+        Err(Unparsed::Stopped(stopped)) => Err(stopped),
+        // What takes too long to parse is told where the head is looked at.
+        Err(Unparsed::TooSlow | Unparsed::NoTree) => Ok(Vec::new()),
+    }
 }
 
 /// What a change takes away in many places it takes away on purpose: that is told once, with the number of places.
@@ -154,7 +178,7 @@ fn grammar_of(file: &FileChange) -> Option<Grammar> {
 }
 
 /// A side of a file; `None` where it cannot be read (which is told elsewhere) or is too large.
-fn read(tree: &dyn Workspace, file: &FileChange, side: Side) -> Result<Option<std::sync::Arc<FileText>>, Stopped> {
+fn read(tree: &dyn Workspace, file: &FileChange, side: Side) -> Result<Option<Arc<FileText>>, Stopped> {
     match tree.read(file.path_at(side)) {
         Ok(text) => Ok((text.text().len() <= LARGEST).then_some(text)),
         Err(WorkspaceError::Stopped(stopped)) => Err(stopped),

@@ -1,0 +1,142 @@
+//! The rules by hand: which there are, what one says, and whether those of a folder do what their fixtures say. Main functions: [`list_rules`],
+//! [`explain_rule`], [`test_rules`].
+//!
+//! What they print belongs in `cli`.
+
+use std::path::{Path, PathBuf};
+
+use super::error::AppError;
+use super::inspect::settings;
+use super::packs::{self, PROJECT_RULES, is_pack, stem};
+use super::subject::Surroundings;
+use crate::config::Flags;
+use crate::domain::id::CommitId;
+use crate::domain::request::{ReviewRequest, Scope};
+use crate::domain::text::strip_line;
+use crate::git::{self, GitError};
+use crate::rules::{Fixtures, PackFile, PackOwner, Packs, try_rules};
+use crate::sys::cancel::Cancel;
+use crate::sys::folder::{FolderError, read_folder};
+use crate::sys::repo::{Repo, RepoError};
+
+pub use crate::rules::{FixtureFault, PackOwner as RuleOwner, RuleSheet, Tried};
+
+/// Limits of a folder with packs and fixtures.
+const MOST_BYTES: u64 = 64 << 20;
+const MOST_FILES: usize = 20_000;
+
+/// Why there is no answer about rules.
+#[derive(Debug, thiserror::Error)]
+pub enum RulesError {
+    /// There is no such rule.
+    #[error("there is no rule {name:?}{}; `review rules list` shows those there are", near.as_ref().map_or_else(String::new, |near| format!(" (did you mean {near}?)")))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The rule with the most similar name.
+        near: Option<String>,
+    },
+    /// Several rules have that id.
+    #[error("{name:?} may be {}: give the whole name", known.join(" or "))]
+    Several {
+        /// What was asked for.
+        name: String,
+        /// The rules.
+        known: Vec<String>,
+    },
+    /// The folder holds no pack.
+    #[error(
+        "{folder} holds no rules: put a pack there (such as python-house.yml, docs/writing-rules.md says how) or name another folder"
+    )]
+    NoPacks {
+        /// The folder.
+        folder: String,
+    },
+    /// The folder cannot be read.
+    #[error("{0}")]
+    Folder(#[from] FolderError),
+}
+
+/// The rules that a review of the request would run, the built-in ones first.
+pub fn list_rules(request: &ReviewRequest, flags: &Flags, around: &Surroundings) -> Result<Vec<RuleSheet>, AppError> {
+    let settings = settings(request, flags, around)?.settings;
+    let (repo, at) = match Repo::open(&request.directory) {
+        Err(RepoError::NotARepository(_)) => (None, None),
+        Err(error) => return Err(error.into()),
+        Ok(repo) => {
+            let at = settings_at(&repo, &request.scope)?;
+            (Some(repo), at)
+        }
+    };
+    let files = packs::files(&settings, repo.as_ref().map(|repo| (repo, at)), request.settings_from_worktree)?;
+    Ok(packs::with(&settings, &files)?.sheets())
+}
+
+/// Where a review would read the project's rules.
+fn settings_at(repo: &Repo, scope: &Scope) -> Result<Option<CommitId>, AppError> {
+    if matches!(scope, Scope::Patch(_)) {
+        return Ok(None);
+    }
+    match git::ends(repo, scope) {
+        Ok(ends) => Ok(ends.settings_at),
+        Err(GitError::NoTarget { .. } | GitError::TargetIsHead { .. } | GitError::Repo(RepoError::Unborn)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// One of those rules: by its name, or by its id where only one has that.
+pub fn explain_rule(
+    request: &ReviewRequest,
+    name: &str,
+    flags: &Flags,
+    around: &Surroundings,
+) -> Result<RuleSheet, AppError> {
+    let mut sheets = list_rules(request, flags, around)?;
+    let is_it = |sheet: &RuleSheet| sheet.info.name == name;
+    let has_id = |sheet: &RuleSheet| sheet.info.name.rsplit('/').next() == Some(name);
+    let found: Vec<usize> = match sheets.iter().position(is_it) {
+        Some(at) => vec![at],
+        None => sheets.iter().enumerate().filter(|(_, sheet)| has_id(sheet)).map(|(at, _)| at).collect(),
+    };
+    match found.as_slice() {
+        [at] => Ok(sheets.swap_remove(*at)),
+        [] => {
+            let scored = sheets.iter().map(|sheet| (strsim::jaro_winkler(name, &sheet.info.name), &sheet.info.name));
+            let near = scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score > 0.8);
+            let near = near.map(|(_, name)| name.clone());
+            Err(RulesError::Unknown { name: strip_line(name), near }.into())
+        }
+        several => {
+            let known = several.iter().filter_map(|at| sheets.get(*at)).map(|sheet| sheet.info.name.clone()).collect();
+            Err(RulesError::Several { name: strip_line(name), known }.into())
+        }
+    }
+}
+
+/// Tries the packs of a folder on their fixtures: of `x.yml` in `x/<id>/`. Where no folder is named, those of the project that `directory` is in,
+/// as they are on the disk.
+pub fn test_rules(directory: &Path, folder: Option<&Path>, cancel: &Cancel) -> Result<(PathBuf, Tried), AppError> {
+    let folder = match folder {
+        Some(folder) => directory.join(folder),
+        None => match Repo::open(directory) {
+            Ok(repo) => repo.workdir().unwrap_or(directory).join(PROJECT_RULES),
+            Err(RepoError::NotARepository(_)) => directory.join(PROJECT_RULES),
+            Err(error) => return Err(error.into()),
+        },
+    };
+    let files = read_folder(&folder, MOST_BYTES, MOST_FILES, cancel).map_err(RulesError::from)?;
+    // What they are called decides what their rules are called: those of a project are called after it.
+    let owner = if folder.ends_with(PROJECT_RULES) { PackOwner::Project } else { PackOwner::User };
+    let mut found = Vec::new();
+    for file in files.iter().filter(|file| !file.path.contains(&b'/') && is_pack(&file.path)) {
+        let name = String::from_utf8_lossy(&file.path);
+        let shown = folder.join(&*name).display().to_string();
+        let text = packs::text(&shown, file.bytes.clone())?;
+        found.push(PackFile { owner, file: shown, stem: stem(&name).to_owned(), text });
+    }
+    if found.is_empty() {
+        return Err(RulesError::NoPacks { folder: folder.display().to_string() }.into());
+    }
+    let tried = try_rules(&Packs::only(&found)?, &Fixtures::of(&files), cancel)?;
+    Ok((folder, tried))
+}

@@ -1,0 +1,290 @@
+//! `review rules`: which rules there are, what one of them says, and whether a pack does what its fixtures say.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::Place;
+use super::args::{ScopeArgs, ShapeArgs};
+use super::console::Console;
+use crate::app::{self, AppError, FixtureFault, RuleOwner, RuleSheet, Surroundings, Tried};
+use crate::domain::request::ReviewRequest;
+use crate::domain::text::{counted, strip_block, strip_line};
+use crate::present::Syntax;
+
+/// The version of the JSON.
+const SCHEMA: &str = "review-rules/1";
+/// A fixture does not do what its name says.
+const FAILED: u8 = 1;
+
+/// What people type.
+const EXAMPLES: &str = "\
+Examples:
+  review rules list                            all of them: the built-in ones, yours, and the project's
+  review rules list --target release           with the project's rules and settings of another branch
+  review rules explain go/defer-in-loop        what a rule says, and how to switch it off
+  review rules test                            try the packs in .review/rules on their fixtures
+  review rules test ~/my-rules                 the same of a folder of your own
+
+docs/writing-rules.md says how a pack and its fixtures are written, docs/rules.md what the built-in rules are.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct RulesArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// List all rules: severity, category, languages, where each comes from, which are off
+    List(ListArgs),
+    /// Say what a rule finds, why that matters, what defines it, and how to live without it
+    Explain(ExplainArgs),
+    /// Try the packs of a folder on their fixtures; ends with 1 when one fails, with 2 when a pack is broken
+    Test(TestArgs),
+}
+
+#[derive(Debug, Args)]
+struct ListArgs {
+    #[command(flatten)]
+    format: Format,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+#[derive(Debug, Args)]
+struct ExplainArgs {
+    /// The rule, such as go/defer-in-loop; the part behind the slash where only one rule has it
+    #[arg(value_name = "ID")]
+    rule: String,
+    #[command(flatten)]
+    format: Format,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+#[derive(Debug, Args)]
+struct TestArgs {
+    /// The folder with the packs: of x.yml, fixtures stand in x/ID/ [default: .review/rules of the project]
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+    #[command(flatten)]
+    format: Format,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, Args)]
+struct Format {
+    /// Print it for people, or as JSON
+    #[arg(long, value_name = "FORMAT", value_parser = ["terminal", "json"], default_value = "terminal")]
+    format: String,
+}
+
+impl Format {
+    fn is_json(&self) -> bool {
+        self.format == "json"
+    }
+}
+
+#[derive(Debug, Args)]
+struct ReadArgs {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten, next_help_heading = "The change whose project's rules hold")]
+    scope: ScopeArgs,
+    #[command(flatten, next_help_heading = "Settings")]
+    shape: ShapeArgs,
+}
+
+impl ReadArgs {
+    fn request(&self) -> ReviewRequest {
+        ReviewRequest {
+            directory: self.place.directory.clone(),
+            settings_from_worktree: self.shape.settings_from_worktree(),
+            scope: self.scope.clone().scope(),
+        }
+    }
+}
+
+pub(super) fn run(args: &RulesArgs, console: &Console) -> Result<ExitCode, AppError> {
+    let print = |text: &str, is_json| console.data(text.as_bytes(), if is_json { Syntax::Json } else { Syntax::Plain });
+    match &args.what {
+        What::List(ListArgs { format, read }) => {
+            let around = Surroundings::of_this_process()?;
+            let all = app::list_rules(&read.request(), &read.shape.overrides(), &around)?;
+            let text = if format.is_json() { listed_json(&all) } else { listed(&all) };
+            print(&text, format.is_json())?;
+        }
+        What::Explain(ExplainArgs { rule, format, read }) => {
+            let around = Surroundings::of_this_process()?;
+            let sheet = app::explain_rule(&read.request(), rule, &read.shape.overrides(), &around)?;
+            let text = if format.is_json() { format!("{:#}\n", explained_json(&sheet)) } else { explained(&sheet) };
+            print(&text, format.is_json())?;
+        }
+        What::Test(TestArgs { folder, format, place }) => {
+            let (folder, tried) = app::test_rules(&place.directory, folder.as_deref(), &app::Cancel::never())?;
+            let folder = folder.display().to_string();
+            let text = if format.is_json() { tested_json(&folder, &tried) } else { tested(&folder, &tried) };
+            print(&text, format.is_json())?;
+            if !tried.faults.is_empty() {
+                return Ok(ExitCode::from(FAILED));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The languages of a rule in words.
+fn languages(sheet: &RuleSheet) -> String {
+    if sheet.languages.is_empty() { "any language".to_owned() } else { sheet.languages.join(", ") }
+}
+
+/// What the settings make of a rule; nothing where they leave it as it is.
+fn changed(sheet: &RuleSheet) -> Vec<String> {
+    let graded = (sheet.info.severity != sheet.own_severity).then(|| format!("{} of itself", sheet.own_severity));
+    sheet.is_off.then(|| "off".to_owned()).into_iter().chain(graded).collect()
+}
+
+fn listed(all: &[RuleSheet]) -> String {
+    let mut out = String::new();
+    let width = all.iter().map(|sheet| sheet.info.name.chars().count()).max().unwrap_or(0).min(60);
+    let mut last: Option<Option<&(RuleOwner, String, u32)>> = None;
+    for sheet in all {
+        let from = sheet.from.as_ref();
+        let is_other = last.is_none_or(|last| last.map(|(_, file, _)| file) != from.map(|(_, file, _)| file));
+        if is_other {
+            out.push_str(if out.is_empty() { "" } else { "\n" });
+            out.push_str(&format!("{}\n", whose(from)));
+        }
+        last = Some(from);
+        let changed = changed(sheet);
+        let changed = if changed.is_empty() { String::new() } else { format!(" ({})", changed.join(", ")) };
+        out.push_str(&format!(
+            "  {:width$}  {:8}  {:14}  {}{changed}\n",
+            sheet.info.name,
+            sheet.info.severity,
+            sheet.info.category,
+            languages(sheet)
+        ));
+        out.push_str(&format!("  {:width$}  {}\n", "", strip_line(&sheet.info.title)));
+    }
+    let off = all.iter().filter(|sheet| sheet.is_off).count();
+    let off = if off > 0 { format!(", {off} of them off") } else { String::new() };
+    out.push_str(&format!("\n{}{off}; `review rules explain ID` says more of one\n", counted(all.len(), "rule")));
+    out
+}
+
+/// Who wrote some rules, as a heading says it.
+fn whose(from: Option<&(RuleOwner, String, u32)>) -> String {
+    match from {
+        None => "built in".to_owned(),
+        Some((RuleOwner::User, file, _)) => format!("yours, {}", strip_line(file)),
+        Some((RuleOwner::Project, file, _)) => format!("the project's, {}", strip_line(file)),
+    }
+}
+
+fn explained(sheet: &RuleSheet) -> String {
+    let info = &sheet.info;
+    let mut out = format!("{}\n{}\n\n{}\n\n", info.name, strip_line(&info.title), strip_block(&info.message));
+    let graded = if info.severity == sheet.own_severity {
+        info.severity.to_string()
+    } else {
+        format!("{} by the setting rules.severity, {} of itself", info.severity, sheet.own_severity)
+    };
+    let from = match &sheet.from {
+        None => "built in".to_owned(),
+        Some((_, file, line)) => format!("{}:{line}", strip_line(file)),
+    };
+    let told = match (sheet.on_removed, info.skips_tests) {
+        (true, true) => "what a change takes away, but not in code that only tests run",
+        (true, false) => "what a change takes away",
+        (false, true) => "what a change brings in, but not into code that only tests run",
+        (false, false) => "what a change brings in",
+    };
+    let state = if sheet.is_off { "off, by the setting rules.off" } else { "on" };
+    let cwe = info.cwe.as_deref();
+    for (name, value) in [
+        ("severity", Some(graded.as_str())),
+        ("category", Some(info.category.word())),
+        ("weakness", cwe),
+        ("languages", Some(languages(sheet).as_str())),
+        ("finds", Some(told)),
+        ("from", Some(from.as_str())),
+        ("state", Some(state)),
+    ] {
+        out.push_str(&value.map_or_else(String::new, |value| format!("{name:10}{value}\n")));
+    }
+    match &sheet.text {
+        None => out.push_str("\nIt is code of the program, not a pattern.\n"),
+        Some(text) => {
+            out.push_str("\nIt is defined so:\n\n");
+            for line in strip_block(text).lines() {
+                out.push_str(format!("  {line}").trim_end());
+                out.push('\n');
+            }
+        }
+    }
+    let name = &info.name;
+    out.push_str(&format!(
+        "\nTo switch it off, or to give it another severity, in .review.toml or in your own settings:\n\n  \
+         [rules]\n  off = [\"{name}\"]\n  severity = [\"{name}=low\"]\n\n\
+         To allow it at one place, in a comment there or on the line above:\n\n  review:allow({name}) why it is right here\n"
+    ));
+    out
+}
+
+fn tested(folder: &str, tried: &Tried) -> String {
+    let mut out = String::new();
+    for FixtureFault { rule, case, what } in &tried.faults {
+        let case = case.as_ref().map(|case| format!(" {case}")).unwrap_or_default();
+        out.push_str(&format!("{}{}: {}\n", strip_line(rule), strip_line(&case), strip_line(what)));
+    }
+    let (rules, cases) = (counted(tried.rules, "rule"), counted(tried.cases, "fixture"));
+    let faults = match tried.faults.len() {
+        0 => "all as they should be".to_owned(),
+        faults => format!("{} wrong", counted(faults, "thing")),
+    };
+    out.push_str(&format!("{}: {rules}, {cases}: {faults}\n", strip_line(folder)));
+    out
+}
+
+fn explained_json(sheet: &RuleSheet) -> Value {
+    let RuleSheet { info, own_severity, is_off, languages, on_removed, from, text } = sheet;
+    let from = match from {
+        None => json!({ "kind": "built-in" }),
+        Some((RuleOwner::User, file, line)) => json!({ "kind": "user", "file": file, "line": line }),
+        Some((RuleOwner::Project, file, line)) => json!({ "kind": "project", "file": file, "line": line }),
+    };
+    json!({
+        "schema": SCHEMA, "id": info.name, "title": info.title, "message": info.message, "severity": info.severity,
+        "own_severity": own_severity, "category": info.category, "cwe": info.cwe, "languages": languages, "off": is_off,
+        "on": if *on_removed { "removed" } else { "added" }, "skips_tests": info.skips_tests, "from": from, "text": text,
+    })
+}
+
+fn listed_json(all: &[RuleSheet]) -> String {
+    let one = |sheet: &RuleSheet| {
+        let mut one = explained_json(sheet);
+        if let Some(fields) = one.as_object_mut() {
+            fields.remove("schema");
+            fields.remove("text");
+        }
+        one
+    };
+    format!("{:#}\n", json!({ "schema": SCHEMA, "rules": all.iter().map(one).collect::<Vec<_>>() }))
+}
+
+fn tested_json(folder: &str, tried: &Tried) -> String {
+    let fault =
+        |FixtureFault { rule, case, what }: &FixtureFault| json!({ "rule": rule, "fixture": case, "what": what });
+    let faults: Vec<Value> = tried.faults.iter().map(fault).collect();
+    let all = json!({
+        "schema": SCHEMA, "folder": folder, "rules": tried.rules, "fixtures": tried.cases, "passed": faults.is_empty(),
+        "faults": faults,
+    });
+    format!("{all:#}\n")
+}

@@ -1,0 +1,355 @@
+//! A rule as it is written: one YAML document of a pack. Main types: [`Chunk`] (its text and where it is), [`Document`].
+//!
+//! How it is compiled belongs in `packs`, what a match is in `syntax`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::fault::{PackFault, PackPlace, RuleError, near};
+use crate::domain::finding::{Category, Severity};
+use crate::domain::text::strip_line;
+use crate::syntax::{RuleSource, SyntaxError, documents};
+
+/// A title is one line of no more characters.
+const LONGEST_TITLE: usize = 100;
+/// A message has no more characters.
+const LONGEST_MESSAGE: usize = 2_000;
+/// An id has no more characters.
+const LONGEST_ID: usize = 64;
+/// A compiled regex of a project's rule takes no more bytes.
+const LARGEST_REGEX: usize = 1 << 20;
+
+/// The keys of a document, for whoever misspelled one.
+const KEYS: &[&str] = &[
+    "id",
+    "title",
+    "message",
+    "severity",
+    "category",
+    "cwe",
+    "tests",
+    "on",
+    "languages",
+    "paths",
+    "literals",
+    "fix",
+    "at",
+    "same",
+    "stays",
+    "guards",
+    "rule",
+    "constraints",
+    "utils",
+    "transform",
+];
+
+/// Whether a rule looks at code that only tests run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Tests {
+    #[default]
+    Include,
+    Skip,
+}
+
+/// On which side of a change a match is told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum On {
+    /// What the change brings in.
+    #[default]
+    Added,
+    /// What the change takes away: a guard, a close.
+    Removed,
+}
+
+/// A rule as a pack writes it: our words, then ast-grep's rule.
+#[derive(Debug, Deserialize)]
+pub(super) struct Document {
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) message: String,
+    pub(super) severity: Severity,
+    pub(super) category: Category,
+    pub(super) cwe: Option<String>,
+    #[serde(default)]
+    pub(super) tests: Tests,
+    #[serde(default)]
+    pub(super) on: On,
+    /// Languages of the pack that it is for; empty for all of them.
+    #[serde(default)]
+    pub(super) languages: Vec<String>,
+    /// Globs of the files it is for; empty for all files of the pack.
+    #[serde(default)]
+    pub(super) paths: Vec<String>,
+    /// A text that has none of these cannot match, and is not even parsed for this rule. Empty: no such text is known.
+    #[serde(default)]
+    pub(super) literals: Vec<String>,
+    pub(super) fix: Option<String>,
+    /// The metavariable at which a match is told, rather than at its first line.
+    pub(super) at: Option<String>,
+    /// The metavariables whose texts make two matches the same one, rather than the text at which it is told.
+    #[serde(default)]
+    pub(super) same: Vec<String>,
+    /// The metavariables whose texts are still in the function where the match is gone: what was guarded. For `on: removed`.
+    #[serde(default)]
+    pub(super) stays: Vec<String>,
+    /// Likewise, after the place where the match is gone.
+    #[serde(default)]
+    pub(super) guards: Vec<String>,
+    #[serde(flatten)]
+    pub(super) source: RuleSource,
+    #[serde(flatten)]
+    unknown: BTreeMap<String, Value>,
+}
+
+/// One document of a pack: what stands between two lines of `---`, which are never part of a text in YAML.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Chunk<'a> {
+    /// The line on which its text begins.
+    from: u32,
+    /// The first line that says something.
+    pub(super) line: u32,
+    /// Its text, with the line of dashes before it.
+    text: &'a str,
+}
+
+/// The documents of a pack that say something, in their order.
+pub(super) fn chunks(text: &str) -> Vec<Chunk<'_>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut found = Vec::new();
+    let mut open = Open { from: 1, at: 0, line: None };
+    let (mut at, mut number) = (0, 0u32);
+    for line in text.split_inclusive('\n') {
+        number = number.saturating_add(1);
+        let after = line.strip_prefix("---");
+        if after.is_some_and(|after| after.is_empty() || after.starts_with(char::is_whitespace)) {
+            found.extend(open.close(text, at));
+            open = Open { from: number, at, line: None };
+        }
+        let said = after.unwrap_or(line).trim();
+        if open.line.is_none() && !said.is_empty() && !said.starts_with('#') {
+            open.line = Some(number);
+        }
+        at += line.len();
+    }
+    found.extend(open.close(text, at));
+    found
+}
+
+/// A document whose end is not known yet.
+struct Open {
+    from: u32,
+    at: usize,
+    line: Option<u32>,
+}
+
+impl Open {
+    fn close<'a>(&self, text: &'a str, end: usize) -> Option<Chunk<'a>> {
+        Some(Chunk { from: self.from, line: self.line?, text: text.get(self.at..end)? })
+    }
+}
+
+impl<'a> Chunk<'a> {
+    /// The id, as far as it can be had without a parser.
+    pub(super) fn id(&self) -> Option<&'a str> {
+        let said = self.text.lines().find_map(|line| line.strip_prefix("id:"))?;
+        let said = said.split(" #").next().unwrap_or(said).trim();
+        Some(said.trim_matches(['"', '\''])).filter(|id| is_id(id))
+    }
+
+    /// What stands there, without the line of dashes.
+    pub(super) fn shown(&self) -> String {
+        let text = self.text.strip_prefix("---").unwrap_or(self.text);
+        text.trim_matches(['\n', '\r']).trim_end().to_owned()
+    }
+
+    fn place(&self, file: &str) -> PackPlace {
+        PackPlace { file: file.to_owned(), line: self.line, column: None }
+    }
+
+    /// A fault of it; `pack` is the first part of its name.
+    pub(super) fn fault(&self, file: &str, pack: &str, fault: PackFault) -> RuleError {
+        RuleError::Pack { place: self.place(file), rule: self.id().map(|id| format!("{pack}/{id}")), fault }
+    }
+
+    /// The line of a key at the left edge.
+    fn line_of(&self, key: &str) -> Option<u32> {
+        let is_it = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
+        let at = self.text.lines().position(is_it)?;
+        Some(self.from.saturating_add(u32::try_from(at).unwrap_or(u32::MAX)))
+    }
+
+    /// Reads it; `None` where it holds nothing (`null`).
+    pub(super) fn read(&self, file: &str, pack: &str) -> Result<Option<Document>, RuleError> {
+        let read: Vec<Document> = self.parse(file, pack)?;
+        let Some(document) = read.into_iter().next() else { return Ok(None) };
+        let at = |key: &str, fault: PackFault| {
+            let place = PackPlace { line: self.line_of(key).unwrap_or(self.line), ..self.place(file) };
+            RuleError::Pack { place, rule: self.id().map(|id| format!("{pack}/{id}")), fault }
+        };
+        if let Some((key, _)) = document.unknown.first_key_value() {
+            let fault = PackFault::UnknownKey { key: strip_line(key), near: near(key, KEYS.iter().copied()) };
+            return Err(at(key, fault));
+        }
+        if let Some((key, wanted)) = document.misworded() {
+            return Err(at(key, PackFault::Word { key, wanted }));
+        }
+        Ok(Some(document))
+    }
+
+    fn parse<T: serde::de::DeserializeOwned>(&self, file: &str, pack: &str) -> Result<Vec<T>, RuleError> {
+        documents(self.text).map_err(|error| {
+            let (at, what) = match error {
+                SyntaxError::Yaml { at, what } => (at, what),
+                other @ SyntaxError::Rule { .. } => (None, other.to_string()),
+            };
+            let mut place = self.place(file);
+            if let Some((line, column)) = at {
+                place.line = self.from.saturating_add(line).saturating_sub(1);
+                place.column = Some(column);
+            }
+            let rule = self.id().map(|id| format!("{pack}/{id}"));
+            RuleError::Pack { place, rule, fault: PackFault::Shape(strip_line(&what)) }
+        })
+    }
+
+    /// Compiles each regex of a rule from a repository with little memory, and says how many there are.
+    pub(super) fn check_regexes(&self, file: &str, pack: &str) -> Result<usize, RuleError> {
+        let mut open: Vec<Value> = self.parse(file, pack)?;
+        let mut count = 0;
+        while let Some(value) = open.pop() {
+            match value {
+                Value::Array(items) => open.extend(items),
+                Value::Object(fields) => {
+                    for (key, value) in fields {
+                        match value {
+                            Value::String(text) if matches!(key.as_str(), "regex" | "replace") => {
+                                count += 1;
+                                fits(&text).map_err(|fault| self.fault(file, pack, fault))?;
+                            }
+                            other => open.push(other),
+                        }
+                    }
+                }
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+            }
+        }
+        Ok(count)
+    }
+}
+
+fn fits(text: &str) -> Result<(), PackFault> {
+    let built = regex::RegexBuilder::new(text).size_limit(LARGEST_REGEX).build();
+    built.map(|_| ()).map_err(|error| {
+        let why = match error {
+            regex::Error::CompiledTooBig(_) => "it would take more memory than a project's rule may".to_owned(),
+            other => strip_line(other.to_string().lines().last().unwrap_or_default()),
+        };
+        PackFault::Regex { shown: text.chars().take(40).collect(), why }
+    })
+}
+
+fn is_id(id: &str) -> bool {
+    let is_of_it = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !id.is_empty() && id.len() <= LONGEST_ID && id.chars().all(is_of_it) && !id.starts_with('-')
+}
+
+impl Document {
+    /// The first key whose words are not what they must be, and what may be written.
+    fn misworded(&self) -> Option<(&'static str, &'static str)> {
+        let is_long = |text: &str, most: usize| text.trim().is_empty() || text.trim().chars().nth(most).is_some();
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_cwe = |cwe: &String| cwe.strip_prefix("CWE-").is_some_and(digits);
+        if !is_id(&self.id) {
+            Some(("id", "1 to 64 small letters, digits and dashes, such as open-redirect"))
+        } else if is_long(&self.title, LONGEST_TITLE) || self.title.trim().contains('\n') {
+            Some(("title", "one line of 1 to 100 characters that says what is wrong"))
+        } else if is_long(&self.message, LONGEST_MESSAGE) {
+            Some(("message", "1 to 2000 characters that say what follows and what to do"))
+        } else if self.cwe.as_ref().is_some_and(|cwe| !is_cwe(cwe)) {
+            Some(("cwe", "the name of a weakness, such as CWE-89"))
+        } else if self.literals.iter().any(String::is_empty) {
+            Some(("literals", "texts that are not empty"))
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: &str = "id: a\ntitle: t\nmessage: m\nseverity: low\ncategory: logic\nrule: {pattern: 'a()'}\n";
+
+    #[test]
+    fn documents_are_parted_at_lines_of_dashes_and_know_their_lines() {
+        let text = format!("# a pack\n\n{RULE}---\n\n# the next\n{RULE}--- # nothing\n---\nid: 'c'\n");
+        let lines: Vec<_> = chunks(&text).iter().map(|chunk| (chunk.line, chunk.id())).collect();
+        assert_eq!(lines, [(3, Some("a")), (12, Some("a")), (20, Some("c"))]);
+        assert_eq!(chunks(""), []);
+        assert_eq!(chunks("# nothing\n"), []);
+        let block = "id: a\nmessage: |\n  one\n  ---\n  two\n";
+        assert_eq!(chunks(block).len(), 1, "indented dashes are text");
+        assert_eq!(chunks("\u{feff}id: a\n")[0].id(), Some("a"));
+        assert_eq!(chunks(&format!("---\r\n{RULE}"))[0].shown(), RULE.trim_end());
+    }
+
+    fn error(text: &str) -> String {
+        let text = format!("{RULE}---\n{text}");
+        let chunks = chunks(&text);
+        chunks[1].read("house.yml", "project").err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line_and_its_rule() {
+        for (was, is, told) in [
+            ("severity: low", "severity: hgih", "house.yml:"),
+            ("severity: low\n", "sverity: low\n", "house.yml:"),
+            ("rule: {pattern: 'a()'}", "rule: {patern: 'a()'}", "house.yml:"),
+            ("id: a", "id: A b", "house.yml:8: id must be"),
+            ("title: t", "title: ''", "house.yml:9: rule project/a: title must be"),
+            ("message: m", "message: ''", "house.yml:10: rule project/a: message must be"),
+            ("severity: low", "severity: low\ncwe: 89", "house.yml:"),
+            ("severity: low", "severity: low\ncwe: CWE-", "house.yml:12: rule project/a: cwe must be"),
+            (
+                "severity: low",
+                "severity: low\nlitterals: [a]",
+                "house.yml:12: rule project/a: the key \"litterals\" means nothing (did you mean literals?)",
+            ),
+            ("rule: {pattern: 'a()'}", "rule: {pattern: 'a()'", "house.yml:"),
+        ] {
+            let text = RULE.replace(was, is);
+            assert!(error(&text).starts_with(told), "{is}: {}", error(&text));
+            assert!(!error(&text).contains('\n'), "{is}: {}", error(&text));
+        }
+        assert_eq!(error(RULE), "");
+    }
+
+    #[test]
+    fn a_document_that_explodes_is_refused() {
+        let mut text = format!("{RULE}paths: &a [b, b, b, b, b, b, b, b, b, b]\n");
+        for (one, two) in "abcdefghi".chars().zip("bcdefghij".chars()) {
+            text.push_str(&format!("x{two}: &{two} [{}]\n", vec![format!("*{one}"); 10].join(", ")));
+        }
+        assert!(error(&text).contains("house.yml:"), "{}", error(&text));
+    }
+
+    #[test]
+    fn regexes_are_counted_and_their_memory_is_bounded() {
+        let with = |regex: &str| {
+            RULE.replace("{pattern: 'a()'}", &format!("{{kind: a, all: [{{regex: '{regex}'}}, {{regex: b}}]}}"))
+        };
+        let check = |text: &str| chunks(text)[0].check_regexes("f", "p");
+        assert_eq!(check(&with("a+")), Ok(2));
+        let large = check(&with("(\\w{100}){100}")).unwrap_err().to_string();
+        assert!(
+            large.starts_with("f:1: rule p/a: the regex \"(\\\\w{100}){100}\" cannot be used: it would take"),
+            "{large}"
+        );
+        assert!(check(&with("(")).is_err());
+    }
+}

@@ -1,0 +1,57 @@
+//! What a change does beyond the files it touches: callers left behind, names that are gone, locks that do not follow.
+//!
+//! Main type: the trait [`Impact`]; an impact is a file here and a line in [`IMPACTS`]. Each of its claims is anchored at the change and
+//! names the other place as a related one. The names that a change is about are searched first, in one pass, and only files that have one
+//! are parsed (`ground`). What a text defines and uses is told by `syntax`; how one text is matched belongs in the packs.
+
+mod ground;
+mod lines;
+mod manifest;
+mod words;
+
+use super::checks::CheckInfo;
+use super::run::RulesInput;
+use crate::domain::claim::Claim;
+use crate::sys::cancel::Stopped;
+use ground::Ground;
+use words::Effect;
+
+/// Every impact. The order is that of claims.
+const IMPACTS: &[&dyn Impact] = &[&manifest::ManifestWithoutLock];
+
+/// Something a change can do to places it does not touch.
+trait Impact: Sync {
+    /// What it is called and what it says.
+    fn info(&self) -> &'static CheckInfo;
+
+    /// Where the change does so.
+    fn find(&self, ground: &Ground<'_>) -> Result<Vec<Effect>, Stopped>;
+}
+
+/// What the rules are called and what they say.
+pub(super) fn infos() -> impl Iterator<Item = &'static CheckInfo> {
+    IMPACTS.iter().map(|impact| impact.info())
+}
+
+/// Of one rule no more claims than this: who sees so many has seen what is wrong.
+const MOST_ALIKE: usize = 20;
+
+/// What the change does to places it does not touch, and what was not looked at, one sentence each.
+pub(super) fn claims(input: &RulesInput<'_>) -> Result<(Vec<Claim>, Vec<String>), Stopped> {
+    let ground = Ground::new(input);
+    let mut claims = Vec::new();
+    for impact in IMPACTS {
+        let info = impact.info();
+        if input.packs.is_off(info.name) {
+            continue;
+        }
+        let found = impact.find(&ground)?;
+        if found.len() > MOST_ALIKE {
+            let more = found.len() - MOST_ALIKE;
+            ground.note(format!("{} has {more} more findings, which are not listed one by one", info.name));
+        }
+        let found = found.into_iter().take(MOST_ALIKE).filter_map(|effect| words::claim(input, info, effect));
+        claims.extend(found.filter_map(|claim| input.packs.settled(claim)));
+    }
+    Ok((claims, ground.into_notes()))
+}

@@ -1,0 +1,97 @@
+//! An effect in words: the claim that `evidence` will check. Main type: [`Effect`].
+
+use super::super::checks::CheckInfo;
+use super::super::run::RulesInput;
+use super::super::subject::Touched;
+use crate::domain::claim::{Claim, ClaimedPlace};
+use crate::domain::finding::{Origin, OriginKind, Severity};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+
+/// A quote is no longer than this.
+const QUOTE_LINES: u32 = 8;
+/// So many other places are shown; the rest are counted in the text.
+pub(super) const MOST_SHOWN: usize = 5;
+
+/// What a change does elsewhere.
+pub(super) struct Effect {
+    /// The changed file, as counted in the change.
+    pub(super) file: usize,
+    /// The side on which `lines` stand.
+    pub(super) side: Side,
+    /// What the change did.
+    pub(super) lines: LineRange,
+    /// A title that tells more than the rule's own.
+    pub(super) title: Option<String>,
+    /// A sentence before the rule's message.
+    pub(super) detail: String,
+    /// How bad this one is, where that differs from the rule's own.
+    pub(super) severity: Option<Severity>,
+    /// Where it has its effect.
+    pub(super) elsewhere: Vec<Elsewhere>,
+}
+
+/// A place that the change has an effect on.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Elsewhere {
+    pub(super) path: RepoPath,
+    pub(super) lines: LineRange,
+    /// What is the matter there.
+    pub(super) note: String,
+}
+
+/// The claim for an effect; `None` where its place cannot be quoted or is not part of the change.
+pub(super) fn claim(input: &RulesInput<'_>, info: &CheckInfo, effect: Effect) -> Option<Claim> {
+    let file = input.change.files.get(effect.file)?;
+    let lines = shown(effect.lines, &Touched::of(file, effect.side))?;
+    let place = quoted(input, file.path_at(effect.side), effect.side, lines, None)?;
+    let shown = effect.elsewhere.iter().take(MOST_SHOWN);
+    let related: Vec<ClaimedPlace> = shown
+        .filter_map(|other| quoted(input, &other.path, Side::New, cut(other.lines), Some(other.note.clone())))
+        .collect();
+    if related.is_empty() {
+        return None;
+    }
+    let detail = effect.detail;
+    Some(Claim {
+        title: effect.title.unwrap_or_else(|| info.title.to_owned()),
+        body: if detail.is_empty() { info.message.to_owned() } else { format!("{detail} {}", info.message) },
+        severity: effect.severity.unwrap_or(info.severity),
+        category: info.category,
+        confidence: None,
+        place,
+        related,
+        replacement: None,
+        origin: Origin { kind: OriginKind::Rule, name: info.name.to_owned() },
+    })
+}
+
+/// At most so many lines as a quote has, a changed one among them; `None` where none is.
+fn shown(lines: LineRange, touched: &Touched) -> Option<LineRange> {
+    let (first, _) = touched.first_in(lines)?;
+    let start = if first >= lines.start() + QUOTE_LINES { first } else { lines.start() };
+    LineRange::new(start, lines.end()).ok().map(cut)
+}
+
+fn cut(lines: LineRange) -> LineRange {
+    LineRange::new(lines.start(), lines.end().min(lines.start() + QUOTE_LINES - 1)).unwrap_or(lines)
+}
+
+fn quoted(
+    input: &RulesInput<'_>,
+    path: &RepoPath,
+    side: Side,
+    lines: LineRange,
+    note: Option<String>,
+) -> Option<ClaimedPlace> {
+    let text = if side == Side::Old { input.old.read(path) } else { input.new.read(path) }.ok()?;
+    let quote: Vec<&str> = text.lines(lines).map(|(_, line)| line).collect();
+    let is_blank = quote.iter().all(|line| line.trim().is_empty());
+    (!is_blank).then(|| ClaimedPlace {
+        path: path.clone(),
+        side,
+        quote: Some(quote.join("\n")),
+        lines: Some(lines),
+        note,
+    })
+}

@@ -1,0 +1,380 @@
+//! What a change takes away: matches of the rules `on: removed` that stood before it and stand nowhere after it. Main function: [`lost`].
+//!
+//! A match is lost when the line at which it is told was deleted and no changed file holds the same match on a line that came. It is not
+//! told where what it stood in is gone too, nor where the rule matches something else instead in the same function: that was rewritten.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::base::Words;
+use super::document::On;
+use super::introduced::HeadHit;
+use super::look::Wanted;
+use super::run::{RulesInput, look_at};
+use super::subject::{Hit, RuleRef, Touched, fold_into, line_at_head};
+use super::threads::each_file;
+use crate::domain::change::{FileChange, FileStatus};
+use crate::domain::place::{LineRange, Side};
+use crate::domain::text::FileText;
+use crate::syntax::Scope;
+use crate::sys::cancel::Stopped;
+use crate::workspace::{Workspace, WorkspaceError};
+
+/// A match on a deleted line.
+struct Gone {
+    file: usize,
+    rule: RuleRef,
+    hit: Hit,
+    /// The name of the function or type that it stood in.
+    scope: Option<String>,
+    /// The line at the head where what followed it goes on.
+    continues_at: u32,
+}
+
+/// A match on a line that came.
+struct Come {
+    file: usize,
+    rule: RuleRef,
+    key: String,
+    scope: Option<String>,
+}
+
+/// File, rule, function and text.
+type Identity = (usize, RuleRef, Option<String>, String);
+
+impl Gone {
+    fn identity(&self) -> Identity {
+        (self.file, self.rule, self.scope.clone(), self.hit.key.clone())
+    }
+}
+
+impl Come {
+    fn identity(&self) -> Identity {
+        (self.file, self.rule, self.scope.clone(), self.key.clone())
+    }
+}
+
+/// The head of a file that lost something.
+struct Head {
+    text: Arc<FileText>,
+    scopes: Vec<Scope>,
+}
+
+/// The matches that the change took away, each on the old side.
+pub(super) fn lost(input: &RulesInput<'_>, notes: &mut BTreeSet<String>) -> Result<Vec<HeadHit>, Stopped> {
+    if !input.packs.has_removed() {
+        return Ok(Vec::new());
+    }
+    let mut gone = Vec::new();
+    for outcome in each_file(input.change.files.len(), |at| old_side(input, at)).into_iter().flatten() {
+        let (found, note) = outcome?;
+        gone.extend(found);
+        notes.extend(note);
+    }
+    if gone.is_empty() {
+        return Ok(Vec::new());
+    }
+    let words = Words::of(gone.iter().map(|gone| (gone.rule, gone.hit.key.as_str())));
+    let mut of_file: HashMap<usize, HashSet<RuleRef>> = HashMap::new();
+    for gone in &gone {
+        of_file.entry(gone.file).or_default().insert(gone.rule);
+    }
+    let mut come = Vec::new();
+    let mut heads: HashMap<usize, Head> = HashMap::new();
+    let sides = each_file(input.change.files.len(), |at| new_side(input, at, &words, of_file.get(&at)));
+    for (at, outcome) in sides.into_iter().enumerate() {
+        let Some(outcome) = outcome else { continue };
+        let (found, head) = outcome?;
+        come.extend(found);
+        heads.extend(head.map(|head| (at, head)));
+    }
+    Ok(unanswered(gone, &come, &heads))
+}
+
+/// The matches on the deleted lines of one file, and what could not be done.
+fn old_side(input: &RulesInput<'_>, at: usize) -> Result<(Vec<Gone>, Option<String>), Stopped> {
+    input.cancel.check()?;
+    let Some(file) = input.change.files.get(at) else { return Ok((Vec::new(), None)) };
+    let has_both = !matches!(file.status, FileStatus::Added | FileStatus::Deleted);
+    if file.without_text().is_some() || !has_both || file.deletions == 0 {
+        return Ok((Vec::new(), None));
+    }
+    let path = file.path_at(Side::Old);
+    let text = match read(input.old, path)? {
+        Ok(text) => text,
+        Err(error) => {
+            return Ok((
+                Vec::new(),
+                Some(format!("what the change takes away from {path} was not looked at: {error}")),
+            ));
+        }
+    };
+    let deleted = Deleted::of(file, &text);
+    let wanted = |rule: RuleRef| deleted.may_hold(input, rule);
+    let looked = look_at(input, file, Side::Old, &text, &Wanted { on: On::Removed, rules: &wanted, scopes: true })?;
+    let mut gone = Vec::new();
+    for (rule, hit) in looked.hits {
+        if deleted.touched.covers(hit.at.start()) && deleted.leaves_some_of(&hit, &text) {
+            let scope = innermost(&looked.scopes, hit.at.start()).map(|scope| scope.name.clone());
+            let continues_at = line_at_head(file, hit.at.start());
+            gone.push(Gone { file: at, rule, hit, scope, continues_at });
+        }
+    }
+    Ok((gone, looked.cut.map(|why| format!("what the change takes away from {path} was not wholly looked at: {why}"))))
+}
+
+type SeenHead = (Vec<Come>, Option<Head>);
+
+/// The matches on the added lines of one file, and its head where it lost something: `own` are the rules of which it did.
+fn new_side(
+    input: &RulesInput<'_>,
+    at: usize,
+    words: &Words,
+    own: Option<&HashSet<RuleRef>>,
+) -> Result<SeenHead, Stopped> {
+    input.cancel.check()?;
+    let Some(file) = input.change.files.get(at) else { return Ok((Vec::new(), None)) };
+    let nothing = file.additions == 0 && own.is_none();
+    if file.without_text().is_some() || file.status == FileStatus::Deleted || nothing {
+        return Ok((Vec::new(), None));
+    }
+    let Ok(text) = read(input.new, &file.path)? else { return Ok((Vec::new(), None)) };
+    let mut rules = words.rules_in(text.text());
+    rules.extend(own.into_iter().flatten());
+    let wanted = |rule: RuleRef| rules.contains(&rule);
+    let wanted = Wanted { on: On::Removed, rules: &wanted, scopes: true };
+    let mut looked = look_at(input, file, Side::New, &text, &wanted)?;
+    if own.is_some() && looked.hits.is_empty() {
+        looked.scopes = super::look::scopes_of(file.language, &text, input.cancel)?;
+    }
+    let touched = Touched::of(file, Side::New);
+    let stands = |lines: LineRange| touched.first_in(lines).is_some_and(|(_, stands)| stands);
+    let mut come = Vec::new();
+    for (rule, hit) in looked.hits {
+        if stands(hit.lines) {
+            let scope = innermost(&looked.scopes, hit.at.start()).map(|scope| scope.name.clone());
+            come.push(Come { file: at, rule, key: hit.key, scope });
+        }
+    }
+    Ok((come, own.map(|_| Head { text, scopes: looked.scopes })))
+}
+
+fn read(
+    tree: &dyn Workspace,
+    path: &crate::domain::path::RepoPath,
+) -> Result<Result<Arc<FileText>, WorkspaceError>, Stopped> {
+    match tree.read(path) {
+        Err(WorkspaceError::Stopped(stopped)) => Err(stopped),
+        outcome => Ok(outcome),
+    }
+}
+
+/// The smallest function or type around a line. The list is in the order in which they begin.
+fn innermost(scopes: &[Scope], line: u32) -> Option<&Scope> {
+    scopes.iter().rev().find(|scope| scope.lines.contains(line))
+}
+
+/// The deleted lines of a file.
+struct Deleted {
+    touched: Touched,
+    text: String,
+}
+
+impl Deleted {
+    fn of(file: &FileChange, text: &FileText) -> Self {
+        let mut lines = String::new();
+        for range in file.runs().filter_map(|run| run.old.range()) {
+            for (_, line) in text.lines(range) {
+                lines.push_str(line);
+                lines.push('\n');
+            }
+        }
+        Self { touched: Touched::of(file, Side::Old), text: lines }
+    }
+
+    /// Whether the deleted lines can hold what a rule looks for.
+    fn may_hold(&self, input: &RulesInput<'_>, rule: RuleRef) -> bool {
+        let RuleRef::Pack { pack, rule } = rule else { return false };
+        let Some(rule) = input.packs.pack(pack).and_then(|pack| pack.rules().get(rule)) else { return false };
+        let text = self.text.as_bytes();
+        rule.literals.is_empty()
+            || rule.literals.iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
+    }
+
+    /// Whether something with words in it is left of what a match stood in: else all of that is gone.
+    fn leaves_some_of(&self, hit: &Hit, text: &FileText) -> bool {
+        if hit.around == hit.at {
+            return true;
+        }
+        let telling = |line: &str| line.chars().any(char::is_alphanumeric);
+        text.lines(hit.around)
+            .any(|(number, line)| !hit.at.contains(number) && !self.touched.covers(number) && telling(line))
+    }
+}
+
+/// What is gone and did not come elsewhere, nor went with what it stood in, nor was written anew in the same function.
+fn unanswered(gone: Vec<Gone>, come: &[Come], heads: &HashMap<usize, Head>) -> Vec<HeadHit> {
+    let mut used = vec![false; come.len()];
+    let left = answered_by(gone, come, &mut used, Gone::identity, Come::identity);
+    let left = answered_by(
+        left,
+        come,
+        &mut used,
+        |gone| (gone.rule, gone.hit.key.clone()),
+        |come| (come.rule, come.key.clone()),
+    );
+    let left: Vec<Gone> =
+        left.into_iter().filter(|gone| heads.get(&gone.file).is_none_or(|head| head.still_has(gone))).collect();
+    let left = answered_by(
+        left,
+        come,
+        &mut used,
+        |gone| (gone.file, gone.rule, gone.scope.clone()),
+        |come| (come.file, come.rule, come.scope.clone()),
+    );
+    left.into_iter().map(|gone| HeadHit { file: gone.file, rule: gone.rule, hit: gone.hit, touched: None }).collect()
+}
+
+/// Those of `gone` to which nothing that came is equal; each that came answers one.
+fn answered_by<K: std::hash::Hash + Eq>(
+    gone: Vec<Gone>,
+    come: &[Come],
+    used: &mut [bool],
+    of_gone: impl Fn(&Gone) -> K,
+    of_come: impl Fn(&Come) -> K,
+) -> Vec<Gone> {
+    let mut there: HashMap<K, Vec<usize>> = HashMap::new();
+    for (at, come) in come.iter().enumerate().rev() {
+        if used.get(at) == Some(&false) {
+            there.entry(of_come(come)).or_default().push(at);
+        }
+    }
+    let mut left = Vec::new();
+    for gone in gone {
+        match there.get_mut(&of_gone(&gone)).and_then(Vec::pop).and_then(|at| used.get_mut(at)) {
+            Some(used) => *used = true,
+            None => left.push(gone),
+        }
+    }
+    left
+}
+
+impl Head {
+    /// Whether the function that a match stood in is there, and in it what the rule says stays.
+    fn still_has(&self, gone: &Gone) -> bool {
+        let whole = (0, self.text.text().len());
+        let (from, until) = match &gone.scope {
+            Some(name) => match self.scopes.iter().find(|scope| scope.name == *name) {
+                Some(scope) => (scope.body, scope.bytes.end),
+                None => return false,
+            },
+            None => whole,
+        };
+        let after = LineRange::line(gone.continues_at);
+        let after = self.text.byte_range(after).map_or(until, |bytes| bytes.start).max(from);
+        let all_there = |from: usize, texts: &[String]| {
+            let mut folded = String::new();
+            if !texts.is_empty() {
+                fold_into(&mut folded, self.text.text().get(from..until).unwrap_or_default());
+            }
+            texts.iter().all(|text| holds(&folded, text))
+        };
+        all_there(from, &gone.hit.stays) && all_there(after, &gone.hit.guards)
+    }
+}
+
+/// Whether `part` stands in `text`, not as a piece of a longer word.
+fn holds(text: &str, part: &str) -> bool {
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '$');
+    let (first, last) = (part.chars().next(), part.chars().next_back());
+    !part.is_empty()
+        && memchr::memmem::find_iter(text.as_bytes(), part.as_bytes()).any(|at| {
+            let before = text.get(..at).and_then(|text| text.chars().next_back());
+            let after = text.get(at + part.len()..).and_then(|text| text.chars().next());
+            !(is_word(first) && is_word(before)) && !(is_word(last) && is_word(after))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::MadeUp;
+    use super::super::{PackFile, PackOwner, Packs};
+    use crate::domain::place::Side;
+
+    const PACK: &str = "id: guard\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\non: removed\n\
+        literals: ['=== null']\nrule: {pattern: 'if ($X === null) return'}\nguards: [X]\n---\n\
+        id: await\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\non: removed\n\
+        literals: ['await']\nrule: {pattern: 'await $CALL'}\nsame: [$CALL]\nstays: [CALL]\n";
+
+    /// What is told with the two rules above: `<rule>:<line>`, all on the old side.
+    fn told(change: &MadeUp) -> Vec<String> {
+        let (file, stem) = ("javascript-p.yml".to_owned(), "javascript-p".to_owned());
+        let pack = PackFile { owner: PackOwner::User, file, stem, text: PACK.to_owned() };
+        let report = change.review_with(&Packs::only(&[pack]).unwrap());
+        let place = |claim: &crate::domain::claim::Claim| {
+            assert_eq!(claim.place.side, Side::Old);
+            format!("{}:{}", claim.origin.name.replace("javascript-", ""), claim.place.lines.unwrap().start())
+        };
+        report.claims.iter().map(place).collect()
+    }
+
+    fn changed(old: &str, new: &str) -> Vec<String> {
+        told(&MadeUp::default().was("a.js", old).now("a.js", new))
+    }
+
+    #[test]
+    fn a_guard_that_is_gone_is_told_where_it_stood() {
+        let old = "function f(a) {\n  if (a === null) return;\n  use(a);\n}\n";
+        assert_eq!(changed(old, "function f(a) {\n  use(a);\n}\n"), ["p/guard:2"]);
+    }
+
+    #[test]
+    fn a_guard_that_moved_is_not_told() {
+        let old = "function f(a) {\n  if (a === null) return;\n  use(a);\n}\n";
+        let change = MadeUp::default()
+            .was("a.js", old)
+            .now("a.js", "function f(a) {\n  use(a);\n}\n")
+            .was("b.js", "function g(a) {\n  f(a);\n}\n")
+            .now("b.js", "function g(a) {\n  if (a === null)\n    return;\n  f(a);\n}\n");
+        assert_eq!(told(&change), [""; 0]);
+    }
+
+    #[test]
+    fn a_guard_that_was_rewritten_is_not_told() {
+        let old = "function f(a) {\n  if (a === null) return;\n  use(a);\n}\n";
+        let new = "function f(a) {\n  const b = find(a);\n  if (b === null) return;\n  use(a);\n}\n";
+        assert_eq!(changed(old, new), [""; 0]);
+    }
+
+    #[test]
+    fn what_goes_with_its_function_or_its_file_is_not_told() {
+        let old = "function f(a) {\n  if (a === null) return;\n  use(a);\n}\nfunction g(a) {\n  use(a);\n}\n";
+        assert_eq!(changed(old, "function g(a) {\n  use(a);\n}\n"), [""; 0]);
+        assert_eq!(told(&MadeUp::default().was("a.js", old)), [""; 0]);
+    }
+
+    #[test]
+    fn what_no_longer_guards_anything_is_not_told() {
+        let old = "function f(a) {\n  log();\n  if (a === null) return;\n  use(a);\n}\n";
+        assert_eq!(changed(old, "function f(a) {\n  log();\n}\n"), [""; 0]);
+        assert_eq!(changed(old, "function f(a) {\n  log(ab);\n}\n"), [""; 0]);
+        assert_eq!(changed(old, "function f(a) {\n  log(a);\n}\n"), ["p/guard:3"]);
+        assert_eq!(changed(old, "function f(a) {\n  a.log();\n  log();\n}\n"), [""; 0]);
+    }
+
+    #[test]
+    fn of_two_that_are_alike_the_deleted_one_is_told() {
+        let old = "async function f(a) {\n  await save(a);\n  log();\n  await save(a);\n}\n";
+        let new = "async function f(a) {\n  await save(a);\n  log();\n  save(a);\n}\n";
+        assert_eq!(changed(old, new), ["p/await:4"]);
+        let reversed = "async function f(a) {\n  log();\n  await save(a);\n  await save(a);\n}\n";
+        assert_eq!(changed(old, reversed), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_only_indented_anew_is_not_told() {
+        let old = "async function f(a) {\n  await save(a);\n  log();\n}\n";
+        let new = "async function f(a) {\n  if (a) {\n    await save(\n      a);\n  }\n  log();\n}\n";
+        assert_eq!(changed(old, new), [""; 0]);
+    }
+}

@@ -1,0 +1,257 @@
+//! One pack of rules: who wrote it, which files it is for, and its rules, read and compiled when they are needed. Main types: [`PackFile`],
+//! [`Pack`].
+//!
+//! What one document means belongs in `document`, all packs together in `packs`.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::document::{Chunk, Document, On, Tests, chunks};
+use super::fault::{PackFault, PackPlace, RuleError};
+use super::packs::RuleInfo;
+use crate::domain::filter::PathFilter;
+use crate::syntax::{Grammar, RuleParts, RuleSet, RuleSource, SyntaxError};
+
+/// What rules of a project are called before the slash, whichever file they are in. So none of them can be taken for another's.
+pub(super) const OF_PROJECT: &str = "project";
+/// Names before the slash that no file of the user's may have: those of rules that are code, and of projects' rules.
+const TAKEN: &[&str] = &["general", "impact", OF_PROJECT];
+
+/// A pack as it is compiled in.
+#[derive(Clone, Copy)]
+pub(super) struct PackSource<'a> {
+    pub(super) name: &'a str,
+    pub(super) grammars: &'a [Grammar],
+    /// Globs of the files it is for; empty for all files of its grammars.
+    pub(super) paths: &'a [&'a str],
+    pub(super) text: &'a str,
+}
+
+/// Who wrote a pack that did not come with the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PackOwner {
+    /// Whoever runs the program: a file with a built-in pack's name replaces it, another stands beside it.
+    User,
+    /// The project: its rules are called `project/<id>`, and replace none.
+    Project,
+}
+
+/// A file of rules that did not come with the program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PackFile {
+    /// Who wrote it.
+    pub owner: PackOwner,
+    /// How it is called in messages: its path, and the commit it was read at.
+    pub file: String,
+    /// Its name without its end: `python-house`. What comes before a dash is the pack or the language whose files it is for, where there is
+    /// one of that name.
+    pub stem: String,
+    /// What stands in it.
+    pub text: String,
+}
+
+/// A rule of a pack, ready to be compiled for any of the pack's grammars.
+pub(super) struct PackRule {
+    pub(super) info: RuleInfo,
+    pub(super) literals: Vec<String>,
+    pub(super) on: On,
+    pub(super) paths: PathFilter,
+    pub(super) grammars: Vec<Grammar>,
+    /// Where its document begins.
+    pub(super) line: u32,
+    fix: Option<String>,
+    at: Option<String>,
+    same: Vec<String>,
+    stays: Vec<String>,
+    guards: Vec<String>,
+    source: RuleSource,
+}
+
+impl PackRule {
+    fn parts(&self) -> RuleParts<'_> {
+        RuleParts {
+            source: &self.source,
+            fix: self.fix.as_deref(),
+            at: self.at.as_deref(),
+            same: &self.same,
+            stays: &self.stays,
+            guards: &self.guards,
+        }
+    }
+}
+
+pub(super) struct Pack {
+    /// What its rules are called before the slash.
+    pub(super) name: String,
+    /// The folder of its fixtures has this name.
+    pub(super) stem: String,
+    /// Who wrote it and what its file is called; `None` for a built-in one.
+    pub(super) from: Option<(PackOwner, String)>,
+    pub(super) grammars: Vec<Grammar>,
+    paths: &'static [&'static str],
+    /// Whether its name says nothing, so that each rule must name its languages.
+    is_for_any: bool,
+    pub(super) text: Cow<'static, str>,
+    rules: OnceLock<Result<Vec<PackRule>, RuleError>>,
+    compiled: Vec<OnceLock<Result<RuleSet, RuleError>>>,
+}
+
+fn words(grammars: &[Grammar]) -> String {
+    grammars.iter().map(|grammar| grammar.word()).collect::<Vec<_>>().join(", ")
+}
+
+impl Pack {
+    /// One that came with the program.
+    pub(super) fn built_in(source: &PackSource<'static>) -> Self {
+        Self::new(source.name, source.name, None, Some((source.grammars, source.paths)), Cow::Borrowed(source.text))
+    }
+
+    /// That of a file; only its name is looked at.
+    pub(super) fn of_file(file: &PackFile) -> Result<Self, RuleError> {
+        let name = match file.owner {
+            PackOwner::Project => OF_PROJECT,
+            PackOwner::User => &file.stem,
+        };
+        if file.owner == PackOwner::User && TAKEN.contains(&name) {
+            let place = PackPlace { file: file.file.clone(), line: 0, column: None };
+            return Err(RuleError::Pack { place, rule: None, fault: PackFault::Taken(name.to_owned()) });
+        }
+        let language = file.stem.split_once('-').map_or(file.stem.as_str(), |(language, _)| language);
+        let like = super::PACKS.iter().find(|pack| pack.name == language).map(|pack| (pack.grammars, pack.paths));
+        let alone = || Grammar::ALL.iter().find(|grammar| grammar.word() == language).map(std::slice::from_ref);
+        let means = like.or_else(|| alone().map(|grammars| (grammars, &[][..])));
+        let from = Some((file.owner, file.file.clone()));
+        Ok(Self::new(name, &file.stem, from, means, Cow::Owned(file.text.clone())))
+    }
+
+    fn new(
+        name: &str,
+        stem: &str,
+        from: Option<(PackOwner, String)>,
+        means: Option<(&'static [Grammar], &'static [&'static str])>,
+        text: Cow<'static, str>,
+    ) -> Self {
+        let (grammars, paths) = means.unwrap_or((Grammar::ALL, &[]));
+        Self {
+            name: name.to_owned(),
+            stem: stem.to_owned(),
+            from,
+            grammars: grammars.to_vec(),
+            paths,
+            is_for_any: means.is_none(),
+            text,
+            rules: OnceLock::new(),
+            compiled: grammars.iter().map(|_| OnceLock::new()).collect(),
+        }
+    }
+
+    /// How its file is called.
+    pub(super) fn file(&self) -> &str {
+        self.from.as_ref().map_or(self.stem.as_str(), |(_, file)| file)
+    }
+
+    /// Whether it is a project's.
+    pub(super) fn is_project(&self) -> bool {
+        matches!(self.from, Some((PackOwner::Project, _)))
+    }
+
+    /// Its documents and where they stand.
+    pub(super) fn chunks(&self) -> Vec<Chunk<'_>> {
+        chunks(&self.text)
+    }
+
+    /// Its rules; none of a pack that cannot be read, which only a built-in one can be here, and tests see to it that none is.
+    pub(super) fn rules(&self) -> &[PackRule] {
+        self.read().as_deref().unwrap_or_default()
+    }
+
+    /// Its rules, or what is wrong with one.
+    pub(super) fn read(&self) -> &Result<Vec<PackRule>, RuleError> {
+        self.rules.get_or_init(|| {
+            let read = |chunk: &Chunk<'_>| self.rule(chunk).transpose();
+            self.chunks().iter().filter_map(read).collect()
+        })
+    }
+
+    fn rule(&self, chunk: &Chunk<'_>) -> Result<Option<PackRule>, RuleError> {
+        let Some(document) = chunk.read(self.file(), &self.name)? else { return Ok(None) };
+        let fault = |fault: PackFault| chunk.fault(self.file(), &self.name, fault);
+        let info = RuleInfo {
+            name: format!("{}/{}", self.name, document.id),
+            title: document.title.trim().to_owned(),
+            message: document.message.trim().to_owned(),
+            severity: document.severity,
+            category: document.category,
+            cwe: document.cwe.clone(),
+            skips_tests: document.tests == Tests::Skip,
+        };
+        let grammars = self.grammars_of(&document.languages).map_err(fault)?;
+        let paths = self.paths_of(&document.paths).map_err(fault)?;
+        let Document { literals, on, fix, at, same, stays, guards, source, .. } = document;
+        let line = chunk.line;
+        Ok(Some(PackRule { info, literals, on, paths, grammars, line, fix, at, same, stays, guards, source }))
+    }
+
+    /// The grammars that a rule is for.
+    fn grammars_of(&self, named: &[String]) -> Result<Vec<Grammar>, PackFault> {
+        if named.is_empty() {
+            let known = || PackFault::NoLanguage { known: words(&self.grammars) };
+            return if self.is_for_any { Err(known()) } else { Ok(self.grammars.clone()) };
+        }
+        let of = |language: &String| {
+            let found = self.grammars.iter().copied().find(|grammar| grammar.word() == language);
+            found.ok_or_else(|| PackFault::Language { language: language.clone(), known: words(&self.grammars) })
+        };
+        named.iter().map(of).collect()
+    }
+
+    /// The files that a rule is for: those of its pack, and of them those that it names.
+    fn paths_of(&self, own: &[String]) -> Result<PathFilter, PackFault> {
+        let of_pack: Vec<String> = self.paths.iter().map(|glob| (*glob).to_owned()).collect();
+        let filter = PathFilter::new(&of_pack, &[]).and_then(|filter| filter.narrowed(own));
+        filter.map_err(PackFault::Paths)
+    }
+
+    /// Its rules compiled for `grammar`; `None` when it is not for that grammar.
+    pub(super) fn compiled(&self, grammar: Grammar) -> Option<&Result<RuleSet, RuleError>> {
+        let place = self.grammars.iter().position(|own| *own == grammar)?;
+        Some(self.compiled.get(place)?.get_or_init(|| {
+            let sources = self.rules().iter().map(|rule| {
+                let is_for = rule.grammars.contains(&grammar);
+                is_for.then(|| rule.parts())
+            });
+            RuleSet::compile(grammar, sources).map_err(|error| self.faulty(grammar, error))
+        }))
+    }
+
+    /// Compiles it for every grammar that a rule of it is for.
+    pub(super) fn check(&self) -> Result<(), RuleError> {
+        for grammar in &self.grammars {
+            if self.rules().iter().any(|rule| rule.grammars.contains(grammar))
+                && let Some(Err(error)) = self.compiled(*grammar)
+            {
+                return Err(error.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// The error of the rule that does not compile, with where it stands.
+    fn faulty(&self, grammar: Grammar, error: SyntaxError) -> RuleError {
+        let alone = self.rules().iter().filter(|rule| rule.grammars.contains(&grammar)).find_map(|rule| {
+            let source = std::iter::once(Some(rule.parts()));
+            RuleSet::compile(grammar, source).err().map(|error| (rule, error))
+        });
+        let line = alone.as_ref().map_or(0, |(rule, _)| rule.line);
+        let place = PackPlace { file: self.file().to_owned(), line, column: None };
+        let rule = alone.as_ref().map(|(rule, _)| rule.info.name.clone());
+        let fault = match alone.map_or(error, |(_, error)| error) {
+            SyntaxError::Rule { language, what } => PackFault::Match { language, what },
+            SyntaxError::Yaml { what, .. } => PackFault::Shape(what),
+        };
+        RuleError::Pack { place, rule, fault }
+    }
+}

@@ -1,0 +1,33 @@
+//! Work on many files at once. Main function: [`each_file`].
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// More threads gain nothing: reading files is shared work.
+const THREADS: usize = 4;
+
+/// Does `work` for every file on a few threads; the results stand in the order of the files.
+pub(super) fn each_file<T: Send>(total: usize, work: impl Fn(usize) -> T + Sync) -> Vec<Option<T>> {
+    let results: Mutex<Vec<Option<T>>> = Mutex::new((0..total).map(|_| None).collect());
+    let next = AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, THREADS).min(total.max(1));
+    let turn = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= total {
+                return;
+            }
+            let result = work(at);
+            if let Some(place) = results.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
+                *place = Some(result);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(turn);
+        }
+        turn();
+    });
+    results.into_inner().unwrap_or_else(PoisonError::into_inner)
+}

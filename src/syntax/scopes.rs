@@ -1,0 +1,137 @@
+//! The functions and types of a text, by name. Main type: [`Scope`].
+
+use ast_grep_core::tree_sitter::StrDoc;
+use ast_grep_language::SupportLang;
+
+use super::grammar::{Tree, Unparsed, Watch};
+use crate::domain::place::LineRange;
+
+/// Nodes nested deeper are not asked for their names.
+const DEEPEST: u32 = 1000;
+
+/// The kinds of nodes that hold other code under a name, over all grammars here.
+const HOLDING: &[&str] = &[
+    "class_declaration",
+    "class_definition",
+    "class_specifier",
+    "constructor_declaration",
+    "enum_declaration",
+    "function_declaration",
+    "function_definition",
+    "function_item",
+    "generator_function_declaration",
+    "impl_item",
+    "interface_declaration",
+    "method_declaration",
+    "method_definition",
+    "mod_item",
+    "namespace_definition",
+    "record_declaration",
+    "struct_specifier",
+    "trait_item",
+];
+/// The kinds that do when what they name is a function.
+const NAMING_A_FUNCTION: &[&str] = &["variable_declarator", "pair", "public_field_definition", "field_definition"];
+const FUNCTIONS: &[&str] = &["arrow_function", "function_expression", "generator_function", "function"];
+
+/// A function or a type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    /// Its name after the names of what it stands in, with dots between: `Store.open`.
+    pub name: String,
+    /// Its lines.
+    pub lines: LineRange,
+    /// Its bytes.
+    pub bytes: std::ops::Range<usize>,
+    /// The byte at which its body begins, after its name and its parameters.
+    pub body: usize,
+}
+
+impl Tree {
+    /// Its functions and types in the order in which they begin: what is inside another comes after it.
+    pub fn scopes(&self, watch: &Watch<'_>) -> Result<Vec<Scope>, Unparsed> {
+        let root = self.root.root();
+        let mut cursor = root.get_inner_node().walk();
+        let mut scopes: Vec<Scope> = Vec::new();
+        let mut around: Vec<usize> = Vec::new();
+        let mut steps = 0u32;
+        loop {
+            steps = steps.wrapping_add(1);
+            if steps.is_multiple_of(1024) {
+                watch.check()?;
+            }
+            let node = cursor.node();
+            if let Some(own) = name_of(&self.root.adopt(node)) {
+                around.retain(|at| scopes.get(*at).is_some_and(|scope| scope.bytes.end >= node.end_byte()));
+                let outer = around.last().and_then(|at| scopes.get(*at));
+                let name = outer.map_or_else(|| own.clone(), |outer| format!("{}.{own}", outer.name));
+                let line = |row: usize| u32::try_from(row).unwrap_or(u32::MAX - 1) + 1;
+                let (first, last) = (line(node.start_position().row), line(node.end_position().row));
+                let lines = LineRange::new(first, last).unwrap_or_else(|_| LineRange::line(first));
+                around.push(scopes.len());
+                let value = node.child_by_field_name("value").unwrap_or(node);
+                let body = value.child_by_field_name("body").map_or(node.start_byte(), |body| body.start_byte());
+                scopes.push(Scope { name, lines, bytes: node.byte_range(), body });
+            }
+            if cursor.depth() < DEEPEST && cursor.goto_first_child() {
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return Ok(scopes);
+                }
+            }
+        }
+    }
+}
+
+type Node<'a> = ast_grep_core::Node<'a, StrDoc<SupportLang>>;
+
+fn name_of(node: &Node<'_>) -> Option<String> {
+    let kind = node.kind();
+    let named = if HOLDING.contains(&&*kind) {
+        node.field("name").or_else(|| node.field("declarator")).or_else(|| node.field("type"))?
+    } else if NAMING_A_FUNCTION.contains(&&*kind) {
+        node.field("value").filter(|value| FUNCTIONS.contains(&&*value.kind()))?;
+        node.field("name").or_else(|| node.field("key")).or_else(|| node.field("property"))?
+    } else {
+        return None;
+    };
+    // In C the name stands inside what is declared: `static char *name(int a)`.
+    let mut innermost = named;
+    while let Some(inner) = innermost.field("declarator") {
+        innermost = inner;
+    }
+    let name = innermost.text().into_owned();
+    // A method of Go is known by its type as well.
+    let receiver = node.field("receiver").map(|receiver| receiver.text().into_owned());
+    let of = receiver.as_deref().and_then(|text| text.trim_matches(['(', ')', ' ']).rsplit([' ', '*']).next());
+    Some(of.map_or_else(|| name.clone(), |of| format!("{of}.{name}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Grammar;
+    use super::*;
+    use crate::sys::cancel::Cancel;
+    use std::time::Duration;
+
+    fn names(grammar: Grammar, text: &str) -> Vec<String> {
+        let cancel = Cancel::never();
+        let watch = Watch::new(&cancel, Duration::from_mins(1));
+        let tree = Tree::parse(grammar, text, &watch).unwrap();
+        tree.scopes(&watch).unwrap().into_iter().map(|scope| scope.name).collect()
+    }
+
+    #[test]
+    fn functions_are_named_after_what_they_stand_in() {
+        assert_eq!(names(Grammar::Rust, "impl A {\n fn b() {}\n}\nfn c() {}\n"), ["A", "A.b", "c"]);
+        assert_eq!(names(Grammar::Python, "class A:\n  def b(self):\n    pass\ndef c(): pass\n"), ["A", "A.b", "c"]);
+        assert_eq!(names(Grammar::Go, "package p\nfunc (t *T) A() {}\nfunc b() {}\n"), ["T.A", "b"]);
+        assert_eq!(names(Grammar::C, "static char *a(int b) { return 0; }\n"), ["a"]);
+        assert_eq!(names(Grammar::Java, "class A { A() {} int b() { return 1; } }"), ["A", "A.A", "A.b"]);
+        assert_eq!(names(Grammar::Bash, "a() { b; }\n"), ["a"]);
+        let script = "const a = () => {};\nconst b = 1;\nclass C { d() {} }\nconst e = { f: function () {} };\n";
+        assert_eq!(names(Grammar::TypeScript, script), ["a", "C", "C.d", "f"]);
+    }
+}
