@@ -105,7 +105,7 @@ fn fails(code: &Code<'_>, node: usize) -> bool {
                 || said.ends_with("== NULL")
                 || said.ends_with("is None")
                 || said.ends_with("=== undefined"));
-        failed || (nothing && !is_error(&question.about))
+        failed || (nothing && !is_error(&question.about) && asked.len() == 1)
     })
 }
 
@@ -128,7 +128,7 @@ fn way_out(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     let stands: Vec<String> = is.iter().map(|other| new.say(*other)).collect();
     let is_catch = !is_if(new.nodes.kind(*entered_now));
     // What is handled in another way now is not lost.
-    if stands.iter().any(|said| !kept.contains(said)) || (is.is_empty() && !is_catch) {
+    if stands.len() != kept.len() || stands.iter().any(|said| !kept.contains(said)) || (is.is_empty() && !is_catch) {
         return None;
     }
     if new.nodes.inside(*branch_now).any(|inner| new.is_statement(inner) && new.leaves(inner)) {
@@ -522,7 +522,16 @@ fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
                 .map(|at| new.say(at))
                 .collect();
             let stays = body.iter().filter(|statement| bare.contains(&old.say(**statement))).count();
+            // One that passes every failure on only cleaned up.
+            let clauses = old.nodes.children(node);
+            let mut clauses = clauses.filter(|at| matches!(old.nodes.kind(*at), "catch_clause" | "except_clause"));
+            let passes_on = clauses.all(|clause| {
+                let body = old.nodes.child(clause, "body").or_else(|| old.nodes.children(clause).last());
+                let last = body.and_then(|body| old.statements(body).last().copied());
+                last.is_some_and(|last| matches!(old.nodes.kind(last), "throw_statement" | "raise_statement"))
+            });
             if !catches
+                || passes_on
                 || body.is_empty()
                 || stays != body.len()
                 || pair.fresh.iter().any(|line| line.contains("catch") || line.contains("try"))

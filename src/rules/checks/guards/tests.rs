@@ -1,6 +1,6 @@
 //! Small changes and what they take away.
 
-use super::super::super::fixtures::MadeUp;
+use super::super::super::made_up::MadeUp;
 
 /// The rules of this folder that tell of a change of one file, with the lines of the old side.
 fn told(path: &str, old: &str, new: &str) -> Vec<String> {

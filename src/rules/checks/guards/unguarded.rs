@@ -105,8 +105,18 @@ fn is_missed(pair: &Pair<'_>, question: &Question) -> bool {
         .iter()
         .filter(|need| fits(question.asks, need, &question.about))
         .filter(|need| before.contains(&need.said) || pair.is_fresh(need.node))
+        .filter(|need| question.asks != Asks::Size || fails_alone(pair.new, need))
         .collect();
     bare(pair, question, &still) && !is_excused(pair, question)
+}
+
+/// Whether taking an element that is not there fails; in scripts only what is then done with it does.
+fn fails_alone(code: &Code<'_>, need: &Need) -> bool {
+    let is_script = matches!(code.grammar, Grammar::JavaScript | Grammar::TypeScript | Grammar::Tsx);
+    !is_script
+        || code.nodes.parent(need.node).is_some_and(|parent| {
+            code.nodes.field(need.node) == Some("object") && code.nodes.child(parent, "optional_chain").is_none()
+        })
 }
 
 /// Whether one of the needs stands at the head without a question about the same thing, which it had at the base.
@@ -193,6 +203,12 @@ fn is_excused(pair: &Pair<'_>, question: &Question) -> bool {
     let root = Code::root_of(about);
     // It comes from elsewhere now.
     if [root, last].iter().any(|word| is_set(pair, word)) || is_in_header(pair, root) {
+        return true;
+    }
+    let safe = safe_accesses(pair.new, pair.now());
+    if question.node != question.decides
+        && safe.iter().any(|(node, object)| pair.is_fresh(*node) && pair.new.say(*object) == *about)
+    {
         return true;
     }
     // Somebody vouches for it in another way.
