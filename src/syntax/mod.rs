@@ -6,6 +6,7 @@
 
 mod grammar;
 mod matching;
+mod nodes;
 mod relations;
 mod scopes;
 mod symbol;
@@ -14,6 +15,7 @@ mod watched;
 
 pub use grammar::{Grammar, Tree, Unparsed, Watch, error_count, parses};
 pub use matching::{Edit, Found, RuleParts, RuleSet, RuleSource, Scan, SyntaxError, documents};
+pub use nodes::Nodes;
 pub use relations::{Relations, relations};
 pub use scopes::Scope;
 pub use symbol::enclosing_symbol;

@@ -129,7 +129,9 @@ fn hit(subject: &Subject<'_>, used: Use, lines: LineRange, kind: &str) -> Hit {
     let mut hit = Hit::of_lines(subject.text, lines);
     // Two secrets read the same when they are masked. The words are shorter than any mask, which is what the base is searched for.
     let print = subject.text.secrets_print(lines);
-    hit.key.push_str(&format!(" {:x} {:x}", print >> 32, print & 0xffff_ffff));
+    for part in print.to_be_bytes().chunks(2) {
+        hit.key.push_str(&format!(" {part:02x?}"));
+    }
     hit.title = Some(format!("A secret is added to the code: {}", in_words(kind)));
     hit.severity = used.grade(kind);
     hit
