@@ -95,6 +95,7 @@ pub const KEYS: &[Key] = keys!(
         key("rules.off", Shape::List, "names of rules or packs", None),
         key("rules.severity", Shape::List, GRADES, None),
         key("rules.packs", Shape::Path, FOLDERS, None),
+        key("rules.lines", Shape::One, "changed or all", Some("--all-lines")),
     ],
     [
         "anthropic",

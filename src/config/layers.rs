@@ -89,6 +89,8 @@ pub struct Flags {
     pub max_cost: Option<String>,
     /// `--instructions`
     pub instructions: Option<PathBuf>,
+    /// `all` for `--all-lines`
+    pub rules_lines: Option<String>,
 }
 
 /// A value as it was written.
@@ -272,6 +274,7 @@ fn read_flags(flags: &Flags, said: &mut Vec<Said>) {
         max_tokens,
         max_cost,
         instructions,
+        rules_lines,
     } = flags;
     let list = |list: &Vec<String>| (!list.is_empty()).then(|| Value::List(list.clone()));
     let one = |value: &Option<String>| value.clone().map(Value::One);
@@ -292,6 +295,7 @@ fn read_flags(flags: &Flags, said: &mut Vec<Said>) {
         ("max_tokens", one(max_tokens)),
         ("max_cost", one(max_cost)),
         ("instructions", instructions.clone().map(Value::Path)),
+        ("rules.lines", one(rules_lines)),
     ];
     for (name, value) in given {
         if let (Some(key), Some(value)) = (Key::named(name), value) {

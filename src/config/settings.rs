@@ -74,6 +74,8 @@ pub struct Settings {
     pub rules_severity: Vec<(String, Severity)>,
     /// A folder with rule packs beside the built-in ones, absolute or relative to the working directory.
     pub rule_packs: Option<PathBuf>,
+    /// Whether the rules speak of all lines of the changed files, rather than of what the change brings.
+    pub rules_all_lines: bool,
 }
 
 /// What the user sets for a provider. `None` leaves it to the usual variables and to what is known of the provider.
@@ -129,6 +131,7 @@ impl Settings {
             providers_file: None,
             providers: BTreeMap::new(),
             rules_off: Vec::new(),
+            rules_all_lines: false,
             rules_severity: Vec::new(),
             rule_packs: None,
         }
@@ -158,6 +161,13 @@ impl Settings {
                 }
             }
             ("rules.off", Value::List(names)) => add_new(&mut self.rules_off, names),
+            ("rules.lines", Value::One(text)) => {
+                self.rules_all_lines = match text.trim() {
+                    "changed" => false,
+                    "all" => true,
+                    _ => return Err(refused(text)),
+                };
+            }
             ("rules.severity", Value::List(grades)) => {
                 let grades = grades.iter().map(|text| grade(text)).collect::<Result<Vec<_>, _>>()?;
                 // What is said again counts as said last.

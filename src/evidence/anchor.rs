@@ -73,6 +73,27 @@ pub fn anchor(
     anchor_with(claim, change, new, old, &Languages)
 }
 
+/// Checks a claim of a rule about what stood before the change, in a file that it touches: as [`anchor`] does, but no place must touch the
+/// change. What a model claims never comes here.
+pub fn anchor_standing(
+    claim: &Claim,
+    change: &ChangeSet,
+    new: &dyn Workspace,
+    old: &dyn Workspace,
+) -> Result<Anchored, Rejection> {
+    let may_stand = claim.origin.kind == OriginKind::Rule;
+    check(claim, change, new, old, &Languages, if may_stand { Reach::ChangedFiles } else { Reach::Change })
+}
+
+/// How far the places of a claim may be from the change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// One of them touches it.
+    Change,
+    /// The first is in a file that it touches.
+    ChangedFiles,
+}
+
 /// Checks every place of a claim against the two trees.
 ///
 /// The claim's own place must stand and be in a changed file; a related place that does not stand is dropped with a note. One
@@ -83,6 +104,17 @@ pub fn anchor_with(
     new: &dyn Workspace,
     old: &dyn Workspace,
     grammar: &dyn Grammar,
+) -> Result<Anchored, Rejection> {
+    check(claim, change, new, old, grammar, Reach::Change)
+}
+
+fn check(
+    claim: &Claim,
+    change: &ChangeSet,
+    new: &dyn Workspace,
+    old: &dyn Workspace,
+    grammar: &dyn Grammar,
+    reach: Reach,
 ) -> Result<Anchored, Rejection> {
     let trees = Trees { change, new, old };
     let file = trees.file(&claim.place).ok_or_else(|| trees.not_in_change(&claim.place.path))?;
@@ -105,7 +137,8 @@ pub fn anchor_with(
         };
     let mut settled = vec![main];
     settled.extend(related);
-    let Some(first) = settled.iter().position(|place| place.touches) else {
+    let touching = settled.iter().position(|place| place.touches);
+    let Some(first) = touching.or((reach == Reach::ChangedFiles).then_some(0)) else {
         return Err(not_touching(file, &main_anchor));
     };
     settled[..=first].rotate_right(1);

@@ -16,7 +16,7 @@ mod rejection;
 mod suggestion;
 mod touched;
 
-pub use anchor::{Anchored, Grammar, NoGrammar, anchor, anchor_with};
+pub use anchor::{Anchored, Grammar, NoGrammar, anchor, anchor_standing, anchor_with};
 pub use identity::{assign_ids, context_around, fingerprint, ids};
 pub use languages::Languages;
 pub use locate::{Located, locate};

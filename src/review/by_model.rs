@@ -25,7 +25,7 @@ use crate::domain::run::RunId;
 use crate::domain::second_look::SecondLook as Numbers;
 use crate::llm::{Provider, ToolDefinition};
 use crate::prompt::{LeadVars, PromptError, Prompts};
-use crate::rules::{self, Packs, RulesInput};
+use crate::rules::{self, Packs, Reports, RulesInput};
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::tools::{TOOLS, ToolBox};
 use crate::workspace::Workspace;
@@ -44,6 +44,8 @@ pub struct ModelRun {
     pub tools: ToolBox,
     /// The rules that give leads.
     pub packs: Packs,
+    /// What other scanners report, which are leads too.
+    pub reports: Reports,
     /// The model.
     pub provider: Arc<dyn Provider>,
     /// Those who take over from it, one after the other, when it fails for good.
@@ -105,7 +107,7 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
     };
     let Reviewed { mut desk, ending, mut tally, budget, mut journal } =
         Box::pin(units::review(&run, begin, journal, over)).await?;
-    let draft = desk.settle(&name_of(run.provider.capabilities()));
+    let draft = desk.settle(&name_of(run.provider.capabilities()), &ending);
     draft.recall(&run.known);
     let looked = second_look(&run, draft.findings(), &ending, &budget, (&journal, &trees)).await?;
     // Whoever interrupts the second look interrupts the review.
@@ -211,7 +213,7 @@ pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<Prepared, Eng
 
 /// Gives the desk the leads of the rules: what they said in a sitting before, else what they say now. Says why they were stopped, if they were.
 fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -> Option<Stopped> {
-    if let Some(Rules { claims, notes, stopped, missed, unchecked }) = run.past.rules() {
+    if let Some(Rules { claims, notes, stopped, missed, unchecked, standing, suppressed }) = run.past.rules() {
         let stopped = stopped.map(|ended| match ended {
             Ended::Deadline => Stopped::DeadlinePassed,
             _ => Stopped::Interrupted,
@@ -221,6 +223,8 @@ fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -
         if let Some(stopped) = stopped {
             desk.add_leads(rest, &Cancel::stopped(stopped));
         }
+        desk.add_standing(standing, &Cancel::never());
+        desk.suppress(*suppressed);
         if stopped.is_none() {
             desk.ran(&run.packs, missed.iter().cloned());
         }
@@ -232,15 +236,18 @@ fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -
     if run.past.is_over() {
         return Some(Stopped::Interrupted);
     }
-    let report = rules::run(&RulesInput {
+    let input = RulesInput {
         change: &run.change,
         new: run.new.as_ref(),
         old: run.old.as_ref(),
         packs: &run.packs,
         cancel: &run.cancel,
         events: run.events.as_ref(),
-    });
+    };
+    let report = rules::run_with(&input, &run.reports);
     let rest = desk.add_leads(&report.claims, &run.cancel);
+    desk.add_standing(&report.standing, &run.cancel);
+    desk.suppress(report.suppressed);
     report.notes.iter().for_each(|note| desk.note(note.clone()));
     let stopped = report.stopped.or(rest.map(|(_, stopped)| stopped));
     let missed: Vec<RepoPath> = missed(&report.files).collect();
@@ -250,8 +257,18 @@ fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -
     let ended = stopped.map(|stopped| Ending::Stopped(stopped).ended());
     let unchecked = u32::try_from(rest.map_or(0, |(unchecked, _)| unchecked)).unwrap_or(u32::MAX);
     let _ = trees.new.omissions();
-    journal
-        .record(None, Record::Rules { claims: report.claims, notes: report.notes, stopped: ended, missed, unchecked });
+    journal.record(
+        None,
+        Record::Rules {
+            claims: report.claims,
+            notes: report.notes,
+            stopped: ended,
+            missed,
+            unchecked,
+            standing: report.standing,
+            suppressed: report.suppressed,
+        },
+    );
     stopped
 }
 

@@ -15,6 +15,7 @@ use super::known::Known;
 use super::opening::{LeftOut, Shown};
 use super::seen::Seen;
 use crate::domain::change::{ChangeSet, Omission};
+use crate::domain::claim::Claim;
 use crate::domain::finding::Finding;
 use crate::domain::guideline::Guidelines;
 use crate::domain::path::RepoPath;
@@ -226,6 +227,24 @@ impl Desk {
         self.draft.ran(packs, missed);
     }
 
+    /// Checks what the rules say stood before the change: findings of theirs, and no leads, for a model speaks of the change alone.
+    pub fn add_standing(&mut self, claims: &[Claim], cancel: &Cancel) {
+        for (at, claim) in claims.iter().enumerate() {
+            let (new, old) = (Arc::clone(&self.new), Arc::clone(&self.old));
+            let checked = cancel.check().and_then(|()| self.draft.report_standing(claim, new.as_ref(), old.as_ref()));
+            if let Err(stopped) = checked {
+                let rest = claims.len() - at;
+                self.draft.note(format!("{rest} matches of the rules were not checked: {stopped}"));
+                return;
+            }
+        }
+    }
+
+    /// Counts findings that a comment in the code silenced.
+    pub fn suppress(&mut self, count: u32) {
+        self.draft.suppress(count);
+    }
+
     /// Adds a sentence to the receipt.
     pub fn note(&mut self, note: String) {
         self.draft.note(note);
@@ -253,12 +272,12 @@ impl Desk {
         self.findings.iter().filter(|stood| is_such(&stood.finding)).count()
     }
 
-    /// Ends the reporting: reports that were never corrected are withheld, leads that were never answered are delivered, and the findings get
-    /// their order and their names. They may still be judged; `by` is who reported them.
-    pub(super) fn settle(&mut self, by: &str) -> &mut Draft {
+    /// Ends the reporting: reports that were never corrected are withheld, leads that were never answered are delivered or withheld, and the
+    /// findings get their order and their names. They may still be judged; `by` is who reported them, `ending` how that ended.
+    pub(super) fn settle(&mut self, by: &str, ending: &Ending) -> &mut Draft {
         if !self.draft.is_settled() {
             self.deliver_findings(by);
-            self.deliver_leads();
+            self.deliver_leads(by, *ending == Ending::Done);
             self.withhold_refused();
             self.draft.settle();
         }
@@ -268,7 +287,7 @@ impl Desk {
     /// Turns what was done into a review.
     pub fn finish(mut self, ending: &Ending, floor: Floor, known: &Known, made: Made) -> Review {
         let by = made.model.as_ref().map_or_else(String::new, super::draft::Asked::name);
-        self.settle(&by);
+        self.settle(&by, ending);
         self.draft.write(std::mem::take(&mut self.sections));
         let (files, holes) = self.covered.take().unwrap_or_else(|| self.seen.coverage());
         self.draft.cover(files);

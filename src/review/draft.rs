@@ -106,6 +106,7 @@ pub struct Draft {
     notes: Vec<String>,
     omissions: Vec<Omission>,
     leads: Leads,
+    suppressed: u32,
     /// What was reported already: by whom, what, and where.
     told: HashSet<(String, String, Option<Place>)>,
     /// Whether the findings are in order and have their names.
@@ -129,6 +130,7 @@ impl Draft {
             files: Vec::new(),
             notes: Vec::new(),
             leads: Leads::default(),
+            suppressed: 0,
             told: HashSet::new(),
             settled: false,
             past: history::Past::default(),
@@ -143,6 +145,16 @@ impl Draft {
             Err(rejection) => {
                 self.withheld.push(Withheld { title: claim.title.clone(), reason: rejection.brief() });
             }
+        }
+        Ok(())
+    }
+
+    /// Checks a claim of a rule about what stood before the change, likewise.
+    pub fn report_standing(&mut self, claim: &Claim, new: &dyn Workspace, old: &dyn Workspace) -> Result<(), Stopped> {
+        match evidence::anchor_standing(claim, &self.change, new, old) {
+            Ok(anchored) => self.keep(claim, anchored),
+            Err(Rejection::Stopped(stopped)) => return Err(stopped),
+            Err(rejection) => self.withhold(claim.title.clone(), rejection.brief()),
         }
         Ok(())
     }
@@ -185,6 +197,11 @@ impl Draft {
     /// Records what the trees could not give.
     pub fn omit(&mut self, omissions: Vec<Omission>) {
         self.omissions.extend(omissions);
+    }
+
+    /// Counts findings that a comment in the code silenced.
+    pub fn suppress(&mut self, count: u32) {
+        self.suppressed = self.suppressed.saturating_add(count);
     }
 
     /// Adds a sentence to the receipt.
@@ -300,6 +317,7 @@ impl Draft {
                 below_confidence: counts(&unsure),
                 hidden: unsure,
                 dismissed: dismissed::count(&findings),
+                suppressed: self.suppressed,
                 notes: self.omissions.iter().map(sentence).chain(self.notes).collect(),
                 leads: self.leads,
                 tool_calls: made.model.as_ref().map_or(0, |model| model.tool_calls),

@@ -1,9 +1,9 @@
-//! What stood before the change of what was found after it. Main function: [`base_counts`].
+//! What stood before the change of what was found after it. Main function: [`at_base`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::document::On;
-use super::introduced::{BaseCounts, HeadHit};
+use super::introduced::{Base, HeadHit};
 use super::look::Wanted;
 use super::run::{RulesInput, look_at};
 use super::subject::{RuleRef, telling_word};
@@ -16,56 +16,57 @@ use crate::workspace::WorkspaceError;
 /// More failures to read the base are counted, not listed.
 const MOST_LISTED: usize = 3;
 
-/// What one file held at the base, and what could not be done.
-type AtBase = (Vec<(RuleRef, String)>, Option<String>);
+/// What one file held at the base.
+#[derive(Default)]
+struct Held {
+    keys: Vec<(RuleRef, String)>,
+    places: Vec<(RuleRef, u32)>,
+    /// Whether all of it was looked at for the matches that ask for their place.
+    whole: bool,
+    /// Why it could not be read.
+    error: Option<String>,
+}
 
-/// Counts at the base what was found at the head, reading only what can hold it.
-pub(super) fn base_counts(
+/// What is sought at the base.
+struct Sought<'a> {
+    known: HashSet<(RuleRef, &'a str)>,
+    words: Words,
+    /// The rules of which a file is asked where they matched.
+    own: HashMap<usize, HashSet<RuleRef>>,
+}
+
+impl<'a> Sought<'a> {
+    fn of(input: &RulesInput<'_>, heads: &'a [HeadHit]) -> Self {
+        let touched = heads.iter().filter(|head| head.touched.is_some());
+        let known: HashSet<(RuleRef, &str)> = touched.map(|head| (head.rule, head.hit.key.as_str())).collect();
+        let mut own: HashMap<usize, HashSet<RuleRef>> = HashMap::new();
+        for head in heads.iter().filter(|head| head.asks_for_its_place()) {
+            // Under another name a file may be one that a rule leaves alone, and then it matched nowhere in it.
+            if input.change.files.get(head.file).is_some_and(|file| file.status == FileStatus::Modified) {
+                own.entry(head.file).or_default().insert(head.rule);
+            }
+        }
+        Self { words: Words::of(known.iter().copied()), known, own }
+    }
+}
+
+/// Asks the base for what was found at the head, reading only what can hold it.
+pub(super) fn at_base(
     input: &RulesInput<'_>,
     heads: &[HeadHit],
     notes: &mut BTreeSet<String>,
-) -> Result<BaseCounts, Stopped> {
-    let mut sought: Vec<(RuleRef, &str)> =
-        heads.iter().filter(|head| head.touched.is_some()).map(|head| (head.rule, head.hit.key.as_str())).collect();
-    sought.sort_unstable();
-    sought.dedup();
-    if sought.is_empty() {
-        return Ok(BaseCounts::new());
+) -> Result<Base, Stopped> {
+    let sought = Sought::of(input, heads);
+    let mut base = Base::default();
+    if sought.known.is_empty() && sought.own.is_empty() {
+        return Ok(base);
     }
-    let words = Words::of(sought.iter().copied());
-    let known: HashSet<(RuleRef, &str)> = sought.iter().copied().collect();
-    let counted = each_file(input.change.files.len(), |at| -> Result<AtBase, Stopped> {
-        input.cancel.check()?;
-        let file = &input.change.files[at];
-        if file.without_text().is_some() || file.status == FileStatus::Added || file.hunks.is_empty() {
-            return Ok((Vec::new(), None));
-        }
-        let path = file.path_at(Side::Old);
-        let text = match input.old.read(path) {
-            Ok(text) => text,
-            Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
-            Err(error) => return Ok((Vec::new(), Some(error.to_string()))),
-        };
-        let rules = words.rules_in(text.text());
-        if rules.is_empty() {
-            return Ok((Vec::new(), None));
-        }
-        let looked = look_at(
-            input,
-            file,
-            Side::Old,
-            &text,
-            &Wanted { on: On::Added, rules: &|rule| rules.contains(&rule), scopes: false },
-        )?;
-        let same = looked.hits.into_iter().filter(|(rule, hit)| known.contains(&(*rule, hit.key.as_str())));
-        Ok((same.map(|(rule, hit)| (rule, hit.key)).collect(), None))
-    });
-    let mut base: BaseCounts = HashMap::new();
+    let held = each_file(input.change.files.len(), |at| held_by(input, at, &sought));
     let mut unread = 0;
-    for (at, outcome) in counted.into_iter().enumerate() {
+    for (at, outcome) in held.into_iter().enumerate() {
         let Some(outcome) = outcome else { continue };
-        let (keys, error) = outcome?;
-        if let Some(error) = error {
+        let held = outcome?;
+        if let Some(error) = held.error {
             unread += 1;
             if unread <= MOST_LISTED {
                 let path = input.change.files[at].path_at(Side::Old);
@@ -74,8 +75,12 @@ pub(super) fn base_counts(
                 ));
             }
         }
-        for key in keys {
-            *base.entry(key).or_default() += 1;
+        for key in held.keys {
+            *base.counts.entry(key).or_default() += 1;
+        }
+        base.places.extend(held.places.into_iter().map(|(rule, line)| (at, rule, line)));
+        if held.whole {
+            base.read.insert(at);
         }
     }
     if unread > MOST_LISTED {
@@ -84,10 +89,42 @@ pub(super) fn base_counts(
     Ok(base)
 }
 
+fn held_by(input: &RulesInput<'_>, at: usize, sought: &Sought<'_>) -> Result<Held, Stopped> {
+    input.cancel.check()?;
+    let file = &input.change.files[at];
+    if file.without_text().is_some() || file.status == FileStatus::Added || file.hunks.is_empty() {
+        return Ok(Held::default());
+    }
+    let text = match input.old.read(file.path_at(Side::Old)) {
+        Ok(text) => text,
+        Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
+        Err(error) => return Ok(Held { error: Some(error.to_string()), ..Held::default() }),
+    };
+    let own = sought.own.get(&at);
+    let mut rules = sought.words.rules_in(text.text());
+    rules.extend(own.into_iter().flatten());
+    if rules.is_empty() {
+        return Ok(Held::default());
+    }
+    let wanted = Wanted { on: On::Added, rules: &|rule| rules.contains(&rule), scopes: false };
+    let looked = look_at(input, file, Side::Old, &text, &wanted)?;
+    let mut held = Held { whole: own.is_some() && looked.cut.is_none(), ..Held::default() };
+    for (rule, hit) in looked.hits {
+        if own.is_some_and(|own| own.contains(&rule)) {
+            held.places.push((rule, hit.at.start()));
+        }
+        if sought.known.contains(&(rule, hit.key.as_str())) {
+            held.keys.push((rule, hit.key));
+        }
+    }
+    Ok(held)
+}
+
 /// The most telling words of all that is sought, and the rules that each is sought for.
 pub(super) struct Words {
     search: Option<aho_corasick::AhoCorasick>,
     rules: Vec<BTreeSet<RuleRef>>,
+    all: HashSet<RuleRef>,
 }
 
 impl Words {
@@ -98,13 +135,13 @@ impl Words {
             rules_of.entry(telling_word(key)).or_default().insert(rule);
         }
         let search = aho_corasick::AhoCorasick::new(rules_of.keys()).ok();
-        Self { search, rules: rules_of.into_values().collect() }
+        let rules: Vec<BTreeSet<RuleRef>> = rules_of.into_values().collect();
+        Self { search, all: rules.iter().flatten().copied().collect(), rules }
     }
 
     /// The rules for which `text` can hold something that is sought.
     pub(super) fn rules_in(&self, text: &str) -> HashSet<RuleRef> {
-        let all: HashSet<RuleRef> = self.rules.iter().flatten().copied().collect();
-        let Some(search) = &self.search else { return all };
+        let Some(search) = self.search.as_ref().filter(|_| !self.all.is_empty()) else { return self.all.clone() };
         let mut here = HashSet::new();
         let mut seen = vec![false; self.rules.len()];
         for word in search.find_overlapping_iter(text) {
@@ -112,7 +149,7 @@ impl Words {
             if let (Some(seen @ false), Some(rules)) = (seen.get_mut(at), self.rules.get(at)) {
                 *seen = true;
                 here.extend(rules);
-                if here.len() == all.len() {
+                if here.len() == self.all.len() {
                     break;
                 }
             }

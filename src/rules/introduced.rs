@@ -2,10 +2,16 @@
 //!
 //! Two matches are the same when rule and folded text are. Of `n` at the head with `m` at the base, at most `n - m` are new, and of
 //! those only the ones that touch changed lines are told, added lines before the points of deletions.
+//!
+//! Where a match begins on an unchanged line, its place says more than its text: a long one that matched there before is the same one,
+//! whatever was edited inside; and one without a changed line that did not match there before was made one by the change around it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::subject::{Hit, RuleRef};
+
+/// A match of more lines is known by its place as well as by its text.
+const LONG: u32 = 5;
 
 /// A match at the head.
 #[derive(Debug, Clone)]
@@ -16,26 +22,71 @@ pub(super) struct HeadHit {
     pub(super) hit: Hit,
     /// The first changed line in it, and whether a line stands there; `None` when it lies outside the change.
     pub(super) touched: Option<(u32, bool)>,
+    /// The line of the base that the first line of [`Hit::at`] is; `None` when that line came with the change.
+    pub(super) was_at: Option<u32>,
 }
 
-/// How often each match stood at the base.
-pub(super) type BaseCounts = HashMap<(RuleRef, String), usize>;
+impl HeadHit {
+    /// Whether the base is to be asked what matched at its place.
+    pub(super) fn asks_for_its_place(&self) -> bool {
+        let structural = matches!(self.rule, RuleRef::Pack { .. });
+        structural && self.was_at.is_some() && (self.touched.is_none() || self.hit.at.count() > LONG)
+    }
+}
 
-/// The new ones among `heads`, in the order of files, lines and rules.
-pub(super) fn introduced(heads: Vec<HeadHit>, base: &BaseCounts) -> Vec<HeadHit> {
+/// What stood at the base of what was found at the head.
+#[derive(Debug, Default)]
+pub(super) struct Base {
+    /// How often each match did.
+    pub(super) counts: HashMap<(RuleRef, String), usize>,
+    /// Where rules matched: file, rule, and the line at which a match is told.
+    pub(super) places: HashSet<(usize, RuleRef, u32)>,
+    /// The files that were wholly looked at for the matches that ask for their place.
+    pub(super) read: HashSet<usize>,
+}
+
+/// The matches at the head, compared.
+#[derive(Debug, Default)]
+pub(super) struct Compared {
+    /// Those that the change introduced.
+    pub(super) new: Vec<HeadHit>,
+    /// Those that match because of a change around them: no line of theirs changed.
+    pub(super) made: Vec<HeadHit>,
+    /// Those that stood before.
+    pub(super) stood: Vec<HeadHit>,
+}
+
+/// Compares `heads` with the base. Each part is in the order of files, lines and rules.
+pub(super) fn introduced(heads: Vec<HeadHit>, base: &Base) -> Compared {
+    let mut compared = Compared::default();
     let mut groups: BTreeMap<(RuleRef, String), Vec<HeadHit>> = BTreeMap::new();
     for head in heads {
-        groups.entry((head.rule, head.hit.key.clone())).or_default().push(head);
+        let known = base.read.contains(&head.file) && head.asks_for_its_place();
+        let before = head.was_at.filter(|_| known).map(|line| base.places.contains(&(head.file, head.rule, line)));
+        let group = (head.rule, head.hit.key.clone());
+        match before {
+            Some(false) if head.touched.is_none() => compared.made.push(head),
+            Some(true) if head.touched.is_some() && !base.counts.contains_key(&group) => compared.stood.push(head),
+            _ => groups.entry(group).or_default().push(head),
+        }
     }
-    let mut new = Vec::new();
     for (group, mut heads) in groups {
-        let room = heads.len().saturating_sub(base.get(&group).copied().unwrap_or(0));
-        heads.retain(|head| head.touched.is_some());
-        heads.sort_by_key(|head| (!head.touched.is_some_and(|(_, stands)| stands), head.file, head.hit.lines));
-        new.extend(heads.into_iter().take(room));
+        let mut room = heads.len().saturating_sub(base.counts.get(&group).copied().unwrap_or(0));
+        let last = |head: &HeadHit| (head.touched.is_none(), !head.touched.is_some_and(|(_, stands)| stands));
+        heads.sort_by_key(|head| (last(head), head.file, head.hit.lines));
+        for head in heads {
+            if room > 0 && head.touched.is_some() {
+                room -= 1;
+                compared.new.push(head);
+            } else {
+                compared.stood.push(head);
+            }
+        }
     }
-    new.sort_by_key(|head| (head.file, head.hit.lines, head.rule));
-    new
+    for list in [&mut compared.new, &mut compared.made, &mut compared.stood] {
+        list.sort_by_key(|head| (head.file, head.hit.lines, head.rule));
+    }
+    compared
 }
 
 #[cfg(test)]
@@ -44,33 +95,47 @@ mod tests {
     use crate::domain::place::LineRange;
     use crate::domain::text::FileText;
 
-    const RULE: RuleRef = RuleRef::Check(0);
+    const RULE: RuleRef = RuleRef::Pack { pack: 0, rule: 0 };
 
     fn head(file: usize, line: u32, touched: Option<(u32, bool)>) -> HeadHit {
         let lines = LineRange::line(line);
         let hit = Hit { key: "k".to_owned(), ..Hit::of_lines(&FileText::new("", "UTF-8"), lines) };
-        HeadHit { file, rule: RULE, hit, touched }
+        HeadHit { file, rule: RULE, hit, touched, was_at: None }
     }
 
-    fn places(heads: Vec<HeadHit>, at_base: usize) -> Vec<(usize, u32)> {
-        let base = BaseCounts::from([((RULE, "k".to_owned()), at_base)]);
-        introduced(heads, &base).iter().map(|head| (head.file, head.hit.lines.start())).collect()
+    fn places(heads: &[HeadHit]) -> Vec<(usize, u32)> {
+        heads.iter().map(|head| (head.file, head.hit.lines.start())).collect()
+    }
+
+    fn new(heads: Vec<HeadHit>, at_base: usize) -> Vec<(usize, u32)> {
+        let counts = HashMap::from([((RULE, "k".to_owned()), at_base)]);
+        places(&introduced(heads, &Base { counts, ..Base::default() }).new)
     }
 
     #[test]
     fn code_that_moved_to_another_file_is_not_new() {
-        assert_eq!(places(vec![head(1, 5, Some((5, true)))], 1), []);
+        assert_eq!(new(vec![head(1, 5, Some((5, true)))], 1), []);
     }
 
     #[test]
     fn of_two_where_one_stood_before_the_added_one_is_told() {
         let heads = vec![head(0, 3, Some((3, false))), head(1, 9, Some((9, true)))];
-        assert_eq!(places(heads, 1), [(1, 9)]);
+        assert_eq!(new(heads, 1), [(1, 9)]);
     }
 
     #[test]
     fn what_lies_outside_the_change_is_not_told() {
-        assert_eq!(places(vec![head(0, 3, None)], 0), []);
-        assert_eq!(places(vec![head(0, 3, None), head(0, 4, Some((4, true)))], 1), [(0, 4)]);
+        assert_eq!(new(vec![head(0, 3, None)], 0), []);
+        assert_eq!(new(vec![head(0, 3, None), head(0, 4, Some((4, true)))], 1), [(0, 4)]);
+    }
+
+    #[test]
+    fn what_matches_now_though_its_lines_are_unchanged_was_made_so() {
+        let unchanged = HeadHit { was_at: Some(2), ..head(0, 3, None) };
+        let mut base = Base { read: HashSet::from([0]), ..Base::default() };
+        assert_eq!(places(&introduced(vec![unchanged.clone()], &base).made), [(0, 3)]);
+        base.places.insert((0, RULE, 2));
+        assert_eq!(places(&introduced(vec![unchanged.clone()], &base).stood), [(0, 3)]);
+        assert_eq!(places(&introduced(vec![unchanged], &Base::default()).stood), [(0, 3)], "nobody looked");
     }
 }

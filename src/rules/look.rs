@@ -135,6 +135,12 @@ fn structural(
             None => continue,
         };
         let scan = set.scan(tree, &|rule| plan.rules.get(rule).copied().unwrap_or(false), watch)?;
+        if scan.too_many {
+            looked.cut = Some("it has more matches than rules look for: some of them are not compared".to_owned());
+        }
+        for rule in scan.given_up.iter().filter_map(|rule| plan.pack.rules().get(*rule)) {
+            looked.cut = Some(format!("the rule {} took too long on it and was given up there", rule.info.name));
+        }
         if scan.too_deep {
             looked.cut = Some(line_by_line("it is nested deeper than rules look"));
         }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use super::base::Words;
 use super::document::On;
-use super::introduced::HeadHit;
 use super::look::Wanted;
 use super::run::{RulesInput, look_at};
 use super::subject::{Hit, RuleRef, Touched, fold_into, line_at_head};
@@ -60,8 +59,11 @@ struct Head {
     scopes: Vec<Scope>,
 }
 
-/// The matches that the change took away, each on the old side.
-pub(super) fn lost(input: &RulesInput<'_>, notes: &mut BTreeSet<String>) -> Result<Vec<HeadHit>, Stopped> {
+/// The matches that the change took away, each on the old side of a file as counted in the change.
+pub(super) fn lost(
+    input: &RulesInput<'_>,
+    notes: &mut BTreeSet<String>,
+) -> Result<Vec<(usize, RuleRef, Hit)>, Stopped> {
     if !input.packs.has_removed() {
         return Ok(Vec::new());
     }
@@ -203,17 +205,17 @@ impl Deleted {
 
     /// Whether something with words in it is left of what a match stood in: else all of that is gone.
     fn leaves_some_of(&self, hit: &Hit, text: &FileText) -> bool {
-        if hit.around == hit.at {
+        if hit.around == hit.lines {
             return true;
         }
         let telling = |line: &str| line.chars().any(char::is_alphanumeric);
         text.lines(hit.around)
-            .any(|(number, line)| !hit.at.contains(number) && !self.touched.covers(number) && telling(line))
+            .any(|(number, line)| !hit.lines.contains(number) && !self.touched.covers(number) && telling(line))
     }
 }
 
 /// What is gone and did not come elsewhere, nor went with what it stood in, nor was written anew in the same function.
-fn unanswered(gone: Vec<Gone>, come: &[Come], heads: &HashMap<usize, Head>) -> Vec<HeadHit> {
+fn unanswered(gone: Vec<Gone>, come: &[Come], heads: &HashMap<usize, Head>) -> Vec<(usize, RuleRef, Hit)> {
     let mut used = vec![false; come.len()];
     let left = answered_by(gone, come, &mut used, Gone::identity, Come::identity);
     let left = answered_by(
@@ -232,7 +234,7 @@ fn unanswered(gone: Vec<Gone>, come: &[Come], heads: &HashMap<usize, Head>) -> V
         |gone| (gone.file, gone.rule, gone.scope.clone()),
         |come| (come.file, come.rule, come.scope.clone()),
     );
-    left.into_iter().map(|gone| HeadHit { file: gone.file, rule: gone.rule, hit: gone.hit, touched: None }).collect()
+    left.into_iter().map(|gone| (gone.file, gone.rule, gone.hit)).collect()
 }
 
 /// Those of `gone` to which nothing that came is equal; each that came answers one.
@@ -301,12 +303,14 @@ mod tests {
     use super::super::{PackFile, PackOwner, Packs};
     use crate::domain::place::Side;
 
-    const PACK: &str = "id: guard\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\non: removed\n\
+    const PACK: &str = "id: whole\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\non: removed\n\
+        literals: [isAdmin]\nrule: {kind: if_statement, has: {stopBy: end, kind: call_expression, all: [{pattern: isAdmin($X)}, {pattern: $C}]}}\nat: C\n---\n\
+        id: guard\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\non: removed\n\
         literals: ['=== null']\nrule: {pattern: 'if ($X === null) return'}\nguards: [X]\n---\n\
         id: await\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\non: removed\n\
         literals: ['await']\nrule: {pattern: 'await $CALL'}\nsame: [$CALL]\nstays: [CALL]\n";
 
-    /// What is told with the two rules above: `<rule>:<line>`, all on the old side.
+    /// What is told with the rules above: `<rule>:<line>`, all on the old side.
     fn told(change: &MadeUp) -> Vec<String> {
         let (file, stem) = ("javascript-p.yml".to_owned(), "javascript-p".to_owned());
         let pack = PackFile { owner: PackOwner::User, file, stem, text: PACK.to_owned() };
@@ -315,7 +319,8 @@ mod tests {
             assert_eq!(claim.place.side, Side::Old);
             format!("{}:{}", claim.origin.name.replace("javascript-", ""), claim.place.lines.unwrap().start())
         };
-        report.claims.iter().map(place).collect()
+        let own = report.claims.iter().filter(|claim| claim.origin.name.starts_with("javascript-"));
+        own.map(place).collect()
     }
 
     fn changed(old: &str, new: &str) -> Vec<String> {
@@ -326,6 +331,13 @@ mod tests {
     fn a_guard_that_is_gone_is_told_where_it_stood() {
         let old = "function f(a) {\n  if (a === null) return;\n  use(a);\n}\n";
         assert_eq!(changed(old, "function f(a) {\n  use(a);\n}\n"), ["p/guard:2"]);
+    }
+
+    #[test]
+    fn a_guard_around_what_it_guards_is_told_at_its_condition() {
+        let old = "function f(a) {\n  log();\n  if (\n    isAdmin(a)) {\n    use(a);\n  }\n}\n";
+        assert_eq!(changed(old, "function f(a) {\n  log();\n  use(a);\n}\n"), ["p/whole:4"]);
+        assert_eq!(changed(old, "function f(a) {\n  log();\n  if (a && isAdmin(a)) use(a);\n}\n"), [""; 0]);
     }
 
     #[test]

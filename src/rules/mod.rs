@@ -8,7 +8,9 @@
 //! `hit-*` and an `ok-*` file. A pack: its file and a line in `PACKS`. A check: a file in `checks/`, a line in
 //! `checks::CHECKS` and a folder of fixtures `fixtures/rules/general/<id>/`.
 
+mod allowed;
 mod base;
+mod cause;
 mod checks;
 mod document;
 mod fault;
@@ -20,16 +22,21 @@ mod made_up;
 mod pack;
 mod packs;
 mod run;
+mod scanners;
 mod sheet;
 mod subject;
 mod threads;
+mod told;
 mod trial;
 mod wording;
 
+pub use checks::is_fact;
 pub use fault::{PackFault, PackPlace, RuleError};
+pub use impact::SymbolMemory;
 pub use pack::{PackFile, PackOwner};
 pub use packs::{Packs, RuleInfo};
 pub use run::{RulesInput, RulesReport, run};
+pub use scanners::{Around, Report, ReportError, Reported, Reports, read as read_report, run_with};
 pub use sheet::RuleSheet;
 pub use trial::{FixtureFault, Fixtures, Tried, try_rules};
 

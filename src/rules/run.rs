@@ -1,20 +1,16 @@
 //! Running the rules over a change. Main types: [`RulesInput`] → [`run`] → [`RulesReport`].
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::OnceLock;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::base::base_counts;
-use super::checks::{BothSides, CHECKS};
 use super::document::On;
-use super::introduced::{HeadHit, introduced};
+use super::introduced::HeadHit;
 use super::look::{Look, Looked, Wanted, look};
-use super::lost::lost;
 use super::packs::Packs;
-use super::subject::{Hit, RuleRef, Subject, Touched};
+use super::subject::{Hit, RuleRef, Subject, Touched, line_at_base};
 use super::threads::each_file;
-use super::wording::{claim, rule_info};
+use super::told::{allow, tell};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
 use crate::domain::claim::Claim;
 use crate::domain::event::{Event, EventSink, Stage};
@@ -45,6 +41,10 @@ pub struct RulesInput<'a> {
 pub struct RulesReport {
     /// What the change introduced, in the order of the files and their lines.
     pub claims: Vec<Claim>,
+    /// What stood before the change in the files that it touches, where that is asked for ([`Packs::with_all_lines`]), in the same order.
+    pub standing: Vec<Claim>,
+    /// How many more a comment in the code silenced; the notes name them.
+    pub suppressed: u32,
     /// Every changed file, in the order of the change.
     pub files: Vec<FileCoverage>,
     /// What could not be done, one sentence each.
@@ -55,8 +55,6 @@ pub struct RulesReport {
 
 /// How long a stopped run may still compare what it found with the base.
 const MOMENT: Duration = Duration::from_millis(800);
-/// Of one rule in one file, no more claims than this: who sees twenty has seen them all.
-const MOST_ALIKE: usize = 20;
 
 /// Runs every rule over every changed file.
 pub fn run(input: &RulesInput<'_>) -> RulesReport {
@@ -88,8 +86,10 @@ pub fn run(input: &RulesInput<'_>) -> RulesReport {
     // A stopped run still owes what it found so far, and a match is only a finding once the base was asked: that gets a moment more.
     let moment = Cancel::after(MOMENT);
     let asked = RulesInput { cancel: if report.stopped.is_some() { &moment } else { input.cancel }, ..*input };
-    match claims(&asked, hits, &mut notes) {
-        Ok(claims) => report.claims = claims,
+    match tell(&asked, hits, &mut notes) {
+        Ok(told) => {
+            (report.claims, report.standing, report.suppressed) = (told.claims, told.standing, told.suppressed);
+        }
         Err(stopped) => {
             let stopped = *report.stopped.get_or_insert(stopped);
             for file in report.files.iter_mut().filter(|file| file.state != CoverageState::Skipped) {
@@ -100,7 +100,9 @@ pub fn run(input: &RulesInput<'_>) -> RulesReport {
     }
     match super::impact::claims(&asked) {
         Ok((claims, more)) => {
+            let (claims, suppressed) = allow(&asked, claims, &mut notes);
             report.claims.extend(claims);
+            report.suppressed += suppressed;
             notes.extend(more);
         }
         Err(stopped) => drop(report.stopped.get_or_insert(stopped)),
@@ -151,7 +153,8 @@ fn head_of(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Result<Head,
     };
     let with_place = |(rule, hit): (RuleRef, Hit)| {
         let place = touched.first_in(hit.at).or_else(|| touched.first_in(hit.lines));
-        HeadHit { file: at, rule, touched: place, hit }
+        let was_at = line_at_base(file, hit.at.start());
+        HeadHit { file: at, rule, touched: place, was_at, hit }
     };
     Ok(Head { state, reason, hits: looked.hits.into_iter().map(with_place).collect(), notes: looked.notes })
 }
@@ -168,54 +171,6 @@ pub(super) fn look_at(
     let is_link = matches!(if side == Side::Old { file.old_mode } else { file.new_mode }, Some(FileMode::Link));
     let language = file.language.filter(|_| !is_link);
     look(&Look { subject, language, packs: input.packs, wanted, cancel: input.cancel })
-}
-
-/// Compares the matches with the base and puts what is new into words.
-fn claims(input: &RulesInput<'_>, heads: Vec<HeadHit>, notes: &mut BTreeSet<String>) -> Result<Vec<Claim>, Stopped> {
-    let base = base_counts(input, &heads, notes)?;
-    let mut found: Vec<(HeadHit, Side)> = introduced(heads, &base).into_iter().map(|hit| (hit, Side::New)).collect();
-    let sides = BothSides {
-        change: input.change,
-        old: input.old,
-        new: input.new,
-        cancel: input.cancel,
-        taken: OnceLock::new(),
-    };
-    for (rule, check) in CHECKS.iter().enumerate() {
-        for (file, hit) in check.lost(&sides)? {
-            found.push((HeadHit { file, rule: RuleRef::Check(rule), hit, touched: None }, Side::Old));
-        }
-        for (file, hit) in check.gained(&sides)? {
-            found.push((HeadHit { file, rule: RuleRef::Check(rule), hit, touched: None }, Side::New));
-        }
-    }
-    found.extend(lost(input, notes)?.into_iter().map(|hit| (hit, Side::Old)));
-    found.sort_by_key(|(hit, side)| (hit.file, *side == Side::Old, hit.hit.at.start(), hit.rule));
-    let mut claims = Vec::new();
-    let mut told = HashSet::new();
-    let mut alike: BTreeMap<(usize, RuleRef), usize> = BTreeMap::new();
-    for (found, side) in found {
-        input.cancel.check()?;
-        let count = alike.entry((found.file, found.rule)).or_default();
-        *count += 1;
-        if *count > MOST_ALIKE {
-            continue;
-        }
-        let Some(claim) = claim(input, found, side) else { continue };
-        // Two matches of a rule on the same lines are one thing to do.
-        if told.insert((claim.origin.name.clone(), claim.place.path.clone(), claim.place.lines)) {
-            claims.push(claim);
-        }
-    }
-    for ((file, rule), count) in alike {
-        if let (Some(more), Some(info)) =
-            (count.checked_sub(MOST_ALIKE).filter(|more| *more > 0), rule_info(input, rule))
-        {
-            let path = &input.change.files[file].path;
-            notes.insert(format!("{path} has {more} more matches of {}, which are not listed one by one", info.name));
-        }
-    }
-    Ok(claims)
 }
 
 #[cfg(test)]
@@ -269,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_match_is_quoted_where_it_changed() {
+    fn a_long_match_is_quoted_where_it_begins() {
         let body = |last: &str| {
             let lines: Vec<String> = (0..20).map(|at| format!("  add({at});\n")).collect();
             format!("const ready = new Promise(async (resolve) => {{\n{}{last}}});\n", lines.concat())
@@ -277,9 +232,6 @@ mod tests {
         let change = MadeUp::default().now("a.js", &body("  resolve(await b());\n"));
         let place = &change.review().claims[0].place;
         assert_eq!(place.lines.map(|lines| (lines.start(), lines.end())), Some((1, 8)));
-        let change = MadeUp::default().was("a.js", &body("")).now("a.js", &body("  resolve(await b());\n"));
-        let place = &change.review().claims[0].place;
-        assert_eq!(place.lines.map(|lines| (lines.start(), lines.end())), Some((22, 23)));
     }
 
     #[test]

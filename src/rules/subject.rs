@@ -74,19 +74,31 @@ impl Hit {
     }
 }
 
-/// Appends `text` to `key` with every run of white space as one space.
+/// Appends `text` to `key` without what a formatter may do to it: white space stays, as one space, only where it parts two words, a comma
+/// before a closing bracket goes, and there is one kind of quotation mark.
 pub(super) fn fold_into(key: &mut String, text: &str) {
-    for word in text.split_whitespace() {
-        if !key.is_empty() {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let mut parted = true;
+    for c in text.chars() {
+        if c.is_whitespace() {
+            parted = true;
+            continue;
+        }
+        if matches!(c, ')' | ']' | '}') && key.ends_with(',') {
+            key.pop();
+        }
+        if parted && is_word(c) && key.chars().next_back().is_some_and(is_word) {
             key.push(' ');
         }
-        key.push_str(word);
+        parted = false;
+        key.push(if c == '\'' { '"' } else { c });
     }
 }
 
 /// The longest word of a key: a text without it cannot hold the same match.
 pub(super) fn telling_word(key: &str) -> &str {
-    key.split(' ').max_by_key(|word| word.len()).unwrap_or_default()
+    let words = key.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.max_by_key(|word| word.len()).unwrap_or_default()
 }
 
 /// The changed lines of one side of a file, for many questions.
@@ -141,6 +153,23 @@ pub(super) fn line_at_head(file: &FileChange, line: u32) -> u32 {
         };
     }
     u32::try_from(at.max(1)).unwrap_or(u32::MAX)
+}
+
+/// The line of the base that `line` of the head is; `None` where it came with the change.
+pub(super) fn line_at_base(file: &FileChange, line: u32) -> Option<u32> {
+    let mut at = i64::from(line);
+    for run in file.runs() {
+        let begins = |span: Span| i64::from(if span.count == 0 { span.start.saturating_add(1) } else { span.start });
+        let (old, new) = (begins(run.old), begins(run.new));
+        if new > i64::from(line) {
+            break;
+        }
+        if i64::from(line) < new + i64::from(run.new.count) {
+            return None;
+        }
+        at = i64::from(line) + old + i64::from(run.old.count) - new - i64::from(run.new.count);
+    }
+    u32::try_from(at).ok()
 }
 
 /// Whether a path is one of tests, examples or benchmarks, by the names that runners look for: code that no user runs.
@@ -210,6 +239,9 @@ mod tests {
         let file = FileChange { hunks: vec![Hunk { runs, ..Hunk::default() }], ..FileChange::modified(path("a")) };
         let lines: Vec<u32> = (1..=8).map(|line| line_at_head(&file, line)).collect();
         assert_eq!(lines, [1, 2, 2, 2, 3, 4, 8, 9]);
+        let lines: Vec<Option<u32>> = (1..=9).map(|line| line_at_base(&file, line)).collect();
+        let came = None;
+        assert_eq!(lines, [Some(1), Some(4), Some(5), Some(6), came, came, came, Some(7), Some(8)]);
     }
 
     #[test]

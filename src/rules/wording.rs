@@ -7,10 +7,25 @@ use super::run::RulesInput;
 use super::subject::RuleRef;
 use crate::domain::claim::{Claim, ClaimedPlace};
 use crate::domain::finding::{Origin, OriginKind};
+use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
+use crate::domain::text::{FileText, is_telling};
 
 /// A quote is no longer than this.
-const QUOTE_LINES: u32 = 8;
+pub(super) const QUOTE_LINES: u32 = 8;
+
+/// Why a match is told, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Why {
+    /// It came with the change.
+    Came,
+    /// It went with the change.
+    Went,
+    /// These changed lines made a match of lines that did not change.
+    Made(Side, LineRange),
+    /// It stood before the change.
+    Stood,
+}
 
 pub(super) fn rule_info(input: &RulesInput<'_>, rule: RuleRef) -> Option<RuleInfo> {
     match rule {
@@ -20,29 +35,46 @@ pub(super) fn rule_info(input: &RulesInput<'_>, rule: RuleRef) -> Option<RuleInf
 }
 
 /// The claim for a match; `None` when its text cannot be read any more.
-pub(super) fn claim(input: &RulesInput<'_>, found: HeadHit, side: Side) -> Option<Claim> {
+pub(super) fn claim(input: &RulesInput<'_>, found: HeadHit, why: Why) -> Option<Claim> {
     let file = input.change.files.get(found.file)?;
     let info = rule_info(input, found.rule).filter(|info| !input.packs.is_off(&info.name))?;
-    let path = file.path_at(side);
-    let text = if side == Side::Old { input.old.read(path) } else { input.new.read(path) }.ok()?;
+    let side = if why == Why::Went { Side::Old } else { Side::New };
+    let read = |side: Side| {
+        let text = if side == Side::Old { input.old.read(file.path_at(side)) } else { input.new.read(&file.path) };
+        text.ok()
+    };
+    let text = read(side)?;
     // The part that the rule names, where the change is in it.
     let all = match found.touched {
         Some((line, _)) if !found.hit.at.contains(line) => found.hit.lines,
         _ => found.hit.at,
     };
-    let lines = if all.count() <= QUOTE_LINES {
-        all
-    } else {
-        // The quote must show a changed line.
-        let start = match found.touched {
-            Some((line, _)) if line >= all.start() + QUOTE_LINES => line,
-            _ => all.start(),
-        };
-        LineRange::new(start, (start + QUOTE_LINES - 1).min(all.end())).unwrap_or(all)
+    // The quote must show a changed line.
+    let start = match found.touched {
+        Some((line, _)) if line >= all.start() + QUOTE_LINES => line,
+        _ => all.start(),
     };
-    let quote: Vec<&str> = text.lines(lines).map(|(_, line)| line).collect();
+    let lines = window(&text, all, start);
+    let replacement = found.hit.replacement.filter(|_| lines == found.hit.lines && !text.is_masked(lines));
+    let match_at = place(file.path_at(side), side, &text, lines);
+    let (place, related) = match why {
+        Why::Came | Why::Went | Why::Stood => (match_at, Vec::new()),
+        Why::Made(changed_side, changed) => {
+            let text = read(changed_side)?;
+            let lines = window(&text, changed, changed.start());
+            let note = Some("These lines did not change.".to_owned());
+            let related = vec![ClaimedPlace { note, ..match_at }];
+            (place(file.path_at(changed_side), changed_side, &text, lines), related)
+        }
+    };
     let mut body = found.hit.detail.map(|detail| detail + " ").unwrap_or_default();
     body.push_str(&info.message);
+    match why {
+        Why::Stood => body.push_str("\n\nIt stood before this change."),
+        Why::Made(..) => body
+            .push_str("\n\nThe lines that it is about are unchanged; it is this change around them that makes it so."),
+        Why::Came | Why::Went => {}
+    }
     if let Some(cwe) = &info.cwe {
         body.push_str("\n\nSee ");
         body.push_str(cwe);
@@ -54,9 +86,38 @@ pub(super) fn claim(input: &RulesInput<'_>, found: HeadHit, side: Side) -> Optio
         severity: found.hit.severity.unwrap_or(info.severity),
         category: info.category,
         confidence: None,
-        place: ClaimedPlace { path: path.clone(), side, quote: Some(quote.join("\n")), lines: Some(lines), note: None },
-        related: Vec::new(),
-        replacement: found.hit.replacement.filter(|_| lines == found.hit.lines && !text.is_masked(lines)),
+        place,
+        related,
+        replacement,
         origin: Origin { kind: OriginKind::Rule, name: info.name },
     })
+}
+
+/// What is quoted of `all`: from `start`, so many lines as a quote has, and more below or above where those say nothing by themselves.
+fn window(text: &FileText, all: LineRange, start: u32) -> LineRange {
+    let lines = if all.count() <= QUOTE_LINES {
+        all
+    } else {
+        LineRange::new(start, (start + QUOTE_LINES - 1).min(all.end())).unwrap_or(all)
+    };
+    let (mut first, mut last) = (lines.start(), lines.end());
+    while last - first + 1 < QUOTE_LINES {
+        let Ok(lines) = LineRange::new(first, last) else { break };
+        if text.lines(lines).any(|(_, line)| is_telling(line)) {
+            break;
+        }
+        if last < text.line_count() {
+            last += 1;
+        } else if first > 1 {
+            first -= 1;
+        } else {
+            break;
+        }
+    }
+    LineRange::new(first, last).unwrap_or(lines)
+}
+
+fn place(path: &RepoPath, side: Side, text: &FileText, lines: LineRange) -> ClaimedPlace {
+    let quote: Vec<&str> = text.lines(lines).map(|(_, line)| line).collect();
+    ClaimedPlace { path: path.clone(), side, quote: Some(quote.join("\n")), lines: Some(lines), note: None }
 }

@@ -78,6 +78,16 @@ impl<'a> Watch<'a> {
         Self { cancel, until: Instant::now().checked_add(limit) }
     }
 
+    /// Not after that moment, and not after `cancel`.
+    pub(super) fn until(cancel: &'a Cancel, until: Option<Instant>) -> Self {
+        Self { cancel, until }
+    }
+
+    /// Who may stop it, and when it ends.
+    pub(super) fn parts(&self) -> (Cancel, Option<Instant>) {
+        (self.cancel.clone(), self.until)
+    }
+
     /// Whether to go on.
     pub fn check(&self) -> Result<(), Unparsed> {
         self.cancel.check()?;

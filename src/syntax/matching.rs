@@ -3,19 +3,24 @@
 use ast_grep_config::{DeserializeEnv, Fixer, RuleCore, SerializableRuleCore};
 use ast_grep_core::matcher::MatcherExt as _;
 use ast_grep_core::replacer::Replacer as _;
-use ast_grep_core::tree_sitter::StrDoc;
-use ast_grep_core::{Matcher as _, NodeMatch};
-use ast_grep_language::SupportLang;
+use ast_grep_core::{AstGrep, Matcher as _, NodeMatch};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::grammar::{Grammar, Tree, Unparsed, Watch};
+use super::watched::WatchedDoc;
 use crate::domain::place::LineRange;
 
 /// Nodes nested deeper are not matched: what a rule asks of the nodes around one costs their depth each time.
 const DEEPEST: u32 = 1000;
+/// A rule may go this many steps from node to node in any text, …
+const STEPS: u64 = 1_000_000;
+/// … and this many more for each node of the text. What the built-in rules need is far below.
+const STEPS_A_NODE: u64 = 300;
+/// More matches in one text are not looked for.
+const MOST_FOUND: usize = 5000;
 
 /// The structural part of a rule as a pack writes it: `rule`, `constraints`, `utils`, `transform` of ast-grep's rule format.
 #[derive(Clone, Deserialize)]
@@ -54,8 +59,11 @@ pub fn documents<T: DeserializeOwned>(yaml: &str) -> Result<Vec<T>, SyntaxError>
     ast_grep_config::from_multiple(yaml).map_err(|error| {
         let error = error.without_snippet();
         let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-        let at = error.location().map(|at| (number(at.line()), number(at.column())));
-        SyntaxError::Yaml { at: at.filter(|(line, _)| *line > 0), what: error.to_string() }
+        let at = error.location().map(|at| (number(at.line()), number(at.column()))).filter(|(line, _)| *line > 0);
+        let what = error.to_string();
+        // Whoever shows it says where in their own way.
+        let told = at.and_then(|(line, column)| what.strip_suffix(&format!(" at line {line}, column {column}")));
+        SyntaxError::Yaml { at, what: told.unwrap_or(&what).to_owned() }
     })
 }
 
@@ -111,7 +119,7 @@ pub struct Found {
     pub stays: Vec<Range<usize>>,
     /// The text of those that must be there still after the place where the match is gone.
     pub guards: Vec<Range<usize>>,
-    /// The lines of the nearest node around it that has more lines than [`Self::at`].
+    /// The lines of the nearest node around it that has more lines than it.
     pub around: LineRange,
     /// Whether it stands in code that only tests compile (known for Rust: `#[test]`, `#[cfg(test)]`).
     pub in_test: bool,
@@ -135,6 +143,10 @@ pub struct Scan {
     pub found: Vec<Found>,
     /// Whether something was nested too deep to be looked at.
     pub too_deep: bool,
+    /// Whether there are more matches than are looked for.
+    pub too_many: bool,
+    /// The rules that took too many steps and were given up, as counted when the set was compiled.
+    pub given_up: Vec<usize>,
 }
 
 impl RuleSet {
@@ -187,8 +199,14 @@ impl RuleSet {
             return Ok(scan);
         }
         let mut tests = TestCode::default();
-        let root = tree.root.root();
-        let mut cursor = root.get_inner_node().walk();
+        let source = tree.root.root();
+        let doc = source.get_doc();
+        let watched = WatchedDoc::new(doc.src.clone(), doc.lang, doc.tree.clone(), watch);
+        let watched = AstGrep::doc(watched);
+        let root = watched.root();
+        let steps_a_rule = STEPS + STEPS_A_NODE * root.get_inner_node().inner().descendant_count() as u64;
+        let mut left = vec![steps_a_rule; self.rules.len()];
+        let mut cursor = root.get_inner_node().inner().walk();
         let mut steps = 0u32;
         loop {
             steps = steps.wrapping_add(1);
@@ -200,10 +218,29 @@ impl RuleSet {
                 tests.see(&inner, tree.text());
             }
             if let Some(rules) = self.by_kind.get(usize::from(inner.kind_id())) {
-                for rule in rules.iter().filter_map(|rule| self.rules.get(*rule)).filter(|rule| wanted(rule.number)) {
+                for at in rules {
+                    let (Some(rule), Some(left)) = (self.rules.get(*at), left.get_mut(*at)) else { continue };
+                    if *left == 0 || !wanted(rule.number) {
+                        continue;
+                    }
                     watch.check()?;
-                    if let Some(hit) = rule.core.match_node(tree.root.adopt(inner)) {
+                    let doc = root.get_doc();
+                    let node = watched.adopt(doc.node(inner));
+                    doc.give(*left);
+                    let hit = rule.core.match_node(node);
+                    *left = doc.left();
+                    doc.give(u64::MAX);
+                    if let Some(fault) = doc.fault() {
+                        return Err(fault);
+                    }
+                    if *left == 0 {
+                        scan.given_up.push(rule.number);
+                    } else if let Some(hit) = hit {
                         scan.found.push(found(rule, &hit, tests.covers(hit.range().start)));
+                    }
+                    if scan.found.len() >= MOST_FOUND {
+                        scan.too_many = true;
+                        return Ok(scan);
                     }
                 }
             }
@@ -226,8 +263,8 @@ fn bare(name: &str) -> &str {
     name.trim_start_matches('$')
 }
 
-type Match<'a> = NodeMatch<'a, StrDoc<SupportLang>>;
-type Node<'a> = ast_grep_core::Node<'a, StrDoc<SupportLang>>;
+type Match<'a> = NodeMatch<'a, WatchedDoc>;
+type Node<'a> = ast_grep_core::Node<'a, WatchedDoc>;
 
 fn found(rule: &Compiled, hit: &Match<'_>, in_test: bool) -> Found {
     let bytes = hit.range();
@@ -241,11 +278,11 @@ fn found(rule: &Compiled, hit: &Match<'_>, in_test: bool) -> Found {
     let (at, told) = one.as_ref().map_or((lines, bytes.clone()), |node| (lines_of(node), node.range()));
     let texts = |names: &[String]| names.iter().filter_map(|name| bytes_of(hit, name)).collect::<Vec<_>>();
     let same = if rule.same.is_empty() { vec![told] } else { texts(&rule.same) };
-    let mut around = Some(one.unwrap_or_else(|| (**hit).clone()));
-    while let Some(node) = around.as_ref().filter(|node| lines_of(node).count() <= at.count()) {
+    let mut around = Some((**hit).clone());
+    while let Some(node) = around.as_ref().filter(|node| lines_of(node).count() <= lines.count()) {
         around = node.parent();
     }
-    let around = around.as_ref().map_or(at, lines_of);
+    let around = around.as_ref().map_or(lines, lines_of);
     Found {
         rule: rule.number,
         bytes,
@@ -380,6 +417,22 @@ mod tests {
         let text = format!("a = {}{}\n", "[".repeat(20_000), "]".repeat(20_000));
         let scan = scan(Grammar::Python, "rule: {kind: comment}", None, &text);
         assert!(scan.too_deep);
+    }
+
+    #[test]
+    fn a_rule_that_takes_for_ever_is_given_up_and_the_others_go_on() {
+        let nested = "{has: {kind: number, stopBy: end}, not: {has: {stopBy: end, has: {stopBy: end, has: {stopBy: end, kind: string}}}}}";
+        let yaml = format!("rule: {{kind: array, all: [{nested}]}}\n---\nrule: {{kind: comment}}\n");
+        let text = format!("a = {}1{};\n// b\n", "[1, ".repeat(500), "]".repeat(500));
+        let scan = scan(Grammar::JavaScript, &yaml, None, &text);
+        assert_eq!(scan.given_up, [0]);
+        assert_eq!(scan.found.iter().map(|found| found.rule).collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn what_matches_everywhere_is_not_looked_for_without_end() {
+        let scan = scan(Grammar::Python, "rule: {kind: integer}", None, &"1\n".repeat(6000));
+        assert_eq!((scan.found.len(), scan.too_many), (5000, true));
     }
 
     #[test]

@@ -10,6 +10,8 @@ mod nodes;
 mod relations;
 mod scopes;
 mod symbol;
+mod symbols;
+mod watched;
 
 pub use grammar::{Grammar, Tree, Unparsed, Watch, error_count, parses};
 pub use matching::{Edit, Found, RuleParts, RuleSet, RuleSource, Scan, SyntaxError, documents};
@@ -17,3 +19,4 @@ pub use nodes::Nodes;
 pub use relations::{Relations, relations};
 pub use scopes::Scope;
 pub use symbol::enclosing_symbol;
+pub use symbols::{Arguments, Definition, DefinitionKind, How, Import, Parameters, Switch, Symbols, Use, symbols};

@@ -22,6 +22,8 @@ pub(in crate::app) struct Shaping {
     verify: Which,
     rules_off: Vec<String>,
     #[serde(default)]
+    rules_all_lines: bool,
+    #[serde(default)]
     rules_severity: Vec<(String, Severity)>,
 }
 
@@ -56,6 +58,7 @@ impl Shaping {
             max_commits,
             verify,
             rules_off,
+            rules_all_lines,
             rules_severity,
             // Each sitting may have its own.
             timeout: _,
@@ -93,20 +96,31 @@ impl Shaping {
             max_commits: *max_commits,
             verify,
             rules_off: rules_off.clone(),
+            rules_all_lines: *rules_all_lines,
             rules_severity: rules_severity.clone(),
         }
     }
 
     /// Puts them in the place of those that hold now.
     pub(in crate::app) fn put_into(&self, settings: &mut Settings) {
-        let Self { include, exclude, min_severity, min_confidence, max_commits, verify, rules_off, rules_severity } =
-            self.clone();
+        let Self {
+            include,
+            exclude,
+            min_severity,
+            min_confidence,
+            max_commits,
+            verify,
+            rules_off,
+            rules_all_lines,
+            rules_severity,
+        } = self.clone();
         settings.include = include;
         settings.exclude = exclude;
         settings.min_severity = min_severity;
         settings.min_confidence = min_confidence;
         settings.max_commits = max_commits;
         settings.rules_off = rules_off;
+        settings.rules_all_lines = rules_all_lines;
         settings.rules_severity = rules_severity;
         settings.verify = match verify {
             Which::Auto => Verify::Auto,
@@ -125,6 +139,11 @@ impl Shaping {
         Floor { severity: self.min_severity, confidence: self.min_confidence }
     }
 
+    /// Whether the rules spoke of all lines of the changed files.
+    pub(in crate::app) fn rules_all_lines(&self) -> bool {
+        self.rules_all_lines
+    }
+
     /// The rules and packs that do not run.
     pub(in crate::app) fn rules_off(&self) -> &[String] {
         &self.rules_off
@@ -141,7 +160,7 @@ impl Shaping {
         rows.filter(|(was, is)| was != is).map(|((name, was), (_, is))| (name, was, is)).collect()
     }
 
-    fn rows(&self) -> [(&'static str, String); 8] {
+    fn rows(&self) -> [(&'static str, String); 9] {
         let list = |list: &[String]| if list.is_empty() { "nothing".to_owned() } else { list.join(", ") };
         let groups: Vec<String> = self.include.iter().map(|group| list(group)).collect();
         let grades: Vec<String> =
@@ -156,6 +175,7 @@ impl Shaping {
             ("max_commits", self.max_commits.to_string()),
             ("verify", self.verify.word().to_owned()),
             ("rules.off", list(&self.rules_off)),
+            ("rules.lines", if self.rules_all_lines { "all" } else { "changed" }.to_owned()),
             ("rules.severity", list(&grades)),
         ]
     }

@@ -150,6 +150,12 @@ pub enum Record {
         /// So many of the last claims were not checked, because of the stop.
         #[serde(default, skip_serializing_if = "is_zero")]
         unchecked: u32,
+        /// What they say stood before the change, where that was asked for.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        standing: Vec<Claim>,
+        /// How many more a comment in the code silenced.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        suppressed: u32,
     },
     /// How the change was split: for each unit, from 0, its files.
     Plan {

@@ -28,6 +28,10 @@ pub(in crate::review) struct Rules {
     pub(in crate::review) missed: Vec<RepoPath>,
     /// So many of the last claims were not checked.
     pub(in crate::review) unchecked: usize,
+    /// What they say stood before the change.
+    pub(in crate::review) standing: Vec<Claim>,
+    /// How many more a comment in the code silenced.
+    pub(in crate::review) suppressed: u32,
 }
 
 /// What the second look could spend.
@@ -175,10 +179,16 @@ impl Index {
                 let end = End::Verdict { state: state.clone(), why: why.clone(), broken_off: *broken_off };
                 self.conversation(entry).close(at, end);
             }
-            Record::Rules { claims, notes, stopped, missed, unchecked } => {
-                let unchecked = usize::try_from(*unchecked).unwrap_or(usize::MAX);
-                let (claims, notes, missed) = (claims.clone(), notes.clone(), missed.clone());
-                self.rules = Some(Rules { claims, notes, stopped: *stopped, missed, unchecked });
+            Record::Rules { claims, notes, stopped, missed, unchecked, standing, suppressed } => {
+                self.rules = Some(Rules {
+                    claims: claims.clone(),
+                    notes: notes.clone(),
+                    stopped: *stopped,
+                    missed: missed.clone(),
+                    unchecked: usize::try_from(*unchecked).unwrap_or(usize::MAX),
+                    standing: standing.clone(),
+                    suppressed: *suppressed,
+                });
             }
             Record::Takeover { .. } | Record::Window { .. } => self.handed.push(entry.record.clone()),
             Record::Names { names } => self.names = Some(names.clone()),

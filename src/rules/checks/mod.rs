@@ -47,6 +47,16 @@ pub(super) const CHECKS: &[&dyn Check] = &[
     &guards::AssertionRemoved,
 ];
 
+/// Checks that tell a fact, which no reading of the code around it can make untrue: a secret stands there, or a text that is aimed at the reviewer.
+/// A change that talks a model out of one of them has not talked it away.
+const FACTS: &[&str] =
+    &["general/secret-added", "general/steers-reviewer", "general/invisible-character", "general/conflict-marker"];
+
+/// Whether a rule tells such a fact.
+pub fn is_fact(rule: &str) -> bool {
+    FACTS.contains(&rule)
+}
+
 /// A check in words; the same as [`RuleInfo`], known at compile time.
 pub(super) struct CheckInfo {
     pub(super) name: &'static str,

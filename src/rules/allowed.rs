@@ -1,0 +1,267 @@
+//! Findings that a comment in the code asks not to be told of: `review:allow(rust/a-rule) why`. Main type: [`Allowed`].
+//!
+//! The comment stands on the line of the finding or on the lines right above it; it names rules or packs, and gives a reason.
+//! A change cannot allow what it brings: one that it adds counts only for what is less than high, and the receipt says that the
+//! change added it. Where it asks for more, or gives no reason, the finding stays and says so.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::packs::names;
+use super::run::RulesInput;
+use super::subject::{Touched, fold_into, line_at_head};
+use crate::domain::change::FileChange;
+use crate::domain::claim::Claim;
+use crate::domain::finding::Severity;
+use crate::domain::place::Side;
+use crate::domain::text::{FileText, shortened, strip_line};
+
+/// What such a comment begins with.
+const MARK: &str = "review:allow(";
+/// So many are named in the receipt; more are counted.
+const MOST_NAMED: usize = 20;
+/// A reason is shown as far as this, in characters.
+const MOST_REASON: usize = 120;
+/// More comments above one line are not read.
+const MOST_ABOVE: u32 = 10;
+
+/// A comment that allows something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Allow {
+    names: Vec<String>,
+    reason: String,
+    /// Whether nothing else stands on its line.
+    alone: bool,
+    /// The comment, folded: what makes two the same one.
+    text: String,
+}
+
+/// The comments of one file, by line, and of each whether the change added it.
+#[derive(Default)]
+struct InFile {
+    allows: BTreeMap<u32, (Allow, bool)>,
+}
+
+/// What was allowed so far.
+pub(super) struct Allowed<'a> {
+    input: &'a RulesInput<'a>,
+    files: HashMap<usize, InFile>,
+    count: u32,
+    named: Vec<String>,
+}
+
+impl<'a> Allowed<'a> {
+    pub(super) fn new(input: &'a RulesInput<'a>) -> Self {
+        Self { input, files: HashMap::new(), count: 0, named: Vec::new() }
+    }
+
+    /// The claim, unless a comment at the line of it silences it. `file` is counted in the change, `line` is of its side.
+    pub(super) fn unless_allowed(&mut self, mut claim: Claim, file: usize, side: Side, line: u32) -> Option<Claim> {
+        let Some(change) = self.input.change.files.get(file) else { return Some(claim) };
+        let input = self.input;
+        let in_file = self.files.entry(file).or_insert_with(|| InFile::read(input, change));
+        if in_file.allows.is_empty() {
+            return Some(claim);
+        }
+        let head_line = if side == Side::Old { line_at_head(change, line) } else { line };
+        let Some((at, allow, added)) = in_file.for_rule(&claim.origin.name, head_line) else { return Some(claim) };
+        if allow.reason.is_empty() {
+            let why = format!(
+                "\n\nA comment on line {at} asks to allow this without a reason, and so does not count: write the reason after the bracket."
+            );
+            claim.body.push_str(&why);
+            return Some(claim);
+        }
+        if added && claim.severity <= Severity::High {
+            let why = format!(
+                "\n\nA comment on line {at} asks to allow this. It came with this change, and a change cannot allow what is {} in it: \
+                 let the comment reach the target by itself first.",
+                claim.severity
+            );
+            claim.body.push_str(&why);
+            return Some(claim);
+        }
+        self.count += 1;
+        if self.named.len() < MOST_NAMED {
+            let by = if added { "by a comment that this change adds" } else { "by a comment" };
+            let reason = shortened(&strip_line(&allow.reason), MOST_REASON);
+            let lines = claim.place.lines.map_or_else(String::new, |lines| format!(":{}", lines.start()));
+            self.named.push(format!("{} at {}{lines} is allowed {by}: {reason}", claim.origin.name, claim.place.path));
+        }
+        None
+    }
+
+    /// Names what was allowed; how many that were.
+    pub(super) fn finish(self, notes: &mut BTreeSet<String>) -> u32 {
+        let more = (self.count as usize).saturating_sub(self.named.len());
+        notes.extend(self.named);
+        if more > 0 {
+            notes.insert(format!("{more} more findings are allowed by comments"));
+        }
+        self.count
+    }
+}
+
+impl InFile {
+    fn read(input: &RulesInput<'_>, file: &FileChange) -> Self {
+        let Ok(new) = input.new.read(&file.path) else { return Self::default() };
+        let found = allows_in(file.language, &new);
+        if found.is_empty() {
+            return Self::default();
+        }
+        let touched = Touched::of(file, Side::New);
+        // What moved within the file is no addition; a second copy is one.
+        let mut before: HashMap<String, usize> = HashMap::new();
+        if let Ok(old) = input.old.read(file.path_at(Side::Old)) {
+            for (_, allow) in allows_in(file.language, &old) {
+                *before.entry(allow.text).or_default() += 1;
+            }
+        }
+        let mut now: HashMap<&str, usize> = HashMap::new();
+        for allow in found.values() {
+            *now.entry(&allow.text).or_default() += 1;
+        }
+        let is_new = |line: u32, allow: &Allow| {
+            let (now, before) = (now.get(allow.text.as_str()), before.get(&allow.text));
+            touched.covers(line) && now > before
+        };
+        let added: Vec<bool> = found.iter().map(|(line, allow)| is_new(*line, allow)).collect();
+        let allows = found.into_iter().zip(added).map(|((line, allow), added)| (line, (allow, added))).collect();
+        Self { allows }
+    }
+
+    /// The comment that is about a rule at a line: where it stands, and whether the change added it. One that counts comes before one that
+    /// does not.
+    fn for_rule(&self, rule: &str, line: u32) -> Option<(u32, &Allow, bool)> {
+        let mut lines = vec![line];
+        let mut above = line;
+        while let Some(next) = above.checked_sub(1).filter(|_| line - above < MOST_ABOVE) {
+            if !self.allows.get(&next).is_some_and(|(allow, _)| allow.alone) {
+                break;
+            }
+            lines.push(next);
+            above = next;
+        }
+        let found = lines.iter().filter_map(|line| self.allows.get(line).map(|(allow, added)| (*line, allow, *added)));
+        let about = found.filter(|(_, allow, _)| allow.names.iter().any(|name| names(name, rule)));
+        about.min_by_key(|(_, allow, added)| (allow.reason.is_empty(), *added))
+    }
+}
+
+/// How comments begin in a language; all ways there are where nobody knows.
+fn openers(language: Option<&str>) -> &'static [&'static str] {
+    match language {
+        Some("rust" | "javascript" | "typescript" | "tsx" | "go" | "java" | "c" | "cpp") => &["//", "/*"],
+        Some("python" | "shell" | "yaml" | "toml" | "ruby") => &["#"],
+        _ => &["//", "/*", "#", "<!--", "--", ";"],
+    }
+}
+
+fn allows_in(language: Option<&str>, text: &FileText) -> BTreeMap<u32, Allow> {
+    let mut found = BTreeMap::new();
+    let mut seen = 0;
+    for at in memchr::memmem::find_iter(text.text().as_bytes(), MARK.as_bytes()) {
+        let number = text.line_at(at);
+        if number == seen {
+            continue;
+        }
+        seen = number;
+        if let Some(allow) = text.line(number).and_then(|line| parse(openers(language), line)) {
+            found.insert(number, allow);
+        }
+    }
+    found
+}
+
+fn parse(openers: &[&str], line: &str) -> Option<Allow> {
+    let (before, after) = line.split_once(MARK)?;
+    let before = before.trim_end();
+    let code = openers.iter().find_map(|opener| before.strip_suffix(opener))?;
+    // Inside a string it is no comment.
+    if code.matches(['"', '`']).count() % 2 == 1 {
+        return None;
+    }
+    let (list, reason) = after.split_once(')')?;
+    let names: Vec<String> =
+        list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    let reason = reason.trim().trim_end_matches("*/}").trim_end_matches("*/").trim_end_matches("-->");
+    let reason = reason.trim().trim_start_matches([':', '-', '—', '–']).trim();
+    let has_words = reason.chars().any(char::is_alphanumeric);
+    let mut text = String::new();
+    fold_into(&mut text, line.get(code.len()..)?);
+    let reason = if has_words { reason.to_owned() } else { String::new() };
+    Some(Allow { names, reason, alone: code.trim().trim_end_matches('{').trim().is_empty(), text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::MadeUp;
+    use super::*;
+
+    fn read(line: &str) -> Option<(Vec<String>, String, bool)> {
+        parse(openers(None), line).map(|allow| (allow.names, allow.reason, allow.alone))
+    }
+
+    #[test]
+    fn a_comment_names_rules_and_gives_a_reason() {
+        let is = |names: &[&str], reason: &str, alone: bool| {
+            Some((names.iter().map(|name| (*name).to_owned()).collect(), reason.to_owned(), alone))
+        };
+        assert_eq!(read("  // review:allow(rust/a) it is fine"), is(&["rust/a"], "it is fine", true));
+        assert_eq!(read("a(); // review:allow(rust/a, go): fine"), is(&["rust/a", "go"], "fine", false));
+        assert_eq!(read("# review:allow(a/b)"), is(&["a/b"], "", true));
+        assert_eq!(read("{/* review:allow(a/b) so */}"), is(&["a/b"], "so", true));
+        assert_eq!(read("<!-- review:allow(a/b) so -->"), is(&["a/b"], "so", true));
+        assert_eq!(read("a /* review:allow(a/b) — */"), is(&["a/b"], "", false));
+        assert_eq!(read("print(\"# review:allow(a/b) so\")"), None);
+        assert_eq!(read("review:allow(a/b) so"), None);
+        assert_eq!(read("// review:allow(a/b so"), None);
+        assert_eq!(parse(openers(Some("python")), "// review:allow(a/b) so"), None);
+    }
+
+    /// `eval` is high, `== NaN` in Rust is less.
+    fn review(change: &MadeUp) -> (Vec<String>, u32, Vec<String>) {
+        let report = change.review();
+        let bodies = report.claims.into_iter().map(|claim| claim.body).collect();
+        (bodies, report.suppressed, report.notes)
+    }
+
+    #[test]
+    fn what_is_less_than_high_may_be_allowed_by_the_change_and_the_receipt_says_so() {
+        let text = "fn a() {\n    // review:allow(rust/unfinished-code) the next change writes it\n    todo!()\n}\n";
+        let (bodies, count, notes) = review(&MadeUp::default().now("src/a.rs", text));
+        assert_eq!((bodies.len(), count), (0, 1));
+        let told = "rust/unfinished-code at src/a.rs:3 is allowed by a comment that this change adds: the next change writes it";
+        assert_eq!(notes, [told]);
+    }
+
+    #[test]
+    fn without_a_reason_it_does_not_count() {
+        let text = "fn a() {\n    todo!() // review:allow(rust)\n}\n";
+        let (bodies, count, _) = review(&MadeUp::default().now("src/a.rs", text));
+        assert_eq!(count, 0);
+        assert!(bodies[0].contains("without a reason"), "{bodies:?}");
+    }
+
+    #[test]
+    fn a_change_cannot_allow_what_is_high_in_it() {
+        let secret = "password = \"kX9mQ2vL7pR4tW8zB3nD\"";
+        let text = format!("# review:allow(general/secret-added) a test account\n{secret}\n");
+        let (bodies, count, _) = review(&MadeUp::default().now("a.py", &text));
+        assert_eq!(count, 0);
+        assert!(bodies[0].contains("cannot allow"), "{bodies:?}");
+        // It stood there before, for another value.
+        let old = text.replace("kX9m", "zzzz");
+        let (bodies, count, notes) = review(&MadeUp::default().was("a.py", &old).now("a.py", &text));
+        assert!(bodies.len() as u32 + count <= 1, "{bodies:?} {notes:?}");
+        // A copy of a comment is an addition.
+        let old = "# review:allow(general/secret-added) a test account\nx = 1\n";
+        let (bodies, count, _) = review(&MadeUp::default().was("a.py", old).now("a.py", &format!("{old}{text}")));
+        assert_eq!((bodies.len(), count), (1, 0));
+    }
+
+    #[test]
+    fn what_allows_nothing_is_no_fault() {
+        let text = "// review:allow(rust/no-such-rule) why\nfn a() {}\n";
+        assert_eq!(review(&MadeUp::default().now("src/a.rs", text)), (Vec::new(), 0, Vec::new()));
+    }
+}

@@ -1,0 +1,57 @@
+//! Which changed lines made a match of lines that did not change. Main function: [`cause`].
+
+use std::collections::HashMap;
+
+use super::introduced::HeadHit;
+use super::look::scopes_of;
+use super::run::RulesInput;
+use crate::domain::change::ChangeRun;
+use crate::domain::place::{LineRange, Side};
+use crate::domain::text::is_telling;
+use crate::syntax::Scope;
+use crate::sys::cancel::Stopped;
+
+/// The changed lines nearest to a match in the same function, with the side on which they stand: removed ones where none came instead.
+///
+/// `known` keeps the functions of the files that were asked for. `None` where nothing changed in that function.
+pub(super) fn cause(
+    input: &RulesInput<'_>,
+    head: &HeadHit,
+    known: &mut HashMap<usize, Vec<Scope>>,
+) -> Result<Option<(Side, LineRange)>, Stopped> {
+    let Some(file) = input.change.files.get(head.file) else { return Ok(None) };
+    let (Ok(new), Ok(old)) = (input.new.read(&file.path), input.old.read(file.path_at(Side::Old))) else {
+        return Ok(None);
+    };
+    if let std::collections::hash_map::Entry::Vacant(vacant) = known.entry(head.file) {
+        vacant.insert(scopes_of(file.language, &new, input.cancel)?);
+    }
+    let scopes = known.get(&head.file).map(Vec::as_slice).unwrap_or_default();
+    let own = innermost(scopes, head.hit.at.start());
+    let in_reach = |run: &ChangeRun| match own {
+        Some(own) => own.lines.contains(point(run)),
+        // Outside of all functions what counts is what is outside of them too.
+        None => innermost(scopes, point(run)).is_none(),
+    };
+    let telling = |(side, lines): &(Side, LineRange)| {
+        let text = if *side == Side::Old { &old } else { &new };
+        text.lines(*lines).any(|(_, line)| is_telling(line))
+    };
+    let near = file.runs().filter(|run| in_reach(run));
+    let near = near.filter_map(|run| {
+        let place = run.new.range().map(|lines| (Side::New, lines));
+        place.or_else(|| run.old.range().map(|lines| (Side::Old, lines))).map(|place| (point(run), place))
+    });
+    let near = near.filter(|(_, place)| telling(place));
+    let nearest = near.min_by_key(|(point, _)| point.abs_diff(head.hit.at.start()));
+    Ok(nearest.map(|(_, place)| place))
+}
+
+/// The line at the head at which a run is, or after which something was deleted.
+fn point(run: &ChangeRun) -> u32 {
+    run.new.start.max(1)
+}
+
+fn innermost(scopes: &[Scope], line: u32) -> Option<&Scope> {
+    scopes.iter().rev().find(|scope| scope.lines.contains(line))
+}

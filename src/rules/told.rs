@@ -1,0 +1,281 @@
+//! From matches to claims: compared with the base, put into words, held to the limits, and silenced where the code asks for it.
+//! Main function: [`tell`].
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::OnceLock;
+
+use super::allowed::Allowed;
+use super::base::at_base;
+use super::cause::cause;
+use super::checks::{BothSides, CHECKS};
+use super::introduced::{Compared, HeadHit, introduced};
+use super::lost::lost;
+use super::run::RulesInput;
+use super::subject::RuleRef;
+use super::wording::{Why, claim, rule_info};
+use crate::domain::claim::Claim;
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::sys::cancel::Stopped;
+
+/// Of one rule in one file, no more claims than this: who sees twenty has seen them all.
+const MOST_ALIKE: usize = 20;
+/// Of one rule in the whole change.
+const MOST_OF_A_RULE: usize = 200;
+/// In the whole change.
+const MOST: usize = 2000;
+
+/// What is told.
+#[derive(Default)]
+pub(super) struct Told {
+    /// About the change.
+    pub(super) claims: Vec<Claim>,
+    /// About what stood before it, in the files that it touches.
+    pub(super) standing: Vec<Claim>,
+    /// How many a comment silenced.
+    pub(super) suppressed: u32,
+}
+
+/// Compares the matches with the base and puts what is to be told into words.
+pub(super) fn tell(input: &RulesInput<'_>, heads: Vec<HeadHit>, notes: &mut BTreeSet<String>) -> Result<Told, Stopped> {
+    let base = at_base(input, &heads, notes)?;
+    let Compared { new, made, stood } = introduced(heads, &base);
+    let mut found: Vec<(HeadHit, Why)> = new.into_iter().map(|hit| (hit, Why::Came)).collect();
+    let mut scopes = HashMap::new();
+    for hit in made {
+        input.cancel.check()?;
+        if let Some((side, lines)) = cause(input, &hit, &mut scopes)? {
+            found.push((hit, Why::Made(side, lines)));
+        }
+    }
+    let sides = BothSides {
+        change: input.change,
+        old: input.old,
+        new: input.new,
+        cancel: input.cancel,
+        taken: OnceLock::new(),
+    };
+    for (rule, check) in CHECKS.iter().enumerate() {
+        for (file, hit) in check.lost(&sides)? {
+            found.push((went(file, RuleRef::Check(rule), hit), Why::Went));
+        }
+        for (file, hit) in check.gained(&sides)? {
+            found.push((went(file, RuleRef::Check(rule), hit), Why::Came));
+        }
+    }
+    found.extend(lost(input, notes)?.into_iter().map(|(file, rule, hit)| (went(file, rule, hit), Why::Went)));
+    if input.packs.tells_all_lines() {
+        found.extend(stood.into_iter().map(|hit| (hit, Why::Stood)));
+    }
+    found.sort_by_key(|(hit, why)| (hit.file, *why == Why::Stood, *why == Why::Went, hit.hit.at.start(), hit.rule));
+    worded(input, found, notes)
+}
+
+/// The claims that no comment silences, and how many one does: for claims that come from elsewhere.
+pub(super) fn allow(input: &RulesInput<'_>, claims: Vec<Claim>, notes: &mut BTreeSet<String>) -> (Vec<Claim>, u32) {
+    let mut allowed = Allowed::new(input);
+    let at: HashMap<(&RepoPath, Side), usize> = input
+        .change
+        .files
+        .iter()
+        .enumerate()
+        .flat_map(|(at, file)| [Side::Old, Side::New].map(|side| ((file.path_at(side), side), at)))
+        .collect();
+    let left = claims.into_iter().filter_map(|claim| {
+        let (side, line) = (claim.place.side, claim.place.lines.map_or(1, LineRange::start));
+        match at.get(&(&claim.place.path, side)).copied() {
+            Some(file) => allowed.unless_allowed(claim, file, side, line),
+            None => Some(claim),
+        }
+    });
+    let left = left.collect();
+    (left, allowed.finish(notes))
+}
+
+fn went(file: usize, rule: RuleRef, hit: super::subject::Hit) -> HeadHit {
+    HeadHit { file, rule, hit, touched: None, was_at: None }
+}
+
+fn worded(input: &RulesInput<'_>, found: Vec<(HeadHit, Why)>, notes: &mut BTreeSet<String>) -> Result<Told, Stopped> {
+    let mut told = Told::default();
+    let mut seen = HashSet::new();
+    let mut allowed = Allowed::new(input);
+    let mut limits = Limits::default();
+    for (found, why) in found {
+        input.cancel.check()?;
+        let (file, line) = (found.file, found.hit.at.start());
+        if limits.leave_out(file, found.rule) {
+            continue;
+        }
+        let rule = found.rule;
+        let Some(claim) = claim(input, found, why) else { continue };
+        // Two matches of a rule on the same lines are one thing to do.
+        if !seen.insert((claim.origin.name.clone(), claim.place.path.clone(), claim.place.side, claim.place.lines)) {
+            continue;
+        }
+        let side = if why == Why::Went { Side::Old } else { Side::New };
+        let Some(claim) = allowed.unless_allowed(claim, file, side, line) else { continue };
+        limits.count(file, rule);
+        if why == Why::Stood { told.standing.push(claim) } else { told.claims.push(claim) }
+    }
+    limits.notes(input, notes);
+    told.suppressed = allowed.finish(notes);
+    Ok(told)
+}
+
+/// How much is told, and how much is not because of that.
+#[derive(Default)]
+struct Limits {
+    alike: BTreeMap<(usize, RuleRef), Share>,
+    of_rule: BTreeMap<RuleRef, Share>,
+    all: Share,
+}
+
+#[derive(Default, Clone, Copy)]
+struct Share {
+    told: usize,
+    more: usize,
+}
+
+impl Share {
+    /// Whether `most` are told; then one more is not.
+    fn is_full(&mut self, most: usize) -> bool {
+        let full = self.told >= most;
+        self.more += usize::from(full);
+        full
+    }
+}
+
+impl Limits {
+    fn leave_out(&mut self, file: usize, rule: RuleRef) -> bool {
+        self.alike.entry((file, rule)).or_default().is_full(MOST_ALIKE)
+            || self.of_rule.entry(rule).or_default().is_full(MOST_OF_A_RULE)
+            || self.all.is_full(MOST)
+    }
+
+    fn count(&mut self, file: usize, rule: RuleRef) {
+        self.alike.entry((file, rule)).or_default().told += 1;
+        self.of_rule.entry(rule).or_default().told += 1;
+        self.all.told += 1;
+    }
+
+    fn notes(&self, input: &RulesInput<'_>, notes: &mut BTreeSet<String>) {
+        for ((file, rule), share) in self.alike.iter().filter(|(_, share)| share.more > 0) {
+            if let (Some(info), Some(file)) = (rule_info(input, *rule), input.change.files.get(*file)) {
+                let (path, more) = (&file.path, share.more);
+                notes.insert(format!(
+                    "{path} has {more} more matches of {}, which are not listed one by one",
+                    info.name
+                ));
+            }
+        }
+        for (rule, share) in self.of_rule.iter().filter(|(_, share)| share.more > 0) {
+            if let Some(info) = rule_info(input, *rule) {
+                let more = share.more;
+                notes.insert(format!(
+                    "{}: the first {MOST_OF_A_RULE} matches are listed, {more} more are not",
+                    info.name
+                ));
+            }
+        }
+        if self.all.more > 0 {
+            notes.insert(format!("the first {MOST} matches of the rules are listed, {} more are not", self.all.more));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::MadeUp;
+    use super::super::{PackFile, PackOwner, Packs};
+    use crate::domain::claim::Claim;
+    use crate::domain::place::Side;
+
+    /// An opened thing that is never closed in its function, a function that evaluates, and a call in a loop.
+    const PACK: &str = "id: open\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\n\
+        rule: {pattern: 'const $X = open($A);', not: {precedes: {pattern: 'close($X);', stopBy: end}}}\n---\n\
+        id: evaluates\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\n\
+        rule: {kind: function_declaration, has: {pattern: 'eval($A)', stopBy: end}}\n---\n\
+        id: in-loop\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\nat: CALL\n\
+        rule: {kind: for_in_statement, has: {pattern: 'send($A)', stopBy: end, inside: {kind: expression_statement, pattern: $CALL}}}\n";
+
+    fn packs() -> Packs {
+        let (file, stem) = ("javascript-p.yml".to_owned(), "javascript-p".to_owned());
+        Packs::only(&[PackFile { owner: PackOwner::User, file, stem, text: PACK.to_owned() }]).unwrap()
+    }
+
+    fn place(claim: &Claim) -> String {
+        let lines = claim.place.lines.unwrap();
+        let side = if claim.place.side == Side::Old { "-" } else { "+" };
+        format!("{} {side}{}-{}", claim.origin.name.replace("javascript-", ""), lines.start(), lines.end())
+    }
+
+    fn changed(old: &str, new: &str) -> Vec<String> {
+        let report = MadeUp::default().was("a.js", old).now("a.js", new).review_with(&packs());
+        report.claims.iter().map(place).collect()
+    }
+
+    #[test]
+    fn a_match_made_by_a_deletion_is_told_at_the_deletion() {
+        let old =
+            "function f() {\n  const file = open(a);\n  read(file);\n  write(file);\n  close(file);\n}\nlater();\n";
+        let new = old.replace("  close(file);\n", "");
+        let report = MadeUp::default().was("a.js", old).now("a.js", &new).review_with(&packs());
+        let claim = &report.claims[0];
+        assert_eq!((report.claims.len(), place(claim).as_str()), (1, "p/open -5-5"));
+        assert_eq!(claim.place.quote.as_deref(), Some("  close(file);"));
+        assert_eq!(claim.related[0].quote.as_deref(), Some("  const file = open(a);"));
+    }
+
+    #[test]
+    fn a_match_that_is_made_by_a_change_elsewhere_is_not_told() {
+        let old = "function f() {\n  const file = open(a);\n  read(file);\n}\nfunction g() {\n  first();\n}\n";
+        assert_eq!(changed(old, &old.replace("first", "second")), [""; 0]);
+    }
+
+    #[test]
+    fn a_long_match_that_was_one_before_is_not_told_whatever_changes_in_it() {
+        let body: String = (0..9).map(|at| format!("  add({at});\n")).collect();
+        let with = format!("function f() {{\n{body}  eval(a);\n}}\n");
+        assert_eq!(changed(&with, &with.replace("add(3)", "add(33)")), [""; 0]);
+        let without = with.replace("eval", "add");
+        assert_eq!(changed(&without, &with), ["p/evaluates +11-12"]);
+    }
+
+    #[test]
+    fn a_match_is_told_at_the_part_that_its_rule_names() {
+        let old = "function f() {\n  for (const a of b) {\n    log(a);\n    send(a);\n  }\n}\n";
+        assert_eq!(changed("", old), ["p/in-loop +4-4"]);
+        assert_eq!(changed(old, &old.replace("log", "trace")), [""; 0]);
+        assert_eq!(changed(&old.replace("    send(a);\n", ""), old), ["p/in-loop +4-4"]);
+    }
+
+    #[test]
+    fn what_stood_before_is_told_where_it_was_asked_for() {
+        let old = "function f() {\n  const file = open(a);\n  read(file);\n}\n";
+        let change = MadeUp::default().was("a.js", old).now("a.js", &format!("{old}g();\n"));
+        let report = change.review_with(&packs().with_all_lines(true));
+        assert!(report.claims.is_empty());
+        assert_eq!(report.standing.iter().map(place).collect::<Vec<_>>(), ["p/open +2-2"]);
+        assert!(report.standing[0].body.ends_with("It stood before this change."));
+    }
+
+    #[test]
+    fn what_is_only_laid_out_anew_is_not_told() {
+        let old = "function f() {\n  const file = open({ a: 'b', c });\n  read(file);\n}\n";
+        let new = "function f() {\n  const file = open({\n    a: \"b\",\n    c,\n  });\n  read(file);\n}\n";
+        assert_eq!(changed(old, new), [""; 0]);
+    }
+
+    #[test]
+    fn one_rule_does_not_fill_a_review() {
+        let text = "function f() {\n".to_owned() + &"  const file = open(a);\n".repeat(15) + "}\n";
+        let mut change = MadeUp::default();
+        for at in 0..20 {
+            change = change.now(&format!("a{at}.js"), &text);
+        }
+        let report = change.review_with(&packs());
+        assert_eq!(report.claims.len(), 200);
+        assert_eq!(report.notes, ["javascript-p/open: the first 200 matches are listed, 100 more are not"]);
+    }
+}

@@ -1,0 +1,319 @@
+//! A parsed text in which every step from node to node costs, so that no rule can take for ever. Main type: [`WatchedDoc`].
+//!
+//! What a rule asks of the nodes around a node is answered by the library in one call, which nobody can interrupt: relations nested in
+//! relations take the square or the cube of a text's size. Here that call asks this document for each step; when nothing is left to
+//! spend, there are no more nodes, and the call ends. Its answer is then worth nothing.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::ops::Range;
+use std::rc::Rc;
+
+use ast_grep_core::source::{Edit, SgNode};
+use ast_grep_core::{Doc, Position};
+use ast_grep_language::SupportLang;
+use tree_sitter::{Node, TreeCursor};
+
+use super::grammar::{Unparsed, Watch};
+use crate::sys::cancel::Cancel;
+
+/// Steps between two looks at the clock.
+const STEPS: u64 = 4096;
+
+/// What is left to spend.
+struct Fuel {
+    left: Cell<u64>,
+    cancel: Cancel,
+    until: Option<std::time::Instant>,
+    /// Why nothing is left, where it is not because all was spent.
+    fault: Cell<Option<Unparsed>>,
+}
+
+impl Fuel {
+    /// Spends a step; `None` when there is none left.
+    fn step(&self) -> Option<()> {
+        let left = self.left.get().checked_sub(1)?;
+        self.left.set(left);
+        if left.is_multiple_of(STEPS)
+            && let Err(fault) = Watch::until(&self.cancel, self.until).check()
+        {
+            self.fault.set(Some(fault));
+            self.left.set(0);
+            return None;
+        }
+        Some(())
+    }
+}
+
+/// A text and its tree.
+#[derive(Clone)]
+pub(super) struct WatchedDoc {
+    text: String,
+    lang: SupportLang,
+    tree: tree_sitter::Tree,
+    fuel: Rc<Fuel>,
+}
+
+impl WatchedDoc {
+    pub(super) fn new(text: String, lang: SupportLang, tree: tree_sitter::Tree, watch: &Watch<'_>) -> Self {
+        let (cancel, until) = watch.parts();
+        let fuel = Fuel { left: Cell::new(u64::MAX), cancel, until, fault: Cell::new(None) };
+        Self { text, lang, tree, fuel: Rc::new(fuel) }
+    }
+
+    /// From here on so many steps may be taken.
+    pub(super) fn give(&self, steps: u64) {
+        self.fuel.left.set(steps);
+    }
+
+    /// How many of them are left; 0 also when time ran out.
+    pub(super) fn left(&self) -> u64 {
+        self.fuel.left.get()
+    }
+
+    /// Whether the time is over, or the run was stopped.
+    pub(super) fn fault(&self) -> Option<Unparsed> {
+        self.fuel.fault.get()
+    }
+
+    /// One of its nodes.
+    pub(super) fn node<'r>(&'r self, node: Node<'r>) -> WatchedNode<'r> {
+        WatchedNode { node, fuel: &self.fuel }
+    }
+}
+
+impl Doc for WatchedDoc {
+    type Source = String;
+    type Lang = SupportLang;
+    type Node<'r> = WatchedNode<'r>;
+
+    fn get_lang(&self) -> &SupportLang {
+        &self.lang
+    }
+
+    fn get_source(&self) -> &String {
+        &self.text
+    }
+
+    fn do_edit(&mut self, _: &Edit<String>) -> Result<(), String> {
+        Err("a watched text is not edited".to_owned())
+    }
+
+    fn root_node(&self) -> WatchedNode<'_> {
+        self.node(self.tree.root_node())
+    }
+
+    fn get_node_text<'a>(&'a self, node: &WatchedNode<'a>) -> Cow<'a, str> {
+        Cow::Borrowed(self.text.get(node.node.byte_range()).unwrap_or_default())
+    }
+}
+
+/// A node of it.
+#[derive(Clone)]
+pub(super) struct WatchedNode<'r> {
+    node: Node<'r>,
+    fuel: &'r Fuel,
+}
+
+impl<'r> WatchedNode<'r> {
+    /// The parser's own.
+    pub(super) fn inner(&self) -> Node<'r> {
+        self.node
+    }
+
+    fn of(&self, node: Option<Node<'r>>) -> Option<Self> {
+        self.fuel.step()?;
+        node.map(|node| Self { node, fuel: self.fuel })
+    }
+}
+
+/// The children of a node.
+struct Children<'r> {
+    cursor: TreeCursor<'r>,
+    count: usize,
+    fuel: &'r Fuel,
+}
+
+impl<'r> Iterator for Children<'r> {
+    type Item = WatchedNode<'r>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.count == 0 || self.fuel.step().is_none() {
+            self.count = 0;
+            return None;
+        }
+        let node = self.cursor.node();
+        self.count -= 1;
+        self.cursor.goto_next_sibling();
+        Some(WatchedNode { node, fuel: self.fuel })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.count, Some(self.count))
+    }
+}
+
+impl ExactSizeIterator for Children<'_> {}
+
+/// A node and all below it, in the order of the text.
+struct Below<'r> {
+    cursor: TreeCursor<'r>,
+    done: bool,
+    fuel: &'r Fuel,
+}
+
+impl<'r> Iterator for Below<'r> {
+    type Item = WatchedNode<'r>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done || self.fuel.step().is_none() {
+            self.done = true;
+            return None;
+        }
+        let node = self.cursor.node();
+        if !self.cursor.goto_first_child() {
+            while !self.cursor.goto_next_sibling() {
+                if !self.cursor.goto_parent() {
+                    self.done = true;
+                    break;
+                }
+            }
+        }
+        Some(WatchedNode { node, fuel: self.fuel })
+    }
+}
+
+impl<'r> SgNode<'r> for WatchedNode<'r> {
+    fn parent(&self) -> Option<Self> {
+        self.of(self.node.parent())
+    }
+
+    fn ancestors(&self, root: Self) -> impl Iterator<Item = Self> {
+        let mut found = Vec::new();
+        let mut next = Some(root.node);
+        while let Some(node) = next.filter(|node| node.id() != self.node.id()) {
+            let Some(watched) = self.of(Some(node)) else { break };
+            found.push(watched);
+            next = node.child_with_descendant(self.node);
+        }
+        found.into_iter().rev()
+    }
+
+    fn dfs(&self) -> impl Iterator<Item = Self> {
+        Below { cursor: self.node.walk(), done: false, fuel: self.fuel }
+    }
+
+    fn child(&self, nth: usize) -> Option<Self> {
+        self.of(u32::try_from(nth).ok().and_then(|nth| self.node.child(nth)))
+    }
+
+    fn children(&self) -> impl ExactSizeIterator<Item = Self> {
+        let mut cursor = self.node.walk();
+        cursor.goto_first_child();
+        Children { cursor, count: self.node.child_count() as usize, fuel: self.fuel }
+    }
+
+    fn child_by_field_id(&self, field: u16) -> Option<Self> {
+        self.of(self.node.child_by_field_id(field))
+    }
+
+    fn next(&self) -> Option<Self> {
+        self.of(self.node.next_sibling())
+    }
+
+    fn prev(&self) -> Option<Self> {
+        self.of(self.node.prev_sibling())
+    }
+
+    fn next_all(&self) -> impl Iterator<Item = Self> {
+        let mut cursor = self.node.parent().unwrap_or(self.node).walk();
+        cursor.goto_first_child_for_byte(self.node.start_byte());
+        let fuel = self.fuel;
+        std::iter::from_fn(move || {
+            fuel.step()?;
+            cursor.goto_next_sibling().then(|| Self { node: cursor.node(), fuel })
+        })
+    }
+
+    fn prev_all(&self) -> impl Iterator<Item = Self> {
+        let mut cursor = self.node.parent().unwrap_or(self.node).walk();
+        cursor.goto_first_child_for_byte(self.node.start_byte());
+        let fuel = self.fuel;
+        std::iter::from_fn(move || {
+            fuel.step()?;
+            cursor.goto_previous_sibling().then(|| Self { node: cursor.node(), fuel })
+        })
+    }
+
+    fn is_named(&self) -> bool {
+        self.node.is_named()
+    }
+
+    fn is_named_leaf(&self) -> bool {
+        self.node.named_child_count() == 0
+    }
+
+    fn is_leaf(&self) -> bool {
+        self.node.child_count() == 0
+    }
+
+    fn kind(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.node.kind())
+    }
+
+    fn kind_id(&self) -> u16 {
+        self.node.kind_id()
+    }
+
+    fn node_id(&self) -> usize {
+        self.node.id()
+    }
+
+    fn range(&self) -> Range<usize> {
+        self.node.byte_range()
+    }
+
+    fn start_pos(&self) -> Position {
+        let at = self.node.start_position();
+        Position::new(at.row, at.column, self.node.start_byte())
+    }
+
+    fn end_pos(&self) -> Position {
+        let at = self.node.end_position();
+        Position::new(at.row, at.column, self.node.end_byte())
+    }
+
+    fn is_missing(&self) -> bool {
+        self.node.is_missing()
+    }
+
+    fn is_error(&self) -> bool {
+        self.node.is_error()
+    }
+
+    fn is_extra(&self) -> bool {
+        self.node.is_extra()
+    }
+
+    fn field(&self, name: &str) -> Option<Self> {
+        self.of(self.node.child_by_field_name(name))
+    }
+
+    fn field_children(&self, field: Option<u16>) -> impl Iterator<Item = Self> {
+        let field = field.and_then(std::num::NonZero::new);
+        let mut cursor = self.node.walk();
+        let mut more = field.is_some() && cursor.goto_first_child();
+        let fuel = self.fuel;
+        std::iter::from_fn(move || {
+            while more {
+                fuel.step()?;
+                let found = (cursor.field_id() == field).then(|| cursor.node());
+                more = cursor.goto_next_sibling();
+                if let Some(node) = found {
+                    return Some(Self { node, fuel });
+                }
+            }
+            None
+        })
+    }
+}
