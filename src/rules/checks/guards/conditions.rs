@@ -284,7 +284,9 @@ pub(super) fn needs(code: &Code<'_>, range: Range<usize>) -> Vec<Need> {
             if let Some(object) = code.nodes.child(node, "operand") {
                 need(Asks::Null, object, code.say(node));
             }
-        } else if kind == "binary_expression" && matches!(operator(code, node), Some("/" | "%")) {
+        } else if matches!(kind, "binary_expression" | "binary_operator")
+            && matches!(operator(code, node), Some("/" | "//" | "%"))
+        {
             if let Some(right) = code.nodes.child(node, "right") {
                 need(Asks::Zero, right, code.say(node));
             }

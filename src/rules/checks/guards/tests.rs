@@ -80,8 +80,8 @@ fn a_value_that_is_not_escaped_any_more_is_told() {
 
 #[test]
 fn a_file_that_is_no_longer_closed_is_told() {
-    let old = "package a\n\nfunc f() error {\n\tb, err := os.Open(\"c\")\n\tif err != nil {\n\t\treturn err\n\t}\n\tdefer b.Close()\n\treturn d(b.Name())\n}\n";
-    let new = "package a\n\nfunc f() error {\n\tb, err := os.Open(\"c\")\n\tif err != nil {\n\t\treturn err\n\t}\n\treturn d(b.Name())\n}\n";
+    let old = "package a\n\nfunc f() error {\n\tfile, err := os.Open(\"c\")\n\tif err != nil {\n\t\treturn err\n\t}\n\tdefer file.Close()\n\treturn d(file.Name())\n}\n";
+    let new = "package a\n\nfunc f() error {\n\tfile, err := os.Open(\"c\")\n\tif err != nil {\n\t\treturn err\n\t}\n\treturn d(file.Name())\n}\n";
     assert_eq!(told("a.go", old, new), ["release-removed 8"]);
 }
 
