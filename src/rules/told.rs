@@ -72,12 +72,9 @@ pub(super) fn allow(input: &RulesInput<'_>, claims: Vec<Claim>, notes: &mut BTre
         .flat_map(|(at, file)| [Side::Old, Side::New].map(|side| ((file.path_at(side), side), at)))
         .collect();
     let left = claims.into_iter().filter_map(|claim| {
-        let (place, line) = (&claim.place, claim.place.lines.map_or(1, LineRange::start));
-        match at.get(&(&place.path, place.side)) {
-            Some(file) => {
-                let side = place.side;
-                allowed.unless_allowed(claim, *file, side, line)
-            }
+        let (side, line) = (claim.place.side, claim.place.lines.map_or(1, LineRange::start));
+        match at.get(&(&claim.place.path, side)).copied() {
+            Some(file) => allowed.unless_allowed(claim, file, side, line),
             None => Some(claim),
         }
     });

@@ -167,6 +167,7 @@ fn every_flag_counts() {
         max_tokens: one("3m"),
         max_cost: one("2"),
         instructions: Some(PathBuf::from("notes.md")),
+        rules_lines: one("all"),
     };
     let resolved =
         resolve(&Sources { flags, user: Some(document("u", "model = 'a/b'")), ..Sources::default() }).unwrap();
