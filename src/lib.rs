@@ -71,7 +71,8 @@
 //! | tool that changes the review | `review/engine_tools/<name>.rs` | `ENGINE_TOOLS` in `review/engine_tools/mod.rs` |
 //! | rule | a document in `rules/packs/<language>.yml`, fixtures in `fixtures/rules/<language>/<id>/` | — |
 //! | rule pack | `rules/packs/<language>.yml` | `PACKS` in `rules/mod.rs` |
-//! | check that is blind to language | `rules/<name>.rs` | `CHECKS` in `rules/mod.rs` |
+//! | check that is blind to language | `rules/checks/<name>.rs` | `CHECKS` in `rules/checks/mod.rs` |
+//! | key of a rule | a field of `Document` in `rules/document.rs` | its name in `KEYS` there, its row in `docs/writing-rules.md` |
 //! | setting | a row in `config`, its default in `config/defaults.toml` | — |
 //! | prompt | `prompts/<name>.md` | `TEMPLATES` in `prompt/mod.rs`, a method of `Prompts`, a row in `docs/prompts.md` |
 //! | review bot whose remarks are told apart | `forge/bots/<name>.rs` | `BOTS` in `forge/bots/mod.rs`, cases in `fixtures/remarks/<name>/` |

@@ -50,7 +50,8 @@ fn measure(words: &[String]) -> Result<(), String> {
     println!("{:<28} {:>9} {:>9} {:>9}   findings", "change", "cpu", "wall", "peak");
     let many = format!("{changed} files");
     for (name, range) in [(many.as_str(), "base..many"), ("100 lines", "base..few"), ("nothing", "base..base")] {
-        let mut costs: Vec<Cost> = (0..runs.max(1)).map(|_| review(folder, home.path(), range)).collect::<Result<_, _>>()?;
+        let mut costs: Vec<Cost> =
+            (0..runs.max(1)).map(|_| review(folder, home.path(), range)).collect::<Result<_, _>>()?;
         costs.sort_by_key(|cost| cost.cpu);
         let Some(middle) = costs.get(costs.len() / 2) else { continue };
         let (cpu, wall) = (middle.cpu.as_secs_f64(), middle.wall.as_secs_f64());

@@ -10,6 +10,7 @@ use super::model::Chosen;
 use super::packs;
 use super::prior::{self, Who};
 use super::subject::{Subject, Surroundings};
+use super::symbols::Remembered;
 use crate::config::{Settings, Verify};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::guideline::Guidelines;
@@ -73,7 +74,8 @@ pub(super) struct Again {
 
 /// Reviews the subject with the engine that the settings ask for.
 pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn EventSink>) -> Result<Review, AppError> {
-    let packs = packs::load(&work.subject)?;
+    let memory = Arc::new(Remembered::at(around.forge.mirrors(&around.state).with_file_name("symbols")));
+    let packs = packs::load(&work.subject)?.remembering(memory);
     let store = Store::at(&around.state);
     let Work { run, started, mut subject, by_model, sitting } = work;
     let is_first = matches!(sitting, Sitting::First(_));
@@ -121,6 +123,7 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
         run,
         tools,
         packs,
+        reports: subject.reports,
         prompts,
         limits,
         journal,
@@ -214,6 +217,7 @@ fn begin(
         rule_files: subject.rule_files.clone(),
         reviewer,
         contents: contents.clone(),
+        reports: subject.reports.clone(),
         notes: subject.notes.clone(),
     };
     Ok(Some(given::keep(store, &begun, &given, change, subject.dismissed.as_ref())?))
@@ -226,6 +230,7 @@ fn with_rules(run: RunId, started: Started, subject: Subject, packs: &Packs, eve
         new: subject.new,
         old: subject.old,
         packs,
+        reports: &subject.reports,
         floor: floor(&subject.settings),
         known: &subject.known,
         notes: subject.notes,

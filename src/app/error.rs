@@ -23,7 +23,7 @@ use crate::git::{FetchError, GitError};
 use crate::llm::{ConnectError, TableError};
 use crate::prompt::PromptError;
 use crate::review::EngineError;
-use crate::rules::RuleError;
+use crate::rules::{ReportError, RuleError};
 use crate::store::StoreError;
 use crate::sys::cancel::Stopped;
 use crate::sys::files::FileError;
@@ -75,6 +75,9 @@ pub enum AppError {
     /// A rule pack is broken.
     #[error(transparent)]
     Rules(#[from] RuleError),
+    /// A report of another scanner cannot be used.
+    #[error(transparent)]
+    Report(#[from] ReportError),
     /// A project's rule packs cannot be read.
     #[error(transparent)]
     Packs(#[from] PackFileError),
@@ -353,6 +356,7 @@ impl AppError {
             | Self::Prior(_)
             | Self::Workspace(_)
             | Self::Rules(_)
+            | Self::Report(_)
             | Self::Packs(_)
             | Self::RulesAsked(_)
             | Self::Store(_)

@@ -1,7 +1,7 @@
 //! The rules that a review runs: the built-in packs, the user's and the project's. Main functions: [`files`], [`load`].
 //!
-//! A project's packs are read where its settings are: at the target's tip, or on the disk where somebody asks for that. What a pack means belongs
-//! in `rules`.
+//! A project's packs are read where its settings are: at the target's tip, or on the disk where somebody asks for that. What a pack means
+//! belongs in `rules`.
 
 use std::path::Path;
 
@@ -23,6 +23,8 @@ const MAX_PACK: u64 = 1 << 20;
 /// A project's packs are smaller, and not many.
 const MAX_PROJECT_PACK: u64 = 256 << 10;
 const MOST_PROJECT_PACKS: usize = 50;
+/// All of them together: each run keeps a copy.
+const MOST_PROJECT_BYTES: u64 = 1 << 20;
 
 /// Why the packs of a project cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -35,8 +37,10 @@ pub enum PackFileError {
         /// What it is.
         what: &'static str,
     },
-    /// It is larger than any pack.
-    #[error("{file} has {size} bytes; a pack of a project has at most {limit}: split it")]
+    /// It is larger than any pack, or they are together.
+    #[error(
+        "{file} has {size} bytes, which is more than the {limit} that are read of a project's rules there: make it smaller"
+    )]
     TooLarge {
         /// The file.
         file: String,
@@ -76,15 +80,30 @@ pub(super) fn load(subject: &Subject) -> Result<Packs, AppError> {
 
 /// The same of settings and files that were read.
 pub(super) fn with(settings: &Settings, files: &[PackFile]) -> Result<Packs, AppError> {
-    Ok(Packs::with(files)?.without(&settings.rules_off)?.graded(&settings.rules_severity)?.with_all_lines(settings.rules_all_lines))
+    Ok(Packs::with(files)?
+        .without(&settings.rules_off)?
+        .graded(&settings.rules_severity)?
+        .with_all_lines(settings.rules_all_lines))
 }
 
-/// The rules of a kept run. Those that this version does not have need no switching off and no severity.
+/// The rules of a kept run; the built-in ones alone where this version cannot use the others.
 pub(super) fn of_then(given: &Given) -> Result<Packs, AppError> {
-    let (off, severities) = (given.shaping.rules_off(), given.shaping.rules_severity());
-    let then = Packs::with(&given.rule_files).and_then(|packs| packs.without(off)?.graded(severities));
-    let packs = then.or_else(|_| Packs::with(&given.rule_files)).or_else(|_| Packs::built_in())?;
-    Ok(packs.with_all_lines(given.shaping.rules_all_lines()))
+    as_then(given, &given.rule_files).or_else(|_| Ok(Packs::built_in()?))
+}
+
+/// The rules of a kept run with other packs of the user's.
+pub(super) fn of_then_with(given: &Given, own: Vec<PackFile>) -> Result<Packs, AppError> {
+    let of_project = given.rule_files.iter().filter(|file| file.owner == PackOwner::Project);
+    as_then(given, &own.into_iter().chain(of_project.cloned()).collect::<Vec<_>>())
+}
+
+/// Rules with what a run's settings said of them. Those that are not there any more need no switching off and no severity.
+fn as_then(given: &Given, files: &[PackFile]) -> Result<Packs, AppError> {
+    let packs = Packs::with(files)?;
+    let off: Vec<String> = given.shaping.rules_off().iter().filter(|name| packs.knows(name)).cloned().collect();
+    let severities = given.shaping.rules_severity().iter().filter(|(name, _)| packs.knows(name));
+    let severities: Vec<_> = severities.cloned().collect();
+    Ok(packs.without(&off)?.graded(&severities)?.with_all_lines(given.shaping.rules_all_lines()))
 }
 
 /// The packs that did not come with the program: the user's folder, and the project's at `at`, or on the disk.
@@ -135,17 +154,16 @@ fn of_project(ground: &Ground<'_>) -> Result<Vec<PackFile>, AppError> {
     let above = folder.iter().position(|byte| *byte == b'/').map_or(folder, |slash| &folder[..slash]);
     for path in [above, folder] {
         let what = match ground.kind(path)? {
-            None => return Ok(Vec::new()),
-            Some(Kind::Folder) => continue,
             // A plain file of that name is nobody's rules.
-            Some(Kind::File) => return Ok(Vec::new()),
+            None | Some(Kind::File) => return Ok(Vec::new()),
+            Some(Kind::Folder) => continue,
             Some(Kind::Link) => "a link",
             Some(Kind::Other) => "no folder of the repository",
         };
         let file = format!("{}{at}", String::from_utf8_lossy(path));
         return Err(PackFileError::NotPlain { file, what }.into());
     }
-    let mut files = Vec::new();
+    let (mut files, mut size) = (Vec::new(), 0);
     for (name, kind) in ground.list(folder)?.into_iter().filter(|(name, _)| is_pack(name)) {
         let path = join(folder, &name);
         let file = format!("{}{at}", strip_line(&String::from_utf8_lossy(&path)));
@@ -167,6 +185,11 @@ fn of_project(ground: &Ground<'_>) -> Result<Vec<PackFile>, AppError> {
             Some(Err(size)) => return Err(PackFileError::TooLarge { file, size, limit: MAX_PROJECT_PACK }.into()),
             None => return Err(PackFileError::Unreadable { file }.into()),
         };
+        size += bytes.len() as u64;
+        if size > MOST_PROJECT_BYTES {
+            let file = format!("{PROJECT_RULES}{at}");
+            return Err(PackFileError::TooLarge { file, size, limit: MOST_PROJECT_BYTES }.into());
+        }
         let text = text(&file, bytes)?;
         let stem = stem(&String::from_utf8_lossy(&name)).to_owned();
         files.push(PackFile { owner: PackOwner::Project, file, stem, text });

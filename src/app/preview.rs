@@ -40,12 +40,12 @@ pub async fn preview(
     events: Arc<dyn EventSink>,
     cancel: Cancel,
 ) -> Result<Preview, AppError> {
-    let Job { run, request, flags, compare, .. } = job;
+    let Job { run, request, flags, compare, leads, .. } = job;
     let compare = Compare { with: compare.with.of(&request.scope), ..compare };
     let resolved = subject::resolve(None, &flags, &around)?;
     let Asked { chosen, second, missing } = asked(&resolved, &around.providers)?;
     model::priced(&resolved.settings, chosen.iter().chain(&second))?;
-    let gathering = Gathering { request, flags, compare, whose: Whose::User, is_model: chosen.is_some() };
+    let gathering = Gathering { request, flags, compare, leads, whose: Whose::User, is_model: chosen.is_some() };
     let Gathered { mut subject, instructions, guidelines, prompts, .. } =
         gather(gathering, &around, &events, &cancel).await?;
     events.emit(Event::Stage { stage: Stage::Review });
@@ -72,6 +72,7 @@ pub async fn preview(
         run,
         tools: ToolBox::new(subject.tool_context()),
         packs,
+        reports: subject.reports,
         prompts,
         limits: limits(&settings, provider.capabilities())?,
         journal: None,

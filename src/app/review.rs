@@ -1,5 +1,6 @@
 //! The program in one screen: collect → open the trees → run the engine → keep → deliver. Main function: [`review`].
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,7 @@ use super::guidelines;
 use super::instructions::{self, Instructions, Whose};
 use super::model;
 use super::pull;
+use super::reports;
 use super::subject::{self, Subject, Surroundings};
 use super::templates;
 use crate::config::Flags;
@@ -36,6 +38,8 @@ pub struct Job {
     pub outputs: Vec<Output>,
     /// Which review it is compared with.
     pub compare: Compare,
+    /// Reports of other scanners, in SARIF.
+    pub leads: Vec<PathBuf>,
 }
 
 /// Reviews a change, keeps the run, and writes the files that were asked for.
@@ -60,7 +64,7 @@ pub(super) async fn review_with(
 ) -> Result<Delivered, AppError> {
     let started = (clock::now(), Instant::now());
 
-    let Job { run, request, flags, outputs, compare } = job;
+    let Job { run, request, flags, outputs, compare, leads } = job;
     let compare = Compare { with: compare.with.of(&request.scope), ..compare };
     // The repository has no say in which model reviews, so what is wrong with it is told before anything is collected.
     let resolved = subject::resolve(None, &flags, &around)?;
@@ -71,7 +75,7 @@ pub(super) async fn review_with(
         events.emit(Event::Warning { text: text.clone() });
     }
     let asked = Asked::new(&request, &flags, whose);
-    let gathering = Gathering { request, flags, compare, whose, is_model: chosen.is_some() };
+    let gathering = Gathering { request, flags, compare, leads, whose, is_model: chosen.is_some() };
     let Gathered { subject, instructions, guidelines, prompts, contents } =
         gather(gathering, &around, &events, &cancel).await?;
     if let (None, Some(instructions)) = (&chosen, &instructions) {
@@ -90,6 +94,8 @@ pub(super) struct Gathering {
     pub(super) request: ReviewRequest,
     pub(super) flags: Flags,
     pub(super) compare: Compare,
+    /// Reports of other scanners.
+    pub(super) leads: Vec<PathBuf>,
     /// Where instructions are read.
     pub(super) whose: Whose,
     pub(super) is_model: bool,
@@ -113,7 +119,7 @@ pub(super) async fn gather(
     events: &Arc<dyn EventSink>,
     cancel: &Cancel,
 ) -> Result<Gathered, AppError> {
-    let Gathering { request, flags, compare, whose, is_model } = gathering;
+    let Gathering { request, flags, compare, leads, whose, is_model } = gathering;
     let pulled = pull::of_request(&request, &flags, around, &**events, cancel).await?;
     let (scope, from_worktree) = (request.scope.clone(), request.settings_from_worktree);
     let patch = unless_stopped(cancel, tokio::task::spawn_blocking(move || subject::read_patch(&scope))).await?;
@@ -125,6 +131,7 @@ pub(super) async fn gather(
             None => subject::collect(&request, &patch, &flags, &around, &cancel, &*told)?,
         };
         subject.compare = compare;
+        subject.reports = reports::read(&leads, &request, &subject)?;
         let instructions = instructions::load(&request, &subject, whose)?;
         let guidelines = guidelines::for_review(&mut subject, from_worktree, is_model, &*told)?;
         let folder = subject.settings.prompts.as_deref();

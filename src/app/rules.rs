@@ -1,8 +1,9 @@
-//! The rules by hand: which there are, what one says, and whether those of a folder do what their fixtures say. Main functions: [`list_rules`],
-//! [`explain_rule`], [`test_rules`].
+//! The rules by hand: which there are, what one says, and whether those of a folder do what their fixtures say. Main functions:
+//! [`list_rules`], [`explain_rule`], [`test_rules`].
 //!
 //! What they print belongs in `cli`.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::AppError;
@@ -29,7 +30,10 @@ const MOST_FILES: usize = 20_000;
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
     /// There is no such rule.
-    #[error("there is no rule {name:?}{}; `review rules list` shows those there are", near.as_ref().map_or_else(String::new, |near| format!(" (did you mean {near}?)")))]
+    #[error(
+        "there is no rule {name:?}{}; `review rules list` shows those there are",
+        near.as_ref().map_or_else(String::new, |near| format!(" (did you mean {near}?)"))
+    )]
     Unknown {
         /// What was asked for.
         name: String,
@@ -113,10 +117,11 @@ pub fn explain_rule(
     }
 }
 
-/// Tries the packs of a folder on their fixtures: of `x.yml` in `x/<id>/`. Where no folder is named, those of the project that `directory` is in,
-/// as they are on the disk.
+/// Tries the packs of a folder on their fixtures: of `x.yml` in `x/<id>/`. Where no folder is named, those of the project that `directory`
+/// is in, as they are on the disk.
 pub fn test_rules(directory: &Path, folder: Option<&Path>, cancel: &Cancel) -> Result<(PathBuf, Tried), AppError> {
     let folder = match folder {
+        Some(folder) if directory == Path::new(".") => folder.to_owned(),
         Some(folder) => directory.join(folder),
         None => match Repo::open(directory) {
             Ok(repo) => repo.workdir().unwrap_or(directory).join(PROJECT_RULES),
@@ -124,7 +129,11 @@ pub fn test_rules(directory: &Path, folder: Option<&Path>, cancel: &Cancel) -> R
             Err(error) => return Err(error.into()),
         },
     };
-    let files = read_folder(&folder, MOST_BYTES, MOST_FILES, cancel).map_err(RulesError::from)?;
+    let none = || RulesError::NoPacks { folder: folder.display().to_string() };
+    let files = read_folder(&folder, MOST_BYTES, MOST_FILES, cancel).map_err(|error| match error {
+        FolderError::Read { path, source } if path == folder && source.kind() == io::ErrorKind::NotFound => none(),
+        other => other.into(),
+    })?;
     // What they are called decides what their rules are called: those of a project are called after it.
     let owner = if folder.ends_with(PROJECT_RULES) { PackOwner::Project } else { PackOwner::User };
     let mut found = Vec::new();
@@ -135,7 +144,7 @@ pub fn test_rules(directory: &Path, folder: Option<&Path>, cancel: &Cancel) -> R
         found.push(PackFile { owner, file: shown, stem: stem(&name).to_owned(), text });
     }
     if found.is_empty() {
-        return Err(RulesError::NoPacks { folder: folder.display().to_string() }.into());
+        return Err(none().into());
     }
     let tried = try_rules(&Packs::only(&found)?, &Fixtures::of(&files), cancel)?;
     Ok((folder, tried))

@@ -26,7 +26,7 @@ use crate::domain::text::steering;
 use crate::git::{self, CollectOptions, Range};
 use crate::present::{self, presenter};
 use crate::review::Known;
-use crate::rules::PackFile;
+use crate::rules::{PackFile, Reports};
 use crate::store::Store;
 use crate::sys::cancel::Cancel;
 use crate::sys::files;
@@ -89,6 +89,8 @@ pub(super) struct Subject {
     pub(super) root: Option<PathBuf>,
     /// Where the rest of a cut diff is read from.
     pub(super) diffs: Diffs,
+    /// What other scanners report of the change.
+    pub(super) reports: Reports,
     /// What the receipt says about how the change was reviewed.
     pub(super) notes: Vec<String>,
     /// What is known of the branch from before.
@@ -211,6 +213,7 @@ fn collect_range(
         repository,
         root,
         diffs,
+        reports: Reports::default(),
         notes,
         known,
         compare,
@@ -291,6 +294,7 @@ fn collect_patch(
         repository,
         root,
         diffs,
+        reports: Reports::default(),
         notes,
         known,
         compare,

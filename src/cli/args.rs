@@ -1,9 +1,13 @@
 //! The flags of a review, and how they become a request.
 
+mod again;
+
 use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+
+pub(super) use again::AgainArgs;
 
 use super::Place;
 use crate::app::{AppError, MovedHead, Output, Overrides, PostOptions, providers};
@@ -97,40 +101,6 @@ impl ScopeArgs {
             self.head = head;
         }
         self.scope()
-    }
-}
-
-/// A run that is taken up again. What it was given holds: beside it stand budgets, outputs and posting alone.
-#[derive(Debug, Clone, Args)]
-pub(super) struct AgainArgs {
-    /// Go on with a run that was broken off, or ended too early: its id, the beginning of one, or `last`
-    ///
-    /// After a kill, an interrupt, a lost network or a spent budget. What was answered is not asked for again, and counts against the budgets
-    /// (give more with --max-tokens, --max-turns, --max-cost, --timeout). What is reviewed, how and by whom, is taken from the run; if commits, files,
-    /// prompts or settings changed since, it says so and does nothing. `review list` shows the runs.
-    #[arg(
-        long,
-        value_name = "ID",
-        value_parser = NonEmptyStringValueParser::new(),
-        conflicts_with_all = [
-            "target", "head", "commit", "range", "staged", "uncommitted", "diff", "pr", "include", "exclude", "settings", "model", "no_model", "instructions", "verify", "verify_model",
-            "min_severity", "min_confidence", "all_lines"
-        ]
-    )]
-    resume: Option<String>,
-    /// With --resume: go on with the commits, prompts and settings of then, though they changed
-    #[arg(long, requires = "resume")]
-    resume_as_recorded: bool,
-}
-
-impl AgainArgs {
-    /// The run.
-    pub(super) fn run(&self) -> Option<String> {
-        self.resume.clone()
-    }
-
-    pub(super) fn as_recorded(&self) -> bool {
-        self.resume_as_recorded
     }
 }
 
@@ -273,6 +243,12 @@ pub(super) struct ReviewArgs {
     /// `--settings worktree`, from the disk.
     #[arg(long, value_name = "FILE", help_heading = "Who reviews")]
     instructions: Option<PathBuf>,
+    /// Take what another scanner reports in this SARIF file as leads; repeatable
+    ///
+    /// Results on changed lines are checked like those of the rules: a model confirms or refutes them, and without one they are told as that
+    /// scanner's findings. All else in the file is counted.
+    #[arg(long, value_name = "FILE", help_heading = "Who reviews")]
+    pub(super) leads: Vec<PathBuf>,
     /// Let a fresh look try to refute findings of a model: auto (critical and high ones), all or none [default: auto]
     ///
     /// What it refutes is not shown, but counted with the reason; what it could not look at is marked `unchecked`. It spends of the

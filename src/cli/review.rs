@@ -80,7 +80,7 @@ fn job(args: ReviewArgs) -> Job {
         settings_from_worktree: args.shape.settings_from_worktree(),
         scope: args.pull.scope().unwrap_or_else(|| args.scope.scope()),
     };
-    Job { run: RunId::random(), request, flags, compare, outputs: args.output }
+    Job { run: RunId::random(), request, flags, compare, outputs: args.output, leads: args.leads }
 }
 
 /// Makes the review; people see its progress, and `events` hears of it where there is a listener.

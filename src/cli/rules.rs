@@ -22,13 +22,13 @@ const FAILED: u8 = 1;
 /// What people type.
 const EXAMPLES: &str = "\
 Examples:
-  review rules list                            all of them: the built-in ones, yours, and the project's
-  review rules list --target release           with the project's rules and settings of another branch
-  review rules explain go/defer-in-loop        what a rule says, and how to switch it off
-  review rules test                            try the packs in .review/rules on their fixtures
-  review rules test ~/my-rules                 the same of a folder of your own
+  review rules list                       all of them: the built-in ones, yours and the project's
+  review rules list --target release      with the project's rules and settings of another branch
+  review rules explain go/defer-in-loop   what a rule says, and how to switch it off
+  review rules test                       try the packs in .review/rules on their fixtures
+  review rules test ~/my-rules            the same of a folder of your own
 
-docs/writing-rules.md says how a pack and its fixtures are written, docs/rules.md what the built-in rules are.";
+docs/writing-rules.md says how packs and fixtures are written, docs/rules.md has the built-in rules.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

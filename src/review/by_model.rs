@@ -25,7 +25,7 @@ use crate::domain::run::RunId;
 use crate::domain::second_look::SecondLook as Numbers;
 use crate::llm::{Provider, ToolDefinition};
 use crate::prompt::{LeadVars, PromptError, Prompts};
-use crate::rules::{self, Packs, RulesInput};
+use crate::rules::{self, Packs, Reports, RulesInput};
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::tools::{TOOLS, ToolBox};
 use crate::workspace::Workspace;
@@ -44,6 +44,8 @@ pub struct ModelRun {
     pub tools: ToolBox,
     /// The rules that give leads.
     pub packs: Packs,
+    /// What other scanners report, which are leads too.
+    pub reports: Reports,
     /// The model.
     pub provider: Arc<dyn Provider>,
     /// Those who take over from it, one after the other, when it fails for good.
@@ -105,7 +107,7 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
     };
     let Reviewed { mut desk, ending, mut tally, budget, mut journal } =
         Box::pin(units::review(&run, begin, journal, over)).await?;
-    let draft = desk.settle(&name_of(run.provider.capabilities()));
+    let draft = desk.settle(&name_of(run.provider.capabilities()), &ending);
     draft.recall(&run.known);
     let looked = second_look(&run, draft.findings(), &ending, &budget, (&journal, &trees)).await?;
     // Whoever interrupts the second look interrupts the review.
@@ -234,14 +236,15 @@ fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -
     if run.past.is_over() {
         return Some(Stopped::Interrupted);
     }
-    let report = rules::run(&RulesInput {
+    let input = RulesInput {
         change: &run.change,
         new: run.new.as_ref(),
         old: run.old.as_ref(),
         packs: &run.packs,
         cancel: &run.cancel,
         events: run.events.as_ref(),
-    });
+    };
+    let report = rules::run_with(&input, &run.reports);
     let rest = desk.add_leads(&report.claims, &run.cancel);
     desk.add_standing(&report.standing, &run.cancel);
     desk.suppress(report.suppressed);

@@ -9,7 +9,7 @@ use crate::domain::change::ChangeSet;
 use crate::domain::event::EventSink;
 use crate::domain::review::{Engine, Review};
 use crate::domain::run::RunId;
-use crate::rules::{self, Packs, RulesInput};
+use crate::rules::{self, Packs, Reports, RulesInput};
 use crate::sys::cancel::Cancel;
 use crate::workspace::Workspace;
 
@@ -28,6 +28,8 @@ pub struct RulesRun<'a> {
     pub old: Arc<dyn Workspace>,
     /// The rules.
     pub packs: &'a Packs,
+    /// What other scanners report.
+    pub reports: &'a Reports,
     /// Findings below it are counted, not shown.
     pub floor: Floor,
     /// What is known of the branch from before.
@@ -45,14 +47,8 @@ pub struct RulesRun<'a> {
 /// Reviews a change with the rules alone. It never fails: whatever was not looked at is in the receipt and in the outcome.
 pub fn by_rules(run: &RulesRun<'_>) -> Review {
     let (new, old) = (run.new.as_ref(), run.old.as_ref());
-    let report = rules::run(&RulesInput {
-        change: &run.change,
-        new,
-        old,
-        packs: run.packs,
-        cancel: run.cancel,
-        events: run.events,
-    });
+    let input = RulesInput { change: &run.change, new, old, packs: run.packs, cancel: run.cancel, events: run.events };
+    let report = rules::run_with(&input, run.reports);
 
     let mut draft = Draft::new(Arc::clone(&run.change));
     let mut stopped = report.stopped;

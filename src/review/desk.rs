@@ -272,12 +272,12 @@ impl Desk {
         self.findings.iter().filter(|stood| is_such(&stood.finding)).count()
     }
 
-    /// Ends the reporting: reports that were never corrected are withheld, leads that were never answered are delivered, and the findings get
-    /// their order and their names. They may still be judged; `by` is who reported them.
-    pub(super) fn settle(&mut self, by: &str) -> &mut Draft {
+    /// Ends the reporting: reports that were never corrected are withheld, leads that were never answered are delivered or withheld, and the
+    /// findings get their order and their names. They may still be judged; `by` is who reported them, `ending` how that ended.
+    pub(super) fn settle(&mut self, by: &str, ending: &Ending) -> &mut Draft {
         if !self.draft.is_settled() {
             self.deliver_findings(by);
-            self.deliver_leads();
+            self.deliver_leads(by, *ending == Ending::Done);
             self.withhold_refused();
             self.draft.settle();
         }
@@ -287,7 +287,7 @@ impl Desk {
     /// Turns what was done into a review.
     pub fn finish(mut self, ending: &Ending, floor: Floor, known: &Known, made: Made) -> Review {
         let by = made.model.as_ref().map_or_else(String::new, super::draft::Asked::name);
-        self.settle(&by);
+        self.settle(&by, ending);
         self.draft.write(std::mem::take(&mut self.sections));
         let (files, holes) = self.covered.take().unwrap_or_else(|| self.seen.coverage());
         self.draft.cover(files);

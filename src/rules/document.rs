@@ -160,10 +160,11 @@ impl<'a> Chunk<'a> {
         Some(said.trim_matches(['"', '\''])).filter(|id| is_id(id))
     }
 
-    /// What stands there, without the line of dashes.
+    /// What it says, without what stands before that.
     pub(super) fn shown(&self) -> String {
-        let text = self.text.strip_prefix("---").unwrap_or(self.text);
-        text.trim_matches(['\n', '\r']).trim_end().to_owned()
+        let before = self.line.saturating_sub(self.from) as usize;
+        let text = self.text.split_inclusive('\n').skip(before).collect::<String>();
+        text.strip_prefix("---").unwrap_or(&text).trim_start_matches(' ').trim_end().to_owned()
     }
 
     fn place(&self, file: &str) -> PackPlace {
@@ -172,7 +173,11 @@ impl<'a> Chunk<'a> {
 
     /// A fault of it; `pack` is the first part of its name.
     pub(super) fn fault(&self, file: &str, pack: &str, fault: PackFault) -> RuleError {
-        RuleError::Pack { place: self.place(file), rule: self.id().map(|id| format!("{pack}/{id}")), fault }
+        RuleError::Pack {
+            place: self.place(file),
+            rule: self.id().map(|id| format!("{pack}/{id}")),
+            fault: Box::new(fault),
+        }
     }
 
     /// The line of a key at the left edge.
@@ -188,7 +193,7 @@ impl<'a> Chunk<'a> {
         let Some(document) = read.into_iter().next() else { return Ok(None) };
         let at = |key: &str, fault: PackFault| {
             let place = PackPlace { line: self.line_of(key).unwrap_or(self.line), ..self.place(file) };
-            RuleError::Pack { place, rule: self.id().map(|id| format!("{pack}/{id}")), fault }
+            RuleError::Pack { place, rule: self.id().map(|id| format!("{pack}/{id}")), fault: Box::new(fault) }
         };
         if let Some((key, _)) = document.unknown.first_key_value() {
             let fault = PackFault::UnknownKey { key: strip_line(key), near: near(key, KEYS.iter().copied()) };
@@ -207,12 +212,13 @@ impl<'a> Chunk<'a> {
                 other @ SyntaxError::Rule { .. } => (None, other.to_string()),
             };
             let mut place = self.place(file);
-            if let Some((line, column)) = at {
+            // What is missing is missing of the whole.
+            if let Some((line, column)) = at.filter(|_| !what.starts_with("missing field")) {
                 place.line = self.from.saturating_add(line).saturating_sub(1);
                 place.column = Some(column);
             }
             let rule = self.id().map(|id| format!("{pack}/{id}"));
-            RuleError::Pack { place, rule, fault: PackFault::Shape(strip_line(&what)) }
+            RuleError::Pack { place, rule, fault: Box::new(PackFault::Shape(strip_line(&what))) }
         })
     }
 
@@ -246,7 +252,11 @@ fn fits(text: &str) -> Result<(), PackFault> {
     built.map(|_| ()).map_err(|error| {
         let why = match error {
             regex::Error::CompiledTooBig(_) => "it would take more memory than a project's rule may".to_owned(),
-            other => strip_line(other.to_string().lines().last().unwrap_or_default()),
+            other => {
+                let told = other.to_string();
+                let last = told.lines().last().unwrap_or_default();
+                strip_line(last.strip_prefix("error: ").unwrap_or(last))
+            }
         };
         PackFault::Regex { shown: text.chars().take(40).collect(), why }
     })
@@ -307,24 +317,28 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_line_and_its_rule() {
         for (was, is, told) in [
-            ("severity: low", "severity: hgih", "house.yml:"),
-            ("severity: low\n", "sverity: low\n", "house.yml:"),
-            ("rule: {pattern: 'a()'}", "rule: {patern: 'a()'}", "house.yml:"),
+            ("severity: low", "severity: hgih", "house.yml:11:11: rule project/a: not a rule: unknown variant `hgih`"),
+            ("severity: low\n", "sverity: low\n", "house.yml:8: rule project/a: not a rule: missing field `severity`"),
+            (
+                "rule: {pattern: 'a()'}",
+                "rule: {patern: 'a()'}",
+                "house.yml:13:1: rule project/a: not a rule: unknown field `patern`",
+            ),
             ("id: a", "id: A b", "house.yml:8: id must be"),
             ("title: t", "title: ''", "house.yml:9: rule project/a: title must be"),
             ("message: m", "message: ''", "house.yml:10: rule project/a: message must be"),
-            ("severity: low", "severity: low\ncwe: 89", "house.yml:"),
+            ("severity: low", "severity: low\ncwe: 89", "house.yml:12: rule project/a: cwe must be"),
             ("severity: low", "severity: low\ncwe: CWE-", "house.yml:12: rule project/a: cwe must be"),
             (
                 "severity: low",
                 "severity: low\nlitterals: [a]",
                 "house.yml:12: rule project/a: the key \"litterals\" means nothing (did you mean literals?)",
             ),
-            ("rule: {pattern: 'a()'}", "rule: {pattern: 'a()'", "house.yml:"),
+            ("rule: {pattern: 'a()'}", "rule: {pattern: 'a()'", "house.yml:13:"),
         ] {
             let text = RULE.replace(was, is);
             assert!(error(&text).starts_with(told), "{is}: {}", error(&text));
-            assert!(!error(&text).contains('\n'), "{is}: {}", error(&text));
+            assert!(!error(&text).contains('\n') && !error(&text).contains(" at line"), "{is}: {}", error(&text));
         }
         assert_eq!(error(RULE), "");
     }
@@ -351,5 +365,33 @@ mod tests {
             "{large}"
         );
         assert!(check(&with("(")).is_err());
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn no_text_makes_it_panic_and_every_fault_is_on_a_line_of_it(
+            lines in proptest::collection::vec(
+                proptest::prop_oneof![
+                    "(id|title|message|severity|category|rule|regex|paths|fix): ?[-a-z{}\\[\\]'&*!|>$()]{0,8}",
+                    "[ \t]{0,3}- ?[a-z:&*]{0,4}",
+                    "(---|\\.\\.\\.|#|%YAML|\u{feff}).{0,3}",
+                    "rule: \\{(pattern|kind|any|regex): [a-z$(\\[]{0,5}\\}",
+                ],
+                0..12,
+            )
+        ) {
+            let text = lines.join("\n");
+            let count = u32::try_from(text.lines().count()).unwrap().max(1);
+            for chunk in chunks(&text) {
+                proptest::prop_assert!(chunk.line >= 1 && chunk.line <= count);
+                let _ = (chunk.id(), chunk.shown(), chunk.check_regexes("f", "p"));
+                if let Err(RuleError::Pack { place, .. }) = chunk.read("f", "p") {
+                    // What is missing at the end is told behind the last line.
+                    proptest::prop_assert!(place.line >= 1 && place.line <= count + 1, "{place} of {count}");
+                }
+            }
+        }
     }
 }

@@ -36,7 +36,7 @@ pub enum RuleError {
         /// Which rule, where it is about one.
         rule: Option<String>,
         /// What is wrong.
-        fault: PackFault,
+        fault: Box<PackFault>,
     },
     /// A setting names a rule that is not there.
     #[error(

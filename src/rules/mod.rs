@@ -22,6 +22,7 @@ mod made_up;
 mod pack;
 mod packs;
 mod run;
+mod scanners;
 mod sheet;
 mod subject;
 mod threads;
@@ -29,10 +30,13 @@ mod told;
 mod trial;
 mod wording;
 
+pub use checks::is_fact;
 pub use fault::{PackFault, PackPlace, RuleError};
+pub use impact::SymbolMemory;
 pub use pack::{PackFile, PackOwner};
 pub use packs::{Packs, RuleInfo};
 pub use run::{RulesInput, RulesReport, run};
+pub use scanners::{Around, Report, ReportError, Reported, Reports, read as read_report, run_with};
 pub use sheet::RuleSheet;
 pub use trial::{FixtureFault, Fixtures, Tried, try_rules};
 

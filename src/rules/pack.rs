@@ -12,6 +12,7 @@ use super::document::{Chunk, Document, On, Tests, chunks};
 use super::fault::{PackFault, PackPlace, RuleError};
 use super::packs::RuleInfo;
 use crate::domain::filter::PathFilter;
+use crate::domain::text::mask;
 use crate::syntax::{Grammar, RuleParts, RuleSet, RuleSource, SyntaxError};
 
 /// What rules of a project are called before the slash, whichever file they are in. So none of them can be taken for another's.
@@ -117,7 +118,7 @@ impl Pack {
         };
         if file.owner == PackOwner::User && TAKEN.contains(&name) {
             let place = PackPlace { file: file.file.clone(), line: 0, column: None };
-            return Err(RuleError::Pack { place, rule: None, fault: PackFault::Taken(name.to_owned()) });
+            return Err(RuleError::Pack { place, rule: None, fault: Box::new(PackFault::Taken(name.to_owned())) });
         }
         let language = file.stem.split_once('-').map_or(file.stem.as_str(), |(language, _)| language);
         let like = super::PACKS.iter().find(|pack| pack.name == language).map(|pack| (pack.grammars, pack.paths));
@@ -163,6 +164,11 @@ impl Pack {
         chunks(&self.text)
     }
 
+    /// A text of it that people, models and journals are shown: without the secrets that a file of anybody's may hold.
+    pub(super) fn shown(&self, text: &str) -> String {
+        if self.from.is_some() { mask(text).text } else { text.to_owned() }
+    }
+
     /// Its rules; none of a pack that cannot be read, which only a built-in one can be here, and tests see to it that none is.
     pub(super) fn rules(&self) -> &[PackRule] {
         self.read().as_deref().unwrap_or_default()
@@ -181,8 +187,8 @@ impl Pack {
         let fault = |fault: PackFault| chunk.fault(self.file(), &self.name, fault);
         let info = RuleInfo {
             name: format!("{}/{}", self.name, document.id),
-            title: document.title.trim().to_owned(),
-            message: document.message.trim().to_owned(),
+            title: self.shown(document.title.trim()),
+            message: self.shown(document.message.trim()),
             severity: document.severity,
             category: document.category,
             cwe: document.cwe.clone(),
@@ -252,6 +258,6 @@ impl Pack {
             SyntaxError::Rule { language, what } => PackFault::Match { language, what },
             SyntaxError::Yaml { what, .. } => PackFault::Shape(what),
         };
-        RuleError::Pack { place, rule, fault }
+        RuleError::Pack { place, rule, fault: Box::new(fault) }
     }
 }

@@ -3,13 +3,14 @@
 //! One pack is in `pack`, what can be wrong with it in `fault`, how rules are shown in `sheet`.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
 use super::checks::{CHECKS, CheckInfo};
 use super::document::chunks;
 use super::fault::{PackFault, PackPlace, RuleError, near};
-use super::impact;
+use super::impact::{self, SymbolMemory};
 use super::pack::{OF_PROJECT, Pack, PackFile, PackOwner};
 use crate::domain::claim::Claim;
 use crate::domain::finding::{Category, Severity};
@@ -48,6 +49,7 @@ pub struct Packs {
     severities: Vec<(String, Severity)>,
     /// Whether the rules that are code are none of them.
     is_alone: bool,
+    memory: Option<Arc<dyn SymbolMemory>>,
 }
 
 impl Packs {
@@ -56,8 +58,8 @@ impl Packs {
         Self::with(&[])
     }
 
-    /// The built-in rules, with those of files beside them or in their place. What a file says is read and compiled at once, so that a fault
-    /// in it is told before anything is looked at.
+    /// The built-in rules, with those of files beside them or in their place. What a file says is read and compiled at once, so that a
+    /// fault in it is told before anything is looked at.
     pub fn with(files: &[PackFile]) -> Result<Self, RuleError> {
         let own = |name: &str| files.iter().find(|file| file.owner == PackOwner::User && file.stem == name);
         let is_built_in = |name: &str| super::PACKS.iter().any(|pack| pack.name == name);
@@ -100,6 +102,7 @@ impl Packs {
             all_lines: false,
             severities: Vec::new(),
             is_alone: false,
+            memory: None,
         };
         packs.check_files()?;
         Ok(packs)
@@ -126,7 +129,7 @@ impl Packs {
                 let place = PackPlace { file: pack.file().to_owned(), line: rule.line, column: None };
                 if let Some(first) = known.insert(&rule.info.name, place.clone()) {
                     let (rule, fault) = (Some(rule.info.name.clone()), PackFault::Twice { first });
-                    return Err(RuleError::Pack { place, rule, fault });
+                    return Err(RuleError::Pack { place, rule, fault: Box::new(fault) });
                 }
             }
             pack.check()?;
@@ -141,8 +144,8 @@ impl Packs {
         Ok(self)
     }
 
-    /// The same rules with other severities for some, by the names of rules or packs. What is said of a rule counts before what is said of its
-    /// pack, and of two the later.
+    /// The same rules with other severities for some, by the names of rules or packs. What is said of a rule counts before what is said of
+    /// its pack, and of two the later.
     pub fn graded(mut self, severities: &[(String, Severity)]) -> Result<Self, RuleError> {
         severities.iter().try_for_each(|(name, _)| self.must_know("rules.severity", name))?;
         if !severities.is_empty() {
@@ -160,15 +163,32 @@ impl Packs {
         Ok(self)
     }
 
-    /// Whether there is a rule or a pack of that name. Rules of projects are not asked for: each project has others, and a user's settings are
-    /// for all of them.
+    /// Whether there is a rule or a pack of that name. Rules of projects are not asked for: each project has others, and a user's settings
+    /// are for all of them.
+    pub fn knows(&self, name: &str) -> bool {
+        let is_projects = name == OF_PROJECT || name.starts_with("project/");
+        is_projects || self.names().iter().any(|rule| names(name, rule))
+    }
+
     fn must_know(&self, setting: &'static str, name: &str) -> Result<(), RuleError> {
-        let known = self.names();
-        if name == OF_PROJECT || name.starts_with("project/") || known.iter().any(|rule| names(name, rule)) {
+        if self.knows(name) {
             return Ok(());
         }
+        let known = self.names();
         let near = near(name, known.iter().map(String::as_str)).map(str::to_owned);
         Err(RuleError::NoSuchRule { setting, name: name.to_owned(), near })
+    }
+
+    /// The same rules, which remember what they read of files from one run to the next.
+    #[must_use]
+    pub fn remembering(mut self, memory: Arc<dyn SymbolMemory>) -> Self {
+        self.memory = Some(memory);
+        self
+    }
+
+    /// What is remembered.
+    pub(super) fn memory(&self) -> Option<&dyn SymbolMemory> {
+        self.memory.as_deref()
     }
 
     /// The same rules, telling also what stood before a change in the files that it touches.
@@ -202,7 +222,7 @@ impl Packs {
     pub(super) fn settled(&self, claim: Claim) -> Option<Claim> {
         let rule = &claim.origin.name;
         let severity = self.severity_of(rule).unwrap_or(claim.severity);
-        (!self.is_off(rule)).then(|| Claim { severity, ..claim })
+        (!self.is_off(rule)).then_some(Claim { severity, ..claim })
     }
 
     /// Changes whenever a rule or the severity of one does: 64 hexadecimal digits.
@@ -394,6 +414,15 @@ mod tests {
         );
         let bad_glob = RULE.replace("category", "paths: ['a[']\ncategory");
         assert!(fault(&[user("go-house", &bad_glob)]).starts_with("go-house.yml:1: rule go-house/a: paths: the glob"));
+    }
+
+    #[test]
+    fn a_secret_in_the_words_of_a_rule_is_masked() {
+        let value = "kX9mQ2vL7pR4tW8zB3nD";
+        let text = RULE.replace("message: m", &format!("message: 'password = \"{value}\"'"));
+        let packs = Packs::with(&[project("go", &text)]).unwrap();
+        assert!(has(&packs, "project/a"));
+        assert!(!format!("{:?}", packs.sheets()).contains(value));
     }
 
     #[test]

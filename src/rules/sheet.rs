@@ -37,7 +37,7 @@ impl Packs {
                     languages: rule.grammars.iter().map(|grammar| grammar.word()).collect(),
                     on_removed: rule.on == On::Removed,
                     from: pack.from.as_ref().map(|(owner, file)| (*owner, file.clone(), rule.line)),
-                    text: Some(chunk.shown()),
+                    text: Some(pack.shown(&chunk.shown())),
                     ..self.sheet(rule.info.clone())
                 });
             }

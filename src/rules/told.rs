@@ -2,6 +2,7 @@
 //! Main function: [`tell`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::OnceLock;
 
 use super::allowed::Allowed;
 use super::base::at_base;
@@ -47,13 +48,17 @@ pub(super) fn tell(input: &RulesInput<'_>, heads: Vec<HeadHit>, notes: &mut BTre
             found.push((hit, Why::Made(side, lines)));
         }
     }
-    let sides = BothSides { change: input.change, old: input.old, new: input.new, cancel: input.cancel };
+    let (old, new, cancel) = (input.old, input.new, input.cancel);
+    let sides = BothSides { change: input.change, old, new, cancel, taken: OnceLock::new() };
     for (rule, check) in CHECKS.iter().enumerate() {
         for (file, hit) in check.lost(&sides)? {
-            found.push((went(file, RuleRef::Check(rule), hit), Why::Went));
+            found.push((compared(file, RuleRef::Check(rule), hit), Why::Went));
+        }
+        for (file, hit) in check.gained(&sides)? {
+            found.push((compared(file, RuleRef::Check(rule), hit), Why::Came));
         }
     }
-    found.extend(lost(input, notes)?.into_iter().map(|(file, rule, hit)| (went(file, rule, hit), Why::Went)));
+    found.extend(lost(input, notes)?.into_iter().map(|(file, rule, hit)| (compared(file, rule, hit), Why::Went)));
     if input.packs.tells_all_lines() {
         found.extend(stood.into_iter().map(|hit| (hit, Why::Stood)));
     }
@@ -82,7 +87,8 @@ pub(super) fn allow(input: &RulesInput<'_>, claims: Vec<Claim>, notes: &mut BTre
     (left, allowed.finish(notes))
 }
 
-fn went(file: usize, rule: RuleRef, hit: super::subject::Hit) -> HeadHit {
+/// A match that was compared with the other side already.
+fn compared(file: usize, rule: RuleRef, hit: super::subject::Hit) -> HeadHit {
     HeadHit { file, rule, hit, touched: None, was_at: None }
 }
 

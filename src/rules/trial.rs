@@ -1,8 +1,8 @@
 //! Rules tried on fixtures. Main types: [`Fixtures`] → [`try_rules`] → [`Tried`].
 //!
-//! A rule's fixtures stand in `<pack>/<id>/`. `hit-*` are files in which every line that ends in a comment `HIT` begins a match, or the next
-//! line where a comment says `HIT below`, and no other line does; `ok-*` are files without a match. A file is reviewed as one that was added
-//! in `src/`. A folder `hit-*` or `ok-*` with `base/` and `head/` is a whole change; marks on the old side count too.
+//! A rule's fixtures stand in `<pack>/<id>/`. `hit-*` are files in which every line that ends in a comment `HIT` begins a match, or the
+//! next line where a comment says `HIT below`, and no other line does; `ok-*` are files without a match. A file is reviewed as one that
+//! was added in `src/`. A folder `hit-*` or `ok-*` with `base/` and `head/` is a whole change; marks on the old side count too.
 //!
 //! Reading the folder belongs to whoever calls this.
 
@@ -14,7 +14,7 @@ use super::run::{RulesInput, RulesReport, run};
 use crate::domain::claim::Claim;
 use crate::domain::event::Silent;
 use crate::domain::path::RepoPath;
-use crate::domain::place::Side;
+use crate::domain::place::{LineRange, Side};
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::folder::FolderFile;
 
@@ -164,7 +164,7 @@ fn try_case(packs: &Packs, rule: &str, name: &str, case: &Case, cancel: &Cancel)
         }
     }
     let began = |claim: &Claim| {
-        let line = claim.place.lines.map_or(0, |lines| lines.start());
+        let line = claim.place.lines.map_or(0, LineRange::start);
         place(claim.place.side, &claim.place.path, line as usize)
     };
     let found: BTreeSet<String> = report.claims.iter().filter(|claim| claim.origin.name == rule).map(began).collect();

@@ -12,7 +12,7 @@ use crate::domain::place::{LineRange, Side};
 use crate::domain::text::{FileText, is_telling};
 
 /// A quote is no longer than this.
-const QUOTE_LINES: u32 = 8;
+pub(super) const QUOTE_LINES: u32 = 8;
 
 /// Why a match is told, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

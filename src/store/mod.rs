@@ -7,6 +7,7 @@
 pub mod change;
 mod presented;
 mod record;
+mod symbols;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -18,6 +19,8 @@ pub use record::RecordFault;
 use crate::domain::run::{BegunRun, KeptRun, RunId, RunRecord};
 use crate::sys::clock;
 use crate::sys::files::{self, AppendFile, FileError, Held};
+
+pub use symbols::SymbolCache;
 
 pub use presented::{DocumentFault, Documents, KeptDocument};
 

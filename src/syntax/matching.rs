@@ -59,8 +59,11 @@ pub fn documents<T: DeserializeOwned>(yaml: &str) -> Result<Vec<T>, SyntaxError>
     ast_grep_config::from_multiple(yaml).map_err(|error| {
         let error = error.without_snippet();
         let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-        let at = error.location().map(|at| (number(at.line()), number(at.column())));
-        SyntaxError::Yaml { at: at.filter(|(line, _)| *line > 0), what: error.to_string() }
+        let at = error.location().map(|at| (number(at.line()), number(at.column()))).filter(|(line, _)| *line > 0);
+        let what = error.to_string();
+        // Whoever shows it says where in their own way.
+        let told = at.and_then(|(line, column)| what.strip_suffix(&format!(" at line {line}, column {column}")));
+        SyntaxError::Yaml { at, what: told.unwrap_or(&what).to_owned() }
     })
 }
 

@@ -6,13 +6,17 @@
 
 mod grammar;
 mod matching;
+mod nodes;
 mod relations;
 mod scopes;
 mod symbol;
+mod symbols;
 mod watched;
 
 pub use grammar::{Grammar, Tree, Unparsed, Watch, error_count, parses};
 pub use matching::{Edit, Found, RuleParts, RuleSet, RuleSource, Scan, SyntaxError, documents};
+pub use nodes::Nodes;
 pub use relations::{Relations, relations};
 pub use scopes::Scope;
 pub use symbol::enclosing_symbol;
+pub use symbols::{Arguments, Definition, DefinitionKind, How, Import, Parameters, Switch, Symbols, Use, symbols};

@@ -3,7 +3,7 @@
 //! Names, not meanings: nothing is resolved, and a name that many files give says little. Which file an import means is for whoever knows
 //! the files.
 
-mod imports;
+pub(super) mod imports;
 
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;

@@ -10,7 +10,7 @@ fn token() -> String {
 }
 
 /// Everything that left the program or was kept by it.
-fn traces(talk: &Talk, shown: &str) -> String {
+pub(crate) fn traces(talk: &Talk, shown: &str) -> String {
     let sent = talk
         .server
         .raw()

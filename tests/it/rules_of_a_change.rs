@@ -18,7 +18,13 @@ fn places(review: &Value) -> Vec<String> {
     let place = |found: &Value| {
         let anchor = &found["anchors"][0];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        format!("{} {} {}:{}", text(&found["origin"]["name"]), text(&anchor["side"]), text(&anchor["path"]), anchor["start_line"])
+        format!(
+            "{} {} {}:{}",
+            text(&found["origin"]["name"]),
+            text(&anchor["side"]),
+            text(&anchor["path"]),
+            anchor["start_line"]
+        )
     };
     findings.iter().map(place).collect()
 }
@@ -54,7 +60,8 @@ fn a_check_that_went_is_told_where_it_stood() {
 
 #[test]
 fn what_a_deletion_makes_is_told_at_the_deletion_with_the_other_place() {
-    let old = "def f(value):\n    handle = open_it()\n    handle.write(value)\n    handle.flush()\n    handle.close()\n";
+    let old =
+        "def f(value):\n    handle = open_it()\n    handle.write(value)\n    handle.flush()\n    handle.close()\n";
     let (_repo, program) = changed(old, &old.replace("    handle.close()\n", ""));
     let (_, review) = with_pack(program).review("--target main --no-model");
     assert_eq!(places(&review), ["python-house/left-open old src/a.py:5"], "{review:#}");
@@ -85,7 +92,10 @@ fn what_a_comment_allows_is_counted_and_named() {
     let (_, review) = program.review("--target main --no-model");
     assert_eq!(places(&review), [""; 0]);
     assert_eq!(review["coverage"]["suppressed"], 1);
-    assert!(notes(&review).contains("python/mutable-default at src/a.py:2 is allowed by a comment that this change adds: one list"));
+    assert!(
+        notes(&review)
+            .contains("python/mutable-default at src/a.py:2 is allowed by a comment that this change adds: one list")
+    );
 
     let (_repo, program) = changed("x = 1\n", &allowed.replace("one list on purpose", ""));
     let (_, review) = program.review("--target main --no-model");

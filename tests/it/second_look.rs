@@ -199,7 +199,7 @@ fn only_what_is_chosen_is_looked_at() {
 fn what_a_rule_found_is_not_looked_at() {
     let repo = TestRepo::new();
     repo.write("README.md", "Rules.\n").commit("Begin");
-    repo.branch("feature").write("a.py", "def add(item, items=[]):\n    items.append(item)\n    return items\n");
+    repo.branch("feature").write("a.py", "def check(done):\n    assert (done, 'it is not done')\n");
     repo.commit("Add");
     let end = json!({ "name": "finish_review", "input": { "summary": "Nothing." } });
     let steps = [json!({ "when": { "tools_include": ["finish_review"] }, "say": { "calls": [end] }, "times": 2 })];

@@ -5,7 +5,7 @@ use super::git::Looked;
 use crate::app::error::AppError;
 use crate::app::model::ProviderEnvironment;
 use crate::app::project::project_settings;
-use crate::app::{dismissed, table, templates};
+use crate::app::{dismissed, packs, table, templates};
 use crate::config::{self, ConfigError, Document, Key, Origin, Resolved, Sources};
 use crate::domain::checkup::{Area, Check, CheckState, Culprit};
 use crate::domain::text::{counted, strip_line};
@@ -46,6 +46,7 @@ pub(super) fn check(ask: &DoctorAsk, looked: &Looked) -> (Vec<Check>, Option<Fou
     checks.extend(variables(&resolved));
     checks.extend(prompts(&resolved));
     checks.extend(project(ask, looked, |document| config::resolve(&sources(document))));
+    checks.extend(rules(ask, looked, |document| config::resolve(&sources(document))));
     match table::known(user.as_ref(), &environment) {
         Ok(table) => {
             let providers = ProviderEnvironment::of_this_process(table);
@@ -162,6 +163,27 @@ fn project(
         checks.push(check.advised("to try the one on the disk: --settings worktree"));
     }
     checks
+}
+
+/// The user's own rules and the project's, where there are any, and what the settings say of rules.
+fn rules(
+    ask: &DoctorAsk,
+    looked: &Looked,
+    resolve: impl Fn(Option<Document>) -> Result<Resolved, ConfigError>,
+) -> Option<Check> {
+    let (repo, from_worktree) = (looked.repo.as_ref().ok(), ask.settings_from_worktree);
+    let at = looked.range.as_ref().ok().and_then(|range| range.settings_at);
+    let document = repo.and_then(|repo| project_settings(repo, at, from_worktree).ok().flatten());
+    // Settings that are wrong are told above.
+    let settings = resolve(document).ok()?.settings;
+    let files = packs::files(&settings, repo.map(|repo| (repo, at)), from_worktree);
+    match files.and_then(|files| packs::with(&settings, &files).map(|_| files.len())) {
+        Ok(0) => None,
+        Ok(count) => {
+            Some(fine("rules", format!("{} of your own or the project's can be used", counted(count, "rule pack"))))
+        }
+        Err(error) => Some(wrong("rules", &error)),
+    }
 }
 
 /// Whether the disk has other settings of the project than those that hold.

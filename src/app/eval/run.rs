@@ -61,7 +61,7 @@ pub(super) async fn run(
         settings_from_worktree: false,
     };
     let compare = Compare { with: Previous::None, full: true };
-    let job = Job { run: RunId::random(), request, flags, outputs: Vec::new(), compare };
+    let job = Job { run: RunId::random(), request, flags, outputs: Vec::new(), compare, leads: Vec::new() };
     let around = Surroundings { state, ..around.clone() };
     let ended = review(job, around, events, cancel.clone()).await;
     let took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -11,7 +11,7 @@ mod shaping;
 
 use serde::{Deserialize, Serialize};
 
-use crate::rules::PackFile;
+use crate::rules::{PackFile, Reports};
 
 pub(super) use asked::Asked;
 pub(super) use contents::Contents;
@@ -46,6 +46,9 @@ pub(super) struct Given {
     pub(super) reviewer: Option<Reviewer>,
     /// What tells whether files that are no commit's are still the same.
     pub(super) contents: Contents,
+    /// What other scanners report of the change.
+    #[serde(default, skip_serializing_if = "Reports::is_empty")]
+    pub(super) reports: Reports,
     /// What the receipt says about how the change came here.
     pub(super) notes: Vec<String>,
 }

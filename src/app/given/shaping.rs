@@ -103,8 +103,17 @@ impl Shaping {
 
     /// Puts them in the place of those that hold now.
     pub(in crate::app) fn put_into(&self, settings: &mut Settings) {
-        let Self { include, exclude, min_severity, min_confidence, max_commits, verify, rules_off, rules_all_lines, rules_severity } =
-            self.clone();
+        let Self {
+            include,
+            exclude,
+            min_severity,
+            min_confidence,
+            max_commits,
+            verify,
+            rules_off,
+            rules_all_lines,
+            rules_severity,
+        } = self.clone();
         settings.include = include;
         settings.exclude = exclude;
         settings.min_severity = min_severity;

@@ -15,7 +15,7 @@ pub use difference::{ChangedRequest, Piece};
 pub use error::ReplayError;
 
 use super::error::AppError;
-use super::given::{GivenRunner, PROGRAM};
+use super::given::{Given, GivenRunner, PROGRAM};
 use super::packs;
 use super::pull::off_the_threads;
 use super::resume::{Opened, ResumeError};
@@ -105,7 +105,7 @@ pub async fn compare(around: &Surroundings, name: &str, with: With, cancel: &Can
     let (packs, past, trees) = match &with.rules {
         None => (packs::of_then(&opened.given)?, past, None),
         Some(folder) => {
-            let packs = own_rules(folder)?;
+            let packs = own_rules(&opened.given, folder)?;
             (packs, past.with_rules_anew(), Some(trees(&opened)?))
         }
     };
@@ -179,6 +179,7 @@ async fn tell(
         old,
         tools,
         packs,
+        reports: given.reports,
         provider: Arc::new(Nobody(first)),
         next,
         relay: review::Relay::default(),
@@ -231,11 +232,11 @@ fn own_prompts(folder: &Path) -> Result<Prompts, AppError> {
 }
 
 /// Rule packs of a folder, in the place of the built-in ones of their names and beside them.
-fn own_rules(folder: &Path) -> Result<Packs, AppError> {
+fn own_rules(given: &Given, folder: &Path) -> Result<Packs, AppError> {
     let found = packs::read_folder(folder)?;
     if found.is_empty() {
         let (folder, what) = (folder.display().to_string(), "rule packs (python.yml, python-house.yml, …)");
         return Err(ReplayError::Nothing { folder, what }.into());
     }
-    Ok(Packs::with(&found)?)
+    packs::of_then_with(given, found)
 }

@@ -209,7 +209,8 @@ impl Ground<'_> {
             edited.say("HEAD moved".to_owned());
         }
         if edited.none() || (!same_settings && !as_recorded) {
-            return Ok(Subject { change: Arc::new(opened.change.clone()), ..subject });
+            let reports = opened.given.reports.clone();
+            return Ok(Subject { change: Arc::new(opened.change.clone()), reports, ..subject });
         }
         Err(ResumeError::Edited { run: opened.run, what: edited.told() }.into())
     }
@@ -288,6 +289,7 @@ impl Ground<'_> {
             repository,
             root,
             diffs: Diffs::Repository(pool),
+            reports: given.reports.clone(),
             notes,
             known,
             // Both are in what is known.

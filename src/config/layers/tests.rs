@@ -130,6 +130,7 @@ fn every_setting_can_come_from_the_environment() {
             "rules.lines" => "all",
             "colour" => "always",
             "guidelines" => "agents",
+            "rules.severity" => "go=low",
             _ => match key.shape {
                 Shape::Address => "https://llm.example/v1",
                 Shape::Secret => "sk-1",

@@ -14,6 +14,8 @@ pub struct FileText {
     starts: Arc<[u32]>,
     charset: &'static str,
     masked_lines: Arc<[u32]>,
+    /// What tells the secrets of a line from others, where this text was masked here: ascending by line.
+    prints: Arc<[(u32, u64)]>,
 }
 
 impl FileText {
@@ -22,7 +24,8 @@ impl FileText {
     /// Text of 4 GiB and more is cut there; no caller reads files that large.
     pub fn new(decoded: &str, charset: &'static str) -> Self {
         let masked = super::mask(decoded);
-        Self { masked_lines: masked.lines.into(), ..Self::of_masked(masked.text.into(), charset) }
+        let prints = masked.lines.iter().copied().zip(masked.prints).collect();
+        Self { masked_lines: masked.lines.into(), prints, ..Self::of_masked(masked.text.into(), charset) }
     }
 
     fn of_masked(text: Arc<str>, charset: &'static str) -> Self {
@@ -33,7 +36,7 @@ impl FileText {
             starts.push(start);
             at = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |newline| at + newline + 1);
         }
-        Self { text, starts: starts.into(), charset, masked_lines: Arc::default() }
+        Self { text, starts: starts.into(), charset, masked_lines: Arc::default(), prints: Arc::default() }
     }
 
     /// A text that was masked before, on these lines (1-indexed), as it was then.
@@ -107,6 +110,14 @@ impl FileText {
         &self.masked_lines
     }
 
+    /// A number that tells the secrets on the lines of `range` from others, so that one that took the place of another is seen. It holds within
+    /// this process alone, is for comparing, and must stand in no output. 0 where there are none, or somebody else masked them.
+    pub fn secrets_print(&self, range: LineRange) -> u64 {
+        let from = self.prints.partition_point(|(line, _)| *line < range.start());
+        let inside = self.prints[from..].iter().take_while(|(line, _)| *line <= range.end());
+        inside.fold(0, |all, (_, print)| all.rotate_left(1) ^ print)
+    }
+
     /// Whether a secret was masked on a line of `range`.
     pub fn is_masked(&self, range: LineRange) -> bool {
         self.masked_lines.iter().any(|line| range.contains(*line))
@@ -138,5 +149,21 @@ mod tests {
         assert_eq!((text.line_at(0), text.line_at(2), text.line_at(3), text.line_at(99)), (1, 1, 2, 2));
         assert_eq!(text.byte_range(LineRange::line(2)), Some(3..6));
         assert_eq!(text.byte_range(LineRange::new(2, 3).unwrap()), None);
+    }
+
+    #[test]
+    fn secrets_that_read_the_same_have_other_prints() {
+        let token = |at: usize| {
+            format!(
+                "ghp_{}",
+                "aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zAb".chars().cycle().skip(at).take(36).collect::<String>()
+            )
+        };
+        let of = |at: usize| FileText::new(&format!("a\nb = {}\n", token(at)), "UTF-8");
+        let line = LineRange::line(2);
+        assert_eq!(of(0).text(), of(7).text());
+        assert_eq!(of(0).secrets_print(line), of(0).secrets_print(line));
+        assert_ne!(of(0).secrets_print(line), of(7).secrets_print(line));
+        assert_eq!(of(0).secrets_print(LineRange::line(1)), 0);
     }
 }

@@ -1,18 +1,24 @@
 //! Masking of secrets, done once where text enters. Line structure is kept.
 //!
-//! Main types: [`Masked`], [`SecretHit`]. One pass over the text looks for the few words that every pattern has
-//! ([`patterns`]); only where one stands is a pattern tried. What a secret *in a change* means belongs in `rules`.
+//! Main types: [`Masked`], [`SecretHit`]. One pass over the text looks for the few words at which secrets begin; only where one stands are
+//! those asked who know secrets by that word (the trait [`Detector`](detector::Detector)). What a secret *in a change* means belongs in `rules`.
 
+mod detector;
+mod kept;
 mod patterns;
+mod placed;
 mod private_key;
+mod providers;
 mod values;
 
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind, packed};
 
-use patterns::PATTERNS;
+use detector::{DETECTORS, Detector};
 
 /// What every mask begins with.
 pub const MASK_PREFIX: &str = "[masked:";
@@ -24,6 +30,8 @@ pub struct Masked {
     pub text: String,
     /// The lines (1-indexed, ascending) on which something was masked.
     pub lines: Vec<u32>,
+    /// What tells the secrets of each of these lines from others, in the order of `lines`; see [`print_of`].
+    pub prints: Vec<u64>,
 }
 
 /// A secret in a text.
@@ -35,48 +43,61 @@ pub struct SecretHit {
     pub range: Range<usize>,
 }
 
-/// The words that patterns begin at, and the patterns of each.
+/// So many words one pass looks for: with more there are no vector instructions for it, and several passes are much faster than one without.
+const WORDS_A_PASS: usize = 60;
+
+/// Some of the words that secrets begin at, and who is asked about each.
 struct Words {
     /// With vector instructions, where the processor has them.
     fast: Option<packed::Searcher>,
     search: Option<AhoCorasick>,
-    owners: Vec<Vec<usize>>,
+    owners: Vec<Vec<&'static dyn Detector>>,
 }
 
-static WORDS: LazyLock<Words> = LazyLock::new(|| {
-    let mut words: Vec<&str> = Vec::new();
-    let mut owners: Vec<Vec<usize>> = Vec::new();
-    for (at, pattern) in PATTERNS.iter().enumerate() {
-        for word in pattern.words {
-            match words.iter().position(|known| known == word) {
-                Some(known) => owners[known].push(at),
-                None => {
-                    words.push(*word);
-                    owners.push(vec![at]);
-                }
-            }
+static WORDS: LazyLock<Vec<Words>> = LazyLock::new(|| {
+    let mut at: HashMap<&str, usize> = HashMap::new();
+    let mut words: Vec<(&str, Vec<&'static dyn Detector>)> = Vec::new();
+    for detector in DETECTORS.iter() {
+        for word in detector.words() {
+            let known = *at.entry(word).or_insert_with(|| {
+                words.push((word, Vec::new()));
+                words.len() - 1
+            });
+            words[known].1.push(*detector);
         }
     }
-    let fast = packed::Builder::new().extend(&words).build();
-    Words { fast, search: AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(words).ok(), owners }
+    words.chunks(WORDS_A_PASS).map(Words::of).collect()
 });
+
+impl Words {
+    fn of(some: &[(&str, Vec<&'static dyn Detector>)]) -> Self {
+        let words = || some.iter().map(|(word, _)| word);
+        let fast = packed::Builder::new().extend(words()).build();
+        let search = || AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(words()).ok();
+        let search = if fast.is_none() { search() } else { None };
+        Self { fast, search, owners: some.iter().map(|(_, owners)| owners.clone()).collect() }
+    }
+
+    fn find(&self, text: &str, hits: &mut Vec<SecretHit>) {
+        let mut try_at = |word: aho_corasick::Match| {
+            for detector in self.owners.get(word.pattern().as_usize()).into_iter().flatten() {
+                detector.find(text, word.start(), hits);
+            }
+        };
+        match (&self.fast, &self.search) {
+            (Some(fast), _) => fast.find_iter(text).for_each(&mut try_at),
+            (None, Some(search)) => search.find_iter(text).for_each(&mut try_at),
+            (None, None) => {}
+        }
+    }
+}
 
 /// Finds secrets by precise patterns: in the order of the text, none overlapping another.
 ///
 /// A key block is one hit a line.
 pub fn secrets_in(text: &str) -> Vec<SecretHit> {
     let mut hits: Vec<SecretHit> = Vec::new();
-    let mut try_at = |word: aho_corasick::Match| {
-        let owners = WORDS.owners.get(word.pattern().as_usize()).into_iter().flatten();
-        for pattern in owners.filter_map(|at| PATTERNS.get(*at)) {
-            pattern.find(text, word.start(), &mut hits);
-        }
-    };
-    match (&WORDS.fast, &WORDS.search) {
-        (Some(fast), _) => fast.find_iter(text).for_each(&mut try_at),
-        (None, Some(search)) => search.find_iter(text).for_each(&mut try_at),
-        (None, None) => {}
-    }
+    WORDS.iter().for_each(|words| words.find(text, &mut hits));
     hits.sort_by_key(|hit| (hit.range.start, std::cmp::Reverse(hit.range.end)));
     let mut end = 0;
     hits.retain(|hit| {
@@ -89,37 +110,53 @@ pub fn secrets_in(text: &str) -> Vec<SecretHit> {
 
 /// Replaces each secret by `[masked:KIND]`. What comes out holds no secret that would be found again.
 pub fn mask(text: &str) -> Masked {
-    let mut masked = Masked { text: text.to_owned(), lines: Vec::new() };
+    let mut masked = text.to_owned();
+    let mut lines: Vec<(u32, u64)> = Vec::new();
     // A mask can bring a secret to light that its neighbour hid; each round leaves less to find.
     for _ in 0..8 {
-        let hits = secrets_in(&masked.text);
+        let hits = secrets_in(&masked);
         if hits.is_empty() {
             break;
         }
-        masked = replace(&masked, &hits);
+        masked = replace(&masked, &hits, &mut lines);
     }
-    masked
+    // Rounds follow one another, so the prints of a line keep their order.
+    lines.sort_by_key(|(line, _)| *line);
+    let mut prints: Vec<u64> = Vec::new();
+    lines.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            kept.1 = kept.1.rotate_left(1) ^ next.1;
+        }
+        same
+    });
+    prints.extend(lines.iter().map(|(_, print)| print));
+    Masked { text: masked, lines: lines.into_iter().map(|(line, _)| line).collect(), prints }
 }
 
-fn replace(from: &Masked, hits: &[SecretHit]) -> Masked {
-    let mut text = String::with_capacity(from.text.len());
-    let mut lines = from.lines.clone();
+/// Tells one secret from another without keeping it: a hash under a key that this process made up and never tells. It is for comparing, and must
+/// stand in no output: within one process it would tell who guesses whether a guess is right.
+fn print_of(secret: &str) -> u64 {
+    static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    KEY.hash_one(secret)
+}
+
+fn replace(from: &str, hits: &[SecretHit], lines: &mut Vec<(u32, u64)>) -> String {
+    let mut text = String::with_capacity(from.len());
     let (mut at, mut line) = (0, 1u32);
     for hit in hits {
-        let before = &from.text[at..hit.range.start];
+        let before = &from[at..hit.range.start];
         line = line
             .saturating_add(u32::try_from(memchr::memchr_iter(b'\n', before.as_bytes()).count()).unwrap_or(u32::MAX));
         text.push_str(before);
         text.push_str(MASK_PREFIX);
         text.push_str(hit.kind);
         text.push(']');
-        lines.push(line);
+        lines.push((line, print_of(&from[hit.range.clone()])));
         at = hit.range.end;
     }
-    text.push_str(&from.text[at..]);
-    lines.sort_unstable();
-    lines.dedup();
-    Masked { text, lines }
+    text.push_str(&from[at..]);
+    text
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, Effect, Fields};
 use super::{Desk, Lead};
-use crate::domain::finding::{Anchor, AnchorMatch, Finding};
+use crate::domain::finding::{Anchor, AnchorMatch, Finding, OriginKind};
 use crate::domain::place::{LineRange, Side};
 use crate::review::alike::{related, similar};
 use crate::review::draft::Behind;
@@ -62,7 +62,7 @@ impl Desk {
                 for leading in &mut self.leads {
                     if leading.release(number) {
                         notes.push(format!(
-                            "{} is unanswered again: refute it, or it is delivered as the rule found it.",
+                            "{} is unanswered again: refute it, or report what it is about.",
                             leading.lead.id
                         ));
                     }
@@ -106,7 +106,8 @@ impl Desk {
                     continue;
                 }
                 let Lead { rule, title, .. } = &leading.lead;
-                finding.body.push_str(&format!("\n\nThe rule `{rule}` found here: {}.", title.trim_end_matches('.')));
+                let who = if leading.finding.origin.kind == OriginKind::Build { "The scanner" } else { "The rule" };
+                finding.body.push_str(&format!("\n\n{who} `{rule}` found here: {}.", title.trim_end_matches('.')));
                 finding.severity =
                     leading.least_severity().map_or(finding.severity, |least| least.min(finding.severity));
                 let given = !self.kept_back.contains(&leading.lead.id);

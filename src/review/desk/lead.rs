@@ -1,6 +1,8 @@
 //! Leads: what the rules found, for the model to confirm or refute. Main type: [`Lead`].
 //!
-//! A lead that nobody answered is delivered as the rule's own finding: a proven defect must not vanish because a model did not speak of it.
+//! A lead that nobody answered is delivered as the rule's own finding where it is high or critical: a defect of that kind must not vanish because a
+//! model did not speak of it. What a model that came to its end left unanswered below that is withheld, and the receipt names it. What is a fact
+//! ([`is_fact`]) is delivered whatever a model says of it: the code under review may have talked it into its answer.
 
 use std::collections::HashSet;
 
@@ -9,7 +11,9 @@ use super::answer::{Answer, Effect, Fields};
 use super::finding::overlap;
 use crate::domain::claim::Claim;
 use crate::domain::day::Day;
-use crate::domain::finding::{Anchor, Category, Finding, FindingStatus, OriginKind, Severity};
+use crate::domain::finding::{
+    Anchor, Category, Finding, FindingStatus, OriginKind, Severity, Verification, VerificationState,
+};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::domain::prior::{Earlier, Standing};
@@ -18,6 +22,7 @@ use crate::evidence::{self, Rejection};
 use crate::review::alike::similar;
 use crate::review::draft::proven;
 use crate::review::known::Known;
+use crate::rules::is_fact;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::tools::{ErrorKind, ToolFault};
 
@@ -79,11 +84,11 @@ impl Leading {
     }
 
     /// How bad the finding that confirms it is at least. Only who speaks of the lead may think less of it: it must not be hidden by a nit
-    /// that happens to stand on its lines.
+    /// that happens to stand on its lines. Of a fact nobody may.
     pub(super) fn least_severity(&self) -> Option<Severity> {
         match self.state {
-            State::Confirmed { named: false, .. } => Some(self.lead.severity),
-            State::Confirmed { named: true, .. } | State::Unanswered | State::Refuted(_) => None,
+            State::Confirmed { named, .. } if !named || self.is_fact() => Some(self.lead.severity),
+            State::Confirmed { .. } | State::Unanswered | State::Refuted(_) => None,
         }
     }
 
@@ -101,6 +106,15 @@ impl Leading {
             self.state = State::Unanswered;
         }
         confirmed
+    }
+
+    fn is_fact(&self) -> bool {
+        self.finding.origin.kind == OriginKind::Rule && is_fact(&self.lead.rule)
+    }
+
+    /// Whether it is not worth telling where a model was asked about it and had nothing to say.
+    fn is_minor(&self) -> bool {
+        !self.is_earlier && !self.is_fact() && self.lead.severity > Severity::High
     }
 
     fn is_unanswered(&self) -> bool {
@@ -166,7 +180,7 @@ impl Desk {
         let asks = |earlier: &&Earlier| {
             let finding = &earlier.finding;
             let again = finding.anchors.iter().any(|anchor| !carried.contains(&anchor.path));
-            let over = finding.status.is_resolved() || finding.origin.kind == OriginKind::Rule;
+            let over = finding.status.is_resolved() || finding.origin.kind != OriginKind::Model;
             earlier.standing == Standing::Stands && again && !over
         };
         for Earlier { finding, .. } in prior.findings.iter().filter(asks).take(MOST_EARLIER) {
@@ -263,7 +277,7 @@ impl Desk {
         }
     }
 
-    /// Takes the model's word that a lead is no defect; people see the reason.
+    /// Takes the model's word that a lead is no defect; people see the reason. A fact is delivered all the same, with that word beside it.
     pub(in crate::review) fn refute(&mut self, id: &str, reason: &str, notes: &[String]) -> Result<Answer, ToolFault> {
         let invalid = |message: String| ToolFault::new(ErrorKind::InvalidInput, message);
         let wanted = lead_id(id);
@@ -281,6 +295,12 @@ impl Desk {
             return Err(invalid(format!("{wanted} is confirmed by F{by}: withdraw that finding first")));
         }
         leading.state = State::Refuted(reason.to_owned());
+        if leading.is_fact() {
+            let fact =
+                format!("{wanted} is told all the same, with your reason: what it says is not a matter of judgement.");
+            let notes: Vec<String> = notes.iter().cloned().chain([fact]).collect();
+            return Ok(Fields::status("accepted").with("id", wanted).notes(&notes).answer());
+        }
         let effect = Effect::Withheld { title: leading.lead.title.clone(), reason: refuted(reason) };
         Ok(Fields::status("accepted").with("id", wanted).notes(notes).with_effect(effect))
     }
@@ -291,15 +311,32 @@ impl Desk {
         given.filter(|leading| leading.is_unanswered()).map(|leading| &leading.lead)
     }
 
-    /// Hands the leads to the draft: what is refuted is withheld, what is unanswered stands by itself.
-    pub(super) fn deliver_leads(&mut self) {
+    /// Hands the leads to the draft: what is refuted is withheld, and what is unanswered stands by itself, or is withheld where it is minor and
+    /// the model came to its end. `by` is the model.
+    pub(super) fn deliver_leads(&mut self, by: &str, ended: bool) {
         let mut leads = Leads::default();
-        for Leading { lead, finding, is_earlier, state } in std::mem::take(&mut self.leads) {
+        for leading in std::mem::take(&mut self.leads) {
+            let (is_fact, is_minor) = (leading.is_fact(), leading.is_minor());
+            let Leading { lead, mut finding, is_earlier, state } = leading;
             let given = u32::from(!self.kept_back.contains(&lead.id));
             leads.given += given;
             match state {
                 State::Unanswered => {
                     leads.unanswered += given;
+                    if is_minor && ended && given > 0 {
+                        self.draft.withhold(finding.title.clone(), unanswered(&lead));
+                        self.draft.unspoken(finding);
+                    } else {
+                        self.draft.add(finding, Vec::new());
+                    }
+                }
+                State::Refuted(reason) if is_fact => {
+                    leads.refuted += given;
+                    finding.verification = Verification {
+                        state: VerificationState::Uncertain,
+                        by: Some(by.to_owned()),
+                        rationale: Some(reason),
+                    };
                     self.draft.add(finding, Vec::new());
                 }
                 State::Confirmed { .. } => leads.confirmed += given,
@@ -315,6 +352,14 @@ impl Desk {
         }
         self.draft.answered(leads);
     }
+}
+
+fn unanswered(lead: &Lead) -> String {
+    format!(
+        "the model neither confirmed nor refuted it ({}, {}); what is so left open is told from high upwards",
+        lead.rule,
+        place(lead)
+    )
 }
 
 fn refuted(reason: &str) -> String {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::change::{ChangeRun, FileChange, Hunk, Span};
 use crate::domain::claim::{Claim, ClaimedPlace};
-use crate::domain::finding::{Category, GuidelineRef, Origin, OriginKind, Severity};
+use crate::domain::finding::{Category, GuidelineRef, Origin, OriginKind, Severity, Verification, VerificationState};
 use crate::domain::guideline::{Applies, Guideline, GuidelineKind, Reach};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{Side, WorkspaceAt};
@@ -11,6 +11,7 @@ use crate::domain::review::{Ended, Engine, Leads, Outcome};
 use crate::domain::run::RunId;
 use crate::review::draft::Asked;
 use crate::review::opening::Shown;
+use crate::sys::cancel::Stopped;
 use crate::workspace::memory::Memory;
 use serde_json::json;
 
@@ -98,7 +99,7 @@ fn lead(title: &str, quote: &str) -> Claim {
     Claim {
         title: title.to_owned(),
         body: "The rule says so.".to_owned(),
-        severity: Severity::Medium,
+        severity: Severity::High,
         category: Category::Logic,
         confidence: None,
         place: ClaimedPlace {

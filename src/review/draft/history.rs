@@ -36,6 +36,8 @@ pub(super) struct Past {
     ran: Option<Ran>,
     /// What a model was asked about and refuted, and why.
     refuted: Vec<(Finding, String)>,
+    /// What rules found and no model answered, which is withheld.
+    unspoken: Vec<Finding>,
 }
 
 /// What the rules looked at.
@@ -71,6 +73,11 @@ impl Draft {
     /// Records that a model refuted something that it was asked about.
     pub(in crate::review) fn refuted(&mut self, finding: Finding, reason: String) {
         self.past.refuted.push((finding, reason));
+    }
+
+    /// Records that a rule found something that is withheld because nobody answered for it: what was told of it before is not over.
+    pub(in crate::review) fn unspoken(&mut self, finding: Finding) {
+        self.past.unspoken.push(finding);
     }
 
     /// Gives the findings that were there before the names that they had.
@@ -215,6 +222,9 @@ impl Draft {
             notes.refuted.push(format!("{}: {reason}", named(finding)));
             return Becomes::Fixed { disproved: stands };
         }
+        if self.is_unspoken(earlier) {
+            return still();
+        }
         match (earlier.standing, self.rule_is_silent(earlier, alike)) {
             (Standing::Gone, _) => Becomes::Fixed { disproved: false },
             (Standing::Outside, _) => {
@@ -251,6 +261,12 @@ impl Draft {
         let looked =
             || self.past.matched.contains(&at).then(|| "said again, and refuted by the second look".to_owned());
         refuted.or_else(looked)
+    }
+
+    /// Whether a rule found it again, and it is only withheld.
+    fn is_unspoken(&self, earlier: &Earlier) -> bool {
+        let alike = self.past.unspoken.iter().filter(|finding| finding.origin == earlier.finding.origin);
+        alike.into_iter().any(|finding| same(&[told(earlier)], &[Told::of(finding)], similar) == [Some(0)])
     }
 
     fn rule_is_silent(&self, earlier: &Earlier, alike: &HashMap<(String, RepoPath), usize>) -> Silence {

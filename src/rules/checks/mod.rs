@@ -6,9 +6,12 @@ mod conflict_marker;
 mod debug_leftover;
 mod deleted_tests;
 mod disabled_test;
+mod guards;
 mod invisible_character;
 mod secret_added;
 mod steers_reviewer;
+
+use std::sync::OnceLock;
 
 use super::packs::RuleInfo;
 use super::subject::{Hit, Subject};
@@ -27,7 +30,32 @@ pub(super) const CHECKS: &[&dyn Check] = &[
     &debug_leftover::DebugLeftover,
     &invisible_character::InvisibleCharacter,
     &steers_reviewer::SteersReviewer,
+    &guards::GUARDS[0],
+    &guards::GUARDS[1],
+    &guards::GUARDS[2],
+    &guards::GUARDS[3],
+    &guards::GUARDS[4],
+    &guards::GUARDS[5],
+    &guards::GUARDS[6],
+    &guards::GUARDS[7],
+    &guards::GUARDS[8],
+    &guards::GUARDS[9],
+    &guards::GUARDS[10],
+    &guards::GUARDS[11],
+    &guards::GUARDS[12],
+    &guards::AssertsNothing,
+    &guards::AssertionRemoved,
 ];
+
+/// Checks that tell a fact, which no reading of the code around it can make untrue: a secret stands there, or a text that is aimed at the reviewer.
+/// A change that talks a model out of one of them has not talked it away.
+const FACTS: &[&str] =
+    &["general/secret-added", "general/steers-reviewer", "general/invisible-character", "general/conflict-marker"];
+
+/// Whether a rule tells such a fact.
+pub fn is_fact(rule: &str) -> bool {
+    FACTS.contains(&rule)
+}
 
 /// A check in words; the same as [`RuleInfo`], known at compile time.
 pub(super) struct CheckInfo {
@@ -59,18 +87,25 @@ pub(super) struct BothSides<'a> {
     pub(super) old: &'a dyn Workspace,
     pub(super) new: &'a dyn Workspace,
     pub(super) cancel: &'a Cancel,
+    /// What the change takes away, once somebody has asked.
+    pub(super) taken: OnceLock<guards::Taken>,
 }
 
 /// A check that knows no language.
 pub(super) trait Check: Sync {
     /// What it is called and what it says.
-    fn info(&self) -> &'static CheckInfo;
+    fn info(&self) -> &CheckInfo;
 
     /// Its matches in one text, whichever side that is from; what stood at the base is subtracted afterwards.
     fn find(&self, subject: &Subject<'_>) -> Vec<Hit>;
 
     /// Its matches on the old side of changed files (as counted in the change), already compared with the new side.
     fn lost(&self, _: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
+        Ok(Vec::new())
+    }
+
+    /// Its matches on the new side of changed files, already compared with the old side.
+    fn gained(&self, _: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
         Ok(Vec::new())
     }
 }

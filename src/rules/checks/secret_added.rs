@@ -20,6 +20,70 @@ static INFO: CheckInfo = CheckInfo {
 
 /// Kinds whose pattern is not a provider's own format: tests and manuals are full of made-up ones.
 const LOOSE: &[&str] = &["assigned-secret", "url-password", "jwt", "private-key"];
+/// Kinds that give nothing away alone, or are often meant to be seen: half of a pair, and what browsers are given.
+const HALF: &[&str] = &["aws-access-key", "google-api-key"];
+/// Kinds with which somebody can only write into a channel.
+const CHANNEL: &[&str] = &["slack-webhook", "discord-webhook"];
+
+/// What a path says about the secrets in it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
+enum Use {
+    /// Nothing: they may be in use.
+    Real,
+    /// They guard what lives for a test run, or on one machine.
+    Local,
+    /// They are shown, or made up for a test.
+    Shown,
+}
+
+impl Use {
+    fn of(subject: &Subject<'_>) -> Self {
+        let path = String::from_utf8_lossy(subject.path.as_bytes()).to_ascii_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| path.contains(word));
+        let part = |parts: &[&str]| path.split('/').any(|part| parts.contains(&part));
+        let name = path.rsplit('/').next().unwrap_or_default();
+        if is_test_path(subject.path)
+            || is_prose(&subject.extension())
+            || has(&[
+                "test",
+                "mock",
+                "fixture",
+                "snapshot",
+                "sample",
+                "example",
+                "demo",
+                "template",
+                "localhost",
+                "tutorial",
+            ])
+            || [".dist", ".tpl", ".snap", ".har"].iter().any(|end| name.ends_with(end))
+            || part(&["docs", "t", "integration"])
+        {
+            Self::Shown
+        } else if part(&[".github", ".circleci", ".ci", "ci", "dev", "local", ".devcontainer", ".vscode"])
+            || name.contains("compose")
+            || name.contains(".local.")
+            || name.contains(".dev.")
+        {
+            Self::Local
+        } else {
+            Self::Real
+        }
+    }
+
+    /// How bad a secret of a kind is; `None` where nobody would act on it.
+    fn grade(self, kind: &str) -> Option<Severity> {
+        let is_loose = LOOSE.contains(&kind);
+        match self {
+            Self::Shown if is_loose || HALF.contains(&kind) => None,
+            Self::Shown => Some(Severity::High),
+            _ if HALF.contains(&kind) => Some(Severity::Medium),
+            Self::Local if is_loose => Some(Severity::Low),
+            _ if is_loose || CHANNEL.contains(&kind) => Some(Severity::High),
+            Self::Local | Self::Real => Some(Severity::Critical),
+        }
+    }
+}
 
 impl Check for SecretAdded {
     fn info(&self) -> &'static CheckInfo {
@@ -32,11 +96,14 @@ impl Check for SecretAdded {
         if memchr::memmem::find(text.text().as_bytes(), MASK_PREFIX.as_bytes()).is_none() {
             return hits;
         }
-        let shown = is_test_path(subject.path) || is_prose(&subject.extension());
+        let used = Use::of(subject);
+        // The web configuration of Firebase is made to be given to browsers.
+        let is_web = memchr::memmem::find(text.text().as_bytes(), b"authDomain").is_some();
         let mut block: Option<(LineRange, String)> = None;
         for (number, line) in text.all_lines() {
             let kind = kind_on(line).filter(|_| text.is_masked(LineRange::line(number)));
-            let Some(kind) = kind.filter(|kind| !(shown && LOOSE.contains(kind))) else { continue };
+            let kind = kind.filter(|kind| used.grade(kind).is_some() && !(is_web && *kind == "google-api-key"));
+            let Some(kind) = kind else { continue };
             // A key block is masked line by line and is one secret.
             if let Some((lines, last)) = &mut block
                 && kind == "private-key"
@@ -46,46 +113,147 @@ impl Check for SecretAdded {
                 *lines = LineRange::new(lines.start(), number).unwrap_or(*lines);
                 continue;
             }
-            hits.extend(block.take().map(|(lines, kind)| hit(subject, lines, &kind)));
+            hits.extend(block.take().map(|(lines, kind)| hit(subject, used, lines, &kind)));
             // Every line of a key block reads the same once it is masked; the one that begins it does not.
             let above = (number.saturating_sub(8)..=number).rev().filter(|_| kind == "private-key");
             let begins = |at: &u32| text.line(*at).is_some_and(|line| line.contains("-----BEGIN"));
             let first = above.into_iter().find(begins).unwrap_or(number);
             block = LineRange::new(first, number).ok().map(|lines| (lines, kind.to_owned()));
         }
-        hits.extend(block.map(|(lines, kind)| hit(subject, lines, &kind)));
+        hits.extend(block.map(|(lines, kind)| hit(subject, used, lines, &kind)));
         hits
     }
 }
 
-fn hit(subject: &Subject<'_>, lines: LineRange, kind: &str) -> Hit {
+fn hit(subject: &Subject<'_>, used: Use, lines: LineRange, kind: &str) -> Hit {
     let mut hit = Hit::of_lines(subject.text, lines);
-    hit.title = Some(format!("A secret is added to the code: {}", in_words(kind)));
-    if LOOSE.contains(&kind) {
-        hit.severity = Some(Severity::High);
+    // Two secrets read the same when they are masked. The words are shorter than any mask, which is what the base is searched for.
+    let print = subject.text.secrets_print(lines);
+    for part in print.to_be_bytes().chunks(2) {
+        hit.key.push_str(&format!(" {part:02x?}"));
     }
+    hit.title = Some(format!("A secret is added to the code: {}", in_words(kind)));
+    hit.severity = used.grade(kind);
     hit
 }
 
-/// A kind as people call it.
+/// Kinds as people call them; another is called as it is written.
+const CALLED: &[(&str, &str)] = &[
+    ("assigned-secret", "a password or token in a literal"),
+    ("url-password", "a password in a URL"),
+    ("jwt", "a JSON web token"),
+    ("private-key", "a private key"),
+    ("aws-access-key", "the id of an AWS access key"),
+    ("aws-secret-key", "an AWS secret key"),
+    ("anthropic-key", "an Anthropic key"),
+    ("openai-key", "an OpenAI key"),
+    ("openrouter-key", "an OpenRouter key"),
+    ("google-api-key", "a Google API key"),
+    ("google-oauth-secret", "a Google OAuth secret"),
+    ("google-oauth-token", "a Google OAuth token"),
+    ("github-token", "a GitHub token"),
+    ("gitlab-token", "a GitLab token"),
+    ("azure-storage-key", "a key of an Azure storage account"),
+    ("azure-client-secret", "an Azure client secret"),
+    ("slack-token", "a Slack token"),
+    ("slack-webhook", "a Slack webhook"),
+    ("discord-webhook", "a Discord webhook"),
+    ("stripe-key", "a Stripe key"),
+    ("sendgrid-key", "a SendGrid key"),
+    ("twilio-token", "a Twilio token"),
+    ("npm-token", "an npm token"),
+    ("pypi-token", "a PyPI token"),
+    ("rubygems-key", "a RubyGems key"),
+    ("docker-token", "a Docker token"),
+    ("digitalocean-token", "a DigitalOcean token"),
+    ("huggingface-token", "a Hugging Face token"),
+    ("one-password-token", "a 1Password token"),
+    ("atlassian-token", "an Atlassian token"),
+    ("flyio-access-token", "a Fly.io token"),
+];
+
 fn in_words(kind: &str) -> String {
-    match kind {
-        "assigned-secret" => "a password or token in a literal".to_owned(),
-        "url-password" => "a password in a URL".to_owned(),
-        "jwt" => "a JSON web token".to_owned(),
-        "private-key" => "a private key".to_owned(),
-        "aws-access-key" => "an AWS access key".to_owned(),
-        "aws-secret-key" => "an AWS secret key".to_owned(),
-        "openai-key" => "an OpenAI key".to_owned(),
-        "github-token" => "a GitHub token".to_owned(),
-        "gitlab-token" => "a GitLab token".to_owned(),
-        other => other.replace('-', " "),
-    }
+    let known = CALLED.iter().find(|(known, _)| *known == kind);
+    known.map_or_else(|| kind.replace('-', " "), |(_, words)| (*words).to_owned())
 }
 
 /// The kind that the first mask on a line names.
 fn kind_on(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once(MASK_PREFIX)?;
     let (kind, _) = rest.split_once(']')?;
-    kind.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-').then_some(kind)
+    kind.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-').then_some(kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::made_up::MadeUp;
+    use super::*;
+
+    /// Letters and digits in no order, from `at` on.
+    fn noise(at: usize, length: usize) -> String {
+        "q7Zt2Lw9Xc4Vb6Nm8Kj1Hg3Fd5Sa0PoIuYtReW".chars().cycle().skip(at).take(length).collect()
+    }
+
+    fn token(at: usize) -> String {
+        format!("ghp_{}", noise(at, 36))
+    }
+
+    fn told(path: &str, text: &str) -> Vec<(String, Severity)> {
+        let claims = MadeUp::default().now(path, text).review().claims;
+        let secret = claims.into_iter().filter(|claim| claim.origin.name == INFO.name);
+        secret.map(|claim| (claim.title, claim.severity)).collect()
+    }
+
+    #[test]
+    fn a_secret_that_takes_the_place_of_another_is_new() {
+        let line = |at: usize| format!("a = 1\ntoken = '{}'\n", token(at));
+        let rotated = MadeUp::default().was("src/a.py", &line(0)).now("src/a.py", &line(5));
+        assert_eq!(rotated.told(), ["general/secret-added src/a.py:2"]);
+        let moved = MadeUp::default().was("src/a.py", &line(0)).now("src/b.py", &line(0));
+        assert_eq!(moved.told(), [""; 0]);
+        let edited = line(0).replace("token =", "key  =").replace("a = 1", "a = 2");
+        let moved = MadeUp::default().was("src/a.py", &line(0)).now("src/a.py", &edited.replace("key  =", "token ="));
+        assert_eq!(moved.told(), [""; 0]);
+    }
+
+    #[test]
+    fn how_bad_it_is_depends_on_the_kind_and_the_place() {
+        let password = format!("db_password = \"{}\"\n", noise(0, 24));
+        let access = ["AK", "IA", "Z7QXB2WDLM4RT6VN"].concat();
+        let access = format!("id = \"{access}\"\n");
+        let token = format!("t = \"{}\"\n", token(3));
+        let cases: &[(&str, &str, Option<Severity>)] = &[
+            ("src/a.py", &password, Some(Severity::High)),
+            ("tests/a.py", &password, None),
+            ("docs/a.md", &password, None),
+            ("caddytest/a.py", &password, None),
+            (".env.example", &password, None),
+            (".github/workflows/a.yml", &password, Some(Severity::Low)),
+            ("docker-compose.yml", &password, Some(Severity::Low)),
+            ("src/a.py", &access, Some(Severity::Medium)),
+            ("tests/a.py", &access, None),
+            ("src/a.py", &token, Some(Severity::Critical)),
+            ("tests/a.py", &token, Some(Severity::High)),
+        ];
+        for (path, text, severity) in cases {
+            let found: Vec<_> = told(path, text).into_iter().map(|(_, severity)| severity).collect();
+            assert_eq!(found, severity.iter().copied().collect::<Vec<_>>(), "{path}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_browsers_are_given_is_no_secret() {
+        let key = format!("AIza{}", noise(1, 35));
+        assert_eq!(
+            told("src/a.js", &format!("const key = '{key}';\n")),
+            [("A secret is added to the code: a Google API key".to_owned(), Severity::Medium)]
+        );
+        let web = format!("init({{\n  apiKey: '{key}',\n  authDomain: 'a.firebaseapp.com',\n}});\n");
+        assert_eq!(told("src/a.js", &web), []);
+    }
+
+    #[test]
+    fn a_mask_that_somebody_wrote_is_no_secret() {
+        assert_eq!(told("src/a.py", "a = '[masked:github-token]'\n"), []);
+    }
 }

@@ -1,25 +1,87 @@
 //! What impacts stand on: both trees, and what was already read or learnt of them. Main type: [`Ground`].
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::super::run::RulesInput;
+use super::changed::{Changed, Home, Reach};
+use super::memory::remembered;
+use super::search::{Hits, search};
+use crate::domain::id::BlobId;
+use crate::domain::language;
 use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
 use crate::domain::text::FileText;
+use crate::syntax::Symbols;
 use crate::sys::cancel::Stopped;
-use crate::workspace::WorkspaceError;
+use crate::workspace::{TreeEntry, WorkspaceError};
+
+/// A package of more files is not followed to its end.
+const MOST_BESIDE: usize = 300;
+/// So many bytes are parsed for one change.
+const MOST_BYTES: usize = 48 << 20;
 
 /// Both sides of a change, for rules that look beyond its files.
 pub(super) struct Ground<'a> {
     pub(super) input: &'a RulesInput<'a>,
     notes: RefCell<BTreeSet<String>>,
+    known: RefCell<HashMap<(Side, RepoPath), Option<Rc<Symbols>>>>,
+    parsed: Cell<usize>,
+    changed: OnceCell<Changed>,
+    hits: OnceCell<Hits>,
+    files: OnceCell<Arc<[TreeEntry]>>,
+}
+
+/// Languages that call each other by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Family {
+    Rust,
+    Python,
+    Script,
+    Go,
+    Java,
+    C,
+}
+
+impl Family {
+    pub(super) fn of(path: &RepoPath) -> Option<Self> {
+        Some(match language::of(path)? {
+            "rust" => Self::Rust,
+            "python" => Self::Python,
+            "javascript" | "typescript" | "tsx" => Self::Script,
+            "go" => Self::Go,
+            "java" => Self::Java,
+            "c" | "cpp" => Self::C,
+            _ => return None,
+        })
+    }
+
+    /// Globs of its files.
+    pub(super) fn globs(self) -> &'static [&'static str] {
+        match self {
+            Self::Rust => &["*.rs"],
+            Self::Python => &["*.py", "*.pyi"],
+            Self::Script => &["*.js", "*.jsx", "*.mjs", "*.cjs", "*.ts", "*.tsx", "*.mts", "*.cts"],
+            Self::Go => &["*.go"],
+            Self::Java => &["*.java"],
+            Self::C => &["*.c", "*.h", "*.cc", "*.cpp", "*.cxx", "*.hh", "*.hpp", "*.hxx", "*.inl"],
+        }
+    }
 }
 
 impl<'a> Ground<'a> {
     pub(super) fn new(input: &'a RulesInput<'a>) -> Self {
-        Self { input, notes: RefCell::default() }
+        Self {
+            input,
+            notes: RefCell::default(),
+            known: RefCell::default(),
+            parsed: Cell::new(0),
+            changed: OnceCell::new(),
+            hits: OnceCell::new(),
+            files: OnceCell::new(),
+        }
     }
 
     /// The text of a file; `None` where there is none that can be read.
@@ -30,6 +92,122 @@ impl<'a> Ground<'a> {
             Err(WorkspaceError::Stopped(stopped)) => Err(stopped),
             Err(_) => Ok(None),
         }
+    }
+
+    /// What a file defines and uses; `None` where nobody can say.
+    pub(super) fn symbols(&self, side: Side, path: &RepoPath) -> Result<Option<Rc<Symbols>>, Stopped> {
+        let key = (side, path.clone());
+        if let Some(known) = self.known.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        self.input.cancel.check()?;
+        let found = match (language::of(path), self.read(side, path)?) {
+            (Some(language), Some(text)) => self.parse(language, side, path, &text)?,
+            _ => None,
+        };
+        self.known.borrow_mut().insert(key, found.clone());
+        Ok(found)
+    }
+
+    fn parse(
+        &self,
+        language: &str,
+        side: Side,
+        path: &RepoPath,
+        text: &FileText,
+    ) -> Result<Option<Rc<Symbols>>, Stopped> {
+        let parsed = self.parsed.get() + text.text().len();
+        if parsed > MOST_BYTES {
+            self.note(format!(
+                "what the change does beyond its files was not followed to its end: more than {} MiB would have to be parsed",
+                MOST_BYTES >> 20
+            ));
+            return Ok(None);
+        }
+        self.parsed.set(parsed);
+        let blob = self.blob(side, path)?;
+        let found = remembered(self.input.packs.memory(), blob, language, text.text(), self.input.cancel);
+        self.input.cancel.check()?;
+        if found.is_none() {
+            self.note(format!(
+                "{path} was not asked whether it uses what the change changes: it cannot be parsed in time"
+            ));
+        }
+        Ok(found.map(Rc::new))
+    }
+
+    /// By what the contents of a file are known.
+    fn blob(&self, side: Side, path: &RepoPath) -> Result<Option<BlobId>, Stopped> {
+        if self.input.packs.memory().is_none() {
+            return Ok(None);
+        }
+        if side == Side::Old {
+            let file = self.input.change.files.iter().find(|file| file.path_at(Side::Old) == path);
+            return Ok(file.and_then(|file| file.old_blob));
+        }
+        let files = self.files()?;
+        let at = files.binary_search_by(|entry| entry.path.cmp(path)).ok();
+        Ok(at.and_then(|at| files.get(at)?.blob))
+    }
+
+    /// What the change does to definitions.
+    pub(super) fn changed(&self) -> Result<&Changed, Stopped> {
+        if let Some(changed) = self.changed.get() {
+            return Ok(changed);
+        }
+        let changed = Changed::of(self)?;
+        Ok(self.changed.get_or_init(|| changed))
+    }
+
+    /// Where the names stand, at the head, that the change is about.
+    pub(super) fn hits(&self) -> Result<&Hits, Stopped> {
+        if let Some(hits) = self.hits.get() {
+            return Ok(hits);
+        }
+        let names: BTreeMap<Family, BTreeSet<String>> = self.changed()?.names();
+        let hits = search(self, &names)?;
+        Ok(self.hits.get_or_init(|| hits))
+    }
+
+    /// The files of the head that may name a definition; `None` where not all of them are known.
+    pub(super) fn places(&self, home: &Home) -> Result<Option<Vec<RepoPath>>, Stopped> {
+        match home.reach {
+            Reach::Tree => Ok(self.hits()?.of(home.family, home.asked()).map(|files| files.iter().cloned().collect())),
+            Reach::File => Ok(Some(vec![home.path.clone()])),
+            Reach::Folder => {
+                let folder = [home.path.folder(), b"/"].concat();
+                let start = if home.path.folder().is_empty() { &b""[..] } else { &folder };
+                let files = self.files()?;
+                let from = files.partition_point(|entry| entry.path.as_bytes() < start);
+                let inside = files[from..].iter().take_while(|entry| entry.path.as_bytes().starts_with(start));
+                let beside = inside.filter(|entry| entry.path.folder() == home.path.folder());
+                let same = beside.filter(|entry| Family::of(&entry.path) == Some(home.family));
+                Ok(Some(same.take(MOST_BESIDE).map(|entry| entry.path.clone()).collect()))
+            }
+        }
+    }
+
+    /// All files of the head; none where they cannot be listed.
+    pub(super) fn files(&self) -> Result<&[TreeEntry], Stopped> {
+        if let Some(files) = self.files.get() {
+            return Ok(files);
+        }
+        let files = match self.input.new.files(self.input.cancel) {
+            Ok(files) => files,
+            Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
+            Err(error) => {
+                self.note(format!(
+                    "the files of the head cannot be listed, so effects beyond the change are not told: {error}"
+                ));
+                Arc::from([])
+            }
+        };
+        Ok(self.files.get_or_init(|| files))
+    }
+
+    /// Whether there is such a file at the head.
+    pub(super) fn exists(&self, path: &[u8]) -> Result<bool, Stopped> {
+        Ok(self.files()?.binary_search_by(|entry| entry.path.as_bytes().cmp(path)).is_ok())
     }
 
     /// Says what was not looked at.

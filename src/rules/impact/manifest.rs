@@ -188,7 +188,7 @@ fn effect(at: usize, lock_path: &RepoPath, lock: &FileText, found: &[(LineRange,
     Some(Effect {
         file: at,
         side: Side::New,
-        lines: *lines,
+        lines: Some(*lines),
         title: (found.len() == 1).then(|| format!("`{}` is changed here and not in the lock file", first.name)),
         detail: format!("{} does not have what is asked for here: {}{more}.", lock_path, names.join(", ")),
         severity: None,

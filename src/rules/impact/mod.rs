@@ -4,20 +4,42 @@
 //! names the other place as a related one. The names that a change is about are searched first, in one pass, and only files that have one
 //! are parsed (`ground`). What a text defines and uses is told by `syntax`; how one text is matched belongs in the packs.
 
+mod callers;
+mod changed;
+mod files;
+mod gone;
 mod ground;
+mod implementors;
 mod lines;
 mod manifest;
+mod memory;
+mod mirrored;
+mod resolve;
+mod search;
+mod touches;
+mod variants;
 mod words;
+
+pub use memory::SymbolMemory;
 
 use super::checks::CheckInfo;
 use super::run::RulesInput;
 use crate::domain::claim::Claim;
+use crate::domain::place::WorkspaceAt;
 use crate::sys::cancel::Stopped;
 use ground::Ground;
 use words::Effect;
 
 /// Every impact. The order is that of claims.
-const IMPACTS: &[&dyn Impact] = &[&manifest::ManifestWithoutLock];
+const IMPACTS: &[&dyn Impact] = &[
+    &callers::CallersNotUpdated,
+    &gone::RemovedButUsed,
+    &implementors::ImplementorsNotUpdated,
+    &variants::NewVariantUnhandled,
+    &files::RemovedFileUsed,
+    &mirrored::ChangedConstantMirrored,
+    &manifest::ManifestWithoutLock,
+];
 
 /// Something a change can do to places it does not touch.
 trait Impact: Sync {
@@ -38,6 +60,10 @@ const MOST_ALIKE: usize = 20;
 
 /// What the change does to places it does not touch, and what was not looked at, one sentence each.
 pub(super) fn claims(input: &RulesInput<'_>) -> Result<(Vec<Claim>, Vec<String>), Stopped> {
+    // A patch shows pieces of its files: what is not in it may well be there.
+    if input.change.new_at == WorkspaceAt::PatchOnly {
+        return Ok((Vec::new(), Vec::new()));
+    }
     let ground = Ground::new(input);
     let mut claims = Vec::new();
     for impact in IMPACTS {

@@ -19,8 +19,8 @@ pub(super) struct Effect {
     pub(super) file: usize,
     /// The side on which `lines` stand.
     pub(super) side: Side,
-    /// What the change did.
-    pub(super) lines: LineRange,
+    /// What the change did; `None` for the file as a whole.
+    pub(super) lines: Option<LineRange>,
     /// A title that tells more than the rule's own.
     pub(super) title: Option<String>,
     /// A sentence before the rule's message.
@@ -43,8 +43,14 @@ pub(super) struct Elsewhere {
 /// The claim for an effect; `None` where its place cannot be quoted or is not part of the change.
 pub(super) fn claim(input: &RulesInput<'_>, info: &CheckInfo, effect: Effect) -> Option<Claim> {
     let file = input.change.files.get(effect.file)?;
-    let lines = shown(effect.lines, &Touched::of(file, effect.side))?;
-    let place = quoted(input, file.path_at(effect.side), effect.side, lines, None)?;
+    let path = file.path_at(effect.side);
+    let place = match effect.lines {
+        Some(lines) => {
+            let lines = shown(lines, &Touched::of(file, effect.side))?;
+            quoted(input, path, effect.side, lines, None)?
+        }
+        None => ClaimedPlace { path: path.clone(), side: effect.side, quote: None, lines: None, note: None },
+    };
     let shown = effect.elsewhere.iter().take(MOST_SHOWN);
     let related: Vec<ClaimedPlace> = shown
         .filter_map(|other| quoted(input, &other.path, Side::New, cut(other.lines), Some(other.note.clone())))
@@ -94,4 +100,20 @@ fn quoted(
         lines: Some(lines),
         note,
     })
+}
+
+/// `3 places in 2 files still use `name`.`
+pub(super) fn counted<T>(
+    places: &std::collections::BTreeMap<RepoPath, T>,
+    count: impl Fn(&T) -> usize,
+    many: &str,
+    one: &str,
+    name: &str,
+) -> String {
+    let total: usize = places.values().map(count).sum();
+    match (total, places.keys().next()) {
+        (1, Some(path)) => format!("{path} {one} `{name}`."),
+        (_, Some(path)) if places.len() == 1 => format!("{total} places in {path} {many} `{name}`."),
+        _ => format!("{total} places in {} files {many} `{name}`.", places.len()),
+    }
 }

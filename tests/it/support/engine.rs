@@ -25,7 +25,7 @@ use review_runner::review::{
     Account, EngineError, Floor, JournalEntry, JournalSink, Known, Limits, ModelRun, Past, Plan, Record, Relay, Runner,
     SecondLook, Which, by_model, preview, read_journal,
 };
-use review_runner::rules::Packs;
+use review_runner::rules::{Packs, Reports};
 use review_runner::sys::cancel::Cancel;
 use review_runner::sys::files::FileError;
 use review_runner::sys::repo::{Repo, RepoPool};
@@ -132,6 +132,7 @@ impl Scene {
                 limits: ToolLimits::default(),
             }),
             packs: Packs::built_in().expect("rules"),
+            reports: Reports::default(),
             provider: Arc::clone(&provider),
             next: self.next.clone(),
             relay: Relay::default(),

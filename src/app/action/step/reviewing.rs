@@ -82,6 +82,7 @@ impl Step {
             flags: self.flags.clone(),
             outputs: formats.iter().map(output).collect(),
             compare: Compare::default(),
+            leads: Vec::new(),
         };
         let whose = if self.inputs.instructions.is_some() { Whose::Target } else { Whose::User };
         let (events, cancel) = (Arc::clone(&self.events), self.cancel.clone());

@@ -200,7 +200,7 @@ impl Service {
         let request = ReviewRequest { directory: folder, scope, settings_from_worktree: false };
         // Whoever asks by name for a review gets all of it; what was found before keeps its name.
         let compare = Compare { full: true, ..Compare::default() };
-        let job = Job { run: run.id, request, flags, outputs: Vec::new(), compare };
+        let job = Job { run: run.id, request, flags, outputs: Vec::new(), compare, leads: Vec::new() };
         let id = run.id;
         self.changes().say(Changed::List);
         runtime.spawn(Arc::clone(self).carry(job, run, left_out));

@@ -42,6 +42,47 @@ fn secrets() -> Vec<(&'static str, String, String)> {
         ("pypi-token", mixed("pypi-AgEI", 120)),
         ("sendgrid-key", format!("SG.{}.{}", noise(22, MIXED), noise(43, MIXED))),
         ("jwt", format!("eyJhbGciOiJIUzI1NiJ9.eyJ{}.{}", noise(40, MIXED), noise(43, MIXED))),
+        ("gitlab-token", mixed("glrt-", 20)),
+        ("openrouter-key", format!("sk-or-v1-{}", noise(64, HEX))),
+        ("groq-key", mixed("gsk_", 52)),
+        ("xai-key", mixed("xai-", 80)),
+        ("perplexity-key", mixed("pplx-", 48)),
+        ("replicate-token", mixed("r8_", 37)),
+        ("huggingface-token", mixed("hf_", 34)),
+        ("langsmith-key", format!("lsv2_pt_{}_{}", noise(32, HEX), noise(10, HEX))),
+        ("databricks-token", format!("dapi{}", noise(32, HEX))),
+        ("shopify-token", format!("shpat_{}", noise(32, HEX))),
+        ("square-token", mixed("sq0csp-", 43)),
+        ("braintree-token", format!("access_token$production${}${}", noise(16, HEX), noise(32, HEX))),
+        ("linear-key", mixed("lin_api_", 40)),
+        ("notion-token", format!("ntn_{}{}", noise(11, "0123456789"), noise(35, MIXED))),
+        ("figma-token", mixed("figd_", 40)),
+        ("postman-key", format!("PMAK-{}-{}", noise(24, HEX), noise(34, HEX))),
+        ("doppler-token", mixed("dp.st.prd.", 42)),
+        ("vault-token", mixed("hvs.", 92)),
+        ("pulumi-token", format!("pul-{}", noise(40, HEX))),
+        ("grafana-token", format!("glsa_{}_{}", noise(32, MIXED), noise(8, HEX))),
+        ("grafana-token", mixed("glc_eyJ", 80)),
+        ("new-relic-key", format!("NRAK-{}", noise(27, UPPER))),
+        ("dynatrace-token", format!("dt0c01.{}.{}", noise(24, UPPER), noise(64, UPPER))),
+        ("sentry-token", format!("sntryu_{}", noise(64, HEX))),
+        ("google-oauth-secret", mixed("GOCSPX-", 28)),
+        ("google-oauth-token", mixed("ya29.", 120)),
+        ("atlassian-token", mixed("ATATT3xFfGF0", 160)),
+        ("bitbucket-token", mixed("ATBB", 32)),
+        ("brevo-key", format!("xkeysib-{}-{}", noise(64, HEX), noise(16, MIXED))),
+        ("docker-token", mixed("dckr_pat_", 27)),
+        ("jfrog-key", mixed("AKCp", 69)),
+        ("rubygems-key", format!("rubygems_{}", noise(48, HEX))),
+        ("clojars-token", format!("CLOJARS_{}", noise(60, HEX))),
+        ("planetscale-token", mixed("pscale_tkn_", 43)),
+        ("supabase-key", format!("sbp_{}", noise(40, HEX))),
+        ("sourcegraph-token", format!("sgp_local_{}", noise(40, HEX))),
+        ("one-password-token", mixed("ops_eyJ", 400)),
+        ("age-key", format!("AGE-SECRET-KEY-1{}", noise(58, UPPER))),
+        // Of the kept rule set.
+        ("digitalocean-token", format!("dop_v1_{}", noise(64, HEX))),
+        ("flyio-access-token", mixed("fo1_", 43)),
     ];
     let mut all: Vec<_> = plain.into_iter().map(|(kind, key)| (kind, format!("let a = \"{key}\";"), key)).collect();
     let secret = noise(40, MIXED);
@@ -53,6 +94,22 @@ fn secrets() -> Vec<(&'static str, String, String)> {
     all.push(("twilio-token", format!("TWILIO_AUTH_TOKEN={twilio}"), twilio));
     let word = noise(14, MIXED);
     all.push(("url-password", format!("DB=postgres://shop:{word}@db.internal:5432/shop"), word));
+    let storage = noise(86, MIXED) + "==";
+    all.push(("azure-storage-key", format!("AccountName=shop;AccountKey={storage};EndpointSuffix=x"), storage));
+    let azure = mixed("8Q~", 34);
+    all.push(("azure-client-secret", format!("id = \"aB3{azure}\""), azure));
+    let telegram = mixed("AA", 33);
+    all.push(("telegram-token", format!("bot = '110201543:{telegram}'"), telegram));
+    let terraform = noise(67, MIXED);
+    all.push(("terraform-token", format!("token = \"{}.atlasv1.{terraform}\"", noise(14, MIXED)), terraform));
+    let hook = format!("https://discord.com/api/webhooks/{}/{}", noise(18, "0123456789"), noise(64, MIXED));
+    all.push(("discord-webhook", format!("url = \"{hook}\""), hook));
+    let word = noise(14, MIXED);
+    all.push(("url-password", format!("REDIS_URL=rediss://:{word}@cache.internal:6379/0"), word));
+    for line in ["DB_PASSWORD=", "  api_key: ", "export GITHUB_TOKEN=", "ENV SECRET_KEY="] {
+        let value = noise(24, MIXED);
+        all.push(("assigned-secret", format!("{line}{value}"), value));
+    }
     let value = noise(24, MIXED);
     all.push(("assigned-secret", format!("db_password = \"{value}\""), value.clone()));
     all.push(("assigned-secret", format!("const API_TOKEN: &str = \"{value}\";"), value.clone()));
@@ -81,7 +138,28 @@ fn names_in_any_script_keep_their_secret() {
 
 #[test]
 fn what_only_looks_like_a_secret_is_left_alone() {
+    let key = noise(24, MIXED);
+    let sha = noise(64, HEX);
     let fine = [
+        format!("hf_{}", "a1".repeat(17)),
+        format!("dop_v1_{}", "0123456789abcdef".repeat(4)),
+        "ghp_abcdefghijklmnopqrstuvwxyz0123456789".to_owned(),
+        "AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;"
+            .to_owned(),
+        "PASSWORD_ENCODER_CIPHER_ALGORITHM_DEFAULT = \"AES/CBC/PKCS5Padding\"".to_owned(),
+        "h2://192.168.1.1:8080@443".to_owned(),
+        "postgresql://umami:replace-me-with-a-random-string@db:5432/umami".to_owned(),
+        "  password: c2VjdXJlLXBhc3N3b3Jk".to_owned(),
+        format!("integrity_token = \"sha512-{key}\""),
+        format!("secret_sha256 = \"{sha}\""),
+        "    let token = parseBase64Token2FromHeader\n".to_owned(),
+        "token: OAuth2AccessGrantV2Response".to_owned(),
+        "  token: ${GITHUB_TOKEN_2}".to_owned(),
+        "API_KEY=process.env.API_KEY_2b7".to_owned(),
+        format!("call(token={key})"),
+        format!("x = password={key}"),
+        "token = \"3f2504e0-4f89-41d3-9a0c-0305e82c3301\"".to_owned(),
+        format!("eyJhbGciOiJIUzI1NiJ9.eyJyb2xlIjoiYW5vbiIsImlzcyI6InMifQ.{}", noise(43, MIXED)),
         "AKIAIOSFODNN7EXAMPLE".to_owned(),
         format!("ghp_{}", "x".repeat(36)),
         format!("task-{}", noise(48, MIXED)),
@@ -144,6 +222,23 @@ fn many_beginnings_on_one_line_do_not_multiply() {
 }
 
 #[test]
+fn every_word_is_looked_for() {
+    let searched: usize = WORDS.iter().map(|words| words.owners.len()).sum();
+    assert!(searched > WORDS_A_PASS && WORDS.iter().all(|words| words.fast.is_some() || words.search.is_some()));
+    assert!(WORDS.iter().flat_map(|words| &words.owners).all(|owners| !owners.is_empty()));
+}
+
+#[test]
+fn a_secret_that_took_the_place_of_another_is_told_from_it() {
+    let line = |value: &str| mask(&format!("a\nghp_{value} ghp_{value}\n"));
+    let (one, other) = (noise(36, MIXED), noise(37, MIXED)[1..].to_owned());
+    assert_eq!(line(&one), line(&one));
+    assert_eq!(line(&one).text, line(&other).text);
+    assert_ne!(line(&one).prints, line(&other).prints);
+    assert_eq!(line(&one).prints.len(), 1);
+}
+
+#[test]
 fn lines_are_told_once_and_in_order() {
     let key = mixed("ghp_", 36);
     let masked = mask(&format!("\n{key} {key}\r\nx\n{key}"));
@@ -160,7 +255,7 @@ fn piece() -> impl Strategy<Value = String> {
         1 => Just("-----END PRIVATE KEY-----".to_owned()),
         2 => "[\\n\\r \"'=:@/._-]{1,3}",
         2 => "\\PC{0,8}",
-        1 => proptest::sample::select(vec!["password", "token = \"", "sk-", "eyJ", "://a:", "[masked:", "aws_secret_key="]).prop_map(str::to_owned),
+        1 => proptest::sample::select(vec!["password", "token = \"", "sk-", "eyJ", "://a:", "[masked:", "aws_secret_key=", "key-", ":AA", "8Q~", "PASSWORD="]).prop_map(str::to_owned),
     ]
 }
 

@@ -16,12 +16,35 @@ pub(super) fn entropy(value: &str) -> f64 {
 
 /// Parts of keys that were written by hand to show the format.
 const SHOWN: &[&str] =
-    &["example", "xxxx", "1234567890", "0123456789", "abcdefgh", "00000000", "placeholder", "redacted"];
+    &["example", "xxxx", "placeholder", "redacted", "dummy", "fake", "sample", "your", "secret", "test"];
+/// Keys that a manual gives to everybody: of the storage emulator for Azure.
+const KNOWN: &[&str] = &["Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq"];
+/// So many equal characters in a row, or each following on the one before, are no chance.
+const RUN: usize = 6;
 
-/// Whether a key of a provider's format was written by hand.
+/// Whether a key of a provider's format was written by hand: it says so, counts up, repeats a character or itself.
 pub(super) fn is_made_up(value: &str) -> bool {
-    let low = value.to_ascii_lowercase();
-    SHOWN.iter().any(|word| low.contains(word))
+    // Its prefix is the provider's and may say anything.
+    let body = value.rsplit(['_', '-', '.', ':']).find(|part| part.len() >= 12).unwrap_or(value);
+    let low = body.to_ascii_lowercase();
+    let known = KNOWN.iter().any(|known| value.starts_with(known));
+    known || SHOWN.iter().any(|word| low.contains(word)) || is_run(low.as_bytes()) || is_repeated(low.as_bytes())
+}
+
+/// Whether characters count up or stay the same for long.
+fn is_run(bytes: &[u8]) -> bool {
+    let (mut same, mut up) = (1, 1);
+    bytes.windows(2).any(|pair| {
+        let follows = pair[1] == pair[0].wrapping_add(1) || (pair[0] == b'9' && pair[1] == b'0');
+        same = if pair[1] == pair[0] { same + 1 } else { 1 };
+        up = if follows { up + 1 } else { 1 };
+        same >= RUN || up >= RUN
+    })
+}
+
+/// Whether a value is a shorter text three times or more. Longer ones than any key of one line are not looked at.
+fn is_repeated(bytes: &[u8]) -> bool {
+    bytes.len() <= 256 && (1..=bytes.len() / 3).any(|period| bytes.iter().zip(&bytes[period..]).all(|(a, b)| a == b))
 }
 
 /// Words of values that stand for a secret and are none.
@@ -147,12 +170,35 @@ const SHARED: &[&str] = &[
 /// `before` is what stands before the word, `name` the word and the rest of the name.
 pub(super) fn is_assigned_secret(before: &str, name: &str, value: &str) -> bool {
     let name = name.to_ascii_lowercase();
+    let name = name.strip_suffix("default").map_or(name.as_str(), |rest| rest.trim_end_matches('_'));
     let before: String = before.chars().rev().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-')).collect();
     let before: String = before.to_ascii_lowercase().chars().rev().collect();
     let about = ABOUT.iter().any(|end| name.strip_suffix(end).is_some_and(|rest| rest.len() >= 5))
         || (name.starts_with("token") && SHARED.iter().any(|word| before.contains(word)))
         || before.contains("publi");
     !about && is_random(value)
+}
+
+/// The same where the value stands without quotes, in a line with nothing else: it could be a name of code, so it must look like no word at all.
+pub(super) fn is_bare_secret(before: &str, name: &str, value: &str) -> bool {
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    // What comes before may be cut: then no line begins here.
+    let begins = line.len() < before.len() || before.len() < 64;
+    let head = line.trim_start();
+    let head =
+        ["export ", "ENV ", "ARG ", "set ", "- "].iter().find_map(|word| head.strip_prefix(word)).unwrap_or(head);
+    let is_name = head.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
+    begins && is_name && is_scrambled(value) && is_assigned_secret(before, name, value)
+}
+
+/// Whether upper case, lower case and digits alternate as they do by chance; in names they stand in groups.
+fn is_scrambled(value: &str) -> bool {
+    let Some(part) = value.split(|c: char| !c.is_ascii_alphanumeric()).max_by_key(|part| part.len()) else {
+        return false;
+    };
+    let class = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
+    let changes = part.as_bytes().windows(2).filter(|pair| class(pair[0]) != class(pair[1])).count();
+    part.len() >= 12 && changes * 5 >= (part.len() - 1) * 2
 }
 
 fn is_random(value: &str) -> bool {
@@ -169,7 +215,24 @@ fn is_random(value: &str) -> bool {
     if digits + lower + upper == digits || digits == 0 {
         return false;
     }
-    if is_uuid(value) || value.contains("...") {
+    // Base64 that spells a text is as secret as that text.
+    if let Some(spelled) = decode(value).filter(|bytes| bytes.len() >= 8 && bytes.iter().all(u8::is_ascii_graphic)) {
+        return std::str::from_utf8(&spelled).is_ok_and(is_random_text);
+    }
+    is_random_text(value)
+}
+
+fn is_random_text(value: &str) -> bool {
+    let low = value.to_ascii_lowercase();
+    let count = |is: fn(&u8) -> bool| value.bytes().filter(is).count();
+    if STAND_INS.iter().any(|word| low.contains(word)) || count(u8::is_ascii_digit) == 0 {
+        return false;
+    }
+    if is_uuid(value) || value.contains("...") || is_run(low.as_bytes()) || is_repeated(low.as_bytes()) {
+        return false;
+    }
+    // What guards the integrity of a package is no secret (Subresource Integrity, and lock files).
+    if ["sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "sha512:"].iter().any(|start| value.starts_with(start)) {
         return false;
     }
     if value.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -247,10 +310,25 @@ pub(super) fn is_url_password(user: &str, password: &str, host: &str) -> bool {
     let low = password.to_ascii_lowercase();
     let shown = USUAL.contains(&low.as_str())
         || low == user.to_ascii_lowercase()
-        || ["xxx", "***", "...", "your", "example", "placeholder", "redacted", "password", "%s", "%v", "%d"]
-            .iter()
-            .any(|word| low.contains(word))
-        || password.bytes().all(|byte| !byte.is_ascii_alphanumeric());
+        || [
+            "xxx",
+            "***",
+            "...",
+            "your",
+            "example",
+            "placeholder",
+            "redacted",
+            "password",
+            "replace",
+            "change",
+            "%s",
+            "%v",
+            "%d",
+        ]
+        .iter()
+        .any(|word| low.contains(word))
+        || password.bytes().all(|byte| !byte.is_ascii_alphanumeric())
+        || (password.len() <= 5 && password.bytes().all(|byte| byte.is_ascii_digit()));
     let host = host.to_ascii_lowercase();
     let near =
         host == "localhost" || host.starts_with("127.") || host.starts_with("0.0.0.0") || host.starts_with("[::1");
@@ -266,9 +344,10 @@ pub(super) fn is_jwt(token: &str) -> bool {
     let mut parts = token.split('.');
     let (Some(header), Some(payload)) = (parts.next(), parts.next()) else { return false };
     let known = payload.starts_with("eyJzdWIiOiIxMjM0NTY3ODkwI");
-    !known
-        && decode(header)
-            .is_some_and(|json| json.starts_with(b"{") && memchr::memmem::find(&json, b"\"alg\"").is_some())
+    // Such keys are made to be given to browsers.
+    let is_public = || decode(payload).is_some_and(|json| memchr::memmem::find(&json, b"\"role\":\"anon\"").is_some());
+    let is_header = |json: Vec<u8>| json.starts_with(b"{") && memchr::memmem::find(&json, b"\"alg\"").is_some();
+    !known && decode(header).is_some_and(is_header) && !is_public()
 }
 
 /// Base64 with the alphabet of URLs (RFC 4648 §5), padding optional.

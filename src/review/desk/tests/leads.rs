@@ -57,7 +57,7 @@ fn a_finding_on_the_lines_of_a_lead_confirms_it_until_it_is_taken_back() {
 
 #[test]
 fn a_nit_on_the_lines_of_a_lead_does_not_hide_it() {
-    for (named, severity) in [(Value::Null, Severity::Medium), ("L1".into(), Severity::Nit)] {
+    for (named, severity) in [(Value::Null, Severity::High), ("L1".into(), Severity::Nit)] {
         let mut desk = desk();
         desk.add_leads(&[lead("Written without a look", "    write_all(buffer);")], &Cancel::never());
         let mut nit = finding("A name could be better", "    write_all(buffer);");
@@ -87,6 +87,84 @@ fn a_model_that_never_answered_leaves_a_failed_review_with_the_rules_findings() 
     assert_eq!((review.outcome, review.findings.len()), (Outcome::Failed, 1));
     assert_eq!(review.reasons[0], "the provider failed: 503");
     assert_eq!(review.coverage.files[0].reason.as_deref(), Some("never shown to the model"));
+}
+
+#[test]
+fn an_unanswered_lead_below_high_is_withheld_where_the_model_came_to_its_end() {
+    let ends = [
+        (Ending::Done, 0),
+        (Ending::Short { ended: Ended::TokenLimit, why: "the budget is spent".to_owned() }, 1),
+        (Ending::Stopped(Stopped::Interrupted), 1),
+    ];
+    for (ending, told) in ends {
+        let mut desk = desk();
+        let medium = Claim { severity: Severity::Medium, ..lead("Medium", "    flush(buffer);") };
+        desk.add_leads(&[lead("High", "    write_all(buffer);"), medium], &Cancel::never());
+        let review = finish(desk, &ending);
+        assert_eq!(review.coverage.leads, Leads { given: 2, unanswered: 2, ..Leads::default() });
+        let high = review.findings.iter().find(|finding| finding.title == "High").unwrap();
+        assert_eq!((&high.verification, high.origin.kind), (&Verification::UNCHECKED, OriginKind::Rule));
+        let medium = review.findings.iter().filter(|finding| finding.title == "Medium").count();
+        assert_eq!((medium, withheld(&review).len()), (told, 1 - told), "{ending:?}");
+        if told == 0 {
+            let (title, reason) = withheld(&review)[0];
+            assert_eq!(title, "Medium");
+            assert!(reason.contains("neither confirmed nor refuted it (rust/rule, src/a.rs:"), "{reason}");
+        }
+    }
+}
+
+#[test]
+fn a_lead_that_the_model_was_not_given_is_delivered_whatever_its_severity() {
+    let mut desk = desk();
+    let low = Claim { severity: Severity::Low, ..lead("Low", "    flush(buffer);") };
+    desk.add_leads(&[low], &Cancel::never());
+    desk.keep_back_leads(["L1".to_owned()]);
+    assert_eq!(finish(desk, &Ending::Done).findings.len(), 1);
+}
+
+#[test]
+fn a_fact_is_delivered_whatever_a_model_says_of_it() {
+    let fact = |severity| Claim {
+        severity,
+        origin: Origin { kind: OriginKind::Rule, name: "general/secret-added".to_owned() },
+        ..lead("A secret is added", "    write_all(buffer);")
+    };
+    // Refuted.
+    let mut desk = desk();
+    desk.add_leads(&[fact(Severity::Critical)], &Cancel::never());
+    let told = call(&mut desk, "refute_lead", json!({ "id": "L1", "reason": "the file says that it is a test" }));
+    assert_eq!(told["status"], "accepted");
+    assert!(told["note"].as_str().unwrap().contains("is told all the same"), "{told}");
+    let review = finish(desk, &Ending::Done);
+    let secret = &review.findings[0];
+    assert_eq!((secret.severity, withheld(&review).len()), (Severity::Critical, 0));
+    assert_eq!(
+        (secret.verification.state, secret.verification.by.as_deref()),
+        (VerificationState::Uncertain, Some("p/m"))
+    );
+    assert_eq!(secret.verification.rationale.as_deref(), Some("the file says that it is a test"));
+    assert_eq!(review.coverage.leads, Leads { given: 1, refuted: 1, ..Leads::default() });
+
+    // Confirmed as a trifle.
+    let mut desk = super::desk();
+    desk.add_leads(&[fact(Severity::Critical)], &Cancel::never());
+    let mut nit = finding("A secret is added", "    write_all(buffer);");
+    (nit["severity"], nit["lead"]) = ("nit".into(), "L1".into());
+    call(&mut desk, "report_finding", nit);
+    assert_eq!(finish(desk, &Ending::Done).findings[0].severity, Severity::Critical);
+
+    // Left unanswered, and no more than medium.
+    let mut desk = super::desk();
+    desk.add_leads(&[fact(Severity::Medium)], &Cancel::never());
+    assert_eq!(finish(desk, &Ending::Done).findings.len(), 1);
+
+    // What another scanner calls so is none.
+    let mut desk = super::desk();
+    let origin = Origin { kind: OriginKind::Build, name: "general/secret-added".to_owned() };
+    desk.add_leads(&[Claim { origin, ..fact(Severity::Critical) }], &Cancel::never());
+    call(&mut desk, "refute_lead", json!({ "id": "L1", "reason": "no" }));
+    assert_eq!(finish(desk, &Ending::Done).findings.len(), 0);
 }
 
 /// Calls that a model may make, in any order.

@@ -1,0 +1,48 @@
+//! Reports of other scanners that a review is given: `--leads FILE.sarif`. Main function: [`read`].
+
+use std::path::{Path, PathBuf};
+
+use super::error::AppError;
+use super::subject::Subject;
+use crate::domain::request::ReviewRequest;
+use crate::rules::{Around, ReportError, Reports, read_report};
+use crate::sys::files;
+
+/// A larger report is refused, in bytes: one about a change is never that large, and all of it is in memory at once.
+const MAX_REPORT: u64 = 64 << 20;
+/// More files are no reports about one change.
+const MOST_FILES: usize = 50;
+
+/// Reads what these files report about the subject. One that cannot be read is an error: it was asked for.
+pub(super) fn read(leads: &[PathBuf], request: &ReviewRequest, subject: &Subject) -> Result<Reports, AppError> {
+    if leads.len() > MOST_FILES {
+        return Err(ReportError::TooMany { given: leads.len(), most: MOST_FILES }.into());
+    }
+    let roots = roots(request, subject);
+    let mut reports = Vec::new();
+    for path in leads {
+        let bytes =
+            files::open(path).and_then(|file| files::read_within(file, path, MAX_REPORT)).map_err(AppError::Input)?;
+        let around = Around { change: &subject.change, roots: &roots, cancel: &subject.cancel };
+        let report = read_report(&path.display().to_string(), &bytes, around).map_err(|error| match error {
+            ReportError::Stopped(stopped) => AppError::Stopped(stopped),
+            error => error.into(),
+        })?;
+        reports.push(report);
+    }
+    Ok(Reports(reports))
+}
+
+/// The folders that absolute paths of a report may begin with: the repository as it is named and where it really lies.
+fn roots(request: &ReviewRequest, subject: &Subject) -> Vec<Vec<u8>> {
+    let named = std::path::absolute(&request.directory).ok();
+    let folders = [subject.root.clone(), subject.repository.clone(), named];
+    let bytes = |folder: &Path| {
+        let bytes = folder.as_os_str().as_encoded_bytes();
+        bytes.strip_suffix(b"/").unwrap_or(bytes).to_vec()
+    };
+    let mut roots: Vec<Vec<u8>> = folders.iter().flatten().map(|folder| bytes(folder)).collect();
+    roots.retain(|root| !root.is_empty());
+    roots.dedup();
+    roots
+}

@@ -1,0 +1,25 @@
+//! The symbols that runs share. Main type: [`Remembered`].
+
+use std::path::PathBuf;
+
+use crate::rules::SymbolMemory;
+use crate::store::SymbolCache;
+
+/// What was read of files, kept in a folder.
+pub(super) struct Remembered(SymbolCache);
+
+impl Remembered {
+    pub(super) fn at(folder: PathBuf) -> Self {
+        Self(SymbolCache::at(folder))
+    }
+}
+
+impl SymbolMemory for Remembered {
+    fn recall(&self, key: &str) -> Option<Vec<u8>> {
+        self.0.get(key)
+    }
+
+    fn keep(&self, key: &str, symbols: &[u8]) {
+        self.0.put(key, symbols);
+    }
+}

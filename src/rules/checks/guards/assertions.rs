@@ -1,0 +1,328 @@
+//! Tests that check nothing: new ones without an assertion, and old ones that lost theirs. Main types: [`AssertsNothing`],
+//! [`AssertionRemoved`].
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::super::super::subject::{Hit, Subject, Touched, is_test_path};
+use super::super::{BothSides, Check, CheckInfo};
+use super::code::{Code, is_call};
+use super::{PATIENCE, around_of, pair::Around, read};
+use crate::domain::change::{FileChange, FileStatus};
+use crate::domain::finding::{Category, Severity};
+use crate::domain::place::{LineRange, Side};
+use crate::domain::text::FileText;
+use crate::syntax::{Grammar, Unparsed, Watch};
+use crate::sys::cancel::Stopped;
+
+pub(in crate::rules) struct AssertsNothing;
+pub(in crate::rules) struct AssertionRemoved;
+
+static NOTHING: CheckInfo = CheckInfo {
+    name: "general/test-asserts-nothing",
+    title: "A new test checks nothing",
+    message: "It passes whatever the code gives back, so it will not notice when that is wrong. Assert what must hold.",
+    severity: Severity::Low,
+    category: Category::Testing,
+    cwe: None,
+};
+
+static REMOVED: CheckInfo = CheckInfo {
+    name: "general/assertion-removed",
+    title: "An assertion is removed from a test that stays",
+    message: "The code under test changes as well, and from now on nothing checks this of it. Keep the assertion or adapt it; if it was \
+              wrong, say so in the commit.",
+    severity: Severity::Low,
+    category: Category::Testing,
+    cwe: None,
+};
+
+/// Words of which one is in every test that checks something, in some way or other.
+static CHECKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)assert|expect|verif|should|check|must|require|ensure|fail|throw|raise|reject|panic|snapshot|match|equal|compar|golden|validat|confirm|diff|\bt\.\w|\bb\.\w|unwrap|\?;|done|wait|cy\.|page\.|test|is_ok|Err\(|mock|bench|exit|screen\.|Eventually|Consistently|poll|try|inspect|\bis[A-Z]",
+    )
+    .ok()
+});
+static ASSERTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^(?:await )?(?:self \. |t \. |this \. )?(?:assert\w*|Assert\w*|expect\w*|EXPECT_\w+|ASSERT_\w+|require|verify|insta)\b").ok()
+});
+
+/// A test.
+struct Test {
+    name: String,
+    node: usize,
+    body: usize,
+}
+
+impl Check for AssertsNothing {
+    fn info(&self) -> &CheckInfo {
+        &NOTHING
+    }
+
+    fn find(&self, _: &Subject<'_>) -> Vec<Hit> {
+        Vec::new()
+    }
+
+    fn gained(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
+        let mut found = Vec::new();
+        for (at, file) in sides.change.files.iter().enumerate() {
+            sides.cancel.check()?;
+            let Some(grammar) = grammar_of(file).filter(|_| file.additions > 0 && file.status != FileStatus::Deleted)
+            else {
+                continue;
+            };
+            let Some(text) = read(sides.new, file, Side::New)? else { continue };
+            let watch = Watch::new(sides.cancel, PATIENCE);
+            match empty_tests(grammar, &text, &Touched::of(file, Side::New), &watch) {
+                Ok(hits) => found.extend(hits.into_iter().map(|hit| (at, hit))),
+                Err(Unparsed::Stopped(stopped)) => return Err(stopped),
+                Err(Unparsed::TooSlow | Unparsed::NoTree) => {}
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn grammar_of(file: &FileChange) -> Option<Grammar> {
+    let grammar = Grammar::of(file.language?)?;
+    let may =
+        file.without_text().is_none() && (is_test_path(&file.path) || grammar == Grammar::Rust || is_java_test(file));
+    let known = matches!(
+        grammar,
+        Grammar::Rust
+            | Grammar::Python
+            | Grammar::JavaScript
+            | Grammar::TypeScript
+            | Grammar::Tsx
+            | Grammar::Go
+            | Grammar::Java
+    );
+    (may && known).then_some(grammar)
+}
+
+fn is_java_test(file: &FileChange) -> bool {
+    file.path.as_bytes().ends_with(b"Test.java") || file.path.as_bytes().ends_with(b"Tests.java")
+}
+
+fn empty_tests(grammar: Grammar, text: &FileText, added: &Touched, watch: &Watch<'_>) -> Result<Vec<Hit>, Unparsed> {
+    let code = Code::parse(grammar, text.text(), watch)?;
+    let mut hits = Vec::new();
+    for test in tests(&code) {
+        let (first, last) = code.nodes.lines(test.node);
+        let is_new = (first..=last).all(|line| added.covers(line));
+        let body = code.nodes.text(test.body);
+        if !is_new || CHECKS.as_ref().is_none_or(|checks| checks.is_match(body)) || calls_own(&code, &test) {
+            continue;
+        }
+        let Some(why) = looks_at_nothing(&code, &test) else { continue };
+        if let Ok(lines) = LineRange::new(first, first) {
+            let mut hit = Hit::of_lines(text, lines);
+            hit.detail = Some(why);
+            hits.push(hit);
+        }
+    }
+    Ok(hits)
+}
+
+/// The tests of a file.
+fn tests(code: &Code<'_>) -> Vec<Test> {
+    let mut found = Vec::new();
+    for node in 0..code.nodes.count() {
+        let kind = code.nodes.kind(node);
+        let named = |fits: &dyn Fn(&str) -> bool| {
+            let name = code.nodes.text(code.nodes.child(node, "name")?).to_owned();
+            let body = code.nodes.child(node, "body")?;
+            fits(&name).then_some(Test { name, node, body })
+        };
+        let test = match (code.grammar, kind) {
+            (Grammar::Go, "function_declaration") => named(&|name| {
+                name.strip_prefix("Test").is_some_and(|rest| rest.starts_with(|letter: char| !letter.is_lowercase()))
+                    && name != "TestMain"
+            }),
+            (Grammar::Python, "function_definition") => named(&|name| name.starts_with("test_")),
+            (Grammar::Java, "method_declaration") => {
+                let marked = code.nodes.children(node).find(|child| code.nodes.kind(*child) == "modifiers");
+                let marked = marked.is_some_and(|marks| {
+                    code.nodes
+                        .text(marks)
+                        .lines()
+                        .any(|mark| mark.trim().starts_with("@Test") && !mark.contains("expected"))
+                });
+                marked.then(|| named(&|_| true)).flatten()
+            }
+            (Grammar::Rust, "function_item") => {
+                let marked = super::is_for_tests_itself(code, node);
+                marked.then(|| named(&|_| true)).flatten()
+            }
+            (Grammar::JavaScript | Grammar::TypeScript | Grammar::Tsx, "call_expression") => script_test(code, node),
+            _ => None,
+        };
+        found.extend(test);
+    }
+    found
+}
+
+fn script_test(code: &Code<'_>, node: usize) -> Option<Test> {
+    let call = code.call(node)?;
+    if call.receiver.is_some() || !matches!(code.nodes.text(call.name), "it" | "test") {
+        return None;
+    }
+    let [title, run, ..] = call.arguments.as_slice() else { return None };
+    if !matches!(code.nodes.kind(*run), "arrow_function" | "function_expression") {
+        return None;
+    }
+    Some(Test { name: code.nodes.text(*title).to_owned(), node, body: code.nodes.child(*run, "body")? })
+}
+
+/// Whether the test calls something that this file defines, which may well assert.
+fn calls_own(code: &Code<'_>, test: &Test) -> bool {
+    let own: Vec<&str> = code.functions.iter().filter_map(|function| function.key.rsplit('/').next()).collect();
+    code.nodes
+        .inside(test.body)
+        .filter(|node| is_call(code.nodes.kind(*node)))
+        .any(|node| code.call(node).is_some_and(|call| own.contains(&code.nodes.text(call.name))))
+}
+
+/// Why the test cannot fail for what the code gives back: its body is empty, or a result is not looked at.
+fn looks_at_nothing(code: &Code<'_>, test: &Test) -> Option<String> {
+    let body = code.statements(test.body);
+    let is_nothing = |statement: &usize| {
+        matches!(code.nodes.kind(*statement), "pass_statement" | "string" | "expression_statement")
+            && matches!(code.nodes.text(*statement).chars().next(), Some('p' | '"' | '\''))
+            && (code.nodes.text(*statement) == "pass" || !code.nodes.text(*statement).contains('('))
+    };
+    if body.iter().all(is_nothing) {
+        return (code.nodes.text(test.body).len() < 2_000).then(|| "There is nothing in it.".to_owned());
+    }
+    let words: Vec<&str> = (test.body..code.nodes.until(test.body))
+        .filter(|node| code.nodes.kind(*node) == "identifier")
+        .map(|node| code.nodes.text(node))
+        .collect();
+    for statement in &body {
+        let compares = code.nodes.kind(*statement) == "expression_statement"
+            && matches!(code.nodes.kind(statement + 1), "comparison_operator" | "binary_expression");
+        if compares {
+            return Some(format!(
+                "`{}` is compared and the answer is thrown away.",
+                super::unguarded::name(&code.say(*statement))
+            ));
+        }
+        let declared = code.nodes.inside(*statement).take(6).find(|node| {
+            matches!(code.nodes.field(*node), Some("name" | "left" | "pattern"))
+                && code.nodes.kind(*node) == "identifier"
+        });
+        if let Some(name) = declared.map(|node| code.nodes.text(node))
+            && code.nodes.inside(*statement).any(|node| is_call(code.nodes.kind(node)))
+            && !name.starts_with('_')
+            && words.iter().filter(|word| **word == name).count() == 1
+        {
+            return Some(format!("`{name}` is computed and never looked at."));
+        }
+    }
+    None
+}
+
+impl Check for AssertionRemoved {
+    fn info(&self) -> &CheckInfo {
+        &REMOVED
+    }
+
+    fn find(&self, _: &Subject<'_>) -> Vec<Hit> {
+        Vec::new()
+    }
+
+    fn lost(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
+        let is_code = |file: &&FileChange| {
+            file.language.and_then(Grammar::of).is_some()
+                && file.without_text().is_none()
+                && !is_test_path(&file.path)
+                && !is_java_test(file)
+        };
+        let mut found = Vec::new();
+        let mut around: Option<Around> = None;
+        if !sides.change.files.iter().any(|file| is_code(&file)) {
+            return Ok(found);
+        }
+        for (at, file) in sides.change.files.iter().enumerate() {
+            sides.cancel.check()?;
+            let stands = matches!(file.status, FileStatus::Modified | FileStatus::Renamed) && file.deletions > 0;
+            let Some(grammar) = grammar_of(file).filter(|_| stands) else { continue };
+            let Some(old) = read(sides.old, file, Side::Old)? else { continue };
+            let removed = Touched::of(file, Side::Old);
+            let asserts = old.all_lines().any(|(number, line)| {
+                removed.covers(number)
+                    && (line.contains("ssert") || line.contains("expect(") || line.contains("require."))
+            });
+            if !asserts {
+                continue;
+            }
+            let Some(new) = read(sides.new, file, Side::New)? else { continue };
+            if around.is_none() {
+                around = Some(around_of(sides)?);
+            }
+            let Some(around) = around.as_ref() else { continue };
+            let watch = Watch::new(sides.cancel, PATIENCE);
+            match weakened(grammar, (&old, &new), &removed, around, &watch) {
+                Ok(hits) => found.extend(hits.into_iter().map(|hit| (at, hit))),
+                Err(Unparsed::Stopped(stopped)) => return Err(stopped),
+                Err(Unparsed::TooSlow | Unparsed::NoTree) => {}
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Assertions that left tests in which all else stayed.
+fn weakened(
+    grammar: Grammar,
+    (old, new): (&FileText, &FileText),
+    removed: &Touched,
+    around: &Around,
+    watch: &Watch<'_>,
+) -> Result<Vec<Hit>, Unparsed> {
+    let (before, after) = (Code::parse(grammar, old.text(), watch)?, Code::parse(grammar, new.text(), watch)?);
+    let now: HashMap<String, Test> = tests(&after).into_iter().map(|test| (test.name.clone(), test)).collect();
+    let mut hits = Vec::new();
+    for test in tests(&before) {
+        watch.check()?;
+        let Some(same) = now.get(&test.name) else { continue };
+        let (was, is) = (plain(&before, &test), plain(&after, same));
+        let (had, has): (Vec<&String>, Vec<&String>) =
+            (was.iter().map(|(said, _)| said).collect(), is.iter().map(|(said, _)| said).collect());
+        let asserts = |said: &str| ASSERTS.as_ref().is_some_and(|pattern| pattern.is_match(said));
+        let gone: Vec<&(String, usize)> = was.iter().filter(|(said, _)| !has.contains(&said)).collect();
+        let Some((first, node)) = gone.first() else { continue };
+        // All that left are assertions, and nothing came instead.
+        if gone.iter().any(|(said, _)| !asserts(said))
+            || has.iter().any(|said| !had.contains(said))
+            || !has.iter().any(|said| !said.is_empty())
+        {
+            continue;
+        }
+        let explained = |said: &str| {
+            said.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'))
+                .filter(|word| word.len() > 3 && !asserts(word))
+                .any(|word| around.gone.matches(word).count() > gone.len() && !around.come.contains(word))
+        };
+        if around.adds(first) || gone.iter().any(|(said, _)| explained(said)) {
+            continue;
+        }
+        let (start, end) = before.nodes.lines(*node);
+        if let Ok(lines) = LineRange::new(start, end.min(start + 5))
+            && removed.covers(start)
+        {
+            hits.push(Hit::of_lines(old, lines));
+        }
+    }
+    Ok(hits)
+}
+
+/// The statements of a test that hold no others, in words.
+fn plain(code: &Code<'_>, test: &Test) -> Vec<(String, usize)> {
+    let statements = code.nodes.inside(test.body).filter(|node| code.is_statement(*node));
+    let plain = statements.filter(|node| !code.nodes.inside(*node).any(|inner| code.is_statement(inner)));
+    plain.map(|node| (code.say(node), node)).collect()
+}

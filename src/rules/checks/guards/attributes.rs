@@ -1,0 +1,140 @@
+//! Attributes that are gone while what they stood on stays. Main function: [`attributes`].
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::super::super::subject::Touched;
+use super::pair::{Around, Lost, Rule, squeeze};
+use crate::domain::place::LineRange;
+use crate::domain::text::FileText;
+
+/// What attributes are sought, by the extension of the file, and what is lost with them.
+const SOUGHT: &[(&[&str], &str, Rule, &str)] = &[
+    (
+        &["rs"],
+        r"^\s*#\[serde\([^\]]*\bdefault\b",
+        Rule::Attribute,
+        "`serde` took a default here when the field is absent; now data without it is refused.",
+    ),
+    (
+        &["py"],
+        r"^\s*@(?:[\w.]+\.)?(?:login_required|permission_required|permissions_required|user_passes_test|staff_member_required|superuser_required|admin_required|requires_auth|auth_required|jwt_required|token_required|roles_required|roles_accepted|authenticated|requires_permission)\b",
+        Rule::Authorisation,
+        "The decorator turned away whoever is not allowed to.",
+    ),
+    (
+        &["java", "kt"],
+        r"^\s*@(?:PreAuthorize|PostAuthorize|RolesAllowed|Secured|RequiresPermissions|RequiresRoles|RequiresAuthentication|DenyAll)\b",
+        Rule::Authorisation,
+        "The annotation turned away whoever is not allowed to.",
+    ),
+    (
+        &["ts", "js"],
+        r"^\s*@(?:UseGuards|Roles|Authorized|RequirePermissions?|Auth)\(",
+        Rule::Authorisation,
+        "The decorator turned away whoever is not allowed to.",
+    ),
+    (
+        &["py"],
+        r"^\s*permission_classes\s*=\s*[(\[]\s*\w",
+        Rule::Authorisation,
+        "The view asked for permissions here; now those of the project's settings hold.",
+    ),
+    (
+        &["py"],
+        r"^\s*@(?:transaction\.)?atomic\b",
+        Rule::Attribute,
+        "What it writes was undone as a whole when it failed; now a part of it stays.",
+    ),
+    (
+        &["java", "kt"],
+        r"^\s*@Transactional\b",
+        Rule::Attribute,
+        "What it writes was undone as a whole when it failed; now a part of it stays.",
+    ),
+    (
+        &["py"],
+        r"^\s*@(?:csrf_protect|sensitive_post_parameters|sensitive_variables)\b",
+        Rule::Authorisation,
+        "The decorator guarded this view.",
+    ),
+];
+
+static PATTERNS: LazyLock<Vec<Option<Regex>>> =
+    LazyLock::new(|| SOUGHT.iter().map(|(_, pattern, ..)| Regex::new(pattern).ok()).collect());
+
+static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b(volatile|synchronized)\s+(\w)").ok());
+
+/// The attributes that a file lost.
+pub(super) fn attributes(
+    extension: &str,
+    old: &FileText,
+    new: &FileText,
+    removed: &Touched,
+    around: &Around,
+) -> Vec<Lost> {
+    let mut lost = Vec::new();
+    for (at, (extensions, _, rule, detail)) in SOUGHT.iter().enumerate() {
+        let Some(pattern) = PATTERNS.get(at).and_then(Option::as_ref).filter(|_| extensions.contains(&extension))
+        else {
+            continue;
+        };
+        for (number, line) in old.all_lines().filter(|(number, line)| removed.covers(*number) && pattern.is_match(line))
+        {
+            let last = |line: &str| pattern.is_match(line);
+            if stands_bare(old, new, number, line, &last) && !around.adds(line) {
+                lost.push(Lost { rule: *rule, lines: LineRange::line(number), detail: (*detail).to_owned() });
+            }
+        }
+    }
+    if extension == "java" {
+        lost.extend(modifiers(old, new, removed));
+    }
+    lost
+}
+
+/// Whether what the attribute stood on stands in the new text, in the same place, without one.
+fn stands_bare(old: &FileText, new: &FileText, number: u32, line: &str, is_one: &dyn Fn(&str) -> bool) -> bool {
+    let is_mark = |line: &str| {
+        let line = line.trim_start();
+        line.is_empty() || line.starts_with(['@', '#', '/', '*', ')'])
+    };
+    let next = (number + 1..number + 12).find_map(|at| old.line(at).filter(|line| !is_mark(line)));
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let Some(next) = next.filter(|next| indent(next) == indent(line)) else { return false };
+    // A line like others says nothing about which one it is.
+    let target = squeeze(next);
+    let lines: Vec<(u32, &str)> = new.all_lines().filter(|(_, line)| squeeze(line) == target).collect();
+    let &[(at, _)] = lines.as_slice() else { return false };
+    if target.len() < 8 || old.all_lines().filter(|(_, line)| squeeze(line) == target).count() != 1 {
+        return false;
+    }
+    let above = (1..at)
+        .rev()
+        .take(12)
+        .filter_map(|at| new.line(at))
+        .take_while(|line| is_mark(line) && !line.trim().is_empty());
+    !above.into_iter().any(is_one)
+}
+
+/// `volatile` and `synchronized` that left a declaration which is otherwise the same.
+fn modifiers(old: &FileText, new: &FileText, removed: &Touched) -> Vec<Lost> {
+    let Some(pattern) = WORDS.as_ref() else { return Vec::new() };
+    let mut lost = Vec::new();
+    for (number, line) in old.all_lines().filter(|(number, _)| removed.covers(*number)) {
+        let Some(groups) = pattern.captures(line) else { continue };
+        let Some(word) = groups.get(1) else { continue };
+        if line.trim_start().starts_with(['*', '/']) {
+            continue;
+        }
+        let bare = squeeze(&pattern.replace(line, "$2"));
+        if new.all_lines().any(|(_, line)| squeeze(line) == bare)
+            && !old.all_lines().any(|(_, line)| squeeze(line) == bare)
+        {
+            let detail = format!("`{}` made other threads see what this one writes.", word.as_str());
+            lost.push(Lost { rule: Rule::Lock, lines: LineRange::line(number), detail });
+        }
+    }
+    lost
+}

@@ -1,0 +1,385 @@
+//! A text as functions, statements and expressions, in words that hold in every grammar here. Main type: [`Code`].
+
+use std::collections::HashMap;
+
+use crate::syntax::{Grammar, Nodes, Unparsed, Watch};
+
+/// Longer paths (`a.b[c].d`) are not followed, in tokens.
+const LONGEST_PATH: usize = 14;
+/// Longer texts are not compared word by word, in nodes.
+const LONGEST_SAID: usize = 4_000;
+
+/// A parsed text and its functions.
+pub(super) struct Code<'a> {
+    pub(super) nodes: Nodes<'a>,
+    pub(super) grammar: Grammar,
+    pub(super) functions: Vec<Function>,
+    /// The innermost named function around each node.
+    owner: Vec<Option<usize>>,
+}
+
+/// A function with a name.
+pub(super) struct Function {
+    pub(super) node: usize,
+    /// The names around it and its own.
+    pub(super) key: String,
+    /// The outermost function around it, or itself.
+    pub(super) outermost: usize,
+}
+
+impl<'a> Code<'a> {
+    pub(super) fn parse(grammar: Grammar, text: &'a str, watch: &Watch<'_>) -> Result<Self, Unparsed> {
+        let nodes = Nodes::parse(grammar, text, watch)?;
+        let mut code = Self { nodes, grammar, functions: Vec::new(), owner: Vec::new() };
+        code.find_functions();
+        Ok(code)
+    }
+
+    fn find_functions(&mut self) {
+        // The names around: where each ends, what it is called, and which function it is.
+        let mut around: Vec<(usize, String, Option<usize>)> = Vec::new();
+        for node in 0..self.nodes.count() {
+            while around.last().is_some_and(|(until, ..)| node >= *until) {
+                around.pop();
+            }
+            let function = self.function_name(node);
+            let name = function.clone().or_else(|| self.type_name(node));
+            if let Some(name) = name {
+                let inside = around.iter().find_map(|(.., function)| *function);
+                let number = function.map(|_| self.functions.len());
+                around.push((self.nodes.until(node), name, number));
+                if let Some(number) = number {
+                    let names: Vec<&str> = around.iter().map(|(_, name, _)| name.as_str()).collect();
+                    let key = names.join("/");
+                    let outermost =
+                        inside.and_then(|at| self.functions.get(at)).map_or(number, |function| function.outermost);
+                    self.functions.push(Function { node, key, outermost });
+                }
+            }
+            self.owner.push(around.iter().rev().find_map(|(.., function)| *function));
+        }
+    }
+
+    /// The function that a node stands in.
+    pub(super) fn owner(&self, node: usize) -> Option<usize> {
+        self.owner.get(node).copied().flatten()
+    }
+
+    fn function_name(&self, node: usize) -> Option<String> {
+        let said = |node: Option<usize>| node.map(|node| self.say(node));
+        match self.nodes.kind(node) {
+            "function_declaration"
+            | "method_declaration"
+            | "function_item"
+            | "method_definition"
+            | "constructor_declaration"
+            | "generator_function_declaration" => said(self.nodes.child(node, "name")),
+            "function_definition" => said(self.nodes.child(node, "name")).or_else(|| self.declared(node)),
+            "variable_declarator" | "public_field_definition" | "field_definition" | "pair" => {
+                let value = self.nodes.child(node, "value")?;
+                let is_function =
+                    |node: usize| matches!(self.nodes.kind(node), "arrow_function" | "function_expression");
+                let in_call = || {
+                    let arguments = self.nodes.child(value, "arguments")?;
+                    self.nodes.children(arguments).find(|node| is_function(*node))
+                };
+                if !is_function(value) && (self.nodes.kind(value) != "call_expression" || in_call().is_none()) {
+                    return None;
+                }
+                let name = ["name", "property", "key"].iter().find_map(|field| self.nodes.child(node, field));
+                said(name)
+            }
+            _ => None,
+        }
+    }
+
+    /// The name that a C declarator gives.
+    fn declared(&self, node: usize) -> Option<String> {
+        let mut at = self.nodes.child(node, "declarator")?;
+        while let Some(inner) = self.nodes.child(at, "declarator") {
+            at = inner;
+        }
+        Some(self.say(at))
+    }
+
+    fn type_name(&self, node: usize) -> Option<String> {
+        let field = match self.nodes.kind(node) {
+            "class_declaration"
+            | "class_definition"
+            | "class_specifier"
+            | "struct_specifier"
+            | "interface_declaration"
+            | "enum_declaration"
+            | "trait_item"
+            | "mod_item"
+            | "namespace_definition"
+            | "abstract_class_declaration" => "name",
+            "impl_item" => "type",
+            _ => return None,
+        };
+        self.nodes.child(node, field).map(|node| self.say(node))
+    }
+
+    /// The words of a node: without comments, without white space, and without marks that change nothing for whoever compares.
+    pub(super) fn say(&self, node: usize) -> String {
+        self.say_without(node, &[])
+    }
+
+    /// The words of a node, some nodes inside it replaced by other ones (which must lie inside those).
+    pub(super) fn say_without(&self, node: usize, replaced: &[(usize, usize)]) -> String {
+        let mut words: Vec<&str> = Vec::new();
+        let mut at = node;
+        let mut end = self.nodes.until(node).min(node + LONGEST_SAID);
+        let mut back: Vec<(usize, usize)> = Vec::new();
+        loop {
+            while at >= end {
+                match back.pop() {
+                    Some((next, outer)) => (at, end) = (next, outer),
+                    None => return self.joined(&words),
+                }
+            }
+            if let Some((from, to)) = replaced.iter().find(|(from, _)| *from == at) {
+                back.push((self.nodes.until(*from), end));
+                (at, end) = (*to, self.nodes.until(*to));
+                if from == to {
+                    return String::new();
+                }
+                continue;
+            }
+            if self.nodes.is_token(at) && !self.is_mute(at) {
+                words.push(self.nodes.text(at));
+            }
+            at += 1;
+        }
+    }
+
+    fn joined(&self, words: &[&str]) -> String {
+        let mut said = String::new();
+        for (at, word) in words.iter().enumerate() {
+            let next = words.get(at + 1).copied().unwrap_or_default();
+            let word = match (*word, next) {
+                ("?.", "[" | "(") | (",", ")" | "]" | "}") => continue,
+                ("?.", _) => ".",
+                ("->", _) if matches!(self.grammar, Grammar::C | Grammar::Cpp) => ".",
+                (word, _) => word,
+            };
+            if !said.is_empty() {
+                said.push(' ');
+            }
+            said.push_str(word);
+        }
+        said
+    }
+
+    fn is_mute(&self, node: usize) -> bool {
+        match self.nodes.kind(node) {
+            "comment" | "line_comment" | "block_comment" | ";" | "\n" => true,
+            "!" => self.nodes.parent(node).is_some_and(|parent| self.nodes.kind(parent) == "non_null_expression"),
+            _ => false,
+        }
+    }
+
+    /// The node without the parentheses around it.
+    pub(super) fn bare(&self, node: usize) -> usize {
+        let mut at = node;
+        loop {
+            let inner = match self.nodes.kind(at) {
+                "parenthesized_expression" | "non_null_expression" => {
+                    self.nodes.children(at).find(|child| !matches!(self.nodes.kind(*child), "(" | ")" | "!"))
+                }
+                "condition_clause" => self.nodes.child(at, "value"),
+                _ => None,
+            };
+            match inner {
+                Some(inner) => at = inner,
+                None => return at,
+            }
+        }
+    }
+
+    /// Whether it is a name, a member, an element, or what a getter gives.
+    pub(super) fn is_path(&self, node: usize) -> bool {
+        let node = self.bare(node);
+        if self.nodes.until(node) - node > LONGEST_PATH * 2 {
+            return false;
+        }
+        match self.nodes.kind(node) {
+            "identifier" | "this" | "self" | "field_identifier" | "property_identifier" | "type_identifier" => true,
+            kind if is_member(kind) || is_index(kind) => self.object(node).is_some_and(|object| self.is_path(object)),
+            "method_invocation" => self.object(node).is_none_or(|object| self.is_path(object)),
+            kind if is_call(kind) => self.nodes.child(node, "function").is_some_and(|function| self.is_path(function)),
+            "pointer_expression" => self.nodes.child(node, "argument").is_some_and(|inner| self.is_path(inner)),
+            _ => false,
+        }
+    }
+
+    /// What a member or an element is of.
+    pub(super) fn object(&self, node: usize) -> Option<usize> {
+        let of = ["object", "operand", "value", "argument", "array"];
+        let found = of.iter().find_map(|field| self.nodes.child(node, field));
+        found.or_else(|| (self.nodes.kind(node) == "index_expression").then_some(node + 1))
+    }
+
+    /// The first word of a path.
+    pub(super) fn root_of(path: &str) -> &str {
+        let mut words = path.split(' ').filter(|word| !matches!(*word, "(" | "*" | "&"));
+        let first = words.next().unwrap_or_default();
+        if matches!(first, "this" | "self") { words.nth(1).unwrap_or(first) } else { first }
+    }
+
+    /// The called function and its arguments.
+    pub(super) fn call(&self, node: usize) -> Option<Call> {
+        let kind = self.nodes.kind(node);
+        if !is_call(kind) && !matches!(kind, "object_creation_expression" | "new_expression") {
+            return None;
+        }
+        let arguments = self.nodes.child(node, "arguments");
+        let list = arguments.map(|list| {
+            let is_argument =
+                |node: &usize| !self.nodes.is_token(*node) || self.nodes.text(*node).starts_with(is_wordy);
+            self.nodes.children(list).filter(is_argument).collect()
+        });
+        let (receiver, name) = match kind {
+            "method_invocation" => (self.nodes.child(node, "object"), self.nodes.child(node, "name")),
+            "object_creation_expression" => (None, self.nodes.child(node, "type")),
+            "new_expression" => {
+                (None, self.nodes.child(node, "constructor").or_else(|| self.nodes.child(node, "type")))
+            }
+            _ => {
+                let function = self.nodes.child(node, "function")?;
+                if is_member(self.nodes.kind(function)) {
+                    let fields = ["property", "field", "attribute"];
+                    (self.object(function), fields.iter().find_map(|field| self.nodes.child(function, field)))
+                } else {
+                    (None, Some(function))
+                }
+            }
+        };
+        Some(Call { receiver, name: name?, arguments: list.unwrap_or_default() })
+    }
+
+    /// The nearest statement around a node, or the node itself.
+    pub(super) fn statement(&self, node: usize) -> Option<usize> {
+        std::iter::once(node).chain(self.nodes.around(node)).find(|node| self.is_statement(*node))
+    }
+
+    /// Whether it stands in a block on its own.
+    pub(super) fn is_statement(&self, node: usize) -> bool {
+        self.nodes.parent(node).is_some_and(|parent| is_block(self.nodes.kind(parent)))
+            && !self.nodes.is_token(node)
+            && !self.nodes.kind(node).contains("comment")
+    }
+
+    /// The statements of a block; a statement that stands where a block may is its only one.
+    pub(super) fn statements(&self, block: usize) -> Vec<usize> {
+        let mut block = block;
+        while matches!(self.nodes.kind(block), "else_clause" | "finally_clause") {
+            let inner = self.nodes.child(block, "body").or_else(|| self.nodes.children(block).last());
+            let Some(inner) = inner else { return Vec::new() };
+            block = inner;
+        }
+        if !is_block(self.nodes.kind(block)) {
+            return vec![block];
+        }
+        let list = self.nodes.children(block).find(|node| self.nodes.kind(*node) == "statement_list").unwrap_or(block);
+        let is_one = |node: &usize| !self.nodes.is_token(*node) && !self.nodes.kind(*node).contains("comment");
+        self.nodes.children(list).filter(is_one).collect()
+    }
+
+    /// The statements after one, in its block.
+    pub(super) fn following(&self, statement: usize) -> Vec<usize> {
+        let Some(block) = self.nodes.parent(statement) else { return Vec::new() };
+        let after = self.nodes.until(statement);
+        self.nodes.children(block).filter(|node| *node >= after && self.is_statement(*node)).collect()
+    }
+
+    /// Whether a statement leaves what it stands in.
+    pub(super) fn leaves(&self, statement: usize) -> bool {
+        let node = if self.nodes.kind(statement) == "expression_statement" { statement + 1 } else { statement };
+        match self.nodes.kind(node) {
+            "return_statement"
+            | "break_statement"
+            | "continue_statement"
+            | "throw_statement"
+            | "raise_statement"
+            | "goto_statement"
+            | "return_expression"
+            | "break_expression"
+            | "continue_expression" => true,
+            _ => {
+                let said = self.nodes.text(node);
+                [
+                    "panic(",
+                    "panic!",
+                    "bail!",
+                    "unreachable!",
+                    "log.Fatal",
+                    "os.Exit",
+                    "sys.exit",
+                    "process.exit",
+                    "abort(",
+                    "exit(",
+                ]
+                .iter()
+                .any(|word| said.starts_with(word))
+            }
+        }
+    }
+
+    /// The words of every statement and every condition in a node, and how often each is there.
+    pub(super) fn statements_said(&self, node: usize) -> HashMap<String, usize> {
+        let mut said = HashMap::new();
+        for inner in self.nodes.inside(node) {
+            let small = self.nodes.until(inner) - inner <= LONGEST_SAID;
+            if small && (self.is_statement(inner) || self.nodes.field(inner) == Some("condition")) {
+                *said.entry(self.say(self.bare(inner))).or_default() += 1;
+            }
+        }
+        said
+    }
+}
+
+/// A call in parts.
+pub(super) struct Call {
+    pub(super) receiver: Option<usize>,
+    pub(super) name: usize,
+    pub(super) arguments: Vec<usize>,
+}
+
+fn is_wordy(letter: char) -> bool {
+    letter.is_alphanumeric() || matches!(letter, '_' | '"' | '\'' | '$' | '`')
+}
+
+pub(super) fn is_member(kind: &str) -> bool {
+    matches!(kind, "member_expression" | "selector_expression" | "field_access" | "attribute" | "field_expression")
+}
+
+pub(super) fn is_index(kind: &str) -> bool {
+    matches!(kind, "index_expression" | "subscript_expression" | "subscript" | "array_access")
+}
+
+pub(super) fn is_call(kind: &str) -> bool {
+    matches!(kind, "call_expression" | "call" | "method_invocation")
+}
+
+pub(super) fn is_if(kind: &str) -> bool {
+    matches!(kind, "if_statement" | "if_expression")
+}
+
+pub(super) fn is_block(kind: &str) -> bool {
+    matches!(
+        kind,
+        "block"
+            | "statement_list"
+            | "statement_block"
+            | "compound_statement"
+            | "module"
+            | "program"
+            | "constructor_body"
+            | "switch_block_statement_group"
+    )
+}
+
+pub(super) fn is_ternary(kind: &str) -> bool {
+    matches!(kind, "ternary_expression" | "conditional_expression")
+}

@@ -1,0 +1,300 @@
+//! What conditions ask: the questions in them, each about one thing. Main function: [`questions`].
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::code::{Code, is_call, is_if, is_member, is_ternary};
+use crate::syntax::Grammar;
+
+/// What a question is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asks {
+    /// Whether there is anything.
+    Null,
+    /// How long something is, or whether it is empty.
+    Size,
+    /// Whether something is zero.
+    Zero,
+    /// Whether something is of a type, or holds a key: enough to know that somebody thought about it.
+    Kind,
+    /// Anything else.
+    Other,
+}
+
+/// One question in a condition.
+#[derive(Debug, Clone)]
+pub(super) struct Question {
+    pub(super) asks: Asks,
+    /// What it is about, in words; empty for [`Asks::Other`].
+    pub(super) about: String,
+    /// The node that asks.
+    pub(super) node: usize,
+    /// The `if`, the `?:` or the `&&` it decides.
+    pub(super) decides: usize,
+}
+
+/// Every question in a range of nodes.
+pub(super) fn questions(code: &Code<'_>, range: Range<usize>) -> Vec<Question> {
+    let mut found = Vec::new();
+    let mut split_until = 0;
+    for node in range {
+        let kind = code.nodes.kind(node);
+        let condition = match kind {
+            _ if is_if(kind) || matches!(kind, "elif_clause" | "while_statement" | "while_expression") => {
+                code.nodes.child(node, "condition")
+            }
+            "conditional_expression" if code.grammar == Grammar::Python => code
+                .nodes
+                .children(node)
+                .filter(|child| !code.nodes.is_token(*child) || code.nodes.kind(*child) == "identifier")
+                .nth(1),
+            _ if is_ternary(kind) => code.nodes.child(node, "condition"),
+            _ if node >= split_until && logical(code, node).is_some() => Some(node),
+            _ => None,
+        };
+        if let Some(condition) = condition {
+            split_until = split_until.max(code.nodes.until(condition));
+            let mut nodes = vec![condition];
+            while let Some(next) = nodes.pop() {
+                let next = code.bare(next);
+                let parts = parts(code, next);
+                if parts.is_empty() {
+                    found.extend(question(code, next, node));
+                }
+                nodes.extend(parts);
+            }
+        }
+    }
+    found
+}
+
+/// The operator of an `&&` or an `||`.
+pub(super) fn logical<'a>(code: &Code<'a>, node: usize) -> Option<&'a str> {
+    if !matches!(code.nodes.kind(node), "binary_expression" | "boolean_operator") {
+        return None;
+    }
+    let operator = operator(code, node)?;
+    matches!(operator, "&&" | "||" | "and" | "or").then_some(operator)
+}
+
+pub(super) fn operator<'a>(code: &Code<'a>, node: usize) -> Option<&'a str> {
+    let named = code.nodes.child(node, "operator").or_else(|| code.nodes.child(node, "operators"));
+    let token = || {
+        code.nodes.children(node).find(|child| {
+            code.nodes.is_token(*child)
+                && !code.nodes.text(*child).starts_with(|letter: char| letter.is_alphanumeric() || letter == '_')
+        })
+    };
+    named.or_else(token).map(|node| code.nodes.text(node))
+}
+
+fn parts(code: &Code<'_>, node: usize) -> Vec<usize> {
+    let kind = code.nodes.kind(node);
+    if logical(code, node).is_some() {
+        return ["left", "right"].iter().filter_map(|field| code.nodes.child(node, field)).collect();
+    }
+    if kind == "not_operator" || (kind == "unary_expression" && code.nodes.text(node).starts_with('!')) {
+        return code.nodes.children(node).filter(|child| !matches!(code.nodes.kind(*child), "!" | "not")).collect();
+    }
+    if kind == "let_chain" {
+        return code.nodes.children(node).filter(|child| code.nodes.kind(*child) != "&&").collect();
+    }
+    Vec::new()
+}
+
+static SIZE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^len \( (.+) \)$|^(.+) \. (?:length|len|size|count|Length|Count)(?: \( \))?$").ok());
+
+/// What a node tells the length of.
+fn sized(said: &str) -> Option<&str> {
+    let groups = SIZE.as_ref()?.captures(said)?;
+    groups.iter().skip(1).flatten().next().map(|found| found.as_str())
+}
+
+fn question(code: &Code<'_>, node: usize, decides: usize) -> Option<Question> {
+    let (asks, about) = asked(code, node).unwrap_or((Asks::Other, String::new()));
+    Some(Question { asks, about, node, decides })
+}
+
+fn asked(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
+    let kind = code.nodes.kind(node);
+    match kind {
+        "binary_expression" | "comparison_operator" => compared(code, node),
+        "instanceof_expression" => code.nodes.child(node, "left").map(|left| (Asks::Kind, code.say(left))),
+        "let_condition" => code.nodes.child(node, "value").map(|value| (Asks::Null, code.say(value))),
+        _ if is_call(kind) => asked_by_call(code, node),
+        "identifier" if code.grammar == Grammar::Go => found_by(code, node),
+        _ if code.is_path(node) && is_truthy(code.grammar) => {
+            let said = code.say(node);
+            Some(sized(&said).map_or_else(|| (Asks::Null, said.clone()), |of| (Asks::Size, of.to_owned())))
+        }
+        _ => None,
+    }
+}
+
+fn is_truthy(grammar: Grammar) -> bool {
+    matches!(
+        grammar,
+        Grammar::JavaScript | Grammar::TypeScript | Grammar::Tsx | Grammar::Python | Grammar::C | Grammar::Cpp
+    )
+}
+
+fn is_null(said: &str) -> bool {
+    matches!(said, "nil" | "null" | "None" | "NULL" | "nullptr" | "undefined" | "void 0")
+}
+
+fn compared(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
+    let mut sides = code.nodes.children(node).filter(|child| {
+        !code.nodes.is_token(*child)
+            || code.nodes.text(*child).starts_with(|letter: char| {
+                letter.is_alphanumeric() || letter == '_' || letter == '\'' || letter == '"'
+            })
+    });
+    let (left, mut right) = (sides.next()?, sides.next()?);
+    if matches!(code.nodes.text(right), "is" | "not" | "in" | "is not" | "not in" | "instanceof") {
+        right = sides.last()?;
+    }
+    let word = operator(code, node).unwrap_or_default();
+    let said = [code.say(code.bare(left)), code.say(code.bare(right))];
+    if matches!(word, "in" | "not in" | "instanceof")
+        || code.nodes.children(node).any(|child| matches!(code.nodes.text(child), "in" | "instanceof"))
+    {
+        let about = if word == "instanceof" { &said[0] } else { &said[1] };
+        return Some((Asks::Kind, about.clone()));
+    }
+    for (at, other) in [(0, 1), (1, 0)] {
+        let asked = if at == 0 { left } else { right };
+        if is_null(&said[other]) && code.is_path(asked) {
+            return Some((Asks::Null, said[at].clone()));
+        }
+        if let Some(typed) = said[at].strip_prefix("typeof ") {
+            return Some((Asks::Kind, typed.to_owned()));
+        }
+        if let Some(of) = sized(&said[at]) {
+            return Some((Asks::Size, of.to_owned()));
+        }
+        if said[other] == "0" && code.is_path(asked) {
+            return Some((Asks::Zero, said[at].clone()));
+        }
+    }
+    None
+}
+
+fn asked_by_call(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
+    let call = code.call(node)?;
+    let name = code.nodes.text(call.name);
+    let receiver = call.receiver.map(|receiver| code.say(receiver));
+    let helper = receiver.as_deref().is_none_or(|said| {
+        matches!(
+            said,
+            "Objects"
+                | "StringUtils"
+                | "CollectionUtils"
+                | "Utils"
+                | "Array"
+                | "Object"
+                | "_"
+                | "reflect"
+                | "lang"
+                | "util"
+        )
+    });
+    let about = if helper { call.arguments.first().map(|first| code.say(*first)) } else { receiver };
+    let asks = match name {
+        "isNull" | "isNone" | "is_null" | "isNil" | "IsNil" | "is_none" | "is_some" | "is_ok" | "is_err"
+        | "isPresent" | "isUndefined" | "isDefined" | "nonNull" | "notNull" | "Boolean" | "exists" | "bool"
+        | "is_some_and" | "isValid" | "valid" => Asks::Null,
+        "is_empty" | "isEmpty" | "empty" | "isBlank" | "isNotEmpty" | "hasNext" => Asks::Size,
+        "containsKey" | "has" | "contains" | "hasOwnProperty" | "includes" | "contains_key" | "isinstance"
+        | "isArray" | "hasattr" | "callable" => Asks::Kind,
+        _ if code.is_path(node) && is_truthy(code.grammar) && call.arguments.is_empty() => {
+            return Some((Asks::Null, code.say(node)));
+        }
+        _ => return None,
+    };
+    about.filter(|about| !about.is_empty()).map(|about| (asks, about))
+}
+
+/// What `ok` tells of in Go: `v, ok := m[k]`.
+fn found_by(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
+    let name = code.nodes.text(node);
+    if !matches!(name, "ok" | "found" | "exists" | "exist" | "has") {
+        return None;
+    }
+    let declared = |at: usize| -> Option<String> {
+        if !matches!(code.nodes.kind(at), "short_var_declaration" | "assignment_statement") {
+            return None;
+        }
+        let left = code.nodes.child(at, "left")?;
+        let mut names = code.nodes.children(left).filter(|child| code.nodes.kind(*child) != ",");
+        let (first, last) = (names.next()?, names.last()?);
+        (code.nodes.text(last) == name && code.nodes.text(first) != "_").then(|| code.say(first))
+    };
+    let guard = code.nodes.around(node).find(|at| is_if(code.nodes.kind(*at)))?;
+    let inside = code.nodes.child(guard, "initializer").and_then(declared);
+    let before = || {
+        let list = code.nodes.parent(guard)?;
+        let before: Vec<usize> = code.nodes.children(list).take_while(|at| *at < guard).collect();
+        before.into_iter().rev().find_map(declared)
+    };
+    inside.or_else(before).map(|about| (Asks::Null, about))
+}
+
+/// A place that needs something to be there.
+#[derive(Debug, Clone)]
+pub(super) struct Need {
+    pub(super) needs: Asks,
+    /// What must be there.
+    pub(super) of: String,
+    /// The expression, in words.
+    pub(super) said: String,
+    pub(super) node: usize,
+}
+
+/// Every place in a range of nodes where something is used that must be there.
+pub(super) fn needs(code: &Code<'_>, range: Range<usize>) -> Vec<Need> {
+    let mut found = Vec::new();
+    for node in range {
+        let kind = code.nodes.kind(node);
+        let is_safe = || code.nodes.child(node, "optional_chain").is_some();
+        let mut need = |needs: Asks, of: usize, said: String| {
+            let of = code.bare(of);
+            if code.is_path(of) {
+                found.push(Need { needs, of: code.say(of), said, node });
+            }
+        };
+        if is_member(kind) || super::code::is_index(kind) {
+            if is_safe() {
+                continue;
+            }
+            if let Some(object) = code.object(node) {
+                need(if is_member(kind) { Asks::Null } else { Asks::Size }, object, code.say(node));
+            }
+        } else if kind == "method_invocation" {
+            if let Some((object, name)) = code.nodes.child(node, "object").zip(code.nodes.child(node, "name")) {
+                need(Asks::Null, object, format!("{} . {}", code.say(object), code.nodes.text(name)));
+            }
+        } else if kind == "pointer_expression" && code.nodes.text(node).starts_with('*') {
+            if let Some(object) = code.nodes.child(node, "argument") {
+                need(Asks::Null, object, code.say(node));
+            }
+        } else if kind == "unary_expression" && code.grammar == Grammar::Go && code.nodes.text(node).starts_with('*') {
+            if let Some(object) = code.nodes.child(node, "operand") {
+                need(Asks::Null, object, code.say(node));
+            }
+        } else if kind == "binary_expression" && matches!(operator(code, node), Some("/" | "%")) {
+            if let Some(right) = code.nodes.child(node, "right") {
+                need(Asks::Zero, right, code.say(node));
+            }
+        } else if is_call(kind)
+            && let Some(function) = code.nodes.child(node, "function")
+            && code.nodes.kind(function) == "identifier"
+            && !is_safe()
+        {
+            need(Asks::Null, function, code.say(function));
+        }
+    }
+    found
+}

@@ -1,0 +1,316 @@
+//! What a change takes away while what it was for stays: checks, locks, releases, awaits, ways out of errors.
+//!
+//! Main types: [`Guard`] (one rule of [`GUARDS`]), [`Taken`] (what all of them found; looked for once a run). Both sides of a file are
+//! parsed, functions are paired by their names (`pair`), and each function is compared with itself: `unguarded` (questions that are not asked
+//! any more), `statements`, `weaker` (expressions that lost what was around them), `attributes`. A guard that the change has moved somewhere
+//! else is not lost: what all files gain is in [`pair::Around`].
+
+mod assertions;
+mod attributes;
+mod code;
+mod conditions;
+mod pair;
+mod statements;
+mod unguarded;
+mod weaker;
+mod words;
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use regex::Regex;
+
+use super::super::subject::{Hit, Subject, Touched, is_test_path};
+use super::super::threads::each_file;
+use super::{BothSides, Check, CheckInfo};
+use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
+use crate::domain::place::Side;
+use crate::domain::text::FileText;
+use crate::syntax::{Grammar, Unparsed, Watch};
+use crate::sys::cancel::Stopped;
+use crate::workspace::{Workspace, WorkspaceError};
+use code::Code;
+use pair::{Around, Lost, Pair, Rule};
+
+pub(in crate::rules) use assertions::{AssertionRemoved, AssertsNothing};
+pub(in crate::rules) use words::GUARDS;
+
+/// Larger texts are not compared; that they are not parsed is in the receipt.
+const LARGEST: usize = 1 << 20;
+/// How long one file may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// More places with one loss are told as one.
+const MOST_ALIKE: usize = 4;
+
+/// One rule about what is taken away.
+pub(in crate::rules) struct Guard {
+    rule: Rule,
+    info: CheckInfo,
+}
+
+/// What the change takes away: the file, as counted in the change, and the loss.
+pub(in crate::rules) type Taken = Result<Vec<(usize, Rule, Hit)>, Stopped>;
+
+impl Check for Guard {
+    fn info(&self) -> &CheckInfo {
+        &self.info
+    }
+
+    fn find(&self, _: &Subject<'_>) -> Vec<Hit> {
+        Vec::new()
+    }
+
+    fn lost(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
+        let taken = sides.taken.get_or_init(|| taken(sides)).as_ref().map_err(|stopped| *stopped)?;
+        let own = taken.iter().filter(|(_, rule, _)| *rule == self.rule);
+        Ok(own.map(|(file, _, hit)| (*file, hit.clone())).collect())
+    }
+}
+
+/// Words of which one must have become rarer in some place before a file is worth parsing.
+static SIGNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    let signs = [
+        r"\b(?:if|elif)\b",
+        r"\?\.",
+        r"\?[^.?:]",
+        r"&&|\band\b",
+        r"\|\||\bor\b",
+        r"\bawait\b",
+        r"[Ll]ock|synchronized|volatile|[Mm]utex",
+        r"(?i)close|release|free|destroy|dispose|cancel|clear|unsubscribe|remove\w*Listener|disconnect|unref|shutdown|abort|stop|done",
+        r"\b(?:catch|except|try|with)\b",
+        r"\b(?:return|throw|raise|continue|break|goto)\b",
+        r"(?i)escape|saniti[sz]e|encode|quote|basename|secure_filename|purify|clean_html|redact|\b(?:min|clamp)\b|LimitReader|MaxBytes",
+        r"(?i)deep_?copy|clone|copyOf|unmodifiable|new \w*(?:List|Map|Set)<",
+        r"WithTimeout|WithDeadline|wait_for|[tT]imeout",
+        r"(?i)auth|permi|require|csrf|serde|atomic|Transactional|UseGuards|Roles|Secured",
+        r"interrupt\(",
+    ];
+    signs.iter().filter_map(|sign| Regex::new(sign).ok()).collect()
+});
+
+/// Everything the change takes away.
+fn taken(sides: &BothSides<'_>) -> Taken {
+    let files = &sides.change.files;
+    let candidates = all(each_file(files.len(), |at| candidate(sides, &files[at])))?;
+    if candidates.iter().all(Option::is_none) {
+        return Ok(Vec::new());
+    }
+    let around = around_of(sides)?;
+    let found = all(each_file(files.len(), |at| match candidates.get(at) {
+        Some(Some((grammar, old, new))) => hits(sides, &files[at], *grammar, (old, new), &around),
+        _ => Ok(Vec::new()),
+    }))?;
+    let found =
+        found.into_iter().enumerate().flat_map(|(at, hits)| hits.into_iter().map(move |(rule, hit)| (at, rule, hit)));
+    Ok(once(found.collect()))
+}
+
+/// The results of [`each_file`]; a file whose work broke off gives nothing.
+fn all<T: Default>(results: Vec<Option<Result<T, Stopped>>>) -> Result<Vec<T>, Stopped> {
+    results.into_iter().map(|result| result.unwrap_or_else(|| Ok(T::default()))).collect()
+}
+
+/// A file that may have lost something, and both its sides.
+type Candidate = Option<(Grammar, Arc<FileText>, Arc<FileText>)>;
+
+fn candidate(sides: &BothSides<'_>, file: &FileChange) -> Result<Candidate, Stopped> {
+    sides.cancel.check()?;
+    let Some(grammar) = grammar_of(file) else { return Ok(None) };
+    let Some(old) = read(sides.old, file, Side::Old)? else { return Ok(None) };
+    let Some(new) = read(sides.new, file, Side::New)? else { return Ok(None) };
+    Ok(shows_signs(file, &old, &new).then_some((grammar, old, new)))
+}
+
+fn hits(
+    sides: &BothSides<'_>,
+    file: &FileChange,
+    grammar: Grammar,
+    (old, new): (&FileText, &FileText),
+    around: &Around,
+) -> Result<Vec<(Rule, Hit)>, Stopped> {
+    match losses(grammar, file, (old, new), around, &Watch::new(sides.cancel, PATIENCE)) {
+        Ok(lost) => Ok(lost
+            .into_iter()
+            .map(|lost| {
+                let mut hit = Hit::of_lines(old, lost.lines);
+                hit.detail = Some(lost.detail);
+                (lost.rule, hit)
+            })
+            .collect()),
+        Err(Unparsed::Stopped(stopped)) => Err(stopped),
+        // What takes too long to parse is told where the head is looked at.
+        Err(Unparsed::TooSlow | Unparsed::NoTree) => Ok(Vec::new()),
+    }
+}
+
+/// What a change takes away in many places it takes away on purpose: that is told once, with the number of places.
+fn once(found: Vec<(usize, Rule, Hit)>) -> Vec<(usize, Rule, Hit)> {
+    let mut count: HashMap<Rule, usize> = HashMap::new();
+    for (_, rule, _) in &found {
+        *count.entry(*rule).or_default() += 1;
+    }
+    let mut told: Vec<(usize, Rule, Hit)> = Vec::new();
+    for (file, rule, mut hit) in found {
+        let places = count.get(&rule).copied().unwrap_or(0);
+        if places > MOST_ALIKE {
+            if told.iter().any(|(_, other, _)| *other == rule) {
+                continue;
+            }
+            let detail = hit.detail.take().unwrap_or_default();
+            hit.detail = Some(format!("{detail} The change does the same in {} other places.", places - 1));
+        }
+        told.push((file, rule, hit));
+    }
+    told
+}
+
+fn grammar_of(file: &FileChange) -> Option<Grammar> {
+    let plain =
+        matches!(file.status, FileStatus::Modified | FileStatus::Renamed) && file.new_mode != Some(FileMode::Link);
+    if !plain || file.without_text().is_some() || file.deletions == 0 || is_test_path(&file.path) {
+        return None;
+    }
+    let grammar = Grammar::of(file.language?)?;
+    (!matches!(grammar, Grammar::Bash | Grammar::Yaml)).then_some(grammar)
+}
+
+/// A side of a file; `None` where it cannot be read (which is told elsewhere) or is too large.
+fn read(tree: &dyn Workspace, file: &FileChange, side: Side) -> Result<Option<Arc<FileText>>, Stopped> {
+    match tree.read(file.path_at(side)) {
+        Ok(text) => Ok((text.text().len() <= LARGEST).then_some(text)),
+        Err(WorkspaceError::Stopped(stopped)) => Err(stopped),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Whether some place of the file has fewer of the words that guards are made of.
+fn shows_signs(file: &FileChange, old: &FileText, new: &FileText) -> bool {
+    file.runs().filter(|run| run.old.count > 0).any(|run| {
+        let said = |text: &FileText, span: crate::domain::change::Span| -> String {
+            let lines = span.range().map(|lines| text.lines(lines).map(|(_, line)| line).collect::<Vec<_>>());
+            lines.unwrap_or_default().join("\n")
+        };
+        let (was, is) = (said(old, run.old), said(new, run.new));
+        SIGNS.iter().any(|sign| {
+            let before = sign.find_iter(&was).count();
+            before > 0 && before > sign.find_iter(&is).count()
+        })
+    })
+}
+
+fn around_of(sides: &BothSides<'_>) -> Result<Around, Stopped> {
+    let mut around = Around::default();
+    let ChangeSet { files, .. } = sides.change;
+    for file in files {
+        sides.cancel.check()?;
+        if file.without_text().is_some() || file.language.is_none() {
+            continue;
+        }
+        for (side, tree, all) in [(Side::Old, sides.old, &mut around.gone), (Side::New, sides.new, &mut around.come)] {
+            let touched = Touched::of(file, side);
+            let absent = if side == Side::Old { FileStatus::Added } else { FileStatus::Deleted };
+            if touched.is_empty() || file.status == absent {
+                continue;
+            }
+            let Some(text) = read(tree, file, side)? else { continue };
+            for (_, line) in text.all_lines().filter(|(number, _)| touched.covers(*number)) {
+                all.push_str(&pair::squeeze(line));
+                all.push('\n');
+            }
+        }
+    }
+    Ok(around)
+}
+
+/// What one file lost.
+fn losses(
+    grammar: Grammar,
+    file: &FileChange,
+    (old, new): (&FileText, &FileText),
+    around: &Around,
+    watch: &Watch<'_>,
+) -> Result<Vec<Lost>, Unparsed> {
+    let (removed, added) = (Touched::of(file, Side::Old), Touched::of(file, Side::New));
+    let before = Code::parse(grammar, old.text(), watch)?;
+    let after = Code::parse(grammar, new.text(), watch)?;
+    let lines: Vec<&str> = new.all_lines().map(|(_, line)| line).collect();
+    let mut lost = attributes::attributes(file.path.extension().unwrap_or_default(), old, new, &removed, around);
+    for (was, is) in pairs(&before, &after) {
+        watch.check()?;
+        let (first, last) = before.nodes.lines(before.functions.get(was).map_or(0, |function| function.node));
+        if !(first..=last).any(|line| removed.covers(line)) {
+            continue;
+        }
+        let Some(pair) = Pair::new(&before, &after, (was, is), &removed, &added, around, &lines) else { continue };
+        if is_rewritten(&pair) || is_for_tests(&before, pair.then()) {
+            continue;
+        }
+        lost.extend(unguarded::unguarded(&pair));
+        lost.extend(statements::statements(&pair));
+        lost.extend(weaker::weaker(&pair));
+    }
+    lost.sort_by_key(|lost| (lost.lines, lost.rule));
+    // One place tells of one thing, the first that is known of it.
+    lost.dedup_by_key(|lost| lost.lines.start());
+    Ok(lost)
+}
+
+/// The functions that stand on both sides, by their names; of those with one name, the first with the first.
+fn pairs(before: &Code<'_>, after: &Code<'_>) -> Vec<(usize, usize)> {
+    let by_name = |code: &Code<'_>| -> HashMap<String, Vec<usize>> {
+        let mut found: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, function) in code.functions.iter().enumerate() {
+            found.entry(function.key.clone()).or_default().push(at);
+        }
+        found
+    };
+    let (was, is) = (by_name(before), by_name(after));
+    let mut pairs: Vec<(usize, usize)> = Vec::new();
+    for (name, was) in &was {
+        match is.get(name) {
+            Some(is) if is.len() == was.len() => pairs.extend(was.iter().copied().zip(is.iter().copied())),
+            Some(_) | None => {}
+        }
+    }
+    pairs.sort_unstable();
+    pairs
+}
+
+/// Whether more of its plain statements are new than stay: then nobody can say what it lost.
+fn is_rewritten(pair: &Pair<'_>) -> bool {
+    let plain = |code: &Code<'_>, function: usize| -> Vec<String> {
+        let statements = code.nodes.inside(function).filter(|node| code.is_statement(*node));
+        let plain = statements.filter(|node| !code.nodes.inside(*node).any(|inner| code.is_statement(inner)));
+        plain.map(|node| code.say(node)).collect()
+    };
+    let is = plain(pair.new, pair.now());
+    let new = is.iter().filter(|said| !pair.said.contains_key(*said)).count();
+    new > is.len() - new + 1
+}
+
+/// Whether only tests run it.
+fn is_for_tests(code: &Code<'_>, function: usize) -> bool {
+    code.grammar == Grammar::Rust
+        && std::iter::once(function).chain(code.nodes.around(function)).any(|node| is_for_tests_itself(code, node))
+}
+
+/// Whether a Rust item is marked as one of tests.
+fn is_for_tests_itself(code: &Code<'_>, node: usize) -> bool {
+    let Some(parent) = code.nodes.parent(node) else { return false };
+    if code.nodes.is_token(node) || !code.nodes.kind(node).ends_with("_item") {
+        return false;
+    }
+    let before: Vec<usize> = code.nodes.children(parent).take_while(|at| *at < node).collect();
+    let marks = before
+        .into_iter()
+        .rev()
+        .take_while(|at| matches!(code.nodes.kind(*at), "attribute_item" | "line_comment" | "block_comment"));
+    let mut marks = marks.filter(|mark| code.nodes.kind(*mark) == "attribute_item");
+    marks.any(|mark| code.nodes.text(mark).contains("test") && !code.nodes.text(mark).contains("not(test"))
+}
+
+#[cfg(test)]
+mod tests;

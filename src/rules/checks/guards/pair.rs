@@ -1,0 +1,178 @@
+//! A function before and after the change, side by side. Main types: [`Pair`], [`Around`] (what the whole change says).
+
+use std::collections::HashMap;
+
+use super::super::super::subject::Touched;
+use super::code::{Code, is_if};
+use super::conditions::{Need, Question, needs, questions};
+use crate::domain::place::LineRange;
+
+/// What the change takes away, and where that stood.
+pub(super) struct Lost {
+    pub(super) rule: Rule,
+    /// Lines of the old side; the first of them is a deleted one.
+    pub(super) lines: LineRange,
+    /// What is lost here, one sentence.
+    pub(super) detail: String,
+}
+
+/// The rules of this folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(in crate::rules) enum Rule {
+    NullCheck,
+    SizeCheck,
+    Authorisation,
+    Lock,
+    Release,
+    Await,
+    Sanitiser,
+    ErrorPath,
+    ErrorHandling,
+    Limit,
+    Copy,
+    Timeout,
+    Attribute,
+}
+
+/// All lines that a change adds, and all that it removes, over all files, as [`squeeze`] leaves them, line by line.
+#[derive(Default)]
+pub(super) struct Around {
+    pub(super) come: String,
+    pub(super) gone: String,
+}
+
+impl Around {
+    /// Whether the change adds `text` anywhere.
+    pub(super) fn adds(&self, text: &str) -> bool {
+        let squeezed = squeeze(text);
+        !squeezed.is_empty() && memchr::memmem::find(self.come.as_bytes(), squeezed.as_bytes()).is_some()
+    }
+}
+
+/// `text` without white space, but for one space between two words.
+pub(super) fn squeeze(text: &str) -> String {
+    let is_wordy = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
+    let mut squeezed = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if squeezed.ends_with(is_wordy) && word.starts_with(is_wordy) {
+            squeezed.push(' ');
+        }
+        squeezed.push_str(word);
+    }
+    squeezed
+}
+
+/// A function on both sides.
+pub(super) struct Pair<'a> {
+    pub(super) old: &'a Code<'a>,
+    pub(super) new: &'a Code<'a>,
+    pub(super) was: usize,
+    pub(super) is: usize,
+    pub(super) removed: &'a Touched,
+    pub(super) added: &'a Touched,
+    pub(super) around: &'a Around,
+    /// The old function's questions.
+    pub(super) asked: Vec<Question>,
+    /// The new one's, and those of the functions around it.
+    pub(super) asks: Vec<Question>,
+    /// What the new one needs.
+    pub(super) needs: Vec<Need>,
+    /// The words of the old one's statements and conditions, and how often each is there.
+    pub(super) said: HashMap<String, usize>,
+    /// Those of the new one.
+    pub(super) says: HashMap<String, usize>,
+    /// The lines that the change adds to it.
+    pub(super) fresh: Vec<&'a str>,
+}
+
+impl<'a> Pair<'a> {
+    #[allow(clippy::too_many_arguments, reason = "what stands on both sides is twice as much")]
+    pub(super) fn new(
+        old: &'a Code<'a>,
+        new: &'a Code<'a>,
+        (was, is): (usize, usize),
+        removed: &'a Touched,
+        added: &'a Touched,
+        around: &'a Around,
+        new_lines: &[&'a str],
+    ) -> Option<Self> {
+        let (then, now) = (old.functions.get(was)?.node, new.functions.get(is)?.node);
+        let outermost = new.functions.get(new.functions.get(is)?.outermost)?.node;
+        let mut asked = questions(old, then..old.nodes.until(then));
+        asked.retain(|question| old.owner(question.node) == Some(was));
+        let (first, last) = new.nodes.lines(now);
+        let fresh = (first..=last).filter(|line| added.covers(*line));
+        let fresh = fresh.filter_map(|line| new_lines.get(usize::try_from(line).ok()? - 1).copied()).collect();
+        Some(Self {
+            asked,
+            asks: questions(new, outermost..new.nodes.until(outermost)),
+            needs: needs(new, now..new.nodes.until(now)),
+            said: old.statements_said(then),
+            says: new.statements_said(now),
+            fresh,
+            old,
+            new,
+            was,
+            is,
+            removed,
+            added,
+            around,
+        })
+    }
+
+    /// The old function's node.
+    pub(super) fn then(&self) -> usize {
+        self.old.functions.get(self.was).map_or(0, |function| function.node)
+    }
+
+    /// The new function's node.
+    pub(super) fn now(&self) -> usize {
+        self.new.functions.get(self.is).map_or(0, |function| function.node)
+    }
+
+    /// Whether the change removes the line that a node of the old side begins on.
+    pub(super) fn is_gone(&self, node: usize) -> bool {
+        self.removed.covers(self.old.nodes.lines(node).0)
+    }
+
+    /// Whether the change adds the line that a node of the new side begins on.
+    pub(super) fn is_fresh(&self, node: usize) -> bool {
+        self.added.covers(self.new.nodes.lines(node).0)
+    }
+
+    /// Whether a statement of the old function stands in the new one.
+    pub(super) fn stays(&self, statement: usize) -> bool {
+        self.says.contains_key(&self.old.say(statement))
+    }
+
+    /// Whether the new function has a statement or a condition fewer times than the old one.
+    pub(super) fn is_rarer(&self, said: &str) -> bool {
+        self.says.get(said).copied().unwrap_or(0) < self.said.get(said).copied().unwrap_or(0)
+    }
+
+    /// A loss at a node of the old side.
+    pub(super) fn lost(&self, rule: Rule, node: usize, detail: String) -> Option<Lost> {
+        let (first, last) = self.old.nodes.lines(node);
+        let first = (first..=last).find(|line| self.removed.covers(*line))?;
+        let mut end = first;
+        while end < last && end < first + 5 && self.removed.covers(end + 1) {
+            end += 1;
+        }
+        Some(Lost { rule, lines: LineRange::new(first, end).ok()?, detail })
+    }
+}
+
+/// The nodes that a question keeps from being reached when its answer is the wrong one, or the right one.
+pub(super) fn guarded(code: &Code<'_>, question: &Question) -> Vec<std::ops::Range<usize>> {
+    let nodes = &code.nodes;
+    let mut ranges = vec![nodes.until(question.node)..nodes.until(question.decides)];
+    if is_if(nodes.kind(question.decides))
+        && let Some(consequence) = nodes.child(question.decides, "consequence")
+        && code.statements(consequence).last().is_some_and(|last| code.leaves(*last))
+    {
+        // In Rust the `if` stands in a statement of its own.
+        let statement = code.statement(question.decides).unwrap_or(question.decides);
+        ranges.extend(code.following(statement).into_iter().map(|after| after..nodes.until(after)));
+    }
+    ranges
+}

@@ -1,0 +1,298 @@
+//! Checks that are gone while what they guarded stays. Main function: [`unguarded`].
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::code::{Code, is_if};
+use super::conditions::{Asks, Need, Question, needs};
+use super::pair::{Lost, Pair, Rule, guarded, squeeze};
+use crate::syntax::Grammar;
+
+/// Longer names of things are not told in full.
+const LONGEST_NAME: usize = 60;
+
+static ERRORS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)^(?:\w*err(?:or)?\d?|e|ex|exc|exception|cause|reason)$").ok());
+static VOUCHES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)\w*(?:require|check|assert|ensure|valid|verify|must|non_?null|default|coalesce|ofNullable|guard)\w*!?\s*[(<]|\bassert\b").ok()
+});
+
+/// The checks of a function that are gone although it still does what they were for.
+pub(super) fn unguarded(pair: &Pair<'_>) -> Vec<Lost> {
+    let mut lost = Vec::new();
+    let mut told: HashSet<String> = HashSet::new();
+    for question in pair.asked.iter().filter(|question| pair.is_gone(question.node)) {
+        if !matches!(question.asks, Asks::Null | Asks::Size | Asks::Zero) || told.contains(&question.about) {
+            continue;
+        }
+        if !is_error(&question.about) && (is_missed(pair, question) || is_inlined(pair, question)) {
+            told.insert(question.about.clone());
+            let place = if is_if(pair.old.nodes.kind(question.decides)) { question.decides } else { question.node };
+            let (rule, detail) = words(question);
+            lost.extend(pair.lost(rule, place, detail));
+        }
+    }
+    for (node, object) in safe_accesses(pair.old, pair.then()) {
+        let about = pair.old.say(object);
+        let said = pair.old.say(node);
+        if !pair.is_gone(node) || pair.old.owner(node) != Some(pair.was) || told.contains(&about) {
+            continue;
+        }
+        let question = Question { asks: Asks::Null, about, node, decides: node };
+        let still: Vec<&Need> =
+            pair.needs.iter().filter(|need| need.said == said && pair.is_fresh(need.node)).collect();
+        let is_rarer = safe_accesses(pair.new, pair.now()).iter().filter(|(at, _)| pair.new.say(*at) == said).count()
+            < safe_accesses(pair.old, pair.then()).iter().filter(|(at, _)| pair.old.say(*at) == said).count();
+        if is_rarer && bare(pair, &question, &still) && !is_excused(pair, &question) {
+            told.insert(question.about.clone());
+            let detail = format!("`{}` was reached with `?.` and is now reached without.", name(&question.about));
+            lost.extend(pair.lost(Rule::NullCheck, node, detail));
+        }
+    }
+    lost
+}
+
+pub(super) fn is_error(about: &str) -> bool {
+    let last = about.rsplit(' ').next().unwrap_or(about);
+    ERRORS.as_ref().is_some_and(|pattern| pattern.is_match(last))
+}
+
+fn words(question: &Question) -> (Rule, String) {
+    let name = name(&question.about);
+    match question.asks {
+        Asks::Size => (Rule::SizeCheck, format!("How long `{name}` is was asked here before its elements were taken.")),
+        Asks::Zero => (Rule::SizeCheck, format!("`{name}` was compared with zero here before it was divided by.")),
+        Asks::Null | Asks::Kind | Asks::Other => {
+            (Rule::NullCheck, format!("Whether there is a `{name}` was asked here before it was used."))
+        }
+    }
+}
+
+/// A path as people write it.
+pub(super) fn name(said: &str) -> String {
+    let mut name = said.replace(" . ", ".").replace(" (", "(").replace("( ", "(").replace(" )", ")").replace(" [", "[");
+    name = name.replace("[ ", "[").replace(" ]", "]").replace('`', "'");
+    match name.char_indices().nth(LONGEST_NAME) {
+        Some((at, _)) => format!("{}…", name.get(..at).unwrap_or_default()),
+        None => name,
+    }
+}
+
+fn fits(asks: Asks, need: &Need, about: &str) -> bool {
+    need.of == about
+        && match asks {
+            Asks::Null => matches!(need.needs, Asks::Null | Asks::Size),
+            Asks::Size => need.needs == Asks::Size,
+            Asks::Zero => need.needs == Asks::Zero,
+            Asks::Kind | Asks::Other => false,
+        }
+}
+
+/// Whether the new function does without the question what the old one did after it.
+fn is_missed(pair: &Pair<'_>, question: &Question) -> bool {
+    let mut before: HashSet<String> = HashSet::new();
+    for range in guarded(pair.old, question) {
+        let there = needs(pair.old, range).into_iter();
+        before.extend(there.filter(|need| fits(question.asks, need, &question.about)).map(|need| need.said));
+    }
+    if before.is_empty() {
+        return false;
+    }
+    let still: Vec<&Need> = pair
+        .needs
+        .iter()
+        .filter(|need| fits(question.asks, need, &question.about))
+        .filter(|need| before.contains(&need.said) || pair.is_fresh(need.node))
+        .filter(|need| question.asks != Asks::Size || fails_alone(pair.new, need))
+        .collect();
+    bare(pair, question, &still) && !is_excused(pair, question)
+}
+
+/// Whether taking an element that is not there fails; in scripts only what is then done with it does.
+fn fails_alone(code: &Code<'_>, need: &Need) -> bool {
+    let is_script = matches!(code.grammar, Grammar::JavaScript | Grammar::TypeScript | Grammar::Tsx);
+    !is_script
+        || code.nodes.parent(need.node).is_some_and(|parent| {
+            code.nodes.field(need.node) == Some("object") && code.nodes.child(parent, "optional_chain").is_none()
+        })
+}
+
+/// Whether one of the needs stands at the head without a question about the same thing, which it had at the base.
+fn bare(pair: &Pair<'_>, question: &Question, still: &[&Need]) -> bool {
+    let same = pair.asks.iter().filter(|other| other.about == question.about);
+    let covered: Vec<_> =
+        same.filter(|other| !is_leftover(pair, question, other)).flat_map(|other| guarded(pair.new, other)).collect();
+    still.iter().any(|need| !covered.iter().any(|range| range.contains(&need.node))) && !was_bare(pair, question)
+}
+
+/// Whether a question at the head is the weaker half of what was asked: `typeof a === 'object'` holds for `null` as well, and
+/// `typeof a === 'string'` for an empty one.
+fn is_leftover(pair: &Pair<'_>, question: &Question, other: &Question) -> bool {
+    let said = pair.new.say(other.node);
+    let lets_through = ["'object'", "\"object\"", "'string'", "\"string\""].iter().any(|kind| said.ends_with(kind));
+    question.asks == Asks::Null
+        && other.asks == Asks::Kind
+        && lets_through
+        && pair.old.say(question.node) == question.about
+        && pair.asked.iter().any(|old| old.decides == question.decides && pair.old.say(old.node) == said)
+}
+
+/// Whether the old function used it without asking already: then it was never missing.
+fn was_bare(pair: &Pair<'_>, question: &Question) -> bool {
+    let same = pair.asked.iter().filter(|other| other.about == question.about);
+    let covered: Vec<_> = same.flat_map(|other| guarded(pair.old, other)).collect();
+    let is_access = question.node == question.decides;
+    needs(pair.old, pair.then()..pair.old.nodes.until(pair.then())).iter().any(|need| {
+        fits(question.asks, need, &question.about)
+            && (is_access || need.node < question.node)
+            && pair.old.owner(need.node) == Some(pair.was)
+            && !covered.iter().any(|range| range.contains(&need.node))
+    })
+}
+
+/// Whether the thing was named, asked about and used, and is now used where it comes from without being asked about.
+fn is_inlined(pair: &Pair<'_>, question: &Question) -> bool {
+    if question.asks != Asks::Null || question.about.contains(' ') {
+        return false;
+    }
+    let Some(from) = declared_as(pair.old, pair.then(), question) else { return false };
+    if !from.contains('(') {
+        return false;
+    }
+    let asks_it = pair.asks.iter().any(|other| other.about == from || other.about == question.about);
+    let used = pair.needs.iter().any(|need| need.of == from && pair.is_fresh(need.node));
+    let handed_on = || {
+        let code = pair.old;
+        let mut inside = guarded(code, question).into_iter().flatten().filter(|node| code.is_statement(*node));
+        inside.any(|statement| {
+            let said = code.say(statement);
+            let words: Vec<&str> =
+                said.split(' ').map(|word| if word == question.about { from.as_str() } else { word }).collect();
+            let now = words.join(" ");
+            now != said && pair.says.contains_key(&now) && !pair.said.contains_key(&now)
+        })
+    };
+    !asks_it && (used || handed_on())
+}
+
+/// What a name of the old function was given when it was declared, if that happened once.
+fn declared_as(code: &Code<'_>, function: usize, question: &Question) -> Option<String> {
+    let mut values = code.nodes.inside(function).filter_map(|node| {
+        let (name, value) = match code.nodes.kind(node) {
+            "variable_declarator" | "init_declarator" => {
+                let name = code.nodes.child(node, "name").or_else(|| code.nodes.child(node, "declarator"))?;
+                (name, code.nodes.child(node, "value")?)
+            }
+            "short_var_declaration" | "assignment" => {
+                (code.nodes.child(node, "left")?, code.nodes.child(node, "right")?)
+            }
+            _ => return None,
+        };
+        (code.say(name) == question.about).then(|| code.say(value))
+    });
+    values.next().filter(|_| values.next().is_none())
+}
+
+/// Whether something else in the change explains why the question is gone.
+fn is_excused(pair: &Pair<'_>, question: &Question) -> bool {
+    let about = &question.about;
+    let last = about.rsplit(|letter: char| !(letter.is_alphanumeric() || letter == '_')).find(|word| !word.is_empty());
+    let Some(last) = last else { return true };
+    let root = Code::root_of(about);
+    // It comes from elsewhere now.
+    if [root, last].iter().any(|word| is_set(pair, word)) || is_in_header(pair, root) {
+        return true;
+    }
+    let safe = safe_accesses(pair.new, pair.now());
+    if question.node != question.decides
+        && safe.iter().any(|(node, object)| pair.is_fresh(*node) && pair.new.say(*object) == *about)
+    {
+        return true;
+    }
+    // Somebody vouches for it in another way.
+    let vouches = |line: &&str| has_word(line, last) && VOUCHES.as_ref().is_some_and(|pattern| pattern.is_match(line));
+    if pair.fresh.iter().any(vouches) {
+        return true;
+    }
+    // It was optional, and is not any more.
+    let squeezed = squeeze(last);
+    if pair.around.gone.contains(&format!("{squeezed}?:")) && pair.around.come.contains(&format!("{squeezed}:")) {
+        return true;
+    }
+    moved(pair, &squeezed)
+}
+
+/// Lines of a `switch` say what an `if` would.
+fn is_case(line: &str) -> bool {
+    line.trim_start().starts_with("case ")
+}
+
+fn has_word(line: &str, word: &str) -> bool {
+    line.match_indices(word).any(|(at, _)| {
+        let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+        !line.get(..at).is_some_and(|before| before.ends_with(is_part))
+            && !line.get(at + word.len()..).is_some_and(|after| after.starts_with(is_part))
+    })
+}
+
+/// Whether a line that the change adds to the function gives `word` a value.
+fn is_set(pair: &Pair<'_>, word: &str) -> bool {
+    let word = regex::escape(word);
+    let Ok(sets) = Regex::new(&format!(
+        r"(?:^|[^\w]){word}\s*(?::=|=[^=>]|,[^()]*:?=[^=]|:[^=,()]+=[^=])|\b{word}\s+(?:of|in)\b|\bas\s+{word}\b|[({{,]\s*{word}\s*[,:)}}][^=]*(?:=>|=[^=])|\b{word}\s*=>"
+    )) else {
+        return false;
+    };
+    let new: Vec<String> = pair.fresh.iter().filter(|line| sets.is_match(line)).map(|line| squeeze(line)).collect();
+    // The same line, moved or indented anew, gives nothing new.
+    new.iter().any(|line| !pair.around.gone.contains(line.as_str()))
+}
+
+/// Whether what the function takes changed where it names `word`.
+fn is_in_header(pair: &Pair<'_>, word: &str) -> bool {
+    let header = |code: &Code<'_>, node: usize| {
+        let find = |at: &usize| {
+            matches!(code.nodes.field(*at), Some("parameters" | "parameter" | "declarator" | "type_parameters"))
+        };
+        let parameters = code.nodes.inside(node).take(400).find(find);
+        parameters.map(|node| code.say(node)).unwrap_or_default()
+    };
+    let (was, is) = (header(pair.old, pair.then()), header(pair.new, pair.now()));
+    let spoken = |said: &str| -> Vec<String> {
+        said.split([',', '{', '}']).filter(|part| has_word(part, word)).map(|part| part.trim().to_owned()).collect()
+    };
+    spoken(&was) != spoken(&is)
+}
+
+/// Whether the change asks for a thing of that name somewhere else.
+fn moved(pair: &Pair<'_>, last: &str) -> bool {
+    let last = regex::escape(last);
+    let truthy = if matches!(pair.old.grammar, Grammar::Go | Grammar::Java) {
+        ""
+    } else {
+        r"|\b(?:if|elif|while|not|and|or) ?\(?!?(?:[\w.]+\.)?W\b[^.(]|&&!?(?:[\w.]+\.)?W\b[^.(]|!(?:[\w.]+\.)?W\b|\bW&&|\bW\|\||\bW\?[^.]"
+    };
+    let pattern = format!(
+        r"\bW(?:\(\))?(?:==|!=|===|!==| is | is not )(?:nil|null|None|NULL|nullptr|undefined)|len\((?:[\w.]*\.)?W\)|\bW\.(?:length|size\(\)|isEmpty|is_empty|len\(|isPresent){truthy}"
+    );
+    let pattern = pattern.replace('W', &last);
+    // What the function itself asks now was looked at more closely.
+    let own = |pattern: &Regex| {
+        let own = pair.fresh.iter().filter(|line| !is_case(line) && !is_loop(line));
+        own.map(|line| pattern.find_iter(&squeeze(line)).count()).sum::<usize>()
+    };
+    Regex::new(&pattern).is_ok_and(|pattern| pattern.find_iter(&pair.around.come).count() > own(&pattern))
+}
+
+fn is_loop(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("for ") || line.starts_with("for(")
+}
+
+/// Every `a?.b` in a function, with its `a`.
+fn safe_accesses(code: &Code<'_>, function: usize) -> Vec<(usize, usize)> {
+    let safe = code.nodes.inside(function).filter(|node| code.nodes.child(*node, "optional_chain").is_some());
+    safe.filter_map(|node| Some((node, code.object(node).or_else(|| code.nodes.child(node, "function"))?))).collect()
+}

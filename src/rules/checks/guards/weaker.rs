@@ -1,0 +1,156 @@
+//! Expressions that were wrapped in something and now stand bare: awaited, escaped, limited, copied. Main function: [`weaker`].
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::code::{Code, is_call};
+use super::pair::{Lost, Pair, Rule, squeeze};
+use super::unguarded::name;
+use crate::syntax::Grammar;
+
+/// Words fewer than this say too little to know an expression again.
+const FEWEST_WORDS: usize = 5;
+
+static SANITISES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?x)^(?:escape\w*|html_?escape|escapeHTML|escapeHtml\w*|EscapeString|encodeURIComponent|encodeURI|QueryEscape|PathEscape|sanitize\w*|Sanitize\w*|sanitise\w*|purify|clean_html|bleach|shlex\.quote|quote|quote_plus|urlencode|basename|secure_filename|mark_safe_escape|normalizePath|realpath|htmlspecialchars|escapeRegExp|forHtml\w*|escapeXml|escapeSql|quoteIdentifier|quote_ident|redact\w*|maskSecret\w*)$").ok()
+});
+static LIMITS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^(?:min|clamp|Min|constrain|limit|truncate|LimitReader|MaxBytesReader)$").ok());
+static COPIES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^(?:DeepCopy|deepCopy|deepcopy|structuredClone|cloneDeep|copyOf|unmodifiable\w+|deepCopyObject\w*|deepClone|ArrayList|HashMap|HashSet|LinkedHashMap|TreeMap|Clone)$").ok()
+});
+static TIMES: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^(?:WithTimeout|WithDeadline|wait_for|timeout|withTimeout|orTimeout)$").ok());
+
+/// Expressions of the old function that stand bare in the new one.
+pub(super) fn weaker(pair: &Pair<'_>) -> Vec<Lost> {
+    let mut lost = Vec::new();
+    let mut new_units: Option<HashMap<String, usize>> = None;
+    for node in pair.old.nodes.inside(pair.then()) {
+        if !pair.is_gone(node) || pair.old.owner(node) != Some(pair.was) {
+            continue;
+        }
+        let Some((rule, stays, detail)) = wrapped(pair.old, node) else { continue };
+        let Some(unit) = unit(pair.old, node, stays) else { continue };
+        let said = pair.old.say_without(unit, &[(node, stays)]);
+        let units = new_units.get_or_insert_with(|| fresh_units(pair));
+        let stands = units.get(&said).copied().unwrap_or(0);
+        if stands == 0 || pair.said.contains_key(&said) {
+            continue;
+        }
+        if rule == Rule::Await && is_no_promise(pair, stays) {
+            continue;
+        }
+        if matches!(rule, Rule::Sanitiser | Rule::Copy | Rule::Limit)
+            && pair.old.call(node).is_some_and(|call| pair.around.adds(&format!("{}(", pair.old.nodes.text(call.name))))
+        {
+            continue;
+        }
+        lost.extend(pair.lost(rule, node, detail));
+    }
+    lost
+}
+
+/// What an expression does to another, and which one.
+fn wrapped(code: &Code<'_>, node: usize) -> Option<(Rule, usize, String)> {
+    let kind = code.nodes.kind(node);
+    if matches!(kind, "await_expression" | "await") && !code.nodes.is_token(node) && code.grammar != Grammar::Rust {
+        let inner = code
+            .nodes
+            .children(node)
+            .find(|child| !(code.nodes.is_token(*child) && code.nodes.text(*child) == "await"))?;
+        let alone = code.nodes.parent(node).is_some_and(|parent| code.nodes.kind(parent) == "expression_statement");
+        let called = code.call(inner).map(|call| code.nodes.text(call.name).to_owned())?;
+        return alone.then(|| (Rule::Await, inner, format!("`{called}` was awaited here.")));
+    }
+    if !is_call(kind) && kind != "object_creation_expression" {
+        return None;
+    }
+    let call = code.call(node)?;
+    let called = code.nodes.text(call.name).split(['<', '.']).next().unwrap_or_default();
+    let is = |pattern: &LazyLock<Option<Regex>>| pattern.as_ref().is_some_and(|pattern| pattern.is_match(called));
+    let first = call.arguments.first().copied();
+    if is(&SANITISES) {
+        let stays = if call.arguments.len() <= 2 { first.or(call.receiver)? } else { first? };
+        return Some((Rule::Sanitiser, stays, format!("`{}` went through `{called}` here.", name(&code.say(stays)))));
+    }
+    if is(&LIMITS) {
+        let stays = call
+            .arguments
+            .iter()
+            .copied()
+            .filter(|argument| {
+                !code
+                    .nodes
+                    .text(*argument)
+                    .starts_with(|letter: char| letter.is_ascii_digit() || letter.is_ascii_uppercase())
+            })
+            .find(|argument| code.is_path(*argument) || is_call(code.nodes.kind(*argument)))?;
+        return Some((Rule::Limit, stays, format!("`{}` was limited with `{called}` here.", name(&code.say(stays)))));
+    }
+    if is(&COPIES) && code.grammar != Grammar::Rust {
+        let stays = first.or(call.receiver)?;
+        return Some((Rule::Copy, stays, format!("A copy of `{}` was made here.", name(&code.say(stays)))));
+    }
+    if is(&TIMES) {
+        return Some((Rule::Timeout, first?, format!("`{}` ended after a time here.", name(&code.say(first?)))));
+    }
+    None
+}
+
+/// The smallest thing around `node` that is known again by its words when only `stays` is left of the node.
+fn unit(code: &Code<'_>, node: usize, stays: usize) -> Option<usize> {
+    std::iter::once(node).chain(code.nodes.around(node)).take(12).find(|at| {
+        let is_unit = code.is_statement(*at) || is_part(code, *at);
+        is_unit && {
+            let said = code.say_without(*at, &[(node, stays)]);
+            code.is_statement(*at) || said.split(' ').count() >= FEWEST_WORDS
+        }
+    })
+}
+
+/// Whether it is one of a list.
+fn is_part(code: &Code<'_>, node: usize) -> bool {
+    matches!(
+        code.nodes.kind(node),
+        "pair" | "keyed_element" | "variable_declarator" | "keyword_argument" | "jsx_attribute" | "field_initializer"
+    ) || code.nodes.parent(node).is_some_and(|parent| {
+        matches!(code.nodes.kind(parent), "arguments" | "argument_list" | "array" | "template_substitution")
+    })
+}
+
+/// The words of what the change adds to the new function.
+fn fresh_units(pair: &Pair<'_>) -> HashMap<String, usize> {
+    let mut units = HashMap::new();
+    let code = pair.new;
+    for node in code.nodes.inside(pair.now()) {
+        if pair.is_fresh(node)
+            && (code.is_statement(node) || is_part(code, node))
+            && code.nodes.until(node) - node < 600
+        {
+            *units.entry(code.say(node)).or_default() += 1;
+        }
+    }
+    units
+}
+
+/// Whether the change says that there is nothing to wait for: the function it calls, or this one, is not asynchronous any more.
+fn is_no_promise(pair: &Pair<'_>, call: usize) -> bool {
+    let Some(called) = pair.old.call(call) else { return true };
+    let called = pair.old.nodes.text(called.name);
+    let gone = &pair.around.gone;
+    let ways = [
+        format!("async function {called}("),
+        format!("async {called}("),
+        format!("{called}=async"),
+        format!("async def {called}("),
+        format!("{called}:async"),
+    ];
+    let head = squeeze(pair.new.nodes.text(pair.now()));
+    let was = squeeze(pair.old.nodes.text(pair.then()));
+    ways.iter().any(|way| gone.contains(way.as_str()))
+        || (was.contains("async") && !head.contains("async"))
+        || head.contains(&format!("void {called}("))
+}

@@ -1,0 +1,166 @@
+//! Callers that still call a function the way it was. Main type: [`CallersNotUpdated`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::checks::CheckInfo;
+use super::super::subject::is_test_path;
+use super::Impact;
+use super::changed::{Altered, Home};
+use super::ground::{Family, Ground};
+use super::resolve::{self, Found};
+use super::words::{Effect, Elsewhere, counted};
+use crate::domain::finding::{Category, Severity};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::syntax::{DefinitionKind, Parameters};
+use crate::sys::cancel::Stopped;
+
+pub(super) struct CallersNotUpdated;
+
+static INFO: CheckInfo = CheckInfo {
+    name: "impact/callers-not-updated",
+    title: "A function takes other arguments now, and a caller still gives the old ones",
+    message: "That call fails when it is built or first run. Change it in the same change, or make the new parameter optional.",
+    severity: Severity::High,
+    category: Category::SideEffects,
+    cwe: None,
+};
+
+impl Impact for CallersNotUpdated {
+    fn info(&self) -> &'static CheckInfo {
+        &INFO
+    }
+
+    fn find(&self, ground: &Ground<'_>) -> Result<Vec<Effect>, Stopped> {
+        let mut effects = Vec::new();
+        for altered in &ground.changed()?.altered {
+            ground.input.cancel.check()?;
+            let home = &altered.home;
+            if !is_only_one(ground, altered)? {
+                continue;
+            }
+            let behind = behind(ground, altered)?;
+            let Some(count) = behind.values().flatten().find_map(|found| Some(given(altered, found)?)) else {
+                continue;
+            };
+            let note = format!("It still gives {}.", arguments(count));
+            let firsts = behind.iter().filter_map(|(path, found)| Some((path, found.first()?)));
+            let elsewhere = firsts.map(|(path, found)| Elsewhere {
+                path: path.clone(),
+                lines: LineRange::line(found.line),
+                note: note.clone(),
+            });
+            let taken = taken(&altered.after);
+            let calls = counted(&behind, |found| found.len(), "still call", "still calls", home.asked());
+            effects.push(Effect {
+                file: home.file,
+                side: Side::New,
+                lines: Some(home.lines),
+                title: Some(format!("`{}` takes {taken} now, and a caller gives {count}", home.asked())),
+                detail: format!("`{}` takes {taken} now. {calls}", home.asked()),
+                severity: behind.keys().all(is_test_path).then_some(Severity::Medium),
+                elsewhere: elsewhere.collect(),
+            });
+        }
+        Ok(effects)
+    }
+}
+
+fn arguments(count: u32) -> String {
+    if count == 1 { "1 argument".to_owned() } else { format!("{count} arguments") }
+}
+
+/// `1 argument`, `2 to 3 arguments`, `at least 1 argument`, `1, 2 or 4 arguments`.
+fn taken(all: &[Parameters]) -> String {
+    let exact: Option<BTreeSet<u32>> =
+        all.iter().map(|one| Some(one.required).filter(|required| one.most == Some(*required))).collect();
+    match (exact, all) {
+        (Some(counts), _) => {
+            let mut words: Vec<String> = counts.iter().map(u32::to_string).collect();
+            let last = words.pop().unwrap_or_default();
+            let unit = if last == "1" { "argument" } else { "arguments" };
+            if words.is_empty() { format!("{last} {unit}") } else { format!("{} or {last} {unit}", words.join(", ")) }
+        }
+        (None, [one]) => match one.most {
+            Some(most) => format!("{} to {}", one.required, arguments(most)),
+            None => format!("at least {}", arguments(one.required)),
+        },
+        (None, _) => "other arguments".to_owned(),
+    }
+}
+
+/// How many arguments a call gives that was right and is wrong now.
+fn given(altered: &Altered, found: &Found) -> Option<u32> {
+    let call = found.call.as_ref().filter(|call| !call.open)?;
+    altered.breaks(call.count).then_some(call.count)
+}
+
+/// Whether a use of the name can mean nothing but this function.
+fn is_only_one(ground: &Ground<'_>, altered: &Altered) -> Result<bool, Stopped> {
+    let home = &altered.home;
+    // What an implementation of something else asks for is not decided here, and a path call gives the object too.
+    let Some(symbols) = ground.symbols(Side::New, &home.path)? else { return Ok(false) };
+    let of_other = symbols.definitions.iter().filter(|one| Some(&one.name) == home.owner.as_ref());
+    let mut of_other = of_other.filter(|one| one.kind == DefinitionKind::Implementation || home.family != Family::Rust);
+    let inherits = of_other.any(|one| one.open || one.bases.iter().any(|base| base != "object"));
+    // What makes objects is nobody's but the type's own.
+    if home.owner.is_some() && inherits && !home.is_maker() {
+        return Ok(false);
+    }
+    let Some(files) = ground.places(home)? else { return Ok(false) };
+    let by_name = match home.family {
+        Family::Rust | Family::C => true,
+        Family::Go | Family::Java | Family::Python | Family::Script => false,
+    };
+    for path in &files {
+        let Some(symbols) = ground.symbols(Side::New, path)? else { return Ok(false) };
+        let others = symbols
+            .definitions
+            .iter()
+            .filter(|one| one.name == home.name && !one.is_attached() && one.owner.is_some() == home.owner.is_some());
+        for other in others {
+            let same_owner = symbols.owner(other) == home.owner.as_deref();
+            let same =
+                other.parameters.as_ref().is_some_and(|taken| altered.after.contains(taken)) && !other.conditional;
+            let near =
+                *path == home.path || by_name || home.family == Family::Go && path.folder() == home.path.folder();
+            if near && same_owner && !same {
+                return Ok(false);
+            }
+            if by_name && *path != home.path && !same && home.owner.is_none() {
+                return Ok(false);
+            }
+        }
+        let is_macro = |one: &crate::syntax::Definition| one.kind == DefinitionKind::Macro && one.name == home.name;
+        if by_name && symbols.definitions.iter().any(is_macro) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The calls that do not fit any more.
+fn behind(ground: &Ground<'_>, altered: &Altered) -> Result<BTreeMap<RepoPath, Vec<Found>>, Stopped> {
+    let home: &Home = &altered.home;
+    let of_object = altered.after.iter().any(|taken| taken.of_object);
+    let mut behind = BTreeMap::new();
+    for path in &ground.places(home)?.unwrap_or_default() {
+        let Some(symbols) = ground.symbols(Side::New, path)? else { continue };
+        let mut found = resolve::uses(ground, path, &symbols, home)?;
+        found.retain(|one| given(altered, one).is_some());
+        // By the path of its type, an object is given with the others.
+        if of_object && home.family == Family::Rust {
+            found.retain(|one| {
+                symbols.uses.iter().any(|used| {
+                    used.line == one.line
+                        && used.name == home.name
+                        && matches!(&used.how, crate::syntax::How::Member(_))
+                })
+            });
+        }
+        if !found.is_empty() {
+            behind.insert(path.clone(), found);
+        }
+    }
+    Ok(behind)
+}

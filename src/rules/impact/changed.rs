@@ -1,0 +1,375 @@
+//! What a change does to the definitions of its files. Main type: [`Changed`].
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::rc::Rc;
+
+use super::super::subject::{Touched, is_test_path};
+use super::ground::{Family, Ground};
+use super::touches;
+use crate::domain::change::{FileChange, FileStatus};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::syntax::{Definition, DefinitionKind, Parameters, Symbols};
+use crate::sys::cancel::Stopped;
+
+/// In a change of more files, only those are parsed whose changed lines may be definitions.
+const MANY: usize = 60;
+/// Shorter names stand for too many things.
+const SHORTEST: usize = 4;
+
+/// What a change does to definitions.
+#[derive(Debug, Default)]
+pub(super) struct Changed {
+    pub(super) gone: Vec<Gone>,
+    pub(super) altered: Vec<Altered>,
+    pub(super) grown: Vec<Grown>,
+    pub(super) widened: Vec<Widened>,
+    pub(super) modules: Vec<Module>,
+}
+
+/// Where a definition stood or stands.
+#[derive(Debug, Clone)]
+pub(super) struct Home {
+    /// As counted in the change.
+    pub(super) file: usize,
+    pub(super) path: RepoPath,
+    pub(super) family: Family,
+    pub(super) name: String,
+    /// What it is a member of.
+    pub(super) owner: Option<String>,
+    pub(super) lines: LineRange,
+    pub(super) kind: DefinitionKind,
+    pub(super) reach: Reach,
+}
+
+impl Home {
+    /// Whether it is what makes objects of its type, which is asked for by the name of that.
+    pub(super) fn is_maker(&self) -> bool {
+        match self.family {
+            Family::Python => self.name == "__init__",
+            Family::Script => self.name == "constructor",
+            Family::Java => self.owner.as_deref() == Some(&self.name),
+            Family::Rust | Family::Go | Family::C => false,
+        }
+    }
+
+    /// The name that others ask for.
+    pub(super) fn asked(&self) -> &str {
+        self.owner.as_deref().filter(|_| self.is_maker()).unwrap_or(&self.name)
+    }
+}
+
+/// From where a definition can be named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    File,
+    Folder,
+    Tree,
+}
+
+/// A file that others import by its path, and that is not there any more.
+#[derive(Debug)]
+pub(super) struct Module {
+    /// As counted in the change.
+    pub(super) file: usize,
+    /// Where it was.
+    pub(super) path: RepoPath,
+    pub(super) family: Family,
+    /// The last part of the path that names it.
+    pub(super) stem: String,
+    pub(super) moved: bool,
+}
+
+/// A definition that the change takes away.
+#[derive(Debug)]
+pub(super) struct Gone {
+    /// At the base.
+    pub(super) home: Home,
+}
+
+/// A function that is called otherwise than before.
+#[derive(Debug)]
+pub(super) struct Altered {
+    /// At the head.
+    pub(super) home: Home,
+    pub(super) before: Vec<Parameters>,
+    pub(super) after: Vec<Parameters>,
+}
+
+/// Something that others implement, and what they have to have now.
+#[derive(Debug)]
+pub(super) struct Grown {
+    /// The interface at the head.
+    pub(super) home: Home,
+    /// The new members and where they stand.
+    pub(super) members: Vec<(String, LineRange)>,
+}
+
+/// A type that lists its values, and the new ones.
+#[derive(Debug)]
+pub(super) struct Widened {
+    pub(super) home: Home,
+    pub(super) before: BTreeSet<String>,
+    pub(super) added: Vec<(String, LineRange)>,
+}
+
+impl Altered {
+    /// Whether a call that was right is wrong now.
+    pub(super) fn breaks(&self, count: u32) -> bool {
+        let fits = |list: &[Parameters]| list.iter().any(|taken| taken.fit(count));
+        fits(&self.before) && !fits(&self.after)
+    }
+}
+
+impl Changed {
+    pub(super) fn of(ground: &Ground<'_>) -> Result<Self, Stopped> {
+        let mut changed = Self::default();
+        let mut there: HashSet<(Family, String)> = HashSet::new();
+        for (at, file) in ground.input.change.files.iter().enumerate() {
+            ground.input.cancel.check()?;
+            let Some(family) = Family::of(&file.path) else { continue };
+            changed.modules.extend(module(ground, at, file, family)?);
+            if file.binary || file.generated.is_some() || file.hunks.is_empty() {
+                continue;
+            }
+            if ground.input.change.files.len() > MANY && !may_define(ground, file)? {
+                continue;
+            }
+            let symbols = |side: Side, gone: FileStatus| match file.status == gone {
+                true => Ok(None),
+                false => ground.symbols(side, file.path_at(side)),
+            };
+            let new = symbols(Side::New, FileStatus::Deleted)?;
+            if let Some(new) = &new {
+                let names = new.definitions.iter().filter(|one| one.owner.is_none()).map(|one| one.name.clone());
+                there.extend(names.map(|name| (family, name)));
+            }
+            if is_test_path(file.path_at(Side::Old)) {
+                continue;
+            }
+            if let Some(old) = symbols(Side::Old, FileStatus::Added)? {
+                changed.compare(&Both { at, file, family, old: &old, new: new.as_ref() });
+            }
+        }
+        // What stands in another file of the change now has moved.
+        changed
+            .gone
+            .retain(|gone| gone.home.owner.is_some() || !there.contains(&(gone.home.family, gone.home.name.clone())));
+        Ok(changed)
+    }
+
+    /// The names to look for, by the languages in which.
+    pub(super) fn names(&self) -> BTreeMap<Family, BTreeSet<String>> {
+        let mut names: BTreeMap<Family, BTreeSet<String>> = BTreeMap::new();
+        let mut add = |family: Family, name: &str| names.entry(family).or_default().insert(name.to_owned());
+        let homes = self.gone.iter().map(|gone| &gone.home).chain(self.altered.iter().map(|altered| &altered.home));
+        for home in homes.filter(|home| home.reach == Reach::Tree) {
+            add(home.family, home.asked());
+        }
+        for module in &self.modules {
+            add(module.family, &module.stem);
+        }
+        for grown in &self.grown {
+            add(grown.home.family, &grown.home.name);
+        }
+        for widened in &self.widened {
+            // Who tells all of them apart names the longest, too.
+            let telling = widened.before.iter().max_by_key(|name| (name.len(), name.as_str()));
+            if let Some(name) = telling {
+                add(widened.home.family, name);
+            }
+        }
+        names
+    }
+
+    fn compare(&mut self, both: &Both<'_>) {
+        self.find_gone(both);
+        if let Some(new) = both.new {
+            self.find_altered(both, new);
+            self.find_grown(both, new);
+        }
+    }
+
+    fn find_gone(&mut self, both: &Both<'_>) {
+        let touched = Touched::of(both.file, Side::Old);
+        for definition in &both.old.definitions {
+            let kind = match definition.kind {
+                DefinitionKind::Implementation | DefinitionKind::Field | DefinitionKind::Variant => continue,
+                kind => kind,
+            };
+            let owner = both.old.owner(definition);
+            let unclear = definition.is_attached()
+                || definition.nested
+                || definition.conditional
+                || definition.name.len() < SHORTEST;
+            let stays = both.new.is_some_and(|new| gives(new, &definition.name, owner));
+            if unclear || stays {
+                continue;
+            }
+            let home = both.home(Side::Old, definition, owner, kind);
+            // A type that does not say how it is made is made without.
+            let home = home.filter(|home| !home.is_maker());
+            if let Some(home) = home.filter(|home| touched.first_in(home.lines).is_some_and(|(_, stands)| stands)) {
+                self.gone.push(Gone { home });
+            }
+        }
+    }
+
+    fn find_altered(&mut self, both: &Both<'_>, new: &Symbols) {
+        let touched = Touched::of(both.file, Side::New);
+        let (before, after) = (functions(both.old), functions(new));
+        for ((owner, name), now) in after {
+            let Some(was) = before.get(&(owner, name)).filter(|_| name.len() >= SHORTEST) else { continue };
+            let taken = |list: &[&Definition]| -> Option<Vec<Parameters>> {
+                list.iter().map(|one| one.parameters.clone().filter(|_| !one.conditional && !one.nested)).collect()
+            };
+            let (Some(was), Some(is)) = (taken(was), taken(&now)) else { continue };
+            if was == is {
+                continue;
+            }
+            let place = now.iter().filter_map(|one| both.home(Side::New, one, owner, DefinitionKind::Function));
+            let mut place = place.filter(|home| touched.first_in(home.lines).is_some());
+            if let Some(home) = place.next() {
+                let altered = Altered { home, before: was, after: is };
+                if (0..=20).any(|count| altered.breaks(count)) {
+                    self.altered.push(altered);
+                }
+            }
+        }
+    }
+
+    fn find_grown(&mut self, both: &Both<'_>, new: &Symbols) {
+        let touched = Touched::of(both.file, Side::New);
+        for (at, definition) in new.definitions.iter().enumerate() {
+            if !matches!(definition.kind, DefinitionKind::Interface | DefinitionKind::Enum) || definition.nested {
+                continue;
+            }
+            let mut olds = both.old.definitions.iter().enumerate();
+            let old = olds.find(|(_, old)| old.kind == definition.kind && old.name == definition.name);
+            let Some((old, _)) = old else { continue };
+            let counts = |member: &&Definition| match (definition.kind, member.kind) {
+                (DefinitionKind::Enum, kind) => kind == DefinitionKind::Variant,
+                (_, DefinitionKind::Function) => true,
+                (_, DefinitionKind::Field) => both.family == Family::Script,
+                _ => false,
+            };
+            let had: BTreeSet<String> =
+                both.old.members(old).filter(counts).map(|member| member.name.clone()).collect();
+            let fresh = new.members(at).filter(counts);
+            let fresh = fresh.filter(|member| !had.contains(&member.name) && !member.body && !member.conditional);
+            let placed = fresh.filter_map(|member| Some((member.name.clone(), lines(member)?)));
+            let placed: Vec<_> =
+                placed.filter(|(_, lines)| touched.first_in(*lines).is_some_and(|(_, stands)| stands)).collect();
+            let Some((_, first)) = placed.first() else { continue };
+            let Some(home) = both.home(Side::New, definition, None, definition.kind) else { continue };
+            let home = Home { lines: *first, ..home };
+            // A value that takes another's place is a new name for it.
+            let left = had.iter().filter(|name| !new.members(at).any(|member| member.name == **name)).count();
+            match definition.kind {
+                DefinitionKind::Interface => self.grown.push(Grown { home, members: placed }),
+                _ if left == 0 => self.widened.push(Widened { home, before: had, added: placed }),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Whether a side of a file has definitions on its changed lines.
+fn may_define(ground: &Ground<'_>, file: &FileChange) -> Result<bool, Stopped> {
+    for (side, gone) in [(Side::Old, FileStatus::Added), (Side::New, FileStatus::Deleted)] {
+        if file.status != gone
+            && let Some(text) = ground.read(side, file.path_at(side))?
+            && touches::may_define(file, side, &text)
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The module that a file was, where it left its path.
+fn module(ground: &Ground<'_>, at: usize, file: &FileChange, family: Family) -> Result<Option<Module>, Stopped> {
+    let moved = match file.status {
+        FileStatus::Deleted => false,
+        FileStatus::Renamed => true,
+        FileStatus::Added | FileStatus::Modified | FileStatus::TypeChanged => return Ok(None),
+    };
+    let path = file.path_at(Side::Old);
+    let by_path = matches!(family, Family::Script | Family::Python) && !is_test_path(path);
+    if !by_path || ground.exists(path.as_bytes())? {
+        return Ok(None);
+    }
+    let name = String::from_utf8_lossy(path.file_name()).into_owned();
+    let stem = name.split('.').next().unwrap_or_default();
+    let folder = String::from_utf8_lossy(path.folder()).into_owned();
+    let stem = match stem {
+        "index" | "__init__" => folder.rsplit('/').next().unwrap_or_default(),
+        stem => stem,
+    };
+    let module = Module { file: at, path: path.clone(), family, stem: stem.to_owned(), moved };
+    Ok((stem.len() >= 3).then_some(module))
+}
+
+/// A file on both sides.
+struct Both<'a> {
+    at: usize,
+    file: &'a FileChange,
+    family: Family,
+    old: &'a Symbols,
+    new: Option<&'a Rc<Symbols>>,
+}
+
+impl Both<'_> {
+    fn home(&self, side: Side, definition: &Definition, owner: Option<&str>, kind: DefinitionKind) -> Option<Home> {
+        Some(Home {
+            file: self.at,
+            path: self.file.path_at(side).clone(),
+            family: self.family,
+            name: definition.name.clone(),
+            owner: owner.map(str::to_owned),
+            lines: lines(definition)?,
+            kind,
+            reach: self.reach(side, definition),
+        })
+    }
+
+    fn reach(&self, side: Side, definition: &Definition) -> Reach {
+        let symbols = if side == Side::Old { Some(self.old) } else { self.new.map(Rc::as_ref) };
+        let is_maker = matches!(definition.name.as_str(), "__init__" | "constructor");
+        // Exported further down, by its name.
+        let named = || symbols.is_some_and(|symbols| symbols.others.contains(&definition.name));
+        match self.family {
+            // What is asked of an object is followed within its own file only.
+            Family::Script | Family::Python if definition.owner.is_some() && !is_maker => Reach::File,
+            Family::Go if !definition.public => Reach::Folder,
+            Family::Script if !definition.public && !named() => Reach::File,
+            Family::Rust | Family::Java | Family::C if !definition.public => Reach::File,
+            _ => Reach::Tree,
+        }
+    }
+}
+
+fn lines(definition: &Definition) -> Option<LineRange> {
+    LineRange::new(definition.lines.0, definition.lines.1).ok()
+}
+
+/// Whether a text still gives a name, in whatever way.
+pub(super) fn gives(symbols: &Symbols, name: &str, owner: Option<&str>) -> bool {
+    let defined = symbols.definitions.iter().any(|one| one.name == name && (owner.is_none() || one.owner.is_some()));
+    let imported = symbols
+        .imports
+        .iter()
+        .any(|one| one.name.as_deref() == Some(name) || one.alias.as_deref() == Some(name) || one.path.ends_with(name));
+    symbols.open || symbols.cut || defined || imported || symbols.others.contains(name)
+}
+
+/// Functions by what they are members of and their names.
+fn functions(symbols: &Symbols) -> BTreeMap<(Option<&str>, &str), Vec<&Definition>> {
+    let mut found: BTreeMap<(Option<&str>, &str), Vec<&Definition>> = BTreeMap::new();
+    for definition in
+        symbols.definitions.iter().filter(|one| one.kind == DefinitionKind::Function && !one.is_attached())
+    {
+        found.entry((symbols.owner(definition), &definition.name)).or_default().push(definition);
+    }
+    found
+}

@@ -1,0 +1,202 @@
+//! Files that are gone and still asked for by their path. Main type: [`RemovedFileUsed`].
+
+use std::collections::BTreeMap;
+
+use super::super::checks::CheckInfo;
+use super::super::subject::{Touched, is_prose, is_test_path};
+use super::Impact;
+use super::ground::Ground;
+use super::words::{Effect, Elsewhere};
+use crate::domain::change::{FileChange, FileStatus};
+use crate::domain::finding::{Category, Severity};
+use crate::domain::language;
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::sys::cancel::Stopped;
+use crate::workspace::{Pattern, Query, WorkspaceError};
+
+pub(super) struct RemovedFileUsed;
+
+static INFO: CheckInfo = CheckInfo {
+    name: "impact/removed-file-used",
+    title: "A file is gone and its path is still used",
+    message: "What names it there finds nothing any more. Correct the path in the same change.",
+    severity: Severity::Medium,
+    category: Category::SideEffects,
+    cwe: None,
+};
+
+/// More files than this are not looked for: a change that moves so many is about moving them.
+const MOST: usize = 200;
+/// The search ends when so many lines were found.
+const MOST_LINES: usize = 20_000;
+/// Folders of what is made from other files.
+const MADE: &[&str] = &["dist", "build", "out", "target", "gen", "generated", "node_modules", "vendor", "snapshots"];
+
+impl Impact for RemovedFileUsed {
+    fn info(&self) -> &'static CheckInfo {
+        &INFO
+    }
+
+    fn find(&self, ground: &Ground<'_>) -> Result<Vec<Effect>, Stopped> {
+        let mut lost: BTreeMap<RepoPath, usize> = BTreeMap::new();
+        for (at, file) in ground.input.change.files.iter().enumerate() {
+            let gone = matches!(file.status, FileStatus::Deleted | FileStatus::Renamed);
+            let path = file.path_at(Side::Old);
+            if gone && is_told(path) && !ground.exists(path.as_bytes())? {
+                lost.insert(path.clone(), at);
+            }
+        }
+        if lost.len() > MOST {
+            ground.note(format!(
+                "the paths of {} removed files were not looked for elsewhere: there are too many",
+                lost.len()
+            ));
+            return Ok(Vec::new());
+        }
+        let mut behind = still(ground, &lost)?;
+        let mut effects = Vec::new();
+        for (path, at) in lost {
+            let Some(elsewhere) = behind.remove(&path) else { continue };
+            let file = &ground.input.change.files[at];
+            let only_prose = elsewhere.iter().all(|one| is_prose(one.path.extension().unwrap_or_default()));
+            let verb = if file.status == FileStatus::Renamed { "moved" } else { "removed" };
+            let more =
+                if elsewhere.len() > 1 { format!(" and {} more places", elsewhere.len() - 1) } else { String::new() };
+            effects.push(Effect {
+                file: at,
+                side: if file.status == FileStatus::Deleted { Side::Old } else { Side::New },
+                lines: first_line(file),
+                title: Some(format!("{path} is {verb} and its path is still used")),
+                detail: format!("{}{more} still names {path}.", elsewhere[0].path),
+                severity: only_prose.then_some(Severity::Low),
+                elsewhere,
+            });
+        }
+        Ok(effects)
+    }
+}
+
+/// A line of the change to point at; `None` for the file as a whole.
+fn first_line(file: &FileChange) -> Option<LineRange> {
+    let touched = Touched::of(file, Side::Old);
+    (file.status == FileStatus::Deleted).then(|| LineRange::line(1)).filter(|line| touched.first_in(*line).is_some())
+}
+
+/// Whether a path is told from others by what it says, and is no product of a tool.
+fn is_told(path: &RepoPath) -> bool {
+    let text = path.spelled();
+    text.contains('/') && text.len() >= 10 && !text.split('/').any(|part| MADE.contains(&part))
+}
+
+fn still(ground: &Ground<'_>, lost: &BTreeMap<RepoPath, usize>) -> Result<BTreeMap<RepoPath, Vec<Elsewhere>>, Stopped> {
+    let mut found: BTreeMap<RepoPath, Vec<Elsewhere>> = BTreeMap::new();
+    if lost.is_empty() {
+        return Ok(found);
+    }
+    let names: Vec<String> = lost.keys().map(|path| regex::escape(&path.spelled())).collect();
+    let Ok(pattern) = Pattern::new(&format!("(?:{})", names.join("|"))) else { return Ok(found) };
+    let hits =
+        match ground.input.new.search(&Query { pattern: &pattern, files: None, most: MOST_LINES }, ground.input.cancel)
+        {
+            Ok(hits) => hits,
+            Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
+            Err(error) => {
+                ground.note(format!("the paths of removed files could not be looked for: {error}"));
+                return Ok(found);
+            }
+        };
+    for file in hits.files.iter().filter(|file| asks(&file.path)) {
+        ground.input.cancel.check()?;
+        for (number, line) in file.lines.iter().filter_map(|number| Some((*number, file.text.line(*number)?))) {
+            if is_remark(line) {
+                continue;
+            }
+            for path in lost.keys().filter(|path| names_path(line, &path.spelled())) {
+                let note = format!("This still names {path}.");
+                let places = found.entry(path.clone()).or_default();
+                places.push(Elsewhere { path: file.path.clone(), lines: LineRange::line(number), note });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Whether what stands in a file is followed: by a build, by a service, by a reader.
+fn asks(path: &RepoPath) -> bool {
+    let text = path.spelled().to_ascii_lowercase();
+    let name = text.rsplit('/').next().unwrap_or_default();
+    let tells_of_the_past = ["changelog", "changes", "history", "news", "release", "-lock.", ".lock", "migration"];
+    if is_test_path(path) || tells_of_the_past.iter().any(|mark| text.contains(mark)) || name.ends_with("ignore") {
+        return false;
+    }
+    matches!(
+        language::of(path),
+        Some(
+            "shell"
+                | "make"
+                | "dockerfile"
+                | "yaml"
+                | "toml"
+                | "json"
+                | "cmake"
+                | "groovy"
+                | "starlark"
+                | "markdown"
+                | "batch"
+                | "powershell"
+                | "meson"
+        )
+    ) || name == "codeowners"
+}
+
+fn is_remark(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with('#') && !line.starts_with("#!") || line.starts_with("//") || line.starts_with("<!--")
+}
+
+/// Whether a line names a path from the root of the tree, and not the end of another one.
+fn names_path(line: &str, path: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '@' | '*' | '}' | ')' | '%');
+    let mut from = 0;
+    while let Some(at) = line.get(from..).and_then(|rest| rest.find(path)) {
+        let (start, end) = (from + at, from + at + path.len());
+        let before = line[..start].strip_suffix("./").unwrap_or(&line[..start]);
+        let before = before.strip_suffix('/').filter(|rest| rest.ends_with(['"', '\'', ' ', '('])).unwrap_or(before);
+        let after = line[end..].chars().next();
+        let goes_on = after.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '/'));
+        let dotted = line[end..].strip_prefix('.').is_some_and(|rest| rest.starts_with(char::is_alphanumeric));
+        if !before.chars().next_back().is_some_and(is_part) && !goes_on && !dotted {
+            return true;
+        }
+        from = end;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_named_from_the_root_and_whole() {
+        for line in [
+            "run: ./scripts/a.sh --x",
+            "run: bash scripts/a.sh",
+            "\"scripts/a.sh\",",
+            "[it](/scripts/a.sh).",
+            "/scripts/a.sh @me",
+        ] {
+            assert!(names_path(line, "scripts/a.sh"), "{line}");
+        }
+        for line in [
+            "run: other/scripts/a.sh",
+            "scripts/a.sh.tmpl",
+            "scripts/a.shell",
+            "${X}/scripts/a.sh",
+            "https://h/x/scripts/a.sh",
+        ] {
+            assert!(!names_path(line, "scripts/a.sh"), "{line}");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What the change takes away and somebody still asks for. Main type: [`RemovedButUsed`].
+
+use std::collections::BTreeMap;
+
+use super::super::checks::CheckInfo;
+use super::super::subject::{Touched, is_test_path};
+use super::Impact;
+use super::changed::{Home, Module, Reach, gives};
+use super::ground::{Family, Ground};
+use super::resolve::{self, Found};
+use super::words::{Effect, Elsewhere, counted};
+use crate::domain::finding::{Category, Severity};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::syntax::{DefinitionKind, How, Symbols};
+use crate::sys::cancel::Stopped;
+
+pub(super) struct RemovedButUsed;
+
+static INFO: CheckInfo = CheckInfo {
+    name: "impact/removed-but-used",
+    title: "What is removed here is still used elsewhere",
+    message: "That place fails when it is built or first run. Change it in the same change, or keep the old name for now.",
+    severity: Severity::High,
+    category: Category::SideEffects,
+    cwe: None,
+};
+
+impl Impact for RemovedButUsed {
+    fn info(&self) -> &'static CheckInfo {
+        &INFO
+    }
+
+    fn find(&self, ground: &Ground<'_>) -> Result<Vec<Effect>, Stopped> {
+        let mut effects = Vec::new();
+        let changed = ground.changed()?;
+        for module in &changed.modules {
+            ground.input.cancel.check()?;
+            effects.extend(importers(ground, module)?);
+        }
+        for gone in &changed.gone {
+            ground.input.cancel.check()?;
+            let home = &gone.home;
+            // Whoever imports a file that is gone is told so once.
+            if changed.modules.iter().any(|module| module.path == home.path) || !is_really_gone(ground, home)? {
+                continue;
+            }
+            let left = left(ground, home)?;
+            if left.is_empty() {
+                continue;
+            }
+            let only_tests = left.keys().all(is_test_path);
+            effects.push(Effect {
+                file: home.file,
+                side: Side::Old,
+                lines: Some(home.lines),
+                title: Some(format!("`{}` is removed here and still used elsewhere", home.name)),
+                detail: counted(&left, |found| found.len(), "still use", "still uses", &home.name),
+                severity: only_tests.then_some(Severity::Medium),
+                elsewhere: elsewhere(&left, &home.name),
+            });
+        }
+        Ok(effects)
+    }
+}
+
+/// Who imports a file that is not there any more.
+fn importers(ground: &Ground<'_>, module: &Module) -> Result<Option<Effect>, Stopped> {
+    let mut elsewhere = Vec::new();
+    for path in ground.hits()?.of(module.family, &module.stem).into_iter().flatten() {
+        let Some(symbols) = ground.symbols(Side::New, path)? else { continue };
+        for import in symbols.imports.iter().filter(|import| !import.conditional) {
+            let broken = match module.family {
+                Family::Script => {
+                    resolve::script::means(path, &import.path, &module.path)
+                        && !resolve::script::stands(ground, path, &import.path)?
+                }
+                _ => {
+                    resolve::python::means(ground, path, &import.path, &module.path)?
+                        && !resolve::python::stands(ground, &module.path)?
+                }
+            };
+            if broken {
+                let note = format!("This imports {}.", module.path);
+                elsewhere.push(Elsewhere { path: path.clone(), lines: LineRange::line(import.line), note });
+                break;
+            }
+        }
+    }
+    let Some(first) = elsewhere.first() else { return Ok(None) };
+    let verb = if module.moved { "moved" } else { "removed" };
+    let more = if elsewhere.len() > 1 { format!(" and {} more files", elsewhere.len() - 1) } else { String::new() };
+    let side = if module.moved { Side::New } else { Side::Old };
+    let first_line = LineRange::line(1);
+    let touched = Touched::of(&ground.input.change.files[module.file], Side::Old);
+    Ok(Some(Effect {
+        file: module.file,
+        side,
+        lines: (!module.moved && touched.first_in(first_line).is_some()).then_some(first_line),
+        title: Some(format!("{} is {verb} and still imported", module.path)),
+        detail: format!("{}{more} still import it by the old path.", first.path),
+        severity: elsewhere.iter().all(|one| is_test_path(&one.path)).then_some(Severity::Medium),
+        elsewhere,
+    }))
+}
+
+fn elsewhere(left: &BTreeMap<RepoPath, Vec<Found>>, name: &str) -> Vec<Elsewhere> {
+    let firsts = left.iter().filter_map(|(path, found)| Some((path, found.first()?)));
+    let note = format!("It still asks for {name}.");
+    firsts
+        .map(|(path, found)| Elsewhere { path: path.clone(), lines: LineRange::line(found.line), note: note.clone() })
+        .collect()
+}
+
+/// Whether nothing at the head gives the name any more that a use could mean.
+fn is_really_gone(ground: &Ground<'_>, home: &Home) -> Result<bool, Stopped> {
+    if home.kind == DefinitionKind::Macro && home.family == Family::C {
+        return Ok(false);
+    }
+    let Some(files) = ground.places(home)? else { return Ok(false) };
+    // What only its own file could name may come from another one now, by an import of everything or a header.
+    if home.reach == Reach::File && matches!(home.family, Family::Rust | Family::C) {
+        let symbols = ground.symbols(Side::New, &home.path)?;
+        let all = |symbols: &Symbols| symbols.imports.iter().any(|import| import.name.as_deref() == Some("*"));
+        if home.family == Family::C || symbols.is_none_or(|symbols| all(&symbols)) {
+            return Ok(false);
+        }
+    }
+    if let Some(owner) = &home.owner {
+        return owner_lost_it(ground, home, owner);
+    }
+    for path in &files {
+        let Some(symbols) = ground.symbols(Side::New, path)? else { return Ok(false) };
+        let named =
+            |kind: bool| symbols.definitions.iter().any(|one| one.name == home.name && (kind || one.owner.is_none()));
+        let gives_it = match home.family {
+            // By path: only the same file can give it.
+            Family::Python | Family::Script => *path == home.path && gives(&symbols, &home.name, None),
+            Family::Java => named(true),
+            Family::Go => path.folder() == home.path.folder() && (named(false) || symbols.others.contains(&home.name)),
+            Family::Rust => {
+                let imports = symbols.imports.iter().filter(|one| one.name.as_deref() == Some(&home.name));
+                let mut foreign = false;
+                for import in imports {
+                    foreign |= !resolve::rust::is_ours(ground, path, &import.path)?;
+                }
+                named(true) || foreign || *path == home.path && symbols.open
+            }
+            Family::C => named(true) || symbols.others.contains(&home.name),
+        };
+        if gives_it {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a type that is still there has no such member any more, and nobody it could have it from.
+fn owner_lost_it(ground: &Ground<'_>, home: &Home, owner: &str) -> Result<bool, Stopped> {
+    if !matches!(home.family, Family::Python | Family::Script | Family::Rust) {
+        return Ok(false);
+    }
+    let Some(symbols) = ground.symbols(Side::New, &home.path)? else { return Ok(false) };
+    let owners: Vec<_> = symbols.definitions.iter().filter(|one| one.name == owner).collect();
+    let alone =
+        !owners.is_empty() && owners.iter().all(|one| one.bases.iter().all(|base| base == "object") && !one.open);
+    let assigned = symbols.uses.iter().any(|one| {
+        one.name == home.name
+            && one.call.is_none()
+            && matches!(&one.how, How::Member(of) if of == "self" || of == "this")
+    });
+    let stands = symbols.definitions.iter().any(|one| one.name == home.name) || symbols.others.contains(&home.name);
+    // A trait may give it to a type of Rust, wherever that is.
+    let elsewhere = match ground.places(home)? {
+        Some(files) if home.family == Family::Rust => {
+            let mut any = false;
+            for path in &files {
+                let symbols = ground.symbols(Side::New, &path)?;
+                any |= symbols.is_none_or(|symbols| symbols.definitions.iter().any(|one| one.name == home.name));
+            }
+            any
+        }
+        found => found.is_none(),
+    };
+    Ok(alone && !assigned && !stands && !elsewhere && !symbols.open)
+}
+
+/// Who still asks for it.
+fn left(ground: &Ground<'_>, home: &Home) -> Result<BTreeMap<RepoPath, Vec<Found>>, Stopped> {
+    let mut left = BTreeMap::new();
+    for path in &ground.places(home)?.unwrap_or_default() {
+        if let Some(symbols) = ground.symbols(Side::New, path)? {
+            let found = resolve::uses(ground, path, &symbols, home)?;
+            if !found.is_empty() {
+                left.insert(path.clone(), found);
+            }
+        }
+    }
+    Ok(left)
+}

@@ -1,0 +1,85 @@
+//! Symbols that are kept from one run to the next, by the contents they were read from. Main type: the trait [`SymbolMemory`].
+//!
+//! Where they are kept is for whoever has a disk. What comes back broken is read anew.
+
+use crate::domain::id::BlobId;
+use crate::syntax::{Symbols, symbols};
+use crate::sys::cancel::Cancel;
+
+/// Keeps bytes by keys, as long as it likes. It may forget anything, and it never fails.
+pub trait SymbolMemory: Send + Sync {
+    /// What was kept under a key of letters, digits and dashes.
+    fn recall(&self, key: &str) -> Option<Vec<u8>>;
+
+    /// Keeps bytes under a key.
+    fn keep(&self, key: &str, symbols: &[u8]);
+}
+
+/// Changes whenever other symbols are read from the same text.
+const READING: u32 = 1;
+/// Smaller texts are parsed faster than they are recalled, in bytes.
+const SMALLEST: usize = 4096;
+
+/// The symbols of a text whose contents are known by `blob`, where it has one.
+pub(super) fn remembered(
+    memory: Option<&dyn SymbolMemory>,
+    blob: Option<BlobId>,
+    language: &str,
+    text: &str,
+    cancel: &Cancel,
+) -> Option<Symbols> {
+    let (Some(memory), Some(blob), true) = (memory, blob, text.len() >= SMALLEST) else {
+        return symbols(language, text, cancel);
+    };
+    let key = format!("{}-{language}-{READING}", blob.0);
+    let kept = memory.recall(&key).and_then(|bytes| serde_json::from_slice::<Symbols>(&bytes).ok());
+    if kept.as_ref().is_some_and(Symbols::is_sound) {
+        return kept;
+    }
+    let found = symbols(language, text, cancel)?;
+    if let Ok(bytes) = serde_json::to_vec(&found) {
+        memory.keep(&key, &bytes);
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::domain::id::ObjectId;
+
+    #[derive(Default)]
+    struct Shelf(Mutex<HashMap<String, Vec<u8>>>);
+
+    impl SymbolMemory for Shelf {
+        fn recall(&self, key: &str) -> Option<Vec<u8>> {
+            self.0.lock().unwrap().get(key).cloned()
+        }
+
+        fn keep(&self, key: &str, symbols: &[u8]) {
+            self.0.lock().unwrap().insert(key.to_owned(), symbols.to_vec());
+        }
+    }
+
+    #[test]
+    fn what_was_read_once_is_not_parsed_again_and_what_is_broken_is() {
+        let shelf = Shelf::default();
+        let blob = Some(BlobId(ObjectId::new([7; 20])));
+        let text = format!("fn one(a: u8) {{}}\n{}", "// filler\n".repeat(500));
+        let read = |text: &str| remembered(Some(&shelf), blob, "rust", text, &Cancel::never()).unwrap();
+        let first = read(&text);
+        // The text is another one now: what comes back is what was kept for the blob.
+        assert_eq!(read(&text.replace("one", "two")), first);
+        for broken in [&b"{"[..], b"null", br#"{"definitions":[],"imports":[],"uses":[],"switches":[],"others":[]}"#] {
+            shelf.0.lock().unwrap().values_mut().for_each(|bytes| *bytes = broken.to_vec());
+            assert_eq!(read(&text), first, "{}", String::from_utf8_lossy(broken));
+        }
+        assert!(
+            remembered(Some(&shelf), blob, "rust", "fn small() {}", &Cancel::never()).unwrap().definitions.len() == 1
+        );
+        assert_eq!(shelf.0.lock().unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,124 @@
+//! Which uses in a file surely mean a definition in another one. Main function: [`uses`].
+//!
+//! Only what a language says by an import, a package or a path counts; a name alone never does. What is not sure is not told.
+
+mod go;
+mod java;
+pub(super) mod python;
+pub(super) mod rust;
+pub(super) mod script;
+
+use super::changed::Home;
+use super::ground::{Family, Ground};
+use crate::domain::path::RepoPath;
+use crate::syntax::{Arguments, Definition, How, Symbols, Use};
+use crate::sys::cancel::Stopped;
+
+/// A use that surely means a definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Where, 1-indexed.
+    pub(super) line: u32,
+    /// What it is called with; `None` where it is only named or imported.
+    pub(super) call: Option<Arguments>,
+}
+
+/// The uses in the file `user` that surely mean what stands, or stood, at `home`.
+pub(super) fn uses(
+    ground: &Ground<'_>,
+    user: &RepoPath,
+    symbols: &Symbols,
+    home: &Home,
+) -> Result<Vec<Found>, Stopped> {
+    let here = Here { ground, user, symbols, home };
+    let mut found = match home.family {
+        Family::Rust => rust::uses(&here)?,
+        Family::Python => python::uses(&here)?,
+        Family::Script => script::uses(&here)?,
+        Family::Go => go::uses(&here)?,
+        Family::Java => java::uses(&here)?,
+        Family::C => here.by_itself(),
+    };
+    found.sort_by_key(|found| found.line);
+    found.dedup();
+    Ok(found)
+}
+
+/// A file that may use a definition.
+struct Here<'a> {
+    ground: &'a Ground<'a>,
+    user: &'a RepoPath,
+    symbols: &'a Symbols,
+    home: &'a Home,
+}
+
+impl<'a> Here<'a> {
+    /// Whether it is the file of the definition itself.
+    fn is_home(&self) -> bool {
+        *self.user == self.home.path
+    }
+
+    fn certain(&self) -> impl Iterator<Item = &'a Use> {
+        let name = self.home.asked();
+        self.symbols.uses.iter().filter(move |one| one.name == name && !one.conditional)
+    }
+
+    /// Calls by the name alone, unless something else here has it.
+    fn by_itself(&self) -> Vec<Found> {
+        // Another text may give it the name, or a local may hide it.
+        if self.symbols.open || self.symbols.others.contains(self.home.asked()) {
+            return Vec::new();
+        }
+        self.certain().filter(|one| matches!(one.how, How::Plain | How::New)).map(found).collect()
+    }
+
+    /// What is asked of the object itself, in the members of the same type.
+    fn of_self(&self, word: &str, owner: &str) -> Vec<Found> {
+        let same = |at: usize| self.symbols.definitions.get(at).is_some_and(|one: &Definition| one.name == owner);
+        let of_self = |one: &&Use| matches!(&one.how, How::Member(of) if of == word) && one.owner.is_some_and(same);
+        self.certain().filter(of_self).map(found).collect()
+    }
+
+    /// What is asked of something that has the name `of` here.
+    fn of_member<'s>(&'s self, of: &'s str) -> impl Iterator<Item = Found> + 's {
+        self.certain().filter(move |one| matches!(&one.how, How::Member(name) if name == of)).map(found)
+    }
+
+    /// Uses of a name that has another one here.
+    fn named<'s>(&'s self, local: &'s str) -> impl Iterator<Item = Found> + 's {
+        let uses = self.symbols.uses.iter().filter(move |one| one.name == local && !one.conditional);
+        uses.filter(|one| matches!(one.how, How::Plain | How::New)).map(found)
+    }
+}
+
+fn found(one: &Use) -> Found {
+    Found { line: one.line, call: one.call.clone() }
+}
+
+/// `folder/./a/../b` without the steps; `None` where it leaves the tree.
+fn joined(folder: &[u8], path: &str) -> Option<Vec<u8>> {
+    let folder = std::str::from_utf8(folder).ok()?;
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/").into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_joined_within_the_tree() {
+        let joined =
+            |folder: &str, path: &str| joined(folder.as_bytes(), path).map(|path| String::from_utf8(path).unwrap());
+        assert_eq!(joined("a/b", "./c/../d.ts").as_deref(), Some("a/b/d.ts"));
+        assert_eq!(joined("", "./x").as_deref(), Some("x"));
+        assert_eq!(joined("a", "../../x"), None);
+    }
+}

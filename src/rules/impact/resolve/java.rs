@@ -1,0 +1,46 @@
+//! Java: types by their packages.
+
+use super::{Found, Here};
+use crate::domain::place::Side;
+use crate::syntax::{DefinitionKind, How};
+use crate::sys::cancel::Stopped;
+
+pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
+    let home = here.home;
+    let package = match here.ground.symbols(Side::New, &home.path)? {
+        Some(symbols) => symbols.package.clone(),
+        None => here.ground.symbols(Side::Old, &home.path)?.and_then(|symbols| symbols.package.clone()),
+    };
+    let Some(package) = package else { return Ok(Vec::new()) };
+    let of_type = home.owner.as_deref().unwrap_or(&home.name);
+    let whole = format!("{package}.{of_type}");
+    let mut found = Vec::new();
+    let other = format!(".{of_type}");
+    let imported = here.symbols.imports.iter().find(|import| import.path == whole);
+    let hidden = here.symbols.imports.iter().any(|import| import.path != whole && import.path.ends_with(&other));
+    // All of another package may bring a type of the same name.
+    let open = here.symbols.imports.iter().any(|import| import.name.as_deref() == Some("*"));
+    let near = here.symbols.package.as_ref() == Some(&package) && !hidden && !open;
+    let defined =
+        here.symbols.definitions.iter().any(|one| one.name == of_type && one.kind != DefinitionKind::Function);
+    if imported.is_none() && !near || defined && !here.is_home() {
+        return Ok(found);
+    }
+    let Some(owner) = &home.owner else {
+        // The type itself: its import says enough, and in the package an object of it.
+        found.extend(imported.map(|import| Found { line: import.line, call: None }));
+        if near && !here.is_home() {
+            found.extend(here.certain().filter(|one| one.how == How::New).map(super::found));
+        }
+        return Ok(found);
+    };
+    if home.name == *owner {
+        found.extend(here.certain().filter(|one| one.how == How::New).map(super::found));
+        return Ok(found);
+    }
+    found.extend(here.of_member(owner));
+    if here.is_home() {
+        found.extend(here.of_self("this", owner));
+    }
+    Ok(found)
+}

@@ -1,0 +1,99 @@
+//! Python: modules by their paths.
+
+use super::super::ground::Ground;
+use super::{Found, Here, joined};
+use crate::domain::path::RepoPath;
+use crate::sys::cancel::Stopped;
+
+pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
+    let home = here.home;
+    let mut found = Vec::new();
+    if let Some(owner) = home.owner.as_ref().filter(|_| !home.is_maker()) {
+        if here.is_home() {
+            found.extend(here.of_self("self", owner));
+        }
+        return Ok(found);
+    }
+    if here.is_home() {
+        return Ok(here.by_itself());
+    }
+    for import in here.symbols.imports.iter().filter(|import| !import.conditional) {
+        match &import.name {
+            Some(name) if name == home.asked() => {
+                if means(here.ground, here.user, &import.path, &home.path)? {
+                    found.push(Found { line: import.line, call: None });
+                    found.extend(here.named(import.alias.as_deref().unwrap_or(name)));
+                }
+            }
+            // `from a import b` may take the module `b`.
+            Some(name) if name != "*" && stem(&home.path) == name.as_bytes() => {
+                let path = format!("{}{}{name}", import.path, if import.path.ends_with('.') { "" } else { "." });
+                if means(here.ground, here.user, &path, &home.path)? {
+                    found.extend(here.of_member(import.alias.as_deref().unwrap_or(name)));
+                }
+            }
+            Some(_) => {}
+            None if means(here.ground, here.user, &import.path, &home.path)? => {
+                found.extend(here.of_member(import.alias.as_deref().unwrap_or(&import.path)));
+            }
+            None => {}
+        }
+    }
+    Ok(found)
+}
+
+/// Whether anything at the head still goes by the name of a module: a file of another kind, a folder.
+pub(in crate::rules::impact) fn stands(ground: &Ground<'_>, path: &RepoPath) -> Result<bool, Stopped> {
+    let bytes = path.as_bytes();
+    let Some(stem) = bytes.strip_suffix(b"/__init__.py").or_else(|| bytes.strip_suffix(b".py")) else {
+        return Ok(true);
+    };
+    let files = ground.files()?;
+    let goes_by = |end: &[u8]| {
+        let start = [stem, end].concat();
+        let at = files.partition_point(|entry| entry.path.as_bytes() < start.as_slice());
+        files.get(at).is_some_and(|entry| entry.path.as_bytes().starts_with(&start))
+    };
+    Ok(goes_by(b".") || goes_by(b"/"))
+}
+
+fn stem(path: &RepoPath) -> &[u8] {
+    let name = path.file_name();
+    name.strip_suffix(b".py").unwrap_or(name)
+}
+
+/// Whether the module `path`, imported in `user`, is the file `target`.
+pub(in crate::rules::impact) fn means(
+    ground: &Ground<'_>,
+    user: &RepoPath,
+    path: &str,
+    target: &RepoPath,
+) -> Result<bool, Stopped> {
+    let dots = path.len() - path.trim_start_matches('.').len();
+    let rest = path[dots..].replace('.', "/");
+    let ends = |whole: &[u8]| [[whole, b".py"].concat(), [whole, b"/__init__.py"].concat()];
+    if dots > 0 {
+        let up = format!("{}{rest}", "../".repeat(dots - 1));
+        let Some(whole) = joined(user.folder(), &up) else { return Ok(false) };
+        return Ok(ends(&whole).iter().any(|file| file == target.as_bytes()));
+    }
+    let bytes = target.as_bytes();
+    let Some(prefix) = ends(rest.as_bytes()).iter().find_map(|end| bytes.strip_suffix(end.as_slice())) else {
+        return Ok(false);
+    };
+    // One word may be any package: it counts from the root, or from the folder of the file itself.
+    let (Some(root), depth) =
+        (prefix.strip_suffix(b"/").or(prefix.is_empty().then_some(b"".as_slice())), rest.split('/').count())
+    else {
+        return Ok(false);
+    };
+    let is_usual = root.is_empty() || root == b"src" || root == b"lib";
+    let beside = depth == 1 && user.folder() == root;
+    if !(is_usual || depth > 1 || beside) {
+        return Ok(false);
+    }
+    // The folder that modules are counted from is no package itself, and another tree may have its own.
+    let marker = [root, b"/__init__.py"].concat();
+    let shares = root.is_empty() || user.as_bytes().starts_with(&[root, b"/"].concat()) || is_usual;
+    Ok(shares && (root.is_empty() || !ground.exists(&marker)?))
+}

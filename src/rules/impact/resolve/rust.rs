@@ -1,0 +1,97 @@
+//! Rust: paths that begin in the project itself.
+
+use super::super::ground::Ground;
+use super::{Found, Here};
+use crate::domain::path::RepoPath;
+use crate::syntax::How;
+use crate::sys::cancel::Stopped;
+
+pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
+    let home = here.home;
+    let mut found = Vec::new();
+    match &home.owner {
+        None => {
+            if here.is_home() {
+                return Ok(here.by_itself());
+            }
+            for import in here.symbols.imports.iter().filter(|import| import.name.as_deref() == Some(&home.name)) {
+                if !import.conditional && is_ours(here.ground, here.user, &import.path)? {
+                    found.push(Found { line: import.line, call: None });
+                    if !here.symbols.others.contains(&home.name) {
+                        found.extend(here.named(&home.name));
+                    }
+                }
+            }
+            for one in here.certain() {
+                if let How::Path(path) = &one.how
+                    && names_module(path, &home.path)
+                    && leads_home(here, path)?
+                {
+                    found.push(super::found(one));
+                }
+            }
+        }
+        Some(owner) => {
+            let imported = here.symbols.imports.iter().find(|import| import.name.as_deref() == Some(owner));
+            let ours = match imported {
+                Some(import) => is_ours(here.ground, here.user, &import.path)?,
+                None => here.is_home(),
+            };
+            if ours {
+                let by_type = |path: &str| path.split('<').next() == Some(owner.as_str());
+                found.extend(
+                    here.certain().filter(|one| matches!(&one.how, How::Path(path) if by_type(path))).map(super::found),
+                );
+            }
+            if here.is_home() {
+                found.extend(here.of_self("self", owner));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a path begins in this project: in the crate of the file, or in one that has a folder here.
+pub(in crate::rules::impact) fn is_ours(ground: &Ground<'_>, user: &RepoPath, path: &str) -> Result<bool, Stopped> {
+    let first = path.split("::").next().unwrap_or_default();
+    if matches!(first, "crate" | "super" | "self") {
+        return Ok(true);
+    }
+    let _ = user;
+    let dashed = first.replace('_', "-");
+    for folder in [format!("{first}/"), format!("{dashed}/"), format!("crates/{first}/"), format!("crates/{dashed}/")] {
+        if ground.exists(format!("{folder}Cargo.toml").as_bytes())? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The name by which the module of a file goes.
+fn module(path: &RepoPath) -> Option<String> {
+    let text = std::str::from_utf8(path.as_bytes()).ok()?;
+    let mut parts = text.strip_suffix(".rs")?.rsplit('/');
+    let last = parts.next()?;
+    let name = if last == "mod" { parts.next()? } else { last };
+    (!matches!(name, "lib" | "main" | "src")).then(|| name.to_owned())
+}
+
+/// Whether the last part of a path is the module of a file.
+fn names_module(path: &str, home: &RepoPath) -> bool {
+    let last = path.rsplit("::").next().unwrap_or_default();
+    module(home).is_some_and(|module| module == last)
+}
+
+/// Whether a path begins in this project, itself or by what its first part was imported as.
+fn leads_home(here: &Here<'_>, path: &str) -> Result<bool, Stopped> {
+    if is_ours(here.ground, here.user, path)? {
+        return Ok(true);
+    }
+    let first = path.split("::").next().unwrap_or_default();
+    for import in here.symbols.imports.iter().filter(|import| import.name.as_deref() == Some(first)) {
+        if is_ours(here.ground, here.user, &import.path)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

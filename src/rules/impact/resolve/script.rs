@@ -1,0 +1,92 @@
+//! JavaScript and TypeScript: relative imports.
+
+use super::super::ground::Ground;
+use super::{Found, Here, joined};
+use crate::domain::path::RepoPath;
+use crate::sys::cancel::Stopped;
+
+/// What may be left out at the end of a path.
+const ENDS: &[&str] = &[
+    "",
+    ".ts",
+    ".tsx",
+    ".mts",
+    ".cts",
+    ".d.ts",
+    ".js",
+    ".jsx",
+    ".mjs",
+    ".cjs",
+    ".json",
+    ".vue",
+    ".svelte",
+    "/index.ts",
+    "/index.tsx",
+    "/index.js",
+    "/index.jsx",
+    "/index.mjs",
+    "/index.d.ts",
+];
+
+pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
+    let home = here.home;
+    let mut found = Vec::new();
+    if let Some(owner) = home.owner.as_ref().filter(|_| !home.is_maker()) {
+        if here.is_home() {
+            found.extend(here.of_self("this", owner));
+        }
+        return Ok(found);
+    }
+    if here.is_home() {
+        return Ok(here.by_itself());
+    }
+    for import in here.symbols.imports.iter().filter(|import| !import.conditional) {
+        let wanted = import.name.as_deref().is_none_or(|name| name == home.asked());
+        if !wanted || !means(here.user, &import.path, &home.path) {
+            continue;
+        }
+        match (&import.name, &import.alias) {
+            (Some(name), alias) => {
+                found.push(Found { line: import.line, call: None });
+                found.extend(here.named(alias.as_deref().unwrap_or(name)));
+            }
+            (None, Some(alias)) => found.extend(here.of_member(alias)),
+            (None, None) => {}
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a file imports another one by `path`.
+pub(in crate::rules::impact) fn means(user: &RepoPath, path: &str, target: &RepoPath) -> bool {
+    candidates(user, path).iter().any(|candidate| candidate == target.as_bytes())
+}
+
+/// The files that a relative import may mean.
+fn candidates(user: &RepoPath, path: &str) -> Vec<Vec<u8>> {
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    if !(path.starts_with("./") || path.starts_with("../") || path == "." || path == "..") {
+        return Vec::new();
+    }
+    let Some(whole) = joined(user.folder(), path) else { return Vec::new() };
+    let mut found: Vec<Vec<u8>> = ENDS.iter().map(|end| [&whole, end.as_bytes()].concat()).collect();
+    // What is compiled is imported by the name that it will have.
+    for (written, is) in
+        [(".js", &[".ts", ".tsx", ".d.ts"][..]), (".jsx", &[".tsx"]), (".mjs", &[".mts"]), (".cjs", &[".cts"])]
+    {
+        if let Some(stem) = whole.strip_suffix(written.as_bytes()) {
+            found.extend(is.iter().map(|end| [stem, end.as_bytes()].concat()));
+        }
+    }
+    found
+}
+
+/// Whether a relative import finds a file at the head.
+pub(in crate::rules::impact) fn stands(ground: &Ground<'_>, user: &RepoPath, path: &str) -> Result<bool, Stopped> {
+    for candidate in candidates(user, path) {
+        if ground.exists(&candidate)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

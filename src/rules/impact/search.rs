@@ -1,0 +1,96 @@
+//! Where the names stand that a change is about: one pass over the tree for all of them. Main type: [`Hits`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use super::ground::{Family, Ground};
+use crate::domain::filter::PathFilter;
+use crate::domain::path::RepoPath;
+use crate::sys::cancel::Stopped;
+use crate::workspace::{Pattern, Query, WorkspaceError};
+
+/// More names are not searched: a change that is about so many is told by its first ones.
+const MOST_NAMES: usize = 400;
+/// The search ends when so many lines were found.
+const MOST_LINES: usize = 50_000;
+/// A name that stands in more files is not followed.
+const MOST_FILES: usize = 400;
+
+/// The files of the head that have a name, by name.
+#[derive(Debug, Default)]
+pub(super) struct Hits {
+    files: BTreeMap<(Family, String), BTreeSet<RepoPath>>,
+    /// Whether every file was searched.
+    whole: bool,
+}
+
+impl Hits {
+    /// The files that have a name, its own among them; `None` where not all of them are known.
+    pub(super) fn of(&self, family: Family, name: &str) -> Option<&BTreeSet<RepoPath>> {
+        let found = self.files.get(&(family, name.to_owned()))?;
+        (self.whole && found.len() <= MOST_FILES).then_some(found)
+    }
+}
+
+pub(super) fn search(ground: &Ground<'_>, names: &BTreeMap<Family, BTreeSet<String>>) -> Result<Hits, Stopped> {
+    let mut all: BTreeSet<&str> = names.values().flatten().map(String::as_str).collect();
+    if all.is_empty() {
+        return Ok(Hits { whole: true, ..Hits::default() });
+    }
+    while all.len() > MOST_NAMES {
+        all.pop_last();
+        ground.note(format!("only {MOST_NAMES} of the names that the change is about were followed beyond its files"));
+    }
+    let all: Vec<&str> = all.into_iter().collect();
+    let mut hits = Hits { whole: true, ..Hits::default() };
+    for (family, of_family) in names {
+        for name in of_family.iter().filter(|name| all.contains(&name.as_str())) {
+            hits.files.insert((*family, name.clone()), BTreeSet::new());
+        }
+    }
+    let words: Vec<String> = all.iter().map(|name| regex::escape(name)).collect();
+    let globs: Vec<String> = names.keys().flat_map(|family| family.globs()).map(|glob| (*glob).to_owned()).collect();
+    let (Ok(pattern), Ok(filter)) =
+        (Pattern::new(&format!(r"\b(?:{})\b", words.join("|"))), PathFilter::new(&globs, &[]))
+    else {
+        return Ok(Hits::default());
+    };
+    let Ok(automaton) = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&all) else {
+        return Ok(Hits::default());
+    };
+    let query = Query { pattern: &pattern, files: Some(&filter), most: MOST_LINES };
+    let found = match ground.input.new.search(&query, ground.input.cancel) {
+        Ok(found) => found,
+        Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
+        Err(error) => {
+            ground.note(format!("the names that the change is about could not be searched: {error}"));
+            return Ok(Hits::default());
+        }
+    };
+    if !found.exhausted {
+        ground.note("the names that the change is about stand in too many places to be followed".to_owned());
+        hits.whole = false;
+    }
+    for file in found.files {
+        ground.input.cancel.check()?;
+        let Some(family) = Family::of(&file.path) else { continue };
+        for line in file.lines.iter().filter_map(|number| file.text.line(*number)) {
+            for word in automaton.find_overlapping_iter(line) {
+                let name = all[word.pattern().as_usize()];
+                if is_whole(line, word.start(), word.end())
+                    && let Some(files) = hits.files.get_mut(&(family, name.to_owned()))
+                    && files.len() <= MOST_FILES
+                {
+                    files.insert(file.path.clone());
+                }
+            }
+        }
+    }
+    Ok(hits)
+}
+
+fn is_whole(line: &str, start: usize, end: usize) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    !line[..start].chars().next_back().is_some_and(is_part) && !line[end..].chars().next().is_some_and(is_part)
+}

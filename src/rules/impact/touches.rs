@@ -1,0 +1,79 @@
+//! Whether a change to a file may be one of its definitions, without parsing it: for changes of many files. Main function: [`may_define`].
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::domain::change::{FileChange, Span};
+use crate::domain::place::Side;
+use crate::domain::text::FileText;
+
+/// The line that a changed one belongs to is looked for so far above it.
+const FARTHEST: u32 = 200;
+/// So many changed lines of a file are looked at; a file with more is parsed.
+const MOST: u32 = 2_000;
+
+/// Lines that begin a definition.
+static BEGINS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let words = "fn|func|function|def|class|struct|enum|trait|interface|impl|type|const|static|union|export|macro_rules!|#define|public|\
+                 protected|private|abstract|var|let";
+    let before = r"(?:async\s+|pub(?:\([a-z ]+\))?\s+|default\s+|unsafe\s+|declare\s+|final\s+|@\w+\s+)*";
+    // A head of C begins at the margin; a method of Java or of a class has no word of its own.
+    let without_words = r"^\S.*[({,]\s*$|^\s*[\w<>\[\],.? ]+\(.*[{,(]\s*$";
+    Regex::new(&format!(r"^\s*{before}(?:{words})\b|{without_words}")).ok()
+});
+
+/// Lines whose members are named one by one below them.
+static LISTS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\b(?:enum|trait|interface|const|type|class|struct|impl)\b|\(\s*$|\([^)]*,\s*$").ok());
+
+/// Whether one of the changed lines of a side begins a definition, or stands in a list of parameters or members.
+pub(super) fn may_define(file: &FileChange, side: Side, text: &FileText) -> bool {
+    let (Some(begins), Some(lists)) = (BEGINS.as_ref(), LISTS.as_ref()) else { return true };
+    let mut seen = 0;
+    for run in file.runs() {
+        let span: Span = if side == Side::Old { run.old } else { run.new };
+        let Some(lines) = span.range() else { continue };
+        for (number, line) in text.lines(lines) {
+            seen += 1;
+            let in_list = || opener(text, number, line).is_some_and(|opener| lists.is_match(opener));
+            if seen > MOST || begins.is_match(line) || in_list() {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// The nearest line above that is indented less.
+fn opener<'t>(text: &'t FileText, number: u32, line: &str) -> Option<&'t str> {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let own = depth(line);
+    let above = (number.saturating_sub(FARTHEST).max(1)..number).rev().filter_map(|at| text.line(at));
+    above.filter(|line| !line.trim().is_empty()).find(|line| depth(line) < own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::change::{ChangeRun, Hunk};
+    use crate::domain::path::RepoPath;
+
+    fn may(text: &str, line: u32) -> bool {
+        let run = ChangeRun { old: Span::default(), new: Span { start: line, count: 1 } };
+        let hunks = vec![Hunk { runs: vec![run], ..Hunk::default() }];
+        let file = FileChange { hunks, ..FileChange::modified(RepoPath::parse("a.rs").unwrap()) };
+        may_define(&file, Side::New, &FileText::new(text, "UTF-8"))
+    }
+
+    #[test]
+    fn heads_parameters_and_members_are_seen_and_bodies_are_not() {
+        let rust = "pub async fn run(\n    a: u8,\n) {\n    call(a);\n    if a {\n        b();\n    }\n}\nenum E {\n    One,\n}\n";
+        assert!(may(rust, 1) && may(rust, 2) && may(rust, 10));
+        assert!(!may(rust, 4) && !may(rust, 6));
+        let java = "class A {\n    int of(int a) {\n        return a;\n    }\n}\n";
+        assert!(may(java, 2) && !may(java, 3));
+        assert!(may("const (\n\tA = iota\n)\n", 2));
+        assert!(may("    def f(self, a):\n        pass\n", 1));
+    }
+}

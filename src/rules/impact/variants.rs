@@ -1,0 +1,78 @@
+//! Choices that told all values of a type apart and do not know the new one. Main type: [`NewVariantUnhandled`].
+
+use std::collections::BTreeSet;
+
+use super::super::checks::CheckInfo;
+use super::Impact;
+use super::changed::Widened;
+use super::ground::{Family, Ground};
+use super::words::{Effect, Elsewhere};
+use crate::domain::finding::{Category, Severity};
+use crate::domain::place::{LineRange, Side};
+use crate::sys::cancel::Stopped;
+
+pub(super) struct NewVariantUnhandled;
+
+static INFO: CheckInfo = CheckInfo {
+    name: "impact/new-variant-unhandled",
+    title: "A new value is not handled where all the others are",
+    message: "There the new value falls through and nothing is done for it. Add a case for it, or a default that says it is unknown.",
+    severity: Severity::Medium,
+    category: Category::Logic,
+    cwe: Some("CWE-478"),
+};
+
+/// Fewer values may be told apart by chance.
+const FEWEST: usize = 3;
+
+impl Impact for NewVariantUnhandled {
+    fn info(&self) -> &'static CheckInfo {
+        &INFO
+    }
+
+    fn find(&self, ground: &Ground<'_>) -> Result<Vec<Effect>, Stopped> {
+        let mut effects = Vec::new();
+        for widened in &ground.changed()?.widened {
+            ground.input.cancel.check()?;
+            let Some((name, lines)) = widened.added.first() else { continue };
+            // Rust does not compile until all values are told apart.
+            if widened.before.len() < FEWEST || widened.home.family == Family::Rust {
+                continue;
+            }
+            let elsewhere = behind(ground, widened, name)?;
+            if let Some(first) = elsewhere.first() {
+                effects.push(Effect {
+                    file: widened.home.file,
+                    side: Side::New,
+                    lines: Some(*lines),
+                    title: Some(format!("`{name}` is new and not handled where all the others are")),
+                    detail: format!("{} tells all other values of `{}` apart.", first.path, widened.home.name),
+                    severity: None,
+                    elsewhere,
+                });
+            }
+        }
+        Ok(effects)
+    }
+}
+
+fn behind(ground: &Ground<'_>, widened: &Widened, name: &str) -> Result<Vec<Elsewhere>, Stopped> {
+    let home = &widened.home;
+    let telling = widened.before.iter().max_by_key(|name| (name.len(), name.as_str()));
+    let mut found = Vec::new();
+    let files = telling.and_then(|telling| ground.hits().map(|hits| hits.of(home.family, telling)).transpose());
+    let Some(files) = files.transpose()? else { return Ok(found) };
+    for path in files {
+        let Some(symbols) = ground.symbols(Side::New, path)? else { continue };
+        for switch in symbols.switches.iter().filter(|switch| !switch.otherwise) {
+            let labels: BTreeSet<&str> = switch.labels.iter().map(String::as_str).collect();
+            let all = widened.before.len() == labels.len()
+                && widened.before.iter().all(|name| labels.contains(name.as_str()));
+            if all {
+                let note = format!("There is no case for {name}.");
+                found.push(Elsewhere { path: path.clone(), lines: LineRange::line(switch.line), note });
+            }
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,263 @@
+//! Reports as claims: each quotes the tree at its line, so that it is proved like any other. Main function: [`run_with`].
+
+use std::collections::HashSet;
+
+use super::super::run::{RulesInput, RulesReport, run};
+use super::super::wording::QUOTE_LINES;
+use super::{Report, Reported, Reports};
+use crate::domain::change::FileChange;
+use crate::domain::claim::{Claim, ClaimedPlace};
+use crate::domain::finding::{Origin, OriginKind};
+use crate::domain::place::{LineRange, Side};
+use crate::domain::text::{counted, shortened, thousands};
+use crate::sys::cancel::Stopped;
+
+/// So many results of other scanners are told in one review, the worst first. Who has more has set up a scanner wrongly.
+const MOST_LEADS: usize = 100;
+/// A title is no longer, in characters.
+const LONGEST_TITLE: usize = 100;
+
+/// Runs the rules, and adds what other scanners report. The receipt says what became of each report.
+pub fn run_with(input: &RulesInput<'_>, reports: &Reports) -> RulesReport {
+    let mut report = run(input);
+    if reports.is_empty() {
+        return report;
+    }
+    if let Some(stopped) = report.stopped {
+        report.notes.extend(reports.0.iter().map(|given| format!("{} was not looked at: {stopped}", given.from)));
+        return report;
+    }
+    let mut notes = Vec::new();
+    match add(input, reports, &mut report.claims, &mut notes) {
+        Ok(()) => report.notes.extend(notes),
+        Err(stopped) => {
+            report.notes.push(format!("not all that other scanners report was looked at: {stopped}"));
+            report.stopped = Some(stopped);
+        }
+    }
+    report
+}
+
+/// What became of a result that is in a file of the change.
+enum Became {
+    Lead(Box<Claim>),
+    /// It says what a rule says too.
+    Told,
+    LeftOut(&'static str),
+}
+
+fn add(
+    input: &RulesInput<'_>,
+    reports: &Reports,
+    claims: &mut Vec<Claim>,
+    notes: &mut Vec<String>,
+) -> Result<(), Stopped> {
+    let ours = claims.len();
+    let mut found: Vec<(usize, Box<Claim>)> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut told: Vec<Vec<(String, usize)>> = Vec::new();
+    for (at, report) in reports.0.iter().enumerate() {
+        let mut left_out = report.left_out.clone();
+        for result in &report.results {
+            input.cancel.check()?;
+            let became = if seen.insert((&result.name, &result.path, result.lines, &result.text)) {
+                became(input, result, &mut claims[..ours])
+            } else {
+                Became::LeftOut("say what another one says")
+            };
+            match became {
+                Became::Lead(claim) => found.push((at, claim)),
+                Became::Told => count(&mut left_out, "say what a rule of this review says"),
+                Became::LeftOut(why) => count(&mut left_out, why),
+            }
+        }
+        told.push(left_out);
+    }
+    found.sort_by(|(_, a), (_, b)| {
+        let place = |claim: &Claim| (claim.severity, claim.place.path.clone(), claim.place.lines.map(LineRange::start));
+        place(a).cmp(&place(b))
+    });
+    let mut leads = vec![0; reports.0.len()];
+    for (nth, (at, claim)) in found.into_iter().enumerate() {
+        if nth < MOST_LEADS {
+            leads[at] += 1;
+            claims.push(*claim);
+        } else if let Some(left_out) = told.get_mut(at) {
+            count(left_out, "are beyond the 100 that one review tells");
+        }
+    }
+    for ((report, left_out), leads) in reports.0.iter().zip(told).zip(leads) {
+        notes.push(sentence(report, leads, &left_out));
+    }
+    Ok(())
+}
+
+fn count(left_out: &mut Vec<(String, usize)>, why: &str) {
+    match left_out.iter_mut().find(|(known, _)| known == why) {
+        Some((_, count)) => *count += 1,
+        None => left_out.push((why.to_owned(), 1)),
+    }
+}
+
+/// What became of a report, for the receipt.
+fn sentence(report: &Report, leads: usize, left_out: &[(String, usize)]) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    if leads > 0 || left_out.is_empty() {
+        parts.push(format!("{} told", thousands(leads as u64)));
+    }
+    parts.extend(left_out.iter().map(|(why, count)| format!("{} {why}", thousands(*count as u64))));
+    let given = counted(report.given, "result");
+    if report.given == 0 {
+        format!("{} has no results", report.from)
+    } else {
+        format!("{} has {given}: {}", report.from, parts.join(", "))
+    }
+}
+
+fn became(input: &RulesInput<'_>, result: &Reported, ours: &mut [Claim]) -> Became {
+    let Some(file) = input.change.files.iter().find(|file| file.path == result.path) else {
+        return Became::LeftOut("lie outside the change");
+    };
+    let place = match result.lines {
+        None => ClaimedPlace { path: result.path.clone(), side: Side::New, quote: None, lines: None, note: None },
+        Some(lines) => match quoted(input, file, result, lines) {
+            Ok(place) => place,
+            Err(why) => return Became::LeftOut(why),
+        },
+    };
+    let same = ours.iter_mut().find(|claim| {
+        let overlap = || claim.place.lines.zip(result.lines).is_some_and(|(ours, theirs)| ours.overlaps(theirs));
+        claim.place.path == result.path
+            && claim.place.side == Side::New
+            && claim.category == result.category
+            && overlap()
+    });
+    if let Some(claim) = same {
+        claim.body.push_str(&format!("\n\n`{}` reports it too.", result.name));
+        return Became::Told;
+    }
+    Became::Lead(Box::new(claim(result, place)))
+}
+
+/// The place with the text of the tree there.
+fn quoted(
+    input: &RulesInput<'_>,
+    file: &FileChange,
+    result: &Reported,
+    lines: LineRange,
+) -> Result<ClaimedPlace, &'static str> {
+    if !file.touches(Side::New, lines) {
+        return Err("lie outside the change");
+    }
+    let text = input.new.read(&result.path).map_err(|_| "are about files that cannot be read")?;
+    let Some(first) = text.line(lines.start()) else { return Err("are about another state of the file") };
+    if result.snippet.as_deref().is_some_and(|snippet| !folded(first).contains(&folded(snippet))) {
+        return Err("are about another state of the file");
+    }
+    let end = lines.end().min(text.line_count());
+    // The quote must show a changed line.
+    let is_changed = |line: &u32| file.touches(Side::New, LineRange::line(*line));
+    let start = if end - lines.start() < QUOTE_LINES {
+        lines.start()
+    } else {
+        (lines.start()..=end).find(is_changed).unwrap_or(lines.start())
+    };
+    let shown = LineRange::new(start, end.min(start + QUOTE_LINES - 1)).unwrap_or(LineRange::line(start));
+    let quote: Vec<&str> = text.lines(shown).map(|(_, line)| line).collect();
+    let quote = Some(quote.join("\n"));
+    Ok(ClaimedPlace { path: result.path.clone(), side: Side::New, quote, lines: Some(shown), note: None })
+}
+
+fn folded(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
+fn claim(result: &Reported, place: ClaimedPlace) -> Claim {
+    let first = result.text.lines().next().unwrap_or_default().trim();
+    // A sentence of its own makes a title.
+    let sentence = first.split_once(". ").map_or(first, |(sentence, _)| sentence);
+    let title = shortened(sentence.trim_end_matches('.'), LONGEST_TITLE);
+    let mut body = result.text.clone();
+    if let Some(cwe) = &result.cwe {
+        body.push_str(&format!("\n\nSee {cwe}."));
+    }
+    Claim {
+        title,
+        body,
+        severity: result.severity,
+        category: result.category,
+        confidence: None,
+        place,
+        related: Vec::new(),
+        replacement: None,
+        origin: Origin { kind: OriginKind::Build, name: result.name.clone() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::Packs;
+    use super::super::super::made_up::MadeUp;
+    use super::super::{Around, read};
+    use super::*;
+    use crate::domain::event::Silent;
+    use crate::sys::cancel::Cancel;
+
+    const BEFORE: &str = "import os\n\ndef run(name):\n    return name\n";
+    const AFTER: &str = "import os\n\ndef run(name):\n    os.system('ls ' + name)\n    return name\n";
+
+    fn result(line: u32, message: &str, more: &str) -> String {
+        format!(
+            r#"{{"ruleId": "r", "message": {{"text": "{message}"}}, "locations": [{{"physicalLocation": {{"artifactLocation":
+                {{"uri": "src/a.py"}}, "region": {{"startLine": {line}{more}}}}}}}]}}"#
+        )
+    }
+
+    fn told(results: &[String]) -> (Vec<String>, Vec<String>) {
+        let made = MadeUp::default().was("src/a.py", BEFORE).now("src/a.py", AFTER);
+        let (change, old, new) = made.change();
+        let (packs, cancel) = (Packs::built_in().unwrap(), Cancel::never());
+        let text = format!(
+            r#"{{"version": "2.1.0", "runs": [{{"tool": {{"driver": {{"name": "Scan"}}}}, "results": [{}]}}]}}"#,
+            results.join(",")
+        );
+        let around = Around { change: &change, roots: &[], cancel: &cancel };
+        let reports = Reports(vec![read("s.sarif", text.as_bytes(), around).unwrap()]);
+        let input =
+            RulesInput { change: &change, new: &new, old: &old, packs: &packs, cancel: &cancel, events: &Silent };
+        let report = run_with(&input, &reports);
+        let theirs = report.claims.iter().filter(|claim| claim.origin.kind == OriginKind::Build);
+        let line =
+            |claim: &Claim| format!("{} {}: {}", claim.origin.name, claim.place.lines.unwrap().start(), claim.title);
+        (theirs.map(line).collect(), report.notes)
+    }
+
+    #[test]
+    fn what_touches_the_change_is_told_and_the_rest_counted() {
+        let results = [
+            result(4, "A command is put together. Do not.", ""),
+            result(4, "A command is put together. Do not.", ""),
+            result(1, "Unused import", ""),
+            result(99, "Gone", ""),
+            result(4, "Stale", r#", "snippet": {"text": "return 3"}"#),
+            result(4, "Fresh", r#", "snippet": {"text": "os.system( 'ls ' + name)"}"#),
+        ];
+        let (leads, notes) = told(&results);
+        assert_eq!(leads, ["Scan/r 4: A command is put together", "Scan/r 4: Fresh"]);
+        assert_eq!(
+            notes,
+            [
+                "s.sarif has 6 results: 2 told, 1 say what another one says, 2 lie outside the change, 1 are about another state of the file"
+            ]
+        );
+    }
+
+    #[test]
+    fn many_results_are_bounded_the_worst_first() {
+        let mut results: Vec<String> = (0..150).map(|at| result(4, &format!("Number {at}"), "")).collect();
+        results.push(result(4, "Worst", "").replace("\"ruleId\"", "\"level\": \"error\", \"ruleId\""));
+        let (leads, notes) = told(&results);
+        assert_eq!((leads.len(), leads[0].as_str()), (100, "Scan/r 4: Worst"));
+        assert!(notes[0].ends_with("100 told, 51 are beyond the 100 that one review tells"), "{notes:?}");
+    }
+}

@@ -1,0 +1,290 @@
+//! Reading a report: which results are defects of files in the change, and what of the others. Main function: [`read`].
+
+use std::collections::HashMap;
+
+use super::place::{lines_of, path_of};
+use super::wire::{Lenient, Location, Log, Outcome, Rule, Run, at};
+use super::words::{category_of, name_of, severity_of, snippet_of, text_of};
+use super::{Report, Reported};
+use crate::domain::change::{ChangeSet, FileStatus};
+use crate::domain::path::RepoPath;
+use crate::domain::text::{mask, shortened, strip_line};
+use crate::sys::cancel::{Cancel, Stopped};
+
+/// No more results of one report are kept: what is told of them is a tenth of that.
+const MOST_KEPT: usize = 2_000;
+
+/// Why a report cannot be used. It is asked for by name, so it is never passed over.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// It is no JSON, or not in the shape of SARIF.
+    #[error("{from} cannot be read as SARIF ({why}): have the scanner write SARIF 2.1.0, or leave it out")]
+    Shape {
+        /// The file.
+        from: String,
+        /// Why; safe to show.
+        why: String,
+    },
+    /// Another version of the format.
+    #[error("{from} is SARIF {version}, and 2.1.0 is read: have the scanner write that, or leave it out")]
+    Version {
+        /// The file.
+        from: String,
+        /// The version that it says; safe to show.
+        version: String,
+    },
+    /// More files than anybody has.
+    #[error(
+        "--leads names {given} files, and {most} at most are read: name those of the scanners that looked at this change"
+    )]
+    TooMany {
+        /// How many are named.
+        given: usize,
+        /// How many may be.
+        most: usize,
+    },
+    /// The review was stopped meanwhile.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+/// What a report is read for.
+#[derive(Clone, Copy)]
+pub struct Around<'a> {
+    /// The change.
+    pub change: &'a ChangeSet,
+    /// The folders of this machine that stand for the root of the repository, in bytes and without a slash at the end.
+    pub roots: &'a [Vec<u8>],
+    /// Asked between results.
+    pub cancel: &'a Cancel,
+}
+
+/// Reads a report. `from` is what people call it. Whatever is in it that is no result about the change is counted.
+pub fn read(from: &str, bytes: &[u8], around: Around<'_>) -> Result<Report, ReportError> {
+    let from = strip_line(from);
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let log: Log = serde_json::from_slice(bytes).map_err(|error| {
+        // It may quote what stands there.
+        let why = shortened(&strip_line(&mask(&error.to_string()).text), 200);
+        ReportError::Shape { from: from.clone(), why }
+    })?;
+    let version = log.version.as_deref().unwrap_or("2.1.0");
+    // What came between 2.0.0 and 2.1.0 were drafts.
+    if !version.starts_with("2.1.") {
+        let version = format!("\"{}\"", shortened(&strip_line(version), 40));
+        return Err(ReportError::Version { from, version });
+    }
+    let Some(runs) = log.runs else {
+        return Err(ReportError::Shape { from, why: "there are no runs in it".to_owned() });
+    };
+    let files = changed(around.change);
+    let mut report = Report { from, ..Report::default() };
+    let mut left_out = Counts::default();
+    for run in &runs {
+        for result in run.results.iter().flatten() {
+            around.cancel.check()?;
+            report.given += 1;
+            match taken(result, run, &files, around.roots) {
+                Ok(_) if report.results.len() >= MOST_KEPT => left_out.add("are beyond the first 2,000"),
+                Ok(result) => report.results.push(result),
+                Err(why) => left_out.add(why),
+            }
+        }
+    }
+    report.left_out = left_out.0;
+    Ok(report)
+}
+
+/// The files of the change as they are after it, by their bytes.
+fn changed(change: &ChangeSet) -> HashMap<&[u8], &RepoPath> {
+    let there = change.files.iter().filter(|file| file.status != FileStatus::Deleted);
+    there.map(|file| (file.path.as_bytes(), &file.path)).collect()
+}
+
+/// How many were left out, and why.
+#[derive(Default)]
+struct Counts(Vec<(String, usize)>);
+
+impl Counts {
+    fn add(&mut self, why: &str) {
+        match self.0.iter_mut().find(|(known, _)| known == why) {
+            Some((_, count)) => *count += 1,
+            None => self.0.push((why.to_owned(), 1)),
+        }
+    }
+}
+
+/// The result, or why it is none for this change.
+fn taken(
+    result: &Lenient<Outcome>,
+    run: &Run,
+    files: &HashMap<&[u8], &RepoPath>,
+    roots: &[Vec<u8>],
+) -> Result<Reported, &'static str> {
+    let Lenient::Read(result) = result else { return Err("cannot be read") };
+    let is_defect = result.kind.as_deref().is_none_or(|kind| matches!(kind, "fail" | "review" | "open"));
+    if !is_defect || result.baseline_state.as_deref() == Some("absent") {
+        return Err("report no defect");
+    }
+    let stands = |status: Option<&str>| !matches!(status, Some("rejected" | "underReview"));
+    if result.suppressions.iter().flatten().any(|suppression| stands(suppression.status.as_deref())) {
+        return Err("are suppressed in the report");
+    }
+    let locations: Vec<&Location> = result
+        .locations
+        .iter()
+        .flatten()
+        .filter_map(|location| match location {
+            Lenient::Read(location) => Some(location),
+            Lenient::Odd(_) => None,
+        })
+        .collect();
+    let Some(physical) = locations.first().and_then(|location| location.physical_location.as_ref()) else {
+        return Err("name no file");
+    };
+    let path = physical.artifact_location.as_ref().and_then(|location| path_of(location, run, roots));
+    let Some(path) = path else { return Err("name no file of this repository") };
+    let Some(path) = files.get(path.as_bytes()) else { return Err("lie outside the change") };
+    let (rule_id, rule) = rule_of(result, run);
+    let level = result.level.as_deref();
+    let level = level.or_else(|| rule?.default_configuration.as_ref()?.level.as_deref());
+    let properties = [result.properties.as_ref(), rule.and_then(|rule| rule.properties.as_ref())];
+    let name = name_of(run.tool.driver.name.as_deref(), rule_id);
+    let (category, cwe) = category_of(properties);
+    Ok(Reported {
+        text: text_of(result.message.as_ref(), rule, &name),
+        name,
+        severity: severity_of(level, properties),
+        category,
+        cwe,
+        path: (*path).clone(),
+        lines: lines_of(physical.region.as_ref()),
+        snippet: physical.region.as_ref().and_then(|region| snippet_of(region.snippet.as_ref())),
+    })
+}
+
+/// The rule of a result: what it is called, and what its tool says about it (§3.27.5 to §3.27.7).
+fn rule_of<'r>(result: &'r Outcome, run: &'r Run) -> (Option<&'r str>, Option<&'r Rule>) {
+    let reference = result.rule.as_ref();
+    let component = reference.and_then(|rule| rule.tool_component.as_ref()?.index);
+    let component = component.and_then(|index| usize::try_from(index).ok());
+    let extension = component.and_then(|index| run.tool.extensions.as_ref()?.get(index));
+    let rules = extension.unwrap_or(&run.tool.driver).rules.as_ref();
+    let id = result.rule_id.as_deref().or_else(|| reference?.id.as_deref());
+    let by_index = at(rules, result.rule_index.or_else(|| reference?.index));
+    let by_id = || {
+        let all = rules?.iter().filter_map(|rule| match rule {
+            Lenient::Read(rule) => Some(rule),
+            Lenient::Odd(_) => None,
+        });
+        // Tools that name a rule by its id alone have a few hundred at most.
+        all.take(5_000).find(|rule| rule.id.is_some() && rule.id.as_deref() == id)
+    };
+    let rule = by_index.or_else(by_id);
+    (id.or_else(|| rule?.id.as_deref()), rule)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::change::FileChange;
+    use crate::domain::finding::{Category, Severity};
+
+    fn read_text(text: &str) -> Result<Report, ReportError> {
+        let file = |path: &str| FileChange::modified(RepoPath::parse(path).unwrap());
+        let change = ChangeSet::of(vec![file("src/a.py"), file("src/b.py")]);
+        let cancel = Cancel::never();
+        read("s.sarif", text.as_bytes(), Around { change: &change, roots: &[], cancel: &cancel })
+    }
+
+    fn log(results: &str) -> String {
+        format!(
+            r#"{{"version": "2.1.0", "runs": [{{"tool": {{"driver": {{"name": "Scan", "rules": [
+                {{"id": "r0"}},
+                {{"id": "r1", "defaultConfiguration": {{"level": "note"}}, "properties": {{"tags": ["external/cwe/cwe-095"], "security-severity": "8.1"}}}}
+            ]}}}}, "artifacts": [{{}}, {{"location": {{"uri": "src/b.py"}}}}], "results": [{results}]}}]}}"#
+        )
+    }
+
+    #[test]
+    fn results_of_the_change_are_taken_and_the_others_counted() {
+        let place = |path: &str| {
+            format!(
+                r#""locations": [{{"physicalLocation": {{"artifactLocation": {{"uri": "{path}"}}, "region": {{"startLine": 2}}}}}}]"#
+            )
+        };
+        let results = [
+            format!(r#"{{"ruleIndex": 1, "message": {{"text": "eval"}}, {}}}"#, place("src/a.py")),
+            r#"{"ruleId": "r0", "level": "error", "message": {"text": "b"}, "locations": [{"physicalLocation": {"artifactLocation": {"index": 1}}}]}"#.to_owned(),
+            format!(r#"{{"ruleId": "r0", {}}}"#, place("src/c.py")),
+            format!(r#"{{"ruleId": "r0", {}}}"#, place("../c.py")),
+            format!(r#"{{"ruleId": "r0", "kind": "pass", {}}}"#, place("src/a.py")),
+            format!(r#"{{"ruleId": "r0", "suppressions": [{{"kind": "inSource"}}], {}}}"#, place("src/a.py")),
+            r#"{"ruleId": 3}"#.to_owned(),
+            "7".to_owned(),
+            "{}".to_owned(),
+        ];
+        let report = read_text(&log(&results.join(","))).unwrap();
+        assert_eq!(report.given, 9);
+        let told: Vec<_> = report
+            .results
+            .iter()
+            .map(|result| (result.name.as_str(), result.path.to_string(), result.severity))
+            .collect();
+        assert_eq!(
+            told,
+            [("Scan/r1", "src/a.py".to_owned(), Severity::High), ("Scan/r0", "src/b.py".to_owned(), Severity::High)]
+        );
+        assert_eq!(
+            (report.results[0].category, report.results[0].cwe.as_deref()),
+            (Category::Security, Some("CWE-95"))
+        );
+        assert_eq!(report.results[1].lines, None);
+        let left_out: Vec<_> = report.left_out.iter().map(|(why, count)| (why.as_str(), *count)).collect();
+        assert_eq!(
+            left_out,
+            [
+                ("lie outside the change", 1),
+                ("name no file of this repository", 1),
+                ("report no defect", 1),
+                ("are suppressed in the report", 1),
+                ("cannot be read", 2),
+                ("name no file", 1),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_report_is_an_error_that_says_what_to_do() {
+        for (text, says) in [
+            ("", "cannot be read as SARIF"),
+            ("not json", "cannot be read as SARIF"),
+            ("{}", "there are no runs in it"),
+            ("[]", "cannot be read as SARIF"),
+            (r#"{"version": "1.0.0", "runs": []}"#, "is SARIF \"1.0.0\", and 2.1.0 is read"),
+            (r#"{"version": "2.0.0-csd.2.beta", "runs": []}"#, "and 2.1.0 is read"),
+        ] {
+            let error = read_text(text).unwrap_err().to_string();
+            assert!(error.contains(says) && error.starts_with("s.sarif"), "{error}");
+        }
+        let deep = "[".repeat(100_000);
+        assert!(read_text(&format!(r#"{{"runs": {deep}"#)).is_err());
+    }
+
+    #[test]
+    fn an_empty_report_is_one() {
+        assert_eq!(read_text(r#"{"version": "2.1.0", "runs": [{}]}"#).unwrap().given, 0);
+    }
+
+    #[test]
+    fn a_secret_in_a_report_is_masked() {
+        let key = ["AKIA", "Z7QXB2WDLM4RT6VN"].concat();
+        let result = format!(
+            r#"{{"ruleId": "{key}", "message": {{"text": "key {key}"}}, "locations": [{{"physicalLocation": {{"artifactLocation": {{"uri": "src/a.py"}},
+                "region": {{"startLine": 1, "snippet": {{"text": "k = '{key}'"}}}}}}}}]}}"#
+        );
+        let report = read_text(&log(&result)).unwrap();
+        assert_eq!(report.results.len(), 1);
+        assert!(!format!("{report:?}").contains(&key), "{report:?}");
+    }
+}

@@ -1,0 +1,94 @@
+//! What was read of files is kept for later runs: one small file for each, under `$XDG_CACHE_HOME/review/symbols/`. Main type: [`SymbolCache`].
+//!
+//! What is lost is read again, so nothing here is a fault: a folder that cannot be written keeps nothing. What the bytes mean is their
+//! writers' business.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use crate::sys::files;
+
+/// Changes when the bytes mean something else; what older programs kept is left to be removed with the folder.
+const FORMAT: &str = "v1";
+/// So many files are kept in one of the 256 folders.
+const MOST_IN_FOLDER: usize = 128;
+/// Larger entries are not kept, in bytes.
+const LARGEST: usize = 1 << 20;
+
+/// A folder of entries by their keys.
+#[derive(Debug, Clone)]
+pub struct SymbolCache {
+    root: PathBuf,
+}
+
+impl SymbolCache {
+    /// The cache under a folder, which need not exist yet.
+    pub fn at(folder: PathBuf) -> Self {
+        Self { root: folder.join(FORMAT) }
+    }
+
+    /// What was kept under a key of hexadecimal digits, letters and dashes.
+    pub fn get(&self, key: &str) -> Option<Vec<u8>> {
+        let bytes = files::read_optional(&self.place(key)?).ok()??;
+        (bytes.len() <= LARGEST).then_some(bytes)
+    }
+
+    /// Keeps an entry, and makes room for it where that is needed.
+    pub fn put(&self, key: &str, bytes: &[u8]) {
+        let Some(place) = self.place(key).filter(|_| bytes.len() <= LARGEST) else { return };
+        let Some(folder) = place.parent() else { return };
+        if files::private_folder(folder).is_err() {
+            return;
+        }
+        // The oldest half goes at once: to look for room at every entry would cost more than the entry is worth.
+        if let Ok(mut there) = files::plain_files(folder)
+            && there.len() >= MOST_IN_FOLDER
+        {
+            there.sort_by_key(|file| files::modified(file).unwrap_or(SystemTime::UNIX_EPOCH));
+            for old in there.iter().take(MOST_IN_FOLDER / 2) {
+                let _ = files::remove_file(old);
+            }
+        }
+        let _ = files::write_private(&place, bytes);
+    }
+
+    fn place(&self, key: &str) -> Option<PathBuf> {
+        let plain = key.len() > 2 && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let (folder, name) = key.split_at_checked(2).filter(|_| plain)?;
+        Some(self.root.join(folder).join(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_kept_is_found_and_the_oldest_make_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = SymbolCache::at(folder.path().join("symbols"));
+        assert_eq!(cache.get("abc-rust"), None);
+        cache.put("abc-rust", b"1");
+        assert_eq!(cache.get("abc-rust").as_deref(), Some(&b"1"[..]));
+        for at in 0..MOST_IN_FOLDER + 5 {
+            cache.put(&format!("ab{at:05}"), b"2");
+        }
+        let kept = std::fs::read_dir(folder.path().join("symbols/v1/ab")).unwrap().count();
+        assert!(kept <= MOST_IN_FOLDER, "{kept}");
+        assert_eq!(cache.get(&format!("ab{:05}", MOST_IN_FOLDER + 4)).as_deref(), Some(&b"2"[..]));
+    }
+
+    #[test]
+    fn no_key_leads_out_of_the_folder_and_no_fault_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = SymbolCache::at(folder.path().join("symbols"));
+        for key in ["", "a", "../../x", "ab/../../x", "ab\u{0}"] {
+            cache.put(key, b"1");
+            assert_eq!(cache.get(key), None, "{key}");
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        std::fs::write(folder.path().join("symbols"), b"a file").unwrap();
+        cache.put("abc", b"1");
+        assert_eq!(cache.get("abc"), None);
+    }
+}

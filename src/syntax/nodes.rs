@@ -1,0 +1,212 @@
+//! A parsed text as a flat list of nodes, for whoever walks it up, down and sideways. Main type: [`Nodes`].
+//!
+//! Nodes are named by their number, in the order of the text: those inside node `i` are `i + 1 .. until(i)`. Kinds and fields are the words
+//! of the grammar. What they mean belongs in `rules`.
+
+use std::ops::Range;
+
+use ast_grep_core::tree_sitter::LanguageExt as _;
+
+use super::grammar::{Grammar, Tree, Unparsed, Watch};
+
+/// What is nested deeper is left out: nobody wrote it by hand.
+const DEEPEST: u32 = 400;
+
+/// One node.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    kind: u16,
+    field: u16,
+    start: usize,
+    end: usize,
+    first_line: u32,
+    last_line: u32,
+    parent: usize,
+    until: usize,
+}
+
+/// A parsed text, node by node.
+#[derive(Debug)]
+pub struct Nodes<'a> {
+    text: &'a str,
+    rows: Vec<Row>,
+    /// The words for kinds and fields, by their numbers; a field of number 0 is none.
+    kinds: Vec<String>,
+    fields: Vec<String>,
+}
+
+impl<'a> Nodes<'a> {
+    /// Parses `text`. Syntax errors are no obstacle: they become nodes of the kind `ERROR`.
+    pub fn parse(grammar: Grammar, text: &'a str, watch: &Watch<'_>) -> Result<Self, Unparsed> {
+        let tree = Tree::parse(grammar, text, watch)?;
+        let language = grammar.support().get_ts_language();
+        let count = |count: usize| 0..u16::try_from(count).unwrap_or(u16::MAX);
+        let kinds = count(language.node_kind_count());
+        let kinds = kinds.map(|kind| language.node_kind_for_id(kind).unwrap_or_default().to_owned()).collect();
+        let fields = count(language.field_count() + 1);
+        let fields = fields.map(|field| language.field_name_for_id(field).unwrap_or_default().to_owned()).collect();
+        let root = tree.root.root();
+        let mut cursor = root.get_inner_node().walk();
+        let mut rows: Vec<Row> = Vec::new();
+        let mut open: Vec<usize> = Vec::new();
+        loop {
+            if rows.len().is_multiple_of(4096) {
+                watch.check()?;
+            }
+            let node = cursor.node();
+            let line = |row: usize| u32::try_from(row).unwrap_or(u32::MAX - 1) + 1;
+            let (start, end) = (node.start_position(), node.end_position());
+            // A node that swallowed its line ending stops at the start of the next line.
+            let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };
+            rows.push(Row {
+                kind: node.kind_id(),
+                field: cursor.field_id().map_or(0, std::num::NonZero::get),
+                start: node.start_byte(),
+                end: node.end_byte(),
+                first_line: line(start.row),
+                last_line: line(last),
+                parent: open.last().copied().unwrap_or(0),
+                until: 0,
+            });
+            if !is_whole(node.kind()) && cursor.depth() < DEEPEST && cursor.goto_first_child() {
+                open.push(rows.len() - 1);
+                continue;
+            }
+            let count = rows.len();
+            if let Some(last) = rows.last_mut() {
+                last.until = count;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    for row in rows.iter_mut().filter(|row| row.until == 0) {
+                        row.until = count;
+                    }
+                    return Ok(Self { text, rows, kinds, fields });
+                }
+                if let Some(row) = open.pop().and_then(|at| rows.get_mut(at)) {
+                    row.until = count;
+                }
+            }
+        }
+    }
+
+    /// How many nodes there are.
+    pub fn count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The kind of a node, a word of the grammar; empty when there is no such node.
+    pub fn kind(&self, node: usize) -> &str {
+        self.rows.get(node).and_then(|row| self.kinds.get(usize::from(row.kind))).map_or("", String::as_str)
+    }
+
+    /// What the node is to the one around it.
+    pub fn field(&self, node: usize) -> Option<&str> {
+        let row = self.rows.get(node).filter(|row| row.field != 0)?;
+        self.fields.get(usize::from(row.field)).map(String::as_str)
+    }
+
+    /// The node around it; `None` for the whole text.
+    pub fn parent(&self, node: usize) -> Option<usize> {
+        self.rows.get(node).filter(|_| node > 0).map(|row| row.parent)
+    }
+
+    /// The nodes around it, the nearest first.
+    pub fn around(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        std::iter::successors(self.parent(node), |node| self.parent(*node))
+    }
+
+    /// The node after the last one inside it.
+    pub fn until(&self, node: usize) -> usize {
+        self.rows.get(node).map_or(node + 1, |row| row.until)
+    }
+
+    /// The nodes inside it, at any depth, itself not among them.
+    pub fn inside(&self, node: usize) -> Range<usize> {
+        node + 1..self.until(node)
+    }
+
+    /// Its children, tokens included.
+    pub fn children(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        let end = self.until(node);
+        let within = move |node: usize| (node < end).then_some(node);
+        std::iter::successors(within(node + 1), move |node| within(self.until(*node)))
+    }
+
+    /// Its child in `field`.
+    pub fn child(&self, node: usize, field: &str) -> Option<usize> {
+        self.children(node).find(|child| self.field(*child) == Some(field))
+    }
+
+    /// What it says, verbatim.
+    pub fn text(&self, node: usize) -> &'a str {
+        self.rows.get(node).and_then(|row| self.text.get(row.start..row.end)).unwrap_or_default()
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self, node: usize) -> Range<usize> {
+        self.rows.get(node).map_or(0..0, |row| row.start..row.end)
+    }
+
+    /// Its first and its last line.
+    pub fn lines(&self, node: usize) -> (u32, u32) {
+        self.rows.get(node).map_or((1, 1), |row| (row.first_line, row.last_line))
+    }
+
+    /// Whether nothing is inside it: a word or a mark, or a whole string or comment.
+    pub fn is_token(&self, node: usize) -> bool {
+        self.until(node) == node + 1
+    }
+}
+
+/// Nodes whose parts say nothing: strings without code in them, and comments.
+fn is_whole(kind: &str) -> bool {
+    matches!(
+        kind,
+        "string"
+            | "string_literal"
+            | "interpreted_string_literal"
+            | "raw_string_literal"
+            | "char_literal"
+            | "character_literal"
+            | "regex"
+            | "concatenated_string"
+            | "comment"
+            | "line_comment"
+            | "block_comment"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::sys::cancel::Cancel;
+
+    #[test]
+    fn every_node_knows_its_place() {
+        let cancel = Cancel::never();
+        let text = "package a\n\nfunc f(b *T) {\n\tif b == nil {\n\t\treturn\n\t}\n\tb.c(\"d\")\n}\n";
+        let nodes = Nodes::parse(Grammar::Go, text, &Watch::new(&cancel, Duration::from_mins(1))).unwrap();
+        let at = |kind: &str| (0..nodes.count()).find(|node| nodes.kind(*node) == kind).unwrap();
+        let guard = at("if_statement");
+        assert_eq!(nodes.text(nodes.child(guard, "condition").unwrap()), "b == nil");
+        assert_eq!(nodes.lines(guard), (4, 6));
+        assert!(nodes.around(guard).any(|node| nodes.kind(node) == "function_declaration"));
+        assert!(nodes.inside(at("function_declaration")).contains(&guard));
+        assert!(nodes.is_token(at("interpreted_string_literal")));
+        for node in 1..nodes.count() {
+            let parent = nodes.parent(node).unwrap();
+            assert!(nodes.children(parent).any(|child| child == node), "{node}");
+        }
+    }
+
+    #[test]
+    fn nesting_without_end_is_cut() {
+        let cancel = Cancel::never();
+        let text = format!("a = {}{}\n", "[".repeat(20_000), "]".repeat(20_000));
+        let nodes = Nodes::parse(Grammar::Python, &text, &Watch::new(&cancel, Duration::from_mins(1))).unwrap();
+        assert!(nodes.count() < 2_000);
+    }
+}

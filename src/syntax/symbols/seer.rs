@@ -1,0 +1,219 @@
+//! Going through a tree and taking what it says. Main types: [`Seer`], [`Frame`].
+//!
+//! What the nodes of one language mean is in the file of that language.
+
+use std::collections::HashSet;
+
+use tree_sitter::{Node, TreeCursor};
+
+use super::{Arguments, Definition, DefinitionKind, How, Import, LONGEST, MOST, NAMES, Switch, Symbols, Use, line_of};
+use crate::syntax::grammar::{Grammar, Watch};
+
+pub(super) type See = fn(&mut Seer<'_>, Node<'_>, Frame) -> Option<Frame>;
+
+/// Where a node stands.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Frame {
+    pub(super) owner: Option<usize>,
+    /// In a function.
+    pub(super) function: bool,
+    /// In so many modules within the text.
+    pub(super) depth: u32,
+    pub(super) conditional: bool,
+    /// Nobody can say how what is defined here is called.
+    pub(super) decorated: bool,
+    /// What is defined here takes no object.
+    pub(super) of_type: bool,
+    /// Other files may name it.
+    pub(super) exported: bool,
+}
+
+impl Frame {
+    pub(super) fn nested(self) -> bool {
+        self.function || self.depth > 0
+    }
+
+    pub(super) fn inside_function(self) -> Self {
+        Self { function: true, decorated: false, of_type: false, ..self }
+    }
+}
+
+pub(super) struct Seer<'a> {
+    pub(super) text: &'a str,
+    pub(super) grammar: Grammar,
+    pub(super) symbols: Symbols,
+    /// Where names begin that were understood.
+    pub(super) claimed: HashSet<usize>,
+    /// What comes next only sometimes stands there.
+    pub(super) pending: bool,
+}
+
+impl<'a> Seer<'a> {
+    /// Goes through the tree without recursion: what is nested without end takes no stack.
+    pub(super) fn all(&mut self, cursor: &mut TreeCursor<'_>, see: See, watch: &Watch<'_>) -> Option<()> {
+        let mut around = Frame::default();
+        let mut frames = Vec::new();
+        let mut steps = 0u32;
+        loop {
+            steps = steps.wrapping_add(1);
+            if steps.is_multiple_of(1024) {
+                watch.check().ok()?;
+            }
+            if let Some(inside) = self.one(cursor.node(), see, around)
+                && cursor.goto_first_child()
+            {
+                frames.push(std::mem::replace(&mut around, inside));
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return Some(());
+                }
+                around = frames.pop()?;
+            }
+        }
+    }
+
+    pub(super) fn one(&mut self, node: Node<'_>, see: See, around: Frame) -> Option<Frame> {
+        if !node.is_named() || node.is_extra() {
+            return None;
+        }
+        if NAMES.contains(&node.kind()) {
+            if !self.claimed.contains(&node.start_byte()) {
+                let name = self.of(node);
+                if name.len() <= LONGEST && self.symbols.others.len() < MOST {
+                    self.symbols.others.insert(name.to_owned());
+                }
+            }
+            return None;
+        }
+        see(self, node, around)
+    }
+
+    pub(super) fn of(&self, node: Node<'_>) -> &'a str {
+        self.text.get(node.byte_range()).unwrap_or_default()
+    }
+
+    /// The text of a field where that is short.
+    pub(super) fn field(&self, node: Node<'_>, field: &str) -> Option<&'a str> {
+        node.child_by_field_name(field).map(|child| self.of(child)).filter(|text| text.len() <= LONGEST)
+    }
+
+    pub(super) fn claim(&mut self, node: Node<'_>) {
+        self.claimed.insert(node.start_byte());
+    }
+
+    /// Takes a definition whose name is `name`; what it is made of is said by the caller.
+    pub(super) fn define(&mut self, kind: DefinitionKind, node: Node<'_>, name: Node<'_>, around: Frame) -> usize {
+        self.claim(name);
+        let at = self.define_as(kind, node, self.of(name), around);
+        let end = line_of(name.end_position().row);
+        if let Some(definition) = self.symbols.definitions.get_mut(at) {
+            definition.lines.1 = definition.lines.1.max(end);
+        }
+        at
+    }
+
+    /// Likewise for a name that is given.
+    pub(super) fn define_as(&mut self, kind: DefinitionKind, node: Node<'_>, name: &str, around: Frame) -> usize {
+        let at = self.symbols.definitions.len();
+        if at >= MOST || name.len() > LONGEST {
+            self.symbols.cut = true;
+            return usize::MAX;
+        }
+        let start = line_of(node.start_position().row);
+        self.symbols.definitions.push(Definition {
+            name: name.to_owned(),
+            kind,
+            lines: (start, start),
+            owner: around.owner.filter(|_| !around.function),
+            parameters: None,
+            body: false,
+            bases: Vec::new(),
+            conditional: around.conditional,
+            nested: around.nested(),
+            open: false,
+            public: match self.grammar {
+                Grammar::JavaScript | Grammar::TypeScript | Grammar::Tsx => around.exported || around.owner.is_some(),
+                Grammar::Go => name.starts_with(char::is_uppercase),
+                Grammar::Python => !name.starts_with('_'),
+                _ => true,
+            },
+        });
+        at
+    }
+
+    pub(super) fn definition(&mut self, at: usize) -> Option<&mut Definition> {
+        self.symbols.definitions.get_mut(at)
+    }
+
+    /// Says that a definition goes on to the end of `node` before its body.
+    pub(super) fn until(&mut self, at: usize, node: Node<'_>) {
+        let end = line_of(node.end_position().row);
+        if let Some(definition) = self.symbols.definitions.get_mut(at) {
+            definition.lines.1 = definition.lines.1.max(end);
+        }
+    }
+
+    pub(super) fn import(
+        &mut self,
+        node: Node<'_>,
+        path: String,
+        name: Option<&str>,
+        alias: Option<&str>,
+        around: Frame,
+    ) {
+        if self.symbols.imports.len() >= MOST || path.len() > 4 * LONGEST {
+            self.symbols.cut = true;
+            return;
+        }
+        self.symbols.imports.push(Import {
+            path,
+            name: name.map(str::to_owned),
+            alias: alias.map(str::to_owned),
+            line: line_of(node.start_position().row),
+            conditional: around.conditional,
+            depth: around.depth,
+        });
+    }
+
+    pub(super) fn use_of(&mut self, name: Node<'_>, how: How, call: Option<Arguments>, around: Frame) {
+        self.claim(name);
+        let text = self.of(name);
+        if self.symbols.uses.len() >= MOST || text.len() > LONGEST {
+            self.symbols.cut = true;
+            return;
+        }
+        self.symbols.uses.push(Use {
+            name: text.to_owned(),
+            how,
+            call,
+            line: line_of(name.start_position().row),
+            conditional: around.conditional,
+            owner: around.owner,
+        });
+    }
+
+    /// The arguments of a call; `spread` are the nodes that stand for any number of them, `keyword` for one by name.
+    pub(super) fn arguments(&self, list: Node<'_>, spread: &[&str], keyword: &str) -> Arguments {
+        let mut found = Arguments { count: 0, open: false, keywords: Vec::new() };
+        for child in list.children(&mut list.walk()).take(MOST) {
+            found.open |= child.kind() == "..." || child.is_error();
+            if child.is_named() && !child.is_extra() {
+                found.count += 1;
+                found.open |= spread.contains(&child.kind());
+                if !keyword.is_empty() && child.kind() == keyword {
+                    found.keywords.extend(self.field(child, "name").map(str::to_owned));
+                }
+            }
+        }
+        found
+    }
+
+    pub(super) fn switch(&mut self, node: Node<'_>, labels: Vec<Option<String>>, otherwise: bool) {
+        let labels = labels.into_iter().collect::<Option<Vec<_>>>().unwrap_or_default();
+        if !labels.is_empty() && self.symbols.switches.len() < MOST {
+            self.symbols.switches.push(Switch { line: line_of(node.start_position().row), labels, otherwise });
+        }
+    }
+}

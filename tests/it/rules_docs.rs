@@ -1,0 +1,91 @@
+//! `docs/rules.md` is written from the packs. After a change that is meant: `REVIEW_REFRESH=1`.
+
+use std::collections::BTreeMap;
+
+use review_runner::rules::{Packs, RuleSheet};
+
+const HEAD: &str = "\
+# The built-in rules
+
+Written from the packs; `review rules list` shows them with your own and the project's, `review rules explain ID` what defines one. How to
+switch one off, give it another severity or write your own: [writing-rules.md](writing-rules.md).
+
+A rule speaks up only where the change brought in what it finds, unless it says that it is about what a change takes away. *not in tests* means
+that it says nothing about code that only tests run.
+";
+
+/// No line is longer, but for those of tables.
+const WIDTH: usize = 136;
+
+fn table(pack: &str, sheets: &[RuleSheet]) -> String {
+    let mut out = format!(
+        "\n## {pack}\n\n| rule | severity | category | weakness | languages | |\n| --- | --- | --- | --- | --- | --- |\n"
+    );
+    for sheet in sheets {
+        let info = &sheet.info;
+        let languages = if sheet.languages.is_empty() { "any".to_owned() } else { sheet.languages.join(", ") };
+        let weakness = info.cwe.as_deref().unwrap_or("");
+        let told = match (sheet.on_removed, info.skips_tests) {
+            (true, true) => "taken away, not in tests",
+            (true, false) => "taken away",
+            (false, true) => "not in tests",
+            (false, false) => "",
+        };
+        let (name, severity, category) = (&info.name, info.severity, info.category);
+        out.push_str(&format!("| `{name}` | {severity} | {category} | {weakness} | {languages} | {told} |\n"));
+    }
+    out.push_str("\n<details><summary>What they say</summary>\n\n");
+    for sheet in sheets {
+        out.push_str(&wrapped(&format!("- `{}`: **{}.** {}", sheet.info.name, sheet.info.title, sheet.info.message)));
+    }
+    out.push_str("\n</details>\n");
+    out
+}
+
+/// An item of a list on lines that are not too long.
+fn wrapped(text: &str) -> String {
+    let (mut out, mut length) = (String::new(), 0);
+    for word in text.split_whitespace() {
+        let chars = word.chars().count();
+        if length == 0 {
+            length = chars;
+        } else if length + 1 + chars > WIDTH {
+            out.push_str("\n  ");
+            length = 2 + chars;
+        } else {
+            out.push(' ');
+            length += 1 + chars;
+        }
+        out.push_str(word);
+    }
+    out.push('\n');
+    out
+}
+
+#[test]
+fn the_list_of_rules_is_that_of_the_packs() {
+    let mut packs: Vec<(String, Vec<RuleSheet>)> = Vec::new();
+    for sheet in Packs::built_in().expect("packs").sheets() {
+        let pack = sheet.info.name.split('/').next().unwrap_or_default().to_owned();
+        match packs.iter_mut().find(|(known, _)| *known == pack) {
+            Some((_, sheets)) => sheets.push(sheet),
+            None => packs.push((pack, vec![sheet])),
+        }
+    }
+    let mut text = HEAD.to_owned();
+    let counts: BTreeMap<&str, usize> = packs.iter().map(|(pack, sheets)| (pack.as_str(), sheets.len())).collect();
+    let total: usize = counts.values().sum();
+    let listed: Vec<String> =
+        packs.iter().map(|(pack, sheets)| format!("[{pack}](#{pack}) {}", sheets.len())).collect();
+    text.push_str(&format!("\n{total} rules: {}.\n", listed.join(", ")));
+    for (pack, sheets) in &packs {
+        text.push_str(&table(pack, sheets));
+    }
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules.md");
+    if std::env::var_os("REVIEW_REFRESH").is_some() {
+        std::fs::write(&file, text).expect("docs/rules.md");
+        return;
+    }
+    let kept = std::fs::read_to_string(&file).expect("docs/rules.md");
+    assert!(kept == text, "docs/rules.md is stale: run this test alone and once with REVIEW_REFRESH=1");
+}
