@@ -116,7 +116,7 @@ fn a_case_that_proves_nothing_is_told() {
     );
     assert_eq!(
         told(&[
-            file("go-house/a/hit-a.go", &good.replace(" // HIT", "")),
+            file("go-house/a/hit-a.go", &good.replace(" // HIT", " // here")),
             ok,
             file("go-house/a/ok-b/base/a.go", "package a\n"),
             file("go-house/a/ok-b/other/a.go", "package a\n"),
