@@ -124,7 +124,7 @@ fn a_case_that_proves_nothing_is_told() {
         ]),
         [
             "project/a Some(\"hit-a.go\") no line of it ends in a comment HIT",
-            "project/a Some(\"hit-a.go\") something is found at new src/hit-a.go:2, where nothing should be",
+            "project/a Some(\"hit-a.go\") something is found at new src/hit-a.go:3, where nothing should be",
             "project/a Some(\"ok-b\") a folder holds base/ and head/, and nothing else",
             "go-house/b None it has fixtures, and there is no such rule",
         ]
