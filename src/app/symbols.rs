@@ -1,6 +1,6 @@
 //! The symbols that runs share. Main type: [`Remembered`].
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use crate::rules::SymbolMemory;
 use crate::store::SymbolCache;
@@ -9,7 +9,7 @@ use crate::store::SymbolCache;
 pub(super) struct Remembered(SymbolCache);
 
 impl Remembered {
-    pub(super) fn at(folder: PathBuf) -> Self {
+    pub(super) fn at(folder: &Path) -> Self {
         Self(SymbolCache::at(folder))
     }
 }

@@ -252,7 +252,7 @@ mod tests {
         // It stood there before, for another value.
         let old = text.replace("kX9m", "zzzz");
         let (bodies, count, notes) = review(&MadeUp::default().was("a.py", &old).now("a.py", &text));
-        assert!(bodies.len() as u32 + count <= 1, "{bodies:?} {notes:?}");
+        assert!(bodies.len() + usize::try_from(count).unwrap() <= 1, "{bodies:?} {notes:?}");
         // A copy of a comment is an addition.
         let old = "# review:allow(general/secret-added) a test account\nx = 1\n";
         let (bodies, count, _) = review(&MadeUp::default().was("a.py", old).now("a.py", &format!("{old}{text}")));

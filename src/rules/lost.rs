@@ -293,7 +293,8 @@ fn holds(text: &str, part: &str) -> bool {
         && memchr::memmem::find_iter(text.as_bytes(), part.as_bytes()).any(|at| {
             let before = text.get(..at).and_then(|text| text.chars().next_back());
             let after = text.get(at + part.len()..).and_then(|text| text.chars().next());
-            !(is_word(first) && is_word(before)) && !(is_word(last) && is_word(after))
+            let goes_on = is_word(first) && is_word(before) || is_word(last) && is_word(after);
+            !goes_on
         })
 }
 

@@ -3,7 +3,7 @@
 //! What is lost is read again, so nothing here is a fault: a folder that cannot be written keeps nothing. What the bytes mean is their
 //! writers' business.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::sys::files;
@@ -23,7 +23,7 @@ pub struct SymbolCache {
 
 impl SymbolCache {
     /// The cache under a folder, which need not exist yet.
-    pub fn at(folder: PathBuf) -> Self {
+    pub fn at(folder: &Path) -> Self {
         Self { root: folder.join(FORMAT) }
     }
 
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn what_was_kept_is_found_and_the_oldest_make_room() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = SymbolCache::at(folder.path().join("symbols"));
+        let cache = SymbolCache::at(&folder.path().join("symbols"));
         assert_eq!(cache.get("abc-rust"), None);
         cache.put("abc-rust", b"1");
         assert_eq!(cache.get("abc-rust").as_deref(), Some(&b"1"[..]));
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn no_key_leads_out_of_the_folder_and_no_fault_is_told() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = SymbolCache::at(folder.path().join("symbols"));
+        let cache = SymbolCache::at(&folder.path().join("symbols"));
         for key in ["", "a", "../../x", "ab/../../x", "ab\u{0}"] {
             cache.put(key, b"1");
             assert_eq!(cache.get(key), None, "{key}");

@@ -84,6 +84,7 @@ pub enum DefinitionKind {
 
 /// One definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "any of them may hold with any other")]
 pub struct Definition {
     /// Its name; that of the type for an [`Implementation`](DefinitionKind::Implementation).
     pub name: String,

@@ -40,7 +40,7 @@ impl Impact for CallersNotUpdated {
                 continue;
             }
             let behind = behind(ground, altered)?;
-            let Some(count) = behind.values().flatten().find_map(|found| Some(given(altered, found)?)) else {
+            let Some(count) = behind.values().flatten().find_map(|found| given(altered, found)) else {
                 continue;
             };
             let note = format!("It still gives {}.", arguments(count));
@@ -51,7 +51,7 @@ impl Impact for CallersNotUpdated {
                 note: note.clone(),
             });
             let taken = taken(&altered.after);
-            let calls = counted(&behind, |found| found.len(), "still call", "still calls", home.asked());
+            let calls = counted(&behind, std::vec::Vec::len, "still call", "still calls", home.asked());
             effects.push(Effect {
                 file: home.file,
                 side: Side::New,

@@ -135,9 +135,8 @@ impl Changed {
             if ground.input.change.files.len() > MANY && !may_define(ground, file)? {
                 continue;
             }
-            let symbols = |side: Side, gone: FileStatus| match file.status == gone {
-                true => Ok(None),
-                false => ground.symbols(side, file.path_at(side)),
+            let symbols = |side: Side, gone: FileStatus| {
+                if file.status == gone { Ok(None) } else { ground.symbols(side, file.path_at(side)) }
             };
             let new = symbols(Side::New, FileStatus::Deleted)?;
             if let Some(new) = &new {

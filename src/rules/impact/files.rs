@@ -162,7 +162,8 @@ fn names_path(line: &str, path: &str) -> bool {
     while let Some(at) = line.get(from..).and_then(|rest| rest.find(path)) {
         let (start, end) = (from + at, from + at + path.len());
         let before = line[..start].strip_suffix("./").unwrap_or(&line[..start]);
-        let before = before.strip_suffix('/').filter(|rest| rest.ends_with(['"', '\'', ' ', '('])).unwrap_or(before);
+        let is_root = |rest: &&str| rest.is_empty() || rest.ends_with(['"', '\'', ' ', '(']);
+        let before = before.strip_suffix('/').filter(is_root).unwrap_or(before);
         let after = line[end..].chars().next();
         let goes_on = after.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '/'));
         let dotted = line[end..].strip_prefix('.').is_some_and(|rest| rest.starts_with(char::is_alphanumeric));

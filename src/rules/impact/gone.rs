@@ -55,7 +55,7 @@ impl Impact for RemovedButUsed {
                 side: Side::Old,
                 lines: Some(home.lines),
                 title: Some(format!("`{}` is removed here and still used elsewhere", home.name)),
-                detail: counted(&left, |found| found.len(), "still use", "still uses", &home.name),
+                detail: counted(&left, std::vec::Vec::len, "still use", "still uses", &home.name),
                 severity: only_tests.then_some(Severity::Medium),
                 elsewhere: elsewhere(&left, &home.name),
             });
@@ -175,7 +175,7 @@ fn owner_lost_it(ground: &Ground<'_>, home: &Home, owner: &str) -> Result<bool, 
         Some(files) if home.family == Family::Rust => {
             let mut any = false;
             for path in &files {
-                let symbols = ground.symbols(Side::New, &path)?;
+                let symbols = ground.symbols(Side::New, path)?;
                 any |= symbols.is_none_or(|symbols| symbols.definitions.iter().any(|one| one.name == home.name));
             }
             any

@@ -23,11 +23,14 @@ const MOST_BESIDE: usize = 300;
 /// So many bytes are parsed for one change.
 const MOST_BYTES: usize = 48 << 20;
 
+/// What is defined and used in the files that were read; `None` for those that cannot be.
+type Known = HashMap<(Side, RepoPath), Option<Rc<Symbols>>>;
+
 /// Both sides of a change, for rules that look beyond its files.
 pub(super) struct Ground<'a> {
     pub(super) input: &'a RulesInput<'a>,
     notes: RefCell<BTreeSet<String>>,
-    known: RefCell<HashMap<(Side, RepoPath), Option<Rc<Symbols>>>>,
+    known: RefCell<Known>,
     parsed: Cell<usize>,
     changed: OnceCell<Changed>,
     hits: OnceCell<Hits>,

@@ -144,12 +144,13 @@ fn compare(ground: &Ground<'_>, at: usize, file: &FileChange, kind: &Kind) -> Re
     let Some((lock_path, lock)) = lock_of(ground, file, kind)? else { return Ok(None) };
     let lock_name = String::from_utf8_lossy(lock_path.file_name()).into_owned();
     let below = below(&lock_path, &file.path);
-    let root = match below.is_empty() {
-        true => None,
-        false => match beside(&lock_path, kind.manifest) {
+    let root = if below.is_empty() {
+        None
+    } else {
+        match beside(&lock_path, kind.manifest) {
             Some(path) => ground.read(Side::New, &path)?,
             None => None,
-        },
+        }
     };
     let pair = Pair {
         manifest: text.text(),

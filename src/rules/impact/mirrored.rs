@@ -125,10 +125,8 @@ fn words(name: &str) -> String {
     let mut before = '_';
     for c in name.chars() {
         let begins = c.is_uppercase() && (before.is_lowercase() || before.is_ascii_digit());
-        if matches!(c, '-' | '.' | '_') || begins {
-            if !found.ends_with('_') && !found.is_empty() {
-                found.push('_');
-            }
+        if (matches!(c, '-' | '.' | '_') || begins) && !found.ends_with('_') && !found.is_empty() {
+            found.push('_');
         }
         if !matches!(c, '-' | '.' | '_') {
             found.extend(c.to_lowercase());

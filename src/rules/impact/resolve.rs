@@ -34,7 +34,7 @@ pub(super) fn uses(
     let mut found = match home.family {
         Family::Rust => rust::uses(&here)?,
         Family::Python => python::uses(&here)?,
-        Family::Script => script::uses(&here)?,
+        Family::Script => script::uses(&here),
         Family::Go => go::uses(&here)?,
         Family::Java => java::uses(&here)?,
         Family::C => here.by_itself(),

@@ -13,6 +13,7 @@ pub(super) type See = fn(&mut Seer<'_>, Node<'_>, Frame) -> Option<Frame>;
 
 /// Where a node stands.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "any of them may hold with any other")]
 pub(super) struct Frame {
     pub(super) owner: Option<usize>,
     /// In a function.

@@ -61,7 +61,7 @@ pub(super) fn questions(code: &Code<'_>, range: Range<usize>) -> Vec<Question> {
                 let next = code.bare(next);
                 let parts = parts(code, next);
                 if parts.is_empty() {
-                    found.extend(question(code, next, node));
+                    found.push(question(code, next, node));
                 }
                 nodes.extend(parts);
             }
@@ -113,9 +113,9 @@ fn sized(said: &str) -> Option<&str> {
     groups.iter().skip(1).flatten().next().map(|found| found.as_str())
 }
 
-fn question(code: &Code<'_>, node: usize, decides: usize) -> Option<Question> {
+fn question(code: &Code<'_>, node: usize, decides: usize) -> Question {
     let (asks, about) = asked(code, node).unwrap_or((Asks::Other, String::new()));
-    Some(Question { asks, about, node, decides })
+    Question { asks, about, node, decides }
 }
 
 fn asked(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {

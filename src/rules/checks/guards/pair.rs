@@ -165,7 +165,8 @@ impl<'a> Pair<'a> {
 /// The nodes that a question keeps from being reached when its answer is the wrong one, or the right one.
 pub(super) fn guarded(code: &Code<'_>, question: &Question) -> Vec<std::ops::Range<usize>> {
     let nodes = &code.nodes;
-    let mut ranges = vec![nodes.until(question.node)..nodes.until(question.decides)];
+    let own = nodes.until(question.node)..nodes.until(question.decides);
+    let mut ranges = Vec::from([own]);
     if is_if(nodes.kind(question.decides))
         && let Some(consequence) = nodes.child(question.decides, "consequence")
         && code.statements(consequence).last().is_some_and(|last| code.leaves(*last))

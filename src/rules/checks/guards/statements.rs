@@ -287,7 +287,7 @@ fn lock(pair: &Pair<'_>, node: usize, said: &str) -> Option<Lost> {
         format!("synchronized(this.{word})"),
         format!("with self.{word}:"),
         format!("with {word}:"),
-        format!("_lock(&"),
+        "_lock(&".to_string(),
         format!("{word}.acquire("),
         format!("({word})"),
         format!("({}->{word})", Code::root_of(&about)),
@@ -354,7 +354,8 @@ fn release(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     let field = Regex::new(&format!(r"(?:\.|->){}\s*=\s*[^=;]*\(", regex::escape(&word))).ok()?;
     let is_field = about.contains(" . ") && field.is_match(new.nodes.text(0)) && !is_reset(pair, &word);
     let is_field = is_field && old.nodes.kind(node) == "expression_statement";
-    if !(is_local && !kept.is_match(function)) && !is_field {
+    let is_lost = is_local && !kept.is_match(function);
+    if !is_lost && !is_field {
         return None;
     }
     if matches!(called.as_str(), "Done" | "Stop" | "Cancel" | "cancel" | "abort") && is_field {
@@ -563,7 +564,7 @@ fn case_of_failure(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     };
     let branch = old.nodes.child(guard, "consequence")?;
     let all = error_branches(old, pair.then());
-    let (header, entered, body) = all.iter().filter(|(_, at, _)| old.nodes.inside(*at).contains(&node)).next_back()?;
+    let (header, entered, body) = all.iter().rfind(|(_, at, _)| old.nodes.inside(*at).contains(&node))?;
     let caught = header
         .split([' ', '(', ')', ':'])
         .filter(|word| is_error(word))

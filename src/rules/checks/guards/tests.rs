@@ -9,7 +9,7 @@ fn told(path: &str, old: &str, new: &str) -> Vec<String> {
     removed
         .map(|claim| {
             let rule = claim.origin.name.trim_start_matches("general/").to_owned();
-            format!("{rule} {}", claim.place.lines.map_or(0, |lines| lines.start()))
+            format!("{rule} {}", claim.place.lines.map_or(0, crate::domain::place::LineRange::start))
         })
         .collect()
 }

@@ -47,7 +47,7 @@ fn npm(pair: &Pair<'_>, wanted: &Wanted) -> Option<bool> {
     };
     let own = packages.get(pair.below)?;
     let version = |section: &&str| own.get(*section)?.get(&wanted.name)?.as_str().map(str::to_owned);
-    Some(!SECTIONS.iter().filter_map(|section| version(&section)).any(|version| version == wanted.version))
+    Some(!SECTIONS.iter().filter_map(version).any(|version| version == wanted.version))
 }
 
 fn pnpm(pair: &Pair<'_>, wanted: &Wanted) -> Option<bool> {

@@ -25,6 +25,7 @@ pub(super) fn composer_lacks(pair: &Pair<'_>, wanted: &Wanted) -> Option<bool> {
     Some(!names.any(|name| name.eq_ignore_ascii_case(&wanted.name)))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "one of several functions of a table")]
 pub(super) fn gem_wanted(text: &str) -> Option<Vec<Wanted>> {
     let gem = |line: &str| {
         let rest = line.trim_start().strip_prefix("gem ")?.trim_start();
@@ -35,6 +36,7 @@ pub(super) fn gem_wanted(text: &str) -> Option<Vec<Wanted>> {
     Some(text.lines().filter_map(gem).collect())
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "one of several functions of a table")]
 pub(super) fn gem_lacks(pair: &Pair<'_>, wanted: &Wanted) -> Option<bool> {
     let start = format!("    {} (", wanted.name);
     Some(!pair.lock.lines().any(|line| line.starts_with(&start)))

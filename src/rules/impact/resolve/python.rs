@@ -19,11 +19,9 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
     }
     for import in here.symbols.imports.iter().filter(|import| !import.conditional) {
         match &import.name {
-            Some(name) if name == home.asked() => {
-                if means(here.ground, here.user, &import.path, &home.path)? {
-                    found.push(Found { line: import.line, call: None });
-                    found.extend(here.named(import.alias.as_deref().unwrap_or(name)));
-                }
+            Some(name) if name == home.asked() && means(here.ground, here.user, &import.path, &home.path)? => {
+                found.push(Found { line: import.line, call: None });
+                found.extend(here.named(import.alias.as_deref().unwrap_or(name)));
             }
             // `from a import b` may take the module `b`.
             Some(name) if name != "*" && stem(&home.path) == name.as_bytes() => {
@@ -32,11 +30,10 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
                     found.extend(here.of_member(import.alias.as_deref().unwrap_or(name)));
                 }
             }
-            Some(_) => {}
             None if means(here.ground, here.user, &import.path, &home.path)? => {
                 found.extend(here.of_member(import.alias.as_deref().unwrap_or(&import.path)));
             }
-            None => {}
+            Some(_) | None => {}
         }
     }
     Ok(found)

@@ -28,17 +28,17 @@ const ENDS: &[&str] = &[
     "/index.d.ts",
 ];
 
-pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
+pub(super) fn uses(here: &Here<'_>) -> Vec<Found> {
     let home = here.home;
     let mut found = Vec::new();
     if let Some(owner) = home.owner.as_ref().filter(|_| !home.is_maker()) {
         if here.is_home() {
             found.extend(here.of_self("this", owner));
         }
-        return Ok(found);
+        return found;
     }
     if here.is_home() {
-        return Ok(here.by_itself());
+        return here.by_itself();
     }
     for import in here.symbols.imports.iter().filter(|import| !import.conditional) {
         let wanted = import.name.as_deref().is_none_or(|name| name == home.asked());
@@ -54,7 +54,7 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
             (None, None) => {}
         }
     }
-    Ok(found)
+    found
 }
 
 /// Whether a file imports another one by `path`.
