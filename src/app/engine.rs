@@ -74,7 +74,7 @@ pub(super) struct Again {
 
 /// Reviews the subject with the engine that the settings ask for.
 pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn EventSink>) -> Result<Review, AppError> {
-    let memory = Arc::new(Remembered::at(around.forge.mirrors(&around.state).with_file_name("symbols")));
+    let memory = Arc::new(Remembered::at(&around.forge.mirrors(&around.state).with_file_name("symbols")));
     let packs = packs::load(&work.subject)?.remembering(memory);
     let store = Store::at(&around.state);
     let Work { run, started, mut subject, by_model, sitting } = work;

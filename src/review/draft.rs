@@ -1,14 +1,14 @@
 //! What an engine has so far, and the one place where it becomes a review. Main type: [`Draft`].
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use crate::domain::change::{ChangeSet, FileChange, Omission};
+use crate::domain::change::{ChangeSet, Omission};
 use crate::domain::claim::Claim;
 use crate::domain::finding::{Confidence, Finding, Severity, Verification};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
-use crate::domain::review::{Coverage, CoverageState, Ended, FileCoverage, Leads, Outcome, Review, Section, Withheld};
+use crate::domain::review::{Coverage, Ended, FileCoverage, Leads, Outcome, Review, Section, Withheld};
 use crate::evidence::{self, Anchored, Rejection};
 use crate::review::known::Known;
 use crate::review::verify::{Verdict, refuted_because};
@@ -22,6 +22,7 @@ mod history;
 mod made;
 mod proven;
 mod summary;
+mod unseen;
 
 pub use made::{Asked, Made, instructions_hash};
 
@@ -33,11 +34,7 @@ pub(super) use history::missed;
 use floors::{counts, hide};
 use made::provenance;
 use summary::plain_summary;
-
-/// So many files that were not reviewed are named among the reasons; the receipt has them all.
-const MOST_NAMED: usize = 3;
-/// More holes in a collection are counted, not listed among the reasons.
-const MOST_HOLES: usize = 5;
+use unseen::sentence;
 
 /// How an engine ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -344,73 +341,5 @@ impl Draft {
             review.summary = format!("{}\n\n{sentence}", review.summary.trim_end());
         }
         review
-    }
-
-    /// A file whose change could not be collected was not seen, whatever the engine says of it.
-    fn hold_to_the_collection(&mut self) {
-        let unseen = self.change.omissions.iter().filter(|omission| omission.unseen);
-        let why: BTreeMap<&str, &str> =
-            unseen.filter_map(|omission| Some((omission.path.as_deref()?, omission.reason.as_str()))).collect();
-        if why.is_empty() {
-            return;
-        }
-        for covered in &mut self.files {
-            if let Some(reason) = why.get(covered.path.to_string().as_str()) {
-                covered.state = CoverageState::Skipped;
-                covered.reason = Some((*reason).to_owned());
-            }
-        }
-    }
-
-    /// The files that must be looked at: those with lines, and those of which collection could not say.
-    fn owed(&self) -> Vec<&FileChange> {
-        let unseen = self.change.omissions.iter().filter(|omission| omission.unseen);
-        let unseen: HashSet<&str> = unseen.filter_map(|omission| omission.path.as_deref()).collect();
-        let owed = |file: &&FileChange| {
-            file.reviewable() || (!unseen.is_empty() && unseen.contains(file.path.to_string().as_str()))
-        };
-        self.change.files.iter().filter(owed).collect()
-    }
-
-    /// Every reason why a hunk was not seen. The engine's own word is not enough: each reviewable file must be accounted for.
-    ///
-    /// Also says whether there was something to look at and all of it was missed.
-    fn unseen(&self) -> (Vec<String>, bool) {
-        let by_path: BTreeMap<_, _> = self.files.iter().map(|covered| (&covered.path, covered)).collect();
-        let mut reasons = Vec::new();
-        let mut missing = HashSet::new();
-        let owed = self.owed();
-        for file in &owed {
-            let why = match by_path.get(&file.path) {
-                Some(covered) if covered.state != CoverageState::Skipped => continue,
-                Some(covered) => covered.reason.as_deref(),
-                None => None,
-            };
-            missing.insert(file.path.to_string());
-            if missing.len() <= MOST_NAMED {
-                let why = why.map_or_else(String::new, |why| format!(": {why}"));
-                reasons.push(format!("{} was not reviewed{why}", file.path));
-            }
-        }
-        if let Some(more) = missing.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
-            let were = if more == 1 { "file was" } else { "files were" };
-            reasons.push(format!("{more} more {were} not reviewed"));
-        }
-        let untold = |omission: &&Omission| omission.path.as_ref().is_none_or(|path| !missing.contains(path));
-        let mut holes = self.omissions.iter().filter(|omission| omission.unseen).filter(untold);
-        reasons.extend(holes.by_ref().take(MOST_HOLES).map(sentence));
-        // All of them are in the notes.
-        let more = holes.count();
-        if more > 0 {
-            reasons.push(format!("{more} more parts of the change were not seen"));
-        }
-        (reasons, !owed.is_empty() && missing.len() == owed.len())
-    }
-}
-
-fn sentence(omission: &Omission) -> String {
-    match &omission.path {
-        Some(path) => format!("{path}: {}", omission.reason),
-        None => omission.reason.clone(),
     }
 }

@@ -66,7 +66,7 @@ fn canaries() -> Vec<(String, String)> {
         ("db_password = '", 24, MIXED, "'"),
         ("AWS_SECRET_ACCESS_KEY = '", 40, MIXED, "'"),
         ("conn = 'AccountName=shop;AccountKey=", 86, MIXED, "==;'"),
-        ("url = 'https://discord.com/api/webhooks/123456789012345678/", 64, MIXED, "'"),
+        ("url = 'https://discord.com/api/webhooks/834926719405283716/", 64, MIXED, "'"),
         ("TWILIO_AUTH_TOKEN = '", 32, HEX, "'"),
     ];
     for (at, (before, length, alphabet, after)) in placed.into_iter().enumerate() {

@@ -1,3 +1,5 @@
+//! What is read of a text, language by language.
+
 use super::*;
 
 fn of(language: &str, text: &str) -> Symbols {

@@ -1,3 +1,5 @@
+//! Manifests and their locks, kind by kind.
+
 use super::super::super::made_up::MadeUp;
 
 fn told(manifest: &str, was: &str, now: &str, lock: (&str, &str)) -> bool {
