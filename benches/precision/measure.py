@@ -2,11 +2,13 @@
 
     python3 benches/precision/measure.py commits BINARY FOLDER tuned|scored|OWNER/NAME OUT.jsonl
     python3 benches/precision/measure.py fixes   BINARY FOLDER OUT.jsonl
+    python3 benches/precision/measure.py fired   BINARY FOLDER OUT.jsonl
     python3 benches/precision/measure.py summary OUT.jsonl [OUT.jsonl ...]
     python3 benches/precision/measure.py sample  OUT.jsonl [NUMBER]
 
 FOLDER holds a bare clone of each repository as OWNER+NAME/repo. `fixes` takes back, in a copy, what each fix commit did to code that is no
-test, and reviews that. Every review is the program's own, without a model and with no settings of the machine.
+test, and reviews that. `fired` reviews each file that fired.json names as if it were added whole (or the commit itself, for rules that look
+beyond one file), and says where the rule still speaks up. Every review is the program's own, without a model and with no settings of the machine.
 """
 
 import collections
@@ -24,6 +26,9 @@ HERE = pathlib.Path(__file__).parent
 SELECTION = json.loads((HERE / "selection.json").read_text())
 sys.path.insert(0, str(HERE))
 from draw import SOURCE, TEST  # noqa: E402
+
+NAMES = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
+         "GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z"}
 
 
 def cpu():
@@ -90,9 +95,45 @@ def undone(original, fix, work):
         else:
             git(copy, "update-index", "--force-remove", "--", path, env=index)
     tree = git(copy, "write-tree", env=index)
-    names = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
-             "GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z"}
-    return copy, git(copy, "commit-tree", tree, "-p", commit, "-m", "undo", env={**os.environ, **names})
+    return copy, git(copy, "commit-tree", tree, "-p", commit, "-m", "undo", env={**os.environ, **NAMES})
+
+
+def alone(original, commit, path, work):
+    """A commit that adds one file as it stood."""
+    copy = pathlib.Path(work, original.parent.name)
+    if not copy.exists():
+        subprocess.run(["git", "init", "-q", "--bare", str(copy)], check=True)
+        (copy / "objects/info/alternates").write_text(f"{original.resolve()}/objects\n")
+    index = {**os.environ, "GIT_INDEX_FILE": str(copy / "index.alone")}
+    git(copy, "read-tree", "--empty", env=index)
+    empty = git(copy, "write-tree", env=index)
+    mode, _, blob = git(copy, "ls-tree", commit, "--", path).split("\t")[0].split(" ")
+    git(copy, "update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}", env=index)
+    tree = git(copy, "write-tree", env=index)
+    root = git(copy, "commit-tree", empty, "-m", "nothing", env={**os.environ, **NAMES})
+    return copy, git(copy, "commit-tree", tree, "-p", root, "-m", "one file", env={**os.environ, **NAMES})
+
+
+def fired(binary, folder, out):
+    said, rules = [], set()
+    with tempfile.TemporaryDirectory() as home:
+        for case in json.loads((HERE / "fired.json").read_text()):
+            original = pathlib.Path(folder, case["repository"].replace("/", "+"), "repo")
+            path, _, line = case["place"].rpartition(":")
+            try:
+                commit = git(original, "rev-parse", case["commit"])
+                copy, commit = (original, commit) if case.get("commit_itself") else alone(original, commit, path, home)
+                row = entry(case["repository"], case["commit"], *review(binary, copy, commit, home))
+            except (subprocess.CalledProcessError, ValueError, OSError) as error:
+                said.append(case | {"fired": False, "error": str(error)[:200]})
+                continue
+            places = [(anchor["path"], anchor["start_line"], anchor["end_line"]) for finding in row["findings"]
+                      if finding["rule"] == case["rule"] for anchor in finding["anchors"]]
+            at_it = any(at == path and first <= int(line or 0) <= last for at, first, last in places)
+            said.append(case | {"fired": bool(places), "at_the_place": at_it})
+            rules |= {case["rule"]} if places else set()
+    pathlib.Path(out).write_text("".join(json.dumps(row) + "\n" for row in said))
+    print(f"{len(rules)} rules of {len(said)} cases fired, {sum(row.get('at_the_place', False) for row in said)} at the place itself")
 
 
 def fixes(binary, folder, out):
@@ -138,4 +179,4 @@ def sample(file, number="100"):
 
 
 if __name__ == "__main__":
-    {"commits": commits, "fixes": fixes, "summary": summary, "sample": sample}[sys.argv[1]](*sys.argv[2:])
+    {"commits": commits, "fixes": fixes, "fired": fired, "summary": summary, "sample": sample}[sys.argv[1]](*sys.argv[2:])
