@@ -1,11 +1,12 @@
 //! Tests that are gone although what they tested is still there.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::super::subject::{Hit, Subject, Touched, is_test_path};
+use super::tested::{Code, used};
 use super::{BothSides, Check, CheckInfo};
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::finding::{Category, Severity};
@@ -19,8 +20,8 @@ pub(super) struct DeletedTests;
 static INFO: CheckInfo = CheckInfo {
     name: "general/test-deleted",
     title: "Tests are deleted while what they tested stays",
-    message: "Nothing checks this behaviour any more. Bring the tests back or adapt them; if they were wrong or are covered elsewhere, \
-              say so in the commit.",
+    message: "A change of what they checked goes unnoticed from now on. Bring the tests back or adapt them; if they were wrong or are \
+              covered elsewhere, say so in the commit.",
     severity: Severity::Medium,
     category: Category::Testing,
     cwe: None,
@@ -39,13 +40,6 @@ static TEST_LINES: LazyLock<Vec<Option<Regex>>> =
     LazyLock::new(|| TESTS.iter().map(|(_, pattern)| Regex::new(pattern).ok()).collect());
 static RUST_TEST: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^\s*#\[\s*(?:\w+\s*::\s*)*(?:test|rstest)\b").ok());
-static DEFINITION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let words = "fn|def|class|func|function|struct|enum|trait|interface|type|module|mod|static";
-    // Names inside functions say nothing about what a test is for; at the margin a `const` may be a function.
-    let name = r"(?:\([^)]*\)\s*)?(?:self\.)?([A-Za-z_$][\w$]{2,})";
-    Regex::new(&format!(r"(?:\b(?:{words})|^(?:export\s+)?(?:const|let|var))\s+{name}")).ok()
-});
-
 /// A test in a text.
 struct Test {
     name: String,
@@ -53,6 +47,16 @@ struct Test {
     lines: LineRange,
     /// Up to where the next one begins.
     until: u32,
+}
+
+impl Test {
+    /// All of it but its name, to before the next test.
+    fn body(&self, text: &FileText) -> String {
+        let end = self.until.saturating_sub(1).max(self.lines.end());
+        let lines = LineRange::new(self.lines.end(), end).into_iter().flat_map(|lines| text.lines(lines));
+        let all: String = lines.flat_map(|(_, line)| [line, "\n"]).collect();
+        all.replacen(&self.name, "", 1)
+    }
 }
 
 impl Check for DeletedTests {
@@ -89,32 +93,55 @@ impl Check for DeletedTests {
             });
         }
         lost.retain(|(_, gone, _)| !gone.is_empty());
-        if lost.is_empty() {
+        // As many came, under other names, as left: they were written anew.
+        let (came, left) = (added.values().sum::<usize>(), lost.iter().map(|(_, gone, _)| gone.len()).sum::<usize>());
+        if came >= left {
             return Ok(Vec::new());
         }
-        let dead = deleted_names(sides)?;
+        let code = Code::of(sides)?;
         let mut hits = Vec::new();
-        for (at, mut gone, old) in lost {
-            // A whole file of tests is about what any line of it names: an import may stand far from the test.
-            let whole = sides.change.files[at].status == FileStatus::Deleted;
-            gone.retain(|test| !mentions(&old, test, whole, &dead));
-            hits.extend(hit(&old, &gone).map(|hit| (at, hit)));
+        for (at, gone, old) in lost {
+            let file = &sides.change.files[at];
+            hits.extend(hit(sides, &code, file, &old, gone).map(|hit| (at, hit)));
         }
         Ok(hits)
     }
 }
 
-/// One claim a file: where the first of its deleted tests stood, and the names of all.
-fn hit(old: &FileText, gone: &[Test]) -> Option<Hit> {
-    let first = gone.first()?;
+/// One claim a file, of the deleted tests whose code stays: where the first stood, and the names of all.
+fn hit(sides: &BothSides<'_>, code: &Code, file: &FileChange, old: &FileText, gone: Vec<Test>) -> Option<Hit> {
+    let path = file.path_at(Side::Old);
+    // A whole file of tests is about what any line of it names: an import may stand far from the test.
+    let whole = file.status == FileStatus::Deleted;
+    let mut called = BTreeSet::new();
+    let mut kept = Vec::new();
+    for test in gone {
+        let body = test.body(old);
+        let mine = code.called(sides, path, &body, if whole { old.text() } else { &body });
+        if !mine.is_empty() {
+            called.extend(mine);
+            kept.push(test);
+        }
+    }
+    let first = kept.first()?;
     let mut hit = Hit::of_lines(old, first.lines);
-    let names: Vec<String> = gone.iter().take(5).map(|test| format!("`{}`", test.name.replace('`', "'"))).collect();
-    let more = if gone.len() > 5 { format!(" and {} more", gone.len() - 5) } else { String::new() };
-    hit.title = Some(match gone.len() {
+    let names: Vec<String> = kept.iter().take(5).map(|test| format!("`{}`", test.name.replace('`', "'"))).collect();
+    let more = if kept.len() > 5 { format!(" and {} more", kept.len() - 5) } else { String::new() };
+    hit.title = Some(match kept.len() {
         1 => "A test is deleted while what it tested stays".to_owned(),
         count => format!("{count} tests are deleted while what they tested stays"),
     });
     hit.detail = Some(format!("Deleted: {}{more}.", names.join(", ")));
+    // Where the tests that stay call the same, less is lost.
+    let still = sides.new.read(&file.path).ok().filter(|_| !whole);
+    let pattern = pattern_of(&file.path);
+    let still_called = still.zip(pattern).map(|(text, pattern)| {
+        let tests = tests_in(&text, pattern, file.path.extension() == Some("rs"));
+        tests.iter().flat_map(|test| used(&test.body(&text))).collect::<BTreeSet<String>>()
+    });
+    if still_called.is_some_and(|still| called.is_subset(&still)) {
+        hit.severity = Some(Severity::Low);
+    }
     Some(hit)
 }
 
@@ -190,57 +217,6 @@ fn tests_in(text: &FileText, pattern: &Regex, is_rust: bool) -> Vec<Test> {
     tests
 }
 
-/// What the change deletes besides tests: names that were defined on removed lines and on no added one, and files.
-fn deleted_names(sides: &BothSides<'_>) -> Result<HashSet<String>, Stopped> {
-    let (mut gone, mut come) = (HashSet::new(), HashSet::new());
-    for file in &sides.change.files {
-        sides.cancel.check()?;
-        if file.binary || file.generated.is_some() {
-            continue;
-        }
-        if file.status == FileStatus::Deleted && !is_test_path(&file.path) {
-            let name = String::from_utf8_lossy(file.path.file_name()).into_owned();
-            let stem = name.split('.').next().unwrap_or_default();
-            if stem.len() > 2 {
-                gone.insert(stem.to_owned());
-            }
-        }
-        if !is_test_path(file.path_at(Side::Old))
-            && let Ok(text) = sides.old.read(file.path_at(Side::Old))
-        {
-            definitions(&text, &Touched::of(file, Side::Old), &mut gone);
-        }
-        if file.status != FileStatus::Deleted
-            && let Ok(text) = sides.new.read(&file.path)
-        {
-            definitions(&text, &Touched::of(file, Side::New), &mut come);
-        }
-    }
-    gone.retain(|name: &String| !come.contains(name));
-    Ok(gone)
-}
-
-fn definitions(text: &FileText, touched: &Touched, names: &mut HashSet<String>) {
-    let Some(pattern) = DEFINITION.as_ref() else { return };
-    // What follows in a Rust file are tests and what only they use.
-    for (number, line) in text.all_lines().take_while(|(_, line)| !line.trim_start().starts_with("#[cfg(test)]")) {
-        if touched.covers(number) {
-            names.extend(pattern.captures_iter(line).filter_map(|groups| Some(groups.get(1)?.as_str().to_owned())));
-        }
-    }
-}
-
-/// Whether a test speaks of something that is deleted too. Its own name does not count.
-fn mentions(old: &FileText, test: &Test, whole: bool, dead: &HashSet<String>) -> bool {
-    let own = (test.lines.start(), test.until.saturating_sub(1).max(test.lines.end()));
-    let (start, end) = if whole { (1, u32::MAX) } else { own };
-    let Ok(lines) = LineRange::new(start, end) else { return false };
-    old.lines(lines).any(|(_, line)| {
-        let words = line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'));
-        words.filter(|word| *word != test.name).any(|word| dead.contains(word))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,7 +224,7 @@ mod tests {
     #[test]
     fn every_pattern_compiles() {
         assert!(TEST_LINES.iter().all(Option::is_some));
-        assert!(RUST_TEST.is_some() && DEFINITION.is_some());
+        assert!(RUST_TEST.is_some());
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod guards;
 mod invisible_character;
 mod secret_added;
 mod steers_reviewer;
+mod tested;
 
 use std::sync::OnceLock;
 

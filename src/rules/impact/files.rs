@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::checks::CheckInfo;
-use super::super::subject::{Touched, is_prose, is_test_path};
+use super::super::subject::{Touched, is_test_path};
 use super::Impact;
 use super::ground::Ground;
 use super::words::{Effect, Elsewhere};
@@ -59,7 +59,6 @@ impl Impact for RemovedFileUsed {
         for (path, at) in lost {
             let Some(elsewhere) = behind.remove(&path) else { continue };
             let file = &ground.input.change.files[at];
-            let only_prose = elsewhere.iter().all(|one| is_prose(one.path.extension().unwrap_or_default()));
             let verb = if file.status == FileStatus::Renamed { "moved" } else { "removed" };
             let more =
                 if elsewhere.len() > 1 { format!(" and {} more places", elsewhere.len() - 1) } else { String::new() };
@@ -69,7 +68,7 @@ impl Impact for RemovedFileUsed {
                 lines: first_line(file),
                 title: Some(format!("{path} is {verb} and its path is still used")),
                 detail: format!("{}{more} still names {path}.", elsewhere[0].path),
-                severity: only_prose.then_some(Severity::Low),
+                severity: None,
                 elsewhere,
             });
         }
@@ -122,7 +121,7 @@ fn still(ground: &Ground<'_>, lost: &BTreeMap<RepoPath, usize>) -> Result<BTreeM
     Ok(found)
 }
 
-/// Whether what stands in a file is followed: by a build, by a service, by a reader.
+/// Whether what stands in a file is followed, by a build or a service. Prose tells of the past as well: plans, decisions, what was done.
 fn asks(path: &RepoPath) -> bool {
     let text = path.spelled().to_ascii_lowercase();
     let name = text.rsplit('/').next().unwrap_or_default();
@@ -142,7 +141,6 @@ fn asks(path: &RepoPath) -> bool {
                 | "cmake"
                 | "groovy"
                 | "starlark"
-                | "markdown"
                 | "batch"
                 | "powershell"
                 | "meson"
@@ -152,7 +150,8 @@ fn asks(path: &RepoPath) -> bool {
 
 fn is_remark(line: &str) -> bool {
     let line = line.trim_start();
-    line.starts_with('#') && !line.starts_with("#!") || line.starts_with("//") || line.starts_with("<!--")
+    line.starts_with('#') && !line.starts_with("#!")
+        || ["//", "<!--", "`", "* "].iter().any(|mark| line.starts_with(mark))
 }
 
 /// Whether a line names a path from the root of the tree, and not the end of another one.

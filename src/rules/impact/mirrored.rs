@@ -25,7 +25,7 @@ static INFO: CheckInfo = CheckInfo {
     title: "A value is changed here and still has the old one elsewhere",
     message: "The two were the same before this change, so what relies on that differs from now on. Change both, or take one from the \
               other.",
-    severity: Severity::Medium,
+    severity: Severity::Low,
     category: Category::Logic,
     cwe: None,
 };
@@ -34,8 +34,8 @@ static INFO: CheckInfo = CheckInfo {
 const MOST_VALUES: usize = 100;
 /// The search ends when so many lines were found.
 const MOST_LINES: usize = 20_000;
-/// A name that is written in more places is a common one.
-const MOST_PLACES: usize = 12;
+/// A name that is given its value in more places than these besides is a common one.
+const MOST_PLACES: usize = 3;
 
 /// `NAME = value`, `name: value`, `#define NAME value`, `ARG NAME=value`; groups: the name, the value.
 static SETTING: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -82,10 +82,13 @@ impl Impact for ChangedConstantMirrored {
         if moved.is_empty() {
             return Ok(Vec::new());
         }
-        let mut behind = still(ground, &moved)?;
+        let (mut behind, others) = still(ground, &moved)?;
         let mut effects = Vec::new();
         for (key, one) in moved {
             let Some(elsewhere) = behind.remove(&key).filter(|found| found.len() <= MOST_PLACES) else { continue };
+            if others.contains(&key.0) {
+                continue;
+            }
             let (name, was) = (&one.was.name, &one.was.value);
             let more =
                 if elsewhere.len() > 1 { format!(" and {} more places", elsewhere.len() - 1) } else { String::new() };
@@ -112,11 +115,24 @@ fn setting(line: &str) -> Option<Setting> {
     let (name, value) = (groups.get(1)?.as_str(), groups.get(2)?.as_str());
     let words = words(name);
     let value = value.trim_matches(['"', '\'']).to_owned();
-    let telling = words.contains('_')
-        && words.len() >= 8
-        && (value.len() >= 2)
-        && !matches!(value.as_str(), "true" | "false" | "null");
-    telling.then(|| Setting { words, name: name.to_owned(), value })
+    // Two words may mean another thing in another place, unless they are those of a constant.
+    let is_constant = |name: &str| !name.chars().any(|c| c.is_lowercase() || c == '-' || c == '.');
+    let parts = words.split('_').count();
+    // A path of keys is a text to show, or the setting of a tool; a version is each one's own.
+    let telling = words.len() >= 8
+        && parts >= if is_constant(name) { 2 } else { 3 }
+        && !name.contains('.')
+        && !words.contains("version");
+    (telling && says_something(&value, parts)).then(|| Setting { words, name: name.to_owned(), value })
+}
+
+/// Whether a value is one that two places hardly have by chance: no small or round number, no word that many things may be set to.
+fn says_something(value: &str, parts: usize) -> bool {
+    let digits = value.trim_matches(|c: char| !c.is_ascii_digit() || c == '0');
+    if value.starts_with(|c: char| c.is_ascii_digit()) {
+        return digits.len() >= 2 || (parts >= 3 && value.len() >= 2);
+    }
+    value.contains(|c: char| !c.is_alphabetic())
 }
 
 /// `maxOpenFiles`, `MAX_OPEN_FILES` and `max-open-files` in one spelling.
@@ -139,11 +155,7 @@ fn words(name: &str) -> String {
 /// Settings of a file whose value the change replaces, line for line.
 fn values(ground: &Ground<'_>, at: usize, file: &FileChange) -> Result<Vec<Moved>, Stopped> {
     let mut found = Vec::new();
-    let unfit = file.binary
-        || file.generated.is_some()
-        || file.status != FileStatus::Modified
-        || is_test_path(&file.path)
-        || is_history(&file.path);
+    let unfit = file.binary || file.generated.is_some() || file.status != FileStatus::Modified || is_apart(&file.path);
     if unfit || file.additions == 0 || file.deletions == 0 {
         return Ok(found);
     }
@@ -172,9 +184,9 @@ fn settings(text: &FileText, span: Span) -> Vec<(u32, Setting)> {
     lines.take(2000).filter_map(|(number, line)| Some((number, setting(line)?))).collect()
 }
 
-/// Whether a file tells of what was, which nobody brings up to date.
-fn is_history(path: &RepoPath) -> bool {
-    let text = path.spelled().to_ascii_lowercase();
+/// Whether the values in a file are its own: of what was, of tests, of looks, of one language of many, of one job of many.
+fn is_apart(path: &RepoPath) -> bool {
+    let text = format!("/{}", path.spelled().to_ascii_lowercase());
     let marks = [
         "changelog",
         "changes",
@@ -187,34 +199,58 @@ fn is_history(path: &RepoPath) -> bool {
         "node_modules",
         ".lock",
         "-lock.",
+        ".github/",
+        "locale",
+        "i18n",
+        "l10n",
+        "translation",
+        "/lang/",
+        "/languages/",
+        "test",
+        "mock",
+        "example",
+        "sample",
+        "template",
+        "benchmark",
+        "/docs/",
+        "/package.",
+        "pyproject.toml",
+        ".sln",
+        ".csproj",
     ];
-    marks.iter().any(|mark| text.contains(mark))
+    let looks = ["css", "scss", "sass", "less", "svg", "po", "xliff", "md", "mdx", "rst", "html"];
+    is_test_path(path)
+        || path.extension().is_some_and(|extension| looks.contains(&extension))
+        || marks.iter().any(|mark| text.contains(mark))
 }
 
 type Places = BTreeMap<(String, String), Vec<Elsewhere>>;
 
-/// Where the same name still has the old value.
-fn still(ground: &Ground<'_>, moved: &BTreeMap<(String, String), Moved>) -> Result<Places, Stopped> {
-    let mut places = Places::new();
+/// Where the same name still has the old value, and the names that have other values elsewhere.
+fn still(
+    ground: &Ground<'_>,
+    moved: &BTreeMap<(String, String), Moved>,
+) -> Result<(Places, BTreeSet<String>), Stopped> {
+    let (mut places, mut others) = (Places::new(), BTreeSet::new());
     let names: BTreeSet<&str> = moved.keys().map(|(words, _)| words.as_str()).collect();
     let spelled: Vec<String> = names.iter().map(|words| words.replace('_', "[_.-]?")).collect();
-    let Ok(pattern) = Pattern::new(&format!("(?i)(?:{})", spelled.join("|"))) else { return Ok(places) };
+    let Ok(pattern) = Pattern::new(&format!("(?i)(?:{})", spelled.join("|"))) else { return Ok((places, others)) };
     let query = Query { pattern: &pattern, files: None, most: MOST_LINES };
     let found = match ground.input.new.search(&query, ground.input.cancel) {
         Ok(found) if found.exhausted => found,
         Ok(_) => {
             ground.note("the values that the change changes stand in too many places to be followed".to_owned());
-            return Ok(places);
+            return Ok((places, others));
         }
         Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
         Err(error) => {
             ground.note(format!("the values that the change changes could not be looked for: {error}"));
-            return Ok(places);
+            return Ok((places, others));
         }
     };
     for file in found.files {
         ground.input.cancel.check()?;
-        if is_test_path(&file.path) || is_history(&file.path) {
+        if is_apart(&file.path) {
             continue;
         }
         let changed = ground.input.change.files.iter().find(|one| one.path == file.path);
@@ -232,10 +268,12 @@ fn still(ground: &Ground<'_>, moved: &BTreeMap<(String, String), Moved>) -> Resu
                     lines: LineRange::line(*number),
                     note,
                 });
+            } else {
+                others.insert(key.0);
             }
         }
     }
-    Ok(places)
+    Ok((places, others))
 }
 
 #[cfg(test)]
@@ -270,6 +308,12 @@ mod tests {
         for line in [
             "timeout = 4096",
             "max_open_files = 1",
+            "min-height: 4096",
+            "maxFiles = 4096",
+            "MAX_FILES = 5000",
+            "max_open_files = 'auto'",
+            "max.open.files = 4096",
+            "OPEN_FILES_VERSION = '1.2.3'",
             "max_open_files = other",
             "if max_open_files == 4096 {",
             "max_open_files(4096)",

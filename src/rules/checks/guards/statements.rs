@@ -334,7 +334,9 @@ fn release(pair: &Pair<'_>, node: usize) -> Option<Lost> {
         .iter()
         .any(|way| pair.around.adds(&format!("{word}.{way}")))
         || pair.around.adds(&format!("{called}({}", squeeze(&about)))
-        || pair.around.adds(&format!("{called}({word}"));
+        || pair.around.adds(&format!("{called}({word}"))
+        // A name of several words is of this thing, whatever it is called elsewhere.
+        || (called.chars().skip(1).any(char::is_uppercase) && pair.around.adds(&format!(".{called}(")));
     if word.len() < 2 || is_freed || freed_elsewhere {
         return None;
     }
@@ -498,7 +500,10 @@ fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
             let said = old.say(before);
             let now = new.nodes.inside(pair.now()).find(|at| new.is_statement(*at) && new.say(*at) == said)?;
             let next = new.following(now);
-            let asks = next.first().is_some_and(|next| new.say(*next).split(' ').any(|word| word == asked.about));
+            let asks = next
+                .iter()
+                .take_while(|at| !sets_again(new, **at, &asked.about))
+                .any(|at| new.say(*at).split(' ').any(|word| word == asked.about));
             if !sets || asks || next.is_empty() {
                 return None;
             }
@@ -547,6 +552,17 @@ fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
         }
         _ => None,
     }
+}
+
+/// Whether a Go statement gives an error that was set before another value, so that what follows asks for that one.
+fn sets_again(code: &Code<'_>, node: usize, error: &str) -> bool {
+    let sets = match code.nodes.kind(node) {
+        "if_statement" | "expression_switch_statement" => code.nodes.child(node, "initializer"),
+        "short_var_declaration" | "assignment_statement" => Some(node),
+        _ => None,
+    };
+    let left = sets.and_then(|at| code.nodes.child(at, "left"));
+    left.is_some_and(|left| code.say(left).split(' ').any(|word| word == error))
 }
 
 /// A failure that had a way of its own in a branch for failures which is still there.

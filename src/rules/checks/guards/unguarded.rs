@@ -27,7 +27,10 @@ pub(super) fn unguarded(pair: &Pair<'_>) -> Vec<Lost> {
         if !matches!(question.asks, Asks::Null | Asks::Size | Asks::Zero) || told.contains(&question.about) {
             continue;
         }
-        if !is_error(&question.about) && (is_missed(pair, question) || is_inlined(pair, question)) {
+        if !is_error(&question.about)
+            && !is_asked_anew(pair, question)
+            && (is_missed(pair, question) || is_inlined(pair, question))
+        {
             told.insert(question.about.clone());
             let place = if is_if(pair.old.nodes.kind(question.decides)) { question.decides } else { question.node };
             let (rule, detail) = words(question);
@@ -177,6 +180,23 @@ fn is_inlined(pair: &Pair<'_>, question: &Question) -> bool {
     !asks_it && (used || handed_on())
 }
 
+/// Whether the change asks the same with the same consequence in another place of the function.
+fn is_asked_anew(pair: &Pair<'_>, question: &Question) -> bool {
+    let (kind, said) = (pair.old.nodes.kind(question.decides), pair.old.say(question.decides));
+    let mut inside = pair.new.nodes.inside(pair.now());
+    inside.any(|at| pair.new.nodes.kind(at) == kind && pair.is_fresh(at) && pair.new.say(at) == said)
+}
+
+/// Whether the value comes from a call of something that the change touches as well, which may never give nothing any more.
+fn comes_from_what_changed(pair: &Pair<'_>, question: &Question) -> bool {
+    let Some(from) = declared_as(pair.old, pair.then(), question) else { return false };
+    let Some(called) = from.split(" (").next().and_then(|path| path.rsplit(' ').next()) else { return false };
+    let defines = format!(" {called}(");
+    from.contains(" (")
+        && called.len() > 3
+        && (pair.around.come.contains(&defines) || pair.around.gone.contains(&defines))
+}
+
 /// What a name of the old function was given when it was declared, if that happened once.
 fn declared_as(code: &Code<'_>, function: usize, question: &Question) -> Option<String> {
     let mut values = code.nodes.inside(function).filter_map(|node| {
@@ -202,7 +222,8 @@ fn is_excused(pair: &Pair<'_>, question: &Question) -> bool {
     let Some(last) = last else { return true };
     let root = Code::root_of(about);
     // It comes from elsewhere now.
-    if [root, last].iter().any(|word| is_set(pair, word)) || is_in_header(pair, root) {
+    let is_new = |word: &&str| is_set(pair, word);
+    if [root, last].iter().any(is_new) || is_in_header(pair, root) || comes_from_what_changed(pair, question) {
         return true;
     }
     let safe = safe_accesses(pair.new, pair.now());
@@ -216,8 +237,12 @@ fn is_excused(pair: &Pair<'_>, question: &Question) -> bool {
     if pair.fresh.iter().any(vouches) {
         return true;
     }
-    // It was optional, and is not any more.
+    // It was optional, or was given nothing, and is not any more.
     let squeezed = squeeze(last);
+    let nothing = ["null", "None", "nil", "undefined"].map(|nothing| format!("{squeezed}={nothing}"));
+    if nothing.iter().any(|gives| pair.around.gone.contains(gives) && !pair.around.come.contains(gives)) {
+        return true;
+    }
     if pair.around.gone.contains(&format!("{squeezed}?:")) && pair.around.come.contains(&format!("{squeezed}:")) {
         return true;
     }

@@ -140,6 +140,10 @@ fn fresh_units(pair: &Pair<'_>) -> HashMap<String, usize> {
 fn is_no_promise(pair: &Pair<'_>, call: usize) -> bool {
     let Some(called) = pair.old.call(call) else { return true };
     let called = pair.old.nodes.text(called.name);
+    // Routers go on by themselves, and what changes data by a hook is told by callbacks when it is done.
+    if matches!(called, "push" | "replace" | "navigate" | "refresh" | "reload" | "back" | "mutate") {
+        return true;
+    }
     let gone = &pair.around.gone;
     let ways = [
         format!("async function {called}("),

@@ -1,0 +1,225 @@
+//! What a deleted test was for: the code that it calls, found by the names of files. Main type: [`Code`].
+//!
+//! What counts as a test is told in `deleted_tests`.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ops::ControlFlow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::super::subject::{Touched, is_test_path};
+use super::BothSides;
+use crate::domain::change::{FileChange, FileStatus};
+use crate::domain::path::RepoPath;
+use crate::domain::place::Side;
+use crate::domain::text::FileText;
+use crate::sys::cancel::Stopped;
+
+/// A definition that lost more lines than this, and more than a quarter of what it has, was written anew.
+const KEPT: usize = 2;
+
+static DEFINITION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let words = "fn|def|class|func|function|struct|enum|trait|interface|type|module|mod|static";
+    // Names inside functions say nothing about what a test is for; at the margin a `const` may be a function.
+    let name = r"(?:\([^)]*\)\s*)?(?:self\.)?([A-Za-z_$][\w$]{2,})";
+    Regex::new(&format!(r"(?:\b(?:{words})|^(?:export\s+)?(?:const|let|var))\s+{name}")).ok()
+});
+/// A name that is called, or a type that something is asked of; groups: either.
+static USE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"([A-Za-z_$][\w$]{2,})\s*(?:::<[^>]*>)?\(|\b([A-Z][\w$]{2,})\b").ok());
+/// Names that many things have, so that a call says nothing.
+const COMMON: &[&str] =
+    &["new", "default", "from", "into", "get", "set", "len", "push", "run", "main", "init", "setup", "clone", "close"];
+
+/// A definition in a text: its name, and the lines up to the next one that is no deeper.
+struct Definition {
+    name: String,
+    first: u32,
+    last: u32,
+}
+
+/// The code of both sides that tests may be for.
+pub(super) struct Code {
+    /// Names that were defined on removed lines and on no added one, and the stems of deleted files.
+    gone: HashSet<String>,
+    /// Names whose definition the change writes anew.
+    rewritten: HashSet<String>,
+    /// The files at the head that are no tests, by their stem.
+    by_stem: BTreeMap<String, Vec<RepoPath>>,
+}
+
+impl Code {
+    pub(super) fn of(sides: &BothSides<'_>) -> Result<Self, Stopped> {
+        let (mut gone, mut come, mut rewritten) = (HashSet::new(), HashSet::new(), HashSet::new());
+        for file in &sides.change.files {
+            sides.cancel.check()?;
+            if file.binary || file.generated.is_some() {
+                continue;
+            }
+            let was = file.path_at(Side::Old);
+            if file.status == FileStatus::Deleted && !is_test_path(&file.path) {
+                gone.extend(stem(&file.path).filter(|stem| stem.len() > 2));
+            }
+            if file.deletions > 0
+                && !is_test_path(was)
+                && let Ok(text) = sides.old.read(was)
+            {
+                old_side(&text, file, &mut gone, &mut rewritten);
+            }
+            if file.status != FileStatus::Deleted
+                && let Ok(text) = sides.new.read(&file.path)
+            {
+                let touched = Touched::of(file, Side::New);
+                let added = definitions(&text).into_iter().filter(|one| touched.covers(one.first));
+                come.extend(added.map(|one| one.name));
+            }
+        }
+        gone.retain(|name: &String| !come.contains(name));
+        Ok(Self { gone, rewritten, by_stem: stems(sides) })
+    }
+
+    /// What a test in the file at `path` calls, as it stands in the one file that goes with it; nothing where that is unknown, or where
+    /// the test speaks of something that is deleted or written anew.
+    pub(super) fn called(&self, sides: &BothSides<'_>, path: &RepoPath, test: &str, around: &str) -> BTreeSet<String> {
+        let words = |text: &str| -> HashSet<String> {
+            let parts = text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'));
+            parts.filter(|word| word.len() > 2).map(str::to_owned).collect()
+        };
+        if words(around).iter().any(|word| self.gone.contains(word)) {
+            return BTreeSet::new();
+        }
+        let used = used(test);
+        if used.iter().any(|word| self.rewritten.contains(word)) {
+            return BTreeSet::new();
+        }
+        let Some(code) = self.paired(path).and_then(|path| sides.new.read(path).ok()) else { return BTreeSet::new() };
+        let there: HashSet<String> = definitions(&code).into_iter().map(|one| one.name).collect();
+        used.into_iter().filter(|name| there.contains(name) && !COMMON.contains(&name.as_str())).collect()
+    }
+
+    /// The file that tests at `path` are for: the same one, or the only one with its name.
+    fn paired(&self, path: &RepoPath) -> Option<&RepoPath> {
+        let own = stem(path)?;
+        // In Rust tests stand beside the code.
+        if path.extension() == Some("rs") && !is_test_path(path) {
+            return self.by_stem.get(&own)?.iter().find(|one| *one == path);
+        }
+        let bare = own.trim_start_matches("test_");
+        let bare = ["_test", "_tests", "_spec"].iter().fold(bare, |name, end| name.trim_end_matches(end));
+        let same = |one: &&RepoPath| family(one.extension()) == family(path.extension());
+        let found: Vec<&RepoPath> = self.by_stem.get(bare)?.iter().filter(same).collect();
+        let beside = |one: &&&RepoPath| one.folder() == path.folder();
+        match found.as_slice() {
+            [one] => Some(one),
+            many => many.iter().find(beside).copied(),
+        }
+    }
+}
+
+/// The names that a text calls, and the types in it.
+pub(super) fn used(text: &str) -> BTreeSet<String> {
+    let Some(pattern) = USE.as_ref() else { return BTreeSet::new() };
+    let names = pattern.captures_iter(text).filter_map(|groups| groups.get(1).or_else(|| groups.get(2)));
+    names.map(|name| name.as_str().to_owned()).collect()
+}
+
+/// Extensions of one language count as the same.
+fn family(extension: Option<&str>) -> &str {
+    match extension.unwrap_or_default() {
+        "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" => "ts",
+        other => other,
+    }
+}
+
+fn stem(path: &RepoPath) -> Option<String> {
+    let name = std::str::from_utf8(path.file_name()).ok()?;
+    Some(name.split('.').next().unwrap_or_default().to_owned())
+}
+
+/// The files at the head that are code, by stem, tests left out.
+fn stems(sides: &BothSides<'_>) -> BTreeMap<String, Vec<RepoPath>> {
+    let mut found: BTreeMap<String, Vec<RepoPath>> = BTreeMap::new();
+    let outcome = sides.new.visit(sides.cancel, &mut |path, _| {
+        if let Ok(path) = RepoPath::from_bytes(path)
+            && matches!(family(path.extension()), "rs" | "py" | "ts" | "go" | "rb")
+            && !is_test_path(&path)
+            && let Some(stem) = stem(&path)
+        {
+            found.entry(stem).or_default().push(path);
+        }
+        ControlFlow::Continue(())
+    });
+    if outcome.is_ok() { found } else { BTreeMap::new() }
+}
+
+/// Where something is defined in a text. What follows the mark of tests in a Rust file are tests and what only they use.
+fn definitions(text: &FileText) -> Vec<Definition> {
+    let Some(pattern) = DEFINITION.as_ref() else { return Vec::new() };
+    let mut found: Vec<Definition> = Vec::new();
+    // The open ones, outermost first: where each is in `found`, and how deep it stands.
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    let mut last = 0;
+    for (number, line) in text.all_lines().take_while(|(_, line)| !line.trim_start().starts_with("#[cfg(test)]")) {
+        last = number;
+        let depth = line.len() - line.trim_start().len();
+        for groups in pattern.captures_iter(line) {
+            while let Some((at, _)) = open.pop_if(|(_, above)| *above >= depth) {
+                if let Some(one) = found.get_mut(at) {
+                    one.last = number.saturating_sub(1).max(one.first);
+                }
+            }
+            let Some(name) = groups.get(1) else { continue };
+            open.push((found.len(), depth));
+            found.push(Definition { name: name.as_str().to_owned(), first: number, last: number });
+        }
+    }
+    for (at, _) in open {
+        if let Some(one) = found.get_mut(at) {
+            one.last = last.max(one.first);
+        }
+    }
+    found
+}
+
+/// What the change takes away from a text: names whose definition goes, and names whose definition loses much of itself.
+fn old_side(text: &FileText, file: &FileChange, gone: &mut HashSet<String>, rewritten: &mut HashSet<String>) {
+    let touched = Touched::of(file, Side::Old);
+    for one in definitions(text) {
+        if touched.covers(one.first) {
+            gone.insert(one.name.clone());
+        }
+        let lost = (one.first..=one.last).filter(|line| touched.covers(*line)).count();
+        let all = (one.first..=one.last).count();
+        if lost > KEPT && lost * 4 > all {
+            rewritten.insert(one.name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles() {
+        assert!(USE.is_some() && DEFINITION.is_some());
+    }
+
+    #[test]
+    fn a_definition_reaches_to_the_next_that_is_no_deeper() {
+        let text = FileText::new(
+            "class Sum:\n    def add(self):\n        pass\n    def sub(self):\n        pass\ndef other():\n    pass\n",
+            "UTF-8",
+        );
+        let found: Vec<_> = definitions(&text).into_iter().map(|one| (one.name, one.first, one.last)).collect();
+        let expected = [("Sum", 1, 5), ("add", 2, 3), ("sub", 4, 5), ("other", 6, 7)];
+        assert_eq!(found, expected.map(|(name, first, last)| (name.to_owned(), first, last)));
+    }
+
+    #[test]
+    fn what_a_test_uses_are_its_calls_and_types() {
+        let names = used("let a = add(1); Sum.of(b); if (c) {} let d = e;");
+        assert_eq!(names.into_iter().collect::<Vec<_>>(), ["Sum", "add"]);
+    }
+}
