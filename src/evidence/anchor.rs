@@ -70,7 +70,7 @@ pub fn anchor(
     new: &dyn Workspace,
     old: &dyn Workspace,
 ) -> Result<Anchored, Rejection> {
-    anchor_with(claim, change, new, old, &Languages)
+    anchor_with(claim, change, new, old, &Languages::default())
 }
 
 /// Checks a claim of a rule about what stood before the change, in a file that it touches: as [`anchor`] does, but no place must touch the
@@ -80,9 +80,10 @@ pub fn anchor_standing(
     change: &ChangeSet,
     new: &dyn Workspace,
     old: &dyn Workspace,
+    grammar: &dyn Grammar,
 ) -> Result<Anchored, Rejection> {
     let may_stand = claim.origin.kind == OriginKind::Rule;
-    check(claim, change, new, old, &Languages, if may_stand { Reach::ChangedFiles } else { Reach::Change })
+    check(claim, change, new, old, grammar, if may_stand { Reach::ChangedFiles } else { Reach::Change })
 }
 
 /// How far the places of a claim may be from the change.

@@ -241,6 +241,7 @@ fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -
         new: run.new.as_ref(),
         old: run.old.as_ref(),
         packs: &run.packs,
+        trees: &rules::Trees::default(),
         cancel: &run.cancel,
         events: run.events.as_ref(),
     };

@@ -9,7 +9,8 @@ use crate::domain::change::ChangeSet;
 use crate::domain::event::EventSink;
 use crate::domain::review::{Engine, Review};
 use crate::domain::run::RunId;
-use crate::rules::{self, Packs, Reports, RulesInput};
+use crate::evidence::Languages;
+use crate::rules::{self, Packs, Reports, RulesInput, Trees};
 use crate::sys::cancel::Cancel;
 use crate::workspace::Workspace;
 
@@ -47,10 +48,19 @@ pub struct RulesRun<'a> {
 /// Reviews a change with the rules alone. It never fails: whatever was not looked at is in the receipt and in the outcome.
 pub fn by_rules(run: &RulesRun<'_>) -> Review {
     let (new, old) = (run.new.as_ref(), run.old.as_ref());
-    let input = RulesInput { change: &run.change, new, old, packs: run.packs, cancel: run.cancel, events: run.events };
+    let trees = Arc::new(Trees::default());
+    let input = RulesInput {
+        change: &run.change,
+        new,
+        old,
+        packs: run.packs,
+        trees: &trees,
+        cancel: run.cancel,
+        events: run.events,
+    };
     let report = rules::run_with(&input, run.reports);
 
-    let mut draft = Draft::new(Arc::clone(&run.change));
+    let mut draft = Draft::new(Arc::clone(&run.change)).asking(Languages::with(Arc::clone(&trees)));
     let mut stopped = report.stopped;
     // What a stopped run found is still proved, for a moment: it is delivered, marked incomplete.
     let cancel = if stopped.is_some() { Cancel::after(MOMENT) } else { run.cancel.clone() };

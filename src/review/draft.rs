@@ -9,7 +9,7 @@ use crate::domain::finding::{Confidence, Finding, Severity, Verification};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::domain::review::{Coverage, CoverageState, Ended, FileCoverage, Leads, Outcome, Review, Section, Withheld};
-use crate::evidence::{self, Anchored, Rejection};
+use crate::evidence::{self, Anchored, Languages, Rejection};
 use crate::review::known::Known;
 use crate::review::verify::{Verdict, refuted_because};
 use crate::sys::cancel::Stopped;
@@ -109,6 +109,7 @@ pub struct Draft {
     suppressed: u32,
     /// What was reported already: by whom, what, and where.
     told: HashSet<(String, String, Option<Place>)>,
+    languages: Languages,
     /// Whether the findings are in order and have their names.
     settled: bool,
     past: history::Past,
@@ -132,14 +133,21 @@ impl Draft {
             leads: Leads::default(),
             suppressed: 0,
             told: HashSet::new(),
+            languages: Languages::default(),
             settled: false,
             past: history::Past::default(),
         }
     }
 
+    /// The same draft, which asks these grammars about the texts it quotes.
+    #[must_use]
+    pub(super) fn asking(self, languages: Languages) -> Self {
+        Self { languages, ..self }
+    }
+
     /// Checks a claim against the trees: it becomes a finding, or it is withheld and counted.
     pub fn report(&mut self, claim: &Claim, new: &dyn Workspace, old: &dyn Workspace) -> Result<(), Stopped> {
-        match evidence::anchor(claim, &self.change, new, old) {
+        match evidence::anchor_with(claim, &self.change, new, old, &self.languages) {
             Ok(anchored) => self.keep(claim, anchored),
             Err(Rejection::Stopped(stopped)) => return Err(stopped),
             Err(rejection) => {
@@ -151,7 +159,7 @@ impl Draft {
 
     /// Checks a claim of a rule about what stood before the change, likewise.
     pub fn report_standing(&mut self, claim: &Claim, new: &dyn Workspace, old: &dyn Workspace) -> Result<(), Stopped> {
-        match evidence::anchor_standing(claim, &self.change, new, old) {
+        match evidence::anchor_standing(claim, &self.change, new, old, &self.languages) {
             Ok(anchored) => self.keep(claim, anchored),
             Err(Rejection::Stopped(stopped)) => return Err(stopped),
             Err(rejection) => self.withhold(claim.title.clone(), rejection.brief()),

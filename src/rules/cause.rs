@@ -24,7 +24,7 @@ pub(super) fn cause(
         return Ok(None);
     };
     if let std::collections::hash_map::Entry::Vacant(vacant) = known.entry(head.file) {
-        vacant.insert(scopes_of(file.language, &new, input.cancel)?);
+        vacant.insert(scopes_of(file.language, &new, input.trees, input.cancel)?);
     }
     let scopes = known.get(&head.file).map(Vec::as_slice).unwrap_or_default();
     let own = innermost(scopes, head.hit.at.start());

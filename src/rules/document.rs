@@ -39,6 +39,7 @@ const KEYS: &[&str] = &[
     "same",
     "stays",
     "guards",
+    "repeats",
     "rule",
     "constraints",
     "utils",
@@ -99,6 +100,8 @@ pub(super) struct Document {
     /// Likewise, after the place where the match is gone.
     #[serde(default)]
     pub(super) guards: Vec<String>,
+    /// A field of the matched node that must say what the same field of a node before it says, under the same parent; asked before the rule.
+    pub(super) repeats: Option<String>,
     #[serde(flatten)]
     pub(super) source: RuleSource,
     #[serde(flatten)]

@@ -8,7 +8,7 @@ use super::pack::{Pack, PackRule};
 use super::packs::Packs;
 use super::subject::{Hit, RuleRef, Subject, fold_into, is_test_path};
 use crate::domain::text::FileText;
-use crate::syntax::{Edit, Found, Grammar, RuleSet, Scope, Tree, Unparsed, Watch};
+use crate::syntax::{Edit, Found, Grammar, RuleSet, Scope, Tree, Trees, Unparsed, Watch};
 use crate::sys::cancel::{Cancel, Stopped};
 
 /// Texts larger than this are not parsed.
@@ -26,6 +26,7 @@ pub(super) struct Look<'a> {
     pub(super) language: Option<&'static str>,
     pub(super) packs: &'a Packs,
     pub(super) wanted: &'a Wanted<'a>,
+    pub(super) trees: &'a Trees,
     pub(super) cancel: &'a Cancel,
 }
 
@@ -72,7 +73,7 @@ pub(super) fn look(look: &Look<'_>) -> Result<Looked, Stopped> {
         return Ok(looked);
     }
     let watch = Watch::new(look.cancel, PATIENCE);
-    let cut = match Tree::parse(grammar, look.subject.text.text(), &watch) {
+    let cut = match look.trees.parse(grammar, look.subject.text.text(), &watch) {
         Ok(tree) => structural(look, &tree, grammar, &plans, &watch, &mut looked),
         Err(error) => Err(error),
     };
@@ -99,6 +100,7 @@ impl<'a> Plan<'a> {
         let in_tests = is_test_path(look.subject.path);
         let may = |(index, rule): (usize, &PackRule)| {
             rule.on == look.wanted.on
+                && !look.packs.is_off(&rule.info.name)
                 && (look.wanted.rules)(RuleRef::Pack { pack: at, rule: index })
                 && rule.paths.allows(look.subject.path)
                 && !(in_tests && rule.info.skips_tests)
@@ -162,13 +164,14 @@ fn structural(
 pub(super) fn scopes_of(
     language: Option<&'static str>,
     text: &FileText,
+    trees: &Trees,
     cancel: &Cancel,
 ) -> Result<Vec<Scope>, Stopped> {
     let Some(grammar) = language.and_then(Grammar::of).filter(|_| unparsable(text).is_none()) else {
         return Ok(Vec::new());
     };
     let watch = Watch::new(cancel, PATIENCE);
-    match Tree::parse(grammar, text.text(), &watch).and_then(|tree| tree.scopes(&watch)) {
+    match trees.parse(grammar, text.text(), &watch).and_then(|tree| tree.scopes(&watch)) {
         Ok(scopes) => Ok(scopes),
         Err(Unparsed::Stopped(stopped)) => Err(stopped),
         Err(_) => Ok(Vec::new()),

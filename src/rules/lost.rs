@@ -147,7 +147,7 @@ fn new_side(
     let wanted = Wanted { on: On::Removed, rules: &wanted, scopes: true };
     let mut looked = look_at(input, file, Side::New, &text, &wanted)?;
     if own.is_some() && looked.hits.is_empty() {
-        looked.scopes = super::look::scopes_of(file.language, &text, input.cancel)?;
+        looked.scopes = super::look::scopes_of(file.language, &text, input.trees, input.cancel)?;
     }
     let touched = Touched::of(file, Side::New);
     let stands = |lines: LineRange| touched.first_in(lines).is_some_and(|(_, stands)| stands);

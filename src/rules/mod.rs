@@ -30,6 +30,7 @@ mod told;
 mod trial;
 mod wording;
 
+pub use crate::syntax::Trees;
 pub use checks::is_fact;
 pub use fault::{PackFault, PackPlace, RuleError};
 pub use impact::SymbolMemory;

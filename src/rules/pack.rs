@@ -68,6 +68,7 @@ pub(super) struct PackRule {
     same: Vec<String>,
     stays: Vec<String>,
     guards: Vec<String>,
+    repeats: Option<String>,
     source: RuleSource,
 }
 
@@ -80,6 +81,7 @@ impl PackRule {
             same: &self.same,
             stays: &self.stays,
             guards: &self.guards,
+            repeats: self.repeats.as_deref(),
         }
     }
 }
@@ -196,9 +198,9 @@ impl Pack {
         };
         let grammars = self.grammars_of(&document.languages).map_err(fault)?;
         let paths = self.paths_of(&document.paths).map_err(fault)?;
-        let Document { literals, on, fix, at, same, stays, guards, source, .. } = document;
+        let Document { literals, on, fix, at, same, stays, guards, repeats, source, .. } = document;
         let line = chunk.line;
-        Ok(Some(PackRule { info, literals, on, paths, grammars, line, fix, at, same, stays, guards, source }))
+        Ok(Some(PackRule { info, literals, on, paths, grammars, line, fix, at, same, stays, guards, repeats, source }))
     }
 
     /// The grammars that a rule is for.

@@ -17,6 +17,7 @@ use crate::domain::event::{Event, EventSink, Stage};
 use crate::domain::place::Side;
 use crate::domain::review::{CoverageState, FileCoverage};
 use crate::domain::text::FileText;
+use crate::syntax::Trees;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::workspace::{Workspace, WorkspaceError};
 
@@ -30,6 +31,8 @@ pub struct RulesInput<'a> {
     pub old: &'a dyn Workspace,
     /// The rules.
     pub packs: &'a Packs,
+    /// Where texts are parsed, each once; a new one for each run.
+    pub trees: &'a Trees,
     /// Asked between files and inside long ones.
     pub cancel: &'a Cancel,
     /// Told how many files are done.
@@ -170,7 +173,7 @@ pub(super) fn look_at(
     let subject = Subject { path: file.path_at(side), text };
     let is_link = matches!(if side == Side::Old { file.old_mode } else { file.new_mode }, Some(FileMode::Link));
     let language = file.language.filter(|_| !is_link);
-    look(&Look { subject, language, packs: input.packs, wanted, cancel: input.cancel })
+    look(&Look { subject, language, packs: input.packs, wanted, trees: input.trees, cancel: input.cancel })
 }
 
 #[cfg(test)]
@@ -279,8 +282,15 @@ mod tests {
         change.files[1].generated = Some(crate::domain::change::Generated::LockFile);
         let (new, packs) = (crate::workspace::memory::Memory::default(), Packs::built_in().unwrap());
         let cancel = Cancel::never();
-        let input =
-            RulesInput { change: &change, new: &new, old: &old, packs: &packs, cancel: &cancel, events: &Silent };
+        let input = RulesInput {
+            change: &change,
+            new: &new,
+            old: &old,
+            packs: &packs,
+            trees: &Trees::default(),
+            cancel: &cancel,
+            events: &Silent,
+        };
         let report = run(&input);
         let seen: Vec<_> = report.files.iter().map(|file| (file.state, file.reason.as_deref().unwrap_or(""))).collect();
         assert_eq!(
@@ -302,8 +312,15 @@ mod tests {
         let packs = Packs::built_in().unwrap();
         let cancel = Cancel::never();
         cancel.interrupt();
-        let input =
-            RulesInput { change: &change, new: &new, old: &old, packs: &packs, cancel: &cancel, events: &Silent };
+        let input = RulesInput {
+            change: &change,
+            new: &new,
+            old: &old,
+            packs: &packs,
+            trees: &Trees::default(),
+            cancel: &cancel,
+            events: &Silent,
+        };
         let report = run(&input);
         assert_eq!(report.stopped, Some(Stopped::Interrupted));
         assert_eq!(report.files[0].reason.as_deref(), Some("not reached: interrupted"));
@@ -315,8 +332,15 @@ mod tests {
         let (change, _, new) = MadeUp::default().was("a.rs", "fn a() {}\n").now("a.rs", LOOSE).change();
         let (old, packs) = (crate::workspace::memory::Memory::default(), Packs::built_in().unwrap());
         let cancel = Cancel::never();
-        let input =
-            RulesInput { change: &change, new: &new, old: &old, packs: &packs, cancel: &cancel, events: &Silent };
+        let input = RulesInput {
+            change: &change,
+            new: &new,
+            old: &old,
+            packs: &packs,
+            trees: &Trees::default(),
+            cancel: &cancel,
+            events: &Silent,
+        };
         let report = run(&input);
         assert_eq!(report.claims.len(), 1);
         assert!(report.notes[0].starts_with("a.rs was not compared with the base"), "{:?}", report.notes);

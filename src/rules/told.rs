@@ -2,7 +2,6 @@
 //! Main function: [`tell`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::OnceLock;
 
 use super::allowed::Allowed;
 use super::base::at_base;
@@ -48,8 +47,7 @@ pub(super) fn tell(input: &RulesInput<'_>, heads: Vec<HeadHit>, notes: &mut BTre
             found.push((hit, Why::Made(side, lines)));
         }
     }
-    let (old, new, cancel) = (input.old, input.new, input.cancel);
-    let sides = BothSides { change: input.change, old, new, cancel, taken: OnceLock::new() };
+    let sides = BothSides::of(input);
     for (rule, check) in CHECKS.iter().enumerate() {
         for (file, hit) in check.lost(&sides)? {
             found.push((compared(file, RuleRef::Check(rule), hit), Why::Went));
@@ -58,6 +56,7 @@ pub(super) fn tell(input: &RulesInput<'_>, heads: Vec<HeadHit>, notes: &mut BTre
             found.push((compared(file, RuleRef::Check(rule), hit), Why::Came));
         }
     }
+    notes.extend(sides.into_notes());
     found.extend(lost(input, notes)?.into_iter().map(|(file, rule, hit)| (compared(file, rule, hit), Why::Went)));
     if input.packs.tells_all_lines() {
         found.extend(stood.into_iter().map(|hit| (hit, Why::Stood)));

@@ -183,5 +183,13 @@ fn try_case(packs: &Packs, rule: &str, name: &str, case: &Case, cancel: &Cancel)
 /// Runs the rules over a made-up change.
 pub(super) fn review(made_up: &MadeUp, packs: &Packs, cancel: &Cancel) -> RulesReport {
     let (change, old, new) = made_up.change();
-    run(&RulesInput { change: &change, new: &new, old: &old, packs, cancel, events: &Silent })
+    run(&RulesInput {
+        change: &change,
+        new: &new,
+        old: &old,
+        packs,
+        trees: &crate::syntax::Trees::default(),
+        cancel,
+        events: &Silent,
+    })
 }

@@ -3,6 +3,7 @@
 use ast_grep_config::{DeserializeEnv, Fixer, RuleCore, SerializableRuleCore};
 use ast_grep_core::matcher::MatcherExt as _;
 use ast_grep_core::replacer::Replacer as _;
+use ast_grep_core::tree_sitter::LanguageExt as _;
 use ast_grep_core::{AstGrep, Matcher as _, NodeMatch};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -10,6 +11,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::grammar::{Grammar, Tree, Unparsed, Watch};
+use super::repeated::Repeated;
 use super::watched::WatchedDoc;
 use crate::domain::place::LineRange;
 
@@ -82,6 +84,9 @@ pub struct RuleParts<'a> {
     pub stays: &'a [String],
     /// The metavariables whose texts [`Found::guards`] gives.
     pub guards: &'a [String],
+    /// A field of the matched node whose text must have stood in the same field of a node before it, under the same parent: asked first,
+    /// because it costs nothing.
+    pub repeats: Option<&'a str>,
 }
 
 struct Compiled {
@@ -93,6 +98,7 @@ struct Compiled {
     same: Vec<String>,
     stays: Vec<String>,
     guards: Vec<String>,
+    repeats: Option<String>,
 }
 
 /// Rules compiled for one grammar, found by the kinds of nodes they can match. Shared by threads.
@@ -157,7 +163,7 @@ impl RuleSet {
     ) -> Result<Self, SyntaxError> {
         let mut set = Self { grammar, rules: Vec::new(), by_kind: Vec::new() };
         for (number, parts) in rules.enumerate() {
-            let Some(RuleParts { source, fix, at, same, stays, guards }) = parts else { continue };
+            let Some(RuleParts { source, fix, at, same, stays, guards, repeats }) = parts else { continue };
             let refused = |what: String| SyntaxError::Rule { language: grammar.word(), what };
             let core = source.0.get_matcher(DeserializeEnv::new(grammar.support()));
             let core = core.map_err(|error| refused(chain(&error)))?;
@@ -167,6 +173,10 @@ impl RuleSet {
             let unknown = at.into_iter().chain(same.iter().chain(stays).chain(guards).map(String::as_str));
             if let Some(name) = unknown.map(bare).find(|name| !known.contains(name)) {
                 return Err(refused(format!("it names the metavariable {name}, which it does not match")));
+            }
+            let knows = |field: &&str| grammar.support().get_ts_language().field_id_for_name(field).is_some();
+            if let Some(field) = repeats.filter(|field| !knows(field)) {
+                return Err(refused(format!("it asks for the field {field}, which no node has")));
             }
             let fix = match fix {
                 Some(text) => {
@@ -187,7 +197,8 @@ impl RuleSet {
             let at = at.map(|name| bare(name).to_owned());
             let bare = |names: &[String]| names.iter().map(|name| bare(name).to_owned()).collect();
             let (same, stays, guards) = (bare(same), bare(stays), bare(guards));
-            set.rules.push(Compiled { number, core, fix, at, same, stays, guards });
+            let repeats = repeats.map(str::to_owned);
+            set.rules.push(Compiled { number, core, fix, at, same, stays, guards, repeats });
         }
         Ok(set)
     }
@@ -208,9 +219,11 @@ impl RuleSet {
         let mut left = vec![steps_a_rule; self.rules.len()];
         let mut cursor = root.get_inner_node().inner().walk();
         let mut steps = 0u32;
+        let mut walk = Repeated::default();
         loop {
             steps = steps.wrapping_add(1);
-            if steps.is_multiple_of(1024) {
+            // Not for each rule: to look at the clock costs more than most rules do, and a long one looks at it itself.
+            if steps.is_multiple_of(128) {
                 watch.check()?;
             }
             let inner = cursor.node();
@@ -218,14 +231,17 @@ impl RuleSet {
                 tests.see(&inner, tree.text());
             }
             if let Some(rules) = self.by_kind.get(usize::from(inner.kind_id())) {
+                let doc = root.get_doc();
+                let mut adopted = None;
                 for at in rules {
                     let (Some(rule), Some(left)) = (self.rules.get(*at), left.get_mut(*at)) else { continue };
                     if *left == 0 || !wanted(rule.number) {
                         continue;
                     }
-                    watch.check()?;
-                    let doc = root.get_doc();
-                    let node = watched.adopt(doc.node(inner));
+                    if rule.repeats.as_ref().is_some_and(|field| !walk.is_one(*at, &inner, field, tree.text())) {
+                        continue;
+                    }
+                    let node = adopted.get_or_insert_with(|| watched.adopt(doc.node(inner))).clone();
                     doc.give(*left);
                     let hit = rule.core.match_node(node);
                     *left = doc.left();
@@ -244,15 +260,17 @@ impl RuleSet {
                     }
                 }
             }
-            let deep = cursor.depth() >= DEEPEST && inner.child_count() > 0;
+            let deep = walk.depth() >= DEEPEST && inner.child_count() > 0;
             scan.too_deep |= deep;
             if !deep && cursor.goto_first_child() {
+                walk.enter();
                 continue;
             }
             while !cursor.goto_next_sibling() {
                 if !cursor.goto_parent() {
                     return Ok(scan);
                 }
+                walk.leave();
             }
         }
     }
@@ -320,7 +338,7 @@ fn lines_of(node: &Node<'_>) -> LineRange {
 }
 
 impl Tree {
-    fn text(&self) -> &[u8] {
+    pub(super) fn text(&self) -> &[u8] {
         self.root.root().get_doc().src.as_bytes()
     }
 }
@@ -379,7 +397,7 @@ mod tests {
     use std::time::Duration;
 
     fn parts<'a>(source: &'a RuleSource, fix: Option<&'a str>) -> RuleParts<'a> {
-        RuleParts { source, fix, at: None, same: &[], stays: &[], guards: &[] }
+        RuleParts { source, fix, at: None, same: &[], stays: &[], guards: &[], repeats: None }
     }
 
     fn scan(grammar: Grammar, yaml: &str, fix: Option<&str>, text: &str) -> Scan {
@@ -404,6 +422,23 @@ mod tests {
         let text = "fn a() { t(); }\n#[cfg(test)]\n#[allow(x)]\nmod tests { fn b() { t(); } }\nfn c() { t(); }\n#[test]\nfn d() { t(); }\n";
         let scan = scan(Grammar::Rust, "rule: {pattern: 't()'}", None, text);
         assert_eq!(scan.found.iter().map(|found| found.in_test).collect::<Vec<_>>(), [false, true, false, true]);
+    }
+
+    #[test]
+    fn of_many_that_are_not_alike_none_is_compared_with_the_others() {
+        let source = &documents::<RuleSource>(
+            "rule: {kind: pair, has: {field: key, pattern: $K}, follows: {stopBy: end, kind: pair, has: {field: key, pattern: $K}}}",
+        )
+        .unwrap()[0];
+        let repeats = RuleParts { repeats: Some("key"), ..parts(source, None) };
+        let set = RuleSet::compile(Grammar::JavaScript, std::iter::once(Some(repeats))).unwrap();
+        let keys: String = (0..3000).map(|at| format!("k{at}: {{ k: 1 }},\n")).collect();
+        let text = format!("a = {{\n{keys}k7: 2 }};\n");
+        let cancel = Cancel::never();
+        let watch = Watch::new(&cancel, Duration::from_mins(1));
+        let scan = set.scan(&Tree::parse(Grammar::JavaScript, &text, &watch).unwrap(), &|_| true, &watch).unwrap();
+        let lines: Vec<u32> = scan.found.iter().map(|found| found.lines.start()).collect();
+        assert_eq!((lines, scan.given_up), (vec![3002], vec![]));
     }
 
     #[test]

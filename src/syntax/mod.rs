@@ -8,9 +8,11 @@ mod grammar;
 mod matching;
 mod nodes;
 mod relations;
+mod repeated;
 mod scopes;
 mod symbol;
 mod symbols;
+mod trees;
 mod watched;
 
 pub use grammar::{Grammar, Tree, Unparsed, Watch, error_count, parses};
@@ -20,3 +22,4 @@ pub use relations::{Relations, relations};
 pub use scopes::Scope;
 pub use symbol::enclosing_symbol;
 pub use symbols::{Arguments, Definition, DefinitionKind, How, Import, Parameters, Switch, Symbols, Use, symbols};
+pub use trees::Trees;

@@ -10,7 +10,7 @@ use ast_grep_core::tree_sitter::LanguageExt as _;
 use super::grammar::{Grammar, Tree, Unparsed, Watch};
 
 /// What is nested deeper is left out: nobody wrote it by hand.
-const DEEPEST: u32 = 400;
+const DEEPEST: usize = 400;
 
 /// One node.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +38,12 @@ pub struct Nodes<'a> {
 impl<'a> Nodes<'a> {
     /// Parses `text`. Syntax errors are no obstacle: they become nodes of the kind `ERROR`.
     pub fn parse(grammar: Grammar, text: &'a str, watch: &Watch<'_>) -> Result<Self, Unparsed> {
-        let tree = Tree::parse(grammar, text, watch)?;
+        Self::of(&Tree::parse(grammar, text, watch)?, text, watch)
+    }
+
+    /// Those of a tree; `text` is the one it was parsed from.
+    pub fn of(tree: &Tree, text: &'a str, watch: &Watch<'_>) -> Result<Self, Unparsed> {
+        let grammar = tree.grammar;
         let language = grammar.support().get_ts_language();
         let count = |count: usize| 0..u16::try_from(count).unwrap_or(u16::MAX);
         let kinds = count(language.node_kind_count());
@@ -68,7 +73,7 @@ impl<'a> Nodes<'a> {
                 parent: open.last().copied().unwrap_or(0),
                 until: 0,
             });
-            if !is_whole(node.kind()) && cursor.depth() < DEEPEST && cursor.goto_first_child() {
+            if !is_whole(node.kind()) && open.len() < DEEPEST && cursor.goto_first_child() {
                 open.push(rows.len() - 1);
                 continue;
             }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::grammar::{Grammar, Tree, Watch};
+use super::grammar::{Grammar, Watch};
+use super::trees::Trees;
 use crate::sys::cancel::Cancel;
 
 /// How long the question may take.
@@ -28,9 +29,10 @@ const NAMING: &[&str] = &[
 ];
 
 /// The name of the innermost function or type around `line` (1-indexed); `None` at the top of a file, or without a grammar.
-pub fn enclosing_symbol(language: &str, text: &str, line: u32) -> Option<String> {
+/// The text is parsed once for all who ask `trees`.
+pub fn enclosing_symbol(language: &str, text: &str, line: u32, trees: &Trees) -> Option<String> {
     let cancel = Cancel::never();
-    let tree = Tree::parse(Grammar::of(language)?, text, &Watch::new(&cancel, QUESTION)).ok()?;
+    let tree = trees.parse(Grammar::of(language)?, text, &Watch::new(&cancel, QUESTION)).ok()?;
     let row = usize::try_from(line.checked_sub(1)?).ok()?;
     let mut node = tree.root.root();
     let mut name = None;
@@ -53,6 +55,8 @@ mod tests {
 
     #[test]
     fn the_innermost_name_is_given() {
+        let trees = Trees::default();
+        let enclosing_symbol = |language, text, line| super::enclosing_symbol(language, text, line, &trees);
         let rust = "struct A;\nimpl A {\n    fn b() {\n        1;\n    }\n}\n";
         assert_eq!(enclosing_symbol("rust", rust, 4).as_deref(), Some("b"));
         assert_eq!(enclosing_symbol("rust", rust, 2).as_deref(), Some("A"));

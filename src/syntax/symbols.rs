@@ -14,7 +14,8 @@ mod seer;
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
-use super::grammar::{Grammar, Tree, Watch};
+use super::grammar::{Grammar, Watch};
+use super::trees::Trees;
 use crate::sys::cancel::Cancel;
 use seer::{Frame, See, Seer};
 use serde::{Deserialize, Serialize};
@@ -224,7 +225,8 @@ impl Parameters {
 }
 
 /// What `text` defines, imports and uses; `None` where the language has no grammar here, the text is very large, or parsing took too long.
-pub fn symbols(language: &str, text: &str, cancel: &Cancel) -> Option<Symbols> {
+/// It is parsed once for all who ask `trees`.
+pub fn symbols(language: &str, text: &str, trees: &Trees, cancel: &Cancel) -> Option<Symbols> {
     let grammar = Grammar::of(language)?;
     let see: See = match grammar {
         Grammar::Rust => rust::see,
@@ -239,7 +241,7 @@ pub fn symbols(language: &str, text: &str, cancel: &Cancel) -> Option<Symbols> {
         return None;
     }
     let watch = Watch::new(cancel, QUESTION);
-    let tree = Tree::parse(grammar, text, &watch).ok()?;
+    let tree = trees.parse(grammar, text, &watch).ok()?;
     let root = tree.root.root();
     let mut seer = Seer { text, grammar, symbols: Symbols::default(), claimed: HashSet::new(), pending: false };
     seer.all(&mut root.get_inner_node().walk(), see, &watch)?;

@@ -276,6 +276,7 @@ fn what_the_rules_proved_does_not_vanish() {
         new: world.new.as_ref(),
         old: world.old.as_ref(),
         packs: &packs,
+        trees: &rules::Trees::default(),
         cancel: &Cancel::never(),
         events: &Silent,
     });

@@ -132,7 +132,7 @@ pub(super) fn change(asked: &Asked<'_>) -> Result<AppliedFile, FileFault> {
     }
     // From the end, so that no line is renumbered before its turn.
     let after = edits.iter().rev().fold(before.clone(), |text, (edit, _)| evidence::apply(&text, edit));
-    let errors = |text: &str| Languages.error_nodes(asked.path, text);
+    let errors = |text: &str| Languages::default().error_nodes(asked.path, text);
     if errors(&before).zip(errors(&after)).is_some_and(|(before, after)| after > before) {
         return Err(FileFault::BreaksSyntax);
     }

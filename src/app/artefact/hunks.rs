@@ -182,6 +182,6 @@ fn suggestion(claimed: &Suggestion, anchors: &[&Anchor], subject: &Subject) -> R
         |anchor: &&&Anchor| anchor.side == Side::New && anchor.path == claimed.path && anchor.lines.is_some_and(beside);
     let anchor = anchors.iter().find(is_about).ok_or(Fault::Elsewhere)?;
     let text = subject.new.read(&anchor.path).map_err(Rejection::from)?;
-    let errors = |text: &str| Languages.error_nodes(&anchor.path, text);
+    let errors = |text: &str| Languages::default().error_nodes(&anchor.path, text);
     Ok(evidence::prove(&text, &anchor.path, claimed.lines, &claimed.replacement, errors)?)
 }

@@ -11,12 +11,15 @@ mod invisible_character;
 mod secret_added;
 mod steers_reviewer;
 
-use std::sync::OnceLock;
+use std::collections::BTreeSet;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::packs::RuleInfo;
+use super::run::RulesInput;
 use super::subject::{Hit, Subject};
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Category, Severity};
+use crate::syntax::Trees;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::workspace::Workspace;
 
@@ -86,9 +89,28 @@ pub(super) struct BothSides<'a> {
     pub(super) change: &'a ChangeSet,
     pub(super) old: &'a dyn Workspace,
     pub(super) new: &'a dyn Workspace,
+    pub(super) trees: &'a Trees,
     pub(super) cancel: &'a Cancel,
     /// What the change takes away, once somebody has asked.
     pub(super) taken: OnceLock<guards::Taken>,
+    /// What was not looked at, one sentence each.
+    pub(super) notes: Mutex<BTreeSet<String>>,
+}
+
+impl<'a> BothSides<'a> {
+    pub(super) fn of(input: &RulesInput<'a>) -> Self {
+        let RulesInput { change, old, new, trees, cancel, .. } = *input;
+        Self { change, old, new, trees, cancel, taken: OnceLock::new(), notes: Mutex::default() }
+    }
+
+    /// Says what was not looked at.
+    fn note(&self, note: String) {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).insert(note);
+    }
+
+    pub(super) fn into_notes(self) -> BTreeSet<String> {
+        self.notes.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A check that knows no language.

@@ -106,6 +106,9 @@ fn still(ground: &Ground<'_>, lost: &BTreeMap<RepoPath, usize>) -> Result<BTreeM
                 return Ok(found);
             }
         };
+    if !hits.exhausted {
+        ground.note("the paths of removed files stand in too many places to be followed".to_owned());
+    }
     for file in hits.files.iter().filter(|file| asks(&file.path)) {
         ground.input.cancel.check()?;
         for (number, line) in file.lines.iter().filter_map(|number| Some((*number, file.text.line(*number)?))) {

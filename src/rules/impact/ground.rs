@@ -1,7 +1,7 @@
 //! What impacts stand on: both trees, and what was already read or learnt of them. Main type: [`Ground`].
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -32,6 +32,7 @@ pub(super) struct Ground<'a> {
     changed: OnceCell<Changed>,
     hits: OnceCell<Hits>,
     files: OnceCell<Arc<[TreeEntry]>>,
+    touched: OnceCell<HashSet<RepoPath>>,
 }
 
 /// Languages that call each other by name.
@@ -81,6 +82,7 @@ impl<'a> Ground<'a> {
             changed: OnceCell::new(),
             hits: OnceCell::new(),
             files: OnceCell::new(),
+            touched: OnceCell::new(),
         }
     }
 
@@ -126,7 +128,8 @@ impl<'a> Ground<'a> {
         }
         self.parsed.set(parsed);
         let blob = self.blob(side, path)?;
-        let found = remembered(self.input.packs.memory(), blob, language, text.text(), self.input.cancel);
+        let RulesInput { packs, trees, cancel, .. } = *self.input;
+        let found = remembered(packs.memory(), blob, language, text.text(), trees, cancel);
         self.input.cancel.check()?;
         if found.is_none() {
             self.note(format!(
@@ -138,16 +141,19 @@ impl<'a> Ground<'a> {
 
     /// By what the contents of a file are known.
     fn blob(&self, side: Side, path: &RepoPath) -> Result<Option<BlobId>, Stopped> {
-        if self.input.packs.memory().is_none() {
+        // The files of the change are parsed for the rules as well, and there is nothing to gain by remembering them.
+        if self.input.packs.memory().is_none() || side == Side::Old || self.is_changed(path) {
             return Ok(None);
-        }
-        if side == Side::Old {
-            let file = self.input.change.files.iter().find(|file| file.path_at(Side::Old) == path);
-            return Ok(file.and_then(|file| file.old_blob));
         }
         let files = self.files()?;
         let at = files.binary_search_by(|entry| entry.path.cmp(path)).ok();
         Ok(at.and_then(|at| files.get(at)?.blob))
+    }
+
+    /// Whether the change touches a file of the head.
+    fn is_changed(&self, path: &RepoPath) -> bool {
+        let of_change = || self.input.change.files.iter().map(|file| file.path.clone()).collect();
+        self.touched.get_or_init(of_change).contains(path)
     }
 
     /// What the change does to definitions.
@@ -182,7 +188,15 @@ impl<'a> Ground<'a> {
                 let inside = files[from..].iter().take_while(|entry| entry.path.as_bytes().starts_with(start));
                 let beside = inside.filter(|entry| entry.path.folder() == home.path.folder());
                 let same = beside.filter(|entry| Family::of(&entry.path) == Some(home.family));
-                Ok(Some(same.take(MOST_BESIDE).map(|entry| entry.path.clone()).collect()))
+                let mut same: Vec<RepoPath> = same.take(MOST_BESIDE + 1).map(|entry| entry.path.clone()).collect();
+                if same.len() > MOST_BESIDE {
+                    same.truncate(MOST_BESIDE);
+                    self.note(format!(
+                        "of the package of {} only {MOST_BESIDE} files were asked whether they use what the change changes",
+                        home.path
+                    ));
+                }
+                Ok(Some(same))
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Where they are kept is for whoever has a disk. What comes back broken is read anew.
 
 use crate::domain::id::BlobId;
-use crate::syntax::{Symbols, symbols};
+use crate::syntax::{Symbols, Trees, symbols};
 use crate::sys::cancel::Cancel;
 
 /// Keeps bytes by keys, as long as it likes. It may forget anything, and it never fails.
@@ -26,17 +26,18 @@ pub(super) fn remembered(
     blob: Option<BlobId>,
     language: &str,
     text: &str,
+    trees: &Trees,
     cancel: &Cancel,
 ) -> Option<Symbols> {
     let (Some(memory), Some(blob), true) = (memory, blob, text.len() >= SMALLEST) else {
-        return symbols(language, text, cancel);
+        return symbols(language, text, trees, cancel);
     };
     let key = format!("{}-{language}-{READING}", blob.0);
     let kept = memory.recall(&key).and_then(|bytes| serde_json::from_slice::<Symbols>(&bytes).ok());
     if kept.as_ref().is_some_and(Symbols::is_sound) {
         return kept;
     }
-    let found = symbols(language, text, cancel)?;
+    let found = symbols(language, text, trees, cancel)?;
     if let Ok(bytes) = serde_json::to_vec(&found) {
         memory.keep(&key, &bytes);
     }
@@ -69,7 +70,8 @@ mod tests {
         let shelf = Shelf::default();
         let blob = Some(BlobId(ObjectId::new([7; 20])));
         let text = format!("fn one(a: u8) {{}}\n{}", "// filler\n".repeat(500));
-        let read = |text: &str| remembered(Some(&shelf), blob, "rust", text, &Cancel::never()).unwrap();
+        let read =
+            |text: &str| remembered(Some(&shelf), blob, "rust", text, &Trees::default(), &Cancel::never()).unwrap();
         let first = read(&text);
         // The text is another one now: what comes back is what was kept for the blob.
         assert_eq!(read(&text.replace("one", "two")), first);
@@ -78,7 +80,11 @@ mod tests {
             assert_eq!(read(&text), first, "{}", String::from_utf8_lossy(broken));
         }
         assert!(
-            remembered(Some(&shelf), blob, "rust", "fn small() {}", &Cancel::never()).unwrap().definitions.len() == 1
+            remembered(Some(&shelf), blob, "rust", "fn small() {}", &Trees::default(), &Cancel::never())
+                .unwrap()
+                .definitions
+                .len()
+                == 1
         );
         assert_eq!(shelf.0.lock().unwrap().len(), 1);
     }

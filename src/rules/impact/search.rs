@@ -17,6 +17,9 @@ const MOST_LINES: usize = 50_000;
 /// A name that stands in more files is not followed.
 const MOST_FILES: usize = 400;
 
+/// More of those are counted, not listed.
+const MOST_LISTED: usize = 5;
+
 /// The files of the head that have a name, by name.
 #[derive(Debug, Default)]
 pub(super) struct Hits {
@@ -87,10 +90,45 @@ pub(super) fn search(ground: &Ground<'_>, names: &BTreeMap<Family, BTreeSet<Stri
             }
         }
     }
+    let common: Vec<String> =
+        hits.files.iter().filter(|(_, files)| files.len() > MOST_FILES).map(|((_, name), _)| name.clone()).collect();
+    if !common.is_empty() {
+        let listed = common.iter().take(MOST_LISTED).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let more = common.len().saturating_sub(MOST_LISTED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        ground.note(format!(
+            "names that stand in more than {MOST_FILES} files were not followed beyond the change: {listed}{more}"
+        ));
+    }
     Ok(hits)
 }
 
 fn is_whole(line: &str, start: usize, end: usize) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     !line[..start].chars().next_back().is_some_and(is_part) && !line[end..].chars().next().is_some_and(is_part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::made_up::MadeUp;
+    use super::MOST_FILES;
+
+    #[test]
+    fn a_name_that_stands_in_too_many_files_is_told() {
+        let told = |users: usize| {
+            let mut change = MadeUp::default()
+                .was("lib.py", "def opens_it(path):\n    return path\n")
+                .now("lib.py", "def opens_that(path):\n    return path\n");
+            for at in 0..users {
+                let (path, text) = (format!("user{at}.py"), "from other import opens_it\n\nopens_it(1)\n");
+                change = change.was(&path, text).now(&path, text);
+            }
+            change.review().notes
+        };
+        assert_eq!(told(3), [""; 0]);
+        assert_eq!(
+            told(MOST_FILES + 1),
+            ["names that stand in more than 400 files were not followed beyond the change: `opens_it`"]
+        );
+    }
 }

@@ -223,8 +223,15 @@ mod tests {
         );
         let around = Around { change: &change, roots: &[], cancel: &cancel };
         let reports = Reports(vec![read("s.sarif", text.as_bytes(), around).unwrap()]);
-        let input =
-            RulesInput { change: &change, new: &new, old: &old, packs: &packs, cancel: &cancel, events: &Silent };
+        let input = RulesInput {
+            change: &change,
+            new: &new,
+            old: &old,
+            packs: &packs,
+            trees: &crate::syntax::Trees::default(),
+            cancel: &cancel,
+            events: &Silent,
+        };
         let report = run_with(&input, &reports);
         let theirs = report.claims.iter().filter(|claim| claim.origin.kind == OriginKind::Build);
         let line =

@@ -1,7 +1,7 @@
 use super::*;
 
 fn of(language: &str, text: &str) -> Symbols {
-    symbols(language, text, &Cancel::never()).unwrap()
+    symbols(language, text, &Trees::default(), &Cancel::never()).unwrap()
 }
 
 /// `kind owner.name required..most` of every definition.
@@ -213,11 +213,11 @@ fn c_is_understood() {
 
 #[test]
 fn what_is_no_code_has_no_symbols() {
-    assert_eq!(symbols("yaml", "a: b\n", &Cancel::never()), None);
-    assert_eq!(symbols("rust", &" ".repeat(LARGEST + 1), &Cancel::never()), None);
+    assert_eq!(symbols("yaml", "a: b\n", &Trees::default(), &Cancel::never()), None);
+    assert_eq!(symbols("rust", &" ".repeat(LARGEST + 1), &Trees::default(), &Cancel::never()), None);
     for language in ["rust", "python", "javascript", "typescript", "tsx", "go", "java", "c", "cpp"] {
         for text in ["", "((((", "fn fn fn", "class { def (", &"(".repeat(5000), "\u{0}\u{feff}é"] {
-            assert!(symbols(language, text, &Cancel::never()).is_some(), "{language}");
+            assert!(symbols(language, text, &Trees::default(), &Cancel::never()).is_some(), "{language}");
         }
     }
 }

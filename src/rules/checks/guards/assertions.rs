@@ -10,7 +10,7 @@ use super::super::super::subject::{Hit, Subject, Touched, is_test_path};
 use super::super::{BothSides, Check, CheckInfo};
 use super::code::{Code, is_call};
 use super::{PATIENCE, around_of, pair::Around, read};
-use crate::domain::change::{FileChange, FileStatus};
+use crate::domain::change::{FileChange, FileStatus, Span};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::{LineRange, Side};
 use crate::domain::text::FileText;
@@ -75,11 +75,18 @@ impl Check for AssertsNothing {
                 continue;
             };
             let Some(text) = read(sides.new, file, Side::New)? else { continue };
+            let added = Touched::of(file, Side::New);
+            if !may_begin_a_test(grammar, &text, &added) {
+                continue;
+            }
             let watch = Watch::new(sides.cancel, PATIENCE);
-            match empty_tests(grammar, &text, &Touched::of(file, Side::New), &watch) {
+            let code = Code::parse(sides.trees, grammar, text.text(), &watch);
+            match code.map(|code| empty_tests(&code, &text, &added)) {
                 Ok(hits) => found.extend(hits.into_iter().map(|hit| (at, hit))),
                 Err(Unparsed::Stopped(stopped)) => return Err(stopped),
-                Err(Unparsed::TooSlow | Unparsed::NoTree) => {}
+                Err(why @ (Unparsed::TooSlow | Unparsed::NoTree)) => {
+                    sides.note(format!("{} was not asked for tests that check nothing: {why}", file.path));
+                }
             }
         }
         Ok(found)
@@ -107,24 +114,38 @@ fn is_java_test(file: &FileChange) -> bool {
     file.path.as_bytes().ends_with(b"Test.java") || file.path.as_bytes().ends_with(b"Tests.java")
 }
 
-fn empty_tests(grammar: Grammar, text: &FileText, added: &Touched, watch: &Watch<'_>) -> Result<Vec<Hit>, Unparsed> {
-    let code = Code::parse(grammar, text.text(), watch)?;
+/// Whether an added line may be the first one of a test: parsing costs much more than asking.
+fn may_begin_a_test(grammar: Grammar, text: &FileText, added: &Touched) -> bool {
+    let marks: &[&str] = match grammar {
+        Grammar::Go => &["Test"],
+        Grammar::Python => &["test_"],
+        Grammar::Java => &["@Test"],
+        Grammar::JavaScript | Grammar::TypeScript | Grammar::Tsx => &["it", "test"],
+        // What marks a test of Rust stands above it, and may have stood there before.
+        Grammar::Rust if text.text().contains("test") => &["fn "],
+        _ => &[],
+    };
+    let mut lines = text.all_lines().filter(|(number, _)| added.covers(*number));
+    lines.any(|(_, line)| marks.iter().any(|mark| line.contains(mark)))
+}
+
+fn empty_tests(code: &Code<'_>, text: &FileText, added: &Touched) -> Vec<Hit> {
     let mut hits = Vec::new();
-    for test in tests(&code) {
+    for test in tests(code) {
         let (first, last) = code.nodes.lines(test.node);
         let is_new = (first..=last).all(|line| added.covers(line));
         let body = code.nodes.text(test.body);
-        if !is_new || CHECKS.as_ref().is_none_or(|checks| checks.is_match(body)) || calls_own(&code, &test) {
+        if !is_new || CHECKS.as_ref().is_none_or(|checks| checks.is_match(body)) || calls_own(code, &test) {
             continue;
         }
-        let Some(why) = looks_at_nothing(&code, &test) else { continue };
+        let Some(why) = looks_at_nothing(code, &test) else { continue };
         if let Ok(lines) = LineRange::new(first, first) {
             let mut hit = Hit::of_lines(text, lines);
             hit.detail = Some(why);
             hits.push(hit);
         }
     }
-    Ok(hits)
+    hits
 }
 
 /// The tests of a file.
@@ -252,38 +273,54 @@ impl Check for AssertionRemoved {
             let Some(grammar) = grammar_of(file).filter(|_| stands) else { continue };
             let Some(old) = read(sides.old, file, Side::Old)? else { continue };
             let removed = Touched::of(file, Side::Old);
-            let asserts = old.all_lines().any(|(number, line)| {
-                removed.covers(number)
-                    && (line.contains("ssert") || line.contains("expect(") || line.contains("require."))
-            });
-            if !asserts {
+            if !(1..=old.line_count()).any(|number| removed.covers(number) && old.line(number).is_some_and(may_assert))
+            {
                 continue;
             }
             let Some(new) = read(sides.new, file, Side::New)? else { continue };
+            if !has_fewer(file, &old, &new) {
+                continue;
+            }
             if around.is_none() {
                 around = Some(around_of(sides)?);
             }
             let Some(around) = around.as_ref() else { continue };
             let watch = Watch::new(sides.cancel, PATIENCE);
-            match weakened(grammar, (&old, &new), &removed, around, &watch) {
+            let parse = |text| Code::parse(sides.trees, grammar, text, &watch);
+            match weakened(&parse, (&old, &new), &removed, around, &watch) {
                 Ok(hits) => found.extend(hits.into_iter().map(|hit| (at, hit))),
                 Err(Unparsed::Stopped(stopped)) => return Err(stopped),
-                Err(Unparsed::TooSlow | Unparsed::NoTree) => {}
+                Err(why @ (Unparsed::TooSlow | Unparsed::NoTree)) => {
+                    let path = file.path_at(Side::Old);
+                    sides.note(format!("{path} was not asked for assertions that are gone: {why}"));
+                }
             }
         }
         Ok(found)
     }
 }
 
+fn may_assert(line: &str) -> bool {
+    ["ssert", "expect(", "require."].iter().any(|mark| line.contains(mark))
+}
+
+/// Whether some place of the file has fewer assertions: where each made room for another one, none is gone.
+fn has_fewer(file: &FileChange, old: &FileText, new: &FileText) -> bool {
+    let count = |text: &FileText, span: Span| {
+        span.range().map_or(0, |lines| text.lines(lines).filter(|(_, line)| may_assert(line)).count())
+    };
+    file.runs().any(|run| count(old, run.old) > count(new, run.new))
+}
+
 /// Assertions that left tests in which all else stayed.
-fn weakened(
-    grammar: Grammar,
-    (old, new): (&FileText, &FileText),
+fn weakened<'t>(
+    parse: &dyn Fn(&'t str) -> Result<Code<'t>, Unparsed>,
+    (old, new): (&'t FileText, &'t FileText),
     removed: &Touched,
     around: &Around,
     watch: &Watch<'_>,
 ) -> Result<Vec<Hit>, Unparsed> {
-    let (before, after) = (Code::parse(grammar, old.text(), watch)?, Code::parse(grammar, new.text(), watch)?);
+    let (before, after) = (parse(old.text())?, parse(new.text())?);
     let now: HashMap<String, Test> = tests(&after).into_iter().map(|test| (test.name.clone(), test)).collect();
     let mut hits = Vec::new();
     for test in tests(&before) {

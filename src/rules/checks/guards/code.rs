@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::syntax::{Grammar, Nodes, Unparsed, Watch};
+use crate::syntax::{Grammar, Nodes, Trees, Unparsed, Watch};
 
 /// Longer paths (`a.b[c].d`) are not followed, in tokens.
 const LONGEST_PATH: usize = 14;
@@ -28,8 +28,9 @@ pub(super) struct Function {
 }
 
 impl<'a> Code<'a> {
-    pub(super) fn parse(grammar: Grammar, text: &'a str, watch: &Watch<'_>) -> Result<Self, Unparsed> {
-        let nodes = Nodes::parse(grammar, text, watch)?;
+    pub(super) fn parse(trees: &Trees, grammar: Grammar, text: &'a str, watch: &Watch<'_>) -> Result<Self, Unparsed> {
+        let tree = trees.parse(grammar, text, watch)?;
+        let nodes = Nodes::of(&tree, text, watch)?;
         let mut code = Self { nodes, grammar, functions: Vec::new(), owner: Vec::new() };
         code.find_functions();
         Ok(code)

@@ -131,7 +131,9 @@ fn hits(
     (old, new): (&FileText, &FileText),
     around: &Around,
 ) -> Result<Vec<(Rule, Hit)>, Stopped> {
-    match losses(grammar, file, (old, new), around, &Watch::new(sides.cancel, PATIENCE)) {
+    let watch = Watch::new(sides.cancel, PATIENCE);
+    let parse = |text| Code::parse(sides.trees, grammar, text, &watch);
+    match losses(&parse, file, (old, new), around, &watch) {
         Ok(lost) => Ok(lost
             .into_iter()
             .map(|lost| {
@@ -141,8 +143,11 @@ fn hits(
             })
             .collect()),
         Err(Unparsed::Stopped(stopped)) => Err(stopped),
-        // What takes too long to parse is told where the head is looked at.
-        Err(Unparsed::TooSlow | Unparsed::NoTree) => Ok(Vec::new()),
+        Err(why @ (Unparsed::TooSlow | Unparsed::NoTree)) => {
+            let path = file.path_at(Side::Old);
+            sides.note(format!("what the change takes away from {path} was not wholly looked at: {why}"));
+            Ok(Vec::new())
+        }
     }
 }
 
@@ -226,16 +231,16 @@ fn around_of(sides: &BothSides<'_>) -> Result<Around, Stopped> {
 }
 
 /// What one file lost.
-fn losses(
-    grammar: Grammar,
+fn losses<'t>(
+    parse: &dyn Fn(&'t str) -> Result<Code<'t>, Unparsed>,
     file: &FileChange,
-    (old, new): (&FileText, &FileText),
+    (old, new): (&'t FileText, &'t FileText),
     around: &Around,
     watch: &Watch<'_>,
 ) -> Result<Vec<Lost>, Unparsed> {
     let (removed, added) = (Touched::of(file, Side::Old), Touched::of(file, Side::New));
-    let before = Code::parse(grammar, old.text(), watch)?;
-    let after = Code::parse(grammar, new.text(), watch)?;
+    let before = parse(old.text())?;
+    let after = parse(new.text())?;
     let lines: Vec<&str> = new.all_lines().map(|(_, line)| line).collect();
     let mut lost = attributes::attributes(file.path.extension().unwrap_or_default(), old, new, &removed, around);
     for (was, is) in pairs(&before, &after) {
