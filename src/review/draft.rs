@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use crate::domain::change::{ChangeSet, FileChange, Omission};
+use crate::domain::change::{ChangeSet, Omission};
 use crate::domain::claim::Claim;
 use crate::domain::finding::{Confidence, Finding, Severity, Verification};
 use crate::domain::path::RepoPath;
@@ -20,6 +20,7 @@ mod dismissed;
 mod floors;
 mod history;
 mod made;
+mod owed;
 mod proven;
 mod summary;
 
@@ -107,6 +108,8 @@ pub struct Draft {
     omissions: Vec<Omission>,
     leads: Leads,
     suppressed: u32,
+    /// Whether what [`Draft::files`] says is all that anybody looked at.
+    is_alone: bool,
     /// What was reported already: by whom, what, and where.
     told: HashSet<(String, String, Option<Place>)>,
     /// Whether the findings are in order and have their names.
@@ -131,6 +134,7 @@ impl Draft {
             notes: Vec::new(),
             leads: Leads::default(),
             suppressed: 0,
+            is_alone: false,
             told: HashSet::new(),
             settled: false,
             past: history::Past::default(),
@@ -192,6 +196,12 @@ impl Draft {
     /// Records what became of the changed files.
     pub fn cover(&mut self, files: Vec<FileCoverage>) {
         self.files = files;
+    }
+
+    /// The same where nothing else looks at the files: what was not wholly looked at is owed.
+    pub(super) fn cover_alone(&mut self, files: Vec<FileCoverage>) {
+        self.files = files;
+        self.is_alone = true;
     }
 
     /// Records what the trees could not give.
@@ -360,51 +370,6 @@ impl Draft {
                 covered.reason = Some((*reason).to_owned());
             }
         }
-    }
-
-    /// The files that must be looked at: those with lines, and those of which collection could not say.
-    fn owed(&self) -> Vec<&FileChange> {
-        let unseen = self.change.omissions.iter().filter(|omission| omission.unseen);
-        let unseen: HashSet<&str> = unseen.filter_map(|omission| omission.path.as_deref()).collect();
-        let owed = |file: &&FileChange| {
-            file.reviewable() || (!unseen.is_empty() && unseen.contains(file.path.to_string().as_str()))
-        };
-        self.change.files.iter().filter(owed).collect()
-    }
-
-    /// Every reason why a hunk was not seen. The engine's own word is not enough: each reviewable file must be accounted for.
-    ///
-    /// Also says whether there was something to look at and all of it was missed.
-    fn unseen(&self) -> (Vec<String>, bool) {
-        let by_path: BTreeMap<_, _> = self.files.iter().map(|covered| (&covered.path, covered)).collect();
-        let mut reasons = Vec::new();
-        let mut missing = HashSet::new();
-        let owed = self.owed();
-        for file in &owed {
-            let why = match by_path.get(&file.path) {
-                Some(covered) if covered.state != CoverageState::Skipped => continue,
-                Some(covered) => covered.reason.as_deref(),
-                None => None,
-            };
-            missing.insert(file.path.to_string());
-            if missing.len() <= MOST_NAMED {
-                let why = why.map_or_else(String::new, |why| format!(": {why}"));
-                reasons.push(format!("{} was not reviewed{why}", file.path));
-            }
-        }
-        if let Some(more) = missing.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
-            let were = if more == 1 { "file was" } else { "files were" };
-            reasons.push(format!("{more} more {were} not reviewed"));
-        }
-        let untold = |omission: &&Omission| omission.path.as_ref().is_none_or(|path| !missing.contains(path));
-        let mut holes = self.omissions.iter().filter(|omission| omission.unseen).filter(untold);
-        reasons.extend(holes.by_ref().take(MOST_HOLES).map(sentence));
-        // All of them are in the notes.
-        let more = holes.count();
-        if more > 0 {
-            reasons.push(format!("{more} more parts of the change were not seen"));
-        }
-        (reasons, !owed.is_empty() && missing.len() == owed.len())
     }
 }
 

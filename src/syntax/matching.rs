@@ -19,6 +19,9 @@ const DEEPEST: u32 = 1000;
 const STEPS: u64 = 1_000_000;
 /// … and this many more for each node of the text. What the built-in rules need is far below.
 const STEPS_A_NODE: u64 = 300;
+/// A longer match gets no replacement, in bytes; nor does one whose replacement may be longer than the next.
+const LONGEST_REPLACED: usize = 4 << 10;
+const LONGEST_REPLACEMENT: usize = 64 << 10;
 /// More matches in one text are not looked for.
 const MOST_FOUND: usize = 5000;
 
@@ -89,6 +92,8 @@ struct Compiled {
     number: usize,
     core: RuleCore,
     fix: Option<Fixer>,
+    /// So many metavariables at most are put into the replacement.
+    holes: usize,
     at: Option<String>,
     same: Vec<String>,
     stays: Vec<String>,
@@ -168,6 +173,7 @@ impl RuleSet {
             if let Some(name) = unknown.map(bare).find(|name| !known.contains(name)) {
                 return Err(refused(format!("it names the metavariable {name}, which it does not match")));
             }
+            let holes = fix.map_or(0, |text| memchr::memchr_iter(b'$', text.as_bytes()).count());
             let fix = match fix {
                 Some(text) => {
                     let env = core.get_env(grammar.support());
@@ -187,7 +193,7 @@ impl RuleSet {
             let at = at.map(|name| bare(name).to_owned());
             let bare = |names: &[String]| names.iter().map(|name| bare(name).to_owned()).collect();
             let (same, stays, guards) = (bare(same), bare(stays), bare(guards));
-            set.rules.push(Compiled { number, core, fix, at, same, stays, guards });
+            set.rules.push(Compiled { number, core, fix, holes, at, same, stays, guards });
         }
         Ok(set)
     }
@@ -237,6 +243,9 @@ impl RuleSet {
                         scan.given_up.push(rule.number);
                     } else if let Some(hit) = hit {
                         scan.found.push(found(rule, &hit, tests.covers(hit.range().start)));
+                        if let Some(fault) = doc.fault() {
+                            return Err(fault);
+                        }
                     }
                     if scan.found.len() >= MOST_FOUND {
                         scan.too_many = true;
@@ -269,7 +278,8 @@ type Node<'a> = ast_grep_core::Node<'a, WatchedDoc>;
 fn found(rule: &Compiled, hit: &Match<'_>, in_test: bool) -> Found {
     let bytes = hit.range();
     let lines = lines_of(hit);
-    let edit = rule.fix.as_ref().and_then(|fix| {
+    let fits = bytes.len() <= LONGEST_REPLACED && bytes.len().saturating_mul(rule.holes) <= LONGEST_REPLACEMENT;
+    let edit = rule.fix.as_ref().filter(|_| fits).and_then(|fix| {
         let text = String::from_utf8(fix.generate_replacement(hit)).ok()?;
         Some(Edit { bytes: bytes.clone(), text })
     });
