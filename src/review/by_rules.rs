@@ -82,7 +82,7 @@ pub fn by_rules(run: &RulesRun<'_>) -> Review {
     if stopped.is_none() {
         draft.ran(run.packs, missed(&report.files));
     }
-    draft.cover(report.files);
+    draft.cover_alone(report.files);
     draft.omit([new.omissions(), old.omissions()].concat());
     run.notes.iter().for_each(|note| draft.note(note.clone()));
     report.notes.into_iter().for_each(|note| draft.note(note));

@@ -20,6 +20,7 @@ mod dismissed;
 mod floors;
 mod history;
 mod made;
+mod owed;
 mod proven;
 mod summary;
 mod unseen;
@@ -104,6 +105,8 @@ pub struct Draft {
     omissions: Vec<Omission>,
     leads: Leads,
     suppressed: u32,
+    /// Whether what [`Draft::files`] says is all that anybody looked at.
+    is_alone: bool,
     /// What was reported already: by whom, what, and where.
     told: HashSet<(String, String, Option<Place>)>,
     languages: Languages,
@@ -129,6 +132,7 @@ impl Draft {
             notes: Vec::new(),
             leads: Leads::default(),
             suppressed: 0,
+            is_alone: false,
             told: HashSet::new(),
             languages: Languages::default(),
             settled: false,
@@ -197,6 +201,12 @@ impl Draft {
     /// Records what became of the changed files.
     pub fn cover(&mut self, files: Vec<FileCoverage>) {
         self.files = files;
+    }
+
+    /// The same where nothing else looks at the files: what was not wholly looked at is owed.
+    pub(super) fn cover_alone(&mut self, files: Vec<FileCoverage>) {
+        self.files = files;
+        self.is_alone = true;
     }
 
     /// Records what the trees could not give.

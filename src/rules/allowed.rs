@@ -35,10 +35,21 @@ struct Allow {
     text: String,
 }
 
-/// The comments of one file, by line, and of each whether the change added it.
+/// The comments of one file, by line, and what the change did to each.
 #[derive(Default)]
 struct InFile {
-    allows: BTreeMap<u32, (Allow, bool)>,
+    allows: BTreeMap<u32, (Allow, Stands)>,
+}
+
+/// What the change did to a comment. In the order in which they count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stands {
+    /// Nothing.
+    AsBefore,
+    /// It stood elsewhere in the file, or its line is another one now.
+    Moved,
+    /// It added it.
+    Added,
 }
 
 /// What was allowed so far.
@@ -54,8 +65,15 @@ impl<'a> Allowed<'a> {
         Self { input, files: HashMap::new(), count: 0, named: Vec::new() }
     }
 
-    /// The claim, unless a comment at the line of it silences it. `file` is counted in the change, `line` is of its side.
-    pub(super) fn unless_allowed(&mut self, mut claim: Claim, file: usize, side: Side, line: u32) -> Option<Claim> {
+    /// The claim, unless a comment at the line of it silences it. `file` is counted in the change, `line` is of its side; `stood` says that
+    /// it is about what stood before the change, with which a comment may have moved.
+    pub(super) fn unless_allowed(
+        &mut self,
+        mut claim: Claim,
+        file: usize,
+        (side, line): (Side, u32),
+        stood: bool,
+    ) -> Option<Claim> {
         let Some(change) = self.input.change.files.get(file) else { return Some(claim) };
         let input = self.input;
         let in_file = self.files.entry(file).or_insert_with(|| InFile::read(input, change));
@@ -63,7 +81,7 @@ impl<'a> Allowed<'a> {
             return Some(claim);
         }
         let head_line = if side == Side::Old { line_at_head(change, line) } else { line };
-        let Some((at, allow, added)) = in_file.for_rule(&claim.origin.name, head_line) else { return Some(claim) };
+        let Some((at, allow, stands)) = in_file.for_rule(&claim.origin.name, head_line) else { return Some(claim) };
         if allow.reason.is_empty() {
             let why = format!(
                 "\n\nA comment on line {at} asks to allow this without a reason, and so does not count: write the reason after the bracket."
@@ -71,9 +89,12 @@ impl<'a> Allowed<'a> {
             claim.body.push_str(&why);
             return Some(claim);
         }
-        if added && claim.severity <= Severity::High {
+        // One that is moved over what the change brings was meant for something else.
+        let is_changes = stands == Stands::Added || stands == Stands::Moved && !stood;
+        if is_changes && claim.severity <= Severity::High {
+            let came = if stands == Stands::Added { "came" } else { "came to that line" };
             let why = format!(
-                "\n\nA comment on line {at} asks to allow this. It came with this change, and a change cannot allow what is {} in it: \
+                "\n\nA comment on line {at} asks to allow this. It {came} with this change, and a change cannot allow what is {} in it: \
                  let the comment reach the target by itself first.",
                 claim.severity
             );
@@ -82,7 +103,11 @@ impl<'a> Allowed<'a> {
         }
         self.count += 1;
         if self.named.len() < MOST_NAMED {
-            let by = if added { "by a comment that this change adds" } else { "by a comment" };
+            let by = match stands {
+                Stands::Added => "by a comment that this change adds",
+                Stands::Moved => "by a comment that this change moves",
+                Stands::AsBefore => "by a comment",
+            };
             let reason = shortened(&strip_line(&allow.reason), MOST_REASON);
             let lines = claim.place.lines.map_or_else(String::new, |lines| format!(":{}", lines.start()));
             self.named.push(format!("{} at {}{lines} is allowed {by}: {reason}", claim.origin.name, claim.place.path));
@@ -109,7 +134,7 @@ impl InFile {
             return Self::default();
         }
         let touched = Touched::of(file, Side::New);
-        // What moved within the file is no addition; a second copy is one.
+        // What moved within the file is no addition, but it no longer stands where somebody put it; a second copy is one.
         let mut before: HashMap<String, usize> = HashMap::new();
         if let Ok(old) = input.old.read(file.path_at(Side::Old)) {
             for (_, allow) in allows_in(file.language, &old) {
@@ -120,18 +145,22 @@ impl InFile {
         for allow in found.values() {
             *now.entry(&allow.text).or_default() += 1;
         }
-        let is_new = |line: u32, allow: &Allow| {
+        let stands = |line: u32, allow: &Allow| {
             let (now, before) = (now.get(allow.text.as_str()), before.get(&allow.text));
-            touched.covers(line) && now > before
+            match touched.covers(line) {
+                false => Stands::AsBefore,
+                true if now > before => Stands::Added,
+                true => Stands::Moved,
+            }
         };
-        let added: Vec<bool> = found.iter().map(|(line, allow)| is_new(*line, allow)).collect();
-        let allows = found.into_iter().zip(added).map(|((line, allow), added)| (line, (allow, added))).collect();
+        let all: Vec<Stands> = found.iter().map(|(line, allow)| stands(*line, allow)).collect();
+        let allows = found.into_iter().zip(all).map(|((line, allow), stands)| (line, (allow, stands))).collect();
         Self { allows }
     }
 
-    /// The comment that is about a rule at a line: where it stands, and whether the change added it. One that counts comes before one that
+    /// The comment that is about a rule at a line: where it stands, and what the change did to it. One that counts comes before one that
     /// does not.
-    fn for_rule(&self, rule: &str, line: u32) -> Option<(u32, &Allow, bool)> {
+    fn for_rule(&self, rule: &str, line: u32) -> Option<(u32, &Allow, Stands)> {
         let mut lines = vec![line];
         let mut above = line;
         while let Some(next) = above.checked_sub(1).filter(|_| line - above < MOST_ABOVE) {
@@ -141,9 +170,10 @@ impl InFile {
             lines.push(next);
             above = next;
         }
-        let found = lines.iter().filter_map(|line| self.allows.get(line).map(|(allow, added)| (*line, allow, *added)));
+        let found =
+            lines.iter().filter_map(|line| self.allows.get(line).map(|(allow, stands)| (*line, allow, *stands)));
         let about = found.filter(|(_, allow, _)| allow.names.iter().any(|name| names(name, rule)));
-        about.min_by_key(|(_, allow, added)| (allow.reason.is_empty(), *added))
+        about.min_by_key(|(_, allow, stands)| (allow.reason.is_empty(), *stands))
     }
 }
 
@@ -257,6 +287,21 @@ mod tests {
         let old = "# review:allow(general/secret-added) a test account\nx = 1\n";
         let (bodies, count, _) = review(&MadeUp::default().was("a.py", old).now("a.py", &format!("{old}{text}")));
         assert_eq!((bodies.len(), count), (1, 0));
+    }
+
+    #[test]
+    fn a_comment_that_moves_over_what_the_change_brings_does_not_allow_what_is_high() {
+        let allow = "# review:allow(general/secret-added) a test account\n";
+        let secret = "password = \"kX9mQ2vL7pR4tW8zB3nD\"\n";
+        let old = format!("{allow}first = 1\n\n\nsecond = 2\nthird = 3\n");
+        let new = format!("first = 1\n\n\nsecond = 2\n{allow}{secret}third = 3\n");
+        let (bodies, count, _) = review(&MadeUp::default().was("a.py", &old).now("a.py", &new));
+        assert_eq!((bodies.len(), count), (1, 0));
+        assert!(bodies[0].contains("It came to that line with this change"), "{bodies:?}");
+        // Where somebody put it, it counts: that is how it is meant to come in.
+        let new = old.replace("first = 1\n", secret);
+        let (bodies, count, notes) = review(&MadeUp::default().was("a.py", &old).now("a.py", &new));
+        assert_eq!((bodies.len(), count), (0, 1), "{notes:?}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::bounds::within;
 use super::fault::{PackFault, PackPlace, RuleError, near};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::text::strip_line;
@@ -225,9 +226,10 @@ impl<'a> Chunk<'a> {
         })
     }
 
-    /// Compiles each regex of a rule from a repository with little memory, and says how many there are.
-    pub(super) fn check_regexes(&self, file: &str, pack: &str) -> Result<usize, RuleError> {
+    /// Holds a rule from a repository to its bounds, compiles each regex of it with little memory, and says how many there are.
+    pub(super) fn check_bounds(&self, file: &str, pack: &str) -> Result<usize, RuleError> {
         let mut open: Vec<Value> = self.parse(file, pack)?;
+        open.iter().try_for_each(within).map_err(|fault| self.fault(file, pack, fault))?;
         let mut count = 0;
         while let Some(value) = open.pop() {
             match value {
@@ -360,7 +362,7 @@ mod tests {
         let with = |regex: &str| {
             RULE.replace("{pattern: 'a()'}", &format!("{{kind: a, all: [{{regex: '{regex}'}}, {{regex: b}}]}}"))
         };
-        let check = |text: &str| chunks(text)[0].check_regexes("f", "p");
+        let check = |text: &str| chunks(text)[0].check_bounds("f", "p");
         assert_eq!(check(&with("a+")), Ok(2));
         let large = check(&with("(\\w{100}){100}")).unwrap_err().to_string();
         assert!(
@@ -389,7 +391,7 @@ mod tests {
             let count = u32::try_from(text.lines().count()).unwrap().max(1);
             for chunk in chunks(&text) {
                 proptest::prop_assert!(chunk.line >= 1 && chunk.line <= count);
-                let _ = (chunk.id(), chunk.shown(), chunk.check_regexes("f", "p"));
+                let _ = (chunk.id(), chunk.shown(), chunk.check_bounds("f", "p"));
                 if let Err(RuleError::Pack { place, .. }) = chunk.read("f", "p") {
                     // What is missing at the end is told behind the last line.
                     proptest::prop_assert!(place.line >= 1 && place.line <= count + 1, "{place} of {count}");

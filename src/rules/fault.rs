@@ -123,6 +123,19 @@ pub enum PackFault {
         /// How many.
         most: usize,
     },
+    /// One rule asks for more than a rule of a repository may.
+    #[error("a rule of a project has at most {most} {what}: make it smaller, or make two of it")]
+    TooMuch {
+        /// Of what.
+        what: &'static str,
+        /// How many.
+        most: usize,
+    },
+    /// It says something that only the packs of a user may say.
+    #[error(
+        "{0} is not read from a project, whose rules must not take more memory or time than can be told before: leave it out"
+    )]
+    NotOfProject(&'static str),
     /// A regex that is no regex, or that would need too much memory.
     #[error("the regex {shown:?} cannot be used: {why}")]
     Regex {

@@ -48,6 +48,8 @@ pub(super) struct Looked {
     pub(super) scopes: Vec<Scope>,
     /// Why the rules that need a parser did not, or not wholly, look at it; for the receipt.
     pub(super) cut: Option<String>,
+    /// The long lines on which something was found that is not told.
+    pub(super) long: Vec<u32>,
     /// What is wrong with the rules themselves.
     pub(super) notes: Vec<String>,
 }
@@ -121,11 +123,6 @@ fn structural(
     looked: &mut Looked,
 ) -> Result<(), Unparsed> {
     let long = long_lines(look.subject.text);
-    if let Some(line) = long.first() {
-        looked.cut = Some(format!(
-            "line {line} has more than {LONGEST_LINE} characters: rules that need a parser do not look at such lines"
-        ));
-    }
     for plan in plans {
         let set: &RuleSet = match plan.pack.compiled(grammar) {
             Some(Ok(set)) => set,
@@ -148,7 +145,9 @@ fn structural(
         }
         for found in scan.found {
             let skips = plan.pack.rules().get(found.rule).is_none_or(|rule| rule.info.skips_tests && found.in_test);
-            if !skips && long.binary_search(&found.lines.start()).is_err() {
+            if !skips && long.binary_search(&found.lines.start()).is_ok() {
+                looked.long.push(found.lines.start());
+            } else if !skips {
                 let rule = RuleRef::Pack { pack: plan.at, rule: found.rule };
                 looked.hits.push((rule, hit(look.subject.text, &found)));
             }
@@ -176,6 +175,11 @@ pub(super) fn scopes_of(
         Err(Unparsed::Stopped(stopped)) => Err(stopped),
         Err(_) => Ok(Vec::new()),
     }
+}
+
+/// Why a text with matches on a long line was not wholly looked at.
+pub(super) fn long_line(line: u32) -> String {
+    format!("line {line} has more than {LONGEST_LINE} characters: what rules that need a parser find there is not told")
 }
 
 fn line_by_line(why: &str) -> String {

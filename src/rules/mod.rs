@@ -10,6 +10,7 @@
 
 mod allowed;
 mod base;
+mod bounds;
 mod cause;
 mod checks;
 mod document;

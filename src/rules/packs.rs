@@ -117,7 +117,7 @@ impl Packs {
                 let chunks = chunks(&pack.text);
                 rules += chunks.len();
                 for chunk in &chunks {
-                    regexes += chunk.check_regexes(pack.file(), &pack.name)?;
+                    regexes += chunk.check_bounds(pack.file(), &pack.name)?;
                     for (count, what, most) in [(rules, "rules", MOST_RULES), (regexes, "regexes", MOST_REGEXES)] {
                         if count > most {
                             return Err(chunk.fault(pack.file(), &pack.name, PackFault::TooMany { what, most }));
@@ -207,7 +207,7 @@ impl Packs {
     }
 
     /// Whether a rule was switched off.
-    pub(super) fn is_off(&self, rule: &str) -> bool {
+    pub fn is_off(&self, rule: &str) -> bool {
         self.off.iter().any(|name| names(name, rule))
     }
 

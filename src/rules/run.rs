@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::checks::{CHECKS, is_fact};
 use super::document::On;
 use super::introduced::HeadHit;
-use super::look::{Look, Looked, Wanted, look};
+use super::look::{Look, Looked, Wanted, long_line, look};
 use super::packs::Packs;
 use super::subject::{Hit, RuleRef, Subject, Touched, line_at_base};
 use super::threads::each_file;
@@ -66,7 +67,9 @@ pub fn run(input: &RulesInput<'_>) -> RulesReport {
     let heads = each_file(total, |at| head(input, at, &done));
     let mut report = RulesReport::default();
     let mut hits = Vec::new();
-    let mut notes = BTreeSet::new();
+    // Settings may say so, those of a project too; nobody should have to guess it from the silence.
+    let off = CHECKS.iter().map(|check| check.info().name).filter(|name| is_fact(name) && input.packs.is_off(name));
+    let mut notes: BTreeSet<String> = off.map(|name| format!("{name} is switched off in the settings")).collect();
     for (at, outcome) in heads.into_iter().enumerate() {
         let path = &input.change.files[at].path;
         match outcome {
@@ -150,7 +153,8 @@ fn head_of(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Result<Head,
         Err(error) => return Ok(Head::without_hits(CoverageState::Skipped, Some(error.to_string()))),
     };
     let looked = look_at(input, file, Side::New, &text, &Wanted { on: On::Added, rules: &|_| true, scopes: false })?;
-    let (state, reason) = match looked.cut {
+    let hidden = || looked.long.iter().find(|line| touched.covers(**line)).map(|line| long_line(*line));
+    let (state, reason) = match looked.cut.clone().or_else(hidden) {
         Some(why) => (CoverageState::Truncated, Some(why)),
         None => (CoverageState::Reviewed, None),
     };

@@ -81,7 +81,7 @@ pub(super) fn allow(input: &RulesInput<'_>, claims: Vec<Claim>, notes: &mut BTre
     let left = claims.into_iter().filter_map(|claim| {
         let (side, line) = (claim.place.side, claim.place.lines.map_or(1, LineRange::start));
         match at.get(&(&claim.place.path, side)).copied() {
-            Some(file) => allowed.unless_allowed(claim, file, side, line),
+            Some(file) => allowed.unless_allowed(claim, file, (side, line), false),
             None => Some(claim),
         }
     });
@@ -134,7 +134,13 @@ fn worded(input: &RulesInput<'_>, found: Vec<(HeadHit, Why)>, notes: &mut BTreeS
     let mut seen = HashSet::new();
     let mut allowed = Allowed::new(input);
     let mut limits = Limits::default();
-    for (found, why) in found {
+    let mut listed: Vec<(usize, bool, Claim)> = Vec::new();
+    // The worst first, and what came before what stood: many small things must not push out a large one.
+    let mut severities: HashMap<RuleRef, Option<Severity>> = HashMap::new();
+    let mut found: Vec<(Option<Severity>, usize, (HeadHit, Why))> =
+        found.into_iter().enumerate().map(|(at, one)| (severity(input, &one.0, &mut severities), at, one)).collect();
+    found.sort_by_key(|(severity, at, (_, why))| (*why == Why::Stood, *severity, *at));
+    for (_, at, (found, why)) in found {
         input.cancel.check()?;
         let (file, line) = (found.file, found.hit.at.start());
         if limits.leave_out(file, found.rule) {
@@ -147,13 +153,36 @@ fn worded(input: &RulesInput<'_>, found: Vec<(HeadHit, Why)>, notes: &mut BTreeS
             continue;
         }
         let side = if why == Why::Went { Side::Old } else { Side::New };
-        let Some(claim) = allowed.unless_allowed(claim, file, side, line) else { continue };
+        let stood = why == Why::Stood;
+        let Some(claim) = allowed.unless_allowed(claim, file, (side, line), stood) else { continue };
         limits.count(file, rule);
-        if why == Why::Stood { told.standing.push(claim) } else { told.claims.push(claim) }
+        listed.push((at, stood, claim));
+    }
+    listed.sort_by_key(|(at, ..)| *at);
+    for (_, stood, claim) in listed {
+        if stood { told.standing.push(claim) } else { told.claims.push(claim) }
     }
     limits.notes(input, notes);
     told.suppressed = allowed.finish(notes);
     Ok(told)
+}
+
+/// How bad a match is; `known` keeps what the settings and the rules say. `None` where nobody knows, which is told first.
+fn severity(
+    input: &RulesInput<'_>,
+    head: &HeadHit,
+    known: &mut HashMap<RuleRef, Option<Severity>>,
+) -> Option<Severity> {
+    let of_rule = |rule: RuleRef| {
+        let info = rule_info(input, rule)?;
+        Some((input.packs.severity_of(&info.name), info.severity))
+    };
+    let (rule, own) = (head.rule, head.hit.severity);
+    if own.is_some() {
+        // Only checks grade their matches, and there are few of those.
+        return of_rule(rule).and_then(|(set, _)| set).or(own);
+    }
+    *known.entry(rule).or_insert_with(|| of_rule(rule).map(|(set, own)| set.unwrap_or(own)))
 }
 
 /// How much is told, and how much is not because of that.
@@ -222,6 +251,7 @@ mod tests {
     use super::super::made_up::MadeUp;
     use super::super::{PackFile, PackOwner, Packs};
     use crate::domain::claim::Claim;
+    use crate::domain::finding::Severity;
     use crate::domain::place::Side;
 
     /// An opened thing that is never closed in its function, a function that evaluates, and a call in a loop.
@@ -298,6 +328,17 @@ mod tests {
         let old = "function f() {\n  const file = open({ a: 'b', c });\n  read(file);\n}\n";
         let new = "function f() {\n  const file = open({\n    a: \"b\",\n    c,\n  });\n  read(file);\n}\n";
         assert_eq!(changed(old, new), [""; 0]);
+    }
+
+    #[test]
+    fn many_small_things_do_not_push_out_a_large_one() {
+        let small = "password = \"kX9mQ2vL7pR4tW8zB3nD\"\n";
+        let many: String = (10..40).map(|at| small.replace("kX", &format!("{at}kX"))).collect();
+        let token = ["ghp_", "q7Zt2Lw9Xc4Vb6Nm8Kj1Hg3Fd5Sa0PoIuYtR"].concat();
+        let report = MadeUp::default().now("a.py", &format!("{many}token = '{token}'\n")).review();
+        let worst = report.claims.iter().filter(|claim| claim.severity == Severity::Critical).count();
+        assert_eq!((report.claims.len(), worst), (20, 1));
+        assert_eq!(report.claims.last().map(place).as_deref(), Some("general/secret-added +31-31"));
     }
 
     #[test]

@@ -29,8 +29,7 @@ impl SymbolCache {
 
     /// What was kept under a key of hexadecimal digits, letters and dashes.
     pub fn get(&self, key: &str) -> Option<Vec<u8>> {
-        let bytes = files::read_optional(&self.place(key)?).ok()??;
-        (bytes.len() <= LARGEST).then_some(bytes)
+        files::read_plain(&self.place(key)?, LARGEST)
     }
 
     /// Keeps an entry, and makes room for it where that is needed.
@@ -76,6 +75,26 @@ mod tests {
         let kept = std::fs::read_dir(folder.path().join("symbols/v1/ab")).unwrap().count();
         assert!(kept <= MOST_IN_FOLDER, "{kept}");
         assert_eq!(cache.get(&format!("ab{:05}", MOST_IN_FOLDER + 4)).as_deref(), Some(&b"2"[..]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_somebody_else_put_there_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = SymbolCache::at(folder.path());
+        cache.put("abc", b"1");
+        let place = folder.path().join("v1/ab/c");
+        std::fs::write(folder.path().join("elsewhere"), b"2").unwrap();
+        std::fs::remove_file(&place).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("elsewhere"), &place).unwrap();
+        assert_eq!(cache.get("abc"), None, "a link");
+        std::fs::remove_file(&place).unwrap();
+        std::fs::write(&place, vec![b' '; LARGEST + 1]).unwrap();
+        assert_eq!(cache.get("abc"), None, "too large");
+        std::fs::remove_file(&place).unwrap();
+        // Opening a socket fails where a pipe would wait for ever; both are no plain files.
+        let _socket = std::os::unix::net::UnixListener::bind(&place).unwrap();
+        assert_eq!(cache.get("abc"), None, "no file");
     }
 
     #[test]

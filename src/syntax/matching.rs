@@ -21,6 +21,9 @@ const DEEPEST: u32 = 1000;
 const STEPS: u64 = 1_000_000;
 /// … and this many more for each node of the text. What the built-in rules need is far below.
 const STEPS_A_NODE: u64 = 300;
+/// A longer match gets no replacement, in bytes; nor does one whose replacement may be longer than the next.
+const LONGEST_REPLACED: usize = 4 << 10;
+const LONGEST_REPLACEMENT: usize = 64 << 10;
 /// More matches in one text are not looked for.
 const MOST_FOUND: usize = 5000;
 
@@ -94,6 +97,8 @@ struct Compiled {
     number: usize,
     core: RuleCore,
     fix: Option<Fixer>,
+    /// So many metavariables at most are put into the replacement.
+    holes: usize,
     at: Option<String>,
     same: Vec<String>,
     stays: Vec<String>,
@@ -178,6 +183,7 @@ impl RuleSet {
             if let Some(field) = repeats.filter(|field| !knows(field)) {
                 return Err(refused(format!("it asks for the field {field}, which no node has")));
             }
+            let holes = fix.map_or(0, |text| memchr::memchr_iter(b'$', text.as_bytes()).count());
             let fix = match fix {
                 Some(text) => {
                     let env = core.get_env(grammar.support());
@@ -198,7 +204,7 @@ impl RuleSet {
             let bare = |names: &[String]| names.iter().map(|name| bare(name).to_owned()).collect();
             let (same, stays, guards) = (bare(same), bare(stays), bare(guards));
             let repeats = repeats.map(str::to_owned);
-            set.rules.push(Compiled { number, core, fix, at, same, stays, guards, repeats });
+            set.rules.push(Compiled { number, core, fix, holes, at, same, stays, guards, repeats });
         }
         Ok(set)
     }
@@ -253,6 +259,9 @@ impl RuleSet {
                         scan.given_up.push(rule.number);
                     } else if let Some(hit) = hit {
                         scan.found.push(found(rule, &hit, tests.covers(hit.range().start)));
+                        if let Some(fault) = doc.fault() {
+                            return Err(fault);
+                        }
                     }
                     if scan.found.len() >= MOST_FOUND {
                         scan.too_many = true;
@@ -287,7 +296,8 @@ type Node<'a> = ast_grep_core::Node<'a, WatchedDoc>;
 fn found(rule: &Compiled, hit: &Match<'_>, in_test: bool) -> Found {
     let bytes = hit.range();
     let lines = lines_of(hit);
-    let edit = rule.fix.as_ref().and_then(|fix| {
+    let fits = bytes.len() <= LONGEST_REPLACED && bytes.len().saturating_mul(rule.holes) <= LONGEST_REPLACEMENT;
+    let edit = rule.fix.as_ref().filter(|_| fits).and_then(|fix| {
         let text = String::from_utf8(fix.generate_replacement(hit)).ok()?;
         Some(Edit { bytes: bytes.clone(), text })
     });

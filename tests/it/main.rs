@@ -87,6 +87,7 @@ mod references;
 mod replay_engine;
 mod rules_docs;
 mod rules_of_a_change;
+mod rules_trust;
 mod second_look;
 mod second_look_limits;
 mod secrets;

@@ -1,15 +1,10 @@
-//! What of a change was not seen, whatever the engine says. What that makes of a review belongs in the draft itself.
+//! What the collection of a change left out, and what is said of it. What that makes of a review is told in `owed`.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use super::Draft;
-use crate::domain::change::{FileChange, Omission};
+use crate::domain::change::Omission;
 use crate::domain::review::CoverageState;
-
-/// So many files that were not reviewed are named among the reasons; the receipt has them all.
-const MOST_NAMED: usize = 3;
-/// More holes in a collection are counted, not listed among the reasons.
-const MOST_HOLES: usize = 5;
 
 impl Draft {
     /// A file whose change could not be collected was not seen, whatever the engine says of it.
@@ -26,51 +21,6 @@ impl Draft {
                 covered.reason = Some((*reason).to_owned());
             }
         }
-    }
-
-    /// The files that must be looked at: those with lines, and those of which collection could not say.
-    fn owed(&self) -> Vec<&FileChange> {
-        let unseen = self.change.omissions.iter().filter(|omission| omission.unseen);
-        let unseen: HashSet<&str> = unseen.filter_map(|omission| omission.path.as_deref()).collect();
-        let owed = |file: &&FileChange| {
-            file.reviewable() || (!unseen.is_empty() && unseen.contains(file.path.to_string().as_str()))
-        };
-        self.change.files.iter().filter(owed).collect()
-    }
-
-    /// Every reason why a hunk was not seen. The engine's own word is not enough: each reviewable file must be accounted for.
-    ///
-    /// Also says whether there was something to look at and all of it was missed.
-    pub(super) fn unseen(&self) -> (Vec<String>, bool) {
-        let by_path: BTreeMap<_, _> = self.files.iter().map(|covered| (&covered.path, covered)).collect();
-        let mut reasons = Vec::new();
-        let mut missing = HashSet::new();
-        let owed = self.owed();
-        for file in &owed {
-            let why = match by_path.get(&file.path) {
-                Some(covered) if covered.state != CoverageState::Skipped => continue,
-                Some(covered) => covered.reason.as_deref(),
-                None => None,
-            };
-            missing.insert(file.path.to_string());
-            if missing.len() <= MOST_NAMED {
-                let why = why.map_or_else(String::new, |why| format!(": {why}"));
-                reasons.push(format!("{} was not reviewed{why}", file.path));
-            }
-        }
-        if let Some(more) = missing.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
-            let were = if more == 1 { "file was" } else { "files were" };
-            reasons.push(format!("{more} more {were} not reviewed"));
-        }
-        let untold = |omission: &&Omission| omission.path.as_ref().is_none_or(|path| !missing.contains(path));
-        let mut holes = self.omissions.iter().filter(|omission| omission.unseen).filter(untold);
-        reasons.extend(holes.by_ref().take(MOST_HOLES).map(sentence));
-        // All of them are in the notes.
-        let more = holes.count();
-        if more > 0 {
-            reasons.push(format!("{more} more parts of the change were not seen"));
-        }
-        (reasons, !owed.is_empty() && missing.len() == owed.len())
     }
 }
 

@@ -9,7 +9,7 @@ use crate::domain::change::FileChange;
 use crate::domain::claim::{Claim, ClaimedPlace};
 use crate::domain::finding::{Origin, OriginKind};
 use crate::domain::place::{LineRange, Side};
-use crate::domain::text::{counted, shortened, thousands};
+use crate::domain::text::{shortened, thousands};
 use crate::sys::cancel::Stopped;
 
 /// So many results of other scanners are told in one review, the worst first. Who has more has set up a scanner wrongly.
@@ -106,8 +106,8 @@ fn sentence(report: &Report, leads: usize, left_out: &[(String, usize)]) -> Stri
         parts.push(format!("{} told", thousands(leads as u64)));
     }
     parts.extend(left_out.iter().map(|(why, count)| format!("{} {why}", thousands(*count as u64))));
-    let given = counted(report.given, "result");
-    if report.given == 0 {
+    let given = format!("{} {}", thousands(report.given as u64), if report.given == 1 { "result" } else { "results" });
+    if report.given == 0 && left_out.is_empty() {
         format!("{} has no results", report.from)
     } else {
         format!("{} has {given}: {}", report.from, parts.join(", "))

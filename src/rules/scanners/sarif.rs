@@ -13,6 +13,8 @@ use crate::sys::cancel::{Cancel, Stopped};
 
 /// No more results of one report are kept: what is told of them is a tenth of that.
 const MOST_KEPT: usize = 2_000;
+/// Why what [`MOST_RESULTS`](super::wire::MOST_RESULTS) cuts is not taken.
+const BEYOND: &str = "are beyond the first 20,000 of their run";
 
 /// Why a report cannot be used. It is asked for by name, so it is never passed over.
 #[derive(Debug, thiserror::Error)]
@@ -80,17 +82,21 @@ pub fn read(from: &str, bytes: &[u8], around: Around<'_>) -> Result<Report, Repo
     let files = changed(around.change);
     let mut report = Report { from, ..Report::default() };
     let mut left_out = Counts::default();
-    for run in &runs {
-        for result in run.results.iter().flatten() {
+    for run in &runs.items {
+        for result in run.results.iter().flat_map(|results| &results.items) {
             around.cancel.check()?;
             report.given += 1;
             match taken(result, run, &files, around.roots) {
-                Ok(_) if report.results.len() >= MOST_KEPT => left_out.add("are beyond the first 2,000"),
+                Ok(_) if report.results.len() >= MOST_KEPT => left_out.add("are beyond the first 2,000", 1),
                 Ok(result) => report.results.push(result),
-                Err(why) => left_out.add(why),
+                Err(why) => left_out.add(why, 1),
             }
         }
     }
+    let beyond: usize = runs.items.iter().filter_map(|run| run.results.as_ref()).map(|results| results.more).sum();
+    report.given += beyond;
+    left_out.add(BEYOND, beyond);
+    left_out.add("more runs are not read", runs.more);
     report.left_out = left_out.0;
     Ok(report)
 }
@@ -106,10 +112,11 @@ fn changed(change: &ChangeSet) -> HashMap<&[u8], &RepoPath> {
 struct Counts(Vec<(String, usize)>);
 
 impl Counts {
-    fn add(&mut self, why: &str) {
+    fn add(&mut self, why: &str, more: usize) {
         match self.0.iter_mut().find(|(known, _)| known == why) {
-            Some((_, count)) => *count += 1,
-            None => self.0.push((why.to_owned(), 1)),
+            Some((_, count)) => *count += more,
+            None if more > 0 => self.0.push((why.to_owned(), more)),
+            None => {}
         }
     }
 }
@@ -127,13 +134,13 @@ fn taken(
         return Err("report no defect");
     }
     let stands = |status: Option<&str>| !matches!(status, Some("rejected" | "underReview"));
-    if result.suppressions.iter().flatten().any(|suppression| stands(suppression.status.as_deref())) {
+    if result.suppressions.iter().flat_map(|all| &all.items).any(|suppression| stands(suppression.status.as_deref())) {
         return Err("are suppressed in the report");
     }
     let locations: Vec<&Location> = result
         .locations
         .iter()
-        .flatten()
+        .flat_map(|locations| &locations.items)
         .filter_map(|location| match location {
             Lenient::Read(location) => Some(location),
             Lenient::Odd(_) => None,
@@ -168,17 +175,17 @@ fn rule_of<'r>(result: &'r Outcome, run: &'r Run) -> (Option<&'r str>, Option<&'
     let reference = result.rule.as_ref();
     let component = reference.and_then(|rule| rule.tool_component.as_ref()?.index);
     let component = component.and_then(|index| usize::try_from(index).ok());
-    let extension = component.and_then(|index| run.tool.extensions.as_ref()?.get(index));
+    let extension = component.and_then(|index| run.tool.extensions.as_ref()?.items.get(index));
     let rules = extension.unwrap_or(&run.tool.driver).rules.as_ref();
     let id = result.rule_id.as_deref().or_else(|| reference?.id.as_deref());
     let by_index = at(rules, result.rule_index.or_else(|| reference?.index));
     let by_id = || {
-        let all = rules?.iter().filter_map(|rule| match rule {
+        let mut all = rules?.items.iter().filter_map(|rule| match rule {
             Lenient::Read(rule) => Some(rule),
             Lenient::Odd(_) => None,
         });
         // Tools that name a rule by its id alone have a few hundred at most.
-        all.take(5_000).find(|rule| rule.id.is_some() && rule.id.as_deref() == id)
+        all.find(|rule| rule.id.is_some() && rule.id.as_deref() == id)
     };
     let rule = by_index.or_else(by_id);
     (id.or_else(|| rule?.id.as_deref()), rule)
@@ -269,6 +276,17 @@ mod tests {
         }
         let deep = "[".repeat(100_000);
         assert!(read_text(&format!(r#"{{"runs": {deep}"#)).is_err());
+    }
+
+    #[test]
+    fn a_few_bytes_for_each_item_do_not_become_gigabytes() {
+        let many = |item: &str, count: usize| vec![item; count].join(",");
+        let report = read_text(&log(&many("{}", 20_003))).unwrap();
+        assert_eq!(report.given, 20_003);
+        let left_out: Vec<_> = report.left_out.iter().map(|(why, count)| (why.as_str(), *count)).collect();
+        assert_eq!(left_out, [("name no file", 20_000), ("are beyond the first 20,000 of their run", 3)]);
+        let report = read_text(&format!(r#"{{"version": "2.1.0", "runs": [{}]}}"#, many("{}", 60))).unwrap();
+        assert_eq!(report.left_out, [("more runs are not read".to_owned(), 10)]);
     }
 
     #[test]

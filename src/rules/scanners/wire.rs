@@ -3,8 +3,11 @@
 //! Own types rather than those generated from its schema: scanners stray from it in what matters little, and one odd result must not cost the
 //! others. Every field may be missing.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 /// Something that is read, or else counted.
 #[derive(Debug, Deserialize)]
@@ -14,11 +17,51 @@ pub(super) enum Lenient<T> {
     Odd(IgnoredAny),
 }
 
+/// The first items of a list, and how many more there are: a few bytes of a report must not become gigabytes of memory.
+#[derive(Debug)]
+pub(super) struct First<T, const MOST: usize> {
+    pub(super) items: Vec<T>,
+    pub(super) more: usize,
+}
+
+impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for First<T, MOST> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Items<T, const MOST: usize>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Items<T, MOST> {
+            type Value = First<T, MOST>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut first = First { items: Vec::new(), more: 0 };
+                while first.items.len() < MOST {
+                    let Some(item) = list.next_element()? else { return Ok(first) };
+                    first.items.push(item);
+                }
+                while list.next_element::<IgnoredAny>()?.is_some() {
+                    first.more += 1;
+                }
+                Ok(first)
+            }
+        }
+
+        from.deserialize_seq(Items(PhantomData))
+    }
+}
+
+/// Runs of a report that are read.
+pub(super) const MOST_RUNS: usize = 50;
+/// Results of a run that are read.
+pub(super) const MOST_RESULTS: usize = 20_000;
+
 /// §3.13.
 #[derive(Debug, Deserialize)]
 pub(super) struct Log {
     pub(super) version: Option<String>,
-    pub(super) runs: Option<Vec<Run>>,
+    pub(super) runs: Option<First<Run, MOST_RUNS>>,
 }
 
 /// §3.14.
@@ -26,9 +69,9 @@ pub(super) struct Log {
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Run {
     pub(super) tool: Tool,
-    pub(super) artifacts: Option<Vec<Lenient<Artifact>>>,
+    pub(super) artifacts: Option<First<Lenient<Artifact>, 50_000>>,
     pub(super) original_uri_base_ids: Option<std::collections::BTreeMap<String, Lenient<ArtifactLocation>>>,
-    pub(super) results: Option<Vec<Lenient<Outcome>>>,
+    pub(super) results: Option<First<Lenient<Outcome>, MOST_RESULTS>>,
 }
 
 /// §3.18.
@@ -36,7 +79,7 @@ pub(super) struct Run {
 #[serde(default)]
 pub(super) struct Tool {
     pub(super) driver: Component,
-    pub(super) extensions: Option<Vec<Component>>,
+    pub(super) extensions: Option<First<Component, 20>>,
 }
 
 /// §3.19.
@@ -44,7 +87,7 @@ pub(super) struct Tool {
 #[serde(default)]
 pub(super) struct Component {
     pub(super) name: Option<String>,
-    pub(super) rules: Option<Vec<Lenient<Rule>>>,
+    pub(super) rules: Option<First<Lenient<Rule>, 5_000>>,
 }
 
 /// §3.49.
@@ -69,7 +112,7 @@ pub(super) struct Configuration {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Properties {
-    pub(super) tags: Option<Lenient<Vec<String>>>,
+    pub(super) tags: Option<Lenient<First<String, 64>>>,
     #[serde(rename = "security-severity")]
     pub(super) security_severity: Option<Lenient<Score>>,
 }
@@ -93,8 +136,8 @@ pub(super) struct Outcome {
     pub(super) level: Option<String>,
     pub(super) baseline_state: Option<String>,
     pub(super) message: Option<Message>,
-    pub(super) locations: Option<Vec<Lenient<Location>>>,
-    pub(super) suppressions: Option<Vec<Suppression>>,
+    pub(super) locations: Option<First<Lenient<Location>, 8>>,
+    pub(super) suppressions: Option<First<Suppression, 16>>,
     pub(super) properties: Option<Properties>,
 }
 
@@ -128,7 +171,7 @@ pub(super) struct Message {
     pub(super) text: Option<String>,
     pub(super) markdown: Option<String>,
     pub(super) id: Option<String>,
-    pub(super) arguments: Option<Vec<String>>,
+    pub(super) arguments: Option<First<String, 16>>,
 }
 
 /// §3.28.
@@ -173,9 +216,9 @@ pub(super) struct Region {
 }
 
 /// What an index of the format points at; -1 points at nothing (§3.7.4).
-pub(super) fn at<T>(items: Option<&Vec<Lenient<T>>>, index: Option<i64>) -> Option<&T> {
+pub(super) fn at<T, const MOST: usize>(items: Option<&First<Lenient<T>, MOST>>, index: Option<i64>) -> Option<&T> {
     let index = usize::try_from(index?).ok()?;
-    match items?.get(index)? {
+    match items?.items.get(index)? {
         Lenient::Read(item) => Some(item),
         Lenient::Odd(_) => None,
     }

@@ -41,8 +41,7 @@ pub(super) fn text_of(message: Option<&Message>, rule: Option<&Rule>, name: &str
 /// The text of a message, or the rule's text that it names with its arguments put in (§3.11.5, §3.11.11).
 fn said(message: &Message, rule: Option<&Rule>) -> Option<String> {
     let filled = |text: &str| -> String {
-        let arguments = message.arguments.as_deref().unwrap_or_default();
-        let some = arguments.iter().take(16).enumerate();
+        let some = message.arguments.iter().flat_map(|arguments| &arguments.items).enumerate();
         some.fold(shortened(text, 4 * LONGEST_TEXT), |text, (at, argument)| {
             shortened(&text.replace(&format!("{{{at}}}"), &shortened(argument, LONGEST_TEXT)), 4 * LONGEST_TEXT)
         })
@@ -91,10 +90,10 @@ fn score(properties: [Option<&Properties>; 2]) -> Option<f64> {
 pub(super) fn category_of(properties: [Option<&Properties>; 2]) -> (Category, Option<String>) {
     let tags = || {
         let lists = properties.into_iter().flatten().filter_map(|properties| match properties.tags.as_ref()? {
-            Lenient::Read(tags) => Some(tags),
+            Lenient::Read(tags) => Some(&tags.items),
             Lenient::Odd(_) => None,
         });
-        lists.flatten().take(64).map(|tag| tag.to_ascii_lowercase())
+        lists.flatten().map(|tag| tag.to_ascii_lowercase())
     };
     let number = |tag: String| {
         let digits =
