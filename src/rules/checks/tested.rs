@@ -18,6 +18,10 @@ use crate::sys::cancel::Stopped;
 
 /// A definition that lost more lines than this, and more than a quarter of what it has, was written anew.
 const KEPT: usize = 2;
+/// A definition that lost more lines than this was, whatever its size.
+const MANY: usize = 5;
+/// Code that lost more lines than this is not what it was, whatever is left of it.
+const SHRUNK: usize = 20;
 
 static DEFINITION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let words = "fn|def|class|func|function|struct|enum|trait|interface|type|module|mod|static";
@@ -40,18 +44,24 @@ struct Definition {
 }
 
 /// The code of both sides that tests may be for.
+#[derive(Default)]
 pub(super) struct Code {
     /// Names that were defined on removed lines and on no added one, and the stems of deleted files.
     gone: HashSet<String>,
     /// Names whose definition the change writes anew.
     rewritten: HashSet<String>,
+    /// Names whose definition the change touches.
+    edited: HashSet<String>,
+    /// Files that lose much of their code.
+    shrunk: HashSet<RepoPath>,
     /// The files at the head that are no tests, by their stem.
     by_stem: BTreeMap<String, Vec<RepoPath>>,
 }
 
 impl Code {
     pub(super) fn of(sides: &BothSides<'_>) -> Result<Self, Stopped> {
-        let (mut gone, mut come, mut rewritten) = (HashSet::new(), HashSet::new(), HashSet::new());
+        let mut code = Self::default();
+        let mut come = HashSet::new();
         for file in &sides.change.files {
             sides.cancel.check()?;
             if file.binary || file.generated.is_some() {
@@ -59,24 +69,58 @@ impl Code {
             }
             let was = file.path_at(Side::Old);
             if file.status == FileStatus::Deleted && !is_test_path(&file.path) {
-                gone.extend(stem(&file.path).filter(|stem| stem.len() > 2));
+                code.gone.extend(stem(&file.path).filter(|stem| stem.len() > 2));
             }
             if file.deletions > 0
                 && !is_test_path(was)
                 && let Ok(text) = sides.old.read(was)
             {
-                old_side(&text, file, &mut gone, &mut rewritten);
+                code.takes_from(&text, file);
             }
             if file.status != FileStatus::Deleted
                 && let Ok(text) = sides.new.read(&file.path)
             {
                 let touched = Touched::of(file, Side::New);
-                let added = definitions(&text).into_iter().filter(|one| touched.covers(one.first));
-                come.extend(added.map(|one| one.name));
+                for one in definitions(&text) {
+                    if (one.first..=one.last).any(|line| touched.covers(line)) {
+                        code.edited.insert(one.name.clone());
+                    }
+                    if touched.covers(one.first) {
+                        come.insert(one.name);
+                    }
+                }
             }
         }
-        gone.retain(|name: &String| !come.contains(name));
-        Ok(Self { gone, rewritten, by_stem: stems(sides) })
+        code.gone.retain(|name| !come.contains(name));
+        code.by_stem = stems(sides);
+        Ok(code)
+    }
+
+    /// Whether the change touches what one of the names stands for.
+    pub(super) fn edits(&self, names: &BTreeSet<String>) -> bool {
+        names.iter().any(|name| self.edited.contains(name))
+    }
+
+    /// What the change takes away from a text.
+    fn takes_from(&mut self, text: &FileText, file: &FileChange) {
+        let touched = Touched::of(file, Side::Old);
+        let all = definitions(text);
+        let lost = |first: u32, last: u32| (first..=last).filter(|line| touched.covers(*line)).count();
+        if lost(1, all.iter().map(|one| one.last).max().unwrap_or(0)) > SHRUNK {
+            self.shrunk.insert(file.path.clone());
+        }
+        for one in all {
+            if touched.covers(one.first) {
+                self.gone.insert(one.name.clone());
+            }
+            let (lost, all) = (lost(one.first, one.last), (one.first..=one.last).count());
+            if lost > 0 {
+                self.edited.insert(one.name.clone());
+            }
+            if lost > MANY || (lost > KEPT && lost * 4 > all) {
+                self.rewritten.insert(one.name);
+            }
+        }
     }
 
     /// What a test in the file at `path` calls, as it stands in the one file that goes with it; nothing where that is unknown, or where
@@ -93,7 +137,8 @@ impl Code {
         if used.iter().any(|word| self.rewritten.contains(word)) {
             return BTreeSet::new();
         }
-        let Some(code) = self.paired(path).and_then(|path| sides.new.read(path).ok()) else { return BTreeSet::new() };
+        let paired = self.paired(path).filter(|path| !self.shrunk.contains(path));
+        let Some(code) = paired.and_then(|path| sides.new.read(path).ok()) else { return BTreeSet::new() };
         let there: HashSet<String> = definitions(&code).into_iter().map(|one| one.name).collect();
         used.into_iter().filter(|name| there.contains(name) && !COMMON.contains(&name.as_str())).collect()
     }
@@ -101,8 +146,8 @@ impl Code {
     /// The file that tests at `path` are for: the same one, or the only one with its name.
     fn paired(&self, path: &RepoPath) -> Option<&RepoPath> {
         let own = stem(path)?;
-        // In Rust tests stand beside the code.
-        if path.extension() == Some("rs") && !is_test_path(path) {
+        // In Rust tests stand beside the code; those in files of their own are for the whole of it.
+        if path.extension() == Some("rs") {
             return self.by_stem.get(&own)?.iter().find(|one| *one == path);
         }
         let bare = own.trim_start_matches("test_");
@@ -180,21 +225,6 @@ fn definitions(text: &FileText) -> Vec<Definition> {
         }
     }
     found
-}
-
-/// What the change takes away from a text: names whose definition goes, and names whose definition loses much of itself.
-fn old_side(text: &FileText, file: &FileChange, gone: &mut HashSet<String>, rewritten: &mut HashSet<String>) {
-    let touched = Touched::of(file, Side::Old);
-    for one in definitions(text) {
-        if touched.covers(one.first) {
-            gone.insert(one.name.clone());
-        }
-        let lost = (one.first..=one.last).filter(|line| touched.covers(*line)).count();
-        let all = (one.first..=one.last).count();
-        if lost > KEPT && lost * 4 > all {
-            rewritten.insert(one.name);
-        }
-    }
 }
 
 #[cfg(test)]

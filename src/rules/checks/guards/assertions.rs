@@ -10,7 +10,7 @@ use super::super::super::subject::{Hit, Subject, Touched, is_test_path};
 use super::super::{BothSides, Check, CheckInfo};
 use super::code::{Code, is_call};
 use super::{PATIENCE, around_of, pair::Around, read};
-use crate::domain::change::{FileChange, FileStatus, Span};
+use crate::domain::change::{ChangeRun, FileChange, FileStatus, Span};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::{LineRange, Side};
 use crate::domain::text::FileText;
@@ -304,12 +304,13 @@ fn may_assert(line: &str) -> bool {
     ["ssert", "expect(", "require."].iter().any(|mark| line.contains(mark))
 }
 
-/// Whether some place of the file has fewer assertions: where each made room for another one, none is gone.
+/// Whether the file has fewer assertions: where each made room for another one, here or in a new test, none is gone.
 fn has_fewer(file: &FileChange, old: &FileText, new: &FileText) -> bool {
     let count = |text: &FileText, span: Span| {
         span.range().map_or(0, |lines| text.lines(lines).filter(|(_, line)| may_assert(line)).count())
     };
-    file.runs().any(|run| count(old, run.old) > count(new, run.new))
+    let all = |side: &dyn Fn(&ChangeRun) -> usize| file.runs().map(side).sum::<usize>();
+    all(&|run| count(old, run.old)) > all(&|run| count(new, run.new))
 }
 
 /// Assertions that left tests in which all else stayed.

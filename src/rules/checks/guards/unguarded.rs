@@ -161,7 +161,7 @@ fn is_inlined(pair: &Pair<'_>, question: &Question) -> bool {
         return false;
     }
     let Some(from) = declared_as(pair.old, pair.then(), question) else { return false };
-    if !from.contains('(') {
+    if !from.contains('(') || comes_from_what_changed(pair, question) {
         return false;
     }
     let asks_it = pair.asks.iter().any(|other| other.about == from || other.about == question.about);
