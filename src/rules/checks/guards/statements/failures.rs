@@ -1,0 +1,190 @@
+//! Failures that are no longer handled: values unwrapped, attempts without a handler, cases that are gone.
+
+use regex::Regex;
+
+use super::super::code::{Code, is_call, is_if};
+use super::super::pair::{Lost, Pair, Rule, squeeze};
+use super::super::unguarded::{is_error, name};
+use super::ways_out;
+use crate::syntax::Grammar;
+
+/// What a block closed when it ended: `with`, `try (…)`.
+pub(super) fn unwrapped(pair: &Pair<'_>, node: usize) -> Option<Lost> {
+    let (old, new) = (pair.old, pair.new);
+    let kind = old.nodes.kind(node);
+    let opened = match kind {
+        "with_statement" => {
+            let clause = old.nodes.children(node).find(|child| old.nodes.kind(*child) == "with_clause")?;
+            let call = old.nodes.inside(clause).find(|inner| is_call(old.nodes.kind(*inner)))?;
+            let opens = Regex::new(r"^(?:[\w.]+\.)?(?:open|connect|urlopen|Popen|socket|Session|Client|ThreadPoolExecutor|ProcessPoolExecutor|Pool|NamedTemporaryFile|TemporaryDirectory|ZipFile|TarFile|GzipFile|cursor)\(").ok()?;
+            if !opens.is_match(&squeeze(old.nodes.text(call))) {
+                return None;
+            }
+            old.say(call)
+        }
+        "try_with_resources_statement" => {
+            let list = old.nodes.child(node, "resources")?;
+            let value = old.nodes.inside(list).find(|inner| old.nodes.field(*inner) == Some("value"))?;
+            old.say(value)
+        }
+        _ => return None,
+    };
+    let body = old.statements(old.nodes.child(node, "body")?);
+    let stays = body.iter().filter(|statement| pair.stays(**statement)).count();
+    let still = new.nodes.inside(pair.now()).find(|at| {
+        (is_call(new.nodes.kind(*at)) || new.nodes.kind(*at) == "object_creation_expression") && new.say(*at) == opened
+    })?;
+    let held =
+        new.nodes.around(still).any(|at| matches!(new.nodes.kind(at), "with_clause" | "resource" | "return_statement"));
+    if body.is_empty()
+        || stays * 2 < body.len()
+        || held
+        || pair
+            .fresh
+            .iter()
+            .any(|line| line.contains("close") || line.contains("enter_context") || line.contains("shutdown"))
+    {
+        return None;
+    }
+    pair.lost(
+        Rule::Release,
+        node,
+        "It was closed here at the end of the block, whatever happened; now nothing closes it.".to_owned(),
+    )
+}
+
+/// Errors that were caught here, or asked for.
+pub(super) fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
+    let (old, new) = (pair.old, pair.new);
+    match old.nodes.kind(node) {
+        "if_statement" if old.grammar == Grammar::Go => {
+            let asked = pair.asked.iter().find(|question| question.decides == node && is_error(&question.about))?;
+            let branch = old.nodes.child(node, "consequence")?;
+            if old.nodes.child(node, "initializer").is_some()
+                || !old.statements(branch).last().is_some_and(|last| old.leaves(*last))
+            {
+                return None;
+            }
+            let block = old.nodes.parent(node)?;
+            let before =
+                old.nodes.children(block).take_while(|at| *at < node).filter(|at| old.is_statement(*at)).last()?;
+            let sets = matches!(old.nodes.kind(before), "short_var_declaration" | "assignment_statement");
+            let said = old.say(before);
+            let now = new.nodes.inside(pair.now()).find(|at| new.is_statement(*at) && new.say(*at) == said)?;
+            let next = new.following(now);
+            let asks = next
+                .iter()
+                .take_while(|at| !sets_again(new, **at, &asked.about))
+                .any(|at| new.say(*at).split(' ').any(|word| word == asked.about));
+            if !sets || asks || next.is_empty() {
+                return None;
+            }
+            pair.lost(
+                Rule::ErrorHandling,
+                node,
+                format!("`{}` was looked at here; the call that sets it is still there.", asked.about),
+            )
+        }
+        "try_statement" => {
+            let body = old.statements(old.nodes.child(node, "body")?);
+            let catches =
+                old.nodes.children(node).any(|child| matches!(old.nodes.kind(child), "catch_clause" | "except_clause"));
+            let own = new.nodes.inside(pair.now()).filter(|at| new.is_statement(*at));
+            let bare: Vec<String> = own
+                .filter(|at| {
+                    !new.nodes
+                        .around(*at)
+                        .take_while(|at| new.owner(*at) == Some(pair.is))
+                        .any(|at| new.nodes.kind(at) == "try_statement")
+                })
+                .map(|at| new.say(at))
+                .collect();
+            let stays = body.iter().filter(|statement| bare.contains(&old.say(**statement))).count();
+            // One that passes every failure on only cleaned up.
+            let clauses = old.nodes.children(node);
+            let mut clauses = clauses.filter(|at| matches!(old.nodes.kind(*at), "catch_clause" | "except_clause"));
+            let passes_on = clauses.all(|clause| {
+                let body = old.nodes.child(clause, "body").or_else(|| old.nodes.children(clause).last());
+                let last = body.and_then(|body| old.statements(body).last().copied());
+                last.is_some_and(|last| matches!(old.nodes.kind(last), "throw_statement" | "raise_statement"))
+            });
+            if !catches
+                || passes_on
+                || body.is_empty()
+                || stays != body.len()
+                || pair.fresh.iter().any(|line| line.contains("catch") || line.contains("try"))
+            {
+                return None;
+            }
+            pair.lost(
+                Rule::ErrorHandling,
+                node,
+                "What failed in here was caught; the same statements now run without.".to_owned(),
+            )
+        }
+        _ => None,
+    }
+}
+
+/// Whether a Go statement gives an error that was set before another value, so that what follows asks for that one.
+fn sets_again(code: &Code<'_>, node: usize, error: &str) -> bool {
+    let sets = match code.nodes.kind(node) {
+        "if_statement" | "expression_switch_statement" => code.nodes.child(node, "initializer"),
+        "short_var_declaration" | "assignment_statement" => Some(node),
+        _ => None,
+    };
+    let left = sets.and_then(|at| code.nodes.child(at, "left"));
+    left.is_some_and(|left| code.say(left).split(' ').any(|word| word == error))
+}
+
+/// A failure that had a way of its own in a branch for failures which is still there.
+pub(super) fn case_of_failure(pair: &Pair<'_>, node: usize) -> Option<Lost> {
+    let (old, new) = (pair.old, pair.new);
+    let guard =
+        if old.nodes.kind(node) == "expression_statement" && is_if(old.nodes.kind(node + 1)) { node + 1 } else { node };
+    if !is_if(old.nodes.kind(guard)) {
+        return None;
+    }
+    let asked: Vec<String> = {
+        let condition = old.nodes.child(guard, "condition")?;
+        let names = old.nodes.inside(condition).chain([condition]).filter(|at| old.nodes.kind(*at) == "identifier");
+        names.map(|at| old.nodes.text(at).to_owned()).collect()
+    };
+    let branch = old.nodes.child(guard, "consequence")?;
+    let all = ways_out::error_branches(old, pair.then());
+    let (header, entered, body) = all.iter().rfind(|(_, at, _)| old.nodes.inside(*at).contains(&node))?;
+    let caught = header
+        .split([' ', '(', ')', ':'])
+        .filter(|word| is_error(word))
+        .any(|word| asked.iter().any(|name| name == word));
+    let leaves = old.statements(branch).last().is_some_and(|last| old.leaves(*last));
+    let after = old.following(node);
+    let stays = after.iter().filter(|statement| pair.stays(**statement)).count();
+    if !caught
+        || !leaves
+        || after.is_empty()
+        || stays != after.len()
+        || *entered == guard
+        || !old.statements(*body).contains(&node)
+    {
+        return None;
+    }
+    let there = ways_out::error_branches(new, pair.now()).into_iter().find(|(other, _, body)| {
+        other == header
+            && new
+                .statements(*body)
+                .iter()
+                .any(|statement| after.iter().any(|left| old.say(*left) == new.say(*statement)))
+    })?;
+    // Another way of telling them apart is as good.
+    let tells = new.nodes.inside(there.2).any(|at| pair.is_fresh(at) && is_if(new.nodes.kind(at)));
+    if tells || pair.fresh.iter().any(|line| asked.iter().any(|name| name.len() > 1 && line.contains(name.as_str()))) {
+        return None;
+    }
+    let said = name(&old.say(old.nodes.child(guard, "condition")?));
+    pair.lost(
+        Rule::ErrorHandling,
+        node,
+        format!("A failure with `{said}` had a way of its own here and is now treated as all others."),
+    )
+}
