@@ -40,7 +40,7 @@ impl<'a> Sought<'a> {
         let touched = heads.iter().filter(|head| head.touched.is_some());
         let known: HashSet<(RuleRef, &str)> = touched.map(|head| (head.rule, head.hit.key.as_str())).collect();
         let mut own: HashMap<usize, HashSet<RuleRef>> = HashMap::new();
-        for head in heads.iter().filter(|head| head.asks_for_its_place()) {
+        for head in heads.iter().filter(|head| head.asks_for_its_place() || head.may_replace_one()) {
             // Under another name a file may be one that a rule leaves alone, and then it matched nowhere in it.
             if input.change.files.get(head.file).is_some_and(|file| file.status == FileStatus::Modified) {
                 own.entry(head.file).or_default().insert(head.rule);

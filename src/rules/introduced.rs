@@ -34,6 +34,13 @@ impl HeadHit {
     }
 }
 
+impl HeadHit {
+    /// Whether the base is to be asked whether the change only rewrote a match that stood there.
+    pub(super) fn may_replace_one(&self) -> bool {
+        matches!(self.rule, RuleRef::Pack { .. }) && self.was_at.is_none() && self.touched.is_some()
+    }
+}
+
 /// What stood at the base of what was found at the head.
 #[derive(Debug, Default)]
 pub(super) struct Base {

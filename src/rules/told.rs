@@ -7,7 +7,7 @@ use super::allowed::Allowed;
 use super::base::at_base;
 use super::cause::cause;
 use super::checks::{BothSides, CHECKS};
-use super::introduced::{Compared, HeadHit, introduced};
+use super::introduced::{Base, Compared, HeadHit, introduced};
 use super::lost::lost;
 use super::run::RulesInput;
 use super::subject::RuleRef;
@@ -21,7 +21,7 @@ use crate::sys::cancel::Stopped;
 /// Of one rule in one file, no more claims than this: who sees twenty has seen them all.
 const MOST_ALIKE: usize = 20;
 /// Of one rule in the whole change.
-const MOST_OF_A_RULE: usize = 200;
+const MOST_OF_A_RULE: usize = 1000;
 /// The same match in so many files is told once.
 const COPIES: usize = 3;
 /// In the whole change.
@@ -41,7 +41,9 @@ pub(super) struct Told {
 /// Compares the matches with the base and puts what is to be told into words.
 pub(super) fn tell(input: &RulesInput<'_>, heads: Vec<HeadHit>, notes: &mut BTreeSet<String>) -> Result<Told, Stopped> {
     let base = at_base(input, &heads, notes)?;
-    let Compared { new, made, stood } = introduced(heads, &base);
+    let Compared { new, made, mut stood } = introduced(heads, &base);
+    let (rewritten, new) = rewritten(input, new, &base);
+    stood.extend(rewritten);
     let mut found: Vec<(HeadHit, Why)> = new.into_iter().map(|hit| (hit, Why::Came)).collect();
     let mut scopes = HashMap::new();
     for hit in made {
@@ -87,6 +89,19 @@ pub(super) fn allow(input: &RulesInput<'_>, claims: Vec<Claim>, notes: &mut BTre
     });
     let left = left.collect();
     (left, allowed.finish(notes))
+}
+
+/// Parts the matches that only took the place of a match of the same rule, line for line: editing what was wrong brings in nothing new.
+fn rewritten(input: &RulesInput<'_>, new: Vec<HeadHit>, base: &Base) -> (Vec<HeadHit>, Vec<HeadHit>) {
+    let mut taken: HashSet<(usize, RuleRef, u32)> = HashSet::new();
+    new.into_iter().partition(|hit| {
+        let Some(file) = input.change.files.get(hit.file).filter(|_| hit.may_replace_one()) else { return false };
+        let at = hit.hit.at.start();
+        let run = file.runs().find(|run| run.new.range().is_some_and(|lines| lines.contains(at)));
+        let old = run.and_then(|run| run.old.range());
+        let mut lines = old.into_iter().flat_map(|lines| lines.start()..=lines.end());
+        lines.any(|line| base.places.contains(&(hit.file, hit.rule, line)) && taken.insert((hit.file, hit.rule, line)))
+    })
 }
 
 /// A match that was compared with the other side already.
@@ -297,6 +312,15 @@ mod tests {
     }
 
     #[test]
+    fn a_match_that_takes_the_place_of_another_is_not_new_and_one_more_is() {
+        let old = "def f(a, more=[]):\n    more.append(a)\n    return more\n";
+        let told = |new: &str| MadeUp::default().was("a.py", old).now("a.py", new).told();
+        assert_eq!(told(&old.replace("more", "rest")), [""; 0]);
+        let twice = format!("{}{}", old.replace("more", "rest"), old.replace("f(", "g(").replace("more", "others"));
+        assert_eq!(told(&twice), ["python/mutable-default a.py:4"]);
+    }
+
+    #[test]
     fn a_long_match_that_was_one_before_is_not_told_whatever_changes_in_it() {
         let body: String = (0..9).map(|at| ["  add(", &at.to_string(), ");\n"].concat()).collect();
         let with = format!("function f() {{\n{body}  eval(a);\n}}\n");
@@ -344,13 +368,13 @@ mod tests {
     #[test]
     fn one_rule_does_not_fill_a_review() {
         let mut change = MadeUp::default();
-        for at in 0..20 {
+        for at in 0..100 {
             let text = format!("function f() {{\n{}}}\n", format!("  const file = open({at});\n").repeat(15));
             change = change.now(&format!("a{at}.js"), &text);
         }
         let report = change.review_with(&packs());
-        assert_eq!(report.claims.len(), 200);
-        assert_eq!(report.notes, ["javascript-p/open: the first 200 matches are listed, 100 more are not"]);
+        assert_eq!(report.claims.len(), 1000);
+        assert_eq!(report.notes, ["javascript-p/open: the first 1000 matches are listed, 500 more are not"]);
     }
 
     #[test]

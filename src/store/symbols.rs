@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::sys::files;
+use crate::sys::{files, folder};
 
 /// Changes when the bytes mean something else; what older programs kept is left to be removed with the folder.
 const FORMAT: &str = "v1";
@@ -29,7 +29,7 @@ impl SymbolCache {
 
     /// What was kept under a key of hexadecimal digits, letters and dashes.
     pub fn get(&self, key: &str) -> Option<Vec<u8>> {
-        files::read_plain(&self.place(key)?, LARGEST)
+        folder::read_plain(&self.place(key)?, LARGEST)
     }
 
     /// Keeps an entry, and makes room for it where that is needed.

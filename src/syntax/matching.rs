@@ -7,8 +7,7 @@ use ast_grep_core::tree_sitter::LanguageExt as _;
 use ast_grep_core::{AstGrep, Matcher as _, NodeMatch};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::ops::Range;
-use std::sync::LazyLock;
+use std::{ops::Range, sync::LazyLock};
 
 use super::grammar::{Grammar, Tree, Unparsed, Watch};
 use super::repeated::Repeated;
@@ -17,9 +16,8 @@ use crate::domain::place::LineRange;
 
 /// Nodes nested deeper are not matched: what a rule asks of the nodes around one costs their depth each time.
 const DEEPEST: u32 = 1000;
-/// A rule may go this many steps from node to node in any text, …
+/// A rule may go so many steps from node to node in any text, and so many more for each node of it: far more than the built-in rules need.
 const STEPS: u64 = 1_000_000;
-/// … and this many more for each node of the text. What the built-in rules need is far below.
 const STEPS_A_NODE: u64 = 300;
 /// A longer match gets no replacement, in bytes; nor does one whose replacement may be longer than the next.
 const LONGEST_REPLACED: usize = 4 << 10;

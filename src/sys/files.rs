@@ -88,16 +88,6 @@ pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     }
 }
 
-/// Reads a plain file of at most `limit` bytes; `None` where there is something else, or nothing that can be read. It never waits, as a pipe
-/// that somebody put there would make it.
-pub fn read_plain(path: &Path, limit: usize) -> Option<Vec<u8>> {
-    let about = fs::symlink_metadata(path).ok()?;
-    if !about.is_file() || about.len() > limit as u64 {
-        return None;
-    }
-    read_within(fs::File::open(path).ok()?, path, limit as u64).ok()
-}
-
 /// Makes a folder and its parents, readable by the owner only (0700).
 pub fn private_folder(path: &Path) -> Result<(), FileError> {
     let mut builder = fs::DirBuilder::new();

@@ -94,6 +94,16 @@ pub fn read_folder(root: &Path, most: u64, files: usize, cancel: &Cancel) -> Res
     Ok(found)
 }
 
+/// Reads a plain file of at most `limit` bytes; `None` where there is something else, or nothing that can be read. It never waits, as a pipe
+/// that somebody put there would make it.
+pub fn read_plain(path: &Path, limit: usize) -> Option<Vec<u8>> {
+    let about = std::fs::symlink_metadata(path).ok()?;
+    if !about.is_file() || about.len() > limit as u64 {
+        return None;
+    }
+    super::files::read_within(std::fs::File::open(path).ok()?, path, limit as u64).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -72,7 +72,7 @@ const GOOD: &str = "def add(a, b):\n    return a + b\n";
 
 /// Made up, and shaped like the real thing; put together here so that no scanner takes this file for a leak.
 fn bad() -> String {
-    format!("KEY = \"{}\"\n", ["AKIA", "Q7XW", "3LMN", "5P2R", "T6YZ"].concat())
+    format!("KEY = \"{}\"\n", ["ghp_", "q7XW3lmN5p2R", "t6YZk9B1cD4f", "G8hJ0sVaEuOi"].concat())
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Characters in code that nobody sees: they make it read differently from what it does, or hide text from people.
 
-use super::super::subject::{Hit, Subject, is_prose};
+use super::super::subject::{Hit, Subject, is_prose, is_test_path};
 use super::{Check, CheckInfo};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::LineRange;
@@ -30,8 +30,10 @@ impl Check for InvisibleCharacter {
         }
         let extension = subject.extension();
         let prose = is_prose(&extension) || is_translation(subject, &extension);
+        // Texts of people, and what tests feed a program, hold such characters for their own sake.
+        let data = is_test_path(subject.path) || matches!(extension.as_str(), "json" | "csv" | "tsv" | "xml");
         for (number, line) in subject.text.all_lines().filter(|(_, line)| !line.is_ascii()) {
-            let Some((column, c, harm)) = worst_on(line, prose) else { continue };
+            let Some((column, c, harm)) = worst_on(line, prose, data) else { continue };
             let mut hit = Hit::of_lines(subject.text, LineRange::line(number));
             let code = u32::from(c);
             hit.title = Some(match harm {
@@ -55,7 +57,7 @@ enum Harm {
     Unseen,
 }
 
-fn worst_on(line: &str, prose: bool) -> Option<(usize, char, Harm)> {
+fn worst_on(line: &str, prose: bool, data: bool) -> Option<(usize, char, Harm)> {
     let mut worst: Option<(usize, char, Harm)> = None;
     let (mut before, mut selectors, mut flag) = (' ', 0, false);
     let mut rest = line.chars().enumerate().peekable();
@@ -71,7 +73,7 @@ fn worst_on(line: &str, prose: bool) -> Option<(usize, char, Harm)> {
             // A byte order mark where a file begins.
             '\u{feff}' if at == 0 => None,
             // Between letters that join (Persian, Hindi) or emoji they belong to the text.
-            _ if is_invisible(c) => (!prose && is_code(before) && is_code(after)).then_some(Harm::Unseen),
+            _ if is_invisible(c) => (!prose && !data && is_code(before) && is_code(after)).then_some(Harm::Unseen),
             _ => None,
         };
         if let Some(harm) = harm
@@ -117,17 +119,17 @@ mod tests {
             "\u{feff}use a;",
             "'\u{1f468}\u{200d}\u{1f4bb}'",
         ] {
-            assert_eq!(worst_on(line, false), None, "{line:?}");
+            assert_eq!(worst_on(line, false, false), None, "{line:?}");
         }
         let flag = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}";
-        assert_eq!(worst_on(flag, false), None);
+        assert_eq!(worst_on(flag, false, false), None);
     }
 
     #[test]
     fn characters_that_deceive_are_told_with_their_column() {
-        assert_eq!(worst_on("ab\u{202e}c", false), Some((3, '\u{202e}', Harm::Reorders)));
-        assert_eq!(worst_on("is_\u{200b}ok", false), Some((4, '\u{200b}', Harm::Unseen)));
-        assert_eq!(worst_on("# hi\u{e0049}\u{e0067}", true), Some((5, '\u{e0049}', Harm::Hides)));
-        assert_eq!(worst_on("is_\u{200b}ok", true), None);
+        assert_eq!(worst_on("ab\u{202e}c", false, false), Some((3, '\u{202e}', Harm::Reorders)));
+        assert_eq!(worst_on("is_\u{200b}ok", false, false), Some((4, '\u{200b}', Harm::Unseen)));
+        assert_eq!(worst_on("# hi\u{e0049}\u{e0067}", true, false), Some((5, '\u{e0049}', Harm::Hides)));
+        assert_eq!(worst_on("is_\u{200b}ok", true, false), None);
     }
 }

@@ -142,6 +142,9 @@ fn compare(ground: &Ground<'_>, at: usize, file: &FileChange, kind: &Kind) -> Re
         return Ok(None);
     }
     let Some((lock_path, lock)) = lock_of(ground, file, kind)? else { return Ok(None) };
+    if is_of_a_workspace(ground, &lock_path)? {
+        return Ok(None);
+    }
     let lock_name = String::from_utf8_lossy(lock_path.file_name()).into_owned();
     let below = below(&lock_path, &file.path);
     let root = if below.is_empty() {
@@ -195,6 +198,22 @@ fn effect(at: usize, lock_path: &RepoPath, lock: &FileText, found: &[(LineRange,
         severity: None,
         elsewhere: vec![Elsewhere { path: lock_path.clone(), lines: LineRange::line(number), note }],
     })
+}
+
+/// Whether a folder above has the lock file of a whole pnpm workspace, so that this one lies there unused.
+fn is_of_a_workspace(ground: &Ground<'_>, lock: &RepoPath) -> Result<bool, Stopped> {
+    let mut folder = lock.folder();
+    while !folder.is_empty() {
+        folder = memchr::memrchr(b'/', folder).map_or(&[][..], |end| &folder[..end]);
+        let name = b"pnpm-workspace.yaml";
+        let path = if folder.is_empty() { name.to_vec() } else { [folder, b"/", name].concat() };
+        if let Ok(path) = RepoPath::from_bytes(&path)
+            && ground.read(Side::New, &path)?.is_some()
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The nearest lock file, in the folder of the manifest or above it.

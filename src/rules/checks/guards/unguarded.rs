@@ -28,6 +28,8 @@ pub(super) fn unguarded(pair: &Pair<'_>) -> Vec<Lost> {
             continue;
         }
         if !is_error(&question.about)
+            && !is_a_choice(pair, question)
+            && !is_tried(pair)
             && !is_asked_anew(pair, question)
             && (is_missed(pair, question) || is_inlined(pair, question))
         {
@@ -178,6 +180,17 @@ fn is_inlined(pair: &Pair<'_>, question: &Question) -> bool {
         })
     };
     !asks_it && (used || handed_on())
+}
+
+/// Whether the answer chooses a value, as an `if` of Rust does that something is set to: that guards nothing after it.
+fn is_a_choice(pair: &Pair<'_>, question: &Question) -> bool {
+    let parent = pair.old.nodes.parent(question.decides).map(|parent| pair.old.nodes.kind(parent));
+    question.asks == Asks::Size && matches!(parent, Some("let_declaration" | "assignment_expression" | "arguments"))
+}
+
+/// Whether the change catches what fails here now.
+fn is_tried(pair: &Pair<'_>) -> bool {
+    pair.fresh.iter().any(|line| line.contains("try{") || line.contains("try {") || line.contains("try:"))
 }
 
 /// Whether the change asks the same with the same consequence in another place of the function.

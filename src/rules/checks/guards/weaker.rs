@@ -34,10 +34,10 @@ pub(super) fn weaker(pair: &Pair<'_>) -> Vec<Lost> {
         }
         let Some((rule, stays, detail)) = wrapped(pair.old, node) else { continue };
         let Some(unit) = unit(pair.old, node, stays) else { continue };
-        let said = pair.old.say_without(unit, &[(node, stays)]);
+        let said = handed_to(pair.old, unit) + &pair.old.say_without(unit, &[(node, stays)]);
         let units = new_units.get_or_insert_with(|| fresh_units(pair));
         let stands = units.get(&said).copied().unwrap_or(0);
-        if stands == 0 || pair.said.contains_key(&said) {
+        if stands == 0 || pair.said.contains_key(&pair.old.say_without(unit, &[(node, stays)])) {
             continue;
         }
         if rule == Rule::Await && is_no_promise(pair, stays) {
@@ -121,6 +121,13 @@ fn is_part(code: &Code<'_>, node: usize) -> bool {
     })
 }
 
+/// What an argument is handed to, or else nothing: in another call, even one in its place, it does not stand bare.
+fn handed_to(code: &Code<'_>, node: usize) -> String {
+    let arguments = code.nodes.parent(node).filter(|at| matches!(code.nodes.kind(*at), "arguments" | "argument_list"));
+    let call = arguments.and_then(|at| code.nodes.parent(at)).and_then(|at| code.call(at));
+    call.map_or_else(String::new, |call| format!("{}( ", code.nodes.text(call.name)))
+}
+
 /// The words of what the change adds to the new function.
 fn fresh_units(pair: &Pair<'_>) -> HashMap<String, usize> {
     let mut units = HashMap::new();
@@ -130,7 +137,7 @@ fn fresh_units(pair: &Pair<'_>) -> HashMap<String, usize> {
             && (code.is_statement(node) || is_part(code, node))
             && code.nodes.until(node) - node < 600
         {
-            *units.entry(code.say(node)).or_default() += 1;
+            *units.entry(handed_to(code, node) + &code.say(node)).or_default() += 1;
         }
     }
     units

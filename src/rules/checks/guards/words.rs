@@ -101,6 +101,6 @@ pub(in crate::rules) static GUARDS: [Guard; 13] = [
         Rule::Attribute,
         ("general/attribute-removed", "An attribute is removed that what it stood on relied on"),
         "Bring it back, or say in the commit what does its work now.",
-        (Severity::Medium, Category::Logic, None),
+        (Severity::Low, Category::Logic, None),
     ),
 ];

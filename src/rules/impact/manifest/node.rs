@@ -21,7 +21,8 @@ pub(super) fn wanted(text: &str) -> Option<Vec<Wanted>> {
 pub(super) fn lacks(pair: &Pair<'_>, wanted: &Wanted) -> Option<bool> {
     // A name that is put in the place of another's is locked as whatever that says.
     let overridden = [Some(pair.manifest), pair.root].into_iter().flatten().any(|text| overrides(text, &wanted.name));
-    if overridden {
+    // A package of the workspace itself needs no lock.
+    if overridden || wanted.version.starts_with("workspace:") {
         return None;
     }
     match pair.lock_name {

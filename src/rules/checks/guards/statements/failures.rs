@@ -100,13 +100,19 @@ pub(super) fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
                 .map(|at| new.say(at))
                 .collect();
             let stays = body.iter().filter(|statement| bare.contains(&old.say(**statement))).count();
-            // One that passes every failure on only cleaned up.
+            // One that passes every failure on only cleaned up, and one that makes it a value that says nothing hid it.
             let clauses = old.nodes.children(node);
             let mut clauses = clauses.filter(|at| matches!(old.nodes.kind(*at), "catch_clause" | "except_clause"));
             let passes_on = clauses.all(|clause| {
                 let body = old.nodes.child(clause, "body").or_else(|| old.nodes.children(clause).last());
                 let last = body.and_then(|body| old.statements(body).last().copied());
-                last.is_some_and(|last| matches!(old.nodes.kind(last), "throw_statement" | "raise_statement"))
+                last.is_some_and(|last| {
+                    matches!(old.nodes.kind(last), "throw_statement" | "raise_statement")
+                        || matches!(
+                            old.say(last).as_str(),
+                            "return null ;" | "return null" | "return None" | "return undefined ;"
+                        )
+                })
             });
             if !catches
                 || passes_on
