@@ -152,7 +152,7 @@ mod tests {
         ] {
             assert!(told(&rule).contains(says), "{rule}: {}", told(&rule));
         }
-        let many: String = (0..51).map(|at| format!("  u{at}: {{kind: a}}\n")).collect();
+        let many: String = (0..51).map(|at| ["  u", &at.to_string(), ": {kind: a}\n"].concat()).collect();
         assert!(told(&format!("rule: {{kind: a}}\nutils:\n{many}")).contains("50 utils"));
     }
 }

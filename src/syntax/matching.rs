@@ -440,7 +440,7 @@ mod tests {
         .unwrap()[0];
         let repeats = RuleParts { repeats: Some("key"), ..parts(source, None) };
         let set = RuleSet::compile(Grammar::JavaScript, std::iter::once(Some(repeats))).unwrap();
-        let keys: String = (0..3000).map(|at| format!("k{at}: {{ k: 1 }},\n")).collect();
+        let keys: String = (0..3000).map(|at| ["k", &at.to_string(), ": { k: 1 },\n"].concat()).collect();
         let text = format!("a = {{\n{keys}k7: 2 }};\n");
         let cancel = Cancel::never();
         let watch = Watch::new(&cancel, Duration::from_mins(1));

@@ -8,8 +8,8 @@ const HEAD: &str = "id: a\ntitle: t\nmessage: m\nseverity: low\ncategory: logic\
 #[track_caller]
 fn refused(rule: &str) -> String {
     let repo = TestRepo::new();
-    repo.write("a.js", "1;\n").write(".review/rules/javascript-x.yml", &format!("{HEAD}{rule}")).commit("begin");
-    repo.branch("feature").write("a.js", &"f([1, 'a', 2]);\n".repeat(200)).commit("change");
+    repo.write("a.js", "1;\n").write(".review/rules/javascript-x.yml", format!("{HEAD}{rule}")).commit("begin");
+    repo.branch("feature").write("a.js", "f([1, 'a', 2]);\n".repeat(200)).commit("change");
     let said = Program::in_folder(repo.root()).words("--no-model --target main").ended(2).stderr;
     assert!(said.contains(".review/rules/javascript-x.yml at ") && said.contains("rule project/a: "), "{said}");
     said
@@ -23,7 +23,9 @@ fn a_pattern_that_is_nested_without_end_is_refused_and_breaks_nothing() {
 
 #[test]
 fn utilities_that_hang_on_one_another_without_end_are_refused() {
-    let chain: String = (1..6_000).map(|at| format!("  u{at}: {{matches: u{}}}\n", at - 1)).collect();
+    let chain: String = (1..6_000)
+        .map(|at: u32| ["  u", &at.to_string(), ": {matches: u", &(at - 1).to_string(), "}\n"].concat())
+        .collect();
     let said = refused(&format!("rule: {{matches: u5999}}\nutils:\n  u0: {{kind: number}}\n{chain}"));
     assert!(said.contains("at most 50 utils"), "{said}");
     let twice = |at: u32| format!("  u{at}: {{any: [{{matches: u{0}}}, {{matches: u{0}}}]}}\n", at - 1);
@@ -75,7 +77,7 @@ fn what_rules_alone_could_not_wholly_look_at_is_no_green() {
     let (code, review) = program.review("--target main");
     assert_eq!((code, review["outcome"].as_str()), (0, Some("complete")), "{review}");
     // Code there does.
-    repo.write("b.js", &format!("eval(x); const data = '{}';\n", "z".repeat(9_000))).commit("code");
+    repo.write("b.js", format!("eval(x); const data = '{}';\n", "z".repeat(9_000))).commit("code");
     let (code, review) = program.review("--target main");
     assert_eq!((code, review["outcome"].as_str()), (3, Some("incomplete")), "{review}");
 }
