@@ -30,7 +30,7 @@ pub struct Masked {
     pub text: String,
     /// The lines (1-indexed, ascending) on which something was masked.
     pub lines: Vec<u32>,
-    /// What tells the secrets of each of these lines from others, in the order of `lines`; see [`print_of`].
+    /// What tells the secrets of each of these lines from others, in the order of `lines`; made with a key of this process.
     pub prints: Vec<u64>,
 }
 
