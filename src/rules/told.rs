@@ -22,8 +22,6 @@ use crate::sys::cancel::Stopped;
 const MOST_ALIKE: usize = 20;
 /// Of one rule in the whole change.
 const MOST_OF_A_RULE: usize = 1000;
-/// The same match in so many files is told once.
-const COPIES: usize = 3;
 /// In the whole change.
 const MOST: usize = 2000;
 
@@ -67,7 +65,7 @@ pub(super) fn tell(input: &RulesInput<'_>, heads: Vec<HeadHit>, notes: &mut BTre
         found.extend(stood.into_iter().map(|hit| (hit, Why::Stood)));
     }
     found.sort_by_key(|(hit, why)| (hit.file, *why == Why::Stood, *why == Why::Went, hit.hit.at.start(), hit.rule));
-    worded(input, bundled(input, found), notes)
+    worded(input, found, notes)
 }
 
 /// The claims that no comment silences, and how many one does: for claims that come from elsewhere.
@@ -107,41 +105,6 @@ fn rewritten(input: &RulesInput<'_>, new: Vec<HeadHit>, base: &Base) -> (Vec<Hea
 /// A match that was compared with the other side already.
 fn compared(file: usize, rule: RuleRef, hit: super::subject::Hit) -> HeadHit {
     HeadHit { file, rule, hit, touched: None, was_at: None }
-}
-
-/// The same match in the files of copies is one thing to do: it is told where it comes first, with the number of places.
-fn bundled(input: &RulesInput<'_>, found: Vec<(HeadHit, Why)>) -> Vec<(HeadHit, Why)> {
-    let mut places: HashMap<(RuleRef, String), (usize, BTreeSet<usize>)> = HashMap::new();
-    let may_be = |hit: &HeadHit, why: Why| {
-        let is_loud = || {
-            let info = rule_info(input, hit.rule);
-            info.is_none_or(|info| matches!(info.severity, Severity::Critical | Severity::High))
-        };
-        why == Why::Came && matches!(hit.rule, RuleRef::Pack { .. }) && !is_loud()
-    };
-    for (hit, _) in found.iter().filter(|(hit, why)| may_be(hit, *why)) {
-        let (count, files) = places.entry((hit.rule, hit.hit.key.clone())).or_default();
-        *count += 1;
-        files.insert(hit.file);
-    }
-    places.retain(|_, (_, files)| files.len() >= COPIES);
-    let mut seen = HashSet::new();
-    let mut left = Vec::new();
-    for (mut hit, why) in found {
-        let key = (hit.rule, hit.hit.key.clone());
-        if let Some((count, _)) = places.get(&key).filter(|_| why == Why::Came) {
-            if !seen.insert(key) {
-                continue;
-            }
-            let same = format!("The change does the same in {} other places.", count - 1);
-            hit.hit.detail = Some(match hit.hit.detail.take() {
-                Some(detail) => format!("{detail} {same}"),
-                None => same,
-            });
-        }
-        left.push((hit, why));
-    }
-    left
 }
 
 fn worded(input: &RulesInput<'_>, found: Vec<(HeadHit, Why)>, notes: &mut BTreeSet<String>) -> Result<Told, Stopped> {
@@ -375,16 +338,5 @@ mod tests {
         let report = change.review_with(&packs());
         assert_eq!(report.claims.len(), 1000);
         assert_eq!(report.notes, ["javascript-p/open: the first 1000 matches are listed, 500 more are not"]);
-    }
-
-    #[test]
-    fn what_copies_share_is_told_once() {
-        let mut change = MadeUp::default();
-        for at in 0..3 {
-            change = change.now(&format!("a{at}.js"), "function f() {\n  const file = open(a);\n}\n");
-        }
-        let report = change.review_with(&packs());
-        assert_eq!(report.claims.iter().map(place).collect::<Vec<_>>(), ["p/open +2-2"]);
-        assert!(report.claims[0].body.starts_with("The change does the same in 2 other places."));
     }
 }
