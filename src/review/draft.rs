@@ -23,7 +23,6 @@ mod made;
 mod owed;
 mod proven;
 mod summary;
-mod unseen;
 
 pub use made::{Asked, Made, instructions_hash};
 
@@ -34,8 +33,8 @@ pub(super) use history::missed;
 
 use floors::{counts, hide};
 use made::provenance;
+use owed::sentence;
 use summary::plain_summary;
-use unseen::sentence;
 
 /// How an engine ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -27,11 +27,11 @@ pub(super) fn cause(
         vacant.insert(scopes_of(file.language, &new, input.trees, input.cancel)?);
     }
     let scopes = known.get(&head.file).map(Vec::as_slice).unwrap_or_default();
-    let own = innermost(scopes, head.hit.at.start());
+    let own = Scope::innermost(scopes, head.hit.at.start());
     let in_reach = |run: &ChangeRun| match own {
         Some(own) => own.lines.contains(point(run)),
         // Outside of all functions what counts is what is outside of them too.
-        None => innermost(scopes, point(run)).is_none(),
+        None => Scope::innermost(scopes, point(run)).is_none(),
     };
     let telling = |(side, lines): &(Side, LineRange)| {
         let text = if *side == Side::Old { &old } else { &new };
@@ -50,8 +50,4 @@ pub(super) fn cause(
 /// The line at the head at which a run is, or after which something was deleted.
 fn point(run: &ChangeRun) -> u32 {
     run.new.start.max(1)
-}
-
-fn innermost(scopes: &[Scope], line: u32) -> Option<&Scope> {
-    scopes.iter().rev().find(|scope| scope.lines.contains(line))
 }

@@ -117,7 +117,7 @@ fn old_side(input: &RulesInput<'_>, at: usize) -> Result<(Vec<Gone>, Option<Stri
     let mut gone = Vec::new();
     for (rule, hit) in looked.hits {
         if deleted.touched.covers(hit.at.start()) && deleted.leaves_some_of(&hit, &text) {
-            let scope = innermost(&looked.scopes, hit.at.start()).map(|scope| scope.name.clone());
+            let scope = Scope::innermost(&looked.scopes, hit.at.start()).map(|scope| scope.name.clone());
             let continues_at = line_at_head(file, hit.at.start());
             gone.push(Gone { file: at, rule, hit, scope, continues_at });
         }
@@ -154,7 +154,7 @@ fn new_side(
     let mut come = Vec::new();
     for (rule, hit) in looked.hits {
         if stands(hit.lines) {
-            let scope = innermost(&looked.scopes, hit.at.start()).map(|scope| scope.name.clone());
+            let scope = Scope::innermost(&looked.scopes, hit.at.start()).map(|scope| scope.name.clone());
             come.push(Come { file: at, rule, key: hit.key, scope });
         }
     }
@@ -169,11 +169,6 @@ fn read(
         Err(WorkspaceError::Stopped(stopped)) => Err(stopped),
         outcome => Ok(outcome),
     }
-}
-
-/// The smallest function or type around a line. The list is in the order in which they begin.
-fn innermost(scopes: &[Scope], line: u32) -> Option<&Scope> {
-    scopes.iter().rev().find(|scope| scope.lines.contains(line))
 }
 
 /// The deleted lines of a file.

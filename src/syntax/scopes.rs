@@ -47,6 +47,13 @@ pub struct Scope {
     pub body: usize,
 }
 
+impl Scope {
+    /// The smallest function or type around a line. The list is in the order in which they begin.
+    pub fn innermost(scopes: &[Self], line: u32) -> Option<&Self> {
+        scopes.iter().rev().find(|scope| scope.lines.contains(line))
+    }
+}
+
 impl Tree {
     /// Its functions and types in the order in which they begin: what is inside another comes after it.
     pub fn scopes(&self, watch: &Watch<'_>) -> Result<Vec<Scope>, Unparsed> {

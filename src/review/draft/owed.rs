@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::Draft;
-use super::unseen::sentence;
 use crate::domain::change::{FileChange, Omission};
 use crate::domain::review::CoverageState;
 
@@ -13,6 +12,22 @@ const MOST_NAMED: usize = 3;
 const MOST_HOLES: usize = 5;
 
 impl Draft {
+    /// A file whose change could not be collected was not seen, whatever the engine says of it.
+    pub(super) fn hold_to_the_collection(&mut self) {
+        let unseen = self.change.omissions.iter().filter(|omission| omission.unseen);
+        let why: BTreeMap<&str, &str> =
+            unseen.filter_map(|omission| Some((omission.path.as_deref()?, omission.reason.as_str()))).collect();
+        if why.is_empty() {
+            return;
+        }
+        for covered in &mut self.files {
+            if let Some(reason) = why.get(covered.path.to_string().as_str()) {
+                covered.state = CoverageState::Skipped;
+                covered.reason = Some((*reason).to_owned());
+            }
+        }
+    }
+
     /// The files that must be looked at: those with lines, and those of which collection could not say.
     fn owed(&self) -> Vec<&FileChange> {
         let unseen = self.change.omissions.iter().filter(|omission| omission.unseen);
@@ -68,5 +83,12 @@ impl Draft {
             reasons.push(format!("{more} more parts of the change were not seen"));
         }
         (reasons, !owed.is_empty() && missing.len() == owed.len())
+    }
+}
+
+pub(super) fn sentence(omission: &Omission) -> String {
+    match &omission.path {
+        Some(path) => format!("{path}: {}", omission.reason),
+        None => omission.reason.clone(),
     }
 }

@@ -150,7 +150,7 @@ fn compare(ground: &Ground<'_>, at: usize, file: &FileChange, kind: &Kind) -> Re
     let root = if below.is_empty() {
         None
     } else {
-        match beside(&lock_path, kind.manifest) {
+        match named(lock_path.folder(), kind.manifest) {
             Some(path) => ground.read(Side::New, &path)?,
             None => None,
         }
@@ -203,11 +203,9 @@ fn effect(at: usize, lock_path: &RepoPath, lock: &FileText, found: &[(LineRange,
 /// Whether a folder above has the lock file of a whole pnpm workspace, so that this one lies there unused.
 fn is_of_a_workspace(ground: &Ground<'_>, lock: &RepoPath) -> Result<bool, Stopped> {
     let mut folder = lock.folder();
-    while !folder.is_empty() {
-        folder = memchr::memrchr(b'/', folder).map_or(&[][..], |end| &folder[..end]);
-        let name = b"pnpm-workspace.yaml";
-        let path = if folder.is_empty() { name.to_vec() } else { [folder, b"/", name].concat() };
-        if let Ok(path) = RepoPath::from_bytes(&path)
+    while let Some(above) = above(folder) {
+        folder = above;
+        if let Some(path) = named(folder, "pnpm-workspace.yaml")
             && ground.read(Side::New, &path)?.is_some()
         {
             return Ok(true);
@@ -220,26 +218,26 @@ fn is_of_a_workspace(ground: &Ground<'_>, lock: &RepoPath) -> Result<bool, Stopp
 fn lock_of(ground: &Ground<'_>, file: &FileChange, kind: &Kind) -> Result<Option<(RepoPath, Arc<FileText>)>, Stopped> {
     let mut folder = file.path.folder();
     loop {
-        for name in kind.locks {
-            let path = match folder {
-                [] => RepoPath::from_bytes(name.as_bytes()),
-                folder => RepoPath::from_bytes(&[folder, b"/", name.as_bytes()].concat()),
-            };
-            if let Ok(path) = path
-                && let Some(text) = ground.read(Side::New, &path)?
-            {
+        for path in kind.locks.iter().filter_map(|name| named(folder, name)) {
+            if let Some(text) = ground.read(Side::New, &path)? {
                 return Ok(Some((path, text)).filter(|(_, text)| text.text().len() <= LARGEST));
             }
         }
-        if folder.is_empty() || !kind.above {
-            return Ok(None);
+        match above(folder) {
+            Some(above) if kind.above => folder = above,
+            Some(_) | None => return Ok(None),
         }
-        folder = folder.iter().rposition(|byte| *byte == b'/').map_or(&[][..], |slash| &folder[..slash]);
     }
 }
 
-fn beside(path: &RepoPath, name: &str) -> Option<RepoPath> {
-    let folder = path.folder();
+/// The folder that a folder is in; `None` for the root.
+fn above(folder: &[u8]) -> Option<&[u8]> {
+    let end = folder.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+    (!folder.is_empty()).then_some(&folder[..end])
+}
+
+/// A file of a folder.
+fn named(folder: &[u8], name: &str) -> Option<RepoPath> {
     let whole = if folder.is_empty() { name.as_bytes().to_vec() } else { [folder, b"/", name.as_bytes()].concat() };
     RepoPath::from_bytes(&whole).ok()
 }
