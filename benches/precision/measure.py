@@ -3,12 +3,14 @@
     python3 benches/precision/measure.py commits BINARY FOLDER tuned|scored|OWNER/NAME OUT.jsonl
     python3 benches/precision/measure.py fixes   BINARY FOLDER OUT.jsonl
     python3 benches/precision/measure.py fired   BINARY FOLDER OUT.jsonl
+    python3 benches/precision/measure.py whole   BINARY FOLDER OUT.jsonl OWNER/NAME [OWNER/NAME ...]
     python3 benches/precision/measure.py summary OUT.jsonl [OUT.jsonl ...]
     python3 benches/precision/measure.py sample  OUT.jsonl [NUMBER]
 
 FOLDER holds a bare clone of each repository as OWNER+NAME/repo. `fixes` takes back, in a copy, what each fix commit did to code that is no
 test, and reviews that. `fired` reviews each file that fired.json names as if it were added whole (or the commit itself, for rules that look
-beyond one file), and says where the rule still speaks up. Every review is the program's own, without a model and with no settings of the machine.
+beyond one file), and says where the rule still speaks up, hints among them. `whole` reviews the whole tree of each repository as if it were
+added, and counts the rules that speak up of themselves. Every other review is the program's own, without a model and with no settings of the machine.
 """
 
 import collections
@@ -36,11 +38,11 @@ def cpu():
     return used.ru_utime + used.ru_stime
 
 
-def review(binary, repository, commit, home):
+def review(binary, repository, commit, home, *more):
     environment = {"PATH": os.environ["PATH"], "HOME": home, "XDG_STATE_HOME": f"{home}/state", "XDG_CONFIG_HOME": f"{home}/config", "LC_ALL": "C.UTF-8"}
     environment |= {name: value for name, value in os.environ.items() if name.startswith("REVIEW_")}
     before = cpu()
-    done = subprocess.run([binary, "-C", str(repository), "--commit", commit, "--no-model", "--format", "json"],
+    done = subprocess.run([binary, "-C", str(repository), "--commit", commit, "--no-model", "--format", "json", *more],
                           capture_output=True, env=environment, timeout=600)
     told = json.loads(done.stdout) if done.stdout.strip() else None
     return done.returncode, told, cpu() - before, done.stderr.decode("utf-8", "replace")
@@ -99,7 +101,7 @@ def undone(original, fix, work):
 
 
 def alone(original, commit, path, work):
-    """A commit that adds one file as it stood."""
+    """A commit that adds one file as it stood, or the whole tree where no path is named."""
     copy = pathlib.Path(work, original.parent.name)
     if not copy.exists():
         subprocess.run(["git", "init", "-q", "--bare", str(copy)], check=True)
@@ -107,9 +109,12 @@ def alone(original, commit, path, work):
     index = {**os.environ, "GIT_INDEX_FILE": str(copy / "index.alone")}
     git(copy, "read-tree", "--empty", env=index)
     empty = git(copy, "write-tree", env=index)
-    mode, _, blob = git(copy, "ls-tree", commit, "--", path).split("\t")[0].split(" ")
-    git(copy, "update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}", env=index)
-    tree = git(copy, "write-tree", env=index)
+    if path is None:
+        tree = git(copy, "rev-parse", f"{commit}^{{tree}}")
+    else:
+        mode, _, blob = git(copy, "ls-tree", commit, "--", path).split("\t")[0].split(" ")
+        git(copy, "update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}", env=index)
+        tree = git(copy, "write-tree", env=index)
     root = git(copy, "commit-tree", empty, "-m", "nothing", env={**os.environ, **NAMES})
     return copy, git(copy, "commit-tree", tree, "-p", root, "-m", "one file", env={**os.environ, **NAMES})
 
@@ -123,7 +128,7 @@ def fired(binary, folder, out):
             try:
                 commit = git(original, "rev-parse", case["commit"])
                 copy, commit = (original, commit) if case.get("commit_itself") else alone(original, commit, path, home)
-                row = entry(case["repository"], case["commit"], *review(binary, copy, commit, home))
+                row = entry(case["repository"], case["commit"], *review(binary, copy, commit, home, "--hints"))
             except (subprocess.CalledProcessError, ValueError, OSError) as error:
                 said.append(case | {"fired": False, "error": str(error)[:200]})
                 continue
@@ -134,6 +139,20 @@ def fired(binary, folder, out):
             rules |= {case["rule"]} if places else set()
     pathlib.Path(out).write_text("".join(json.dumps(row) + "\n" for row in said))
     print(f"{len(rules)} rules of {len(said)} cases fired, {sum(row.get('at_the_place', False) for row in said)} at the place itself")
+
+
+def whole(binary, folder, out, *names):
+    rules = set()
+    with open(out, "w") as file, tempfile.TemporaryDirectory() as home:
+        for name in names:
+            original = pathlib.Path(folder, name.replace("/", "+"), "repo")
+            head = git(original, "rev-parse", "HEAD")
+            copy, commit = alone(original, head, None, home)
+            row = entry(name, head, *review(binary, copy, commit, home))
+            rules |= {finding["rule"] for finding in row["findings"]}
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+    print(f"{len(rules)} rules fired of themselves on {len(names)} repositories")
 
 
 def fixes(binary, folder, out):
@@ -179,4 +198,4 @@ def sample(file, number="100"):
 
 
 if __name__ == "__main__":
-    {"commits": commits, "fixes": fixes, "fired": fired, "summary": summary, "sample": sample}[sys.argv[1]](*sys.argv[2:])
+    {"commits": commits, "fixes": fixes, "fired": fired, "whole": whole, "summary": summary, "sample": sample}[sys.argv[1]](*sys.argv[2:])

@@ -83,7 +83,8 @@ pub(super) fn with(settings: &Settings, files: &[PackFile]) -> Result<Packs, App
     Ok(Packs::with(files)?
         .without(&settings.rules_off)?
         .graded(&settings.rules_severity)?
-        .with_all_lines(settings.rules_all_lines))
+        .with_all_lines(settings.rules_all_lines)
+        .with_hints(settings.rules_hints))
 }
 
 /// The rules of a kept run; the built-in ones alone where this version cannot use the others.
@@ -103,7 +104,8 @@ fn as_then(given: &Given, files: &[PackFile]) -> Result<Packs, AppError> {
     let off: Vec<String> = given.shaping.rules_off().iter().filter(|name| packs.knows(name)).cloned().collect();
     let severities = given.shaping.rules_severity().iter().filter(|(name, _)| packs.knows(name));
     let severities: Vec<_> = severities.cloned().collect();
-    Ok(packs.without(&off)?.graded(&severities)?.with_all_lines(given.shaping.rules_all_lines()))
+    let packs = packs.without(&off)?.graded(&severities)?.with_all_lines(given.shaping.rules_all_lines());
+    Ok(packs.with_hints(given.shaping.rules_hints()))
 }
 
 /// The packs that did not come with the program: the user's folder, and the project's at `at`, or on the disk.

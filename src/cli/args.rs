@@ -234,6 +234,9 @@ pub(super) struct ReviewArgs {
     /// Let the rules also tell what stood in the changed files before, marked as such
     #[arg(long, help_heading = "What to look for")]
     all_lines: bool,
+    /// Let the rules also tell what a reader has to decide: matches that on real code were more often meant than wrong
+    #[arg(long, help_heading = "What to look for")]
+    hints: bool,
     /// Review with the built-in rules; nothing is sent anywhere
     #[arg(long, help_heading = "Who reviews")]
     no_model: bool,
@@ -372,6 +375,7 @@ impl ReviewArgs {
             max_cost: self.max_cost.clone(),
             instructions: self.instructions.clone(),
             rules_lines: self.all_lines.then(|| "all".to_owned()),
+            rules_hints: self.hints.then(|| "told".to_owned()),
             ..self.shape.overrides()
         }
     }

@@ -143,10 +143,11 @@ fn languages(sheet: &RuleSheet) -> String {
     if sheet.languages.is_empty() { "any language".to_owned() } else { sheet.languages.join(", ") }
 }
 
-/// What the settings make of a rule; nothing where they leave it as it is.
+/// What is to be known of a rule beside its severity: that it is off or a hint, and what the settings make of it.
 fn changed(sheet: &RuleSheet) -> Vec<String> {
     let graded = (sheet.info.severity != sheet.own_severity).then(|| format!("{} of itself", sheet.own_severity));
-    sheet.is_off.then(|| "off".to_owned()).into_iter().chain(graded).collect()
+    let hint = (sheet.info.is_hint && !sheet.is_off).then(|| "a hint".to_owned());
+    sheet.is_off.then(|| "off".to_owned()).into_iter().chain(hint).chain(graded).collect()
 }
 
 fn listed(all: &[RuleSheet]) -> String {
@@ -205,7 +206,13 @@ fn explained(sheet: &RuleSheet) -> String {
         (false, true) => "what a change brings in, but not into code that only tests run",
         (false, false) => "what a change brings in",
     };
-    let state = if sheet.is_off { "off, by the setting rules.off" } else { "on" };
+    let state = match (sheet.is_off, info.is_hint) {
+        (true, _) => "off, by the setting rules.off",
+        (false, true) => {
+            "a hint: a lead for a model, told without one only with --hints, or where rules.severity names it"
+        }
+        (false, false) => "on",
+    };
     let cwe = info.cwe.as_deref();
     for (name, value) in [
         ("severity", Some(graded.as_str())),
@@ -262,7 +269,7 @@ fn explained_json(sheet: &RuleSheet) -> Value {
     json!({
         "schema": SCHEMA, "id": info.name, "title": info.title, "message": info.message, "severity": info.severity,
         "own_severity": own_severity, "category": info.category, "cwe": info.cwe, "languages": languages, "off": is_off,
-        "on": if *on_removed { "removed" } else { "added" }, "skips_tests": info.skips_tests, "from": from, "text": text,
+        "on": if *on_removed { "removed" } else { "added" }, "skips_tests": info.skips_tests, "hint": info.is_hint, "from": from, "text": text,
     })
 }
 

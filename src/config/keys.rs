@@ -96,6 +96,7 @@ pub const KEYS: &[Key] = keys!(
         key("rules.severity", Shape::List, GRADES, None),
         key("rules.packs", Shape::Path, FOLDERS, None),
         key("rules.lines", Shape::One, "changed or all", Some("--all-lines")),
+        key("rules.hints", Shape::One, "leads or told", Some("--hints")),
     ],
     [
         "anthropic",

@@ -91,6 +91,8 @@ pub struct Flags {
     pub instructions: Option<PathBuf>,
     /// `all` for `--all-lines`
     pub rules_lines: Option<String>,
+    /// `told` for `--hints`
+    pub rules_hints: Option<String>,
 }
 
 /// A value as it was written.
@@ -275,6 +277,7 @@ fn read_flags(flags: &Flags, said: &mut Vec<Said>) {
         max_cost,
         instructions,
         rules_lines,
+        rules_hints,
     } = flags;
     let list = |list: &Vec<String>| (!list.is_empty()).then(|| Value::List(list.clone()));
     let one = |value: &Option<String>| value.clone().map(Value::One);
@@ -296,6 +299,7 @@ fn read_flags(flags: &Flags, said: &mut Vec<Said>) {
         ("max_cost", one(max_cost)),
         ("instructions", instructions.clone().map(Value::Path)),
         ("rules.lines", one(rules_lines)),
+        ("rules.hints", one(rules_hints)),
     ];
     for (name, value) in given {
         if let (Some(key), Some(value)) = (Key::named(name), value) {

@@ -76,6 +76,8 @@ pub struct Settings {
     pub rule_packs: Option<PathBuf>,
     /// Whether the rules speak of all lines of the changed files, rather than of what the change brings.
     pub rules_all_lines: bool,
+    /// Whether hints of the rules are told without a model.
+    pub rules_hints: bool,
 }
 
 /// What the user sets for a provider. `None` leaves it to the usual variables and to what is known of the provider.
@@ -132,6 +134,7 @@ impl Settings {
             providers: BTreeMap::new(),
             rules_off: Vec::new(),
             rules_all_lines: false,
+            rules_hints: false,
             rules_severity: Vec::new(),
             rule_packs: None,
         }
@@ -165,6 +168,13 @@ impl Settings {
                 self.rules_all_lines = match text.trim() {
                     "changed" => false,
                     "all" => true,
+                    _ => return Err(refused(text)),
+                };
+            }
+            ("rules.hints", Value::One(text)) => {
+                self.rules_hints = match text.trim() {
+                    "leads" => false,
+                    "told" => true,
                     _ => return Err(refused(text)),
                 };
             }

@@ -175,6 +175,9 @@ impl TryFrom<u8> for Confidence {
 }
 
 impl Confidence {
+    /// That of a rule's hint: more often meant than wrong, and worth a reader's look all the same.
+    pub const HINT: Self = Self(3);
+
     /// Checks the range.
     pub fn new(value: u8) -> Option<Self> {
         (1..=10).contains(&value).then_some(Self(value))

@@ -58,7 +58,10 @@ pub fn by_rules(run: &RulesRun<'_>) -> Review {
         cancel: run.cancel,
         events: run.events,
     };
-    let report = rules::run_with(&input, run.reports);
+    let mut report = rules::run_with(&input, run.reports);
+    if !run.packs.tells_hints() {
+        report.keep_hints_back();
+    }
 
     let mut draft = Draft::new(Arc::clone(&run.change)).asking(Languages::with(Arc::clone(&trees)));
     let mut stopped = report.stopped;

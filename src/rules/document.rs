@@ -31,6 +31,7 @@ const KEYS: &[&str] = &[
     "category",
     "cwe",
     "tests",
+    "hint",
     "on",
     "languages",
     "paths",
@@ -78,6 +79,9 @@ pub(super) struct Document {
     pub(super) cwe: Option<String>,
     #[serde(default)]
     pub(super) tests: Tests,
+    /// Whether a match is only worth a reader's look: see [`RuleInfo::is_hint`](super::RuleInfo::is_hint).
+    #[serde(default)]
+    pub(super) hint: bool,
     #[serde(default)]
     pub(super) on: On,
     /// Languages of the pack that it is for; empty for all of them.

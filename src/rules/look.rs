@@ -64,7 +64,9 @@ pub(super) fn look(look: &Look<'_>) -> Result<Looked, Stopped> {
             looked.hits.extend(check.find(&look.subject).into_iter().map(|hit| (rule, hit)));
         }
     }
-    let Some(grammar) = look.language.and_then(Grammar::of) else { return Ok(looked) };
+    let Some(grammar) = look.language.and_then(Grammar::of).filter(|_| !is_markup(look.subject.text)) else {
+        return Ok(looked);
+    };
     let plans: Vec<Plan<'_>> =
         look.packs.of_grammar(grammar).filter_map(|(at, pack)| Plan::of(look, at, pack)).collect();
     if plans.is_empty() {
@@ -184,6 +186,11 @@ pub(super) fn long_line(line: u32) -> String {
 
 fn line_by_line(why: &str) -> String {
     format!("checked line by line only: {why}")
+}
+
+/// Whether it is XML under the name of something else: translations made with Qt end in `.ts`.
+fn is_markup(text: &FileText) -> bool {
+    text.text().starts_with("<?xml") || text.text().starts_with("<!DOCTYPE")
 }
 
 fn unparsable(text: &FileText) -> Option<String> {

@@ -195,6 +195,7 @@ impl Pack {
             category: document.category,
             cwe: document.cwe.clone(),
             skips_tests: document.tests == Tests::Skip,
+            is_hint: document.hint,
         };
         let grammars = self.grammars_of(&document.languages).map_err(fault)?;
         let paths = self.paths_of(&document.paths).map_err(fault)?;

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::checks::{CHECKS, CheckInfo};
+use super::checks::{CHECKS, CheckInfo, is_fact};
 use super::document::chunks;
 use super::fault::{PackFault, PackPlace, RuleError, near};
 use super::impact::{self, SymbolMemory};
 use super::pack::{OF_PROJECT, Pack, PackFile, PackOwner};
 use crate::domain::claim::Claim;
-use crate::domain::finding::{Category, Severity};
+use crate::domain::finding::{Category, Confidence, Severity};
 use crate::domain::id::hex;
 use crate::syntax::Grammar;
 
@@ -38,6 +38,9 @@ pub struct RuleInfo {
     pub cwe: Option<String>,
     /// Whether it says nothing about code that only tests run.
     pub skips_tests: bool,
+    /// Whether most of its matches on real code turned out to be meant: they are leads for a model, and told without one only where that is
+    /// asked for.
+    pub is_hint: bool,
 }
 
 /// All rules: a pack is read when somebody asks for its rules, and compiled for a grammar when the first text of it turns up.
@@ -46,6 +49,7 @@ pub struct Packs {
     hash: String,
     off: Vec<String>,
     all_lines: bool,
+    hints: bool,
     severities: Vec<(String, Severity)>,
     /// Whether the rules that are code are none of them.
     is_alone: bool,
@@ -100,6 +104,7 @@ impl Packs {
             hash: hex(&hasher.finalize()),
             off: Vec::new(),
             all_lines: false,
+            hints: true,
             severities: Vec::new(),
             is_alone: false,
             memory: None,
@@ -201,6 +206,21 @@ impl Packs {
         self
     }
 
+    /// The same rules, of which nobody hears what is only worth a reader's look, unless it is a model, where `hints` is false.
+    #[must_use]
+    pub fn with_hints(mut self, hints: bool) -> Self {
+        if self.hints && !hints {
+            self.hash = hex(&Sha256::digest(format!("{} without hints", self.hash)));
+        }
+        self.hints = hints && self.hints;
+        self
+    }
+
+    /// Whether hints are told where no model is asked about them.
+    pub fn tells_hints(&self) -> bool {
+        self.hints
+    }
+
     /// Whether they tell what stood before.
     pub(super) fn tells_all_lines(&self) -> bool {
         self.all_lines
@@ -223,6 +243,12 @@ impl Packs {
         let rule = &claim.origin.name;
         let severity = self.severity_of(rule).unwrap_or(claim.severity);
         (!self.is_off(rule)).then_some(Claim { severity, ..claim })
+    }
+
+    /// How sure a match is: a hint, unless the settings say how bad the rule is, which is as good as asking for it.
+    pub(super) fn confidence(&self, rule: &RuleInfo, is_hint: bool) -> Option<Confidence> {
+        let is_asked_for = self.severities.iter().any(|(name, _)| *name == rule.name);
+        ((is_hint || rule.is_hint) && !is_asked_for && !is_fact(&rule.name)).then_some(Confidence::HINT)
     }
 
     /// Changes whenever a rule or the severity of one does: 64 hexadecimal digits.

@@ -15,6 +15,7 @@ use super::told::{allow, tell};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
 use crate::domain::claim::Claim;
 use crate::domain::event::{Event, EventSink, Stage};
+use crate::domain::finding::Confidence;
 use crate::domain::place::Side;
 use crate::domain::review::{CoverageState, FileCoverage};
 use crate::domain::text::FileText;
@@ -115,6 +116,21 @@ pub fn run(input: &RulesInput<'_>) -> RulesReport {
     }
     report.notes = notes.into_iter().collect();
     report
+}
+
+impl RulesReport {
+    /// Takes the hints out, and says among the notes how many there were.
+    pub fn keep_hints_back(&mut self) {
+        let before = self.claims.len();
+        self.claims.retain(|claim| claim.confidence != Some(Confidence::HINT));
+        self.standing.retain(|claim| claim.confidence != Some(Confidence::HINT));
+        let kept = match before - self.claims.len() {
+            0 => return,
+            1 => "1 hint, which more often than not is meant, is not told (--hints tells it)".to_owned(),
+            kept => format!("{kept} hints, which more often than not are meant, are not told (--hints tells them)"),
+        };
+        self.notes.push(kept);
+    }
 }
 
 /// The head of one file, looked at.

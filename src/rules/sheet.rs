@@ -50,6 +50,7 @@ impl Packs {
     fn sheet(&self, info: RuleInfo) -> RuleSheet {
         let own_severity = info.severity;
         let severity = self.severity_of(&info.name).unwrap_or(own_severity);
+        let is_hint = self.confidence(&info, false).is_some();
         RuleSheet {
             own_severity,
             is_off: self.is_off(&info.name),
@@ -57,7 +58,7 @@ impl Packs {
             on_removed: false,
             from: None,
             text: None,
-            info: RuleInfo { severity, ..info },
+            info: RuleInfo { severity, is_hint, ..info },
         }
     }
 

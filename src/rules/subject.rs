@@ -50,6 +50,8 @@ pub(super) struct Hit {
     pub(super) detail: Option<String>,
     /// Text to stand instead of `lines`.
     pub(super) replacement: Option<String>,
+    /// Whether this one is only worth a reader's look, though matches of the rule are told as a rule.
+    pub(super) is_hint: bool,
 }
 
 impl Hit {
@@ -70,6 +72,7 @@ impl Hit {
             severity: None,
             detail: None,
             replacement: None,
+            is_hint: false,
         }
     }
 }

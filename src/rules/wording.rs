@@ -80,17 +80,38 @@ pub(super) fn claim(input: &RulesInput<'_>, found: HeadHit, why: Why) -> Option<
         body.push_str(cwe);
         body.push('.');
     }
+    let confidence = input.packs.confidence(&info, found.hit.is_hint || is_vouched_for(&text, all));
     input.packs.settled(Claim {
         title: found.hit.title.unwrap_or(info.title),
         body,
         severity: found.hit.severity.unwrap_or(info.severity),
         category: info.category,
-        confidence: None,
+        confidence,
         place,
         related,
         replacement,
         origin: Origin { kind: OriginKind::Rule, name: info.name },
     })
+}
+
+/// Marks by which people tell other tools that they have looked at a place.
+const VOUCHED: &[&str] = &[
+    "nosec",
+    "nolint",
+    "NOLINT",
+    "NOSONAR",
+    "noqa",
+    "eslint-disable",
+    "@SuppressWarnings",
+    "nosemgrep",
+    "codeql[",
+    "pylint: disable",
+];
+
+/// Whether somebody vouches for the place, on its lines or on the one above.
+fn is_vouched_for(text: &FileText, lines: LineRange) -> bool {
+    let near = LineRange::new(lines.start().saturating_sub(1).max(1), lines.end()).unwrap_or(lines);
+    text.lines(near).take(8).any(|(_, line)| VOUCHED.iter().any(|mark| line.contains(mark)))
 }
 
 /// What is quoted of `all`: from `start`, so many lines as a quote has, and more below or above where those say nothing by themselves.

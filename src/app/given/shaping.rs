@@ -24,6 +24,8 @@ pub(in crate::app) struct Shaping {
     #[serde(default)]
     rules_all_lines: bool,
     #[serde(default)]
+    rules_hints: bool,
+    #[serde(default)]
     rules_severity: Vec<(String, Severity)>,
 }
 
@@ -59,6 +61,7 @@ impl Shaping {
             verify,
             rules_off,
             rules_all_lines,
+            rules_hints,
             rules_severity,
             // Each sitting may have its own.
             timeout: _,
@@ -97,6 +100,7 @@ impl Shaping {
             verify,
             rules_off: rules_off.clone(),
             rules_all_lines: *rules_all_lines,
+            rules_hints: *rules_hints,
             rules_severity: rules_severity.clone(),
         }
     }
@@ -112,6 +116,7 @@ impl Shaping {
             verify,
             rules_off,
             rules_all_lines,
+            rules_hints,
             rules_severity,
         } = self.clone();
         settings.include = include;
@@ -121,6 +126,7 @@ impl Shaping {
         settings.max_commits = max_commits;
         settings.rules_off = rules_off;
         settings.rules_all_lines = rules_all_lines;
+        settings.rules_hints = rules_hints;
         settings.rules_severity = rules_severity;
         settings.verify = match verify {
             Which::Auto => Verify::Auto,
@@ -144,6 +150,11 @@ impl Shaping {
         self.rules_all_lines
     }
 
+    /// Whether hints of the rules were told without a model.
+    pub(in crate::app) fn rules_hints(&self) -> bool {
+        self.rules_hints
+    }
+
     /// The rules and packs that do not run.
     pub(in crate::app) fn rules_off(&self) -> &[String] {
         &self.rules_off
@@ -160,7 +171,7 @@ impl Shaping {
         rows.filter(|(was, is)| was != is).map(|((name, was), (_, is))| (name, was, is)).collect()
     }
 
-    fn rows(&self) -> [(&'static str, String); 9] {
+    fn rows(&self) -> [(&'static str, String); 10] {
         let list = |list: &[String]| if list.is_empty() { "nothing".to_owned() } else { list.join(", ") };
         let groups: Vec<String> = self.include.iter().map(|group| list(group)).collect();
         let grades: Vec<String> =
@@ -175,6 +186,7 @@ impl Shaping {
             ("max_commits", self.max_commits.to_string()),
             ("verify", self.verify.word().to_owned()),
             ("rules.off", list(&self.rules_off)),
+            ("rules.hints", if self.rules_hints { "told" } else { "leads" }.to_owned()),
             ("rules.lines", if self.rules_all_lines { "all" } else { "changed" }.to_owned()),
             ("rules.severity", list(&grades)),
         ]

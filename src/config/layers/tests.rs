@@ -69,7 +69,7 @@ fn a_later_layer_wins() {
 #[test]
 fn every_setting_can_come_from_the_users_file() {
     let text = "include = ['src/**']\nexclude = ['**/*.snap']\nmin_severity = 'low'\nfail_on = 'high'\nrequest_changes_on = 'medium'\ntimeout = '90s'\n\
-                max_commits = 5\nkeep_runs = '2w'\ncolour = 'never'\nformat = 'json'\nmodel = 'ollama/x,gemini'\nrules.off = ['go']\nrules.severity = ['go=low']\nrules.packs = '/packs'\nrules.lines = 'all'\n\
+                max_commits = 5\nkeep_runs = '2w'\ncolour = 'never'\nformat = 'json'\nmodel = 'ollama/x,gemini'\nrules.off = ['go']\nrules.severity = ['go=low']\nrules.packs = '/packs'\nrules.lines = 'all'\nrules.hints = 'told'\n\
                 guidelines = ['claude']\nguideline_files = ['docs/style.md']\n\
                 min_confidence = 7\nverify = 'All'\nverify_model = 'gemini'\nmax_turns = 7\nmax_tokens = '500k'\nmax_cost = 2.5\ninstructions = 'notes/review.md'\nprompts = '/prompts'\nproviders = 'mine.toml'\n\
                 [openai-chat]\nbase_url = 'http://127.0.0.1:8080/v1'\napi_key = \"sk-1\\n\"\ncontext_window = 64_000\nrequests_per_minute = 50\ntokens_per_minute = '40k'\n";
@@ -114,6 +114,7 @@ fn every_setting_can_come_from_the_users_file() {
         .into(),
         rules_off: vec!["go".to_owned()],
         rules_all_lines: true,
+        rules_hints: true,
         rules_severity: vec![("go".to_owned(), Severity::Low)],
     };
     assert_eq!(settings, wanted);
@@ -128,6 +129,7 @@ fn every_setting_can_come_from_the_environment() {
             "max_commits" | "max_turns" | "max_tokens" | "max_cost" | "min_confidence" => "7",
             "verify" => "none",
             "rules.lines" => "all",
+            "rules.hints" => "told",
             "colour" => "always",
             "guidelines" => "agents",
             "rules.severity" => "go=low",
@@ -169,6 +171,7 @@ fn every_flag_counts() {
         max_cost: one("2"),
         instructions: Some(PathBuf::from("notes.md")),
         rules_lines: one("all"),
+        rules_hints: one("told"),
     };
     let resolved =
         resolve(&Sources { flags, user: Some(document("u", "model = 'a/b'")), ..Sources::default() }).unwrap();

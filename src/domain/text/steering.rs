@@ -98,7 +98,9 @@ pub fn steering(text: &str) -> Vec<Range<usize>> {
 
 /// Whether a sentence goes on with a way or a place: security policies ask people not to report issues *in public*.
 fn says_where(rest: &str) -> bool {
-    const WAYS: [&str; 14] = [
+    const WAYS: [&str; 15] = [
+        // A variable of that name: `Reply approved = …`.
+        "= ",
         "through",
         "via",
         "publicly",

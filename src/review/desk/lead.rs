@@ -2,7 +2,8 @@
 //!
 //! A lead that nobody answered is delivered as the rule's own finding where it is high or critical: a defect of that kind must not vanish because a
 //! model did not speak of it. What a model that came to its end left unanswered below that is withheld, and the receipt names it. What is a fact
-//! ([`is_fact`]) is delivered whatever a model says of it: the code under review may have talked it into its answer.
+//! ([`is_fact`]) is delivered whatever a model says of it: the code under review may have talked it into its answer. A hint is for the model to look
+//! at, and is never delivered by itself.
 
 use std::collections::HashSet;
 
@@ -12,7 +13,7 @@ use super::finding::overlap;
 use crate::domain::claim::Claim;
 use crate::domain::day::Day;
 use crate::domain::finding::{
-    Anchor, Category, Finding, FindingStatus, OriginKind, Severity, Verification, VerificationState,
+    Anchor, Category, Confidence, Finding, FindingStatus, OriginKind, Severity, Verification, VerificationState,
 };
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
@@ -114,7 +115,14 @@ impl Leading {
 
     /// Whether it is not worth telling where a model was asked about it and had nothing to say.
     fn is_minor(&self) -> bool {
-        !self.is_earlier && !self.is_fact() && self.lead.severity > Severity::High
+        !self.is_earlier && !self.is_fact() && (self.lead.severity > Severity::High || self.is_hint())
+    }
+
+    /// Whether it was only meant for the model to look at.
+    fn is_hint(&self) -> bool {
+        !self.is_earlier
+            && self.finding.origin.kind == OriginKind::Rule
+            && self.finding.confidence == Some(Confidence::HINT)
     }
 
     fn is_unanswered(&self) -> bool {
@@ -316,15 +324,15 @@ impl Desk {
     pub(super) fn deliver_leads(&mut self, by: &str, ended: bool) {
         let mut leads = Leads::default();
         for leading in std::mem::take(&mut self.leads) {
-            let (is_fact, is_minor) = (leading.is_fact(), leading.is_minor());
+            let (is_fact, is_minor, is_hint) = (leading.is_fact(), leading.is_minor(), leading.is_hint());
             let Leading { lead, mut finding, is_earlier, state } = leading;
             let given = u32::from(!self.kept_back.contains(&lead.id));
             leads.given += given;
             match state {
                 State::Unanswered => {
                     leads.unanswered += given;
-                    if is_minor && ended && given > 0 {
-                        self.draft.withhold(finding.title.clone(), unanswered(&lead));
+                    if is_hint || (is_minor && ended && given > 0) {
+                        self.draft.withhold(finding.title.clone(), unanswered(&lead, is_hint));
                         self.draft.unspoken(finding);
                     } else {
                         self.draft.add(finding, Vec::new());
@@ -354,12 +362,10 @@ impl Desk {
     }
 }
 
-fn unanswered(lead: &Lead) -> String {
-    format!(
-        "the model neither confirmed nor refuted it ({}, {}); what is so left open is told from high upwards",
-        lead.rule,
-        place(lead)
-    )
+fn unanswered(lead: &Lead, is_hint: bool) -> String {
+    let then =
+        if is_hint { "a hint is never told by itself" } else { "what is so left open is told from high upwards" };
+    format!("the model neither confirmed nor refuted it ({}, {}); {then}", lead.rule, place(lead))
 }
 
 fn refuted(reason: &str) -> String {

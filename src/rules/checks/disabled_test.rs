@@ -36,7 +36,7 @@ const SCRIPT: &[&str] = &["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts"];
 
 /// Extensions, texts of which one must be there, and the line.
 const OFF: &[(&[&str], &[&str], &str)] = &[
-    (&["rs"], &["#[ignore"], r"^\s*#\[ignore(?:\s*=.*)?\]"),
+    (&["rs"], &["#[ignore"], r"^\s*#\[ignore(?:\s*=.*)?\]\s*(?://.*)?$"),
     (&["py"], &["mark.skip", "unittest.skip"], r"^\s*@(?:pytest\.mark\.skip|unittest\.skip)\s*(?:\(|#|$)"),
     (
         SCRIPT,
@@ -72,6 +72,7 @@ impl Check for DisabledTest {
         if extension == "go" {
             hits.retain(|hit| !is_conditional(subject, hit.lines.start()));
         }
+        hits.retain(|hit| !says_why(subject, &extension, hit.lines.start()));
         for hit in &mut hits {
             // The mark alone is the same for every test; the line below says which one.
             let below = hit.lines.end() + 1;
@@ -108,6 +109,21 @@ fn matching(subject: &Subject<'_>, extension: &str, table: &[(&[&str], &[&str], 
         hits.extend(found.map(|(number, _)| Hit::of_lines(subject.text, LineRange::line(number))));
     }
     hits
+}
+
+/// Whether the mark, or a comment at it, says why the test is off: whoever wrote that has thought about it.
+fn says_why(subject: &Subject<'_>, extension: &str, line: u32) -> bool {
+    let text = |line: u32| subject.text.line(line).unwrap_or_default();
+    let (mark, below) = (text(line).trim(), text(line + 1).trim());
+    // In scripts the text is the name of the test.
+    let is_named = SCRIPT.contains(&extension) || extension == "rb";
+    let has_text = |text: &str| text.contains(['"', '\'', '`']);
+    let in_mark = !is_named && (has_text(mark) || (mark.ends_with('(') && has_text(below)));
+    let above = text(line.saturating_sub(1).max(1)).trim();
+    let is_comment = |text: &str| text.starts_with("//") || text.starts_with("# ") || text.ends_with("*/");
+    let beside =
+        mark.split_once(" //").or_else(|| mark.split_once(" # ")).is_some_and(|(_, said)| said.trim().len() > 3);
+    in_mark || beside || is_comment(above) || below.starts_with("//")
 }
 
 /// Whether the line stands in a branch: skipping where something is missing is what `Skip` is for.

@@ -3,6 +3,7 @@
 use super::super::subject::{Hit, Subject, is_prose, is_test_path};
 use super::{Check, CheckInfo};
 use crate::domain::finding::{Category, Severity};
+use crate::domain::language;
 use crate::domain::place::LineRange;
 use crate::domain::text::is_invisible;
 
@@ -29,6 +30,10 @@ impl Check for InvisibleCharacter {
             return hits;
         }
         let extension = subject.extension();
+        // Drawings and the like are bytes that happen to be text.
+        if language::of(subject.path).is_none() && !is_prose(&extension) {
+            return hits;
+        }
         let prose = is_prose(&extension) || is_translation(subject, &extension);
         // Texts of people, and what tests feed a program, hold such characters for their own sake.
         let data = is_test_path(subject.path) || matches!(extension.as_str(), "json" | "csv" | "tsv" | "xml");
@@ -60,6 +65,8 @@ enum Harm {
 fn worst_on(line: &str, prose: bool, data: bool) -> Option<(usize, char, Harm)> {
     let mut worst: Option<(usize, char, Harm)> = None;
     let (mut before, mut selectors, mut flag) = (' ', 0, false);
+    // A text from right to left needs them beside whatever else is in it.
+    let data = data || line.chars().any(is_right_to_left);
     let mut rest = line.chars().enumerate().peekable();
     while let Some((at, c)) = rest.next() {
         flag = c == '\u{1f3f4}' || (flag && matches!(c, '\u{e0020}'..='\u{e007f}'));
@@ -88,6 +95,11 @@ fn worst_on(line: &str, prose: bool, data: bool) -> Option<(usize, char, Harm)> 
 
 fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// A letter of Hebrew, Arabic and their relatives.
+fn is_right_to_left(c: char) -> bool {
+    matches!(c, '\u{05d0}'..='\u{08ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}') && c.is_alphabetic()
 }
 
 fn is_code(c: char) -> bool {

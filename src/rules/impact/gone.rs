@@ -7,8 +7,10 @@ use super::super::subject::{Touched, is_test_path};
 use super::Impact;
 use super::changed::{Home, Module, Reach, gives};
 use super::ground::{Family, Ground};
+use super::lines::has_word;
 use super::resolve::{self, Found};
 use super::words::{Effect, Elsewhere, counted};
+use crate::domain::change::FileChange;
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
@@ -46,7 +48,7 @@ impl Impact for RemovedButUsed {
                 continue;
             }
             let left = left(ground, home)?;
-            if left.is_empty() {
+            if left.is_empty() || comes_back(ground, home) {
                 continue;
             }
             let only_tests = left.keys().all(is_test_path);
@@ -62,6 +64,17 @@ impl Impact for RemovedButUsed {
         }
         Ok(effects)
     }
+}
+
+/// Whether the change writes the name again somewhere in C or C++, where more stands for a function than declarations: templates and macros.
+fn comes_back(ground: &Ground<'_>, home: &Home) -> bool {
+    let adds_it = |file: &FileChange| {
+        let Ok(text) = ground.input.new.read(&file.path) else { return false };
+        let mut added = file.runs().filter_map(|run| run.new.range());
+        added.any(|lines| text.lines(lines).any(|(_, line)| has_word(line, &home.name)))
+    };
+    let files = ground.input.change.files.iter().filter(|file| file.without_text().is_none());
+    home.family == Family::C && files.into_iter().any(adds_it)
 }
 
 /// Who imports a file that is not there any more.

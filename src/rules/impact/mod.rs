@@ -13,10 +13,12 @@ mod implementors;
 mod lines;
 mod manifest;
 mod memory;
+mod mentioned;
 mod mirrored;
 mod resolve;
 mod search;
 mod touches;
+mod unused;
 mod variants;
 mod words;
 
@@ -37,6 +39,8 @@ const IMPACTS: &[&dyn Impact] = &[
     &implementors::ImplementorsNotUpdated,
     &variants::NewVariantUnhandled,
     &files::RemovedFileUsed,
+    &unused::LeftUnused,
+    &mentioned::RemovedButMentioned,
     &mirrored::ChangedConstantMirrored,
     &manifest::ManifestWithoutLock,
 ];

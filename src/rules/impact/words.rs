@@ -64,7 +64,7 @@ pub(super) fn claim(input: &RulesInput<'_>, info: &CheckInfo, effect: Effect) ->
         body: if detail.is_empty() { info.message.to_owned() } else { format!("{detail} {}", info.message) },
         severity: effect.severity.unwrap_or(info.severity),
         category: info.category,
-        confidence: None,
+        confidence: input.packs.confidence(&info.owned(), false),
         place,
         related,
         replacement: None,

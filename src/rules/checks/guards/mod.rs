@@ -44,6 +44,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// More places with one loss are told as one.
 const MOST_ALIKE: usize = 4;
 
+/// A change with more lines of code rebuilds something: what it takes away on the way is mostly meant, and a hint. A guard that goes with a
+/// small change goes by itself.
+const SMALL: u64 = 30;
+/// Likewise a change of more files of code.
+const FEW: usize = 3;
+
 /// One rule about what is taken away.
 pub(in crate::rules) struct Guard {
     rule: Rule,
@@ -105,7 +111,18 @@ fn taken(sides: &BothSides<'_>) -> Taken {
     }))?;
     let found =
         found.into_iter().enumerate().flat_map(|(at, hits)| hits.into_iter().map(move |(rule, hit)| (at, rule, hit)));
-    Ok(once(found.collect()))
+    let mut found = once(found.collect());
+    if !is_small(files) {
+        found.iter_mut().for_each(|(.., hit)| hit.is_hint = true);
+    }
+    Ok(found)
+}
+
+/// Whether the change touches few lines of code, tests aside.
+fn is_small(files: &[FileChange]) -> bool {
+    let is_code = |file: &&FileChange| file.language.and_then(Grammar::of).is_some() && !is_test_path(&file.path);
+    let lines = files.iter().filter(is_code).map(|file| u64::from(file.additions) + u64::from(file.deletions));
+    files.iter().filter(is_code).count() <= FEW && lines.sum::<u64>() <= SMALL
 }
 
 /// The results of [`each_file`]; a file whose work broke off gives nothing.

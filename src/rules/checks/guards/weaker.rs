@@ -148,7 +148,7 @@ fn is_no_promise(pair: &Pair<'_>, call: usize) -> bool {
     let Some(called) = pair.old.call(call) else { return true };
     let called = pair.old.nodes.text(called.name);
     // Routers go on by themselves, and what changes data by a hook is told by callbacks when it is done.
-    if matches!(called, "push" | "replace" | "navigate" | "refresh" | "reload" | "back" | "mutate") {
+    if matches!(called, "push" | "replace" | "navigate" | "refresh" | "reload" | "back" | "mutate" | "refetch") {
         return true;
     }
     let gone = &pair.around.gone;

@@ -1,0 +1,314 @@
+//! Names that the change takes out of the code and that documents and comments still tell people to use. Main type: [`RemovedButMentioned`].
+//!
+//! A name is gone when no line of code at the head has it; whether code still asks for it is told in `gone`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+use regex::Regex;
+
+use super::super::checks::CheckInfo;
+use super::super::subject::{Touched, is_prose, is_test_path};
+use super::Impact;
+use super::ground::Ground;
+use super::lines::has_word;
+use super::words::{Effect, Elsewhere};
+use crate::domain::change::FileChange;
+use crate::domain::finding::{Category, Severity};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::sys::cancel::Stopped;
+use crate::workspace::{Pattern, Query, WorkspaceError};
+
+pub(super) struct RemovedButMentioned;
+
+static INFO: CheckInfo = CheckInfo {
+    name: "impact/removed-but-mentioned",
+    title: "What is removed here is still described elsewhere",
+    message: "Whoever follows that text looks for something that is not there any more. Correct it in the same change.",
+    severity: Severity::Low,
+    category: Category::Documentation,
+    cwe: None,
+};
+
+/// A change that removes more names is about removing them.
+const MOST: usize = 60;
+/// The search ends when so many lines were found.
+const MOST_LINES: usize = 4_000;
+/// A name in more texts is one that many things have.
+const MOST_TEXTS: usize = 6;
+
+macro_rules! pattern {
+    ($name:ident, $text:expr) => {
+        static $name: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new($text).ok());
+    };
+}
+
+pattern!(
+    SETTING,
+    r#"(?:getenv\(|Getenv\(|LookupEnv\(|environ\.get\(|environ\[|env::var(?:_os)?\(|process\.env\.|process\.env\[|import\.meta\.env\.)["'`]?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"#
+);
+pattern!(
+    FLAG,
+    r#"(?:add_argument\(|add_option\(|\.option\(|addOption\(|@Option|@click\.option\(|\.addFlag\()[^#]*?["'`, ](--[a-z][a-z0-9]+(?:-[a-z0-9]+)+)"#
+);
+// Texts that tell of what was, or of what is meant to be.
+pattern!(
+    PAST_FILE,
+    r"(?i)change|history|news|release|migrat|upgrad|deprecat|archive|legacy|whatsnew|what-s-new|(?:^|[/_.-])(?:adr|rfc|plan|spec|proposal|design|decision|roadmap|todo|blog|post|report|audit|notes|task|memor|draft|versioned|version)|\d{4}-\d{2}"
+);
+pattern!(
+    PAST_LINE,
+    r"(?i)\b(?:removed?|deprecated|no longer|was|were|previously|renamed|legacy|formerly|former|replaced?s?|older|old|used to|gone|dropped|originally|obsolete|history|historical(?:ly)?|ported|upstream|inspired|copied|taken from)\b|\d+\.\d+\.\d+"
+);
+
+impl Impact for RemovedButMentioned {
+    fn info(&self) -> &'static CheckInfo {
+        &INFO
+    }
+
+    fn find(&self, ground: &Ground<'_>) -> Result<Vec<Effect>, Stopped> {
+        let removed = removed(ground)?;
+        if removed.is_empty() {
+            return Ok(Vec::new());
+        }
+        if removed.len() > MOST {
+            ground.note(format!(
+                "whether texts still tell of {} removed names was not asked: there are too many",
+                removed.len()
+            ));
+            return Ok(Vec::new());
+        }
+        let mut mentions = mentions(ground, &removed)?;
+        let mut effects = Vec::new();
+        for (name, (file, lines)) in removed {
+            let Some(elsewhere) = mentions.remove(&name).filter(|found| !found.is_empty()) else { continue };
+            let more =
+                if elsewhere.len() > 1 { format!(" and {} more places", elsewhere.len() - 1) } else { String::new() };
+            effects.push(Effect {
+                file,
+                side: Side::Old,
+                lines: Some(lines),
+                title: Some(format!("`{name}` is removed here and still described elsewhere")),
+                detail: format!("No code has `{name}` any more, but {}{more} still tells of it.", elsewhere[0].path),
+                severity: None,
+                elsewhere,
+            });
+        }
+        Ok(effects)
+    }
+}
+
+/// The names that the change removes and does not write again, and where.
+fn removed(ground: &Ground<'_>) -> Result<BTreeMap<String, (usize, LineRange)>, Stopped> {
+    let mut found: BTreeMap<String, (usize, LineRange)> = BTreeMap::new();
+    for gone in &ground.changed()?.gone {
+        if is_distinctive(&gone.home.name) {
+            found.entry(gone.home.name.clone()).or_insert((gone.home.file, gone.home.lines));
+        }
+    }
+    for (at, file) in ground.input.change.files.iter().enumerate() {
+        let path = file.path_at(Side::Old);
+        if file.without_text().is_some() || file.language.is_none() || file.deletions == 0 || is_aside(path) {
+            continue;
+        }
+        let Some(text) = ground.read(Side::Old, path)? else { continue };
+        let touched = Touched::of(file, Side::Old);
+        for (number, line) in text.all_lines().filter(|(number, _)| touched.covers(*number)) {
+            for pattern in [&SETTING, &FLAG].into_iter().filter_map(|pattern| pattern.as_ref()) {
+                let names = pattern.captures_iter(line).filter_map(|groups| Some(groups.get(1)?.as_str().to_owned()));
+                for name in names.filter(|name| name.len() >= 8) {
+                    found.entry(name).or_insert((at, LineRange::line(number)));
+                }
+            }
+        }
+    }
+    if !found.is_empty() {
+        for file in &ground.input.change.files {
+            drop_added(ground, file, &mut found)?;
+        }
+    }
+    Ok(found)
+}
+
+/// Forgets the names that the change writes anywhere.
+fn drop_added(
+    ground: &Ground<'_>,
+    file: &FileChange,
+    found: &mut BTreeMap<String, (usize, LineRange)>,
+) -> Result<(), Stopped> {
+    if file.without_text().is_some() || file.additions == 0 {
+        return Ok(());
+    }
+    let Some(text) = ground.read(Side::New, &file.path)? else { return Ok(()) };
+    let touched = Touched::of(file, Side::New);
+    for (_, line) in text.all_lines().filter(|(number, _)| touched.covers(*number)) {
+        found.retain(|name, _| !line.contains(name.as_str()));
+    }
+    Ok(())
+}
+
+/// Whether a name is made of enough words to mean one thing.
+fn is_distinctive(name: &str) -> bool {
+    let letters: Vec<char> = name.chars().collect();
+    let humps = letters.windows(2).filter(|pair| pair[0].is_lowercase() && pair[1].is_uppercase()).count();
+    let parts = name.split('_').filter(|part| !part.is_empty()).count();
+    let words = (humps + 1).max(parts);
+    letters.len() >= 10
+        && name.is_ascii()
+        && (words >= 3 || (words == 2 && letters.len() >= 14))
+        && !name.starts_with("test")
+}
+
+/// Tests, and what is made or brought along.
+fn is_aside(path: &RepoPath) -> bool {
+    let text = path.spelled().to_ascii_lowercase();
+    is_test_path(path) || text.split('/').any(|part| matches!(part, "vendor" | "node_modules" | "third_party" | "dist"))
+}
+
+/// Where texts still tell of names that no code has; of a name that some code has, nothing.
+fn mentions(
+    ground: &Ground<'_>,
+    removed: &BTreeMap<String, (usize, LineRange)>,
+) -> Result<HashMap<String, Vec<Elsewhere>>, Stopped> {
+    let names: Vec<&str> = removed.keys().map(String::as_str).collect();
+    let words: Vec<String> = names.iter().map(|name| regex::escape(name)).collect();
+    let (Ok(pattern), Ok(automaton)) = (Pattern::new(&words.join("|")), AhoCorasick::new(&names)) else {
+        return Ok(HashMap::new());
+    };
+    let query = Query { pattern: &pattern, files: None, most: MOST_LINES };
+    let hits = match ground.input.new.search(&query, ground.input.cancel) {
+        Ok(hits) => hits,
+        Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
+        Err(error) => {
+            ground.note(format!("texts about removed names could not be looked for: {error}"));
+            return Ok(HashMap::new());
+        }
+    };
+    if !hits.exhausted {
+        return Ok(HashMap::new());
+    }
+    let mut found: HashMap<String, Vec<Elsewhere>> = HashMap::new();
+    let mut alive: BTreeSet<&str> = BTreeSet::new();
+    for file in &hits.files {
+        ground.input.cancel.check()?;
+        let kind = Kind::of(&file.path);
+        for (number, line) in file.lines.iter().filter_map(|number| Some((*number, file.text.line(*number)?))) {
+            for name in automaton.find_overlapping_iter(line).map(|hit| names[hit.pattern().as_usize()]) {
+                let tells = kind == Kind::Prose || (kind == Kind::Code && is_comment(line));
+                if kind == Kind::Past || (tells && is_past(line)) || (tells && !has_word(line, name)) {
+                    continue;
+                }
+                if !tells {
+                    alive.insert(name);
+                    continue;
+                }
+                let note = format!("This still tells of `{name}`.");
+                let places = found.entry(name.to_owned()).or_default();
+                places.push(Elsewhere { path: file.path.clone(), lines: LineRange::line(number), note });
+            }
+        }
+    }
+    found.retain(|name, places| !alive.contains(name.as_str()) && places.len() <= MOST_TEXTS);
+    Ok(found)
+}
+
+/// What stands in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Code,
+    Prose,
+    /// Prose of what was or is meant to be, and what nobody keeps in step.
+    Past,
+}
+
+impl Kind {
+    fn of(path: &RepoPath) -> Self {
+        let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+        // Pages and notebooks hold code of their own.
+        if !is_prose(&extension) || matches!(extension.as_str(), "html" | "htm" | "ipynb" | "mdx") {
+            return Self::Code;
+        }
+        let text = path.spelled();
+        let is_past = PAST_FILE.as_ref().is_none_or(|pattern| pattern.is_match(&text));
+        if is_past || is_aside(path) { Self::Past } else { Self::Prose }
+    }
+}
+
+/// Whether nothing but a comment stands on a line.
+fn is_comment(line: &str) -> bool {
+    let line = line.trim_start();
+    ["//", "/*", "* ", "# ", "<!--", ";; ", "-- "].iter().any(|mark| line.starts_with(mark))
+}
+
+fn is_past(line: &str) -> bool {
+    PAST_LINE.as_ref().is_none_or(|pattern| pattern.is_match(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::made_up::MadeUp;
+    use super::*;
+
+    const WAS: &str = "def open_the_gate(key):\n    return key\n\n\ndef main():\n    return 1\n";
+    const NOW: &str = "def main():\n    return 1\n";
+
+    fn told(others: &[(&str, &str)]) -> Vec<String> {
+        let mut change = MadeUp::default().was("gate.py", WAS).now("gate.py", NOW);
+        for (path, text) in others {
+            change = change.was(path, text).now(path, text);
+        }
+        change.told()
+    }
+
+    #[test]
+    fn a_document_that_tells_of_what_is_gone_is_told() {
+        assert_eq!(
+            told(&[("docs/use.md", "Call `open_the_gate(key)` first.\n")]),
+            ["impact/removed-but-mentioned gate.py:1"]
+        );
+        assert_eq!(
+            told(&[("b.py", "# As open_the_gate does it.\nx = 1\n")]),
+            ["impact/removed-but-mentioned gate.py:1"]
+        );
+    }
+
+    #[test]
+    fn texts_about_the_past_and_names_in_use_are_not() {
+        for other in [
+            ("CHANGELOG.md", "Adds `open_the_gate`.\n"),
+            ("docs/plans/gate.md", "`open_the_gate` takes a key.\n"),
+            ("docs/use.md", "`open_the_gate` was removed.\n"),
+            ("docs/use.md", "reopen_the_gates\n"),
+        ] {
+            assert_eq!(told(&[other]), [""; 0], "{other:?}");
+        }
+        let used = ("b.sh", "python -c 'open_the_gate()'\n");
+        assert_eq!(told(&[("docs/use.md", "Call `open_the_gate`.\n"), used]), [""; 0]);
+    }
+
+    #[test]
+    fn a_setting_that_nobody_reads_any_more_is_told_where_a_text_has_it() {
+        let change = MadeUp::default()
+            .was("a.ts", "export const a = process.env.GATE_KEY_FILE;\n")
+            .now("a.ts", "export const a = 1;\n")
+            .was("README.md", "Set `GATE_KEY_FILE`.\n")
+            .now("README.md", "Set `GATE_KEY_FILE`.\n");
+        assert_eq!(change.told(), ["impact/removed-but-mentioned a.ts:1"]);
+    }
+
+    #[test]
+    fn a_name_of_few_words_means_many_things() {
+        for (name, is) in [
+            ("open_the_gate", true),
+            ("getUserById", true),
+            ("get_user", false),
+            ("createServerNow", true),
+            ("createServer", false),
+            ("synchronizeAllOf", true),
+        ] {
+            assert_eq!(is_distinctive(name), is, "{name}");
+        }
+    }
+}

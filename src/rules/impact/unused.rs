@@ -1,0 +1,236 @@
+//! Functions whose last use the change takes away, and that nothing else can name. Main type: [`LeftUnused`].
+//!
+//! Compilers of Rust and C say so themselves; here are the languages whose do not.
+
+use std::collections::BTreeMap;
+
+use super::super::checks::CheckInfo;
+use super::super::subject::{Touched, is_test_path};
+use super::Impact;
+use super::ground::{Family, Ground};
+use super::words::{Effect, Elsewhere};
+use crate::domain::change::{FileChange, FileStatus};
+use crate::domain::finding::{Category, Severity};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{LineRange, Side};
+use crate::domain::text::FileText;
+use crate::syntax::{Definition, DefinitionKind, Symbols};
+use crate::sys::cancel::Stopped;
+use crate::workspace::{Pattern, Query, WorkspaceError};
+
+pub(super) struct LeftUnused;
+
+static INFO: CheckInfo = CheckInfo {
+    name: "impact/left-unused",
+    title: "The last use of a function is removed, and the function stays",
+    message: "Nothing else can name it, so it never runs again. Remove it as well, or bring the use back where it went by mistake.",
+    severity: Severity::Low,
+    category: Category::Quality,
+    cwe: None,
+};
+
+/// Shorter names stand for too many things.
+const SHORTEST: usize = 4;
+/// A change that leaves more behind is in the middle of something.
+const MOST: usize = 40;
+/// The search ends when so many lines were found.
+const MOST_LINES: usize = 2_000;
+
+/// A function that its file does not name any more.
+struct Left {
+    file: usize,
+    path: RepoPath,
+    family: Family,
+    /// Where it was used, at the base.
+    used: LineRange,
+    /// Where it stands, at the head.
+    stands: LineRange,
+}
+
+impl Impact for LeftUnused {
+    fn info(&self) -> &'static CheckInfo {
+        &INFO
+    }
+
+    fn find(&self, ground: &Ground<'_>) -> Result<Vec<Effect>, Stopped> {
+        let mut left: BTreeMap<String, Left> = BTreeMap::new();
+        for (at, file) in ground.input.change.files.iter().enumerate() {
+            ground.input.cancel.check()?;
+            for (name, one) in of_file(ground, at, file)? {
+                left.insert(name, one);
+            }
+        }
+        if left.is_empty() || left.len() > MOST {
+            return Ok(Vec::new());
+        }
+        drop_named_elsewhere(ground, &mut left)?;
+        let effects = left.into_iter().map(|(name, one)| Effect {
+            file: one.file,
+            side: Side::Old,
+            lines: Some(one.used),
+            title: Some(format!("`{name}` is no longer used")),
+            detail: format!("This was the last place that used `{name}`."),
+            severity: None,
+            elsewhere: vec![Elsewhere { path: one.path, lines: one.stands, note: "It still stands here.".to_owned() }],
+        });
+        Ok(effects.collect())
+    }
+}
+
+/// The functions that a changed file defines and does not name any more.
+fn of_file(ground: &Ground<'_>, at: usize, file: &FileChange) -> Result<Vec<(String, Left)>, Stopped> {
+    let family = Family::of(&file.path).filter(|family| !matches!(family, Family::Rust | Family::C));
+    let was_there = matches!(file.status, FileStatus::Modified | FileStatus::Renamed);
+    let Some(family) = family.filter(|_| was_there && file.without_text().is_none() && file.deletions > 0) else {
+        return Ok(Vec::new());
+    };
+    if is_test_path(&file.path) {
+        return Ok(Vec::new());
+    }
+    let (Some(old), Some(new)) =
+        (ground.read(Side::Old, file.path_at(Side::Old))?, ground.read(Side::New, &file.path)?)
+    else {
+        return Ok(Vec::new());
+    };
+    let removed = Touched::of(file, Side::Old);
+    let lines = || old.all_lines().filter(|(number, _)| removed.covers(*number));
+    // Only what is called on a removed line can have lost its last use, and most changes have none: that is asked before anything is parsed.
+    if !lines().any(|(_, line)| line.contains('(') || line.contains("::")) {
+        return Ok(Vec::new());
+    }
+    let Some(symbols) = ground.symbols(Side::New, &file.path)? else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for one in symbols.definitions.iter().filter(|one| is_private(family, &symbols, one)) {
+        let name = one.name.as_str();
+        let used = lines().find(|(_, line)| has_name(line, name)).map(|(number, _)| number);
+        let (Some(used), Ok(stands)) = (used, LineRange::new(one.lines.0, one.lines.1)) else { continue };
+        if count(&new, name) == 1 && count(&old, name) > 1 {
+            let left = Left { file: at, path: file.path.clone(), family, used: LineRange::line(used), stands };
+            found.push((name.to_owned(), left));
+        }
+    }
+    Ok(found)
+}
+
+/// Whether only its own file, or its own package, can name a function.
+fn is_private(family: Family, symbols: &Symbols, one: &Definition) -> bool {
+    let is_plain = one.kind == DefinitionKind::Function
+        && one.name.len() >= SHORTEST
+        && !one.nested
+        && !one.conditional
+        && !one.is_attached()
+        && one.body
+        // What is decorated is called by whoever decorates it.
+        && one.parameters.is_some();
+    let owner = symbols.owner(one);
+    is_plain
+        && match family {
+            Family::Python => one.name.starts_with('_') && !one.name.ends_with("__") && owner.is_none(),
+            Family::Java => !one.public && owner != Some(one.name.as_str()) && !is_called_by_name(&one.name),
+            // A script that is no module shares its names with others.
+            Family::Script => {
+                !one.public
+                    && owner.is_none()
+                    && !symbols.others.contains(&one.name)
+                    && (!symbols.imports.is_empty() || symbols.definitions.iter().any(|other| other.public))
+            }
+            Family::Go => !one.public && owner.is_none() && !matches!(one.name.as_str(), "main" | "init"),
+            Family::Rust | Family::C => false,
+        }
+}
+
+/// Methods that the language calls by their names.
+fn is_called_by_name(name: &str) -> bool {
+    matches!(name, "readObject" | "writeObject" | "readResolve" | "writeReplace" | "readObjectNoData" | "finalize")
+}
+
+/// Forgets what other files name where they can.
+fn drop_named_elsewhere(ground: &Ground<'_>, left: &mut BTreeMap<String, Left>) -> Result<(), Stopped> {
+    let names: Vec<String> = left
+        .iter()
+        .filter(|(_, one)| matches!(one.family, Family::Python | Family::Go))
+        .map(|(name, _)| regex::escape(name))
+        .collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let Ok(pattern) = Pattern::new(&format!(r"\b(?:{})\b", names.join("|"))) else { return Ok(()) };
+    let hits =
+        match ground.input.new.search(&Query { pattern: &pattern, files: None, most: MOST_LINES }, ground.input.cancel)
+        {
+            Ok(hits) if hits.exhausted => hits,
+            Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
+            // Nobody knows who else names them.
+            Ok(_) | Err(_) => {
+                left.retain(|_, one| !matches!(one.family, Family::Python | Family::Go));
+                return Ok(());
+            }
+        };
+    for file in &hits.files {
+        for line in file.lines.iter().filter_map(|number| file.text.line(*number)) {
+            left.retain(|name, one| {
+                let is_open = matches!(one.family, Family::Python | Family::Go);
+                !(is_open && one.path != file.path && has_name(line, name))
+            });
+        }
+    }
+    Ok(())
+}
+
+fn count(text: &FileText, name: &str) -> usize {
+    text.all_lines().map(|(_, line)| names(line, name).count()).sum()
+}
+
+fn has_name(line: &str, name: &str) -> bool {
+    names(line, name).next().is_some()
+}
+
+/// Where a line has a name, and not the part of one.
+fn names<'a>(line: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    line.match_indices(name).map(|(at, _)| at).filter(move |at| {
+        let (before, after) = (line.get(..*at), line.get(*at + name.len()..));
+        !before.is_some_and(|text| text.ends_with(is_part)) && !after.is_some_and(|text| text.starts_with(is_part))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::made_up::MadeUp;
+
+    fn told(path: &str, was: &str, now: &str, others: &[(&str, &str)]) -> Vec<String> {
+        let mut change = MadeUp::default().was(path, was).now(path, now);
+        for (path, text) in others {
+            change = change.was(path, text).now(path, text);
+        }
+        change.told()
+    }
+
+    const PYTHON: &str = "def _measure(a):\n    return a\n\n\ndef run(a):\n    return _measure(a)\n";
+    const WITHOUT: &str = "def _measure(a):\n    return a\n\n\ndef run(a):\n    return a\n";
+
+    #[test]
+    fn a_function_that_nobody_calls_any_more_is_told_at_its_last_call() {
+        assert_eq!(told("a.py", PYTHON, WITHOUT, &[]), ["impact/left-unused a.py:6"]);
+        assert_eq!(told("a.py", PYTHON, WITHOUT, &[("b.py", "from a import _measure\n")]), [""; 0]);
+        assert_eq!(told("a.py", PYTHON, &WITHOUT.replace("def _m", "@task\ndef _m"), &[]), [""; 0]);
+    }
+
+    #[test]
+    fn what_others_may_call_is_not() {
+        let script = "import a from 'a';\nfunction measure(a) {\n  return a;\n}\nexport const b = measure(a);\n";
+        let without = script.replace("measure(a);", "a;");
+        assert_eq!(told("a.ts", script, &without, &[]), ["impact/left-unused a.ts:5"]);
+        let public = |text: &str| text.replace("function", "export function");
+        assert_eq!(told("a.ts", &public(script), &public(&without), &[]), [""; 0]);
+    }
+
+    #[test]
+    fn a_private_method_is_told_and_one_of_the_package_is_not() {
+        let java = "class A {\n    private int measure() {\n        return 1;\n    }\n\n    int run() {\n        return measure();\n    }\n}\n";
+        let without = java.replace("return measure();", "return 2;");
+        assert_eq!(told("A.java", java, &without, &[]), ["impact/left-unused A.java:7"]);
+        let open = |text: &str| text.replace("private ", "");
+        assert_eq!(told("A.java", &open(java), &open(&without), &[]), [""; 0]);
+    }
+}
