@@ -8,6 +8,8 @@ mod deleted_tests;
 mod disabled_test;
 mod guards;
 mod invisible_character;
+mod key_twice;
+mod links;
 mod secret_added;
 mod steers_reviewer;
 mod tested;
@@ -51,6 +53,8 @@ pub(super) const CHECKS: &[&dyn Check] = &[
     &guards::GUARDS[12],
     &guards::AssertsNothing,
     &guards::AssertionRemoved,
+    &links::LeadsNowhere,
+    &key_twice::KeyTwice,
 ];
 
 /// Checks that tell a fact, which no reading of the code around it can make untrue: a secret stands there, or a text that is aimed at the reviewer.

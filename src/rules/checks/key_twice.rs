@@ -1,0 +1,278 @@
+//! Keys that stand twice in one mapping of JSON or YAML: one of the two values is lost. Code has rules of its own for that, in the packs.
+//!
+//! JSON is parsed as the JavaScript that it is, so that comments and trailing commas are borne.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::super::subject::{Hit, Subject, Touched, is_test_path};
+use super::{BothSides, Check, CheckInfo};
+use crate::domain::change::{FileChange, FileMode, FileStatus};
+use crate::domain::finding::{Category, Severity};
+use crate::domain::place::{LineRange, Side};
+use crate::domain::text::{FileText, shortened, strip_line};
+use crate::syntax::{Grammar, Nodes, Unparsed, Watch};
+use crate::sys::cancel::Stopped;
+use crate::workspace::{Workspace, WorkspaceError};
+
+pub(super) struct KeyTwice;
+
+static INFO: CheckInfo = CheckInfo {
+    name: "general/key-written-twice",
+    title: "A key stands twice in one mapping",
+    message: "Whoever reads the file either refuses it or takes one of the two, most often the last, without a word. Remove one of them, or \
+              give it the name that was meant.",
+    severity: Severity::Medium,
+    category: Category::Logic,
+    cwe: None,
+};
+
+/// Larger texts are not parsed.
+const LARGEST: usize = 1 << 20;
+/// How long one file may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// A name is shown as far as this, in characters.
+const MOST_NAME: usize = 60;
+/// Keys that only say something to people, and do so as often as they like.
+const REMARKS: &[&str] = &["", "//", "#", "_comment", "comment", "$comment", "_", "--"];
+
+/// A key that stands twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Twice {
+    /// The keys around it and the key itself.
+    path: Vec<String>,
+    first: (u32, u32),
+    second: (u32, u32),
+    /// Whether the values are the same, as they are written.
+    alike: bool,
+}
+
+impl Check for KeyTwice {
+    fn info(&self) -> &'static CheckInfo {
+        &INFO
+    }
+
+    fn find(&self, _: &Subject<'_>) -> Vec<Hit> {
+        Vec::new()
+    }
+
+    fn gained(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
+        let mut hits = Vec::new();
+        for (at, file) in sides.change.files.iter().enumerate() {
+            sides.cancel.check()?;
+            let Some(format) = Format::of(file).filter(|_| may_gain(file)) else { continue };
+            let Some(text) = read(sides.new, file, Side::New)? else { continue };
+            let touched = Touched::of(file, Side::New);
+            let found = twice_in(sides, file, format, &text)?;
+            let mut fresh: Vec<(Twice, u32)> = found
+                .into_iter()
+                .filter_map(|twice| Some((touched_line(&twice, &touched)?, twice)))
+                .map(|(line, twice)| (twice, line))
+                .collect();
+            if fresh.is_empty() {
+                continue;
+            }
+            let mut stood: HashMap<Vec<String>, usize> = HashMap::new();
+            for twice in at_base(sides, file, format)? {
+                *stood.entry(twice.path).or_default() += 1;
+            }
+            fresh.retain(|(twice, _)| match stood.get_mut(&twice.path) {
+                Some(count) if *count > 0 => {
+                    *count -= 1;
+                    false
+                }
+                _ => true,
+            });
+            hits.extend(fresh.iter().map(|(twice, line)| (at, hit(&text, twice, *line))));
+        }
+        Ok(hits)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Json,
+    Yaml,
+}
+
+impl Format {
+    fn of(file: &FileChange) -> Option<Self> {
+        match file.language? {
+            "json" => Some(Self::Json),
+            "yaml" => Some(Self::Yaml),
+            _ => None,
+        }
+    }
+}
+
+fn may_gain(file: &FileChange) -> bool {
+    file.additions > 0
+        && file.status != FileStatus::Deleted
+        && file.new_mode != Some(FileMode::Link)
+        && file.without_text().is_none()
+        && (!is_test_path(&file.path) || is_setting(file.path.file_name()))
+}
+
+/// Whether a file among the tests is no data of theirs.
+fn is_setting(name: &[u8]) -> bool {
+    let starts: [&[u8]; 4] = [b"tsconfig", b"package.json", b"docker-compose", b"compose.y"];
+    starts.iter().any(|start| name.starts_with(start))
+}
+
+/// A side of a file; `None` where it cannot be read (which is told elsewhere) or is too large.
+fn read(tree: &dyn Workspace, file: &FileChange, side: Side) -> Result<Option<std::sync::Arc<FileText>>, Stopped> {
+    match tree.read(file.path_at(side)) {
+        Ok(text) => Ok((text.text().len() <= LARGEST).then_some(text)),
+        Err(WorkspaceError::Stopped(stopped)) => Err(stopped),
+        Err(_) => Ok(None),
+    }
+}
+
+/// What stood twice before: in the file itself, and in files that the change deletes, from which it may have come.
+fn at_base(sides: &BothSides<'_>, file: &FileChange, format: Format) -> Result<Vec<Twice>, Stopped> {
+    let mut stood = Vec::new();
+    let own = (file.status != FileStatus::Added).then_some(file);
+    let gone = sides
+        .change
+        .files
+        .iter()
+        .filter(|other| other.status == FileStatus::Deleted && Format::of(other) == Some(format));
+    for source in own.into_iter().chain(gone) {
+        if let Some(text) = read(sides.old, source, Side::Old)? {
+            stood.extend(twice_in(sides, source, format, &text)?);
+        }
+    }
+    Ok(stood)
+}
+
+/// The line of the two that the change touches; where it touches both, that of the second.
+fn touched_line(twice: &Twice, touched: &Touched) -> Option<u32> {
+    [twice.second.0, twice.first.0].into_iter().find(|line| touched.covers(*line))
+}
+
+fn hit(text: &FileText, twice: &Twice, line: u32) -> Hit {
+    let mut hit = Hit::of_lines(text, LineRange::line(line));
+    let name = |parts: &[String]| shortened(&strip_line(&parts.join(".")).replace('`', "'"), MOST_NAME);
+    let last = twice.path.len().saturating_sub(1);
+    let key = name(twice.path.get(last..).unwrap_or_default());
+    let lines = |(first, last): (u32, u32)| LineRange::new(first, last).unwrap_or(LineRange::line(first));
+    let masked = text.is_masked(lines(twice.first)) || text.is_masked(lines(twice.second));
+    let how = match (masked, twice.alike) {
+        (true, _) => "",
+        (false, true) => ", to the same value",
+        (false, false) => ", to another value",
+    };
+    let within = if last > 0 { format!(" of `{}`", name(&twice.path[..last])) } else { String::new() };
+    hit.title = Some(format!("`{key}` stands twice in one mapping"));
+    hit.detail =
+        Some(format!("`{key}`{within} is set on line {} and again on line {}{how}.", twice.first.0, twice.second.0));
+    hit.severity = (twice.alike && !masked).then_some(Severity::Low);
+    hit
+}
+
+fn twice_in(sides: &BothSides<'_>, file: &FileChange, format: Format, text: &FileText) -> Result<Vec<Twice>, Stopped> {
+    let text = text.text().trim_start_matches('\u{feff}');
+    if format == Format::Yaml && is_template(text) {
+        return Ok(Vec::new());
+    }
+    let watch = Watch::new(sides.cancel, PATIENCE);
+    let found = match format {
+        Format::Yaml => parsed(sides, Grammar::Yaml, text, &watch),
+        // Alone it would be a block of statements.
+        Format::Json => parsed(sides, Grammar::JavaScript, &format!("({text}\n)"), &watch),
+    };
+    match found {
+        Ok(found) => Ok(found),
+        Err(Unparsed::Stopped(stopped)) => Err(stopped),
+        Err(why @ (Unparsed::TooSlow | Unparsed::NoTree)) => {
+            sides.note(format!("{} was not asked for keys that stand twice: {why}", file.path));
+            Ok(Vec::new())
+        }
+    }
+}
+
+/// Whether something is written into the text before it is read as YAML: then one of two keys may never be there.
+fn is_template(text: &str) -> bool {
+    ["{%", "<%", "{{-", "-}}", "{{ if", "{{if", "{{#"].iter().any(|mark| text.contains(mark))
+        || text.lines().any(|line| line.trim_start().starts_with("{{") || line.trim_start().starts_with("- {{"))
+}
+
+fn parsed(sides: &BothSides<'_>, grammar: Grammar, text: &str, watch: &Watch<'_>) -> Result<Vec<Twice>, Unparsed> {
+    let tree = sides.trees.parse(grammar, text, watch)?;
+    // Where the parser is not sure of its reading, two keys may be of different mappings.
+    if tree.error_count() > 0 {
+        return Ok(Vec::new());
+    }
+    let nodes = Nodes::of(&tree, text, watch)?;
+    let mut found = Vec::new();
+    for mapping in (0..nodes.count()).filter(|node| is_mapping(nodes.kind(*node))) {
+        let mut seen: HashMap<(String, bool), usize> = HashMap::new();
+        for pair in nodes.children(mapping).filter(|node| is_pair(nodes.kind(*node))) {
+            let Some(key) = key_of(&nodes, pair) else { continue };
+            // In YAML a number or a truth value is another key than the text of it.
+            let is_value = !nodes.text(pair).starts_with(['"', '\'']) && is_value(&key);
+            if let Some(first) = seen.insert((key.clone(), is_value), pair) {
+                let mut path = path_of(&nodes, mapping);
+                path.push(key);
+                let (first_value, second_value) = (value(&nodes, first), value(&nodes, pair));
+                found.push(Twice {
+                    path,
+                    first: nodes.lines(first),
+                    second: nodes.lines(pair),
+                    alike: first_value == second_value,
+                });
+            }
+        }
+        watch.check()?;
+    }
+    Ok(found)
+}
+
+fn is_mapping(kind: &str) -> bool {
+    matches!(kind, "block_mapping" | "flow_mapping" | "object")
+}
+
+fn is_pair(kind: &str) -> bool {
+    matches!(kind, "block_mapping_pair" | "flow_pair" | "pair")
+}
+
+/// A key as it is compared; `None` for one that may stand more than once, or whose text does not say what it is.
+fn key_of(nodes: &Nodes<'_>, pair: usize) -> Option<String> {
+    let written = nodes.text(nodes.child(pair, "key")?);
+    if written.contains('\n') || written.starts_with(['&', '*', '!', '[', '{', '?']) || written == "<<" {
+        return None;
+    }
+    let key = match written.chars().next()? {
+        '"' => serde_json::from_str(written).ok()?,
+        '\'' if written.len() > 1 => written[1..written.len() - 1].replace("''", "'"),
+        _ => written.to_owned(),
+    };
+    (!REMARKS.contains(&key.as_str())).then_some(key)
+}
+
+/// Whether YAML reads a plain text as something else than a text.
+fn is_value(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | '~'))
+        || matches!(
+            text.to_ascii_lowercase().as_str(),
+            "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n" | "null"
+        )
+}
+
+/// What is said of a key, with white space folded.
+fn value(nodes: &Nodes<'_>, pair: usize) -> String {
+    let text = nodes.child(pair, "value").map(|node| nodes.text(node)).unwrap_or_default();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The keys around a mapping, the outermost first; a list between them counts as a key without a name.
+fn path_of(nodes: &Nodes<'_>, mapping: usize) -> Vec<String> {
+    let step = |node: usize| match nodes.kind(node) {
+        kind if is_pair(kind) => Some(key_of(nodes, node).unwrap_or_default()),
+        "block_sequence" | "flow_sequence" | "array" => Some("[]".to_owned()),
+        _ => None,
+    };
+    let mut path: Vec<String> = nodes.around(mapping).filter_map(step).collect();
+    path.reverse();
+    path
+}

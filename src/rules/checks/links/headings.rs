@@ -1,0 +1,150 @@
+//! What can be linked to inside a Markdown file. Main type: [`Headings`].
+//!
+//! Forges and sites make anchors of headings in ways that differ in dashes, dots and letters with marks. An anchor counts as there where one of
+//! those ways may have made it: only letters and digits are compared.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::document::Page;
+
+/// What is written into a text, or made of it, by something else than Markdown.
+const FOREIGN: &[&str] = &[
+    "{{",
+    "{%",
+    "<%",
+    "--8<--",
+    "!include",
+    "@include",
+    "eval-rst",
+    "[[_TOC_]]",
+    "<script",
+    "import ",
+    "\n::: ",
+    "<<[",
+];
+
+/// Anchors that pages have by themselves.
+const ALWAYS: &[&str] = &["top", "readme", "readmeovfile", "start", "content", "main", "toc", "tableofcontents"];
+
+/// Something that looks like a heading, even in code: indented under a tab or an admonition of a site it is one.
+static LOOKS_LIKE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?m)^[\s>*+-]*#{1,6}[ \t]*(\S.*)$").ok());
+/// Anchors that are written out.
+static WRITTEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"(?i)\b(?:id|name)\s*=\s*["']?([^"'\s>]+)|\{[^{}\n]*#([^\s{}]+)[^{}\n]*\}|(?m:^\(([^()\s]+)\)=\s*$)"#)
+        .ok()
+});
+/// Headings in HTML.
+static IN_HTML: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?is)<(?:h[1-6]|summary|dt)\b[^>]*>(.*?)</").ok());
+/// Components of a site, which may hold anything.
+static COMPONENT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?m)^\s*<[A-Z]\w*[\s/>]").ok());
+
+/// The anchors of a file, folded.
+#[derive(Debug)]
+pub(super) struct Headings {
+    anchors: HashSet<String>,
+}
+
+impl Headings {
+    /// Those of a text; `None` where it has what is not understood.
+    pub(super) fn of(text: &str) -> Option<Self> {
+        if FOREIGN.iter().any(|mark| text.contains(mark)) || COMPONENT.as_ref()?.is_match(text) {
+            return None;
+        }
+        let mut anchors = HashSet::new();
+        let mut add = |text: &str| {
+            let all = folded(text);
+            anchors.insert(all.trim_start_matches(|c: char| c.is_ascii_digit()).to_owned());
+            anchors.insert(without_number(text));
+            // Some write out what an emoji is called, some leave it away, and some read an anchor that stands behind.
+            anchors.insert(folded(&without_names(text)));
+            if let Some((before, _)) = text.split_once(['{', '<']) {
+                anchors.insert(folded(before));
+            }
+            anchors.insert(all);
+        };
+        Page::of(text).headings.iter().for_each(|heading| add(heading));
+        LOOKS_LIKE.as_ref()?.captures_iter(text).filter_map(|found| found.get(1)).for_each(|one| add(one.as_str()));
+        IN_HTML.as_ref()?.captures_iter(text).filter_map(|found| found.get(1)).for_each(|one| add(one.as_str()));
+        for found in WRITTEN.as_ref()?.captures_iter(text) {
+            found.iter().skip(1).flatten().for_each(|one| add(one.as_str()));
+        }
+        Some(Self { anchors })
+    }
+
+    /// Whether there may be such an anchor.
+    pub(super) fn has(&self, fragment: &str) -> bool {
+        let wanted = folded(fragment);
+        let bare = wanted.trim_start_matches(|c: char| c.is_ascii_digit());
+        let own = ["user-content-", "fn", "cite", "markdown-header-"].iter().any(|mark| fragment.starts_with(mark));
+        own || ALWAYS.contains(&wanted.as_str())
+            || [wanted.as_str(), bare, &without_number(fragment)].iter().any(|one| self.anchors.contains(*one))
+    }
+}
+
+/// The letters and digits of a text, in lower case.
+fn folded(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Likewise, without the number by which a second heading of one text is told from the first.
+fn without_number(text: &str) -> String {
+    folded(text.trim_end_matches(|c: char| c.is_ascii_digit()))
+}
+
+/// A text without names of emoji between colons.
+fn without_names(text: &str) -> String {
+    text.split(':').step_by(2).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anchors_are_found_however_they_are_made() {
+        let text = "# It is `here` & there\n\n## Twice\n\n## Twice\n\n## 1. First: *steps*\n\n## :rocket: Go\n\n## 安装 说明\n\n### Own {#mine}\n\n\
+                    <a name=\"old-name\"></a>\n\n<h2 align=\"center\">In HTML</h2>\n\n=== \"Tab\"\n\n    ## In a tab\n\n(label)=\n";
+        let headings = Headings::of(text).unwrap();
+        for anchor in [
+            "it-is-here--there",
+            "twice",
+            "twice-1",
+            "twice_1",
+            "1-first-steps",
+            "first-steps",
+            "rocket-go",
+            "go",
+            "安装-说明",
+            "own-mine",
+            "mine",
+            "own",
+            "old-name",
+            "in-html",
+            "in-a-tab",
+            "label",
+            "top",
+            "user-content-x",
+        ] {
+            assert!(headings.has(anchor), "{anchor}");
+        }
+        for anchor in ["it-is", "there", "thrice", "installation", "second-steps"] {
+            assert!(!headings.has(anchor), "{anchor}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_has_any_anchor() {
+        for text in [
+            "# A\n{{< include \"b.md\" >}}\n",
+            "# A\n<Tabs>\n</Tabs>\n",
+            "# A\n{% include b.md %}\n",
+            "# A\n--8<-- \"b.md\"\n",
+        ] {
+            assert!(Headings::of(text).is_none(), "{text}");
+        }
+    }
+}
