@@ -6,6 +6,7 @@ mod conflict_marker;
 mod debug_leftover;
 mod deleted_tests;
 mod disabled_test;
+mod documented;
 mod guards;
 mod invisible_character;
 mod secret_added;
@@ -49,6 +50,7 @@ pub(super) const CHECKS: &[&dyn Check] = &[
     &guards::GUARDS[12],
     &guards::AssertsNothing,
     &guards::AssertionRemoved,
+    &documented::DocumentedParameterGone,
 ];
 
 /// Checks that tell a fact, which no reading of the code around it can make untrue: a secret stands there, or a text that is aimed at the reviewer.
