@@ -171,7 +171,40 @@ impl<'a> Asked<'a> {
             }
         }
         let is_sure = |(link, was_alive): &(DeadLink, bool)| *was_alive || tally.is_sure(&link.why);
-        Ok(dead.into_iter().filter(is_sure).map(|(link, _)| link).collect())
+        let mut dead: Vec<DeadLink> = dead.into_iter().filter(is_sure).map(|(link, _)| link).collect();
+        if !dead.is_empty() && file.status != FileStatus::Added {
+            let mut rewritten = self.dead_in_runs(file)?;
+            dead.retain(|link| {
+                let line = link.hit.lines.start();
+                let run = file.runs().position(|run| run.new.range().is_some_and(|lines| lines.contains(line)));
+                match run.and_then(|run| rewritten.get_mut(run)) {
+                    Some(count) if *count > 0 => {
+                        *count -= 1;
+                        false
+                    }
+                    _ => true,
+                }
+            });
+        }
+        Ok(dead)
+    }
+
+    /// How many dead links each run of changed lines had at the base: one that took the place of such a link is none that the change made.
+    fn dead_in_runs(&mut self, file: &FileChange) -> Result<Vec<usize>, Stopped> {
+        let mut counts = vec![0; file.runs().count()];
+        let from = file.path_at(Side::Old);
+        let Some(text) = read(self.sides.old, from)? else { return Ok(counts) };
+        for link in Page::of(text.text()).links {
+            let line = text.line_at(link.at.start);
+            let run = file.runs().position(|run| run.old.range().is_some_and(|lines| lines.contains(line)));
+            let (Some(run), Some(to)) = (run, Destination::of(from, &link.destination)) else { continue };
+            if let Some(count) = counts.get_mut(run)
+                && self.dead(Side::Old, from, &to)?.is_some()
+            {
+                *count += 1;
+            }
+        }
+        Ok(counts)
     }
 
     /// The destinations that stood in the file before.
