@@ -6,7 +6,7 @@ use super::checks::CHECKS;
 use super::document::On;
 use super::pack::{Pack, PackRule};
 use super::packs::Packs;
-use super::subject::{Hit, RuleRef, Subject, fold_into, is_test_path};
+use super::subject::{Hit, RuleRef, Subject, fold_into, is_markup, is_test_path};
 use crate::domain::text::FileText;
 use crate::syntax::{Edit, Found, Grammar, RuleSet, Scope, Tree, Trees, Unparsed, Watch};
 use crate::sys::cancel::{Cancel, Stopped};
@@ -186,11 +186,6 @@ pub(super) fn long_line(line: u32) -> String {
 
 fn line_by_line(why: &str) -> String {
     format!("checked line by line only: {why}")
-}
-
-/// Whether it is XML under the name of something else: translations made with Qt end in `.ts`.
-fn is_markup(text: &FileText) -> bool {
-    text.text().starts_with("<?xml") || text.text().starts_with("<!DOCTYPE")
 }
 
 fn unparsable(text: &FileText) -> Option<String> {

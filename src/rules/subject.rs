@@ -215,6 +215,11 @@ pub(super) fn is_prose(extension: &str) -> bool {
     )
 }
 
+/// Whether it is XML under the name of something else: translations made with Qt end in `.ts`.
+pub(super) fn is_markup(text: &FileText) -> bool {
+    text.text().starts_with("<?xml") || text.text().starts_with("<!DOCTYPE")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

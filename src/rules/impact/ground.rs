@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::super::run::RulesInput;
+use super::super::subject::is_markup;
 use super::changed::{Changed, Home, Reach};
 use super::memory::remembered;
 use super::search::{Hits, search};
@@ -107,7 +108,7 @@ impl<'a> Ground<'a> {
         }
         self.input.cancel.check()?;
         let found = match (language::of(path), self.read(side, path)?) {
-            (Some(language), Some(text)) => self.parse(language, side, path, &text)?,
+            (Some(language), Some(text)) if !is_markup(&text) => self.parse(language, side, path, &text)?,
             _ => None,
         };
         self.known.borrow_mut().insert(key, found.clone());

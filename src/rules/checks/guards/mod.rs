@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use regex::Regex;
 
-use super::super::subject::{Hit, Subject, Touched, is_test_path};
+use super::super::subject::{Hit, Subject, Touched, is_markup, is_test_path};
 use super::super::threads::each_file;
 use super::{BothSides, Check, CheckInfo};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
@@ -204,7 +204,7 @@ fn grammar_of(file: &FileChange) -> Option<Grammar> {
 /// A side of a file; `None` where it cannot be read (which is told elsewhere) or is too large.
 fn read(tree: &dyn Workspace, file: &FileChange, side: Side) -> Result<Option<Arc<FileText>>, Stopped> {
     match tree.read(file.path_at(side)) {
-        Ok(text) => Ok((text.text().len() <= LARGEST).then_some(text)),
+        Ok(text) => Ok((text.text().len() <= LARGEST && !is_markup(&text)).then_some(text)),
         Err(WorkspaceError::Stopped(stopped)) => Err(stopped),
         Err(_) => Ok(None),
     }
