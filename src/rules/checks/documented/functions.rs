@@ -33,13 +33,22 @@ impl Documented {
         !has(&named.name) && !named.others.iter().any(|word| has(word))
     }
 
-    /// The parameters that no line names.
-    pub(super) fn unnamed(&self) -> impl Iterator<Item = &str> {
-        let named = |name: &str| {
-            self.lines.named.iter().any(|one| same(&one.name, name) || one.others.iter().any(|word| same(word, name)))
-        };
-        let takes = self.takes.iter().map(String::as_str);
-        takes.filter(move |name| !named(name) && !matches!(*name, "self" | "cls" | "this") && !name.starts_with('_'))
+    /// What it takes from those who call it.
+    pub(super) fn plain(&self) -> impl Iterator<Item = &str> {
+        self.takes.iter().map(String::as_str).filter(|name| !matches!(*name, "self" | "cls" | "this"))
+    }
+
+    /// The one parameter that no line names, where it is in the place of what is named and missing.
+    pub(super) fn stands_for(&self, missing: &Named) -> Option<&str> {
+        let mut named: Vec<&str> = self.lines.named.iter().map(|one| one.name.as_str()).collect();
+        named.dedup();
+        let at = named.iter().position(|name| *name == missing.name)?;
+        let (before, after) = (named.get(..at)?, named.get(at + 1..)?);
+        let others = before.iter().chain(after);
+        let takes: Vec<&str> = self.plain().collect();
+        let takes_others = takes.get(..at)?.iter().chain(takes.get(at + 1..)?);
+        let sure = !self.lines.unclear && named.len() == takes.len() && others.eq(takes_others);
+        takes.get(at).copied().filter(|_| sure)
     }
 }
 

@@ -226,22 +226,26 @@ impl Suspect {
             let line = said(&self.text, first.line).replace('`', "'");
             detail = format!("Line {} still says `{line}`. ", first.line);
         }
-        detail.push_str(&self.takes(told.len()));
-        hit.detail = Some(detail);
+        detail.push_str(&self.takes(&told));
+        hit.detail = Some(detail.trim_end().to_owned()).filter(|detail| !detail.is_empty());
         Some(hit)
     }
 
     /// What the function takes instead, in words.
-    fn takes(&self, told: usize) -> String {
-        let function = &self.function;
-        let mut unnamed = function.unnamed();
-        if let (1, false, Some(only), None) = (told, function.lines.unclear, unnamed.next(), unnamed.next()) {
-            return format!("Of its parameters only `{only}` is not documented: that is likely what it is called now.");
+    fn takes(&self, told: &[&Named]) -> String {
+        if told.iter().any(|named| named.of_type) {
+            return String::new();
         }
-        let names: Vec<String> = function.takes.iter().take(MOST_LISTED).map(|name| format!("`{name}`")).collect();
-        let more = function.takes.len().saturating_sub(MOST_LISTED);
+        if let [only] = told
+            && let Some(name) = self.function.stands_for(only)
+        {
+            return format!("Of its parameters only `{name}`, in the same place, has no such line.");
+        }
+        let mut names: Vec<String> = self.function.plain().map(|name| format!("`{name}`")).collect();
+        let more = names.len().saturating_sub(MOST_LISTED);
+        names.truncate(MOST_LISTED);
         match (names.is_empty(), more) {
-            (true, _) => "It takes none of that kind.".to_owned(),
+            (true, _) => "It takes no parameters.".to_owned(),
             (false, 0) => format!("It takes {}.", names.join(", ")),
             (false, more) => format!("It takes {} and {more} more.", names.join(", ")),
         }
@@ -278,7 +282,7 @@ mod tests {
         assert_eq!(*line, 5);
         assert_eq!(title, "The documentation names a parameter `b` that `f` does not have");
         assert!(body.starts_with(
-            "Line 3 still says `* @param b y`. Of its parameters only `c` is not documented: that is likely what it is called now."
+            "Line 3 still says `* @param b y`. Of its parameters only `c`, in the same place, has no such line."
         ));
     }
 
