@@ -17,6 +17,7 @@ mod mirrored;
 mod resolve;
 mod search;
 mod touches;
+mod translated;
 mod variants;
 mod words;
 
@@ -39,6 +40,7 @@ const IMPACTS: &[&dyn Impact] = &[
     &files::RemovedFileUsed,
     &mirrored::ChangedConstantMirrored,
     &manifest::ManifestWithoutLock,
+    &translated::TranslationPlaceholder,
 ];
 
 /// Something a change can do to places it does not touch.
