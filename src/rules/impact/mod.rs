@@ -16,6 +16,7 @@ mod memory;
 mod mirrored;
 mod resolve;
 mod search;
+mod text_key;
 mod touches;
 mod translated;
 mod variants;
@@ -41,6 +42,7 @@ const IMPACTS: &[&dyn Impact] = &[
     &mirrored::ChangedConstantMirrored,
     &manifest::ManifestWithoutLock,
     &translated::TranslationPlaceholder,
+    &text_key::TextKeyMissing,
 ];
 
 /// Something a change can do to places it does not touch.
