@@ -46,7 +46,7 @@ pub(in super::super) fn sources(path: &str, kind: Kind) -> Vec<String> {
     let within = |name: String| if folders.is_empty() { name } else { format!("{folders}/{name}") };
     // A module may be called anything: `log.ts`, `use-api.ts`.
     let is_module = kind == Kind::Module;
-    if is_language(stem) && !(is_module && stem.len() == 3) {
+    if is_language(stem) && !(is_module && stem.find(['-', '_']).unwrap_or(stem.len()) == 3) {
         if FIRST[..1].contains(&stem) {
             return Vec::new();
         }
@@ -101,7 +101,14 @@ fn is_language(text: &str) -> bool {
     let Some(first) = parts.next() else { return false };
     let named = (2..=3).contains(&first.len()) && first.bytes().all(|byte| byte.is_ascii_lowercase());
     // What translators are told about the texts.
-    named
-        && first != "qqq"
-        && parts.all(|part| (2..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    named && first != "qqq" && parts.all(is_region)
+}
+
+/// A country, a script, or the number of a region.
+fn is_region(part: &str) -> bool {
+    match part.len() {
+        2 | 4 => part.bytes().all(|byte| byte.is_ascii_alphabetic()),
+        3 => part.bytes().all(|byte| byte.is_ascii_digit()),
+        _ => false,
+    }
 }
