@@ -17,8 +17,10 @@ mod mentioned;
 mod mirrored;
 mod resolve;
 mod search;
+mod text_key;
 mod touches;
 mod unused;
+mod translated;
 mod variants;
 mod words;
 
@@ -43,6 +45,8 @@ const IMPACTS: &[&dyn Impact] = &[
     &mentioned::RemovedButMentioned,
     &mirrored::ChangedConstantMirrored,
     &manifest::ManifestWithoutLock,
+    &translated::TranslationPlaceholder,
+    &text_key::TextKeyMissing,
 ];
 
 /// Something a change can do to places it does not touch.

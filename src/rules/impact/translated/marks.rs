@@ -1,0 +1,298 @@
+//! Placeholders of a text, and what a translation did to those of its source. Main functions: [`faults`], [`has_any`].
+//!
+//! Messages that choose between texts (ICU's `{n, plural, …}`) are left alone: what they need cannot be told by comparing names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// How the program that shows the text fills it in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Dialect {
+    /// `{name}` or `{{name}}`, whichever the source has.
+    #[default]
+    Braces,
+    /// C's `printf`, in the order of the arguments.
+    Printf,
+    /// Python's `%`: `%(name)s`, or `%s` in order.
+    Percent,
+    /// Qt's `%1`, and `%n` for a number that decides the form.
+    Qt,
+}
+
+/// A placeholder, as written with the white space inside it left out.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Mark {
+    shape: Shape,
+    name: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Shape {
+    Single,
+    Double,
+    Python,
+    Printf,
+    Qt,
+}
+
+impl Mark {
+    /// As one writes it.
+    pub(super) fn written(&self) -> String {
+        let name = &self.name;
+        match self.shape {
+            Shape::Single => format!("{{{name}}}"),
+            Shape::Double => format!("{{{{{name}}}}}"),
+            Shape::Python => format!("%({name})s"),
+            Shape::Printf | Shape::Qt => format!("%{name}"),
+        }
+    }
+}
+
+/// What is wrong with a translation.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fault {
+    /// It has what its source has not; of the source it lacks the other one, where it lacks one alone.
+    Unknown(Mark, Option<Mark>),
+    /// It lacks what its source has, where that moves or breaks the others.
+    Lost(Mark),
+    /// It has a placeholder of the source, but not whole.
+    Broken(Mark),
+    /// An argument is read as something else than it is.
+    Kind(Mark, Mark),
+}
+
+/// Longer texts are left alone, …
+const LONGEST: usize = 20_000;
+/// … and those with more placeholders.
+const MOST: usize = 40;
+
+/// What is wrong with a translation of `sources`: one text, or also its plural. A text that the program chooses from several by a number
+/// (`plural`) may leave out the number.
+pub(super) fn faults(dialect: Dialect, sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
+    if sources.iter().copied().chain([translation]).any(|text| text.len() > LONGEST) {
+        return Vec::new();
+    }
+    match dialect {
+        Dialect::Braces => named(dialect, sources, translation, plural),
+        Dialect::Percent => {
+            let mut found = named(dialect, sources, translation, plural);
+            if sources.iter().all(|source| names(dialect, source).is_empty()) {
+                found.extend(in_order(sources, translation, plural));
+            }
+            found
+        }
+        Dialect::Printf => in_order(sources, translation, plural),
+        Dialect::Qt => counted(sources, translation, plural),
+    }
+}
+
+/// Whether a text could have a placeholder at all.
+pub(super) fn has_any(text: &str) -> bool {
+    text.contains(['{', '}', '%', '｛', '｝', '％'])
+}
+
+static BRACES: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\{\{\{?([^{}]{1,60})\}\}\}?|\{([^{}]{1,60})\}").ok());
+static PYTHON: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"%\(([^()]{1,60})\)[#0\- +]*[\d.]*[a-zA-Z]").ok());
+static QT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"%L?(n\b|[1-9][0-9]?)").ok());
+static PRINTF: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"%(?:%|(?:([1-9][0-9]?)\$)?[#0\-+' I]*(\*|\d+)?(?:\.(\*|\d+))?(?:hh|h|ll|l|q|j|z|t|L)?([diouxXeEfFgGaAcspn]|<PRI\w+>))").ok()
+});
+/// An argument of ICU that chooses: `{count, plural, …}`.
+static CHOOSING: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?:^|[^{])\{\s*[\w.]+\s*,|\{\s*\{?\s*[#/]|\{[%\[]").ok());
+
+/// The placeholders that have names.
+fn names(dialect: Dialect, text: &str) -> BTreeSet<Mark> {
+    let pattern = if dialect == Dialect::Percent { &PYTHON } else { &BRACES };
+    let Some(pattern) = pattern.as_ref() else { return BTreeSet::new() };
+    let mut marks = BTreeSet::new();
+    for found in pattern.captures_iter(text) {
+        let (shape, inner) = match (dialect, found.get(1), found.get(2)) {
+            (Dialect::Percent, Some(inner), _) => (Shape::Python, inner),
+            (_, Some(inner), _) => (Shape::Double, inner),
+            (_, None, Some(inner)) => (Shape::Single, inner),
+            _ => continue,
+        };
+        // `{{count, number}}`, `{{- name}}`, `{price:.2f}`, `{name!r}`: the name is what counts.
+        let name = inner.as_str().split([',', ':', '!', '|']).next().unwrap_or_default();
+        let name = name.trim().trim_start_matches("- ").trim_start_matches('.').trim();
+        if !name.starts_with(['\'', '"', '\\']) {
+            marks.insert(Mark { shape, name: name.to_owned() });
+        }
+    }
+    marks
+}
+
+fn is_choosing(text: &str) -> bool {
+    CHOOSING.as_ref().is_none_or(|pattern| pattern.is_match(text)) || text.contains("'{")
+}
+
+/// Whether somebody could have meant it as a placeholder.
+fn is_name(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars.next().is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '$')
+        && chars.all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '$' | ' '))
+}
+
+fn named(dialect: Dialect, sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
+    if dialect == Dialect::Braces && sources.iter().copied().chain([translation]).any(is_choosing) {
+        return Vec::new();
+    }
+    let wanted: BTreeSet<Mark> = sources.iter().flat_map(|source| names(dialect, source)).collect();
+    // Where the source has braces for something else, so may the translation.
+    if wanted.is_empty() || wanted.iter().any(|mark| !is_name(&mark.name) || mark.name.contains(' ')) {
+        return Vec::new();
+    }
+    let has = names(dialect, translation);
+    if wanted.len().max(has.len()) > MOST {
+        return Vec::new();
+    }
+    let lost: Vec<&Mark> = wanted.difference(&has).collect();
+    let number = |mark: &Mark| plural && matches!(mark.name.as_str(), "count" | "n" | "num" | "number" | "0");
+    let mut found = Vec::new();
+    for mark in has.difference(&wanted).filter(|mark| is_name(&mark.name) && !number(mark)) {
+        // The same name with other braces, the name most like it, or the only one that is missing.
+        let other_braces = lost.iter().find(|one| one.name == mark.name);
+        let alike = lost.iter().max_by(|a, b| likeness(a, mark).total_cmp(&likeness(b, mark)));
+        let instead = other_braces.or_else(|| alike.filter(|one| lost.len() == 1 || likeness(one, mark) > 0.5));
+        found.push(Fault::Unknown(mark.clone(), instead.map(|one| (*one).clone())));
+    }
+    if found.is_empty() && dialect == Dialect::Braces {
+        found
+            .extend(lost.iter().filter(|mark| is_broken(mark, translation)).map(|mark| Fault::Broken((*mark).clone())));
+    }
+    if found.is_empty() && dialect == Dialect::Percent {
+        let part = |mark: &&&Mark| ["(", "%{"].iter().any(|open| translation.contains(&format!("{open}{}", mark.name)));
+        found.extend(lost.iter().filter(part).map(|mark| Fault::Broken((*mark).clone())));
+    }
+    found
+}
+
+fn likeness(a: &Mark, b: &Mark) -> f64 {
+    strsim::normalized_damerau_levenshtein(&a.name.to_lowercase(), &b.name.to_lowercase())
+}
+
+/// Whether a name stands there with a brace on one side of it, or with those of another script.
+fn is_broken(mark: &Mark, translation: &str) -> bool {
+    translation.match_indices(&mark.name).any(|(at, name)| {
+        let before = translation[..at].trim_end().chars().next_back();
+        let after = translation[at + name.len()..].trim_start().chars().next();
+        before.is_some_and(|c| matches!(c, '{' | '｛')) != after.is_some_and(|c| matches!(c, '}' | '｝'))
+            || before == Some('｛')
+    })
+}
+
+/// The arguments that a text of `printf` reads, by their place, as one letter for what they are.
+fn arguments(text: &str) -> Option<BTreeMap<u32, char>> {
+    let mut arguments = BTreeMap::new();
+    let mut next = 1;
+    for found in PRINTF.as_ref()?.captures_iter(text) {
+        let Some(kind) = found.get(4) else { continue };
+        // A width that is an argument itself is rare enough to leave alone.
+        if [2, 3].iter().any(|at| found.get(*at).is_some_and(|width| width.as_str() == "*")) {
+            return None;
+        }
+        let place = match found.get(1) {
+            Some(number) => number.as_str().parse().ok()?,
+            None => {
+                next += 1;
+                next - 1
+            }
+        };
+        let class = match kind.as_str() {
+            "s" => 's',
+            "c" => 'c',
+            "p" => 'p',
+            "n" => 'n',
+            text if text.starts_with(['e', 'E', 'f', 'F', 'g', 'G', 'a', 'A']) => 'f',
+            _ => 'd',
+        };
+        arguments.insert(place, class);
+    }
+    Some(arguments)
+}
+
+fn in_order(sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
+    let all: Option<Vec<_>> = sources.iter().map(|source| arguments(source)).collect();
+    let (Some(all), Some(has)) = (all, arguments(translation)) else { return Vec::new() };
+    let mut wanted: BTreeMap<u32, char> = BTreeMap::new();
+    for one in all {
+        wanted.extend(one);
+    }
+    let mark = |(place, class): (&u32, &char)| {
+        let name = if wanted.len().max(has.len()) > 1 { format!("{place}${class}") } else { class.to_string() };
+        Mark { shape: Shape::Printf, name }
+    };
+    let mut found: Vec<Fault> = has
+        .iter()
+        .filter_map(|(place, class)| match wanted.get(place) {
+            None => Some(Fault::Unknown(mark((place, class)), None)),
+            Some(other) if other != class => Some(Fault::Kind(mark((place, class)), mark((place, other)))),
+            Some(_) => None,
+        })
+        .collect();
+    if found.is_empty() && !plural {
+        found.extend(wanted.iter().filter(|(place, _)| !has.contains_key(place)).map(|one| Fault::Lost(mark(one))));
+    }
+    found
+}
+
+fn counted(sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
+    let Some(pattern) = QT.as_ref() else { return Vec::new() };
+    let marks = |text: &str| {
+        let mut marks: BTreeMap<Mark, usize> = BTreeMap::new();
+        for name in pattern.captures_iter(text).filter_map(|found| found.get(1)) {
+            *marks.entry(Mark { shape: Shape::Qt, name: name.as_str().to_owned() }).or_default() += 1;
+        }
+        marks
+    };
+    let Some(wanted) = sources.first().map(|source| marks(source)).filter(|wanted| !wanted.is_empty()) else {
+        return Vec::new();
+    };
+    let has = marks(translation);
+    let lost: Vec<&Mark> = wanted.keys().filter(|mark| !has.contains_key(mark)).collect();
+    // Turkish and Basque write `%5` where others write `5%`.
+    let is_share = |mark: &Mark| sources.iter().any(|source| is_turned(mark, source));
+    let fresh = has.keys().filter(|mark| !wanted.contains_key(mark) && mark.name.len() == 1 && !is_share(mark));
+    let only = if let [one] = lost.as_slice() { Some((*one).clone()) } else { None };
+    let mut found: Vec<Fault> = fresh.map(|mark| Fault::Unknown(mark.clone(), only.clone())).collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let broken = |mark: &&&Mark| {
+        is_turned(mark, translation)
+            || ["$", "% ", "٪", "٪ ", "％"]
+                .iter()
+                .any(|sign| starts_whole(&format!("{sign}{}", mark.name), translation))
+            || translation.contains("%s") && !sources.iter().any(|source| source.contains("%s"))
+    };
+    found.extend(lost.iter().filter(broken).map(|mark| Fault::Broken((*mark).clone())));
+    if !found.is_empty() || plural {
+        return found;
+    }
+    // A text may do without a number that it has no use for. It is wrong where another one takes its place: one that stands there more
+    // often than in the source, or a higher one, since arguments go to the numbers that are there, the lowest first.
+    let twice = has.iter().any(|(mark, count)| wanted.get(mark).is_some_and(|was| count > was));
+    let higher = |mark: &&&Mark| mark.name != "n" && has.keys().any(|other| other.name != "n" && other > mark);
+    found.extend(lost.iter().filter(|mark| twice || higher(mark)).map(|mark| Fault::Lost((*mark).clone())));
+    found
+}
+
+/// Whether the sign stands after the number: `1%` for `%1`.
+fn is_turned(mark: &Mark, text: &str) -> bool {
+    ["%", " %", "٪", "％"].iter().any(|sign| starts_whole(&format!("{}{sign}", mark.name), text))
+}
+
+/// Whether `part` stands in `text` with no letter or digit, and no sign that it belongs to, before it or after it.
+fn starts_whole(part: &str, text: &str) -> bool {
+    text.match_indices(part).any(|(at, part)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + part.len()..].chars().next();
+        !before.is_some_and(|c| c.is_numeric() || matches!(c, '%' | '$' | '.' | ','))
+            && !after.is_some_and(char::is_numeric)
+    })
+}

@@ -1,0 +1,179 @@
+//! Texts of JSON, and of an object that a module of JavaScript or TypeScript hands out. Main function: [`texts`].
+//!
+//! A reader that goes on where a strict one stops: comments, names without quotes, commas at the end, values that are code.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Text;
+
+/// Texts that lie deeper are not read.
+const DEEPEST: usize = 16;
+
+static BEGINS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?m)^[ \t]*(?:(?:export[ \t]+)?(?:const|let|var)[ \t]+\w+[^=\n{]*=|export[ \t]+default|module\.exports[ \t]*=)[ \t]*\{",
+    )
+    .ok()
+});
+
+/// Every text of the file with the names that lead to it.
+pub(super) fn texts(text: &str, is_module: bool) -> Vec<Text> {
+    let mut found = Vec::new();
+    if is_module {
+        let mut end = 0;
+        for begin in BEGINS.iter().flat_map(|pattern| pattern.find_iter(text)) {
+            if begin.end() > end {
+                let at = begin.end() - 1;
+                let line = 1 + text[..at].matches('\n').count();
+                let mut reader = Reader { text, at, line: u32::try_from(line).unwrap_or(u32::MAX) };
+                reader.object(&mut found);
+                end = reader.at;
+            }
+        }
+    } else if text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '/']) {
+        Reader { text, at: 0, line: 1 }.object(&mut found);
+    }
+    found
+}
+
+enum Token<'a> {
+    Open(bool),
+    Close,
+    Colon,
+    Comma,
+    Text(&'a str, u32),
+    Word(&'a str),
+    Other,
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    line: u32,
+}
+
+/// What was read of `key: value`.
+#[derive(Clone, Copy, Default)]
+struct Member<'a> {
+    key: Option<&'a str>,
+    /// After the colon.
+    named: bool,
+    value: Option<(&'a str, u32, u32)>,
+    /// The value is something else than one text.
+    mixed: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads to the end of the object that begins here.
+    fn object(&mut self, found: &mut Vec<Text>) {
+        // The name that leads to each, and whether it is an object.
+        let mut open: Vec<(String, bool)> = Vec::new();
+        let mut member = Member::default();
+        while let Some(token) = self.token() {
+            match token {
+                Token::Open(is_object) => {
+                    if !is_object {
+                        keep(found, &open, &Member { mixed: true, ..member }, self.line);
+                    }
+                    open.push((member.key.unwrap_or_default().to_owned(), is_object));
+                    member = Member::default();
+                }
+                Token::Close => {
+                    keep(found, &open, &member, self.line);
+                    open.pop();
+                    member = Member { mixed: true, ..Member::default() };
+                    if open.is_empty() {
+                        return;
+                    }
+                }
+                Token::Comma => {
+                    keep(found, &open, &member, self.line);
+                    member = Member::default();
+                }
+                Token::Colon => member.named |= member.key.is_some(),
+                Token::Text(value, line) if member.named => {
+                    member.mixed |= member.value.is_some();
+                    member.value = Some((value, line, self.line));
+                }
+                Token::Text(word, _) | Token::Word(word) if !member.named => member.key = Some(word),
+                _ => member.mixed = true,
+            }
+        }
+    }
+
+    fn token(&mut self) -> Option<Token<'a>> {
+        self.skip();
+        let rest = self.text.get(self.at..)?;
+        let c = rest.chars().next()?;
+        let one = |token| (1, token);
+        let (length, token) = match c {
+            '{' => one(Token::Open(true)),
+            '[' => one(Token::Open(false)),
+            '}' | ']' => one(Token::Close),
+            ':' => one(Token::Colon),
+            ',' => one(Token::Comma),
+            '"' | '\'' | '`' => return Some(self.quoted(c)),
+            c if c.is_alphanumeric() || c == '_' || c == '$' => {
+                let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '-');
+                let end = rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
+                (end, Token::Word(&rest[..end]))
+            }
+            c => (c.len_utf8(), Token::Other),
+        };
+        self.at += length;
+        Some(token)
+    }
+
+    /// White space and comments.
+    fn skip(&mut self) {
+        loop {
+            let rest = &self.text[self.at..];
+            let blank = rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}').len();
+            let length = if blank > 0 {
+                blank
+            } else if rest.starts_with("//") {
+                rest.find('\n').unwrap_or(rest.len())
+            } else if rest.starts_with("/*") {
+                rest.find("*/").map_or(rest.len(), |end| end + 2)
+            } else {
+                return;
+            };
+            self.pass(length);
+        }
+    }
+
+    fn pass(&mut self, length: usize) {
+        let lines = self.text[self.at..self.at + length].matches('\n').count();
+        self.line = self.line.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
+        self.at += length;
+    }
+
+    fn quoted(&mut self, quote: char) -> Token<'a> {
+        let rest = &self.text[self.at + 1..];
+        let mut escaped = false;
+        let end = rest.char_indices().find(|(_, c)| {
+            let ends = !escaped && (*c == quote || (*c == '\n' && quote != '`'));
+            escaped = !escaped && *c == '\\';
+            ends
+        });
+        let length = end.map_or(rest.len(), |(at, _)| at);
+        let (value, line) = (&rest[..length], self.line);
+        self.pass((length + 2).min(rest.len() + 1));
+        if quote == '`' && value.contains("${") { Token::Other } else { Token::Text(value, line) }
+    }
+}
+
+/// Takes what was read; a value that is not one text counts as an empty one.
+fn keep(found: &mut Vec<Text>, open: &[(String, bool)], member: &Member<'_>, line: u32) {
+    let Some(key) = member.key.filter(|_| member.named) else { return };
+    let (value, from, to) = member.value.filter(|_| !member.mixed).unwrap_or(("", line, line));
+    if open.len() > DEEPEST || open.iter().any(|(_, is_object)| !is_object) {
+        return;
+    }
+    // The first is the object of the file.
+    let mut path: Vec<&str> = open.iter().skip(1).map(|(name, _)| name.as_str()).collect();
+    path.push(key);
+    found.push(Text { key: path.join("."), value: value.to_owned(), from, to });
+}

@@ -1,0 +1,219 @@
+//! Files that have source and translation side by side: gettext's `.po` and Qt's `.ts`. Main functions: [`gettext`], [`qt`].
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use super::marks::Dialect;
+
+/// A source and its translations, one for each form of a plural.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Pair {
+    /// How its placeholders are written; `None` where nothing says it.
+    pub(super) dialect: Option<Dialect>,
+    /// The source and, where there is one, its plural.
+    pub(super) sources: Vec<String>,
+    /// The line of the source.
+    pub(super) line: u32,
+    pub(super) forms: Vec<Form>,
+    /// Whether a number chooses among the forms.
+    pub(super) plural: bool,
+}
+
+/// One translation and its lines.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Form {
+    pub(super) text: String,
+    pub(super) from: u32,
+    pub(super) to: u32,
+}
+
+/// What the next line of a `.po` goes on with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Nothing,
+    Source,
+    Form,
+}
+
+pub(super) fn gettext(text: &str) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    let mut pair = Pair::default();
+    let (mut fuzzy, mut part) = (false, Part::Nothing);
+    for (number, line) in (1u32..).zip(text.lines()) {
+        let line = line.trim();
+        // A comment or a blank line after a translation, or another source, begins the next entry.
+        let starts =
+            line.is_empty() || line.starts_with('#') || line.starts_with("msgctxt") || line.starts_with("msgid ");
+        if starts && !pair.forms.is_empty() {
+            let whole = std::mem::take(&mut pair);
+            if !std::mem::take(&mut fuzzy) {
+                pairs.push(whole);
+            }
+            part = Part::Nothing;
+        }
+        if line.starts_with("#~") {
+            part = Part::Nothing;
+        } else if let Some(flags) = line.strip_prefix("#,") {
+            for flag in flags.split(',').map(str::trim) {
+                fuzzy |= flag == "fuzzy";
+                pair.dialect = dialect(flag).or(pair.dialect);
+            }
+        } else if line.starts_with('"') {
+            match part {
+                Part::Source => pair.sources.last_mut().into_iter().for_each(|text| text.push_str(inner(line))),
+                Part::Form => {
+                    if let Some(form) = pair.forms.last_mut() {
+                        form.text.push_str(inner(line));
+                        form.to = number;
+                    }
+                }
+                Part::Nothing => {}
+            }
+        } else if line.starts_with("msgid") {
+            part = Part::Source;
+            if pair.sources.is_empty() {
+                pair.line = number;
+            } else {
+                pair.plural = true;
+            }
+            pair.sources.push(inner(line).to_owned());
+        } else if line.starts_with("msgstr") {
+            part = Part::Form;
+            pair.forms.push(Form { text: inner(line).to_owned(), from: number, to: number });
+        } else {
+            part = Part::Nothing;
+        }
+    }
+    if !pair.forms.is_empty() && !fuzzy {
+        pairs.push(pair);
+    }
+    // The first one is the header.
+    pairs.retain(|pair| pair.sources.first().is_some_and(|source| !source.is_empty()));
+    pairs
+}
+
+fn dialect(flag: &str) -> Option<Dialect> {
+    match flag {
+        "c-format" | "objc-format" => Some(Dialect::Printf),
+        "python-format" => Some(Dialect::Percent),
+        "python-brace-format" | "c++-format" | "java-format" | "csharp-format" => Some(Dialect::Braces),
+        "qt-format" | "qt-plural-format" => Some(Dialect::Qt),
+        _ => None,
+    }
+}
+
+/// What stands between the quotation marks of a line.
+fn inner(line: &str) -> &str {
+    let Some(start) = line.find('"') else { return "" };
+    let rest = &line[start + 1..];
+    rest.strip_suffix('"').unwrap_or(rest)
+}
+
+/// Qt's translations, of which those that are gone from the program are left out.
+pub(super) fn qt(text: &str) -> Vec<Pair> {
+    let mut lines = Lines { text, at: 0, line: 1 };
+    let mut reader = Reader::from_str(text);
+    let mut messages = Messages::default();
+    loop {
+        let before = lines.to(reader.buffer_position());
+        let Ok(event) = reader.read_event() else { break };
+        let after = lines.to(reader.buffer_position());
+        match event {
+            Event::Start(tag) => messages.begin(&tag, before),
+            Event::End(tag) => messages.end(tag.name().as_ref()),
+            Event::Text(words) => messages.words(&String::from_utf8_lossy(&words), after),
+            // What `&lt;` stands for is no part of a placeholder, but parts what stands around it.
+            Event::GeneralRef(_) => messages.words("&", after),
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    messages.pairs
+}
+
+/// The messages of a file of Qt's, as far as it was read.
+struct Messages {
+    pairs: Vec<Pair>,
+    pair: Pair,
+    /// The element whose text is read.
+    within: Part,
+    /// Whether the program does not have the message any more.
+    gone: bool,
+}
+
+impl Default for Messages {
+    fn default() -> Self {
+        Self { pairs: Vec::new(), pair: Pair::default(), within: Part::Nothing, gone: false }
+    }
+}
+
+impl Messages {
+    fn begin(&mut self, tag: &BytesStart<'_>, line: u32) {
+        match tag.name().as_ref() {
+            b"message" => {
+                self.pair = Pair { dialect: Some(Dialect::Qt), ..Pair::default() };
+                self.pair.plural = tag.try_get_attribute("numerus").is_ok_and(|found| found.is_some());
+                self.gone = false;
+            }
+            b"source" => {
+                (self.within, self.pair.line) = (Part::Source, line);
+                self.pair.sources = vec![String::new()];
+            }
+            b"translation" => {
+                let kind = tag.try_get_attribute("type").ok().flatten();
+                self.gone = kind.is_some_and(|kind| matches!(kind.value.as_ref(), b"obsolete" | b"vanished"));
+                if !self.pair.plural {
+                    self.form(line);
+                }
+            }
+            b"numerusform" => self.form(line),
+            _ => {}
+        }
+    }
+
+    fn form(&mut self, line: u32) {
+        self.within = Part::Form;
+        self.pair.forms.push(Form { text: String::new(), from: line, to: line });
+    }
+
+    fn end(&mut self, name: &[u8]) {
+        match name {
+            b"message" if !self.gone && !self.pair.forms.is_empty() && !self.pair.sources.is_empty() => {
+                self.pairs.push(std::mem::take(&mut self.pair));
+            }
+            b"source" | b"translation" | b"numerusform" => self.within = Part::Nothing,
+            _ => {}
+        }
+    }
+
+    fn words(&mut self, words: &str, line: u32) {
+        match self.within {
+            Part::Source => self.pair.sources.last_mut().into_iter().for_each(|text| text.push_str(words)),
+            Part::Form => {
+                if let Some(form) = self.pair.forms.last_mut() {
+                    form.text.push_str(words);
+                    form.to = line;
+                }
+            }
+            Part::Nothing => {}
+        }
+    }
+}
+
+/// Counts lines up to places that only go forwards.
+struct Lines<'a> {
+    text: &'a str,
+    at: usize,
+    line: u32,
+}
+
+impl Lines<'_> {
+    fn to(&mut self, place: u64) -> u32 {
+        let end = usize::try_from(place).unwrap_or(usize::MAX).min(self.text.len());
+        let passed = self.text.as_bytes().get(self.at..end).unwrap_or_default();
+        let lines = memchr::memchr_iter(b'\n', passed).count();
+        self.line = self.line.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
+        self.at = self.at.max(end);
+        self.line
+    }
+}

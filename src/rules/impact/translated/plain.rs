@@ -1,0 +1,89 @@
+//! Texts of which each has a line of its own: properties of Java, `.ini`, and the YAML that translations are kept in. Main functions:
+//! [`properties`], [`yaml`].
+
+use super::Text;
+
+/// `key=value`, `key: value` or `key="value"`; a backslash at the end of a line goes on with the next one.
+pub(super) fn properties(text: &str) -> Vec<Text> {
+    let mut found = Vec::new();
+    let mut lines = (1u32..).zip(text.lines());
+    while let Some((from, line)) = lines.next() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with(['#', '!', ';', '[']) {
+            continue;
+        }
+        let Some((key, value)) = line.split_once('=').or_else(|| line.split_once(':')) else { continue };
+        let (key, mut value, mut to) = (key.trim(), value.trim().to_owned(), from);
+        while value.ends_with('\\') && !value.ends_with("\\\\") {
+            value.pop();
+            let Some((number, more)) = lines.next() else { break };
+            value.push_str(more.trim());
+            to = number;
+        }
+        let bare = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+        found.push(Text { key: key.to_owned(), value: bare.unwrap_or(&value).to_owned(), from, to });
+    }
+    found
+}
+
+/// `key: value` on one line, with the keys that it is indented under. Texts of several lines count as
+/// empty ones.
+pub(super) fn yaml(text: &str) -> Vec<Text> {
+    let mut found = Vec::new();
+    let mut above: Vec<(usize, String)> = Vec::new();
+    let mut block: Option<usize> = None;
+    for (number, line) in (1u32..).zip(text.lines()) {
+        let rest = line.trim_start();
+        let depth = line.len() - rest.len();
+        if rest.is_empty() || rest.starts_with('#') || block.is_some_and(|of| depth > of) {
+            continue;
+        }
+        block = None;
+        let Some((key, value)) = member(rest) else { continue };
+        while above.last().is_some_and(|(of, _)| *of >= depth) {
+            above.pop();
+        }
+        if value.is_empty() {
+            above.push((depth, key.to_owned()));
+            continue;
+        }
+        if value.starts_with(['|', '>']) {
+            block = Some(depth);
+        }
+        if above.len() < 16 {
+            let value = scalar(value).unwrap_or_default();
+            let mut path: Vec<&str> = above.iter().map(|(_, key)| key.as_str()).collect();
+            path.push(key);
+            found.push(Text { key: path.join("."), value: value.to_owned(), from: number, to: number });
+        }
+    }
+    found
+}
+
+fn member(line: &str) -> Option<(&str, &str)> {
+    if line.starts_with(['-', '{', '[', '%', '&', '*', '?']) {
+        return None;
+    }
+    if let Some(quote) = line.chars().next().filter(|c| matches!(c, '"' | '\'')) {
+        let (key, rest) = line[1..].split_once(quote)?;
+        return Some((key, rest.trim_start().strip_prefix(':')?.trim()));
+    }
+    let (key, value) = line.split_once(':')?;
+    (value.is_empty() || value.starts_with([' ', '\t'])).then(|| (key.trim(), value.trim()))
+}
+
+/// The text of a value that ends on its line.
+fn scalar(value: &str) -> Option<&str> {
+    if value.starts_with(['{', '[', '&', '*', '!', '|', '>']) {
+        return None;
+    }
+    match value.chars().next().filter(|c| matches!(c, '"' | '\'')) {
+        Some(quote) => {
+            let inner = &value[1..];
+            let end = inner.rfind(quote)?;
+            let after = inner[end + 1..].trim_start();
+            (after.is_empty() || after.starts_with('#')).then_some(&inner[..end])
+        }
+        None => Some(value.split(" #").next().unwrap_or(value).trim_end()),
+    }
+}
