@@ -19,8 +19,8 @@ mod resolve;
 mod search;
 mod text_key;
 mod touches;
-mod unused;
 mod translated;
+mod unused;
 mod variants;
 mod words;
 
