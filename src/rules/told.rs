@@ -12,6 +12,7 @@ use super::lost::lost;
 use super::run::RulesInput;
 use super::subject::RuleRef;
 use super::wording::{Why, claim, rule_info};
+use crate::domain::change::{ChangeRun, Span};
 use crate::domain::claim::Claim;
 use crate::domain::finding::Severity;
 use crate::domain::path::RepoPath;
@@ -89,15 +90,19 @@ pub(super) fn allow(input: &RulesInput<'_>, claims: Vec<Claim>, notes: &mut BTre
     (left, allowed.finish(notes))
 }
 
-/// Parts the matches that only took the place of a match of the same rule, line for line: editing what was wrong brings in nothing new.
+/// Parts the matches that only took the place of a match of the same rule: editing what was wrong brings in nothing new. The match that it
+/// replaced went from the same run of lines, or else from the same hunk.
 fn rewritten(input: &RulesInput<'_>, new: Vec<HeadHit>, base: &Base) -> (Vec<HeadHit>, Vec<HeadHit>) {
     let mut taken: HashSet<(usize, RuleRef, u32)> = HashSet::new();
     new.into_iter().partition(|hit| {
         let Some(file) = input.change.files.get(hit.file).filter(|_| hit.may_replace_one()) else { return false };
         let at = hit.hit.at.start();
-        let run = file.runs().find(|run| run.new.range().is_some_and(|lines| lines.contains(at)));
-        let old = run.and_then(|run| run.old.range());
-        let mut lines = old.into_iter().flat_map(|lines| lines.start()..=lines.end());
+        let holds = |span: Span| span.range().is_some_and(|lines| lines.contains(at));
+        let hunk = file.hunks.iter().find(|hunk| hunk.runs.iter().any(|run| holds(run.new)));
+        let runs = hunk.map_or(&[][..], |hunk| &hunk.runs);
+        let (own, other): (Vec<&ChangeRun>, Vec<&ChangeRun>) = runs.iter().partition(|run| holds(run.new));
+        let old = own.into_iter().chain(other).filter_map(|run| run.old.range());
+        let mut lines = old.flat_map(|lines| lines.start()..=lines.end());
         lines.any(|line| base.places.contains(&(hit.file, hit.rule, line)) && taken.insert((hit.file, hit.rule, line)))
     })
 }

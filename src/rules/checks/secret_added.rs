@@ -55,6 +55,8 @@ impl Use {
                 "template",
                 "localhost",
                 "tutorial",
+                "openapi",
+                "swagger",
             ])
             || [".dist", ".tpl", ".snap", ".har"].iter().any(|end| name.ends_with(end))
             || part(&["docs", "t", "integration"])
@@ -85,6 +87,13 @@ impl Use {
     }
 }
 
+/// Whether a line shows how such a thing looks rather than having one.
+fn is_shown(line: &str, kind: &str) -> bool {
+    let is_remark = || ["#", "//", "*", "--", "<!--"].iter().any(|mark| line.trim_start().starts_with(mark));
+    LOOSE.contains(&kind)
+        && (line.contains("e.g.") || line.contains("xample") || (kind == "url-password" && is_remark()))
+}
+
 impl Check for SecretAdded {
     fn info(&self) -> &'static CheckInfo {
         &INFO
@@ -103,7 +112,7 @@ impl Check for SecretAdded {
         for (number, line) in text.all_lines() {
             let kind = kind_on(line).filter(|_| text.is_masked(LineRange::line(number)));
             let kind = kind.filter(|kind| used.grade(kind).is_some() && !(is_web && *kind == "google-api-key"));
-            let Some(kind) = kind else { continue };
+            let Some(kind) = kind.filter(|kind| !is_shown(line, kind)) else { continue };
             // A key block is masked line by line and is one secret.
             if let Some((lines, last)) = &mut block
                 && kind == "private-key"

@@ -60,7 +60,7 @@ pattern!(
 );
 pattern!(
     PAST_LINE,
-    r"(?i)\b(?:removed?|deprecated|no longer|was|were|previously|renamed|legacy|formerly|former|replaced?s?|older|old|used to|gone|dropped|originally|obsolete|history|historical(?:ly)?|ported|upstream|inspired|copied|taken from)\b|\d+\.\d+\.\d+"
+    r"(?i)\b(?:removed?|deprecated|no longer|was|were|previously|renamed|legacy|formerly|former|replaced?s?|older|old|used to|gone|dropped|originally|obsolete|history|historical(?:ly)?|ported|changed from|changed to|upstream|inspired|copied|taken from)\b|\d+\.\d+\.\d+"
 );
 
 impl Impact for RemovedButMentioned {
