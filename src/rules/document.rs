@@ -42,6 +42,7 @@ const KEYS: &[&str] = &[
     "stays",
     "guards",
     "repeats",
+    "once",
     "rule",
     "constraints",
     "utils",
@@ -107,6 +108,9 @@ pub(super) struct Document {
     pub(super) guards: Vec<String>,
     /// A field of the matched node that must say what the same field of a node before it says, under the same parent; asked before the rule.
     pub(super) repeats: Option<String>,
+    /// Whether one match in a file says all that there is to say about the file.
+    #[serde(default)]
+    pub(super) once: bool,
     #[serde(flatten)]
     pub(super) source: RuleSource,
     #[serde(flatten)]

@@ -69,6 +69,7 @@ pub(super) struct PackRule {
     stays: Vec<String>,
     guards: Vec<String>,
     repeats: Option<String>,
+    pub(super) once: bool,
     source: RuleSource,
 }
 
@@ -199,9 +200,24 @@ impl Pack {
         };
         let grammars = self.grammars_of(&document.languages).map_err(fault)?;
         let paths = self.paths_of(&document.paths).map_err(fault)?;
-        let Document { literals, on, fix, at, same, stays, guards, repeats, source, .. } = document;
+        let Document { literals, on, fix, at, same, stays, guards, repeats, once, source, .. } = document;
         let line = chunk.line;
-        Ok(Some(PackRule { info, literals, on, paths, grammars, line, fix, at, same, stays, guards, repeats, source }))
+        Ok(Some(PackRule {
+            info,
+            literals,
+            on,
+            paths,
+            grammars,
+            line,
+            fix,
+            at,
+            same,
+            stays,
+            guards,
+            repeats,
+            once,
+            source,
+        }))
     }
 
     /// The grammars that a rule is for.

@@ -126,7 +126,7 @@ fn worded(input: &RulesInput<'_>, found: Vec<(HeadHit, Why)>, notes: &mut BTreeS
     for (_, at, (found, why)) in found {
         input.cancel.check()?;
         let (file, line) = (found.file, found.hit.at.start());
-        if limits.leave_out(file, found.rule) {
+        if limits.leave_out(file, found.rule) || (is_once(input, found.rule) && limits.has(file, found.rule)) {
             continue;
         }
         let rule = found.rule;
@@ -191,7 +191,22 @@ impl Share {
     }
 }
 
+/// Whether one match of a rule says all that there is to say about a file.
+fn is_once(input: &RulesInput<'_>, rule: RuleRef) -> bool {
+    match rule {
+        RuleRef::Pack { pack, rule } => {
+            input.packs.pack(pack).and_then(|pack| pack.rules().get(rule)).is_some_and(|rule| rule.once)
+        }
+        RuleRef::Check(_) => false,
+    }
+}
+
 impl Limits {
+    /// Whether a match of the rule in that file is told already.
+    fn has(&self, file: usize, rule: RuleRef) -> bool {
+        self.alike.get(&(file, rule)).is_some_and(|share| share.told > 0)
+    }
+
     fn leave_out(&mut self, file: usize, rule: RuleRef) -> bool {
         self.alike.entry((file, rule)).or_default().is_full(MOST_ALIKE)
             || self.of_rule.entry(rule).or_default().is_full(MOST_OF_A_RULE)

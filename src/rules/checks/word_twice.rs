@@ -3,6 +3,7 @@
 use super::super::subject::{Hit, Subject, is_test_path};
 use super::{Check, CheckInfo};
 use crate::domain::finding::{Category, Severity};
+use crate::domain::path::RepoPath;
 use crate::domain::place::LineRange;
 
 pub(super) struct WordTwice;
@@ -35,7 +36,7 @@ impl Check for WordTwice {
         // Translations by Qt end like scripts do.
         let is_data =
             DATA.contains(&extension.as_str()) && !(extension == "ts" && !subject.text.text().starts_with("<?xml"));
-        if is_data || is_test_path(subject.path) {
+        if is_data || is_test_path(subject.path) || is_of_others(subject.path) {
             return Vec::new();
         }
         let mut hits = Vec::new();
@@ -48,6 +49,13 @@ impl Check for WordTwice {
         }
         hits
     }
+}
+
+/// Whether it was brought along or made from something else.
+fn is_of_others(path: &RepoPath) -> bool {
+    let others =
+        ["dist", "vendor", "vendored", "third_party", "third-party", "thirdparty", "node_modules", "external", "lib"];
+    path.spelled().split('/').any(|part| others.contains(&part))
 }
 
 /// A word that the line says twice in a row, with words before and after: a sentence.

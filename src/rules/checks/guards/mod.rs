@@ -112,10 +112,24 @@ fn taken(sides: &BothSides<'_>) -> Taken {
     let found =
         found.into_iter().enumerate().flat_map(|(at, hits)| hits.into_iter().map(move |(rule, hit)| (at, rule, hit)));
     let mut found = once(found.collect());
-    if !is_small(files) {
+    if !is_small(files) || is_announced(sides.change) {
         found.iter_mut().for_each(|(.., hit)| hit.is_hint = true);
     }
     Ok(found)
+}
+
+/// Words with which a commit says that something is taken away, or let through from now on.
+static ANNOUNCED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)\b(?:remov(?:e[sd]?|ing)|drop(?:s|ped)?|non-?fatal|ignor(?:e[sd]?|ing)|allow(?:s|ed|ing)?|optional|no longer|un(?:needed|necessary|used)|redundant|simplif\w+|clean(?:s|ed)? ?up|refactor\w*|revert\w*|disabl(?:e[sd]?|ing)|relax\w*|skip\w*|useless|obsolete|dead code)\b",
+    )
+    .ok()
+});
+
+/// Whether a commit of the change says that it takes something away: then a guard that goes is meant, more often than not.
+fn is_announced(change: &ChangeSet) -> bool {
+    let says = |text: &str| ANNOUNCED.as_ref().is_some_and(|pattern| pattern.is_match(text));
+    change.commits.iter().any(|commit| says(&commit.subject) || says(&commit.body))
 }
 
 /// Whether the change touches few lines of code, tests aside.
