@@ -14,7 +14,6 @@ mod links;
 mod secret_added;
 mod steers_reviewer;
 mod tested;
-mod word_twice;
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -38,7 +37,6 @@ pub(super) const CHECKS: &[&dyn Check] = &[
     &debug_leftover::DebugLeftover,
     &invisible_character::InvisibleCharacter,
     &steers_reviewer::SteersReviewer,
-    &word_twice::WordTwice,
     &guards::GUARDS[0],
     &guards::GUARDS[1],
     &guards::GUARDS[2],
