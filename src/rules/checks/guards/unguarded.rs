@@ -31,6 +31,7 @@ pub(super) fn unguarded(pair: &Pair<'_>) -> Vec<Lost> {
             && !is_a_choice(pair, question)
             && !is_tried(pair)
             && !is_asked_anew(pair, question)
+            && !leaves_anew(pair, question)
             && (is_missed(pair, question) || is_inlined(pair, question))
         {
             told.insert(question.about.clone());
@@ -198,6 +199,18 @@ fn is_asked_anew(pair: &Pair<'_>, question: &Question) -> bool {
     let (kind, said) = (pair.old.nodes.kind(question.decides), pair.old.say(question.decides));
     let mut inside = pair.new.nodes.inside(pair.now());
     inside.any(|at| pair.new.nodes.kind(at) == kind && pair.is_fresh(at) && pair.new.say(at) == said)
+}
+
+/// Whether the change adds a question of its own that leaves the function as the one that is gone did: the way out was kept and asks for
+/// something else now.
+fn leaves_anew(pair: &Pair<'_>, question: &Question) -> bool {
+    let leave = |code: &Code<'_>, decides: usize| {
+        let branch = code.nodes.child(decides, "consequence").filter(|_| is_if(code.nodes.kind(decides)))?;
+        code.statements(branch).last().copied().filter(|last| code.leaves(*last)).map(|last| code.say(last))
+    };
+    let Some(said) = leave(pair.old, question.decides).filter(|said| !pair.is_rarer(said)) else { return false };
+    let mut inside = pair.new.nodes.inside(pair.now());
+    inside.any(|at| pair.is_fresh(at) && leave(pair.new, at).is_some_and(|other| other == said))
 }
 
 /// Whether the value comes from a call of something that the change touches as well, which may never give nothing any more.
