@@ -208,7 +208,11 @@ fn leaves_anew(pair: &Pair<'_>, question: &Question) -> bool {
         let branch = code.nodes.child(decides, "consequence").filter(|_| is_if(code.nodes.kind(decides)))?;
         code.statements(branch).last().copied().filter(|last| code.leaves(*last)).map(|last| code.say(last))
     };
-    let Some(said) = leave(pair.old, question.decides).filter(|said| !pair.is_rarer(said)) else { return false };
+    // Where the branch itself does what was asked for, leaving it is no way out.
+    let branch = pair.old.nodes.child(question.decides, "consequence");
+    let is_way_out = branch.is_some_and(|branch| !pair.old.say(branch).contains(&question.about));
+    let said = leave(pair.old, question.decides).filter(|said| is_way_out && !pair.is_rarer(said));
+    let Some(said) = said else { return false };
     let mut inside = pair.new.nodes.inside(pair.now());
     inside.any(|at| pair.is_fresh(at) && leave(pair.new, at).is_some_and(|other| other == said))
 }
