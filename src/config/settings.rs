@@ -105,7 +105,7 @@ pub(super) enum Refused {
 }
 
 impl Settings {
-    /// Where [`set`](Self::set) starts from; every field is set from `defaults.toml` before anybody sees it.
+    /// Where [`set`](Self::set) starts from; `defaults.toml` sets every field before anybody sees it.
     pub(super) fn blank() -> Self {
         Self {
             include: Vec::new(),
@@ -164,20 +164,8 @@ impl Settings {
                 }
             }
             ("rules.off", Value::List(names)) => add_new(&mut self.rules_off, names),
-            ("rules.lines", Value::One(text)) => {
-                self.rules_all_lines = match text.trim() {
-                    "changed" => false,
-                    "all" => true,
-                    _ => return Err(refused(text)),
-                };
-            }
-            ("rules.hints", Value::One(text)) => {
-                self.rules_hints = match text.trim() {
-                    "leads" => false,
-                    "told" => true,
-                    _ => return Err(refused(text)),
-                };
-            }
+            ("rules.lines", Value::One(text)) => self.rules_all_lines = either(text, ["changed", "all"])?,
+            ("rules.hints", Value::One(text)) => self.rules_hints = either(text, ["leads", "told"])?,
             ("rules.severity", Value::List(grades)) => {
                 let grades = grades.iter().map(|text| grade(text)).collect::<Result<Vec<_>, _>>()?;
                 // What is said again counts as said last.
@@ -301,6 +289,15 @@ fn grade(text: &str) -> Result<(String, Severity), Refused> {
 }
 
 /// A number from 1 to 10.
+/// Which of two words it is: whether the second.
+fn either(text: &str, [no, yes]: [&str; 2]) -> Result<bool, Refused> {
+    match text.trim() {
+        word if word == no => Ok(false),
+        word if word == yes => Ok(true),
+        _ => Err(refused(text)),
+    }
+}
+
 fn confidence(text: &str) -> Result<Option<Confidence>, Refused> {
     let word = text.trim();
     if word.eq_ignore_ascii_case("none") {

@@ -209,9 +209,6 @@ impl Packs {
     /// The same rules, of which nobody hears what is only worth a reader's look, unless it is a model, where `hints` is false.
     #[must_use]
     pub fn with_hints(mut self, hints: bool) -> Self {
-        if self.hints && !hints {
-            self.hash = hex(&Sha256::digest(format!("{} without hints", self.hash)));
-        }
         self.hints = hints && self.hints;
         self
     }
@@ -249,6 +246,12 @@ impl Packs {
     pub(super) fn confidence(&self, rule: &RuleInfo, is_hint: bool) -> Option<Confidence> {
         let is_asked_for = self.severities.iter().any(|(name, _)| *name == rule.name);
         ((is_hint || rule.is_hint) && !is_asked_for && !is_fact(&rule.name)).then_some(Confidence::HINT)
+    }
+
+    /// The rules whose silence says that nothing is there: neither switched off nor hints that nobody hears of.
+    pub fn speaking(&self) -> impl Iterator<Item = String> {
+        let is_heard = |info: &RuleInfo| self.hints || self.confidence(info, false).is_none();
+        self.own_words().filter(move |info| !self.is_off(&info.name) && is_heard(info)).map(|info| info.name)
     }
 
     /// Changes whenever a rule or the severity of one does: 64 hexadecimal digits.

@@ -67,7 +67,7 @@ impl Draft {
     /// Records which rules were run, and what they saw of each file.
     pub(in crate::review) fn ran(&mut self, packs: &Packs, missed: impl IntoIterator<Item = RepoPath>) {
         // One that is switched off did not look, whatever its silence may seem to say.
-        let rules = packs.names().into_iter().filter(|name| !packs.is_off(name)).collect();
+        let rules = packs.speaking().collect();
         self.past.ran = Some(Ran { rules, missed: missed.into_iter().collect() });
     }
 

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::super::subject::{Hit, Subject, Touched, is_test_path};
+use super::guards::is_meant;
 use super::tested::{Code, used};
 use super::{BothSides, Check, CheckInfo};
 use crate::domain::change::{FileChange, FileStatus};
@@ -104,6 +105,8 @@ impl Check for DeletedTests {
             let file = &sides.change.files[at];
             hits.extend(hit(sides, &code, file, &old, gone).map(|hit| (at, hit)));
         }
+        let is_hint = is_meant(sides.change);
+        hits.iter_mut().for_each(|(_, hit)| hit.is_hint = is_hint);
         Ok(hits)
     }
 }

@@ -68,12 +68,8 @@ pub fn is_fact(rule: &str) -> bool {
 }
 
 /// Checks, here and in `impact`, most of whose matches on real changes turned out to be meant (`docs/rules-measured.md`).
-const HINTS: &[&str] = &[
-    "general/test-deleted",
-    "general/test-asserts-nothing",
-    "general/assertion-removed",
-    "impact/changed-constant-mirrored",
-];
+const HINTS: &[&str] =
+    &["general/test-asserts-nothing", "general/assertion-removed", "impact/changed-constant-mirrored"];
 
 /// A check in words; the same as [`RuleInfo`], known at compile time.
 pub(super) struct CheckInfo {

@@ -112,10 +112,15 @@ fn taken(sides: &BothSides<'_>) -> Taken {
     let found =
         found.into_iter().enumerate().flat_map(|(at, hits)| hits.into_iter().map(move |(rule, hit)| (at, rule, hit)));
     let mut found = once(found.collect());
-    if !is_small(files) || is_announced(sides.change) {
+    if is_meant(sides.change) {
         found.iter_mut().for_each(|(.., hit)| hit.is_hint = true);
     }
     Ok(found)
+}
+
+/// Whether what the change takes away is meant, more often than not: it rebuilds something, or says so.
+pub(super) fn is_meant(change: &ChangeSet) -> bool {
+    !is_small(&change.files) || is_announced(change)
 }
 
 /// Words with which a commit says that something is taken away, or let through from now on.

@@ -1,3 +1,5 @@
+//! What is right and wrong in translations, text by text.
+
 use super::super::super::made_up::MadeUp;
 use super::home::{Kind, sources};
 use super::marks::{Dialect, faults};
