@@ -103,3 +103,45 @@ fn what_a_comment_allows_is_counted_and_named() {
     assert_eq!(review["coverage"]["suppressed"], 0);
     assert!(review["findings"][0]["body"].as_str().expect("a body").contains("without a reason"), "{review:#}");
 }
+
+/// What is swallowed here is more often meant than not.
+const SWALLOWED: &str =
+    "def read(path):\n    try:\n        return open_it(path)\n    except Exception:\n        pass\n";
+
+#[test]
+fn a_hint_is_counted_and_told_where_it_is_asked_for() {
+    let (repo, program) = changed("", SWALLOWED);
+    let (code, review) = program.review("--target main");
+    assert_eq!((code, places(&review)), (0, Vec::new()));
+    assert!(
+        notes(&review).contains("1 hint, which more often than not is meant, is not told (--hints tells it)"),
+        "{review:#}"
+    );
+    let told = ["python/swallowed-exception new src/a.py:4"];
+    let (_, review) = program.review("--target main --hints");
+    assert_eq!(places(&review), told);
+    assert_eq!(review["findings"][0]["confidence"], 3);
+    assert!(!notes(&review).contains("hint"), "{review:#}");
+    // Whoever says how bad it is asks for it.
+    repo.git(["checkout", "-q", "main"]);
+    repo.write(".review.toml", "[rules]\nseverity = [\"python/swallowed-exception=medium\"]\n").commit("settings");
+    let (_, review) = program.review("--target main --head feature");
+    assert_eq!(places(&review), told);
+    assert!(review["findings"][0]["confidence"].is_null(), "{review:#}");
+}
+
+#[test]
+fn a_guard_that_goes_with_a_large_change_is_a_hint() {
+    let old = "function f(a) {\n  if (!a.b) {\n    return 0;\n  }\n  g(1);\n  return a.b.c();\n}\n";
+    let new = "function f(a) {\n  g(1);\n  return a.b.c();\n}\n";
+    let told = |more: usize, message: &str| {
+        let repo = TestRepo::new();
+        repo.write("src/a.js", old).commit("begin");
+        let lines: Vec<String> = (0..more).map(|at| format!("export const v{at} = {at};\n")).collect();
+        repo.branch("feature").write("src/a.js", new).write("src/b.js", &lines.concat()).commit(message);
+        places(&Program::in_folder(repo.root()).review("--target main").1)
+    };
+    assert_eq!(told(5, "go on"), ["general/null-check-removed old src/a.js:2"]);
+    assert_eq!(told(60, "go on"), [""; 0]);
+    assert_eq!(told(5, "Remove a check that nothing needs"), [""; 0]);
+}

@@ -3,7 +3,9 @@
 use super::*;
 use crate::domain::change::{ChangeRun, FileChange, Hunk, Span};
 use crate::domain::claim::{Claim, ClaimedPlace};
-use crate::domain::finding::{Category, GuidelineRef, Origin, OriginKind, Severity, Verification, VerificationState};
+use crate::domain::finding::{
+    Category, Confidence, GuidelineRef, Origin, OriginKind, Severity, Verification, VerificationState,
+};
 use crate::domain::guideline::{Applies, Guideline, GuidelineKind, Reach};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{Side, WorkspaceAt};

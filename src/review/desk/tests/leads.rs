@@ -115,6 +115,19 @@ fn an_unanswered_lead_below_high_is_withheld_where_the_model_came_to_its_end() {
 }
 
 #[test]
+fn an_unanswered_hint_is_withheld_however_the_model_ends() {
+    for ending in [Ending::Done, Ending::Stopped(Stopped::Interrupted)] {
+        let mut desk = desk();
+        let hint = Claim { confidence: Some(Confidence::HINT), ..lead("Hint", "    write_all(buffer);") };
+        desk.add_leads(&[hint], &Cancel::never());
+        let review = finish(desk, &ending);
+        assert!(review.findings.is_empty(), "{ending:?}");
+        let (title, reason) = withheld(&review)[0];
+        assert!(title == "Hint" && reason.ends_with("a hint is never told by itself"), "{reason}");
+    }
+}
+
+#[test]
 fn a_lead_that_the_model_was_not_given_is_delivered_whatever_its_severity() {
     let mut desk = desk();
     let low = Claim { severity: Severity::Low, ..lead("Low", "    flush(buffer);") };
