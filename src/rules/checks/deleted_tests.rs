@@ -106,7 +106,9 @@ impl Check for DeletedTests {
             hits.extend(hit(sides, &code, file, &old, gone).map(|hit| (at, hit)));
         }
         let is_hint = is_meant(sides.change);
-        hits.iter_mut().for_each(|(_, hit)| hit.is_hint = is_hint);
+        for (_, hit) in &mut hits {
+            hit.is_hint = is_hint;
+        }
         Ok(hits)
     }
 }

@@ -113,7 +113,9 @@ fn taken(sides: &BothSides<'_>) -> Taken {
         found.into_iter().enumerate().flat_map(|(at, hits)| hits.into_iter().map(move |(rule, hit)| (at, rule, hit)));
     let mut found = once(found.collect());
     if is_meant(sides.change) {
-        found.iter_mut().for_each(|(.., hit)| hit.is_hint = true);
+        for (.., hit) in &mut found {
+            hit.is_hint = true;
+        }
     }
     Ok(found)
 }

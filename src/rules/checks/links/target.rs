@@ -175,15 +175,15 @@ mod tests {
         Some((to.path.map(|path| path.spelled().into_owned()), to.is_file, to.fragment))
     }
 
-    fn file(path: &str, fragment: Option<&str>) -> Option<(Option<String>, bool, Option<String>)> {
-        Some((Some(path.to_owned()), true, fragment.map(str::to_owned)))
+    fn file(path: &str, fragment: Option<&str>) -> (Option<String>, bool, Option<String>) {
+        (Some(path.to_owned()), true, fragment.map(str::to_owned))
     }
 
     #[test]
     fn a_destination_counts_from_the_folder_of_its_file() {
-        assert_eq!(of("docs/a.md", "b.md#c-d"), file("docs/b.md", Some("c-d")));
-        assert_eq!(of("docs/a.md", "../B%20c.PNG?raw=true"), file("B c.PNG", None));
-        assert_eq!(of("docs/a.md", "./x/../y.rs#L3-L4"), file("docs/y.rs", None));
+        assert_eq!(of("docs/a.md", "b.md#c-d"), Some(file("docs/b.md", Some("c-d"))));
+        assert_eq!(of("docs/a.md", "../B%20c.PNG?raw=true"), Some(file("B c.PNG", None)));
+        assert_eq!(of("docs/a.md", "./x/../y.rs#L3-L4"), Some(file("docs/y.rs", None)));
         assert_eq!(of("a.md", "#%E5%AE%89"), Some((None, false, Some("安".to_owned()))));
         assert_eq!(of("a.md", "docs/guide").map(|to| to.1), Some(false));
         assert_eq!(of("a.md", "docs.md/").map(|to| to.1), Some(false));
