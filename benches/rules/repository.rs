@@ -102,7 +102,7 @@ pub(crate) fn make(folder: &Path, files: usize, changed: usize) -> Result<(), St
     let every = (files / changed.max(1)).max(1);
     let all: Vec<_> = (0..files).map(|file| (file, State::Base)).collect();
     let many: Vec<_> = (0..changed.min(files)).map(|file| (file * every % files, State::Changed)).collect();
-    let few: Vec<_> = (0..10).map(|file| (file * 7 % files.max(1), State::Touched)).collect();
+    let few: Vec<_> = (0..16).map(|file| (file * 7 % files.max(1), State::Touched)).collect();
     commit("base", 1, None, &all)
         .and_then(|()| commit("many", 2, Some(1), &many))
         .and_then(|()| commit("few", 3, Some(1), &few))
