@@ -126,7 +126,8 @@ fn structural(
 ) -> Result<(), Unparsed> {
     let long = long_lines(look.subject.text);
     for plan in plans {
-        let set: &RuleSet = match plan.pack.compiled(grammar) {
+        let wanted = |rule: usize| plan.rules.get(rule).copied().unwrap_or(false);
+        let set: &RuleSet = match plan.pack.compiled(grammar, &wanted) {
             Some(Ok(set)) => set,
             Some(Err(error)) => {
                 looked.notes.push(error.to_string());
@@ -135,7 +136,7 @@ fn structural(
             }
             None => continue,
         };
-        let scan = set.scan(tree, &|rule| plan.rules.get(rule).copied().unwrap_or(false), watch)?;
+        let scan = set.scan(tree, &wanted, watch)?;
         if scan.too_many {
             looked.cut = Some("it has more matches than rules look for: some of them are not compared".to_owned());
         }

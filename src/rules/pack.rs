@@ -100,7 +100,7 @@ pub(super) struct Pack {
     is_for_any: bool,
     pub(super) text: Cow<'static, str>,
     rules: OnceLock<Result<Vec<PackRule>, RuleError>>,
-    compiled: Vec<OnceLock<Result<RuleSet, RuleError>>>,
+    compiled: Vec<OnceLock<RuleSet>>,
 }
 
 fn words(grammars: &[Grammar]) -> String {
@@ -240,25 +240,27 @@ impl Pack {
         filter.map_err(PackFault::Paths)
     }
 
-    /// Its rules compiled for `grammar`; `None` when it is not for that grammar.
-    pub(super) fn compiled(&self, grammar: Grammar) -> Option<&Result<RuleSet, RuleError>> {
+    /// Those of its rules that are wanted, compiled for `grammar`; `None` when it is not for that grammar.
+    pub(super) fn compiled(
+        &self,
+        grammar: Grammar,
+        wanted: &dyn Fn(usize) -> bool,
+    ) -> Option<Result<&RuleSet, RuleError>> {
         let place = self.grammars.iter().position(|own| *own == grammar)?;
-        Some(self.compiled.get(place)?.get_or_init(|| {
-            let sources = self.rules().iter().map(|rule| {
-                let is_for = rule.grammars.contains(&grammar);
-                is_for.then(|| rule.parts())
-            });
-            RuleSet::compile(grammar, sources).map_err(|error| self.faulty(grammar, error))
-        }))
+        let rules = self.rules();
+        let set = self.compiled.get(place)?.get_or_init(|| RuleSet::new(grammar, rules.len()));
+        let mut wanted = rules.iter().enumerate().filter(|(number, _)| wanted(*number));
+        let ready = wanted.try_for_each(|(number, rule)| {
+            set.make_ready(number, || rule.grammars.contains(&grammar).then(|| rule.parts()))
+        });
+        Some(ready.map(|()| set).map_err(|error| self.faulty(grammar, error)))
     }
 
     /// Compiles it for every grammar that a rule of it is for.
     pub(super) fn check(&self) -> Result<(), RuleError> {
         for grammar in &self.grammars {
-            if self.rules().iter().any(|rule| rule.grammars.contains(grammar))
-                && let Some(Err(error)) = self.compiled(*grammar)
-            {
-                return Err(error.clone());
+            if self.rules().iter().any(|rule| rule.grammars.contains(grammar)) {
+                self.compiled(*grammar, &|_| true).transpose()?;
             }
         }
         Ok(())

@@ -342,7 +342,7 @@ mod tests {
                 panic!("{error}");
             }
             for grammar in &pack.grammars {
-                if let Err(error) = pack.compiled(*grammar).unwrap() {
+                if let Err(error) = pack.compiled(*grammar, &|_| true).unwrap() {
                     panic!("{error}");
                 }
             }

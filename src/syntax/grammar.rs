@@ -140,6 +140,11 @@ impl Tree {
         Ok(Self { root: AstGrep::doc(StrDoc { src: text.to_owned(), lang, tree }), grammar })
     }
 
+    /// The language that it was parsed as.
+    pub fn grammar(&self) -> Grammar {
+        self.grammar
+    }
+
     /// How many places of it are not in the language: error nodes and tokens that are missing.
     pub fn error_count(&self) -> usize {
         let root = self.root.root();

@@ -7,7 +7,8 @@ use ast_grep_core::tree_sitter::LanguageExt as _;
 use ast_grep_core::{AstGrep, Matcher as _, NodeMatch};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::{ops::Range, sync::LazyLock};
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
 
 use super::grammar::{Grammar, Tree, Unparsed, Watch};
 use super::repeated::Repeated;
@@ -102,13 +103,15 @@ struct Compiled {
     stays: Vec<String>,
     guards: Vec<String>,
     repeats: Option<String>,
+    /// The kinds of nodes that it can match.
+    kinds: Vec<usize>,
 }
 
-/// Rules compiled for one grammar, found by the kinds of nodes they can match. Shared by threads.
+/// Rules for one grammar, each compiled when it is first asked for: most of them can match in few texts. Shared by threads.
 pub struct RuleSet {
     grammar: Grammar,
-    rules: Vec<Compiled>,
-    by_kind: Vec<Vec<usize>>,
+    /// `None` holds the place of a rule that is not for this grammar.
+    rules: Vec<OnceLock<Result<Option<Compiled>, SyntaxError>>>,
 }
 
 /// A place where a rule matched.
@@ -158,59 +161,96 @@ pub struct Scan {
     pub given_up: Vec<usize>,
 }
 
+impl Compiled {
+    fn of(grammar: Grammar, number: usize, parts: RuleParts<'_>) -> Result<Self, SyntaxError> {
+        let RuleParts { source, fix, at, same, stays, guards, repeats } = parts;
+        let refused = |what: String| SyntaxError::Rule { language: grammar.word(), what };
+        let core = source.0.get_matcher(DeserializeEnv::new(grammar.support()));
+        let core = core.map_err(|error| refused(chain(&error)))?;
+        let kinds = core.potential_kinds();
+        let kinds = kinds.ok_or_else(|| refused("it must name a kind of node or a pattern".to_owned()))?;
+        let known = core.defined_vars();
+        let unknown = at.into_iter().chain(same.iter().chain(stays).chain(guards).map(String::as_str));
+        if let Some(name) = unknown.map(bare).find(|name| !known.contains(name)) {
+            return Err(refused(format!("it names the metavariable {name}, which it does not match")));
+        }
+        let knows = |field: &&str| grammar.support().get_ts_language().field_id_for_name(field).is_some();
+        if let Some(field) = repeats.filter(|field| !knows(field)) {
+            return Err(refused(format!("it asks for the field {field}, which no node has")));
+        }
+        let holes = fix.map_or(0, |text| memchr::memchr_iter(b'$', text.as_bytes()).count());
+        let fix = match fix {
+            Some(text) => {
+                let env = core.get_env(grammar.support());
+                // The library keeps the type of its argument to itself; reading it from a string makes one.
+                let template = serde_json::from_value(text.into()).map_err(|error| refused(error.to_string()))?;
+                let fixers = Fixer::parse(&template, &env, &source.0.transform);
+                fixers.map_err(|error| refused(chain(&error)))?.into_iter().next()
+            }
+            None => None,
+        };
+        let kinds = kinds.iter().collect();
+        let at = at.map(|name| bare(name).to_owned());
+        let bare = |names: &[String]| names.iter().map(|name| bare(name).to_owned()).collect();
+        let (same, stays, guards) = (bare(same), bare(stays), bare(guards));
+        let repeats = repeats.map(str::to_owned);
+        Ok(Self { number, core, fix, holes, at, same, stays, guards, repeats, kinds })
+    }
+}
+
 impl RuleSet {
+    /// So many rules, none of them compiled.
+    pub fn new(grammar: Grammar, count: usize) -> Self {
+        Self { grammar, rules: (0..count).map(|_| OnceLock::new()).collect() }
+    }
+
     /// Compiles rules. `None` holds the place of a rule that is not for this grammar.
     pub fn compile<'a>(
         grammar: Grammar,
-        rules: impl Iterator<Item = Option<RuleParts<'a>>>,
+        rules: impl ExactSizeIterator<Item = Option<RuleParts<'a>>>,
     ) -> Result<Self, SyntaxError> {
-        let mut set = Self { grammar, rules: Vec::new(), by_kind: Vec::new() };
+        let set = Self::new(grammar, rules.len());
         for (number, parts) in rules.enumerate() {
-            let Some(RuleParts { source, fix, at, same, stays, guards, repeats }) = parts else { continue };
-            let refused = |what: String| SyntaxError::Rule { language: grammar.word(), what };
-            let core = source.0.get_matcher(DeserializeEnv::new(grammar.support()));
-            let core = core.map_err(|error| refused(chain(&error)))?;
-            let kinds = core.potential_kinds();
-            let kinds = kinds.ok_or_else(|| refused("it must name a kind of node or a pattern".to_owned()))?;
-            let known = core.defined_vars();
-            let unknown = at.into_iter().chain(same.iter().chain(stays).chain(guards).map(String::as_str));
-            if let Some(name) = unknown.map(bare).find(|name| !known.contains(name)) {
-                return Err(refused(format!("it names the metavariable {name}, which it does not match")));
-            }
-            let knows = |field: &&str| grammar.support().get_ts_language().field_id_for_name(field).is_some();
-            if let Some(field) = repeats.filter(|field| !knows(field)) {
-                return Err(refused(format!("it asks for the field {field}, which no node has")));
-            }
-            let holes = fix.map_or(0, |text| memchr::memchr_iter(b'$', text.as_bytes()).count());
-            let fix = match fix {
-                Some(text) => {
-                    let env = core.get_env(grammar.support());
-                    // The library keeps the type of its argument to itself; reading it from a string makes one.
-                    let template = serde_json::from_value(text.into()).map_err(|error| refused(error.to_string()))?;
-                    let fixers = Fixer::parse(&template, &env, &source.0.transform);
-                    fixers.map_err(|error| refused(chain(&error)))?.into_iter().next()
-                }
-                None => None,
-            };
-            for kind in &kinds {
-                if set.by_kind.len() <= kind {
-                    set.by_kind.resize_with(kind + 1, Vec::new);
-                }
-                set.by_kind[kind].push(set.rules.len());
-            }
-            let at = at.map(|name| bare(name).to_owned());
-            let bare = |names: &[String]| names.iter().map(|name| bare(name).to_owned()).collect();
-            let (same, stays, guards) = (bare(same), bare(stays), bare(guards));
-            let repeats = repeats.map(str::to_owned);
-            set.rules.push(Compiled { number, core, fix, holes, at, same, stays, guards, repeats });
+            set.make_ready(number, || parts)?;
         }
         Ok(set)
     }
 
-    /// Matches the rules for which `wanted` says so.
+    /// Compiles one rule, unless that was done before. Only such rules are matched.
+    pub fn make_ready<'a>(
+        &self,
+        number: usize,
+        parts: impl FnOnce() -> Option<RuleParts<'a>>,
+    ) -> Result<(), SyntaxError> {
+        let Some(place) = self.rules.get(number) else { return Ok(()) };
+        let compiled = place.get_or_init(|| parts().map(|parts| Compiled::of(self.grammar, number, parts)).transpose());
+        compiled.as_ref().map(|_| ()).map_err(Clone::clone)
+    }
+
+    /// The compiled rules for which `wanted` says so, and those of them that can match a kind of node, by the kind.
+    fn wanted(&self, wanted: &dyn Fn(usize) -> bool) -> (Vec<&Compiled>, Vec<Vec<usize>>) {
+        let compiled = self.rules.iter().filter_map(|rule| rule.get()?.as_ref().ok()?.as_ref());
+        let rules: Vec<&Compiled> = compiled.filter(|rule| wanted(rule.number)).collect();
+        let mut by_kind: Vec<Vec<usize>> = Vec::new();
+        for (at, rule) in rules.iter().enumerate() {
+            for kind in &rule.kinds {
+                if by_kind.len() <= *kind {
+                    by_kind.resize_with(kind + 1, Vec::new);
+                }
+                by_kind[*kind].push(at);
+            }
+        }
+        (rules, by_kind)
+    }
+
+    /// Matches the compiled rules for which `wanted` says so.
     pub fn scan(&self, tree: &Tree, wanted: &dyn Fn(usize) -> bool, watch: &Watch<'_>) -> Result<Scan, Unparsed> {
         let mut scan = Scan::default();
         if tree.grammar != self.grammar {
+            return Ok(scan);
+        }
+        let (rules, by_kind) = self.wanted(wanted);
+        if rules.is_empty() {
             return Ok(scan);
         }
         let mut tests = TestCode::default();
@@ -220,7 +260,7 @@ impl RuleSet {
         let watched = AstGrep::doc(watched);
         let root = watched.root();
         let steps_a_rule = STEPS + STEPS_A_NODE * root.get_inner_node().inner().descendant_count() as u64;
-        let mut left = vec![steps_a_rule; self.rules.len()];
+        let mut left = vec![steps_a_rule; rules.len()];
         let mut cursor = root.get_inner_node().inner().walk();
         let mut steps = 0u32;
         let mut walk = Repeated::default();
@@ -234,12 +274,12 @@ impl RuleSet {
             if self.grammar == Grammar::Rust {
                 tests.see(&inner, tree.text());
             }
-            if let Some(rules) = self.by_kind.get(usize::from(inner.kind_id())) {
+            if let Some(here) = by_kind.get(usize::from(inner.kind_id())).filter(|here| !here.is_empty()) {
                 let doc = root.get_doc();
                 let mut adopted = None;
-                for at in rules {
-                    let (Some(rule), Some(left)) = (self.rules.get(*at), left.get_mut(*at)) else { continue };
-                    if *left == 0 || !wanted(rule.number) {
+                for at in here {
+                    let (Some(rule), Some(left)) = (rules.get(*at), left.get_mut(*at)) else { continue };
+                    if *left == 0 {
                         continue;
                     }
                     if rule.repeats.as_ref().is_some_and(|field| !walk.is_one(*at, &inner, field, tree.text())) {

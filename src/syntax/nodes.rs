@@ -4,6 +4,7 @@
 //! of the grammar. What they mean belongs in `rules`.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use ast_grep_core::tree_sitter::LanguageExt as _;
 
@@ -12,17 +13,31 @@ use super::grammar::{Grammar, Tree, Unparsed, Watch};
 /// What is nested deeper is left out: nobody wrote it by hand.
 const DEEPEST: usize = 400;
 
-/// One node.
+/// What no node has ended yet.
+const OPEN: u32 = u32::MAX;
+
+/// One node. Texts are far smaller than what these numbers hold, and there are many nodes.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     kind: u16,
     field: u16,
-    start: usize,
-    end: usize,
+    start: u32,
+    end: u32,
     first_line: u32,
     last_line: u32,
-    parent: usize,
-    until: usize,
+    parent: u32,
+    until: u32,
+}
+
+/// The words of a grammar for kinds and fields, by their numbers; a field of number 0 is none.
+#[derive(Debug)]
+struct Words {
+    kinds: Vec<String>,
+    fields: Vec<String>,
+    /// The kinds whose parts say nothing.
+    whole: Vec<bool>,
+    /// The field of what a function does.
+    body: Option<u16>,
 }
 
 /// A parsed text, node by node.
@@ -30,65 +45,94 @@ struct Row {
 pub struct Nodes<'a> {
     text: &'a str,
     rows: Vec<Row>,
-    /// The words for kinds and fields, by their numbers; a field of number 0 is none.
-    kinds: Vec<String>,
-    fields: Vec<String>,
+    words: &'static Words,
+}
+
+impl Words {
+    /// Those of a grammar, put together once: they are many hundred.
+    fn of(grammar: Grammar) -> &'static Self {
+        static ALL: [OnceLock<Words>; Grammar::ALL.len()] = [const { OnceLock::new() }; Grammar::ALL.len()];
+        ALL[grammar as usize].get_or_init(|| {
+            let language = grammar.support().get_ts_language();
+            let count = |count: usize| 0..u16::try_from(count).unwrap_or(u16::MAX);
+            let kinds = count(language.node_kind_count());
+            let kinds: Vec<String> =
+                kinds.map(|kind| language.node_kind_for_id(kind).unwrap_or_default().to_owned()).collect();
+            let fields = count(language.field_count() + 1);
+            let fields = fields.map(|field| language.field_name_for_id(field).unwrap_or_default().to_owned()).collect();
+            let whole = kinds.iter().map(|kind| is_whole(kind)).collect();
+            Self { kinds, fields, whole, body: language.field_id_for_name("body").map(std::num::NonZero::get) }
+        })
+    }
+}
+
+/// What the parser counts is counted the same here.
+fn small(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX - 1)
+}
+
+fn large(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 impl<'a> Nodes<'a> {
     /// Parses `text`. Syntax errors are no obstacle: they become nodes of the kind `ERROR`.
     pub fn parse(grammar: Grammar, text: &'a str, watch: &Watch<'_>) -> Result<Self, Unparsed> {
-        Self::of(&Tree::parse(grammar, text, watch)?, text, watch)
+        Self::of(&Tree::parse(grammar, text, watch)?, text, watch, &mut |_, _| true)
     }
 
-    /// Those of a tree; `text` is the one it was parsed from.
-    pub fn of(tree: &Tree, text: &'a str, watch: &Watch<'_>) -> Result<Self, Unparsed> {
-        let grammar = tree.grammar;
-        let language = grammar.support().get_ts_language();
-        let count = |count: usize| 0..u16::try_from(count).unwrap_or(u16::MAX);
-        let kinds = count(language.node_kind_count());
-        let kinds = kinds.map(|kind| language.node_kind_for_id(kind).unwrap_or_default().to_owned()).collect();
-        let fields = count(language.field_count() + 1);
-        let fields = fields.map(|field| language.field_name_for_id(field).unwrap_or_default().to_owned()).collect();
+    /// Those of a tree; `text` is the one it was parsed from. What is inside the body of something is left out unless `enters` says
+    /// otherwise, which is asked with what stands before it.
+    pub fn of(
+        tree: &Tree,
+        text: &'a str,
+        watch: &Watch<'_>,
+        enters: &mut dyn FnMut(&Self, usize) -> bool,
+    ) -> Result<Self, Unparsed> {
+        let words = Words::of(tree.grammar);
         let root = tree.root.root();
         let mut cursor = root.get_inner_node().walk();
-        let mut rows: Vec<Row> = Vec::new();
-        let mut open: Vec<usize> = Vec::new();
+        let mut nodes = Self { text, rows: Vec::new(), words };
+        let mut open: Vec<u32> = Vec::new();
         loop {
-            if rows.len().is_multiple_of(4096) {
+            let at = nodes.rows.len();
+            if at.is_multiple_of(4096) {
                 watch.check()?;
             }
             let node = cursor.node();
-            let line = |row: usize| u32::try_from(row).unwrap_or(u32::MAX - 1) + 1;
             let (start, end) = (node.start_position(), node.end_position());
             // A node that swallowed its line ending stops at the start of the next line.
             let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };
-            rows.push(Row {
-                kind: node.kind_id(),
-                field: cursor.field_id().map_or(0, std::num::NonZero::get),
-                start: node.start_byte(),
-                end: node.end_byte(),
-                first_line: line(start.row),
-                last_line: line(last),
+            let (kind, field) = (node.kind_id(), cursor.field_id().map(std::num::NonZero::get));
+            nodes.rows.push(Row {
+                kind,
+                field: field.unwrap_or(0),
+                start: small(node.start_byte()),
+                end: small(node.end_byte()),
+                first_line: small(start.row) + 1,
+                last_line: small(last) + 1,
                 parent: open.last().copied().unwrap_or(0),
-                until: 0,
+                until: OPEN,
             });
-            if !is_whole(node.kind()) && open.len() < DEEPEST && cursor.goto_first_child() {
-                open.push(rows.len() - 1);
+            let is_whole = words.whole.get(usize::from(kind)).copied().unwrap_or(false);
+            let is_body = field.is_some() && field == words.body;
+            let goes_in = !is_whole && open.len() < DEEPEST && (!is_body || enters(&nodes, at));
+            if goes_in && cursor.goto_first_child() {
+                open.push(small(at));
                 continue;
             }
-            let count = rows.len();
-            if let Some(last) = rows.last_mut() {
+            let count = small(nodes.rows.len());
+            if let Some(last) = nodes.rows.last_mut() {
                 last.until = count;
             }
             while !cursor.goto_next_sibling() {
                 if !cursor.goto_parent() {
-                    for row in rows.iter_mut().filter(|row| row.until == 0) {
+                    for row in nodes.rows.iter_mut().filter(|row| row.until == OPEN) {
                         row.until = count;
                     }
-                    return Ok(Self { text, rows, kinds, fields });
+                    return Ok(nodes);
                 }
-                if let Some(row) = open.pop().and_then(|at| rows.get_mut(at)) {
+                if let Some(row) = open.pop().and_then(|at| nodes.rows.get_mut(large(at))) {
                     row.until = count;
                 }
             }
@@ -102,18 +146,18 @@ impl<'a> Nodes<'a> {
 
     /// The kind of a node, a word of the grammar; empty when there is no such node.
     pub fn kind(&self, node: usize) -> &str {
-        self.rows.get(node).and_then(|row| self.kinds.get(usize::from(row.kind))).map_or("", String::as_str)
+        self.rows.get(node).and_then(|row| self.words.kinds.get(usize::from(row.kind))).map_or("", String::as_str)
     }
 
     /// What the node is to the one around it.
     pub fn field(&self, node: usize) -> Option<&str> {
         let row = self.rows.get(node).filter(|row| row.field != 0)?;
-        self.fields.get(usize::from(row.field)).map(String::as_str)
+        self.words.fields.get(usize::from(row.field)).map(String::as_str)
     }
 
     /// The node around it; `None` for the whole text.
     pub fn parent(&self, node: usize) -> Option<usize> {
-        self.rows.get(node).filter(|_| node > 0).map(|row| row.parent)
+        self.rows.get(node).filter(|_| node > 0).map(|row| large(row.parent))
     }
 
     /// The nodes around it, the nearest first.
@@ -123,7 +167,7 @@ impl<'a> Nodes<'a> {
 
     /// The node after the last one inside it.
     pub fn until(&self, node: usize) -> usize {
-        self.rows.get(node).map_or(node + 1, |row| row.until)
+        self.rows.get(node).map_or(node + 1, |row| large(row.until))
     }
 
     /// The nodes inside it, at any depth, itself not among them.
@@ -145,12 +189,12 @@ impl<'a> Nodes<'a> {
 
     /// What it says, verbatim.
     pub fn text(&self, node: usize) -> &'a str {
-        self.rows.get(node).and_then(|row| self.text.get(row.start..row.end)).unwrap_or_default()
+        self.rows.get(node).and_then(|row| self.text.get(large(row.start)..large(row.end))).unwrap_or_default()
     }
 
     /// Its bytes.
     pub fn bytes(&self, node: usize) -> Range<usize> {
-        self.rows.get(node).map_or(0..0, |row| row.start..row.end)
+        self.rows.get(node).map_or(0..0, |row| large(row.start)..large(row.end))
     }
 
     /// Its first and its last line.

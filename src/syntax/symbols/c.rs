@@ -5,7 +5,8 @@ use tree_sitter::Node;
 use super::{DefinitionKind, Frame, How, Parameters, Seer, last_name};
 
 pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
-    let named = node.child_by_field_name("name");
+    // Asked of few nodes: the field is looked for among all.
+    let named = || node.child_by_field_name("name");
     match node.kind() {
         "function_definition" | "declaration" | "field_declaration" => {
             let is_body = node.kind() == "function_definition";
@@ -16,7 +17,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
             return Some(if is_body { around.inside_function() } else { around });
         }
         "preproc_def" | "preproc_function_def" => {
-            seer.define(DefinitionKind::Macro, node, named?, around);
+            seer.define(DefinitionKind::Macro, node, named()?, around);
             // What a macro is made of is not parsed: its words may be anything.
             let value = seer.field(node, "value").unwrap_or_default();
             for word in value.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty()) {
@@ -24,7 +25,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
             }
         }
         "preproc_ifdef" | "preproc_if" => {
-            let name = named.map(|name| seer.of(name)).unwrap_or_default();
+            let name = named().map(|name| seer.of(name)).unwrap_or_default();
             let is_guard =
                 name.ends_with("_H") || name.ends_with("_H_") || name.ends_with("_H__") || name == "__cplusplus";
             return Some(Frame { conditional: around.conditional || !is_guard, ..around });
@@ -32,7 +33,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
         "preproc_else" | "preproc_elif" => return Some(Frame { conditional: true, ..around }),
         "enum_specifier" => {
             let body = node.child_by_field_name("body")?;
-            let at = match named {
+            let at = match named() {
                 Some(name) => seer.define(DefinitionKind::Enum, node, name, around),
                 None => seer.define_as(DefinitionKind::Enum, node, "", around),
             };
@@ -43,7 +44,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
             }
         }
         "struct_specifier" | "union_specifier" | "class_specifier" if node.child_by_field_name("body").is_some() => {
-            let at = seer.define(DefinitionKind::Type, node, named?, around);
+            let at = seer.define(DefinitionKind::Type, node, named()?, around);
             return Some(Frame { owner: Some(at), ..around });
         }
         "call_expression" => {

@@ -5,7 +5,8 @@ use tree_sitter::Node;
 use super::{DefinitionKind, Frame, How, Parameters, Seer, last_name};
 
 pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
-    let named = node.child_by_field_name("name");
+    // Asked of few nodes: the field is looked for among all.
+    let named = || node.child_by_field_name("name");
     match node.kind() {
         "source_file" => {
             let head = seer.text.lines().take(40);
@@ -19,9 +20,9 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
         }
         "function_declaration" | "method_declaration" => return function(seer, node, around),
         "func_literal" | "block" => return Some(around.inside_function()),
-        "type_spec" | "type_alias" => return Some(type_spec(seer, node, around, named?)),
+        "type_spec" | "type_alias" => return Some(type_spec(seer, node, around, named()?)),
         "method_elem" => {
-            let at = seer.define(DefinitionKind::Function, node, named?, around);
+            let at = seer.define(DefinitionKind::Function, node, named()?, around);
             parameters(seer, at, node);
         }
         "const_declaration" if !around.function => return Some(constants(seer, node, around)),
@@ -59,7 +60,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
         }
         "qualified_type" => {
             let of = seer.field(node, "package").unwrap_or_default().to_owned();
-            seer.use_of(named?, How::Member(of), None, around);
+            seer.use_of(named()?, How::Member(of), None, around);
         }
         "expression_switch_statement" => switch(seer, node),
         _ => {}

@@ -5,7 +5,8 @@ use tree_sitter::Node;
 use super::{DefinitionKind, Frame, How, Parameters, Seer, last_name};
 
 pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
-    let named = node.child_by_field_name("name");
+    // Asked of few nodes: the field is looked for among all.
+    let named = || node.child_by_field_name("name");
     match node.kind() {
         "package_declaration" => {
             seer.symbols.package = node.named_children(&mut node.walk()).last().map(|name| seer.of(name).to_owned());
@@ -21,11 +22,11 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
         "class_declaration" | "interface_declaration" | "enum_declaration" | "record_declaration" => {
             return class(seer, node, around);
         }
-        "annotation_type_declaration" => drop(seer.define(DefinitionKind::Type, node, named?, around)),
+        "annotation_type_declaration" => drop(seer.define(DefinitionKind::Type, node, named()?, around)),
         "method_declaration" | "constructor_declaration" => return method(seer, node, around),
         "lambda_expression" => return Some(around.inside_function()),
         "class_body" if around.function => return Some(Frame { owner: None, ..around }),
-        "enum_constant" => drop(seer.define(DefinitionKind::Variant, node, named?, around)),
+        "enum_constant" => drop(seer.define(DefinitionKind::Variant, node, named()?, around)),
         "field_declaration" | "constant_declaration" => {
             for declarator in node.children_by_field_name("declarator", &mut node.walk()).take(100) {
                 if let Some(name) = declarator.child_by_field_name("name") {
@@ -41,7 +42,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
                 Some(of) if matches!(of.kind(), "identifier" | "this") => How::Member(seer.of(of).to_owned()),
                 Some(_) => How::Member(String::new()),
             };
-            seer.use_of(named?, how, Some(arguments), around);
+            seer.use_of(named()?, how, Some(arguments), around);
         }
         "object_creation_expression" => {
             let what = node.child_by_field_name("type")?;

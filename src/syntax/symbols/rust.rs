@@ -13,7 +13,8 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
         return None;
     }
     let around = Frame { conditional: around.conditional | std::mem::take(&mut seer.pending), ..around };
-    let named = node.child_by_field_name("name");
+    // Asked of few nodes: the field is looked for among all.
+    let named = || node.child_by_field_name("name");
     match kind {
         "function_item" | "function_signature_item" => return function(seer, node, around),
         "trait_item" | "struct_item" | "enum_item" | "union_item" | "type_item" => {
@@ -22,14 +23,14 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
                 "enum_item" => DefinitionKind::Enum,
                 _ => DefinitionKind::Type,
             };
-            let at = seer.define(kind, node, named?, around);
+            let at = seer.define(kind, node, named()?, around);
             return Some(Frame { owner: Some(at), ..around });
         }
         "impl_item" => return Some(implementation(seer, node, around)),
-        "const_item" | "static_item" => drop(seer.define(DefinitionKind::Constant, node, named?, around)),
-        "macro_definition" => drop(seer.define(DefinitionKind::Macro, node, named?, around)),
-        "enum_variant" => drop(seer.define(DefinitionKind::Variant, node, named?, around)),
-        "field_declaration" => drop(seer.define(DefinitionKind::Field, node, named?, around)),
+        "const_item" | "static_item" => drop(seer.define(DefinitionKind::Constant, node, named()?, around)),
+        "macro_definition" => drop(seer.define(DefinitionKind::Macro, node, named()?, around)),
+        "enum_variant" => drop(seer.define(DefinitionKind::Variant, node, named()?, around)),
+        "field_declaration" => drop(seer.define(DefinitionKind::Field, node, named()?, around)),
         "mod_item" if node.child_by_field_name("body").is_some() => {
             return Some(Frame { depth: around.depth + 1, ..around });
         }
@@ -43,7 +44,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
         },
         "call_expression" => call(seer, node, around),
         "scoped_identifier" | "scoped_type_identifier" => {
-            let name = named?;
+            let name = named()?;
             if !seer.claimed.contains(&name.start_byte()) {
                 let path = seer.field(node, "path").unwrap_or_default().to_owned();
                 seer.use_of(name, How::Path(path), None, around);

@@ -6,10 +6,11 @@ use super::{DefinitionKind, Frame, How, Parameters, Seer, last_name};
 use crate::syntax::Grammar;
 
 pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
-    let named = node.child_by_field_name("name");
+    // Asked of few nodes: the field is looked for among all.
+    let named = || node.child_by_field_name("name");
     match node.kind() {
         "function_declaration" | "generator_function_declaration" | "function_signature" => {
-            let at = seer.define(DefinitionKind::Function, node, named?, around);
+            let at = seer.define(DefinitionKind::Function, node, named()?, around);
             function(seer, at, node);
             return Some(around.inside_function());
         }
@@ -18,7 +19,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
                 .of(node)
                 .get(..LOOK.min(seer.of(node).len()))
                 .is_some_and(|text| text.contains("?(") || text.contains("? ("));
-            let at = seer.define(DefinitionKind::Function, node, named?, around);
+            let at = seer.define(DefinitionKind::Function, node, named()?, around);
             function(seer, at, node);
             if let Some(definition) = seer.definition(at).filter(|_| optional) {
                 definition.body = true;
@@ -31,10 +32,10 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
         "class_declaration" | "abstract_class_declaration" | "interface_declaration" => {
             return class(seer, node, around);
         }
-        "type_alias_declaration" => drop(seer.define(DefinitionKind::Type, node, named?, around)),
-        "enum_declaration" => return Some(listed(seer, node, around, named?)),
+        "type_alias_declaration" => drop(seer.define(DefinitionKind::Type, node, named()?, around)),
+        "enum_declaration" => return Some(listed(seer, node, around, named()?)),
         "property_signature" | "public_field_definition" | "field_definition" => {
-            let name = named.or_else(|| node.child_by_field_name("property"))?;
+            let name = named().or_else(|| node.child_by_field_name("property"))?;
             let at = seer.define(DefinitionKind::Field, node, name, around);
             let optional = node.children(&mut node.walk()).any(|child| child.kind() == "?");
             if let Some(definition) = seer.definition(at) {

@@ -82,7 +82,9 @@ impl<'a> Seer<'a> {
         if NAMES.contains(&node.kind()) {
             if !self.claimed.contains(&node.start_byte()) {
                 let name = self.of(node);
-                if name.len() <= LONGEST && self.symbols.others.len() < MOST {
+                // Most names stand in a text many times.
+                let is_new = !self.symbols.others.contains(name);
+                if is_new && name.len() <= LONGEST && self.symbols.others.len() < MOST {
                     self.symbols.others.insert(name.to_owned());
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::syntax::{Grammar, Nodes, Trees, Unparsed, Watch};
+use crate::syntax::{Grammar, Nodes, Tree, Trees, Unparsed, Watch};
 
 /// Longer paths (`a.b[c].d`) are not followed, in tokens.
 const LONGEST_PATH: usize = 14;
@@ -30,7 +30,17 @@ pub(super) struct Function {
 impl<'a> Code<'a> {
     pub(super) fn parse(trees: &Trees, grammar: Grammar, text: &'a str, watch: &Watch<'_>) -> Result<Self, Unparsed> {
         let tree = trees.parse(grammar, text, watch)?;
-        let nodes = Nodes::of(&tree, text, watch)?;
+        Self::of(&tree, text, watch, &mut |_, _| true)
+    }
+
+    /// Without the bodies that `enters` says no to.
+    pub(super) fn of(
+        tree: &Tree,
+        text: &'a str,
+        watch: &Watch<'_>,
+        enters: &mut dyn FnMut(&Nodes<'a>, usize) -> bool,
+    ) -> Result<Self, Unparsed> {
+        let (nodes, grammar) = (Nodes::of(tree, text, watch, enters)?, tree.grammar());
         let mut code = Self { nodes, grammar, functions: Vec::new(), owner: Vec::new() };
         code.find_functions();
         Ok(code)

@@ -9,6 +9,7 @@ mod assertions;
 mod attributes;
 mod code;
 mod conditions;
+mod outline;
 mod pair;
 mod statements;
 mod unguarded;
@@ -27,7 +28,7 @@ use super::{BothSides, Check, CheckInfo};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
 use crate::domain::place::Side;
 use crate::domain::text::FileText;
-use crate::syntax::{Grammar, Unparsed, Watch};
+use crate::syntax::{Grammar, Trees, Unparsed, Watch};
 use crate::sys::cancel::Stopped;
 use crate::workspace::{Workspace, WorkspaceError};
 use code::Code;
@@ -170,8 +171,7 @@ fn hits(
     around: &Around,
 ) -> Result<Vec<(Rule, Hit)>, Stopped> {
     let watch = Watch::new(sides.cancel, PATIENCE);
-    let parse = |text| Code::parse(sides.trees, grammar, text, &watch);
-    match losses(&parse, file, (old, new), around, &watch) {
+    match losses(sides.trees, file, grammar, (old, new), around, &watch) {
         Ok(lost) => Ok(lost
             .into_iter()
             .map(|lost| {
@@ -271,31 +271,33 @@ fn around_of(sides: &BothSides<'_>) -> Result<Around, Stopped> {
 }
 
 /// What one file lost.
-fn losses<'t>(
-    parse: &dyn Fn(&'t str) -> Result<Code<'t>, Unparsed>,
+fn losses(
+    trees: &Trees,
     file: &FileChange,
-    (old, new): (&'t FileText, &'t FileText),
+    grammar: Grammar,
+    (old, new): (&FileText, &FileText),
     around: &Around,
     watch: &Watch<'_>,
 ) -> Result<Vec<Lost>, Unparsed> {
     let (removed, added) = (Touched::of(file, Side::Old), Touched::of(file, Side::New));
-    let before = parse(old.text())?;
-    let after = parse(new.text())?;
-    let lines: Vec<&str> = new.all_lines().map(|(_, line)| line).collect();
+    let both = outline::both(trees, grammar, (old.text(), new.text()), &removed, watch)?;
     let mut lost = attributes::attributes(file.path.extension().unwrap_or_default(), old, new, &removed, around);
-    for (was, is) in pairs(&before, &after) {
-        watch.check()?;
-        let (first, last) = before.nodes.lines(before.functions.get(was).map_or(0, |function| function.node));
-        if !(first..=last).any(|line| removed.covers(line)) {
-            continue;
+    if let Some((before, after)) = &both {
+        let lines: Vec<&str> = new.all_lines().map(|(_, line)| line).collect();
+        for (was, is) in pairs(before, after) {
+            watch.check()?;
+            let (first, last) = before.nodes.lines(before.functions.get(was).map_or(0, |function| function.node));
+            if !(first..=last).any(|line| removed.covers(line)) {
+                continue;
+            }
+            let Some(pair) = Pair::new(before, after, (was, is), &removed, &added, around, &lines) else { continue };
+            if is_rewritten(&pair) || is_for_tests(before, pair.then()) {
+                continue;
+            }
+            lost.extend(unguarded::unguarded(&pair));
+            lost.extend(statements::statements(&pair));
+            lost.extend(weaker::weaker(&pair));
         }
-        let Some(pair) = Pair::new(&before, &after, (was, is), &removed, &added, around, &lines) else { continue };
-        if is_rewritten(&pair) || is_for_tests(&before, pair.then()) {
-            continue;
-        }
-        lost.extend(unguarded::unguarded(&pair));
-        lost.extend(statements::statements(&pair));
-        lost.extend(weaker::weaker(&pair));
     }
     lost.sort_by_key(|lost| (lost.lines, lost.rule));
     // One place tells of one thing, the first that is known of it.
