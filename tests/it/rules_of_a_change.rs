@@ -138,7 +138,7 @@ fn a_guard_that_goes_with_a_large_change_is_a_hint() {
         let repo = TestRepo::new();
         repo.write("src/a.js", old).commit("begin");
         let lines: Vec<String> = (0..more).map(|at| format!("export const v{at} = {at};\n")).collect();
-        repo.branch("feature").write("src/a.js", new).write("src/b.js", &lines.concat()).commit(message);
+        repo.branch("feature").write("src/a.js", new).write("src/b.js", lines.concat()).commit(message);
         places(&Program::in_folder(repo.root()).review("--target main").1)
     };
     assert_eq!(told(5, "go on"), ["general/null-check-removed old src/a.js:2"]);
