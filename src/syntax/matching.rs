@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
+use super::found::{Edit, Found, Scan};
 use super::grammar::{Grammar, Tree, Unparsed, Watch};
 use super::repeated::Repeated;
 use super::watched::WatchedDoc;
@@ -112,53 +113,6 @@ pub struct RuleSet {
     grammar: Grammar,
     /// `None` holds the place of a rule that is not for this grammar.
     rules: Vec<OnceLock<Result<Option<Compiled>, SyntaxError>>>,
-}
-
-/// A place where a rule matched.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// The rule, as counted when the set was compiled.
-    pub rule: usize,
-    /// The bytes of the match.
-    pub bytes: Range<usize>,
-    /// Its lines.
-    pub lines: LineRange,
-    /// The lines at which it is told: those of the metavariable that the rule names, else its own.
-    pub at: LineRange,
-    /// What makes two matches the same one.
-    pub same: Vec<Range<usize>>,
-    /// The text of the metavariables that must be there still where the match is gone.
-    pub stays: Vec<Range<usize>>,
-    /// The text of those that must be there still after the place where the match is gone.
-    pub guards: Vec<Range<usize>>,
-    /// The lines of the nearest node around it that has more lines than it.
-    pub around: LineRange,
-    /// Whether it stands in code that only tests compile (known for Rust: `#[test]`, `#[cfg(test)]`).
-    pub in_test: bool,
-    /// What the rule would put there.
-    pub edit: Option<Edit>,
-}
-
-/// A replacement of bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
-    /// The bytes that go.
-    pub bytes: Range<usize>,
-    /// What comes.
-    pub text: String,
-}
-
-/// All matches in a text.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scan {
-    /// In the order of the text.
-    pub found: Vec<Found>,
-    /// Whether something was nested too deep to be looked at.
-    pub too_deep: bool,
-    /// Whether there are more matches than are looked for.
-    pub too_many: bool,
-    /// The rules that took too many steps and were given up, as counted when the set was compiled.
-    pub given_up: Vec<usize>,
 }
 
 impl Compiled {

@@ -4,6 +4,7 @@
 //! place that names tree-sitter and ast-grep. What a rule *means* — its words, its severity, whether a match counts — belongs in
 //! `rules`. A language is one line in [`Grammar`]'s table.
 
+mod found;
 mod grammar;
 mod matching;
 mod nodes;
@@ -15,8 +16,9 @@ mod symbols;
 mod trees;
 mod watched;
 
+pub use found::{Edit, Found, Scan};
 pub use grammar::{Grammar, Tree, Unparsed, Watch, error_count, parses};
-pub use matching::{Edit, Found, RuleParts, RuleSet, RuleSource, Scan, SyntaxError, documents};
+pub use matching::{RuleParts, RuleSet, RuleSource, SyntaxError, documents};
 pub use nodes::Nodes;
 pub use relations::{Relations, relations};
 pub use scopes::Scope;
