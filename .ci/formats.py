@@ -417,7 +417,7 @@ def reviewed(program):
     for gate, floor, ends in ((None, "nit", 0), ("critical", "nit", 0), ("nit", "nit", 1), ("medium", "critical", 1), ("critical", "critical", 0)):
         files = {name: program.folder / f"{gate}.{floor}.{name}" for name in ["json", *FORMATS]}
         outputs = [word for name, file in files.items() for word in ("--output", f"{name}={file}")]
-        words = ["--no-model", "--target", "HEAD~1", "--min-severity", floor, *(["--fail-on", gate] if gate else []), *outputs]
+        words = ["--no-model", "--hints", "--target", "HEAD~1", "--min-severity", floor, *(["--fail-on", gate] if gate else []), *outputs]
         program.run(program.review, *words, cwd=top, ends=(ends,))
         reports[gate, floor] = {name: file.read_bytes() for name, file in files.items()}
     return reports
