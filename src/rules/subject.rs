@@ -1,10 +1,14 @@
 //! What a rule looks at, and what it finds there. Main types: [`Subject`], [`Hit`].
 
+use std::sync::Arc;
+
 use crate::domain::change::{FileChange, Span};
 use crate::domain::finding::Severity;
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::domain::text::FileText;
+use crate::sys::cancel::Stopped;
+use crate::workspace::{Workspace, WorkspaceError};
 
 /// A text at a path.
 #[derive(Clone, Copy)]
@@ -213,6 +217,15 @@ pub(super) fn is_prose(extension: &str) -> bool {
         extension,
         "md" | "markdown" | "mdx" | "rst" | "adoc" | "asciidoc" | "txt" | "tex" | "org" | "html" | "htm" | "ipynb"
     )
+}
+
+/// The text of a file; `None` where it cannot be read, which the receipt tells elsewhere. Only a stop is handed on.
+pub(super) fn readable(tree: &dyn Workspace, path: &RepoPath) -> Result<Option<Arc<FileText>>, Stopped> {
+    match tree.read(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(WorkspaceError::Stopped(stopped)) => Err(stopped),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Whether it is XML under the name of something else: translations made with Qt end in `.ts`.

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::super::subject::{Hit, Subject, Touched, is_test_path};
+use super::super::subject::{Hit, Subject, Touched, is_test_path, readable};
 use super::{BothSides, Check, CheckInfo};
 use crate::domain::change::{FileChange, FileMode, FileStatus};
 use crate::domain::finding::{Category, Severity};
@@ -13,7 +13,7 @@ use crate::domain::place::{LineRange, Side};
 use crate::domain::text::{FileText, shortened, strip_line};
 use crate::syntax::{Grammar, Nodes, Unparsed, Watch};
 use crate::sys::cancel::Stopped;
-use crate::workspace::{Workspace, WorkspaceError};
+use crate::workspace::Workspace;
 
 pub(super) struct KeyTwice;
 
@@ -121,11 +121,7 @@ fn is_setting(name: &[u8]) -> bool {
 
 /// A side of a file; `None` where it cannot be read (which is told elsewhere) or is too large.
 fn read(tree: &dyn Workspace, file: &FileChange, side: Side) -> Result<Option<std::sync::Arc<FileText>>, Stopped> {
-    match tree.read(file.path_at(side)) {
-        Ok(text) => Ok((text.text().len() <= LARGEST).then_some(text)),
-        Err(WorkspaceError::Stopped(stopped)) => Err(stopped),
-        Err(_) => Ok(None),
-    }
+    Ok(readable(tree, file.path_at(side))?.filter(|text| text.text().len() <= LARGEST))
 }
 
 /// What stood twice before: in the file itself, and in files that the change deletes, from which it may have come.

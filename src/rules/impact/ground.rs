@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::super::run::RulesInput;
-use super::super::subject::is_markup;
+use super::super::subject::{is_markup, readable};
 use super::changed::{Changed, Home, Reach};
 use super::memory::remembered;
 use super::search::{Hits, search};
@@ -93,11 +93,7 @@ impl<'a> Ground<'a> {
     /// The text of a file; `None` where there is none that can be read.
     pub(super) fn read(&self, side: Side, path: &RepoPath) -> Result<Option<Arc<FileText>>, Stopped> {
         let tree = if side == Side::Old { self.input.old } else { self.input.new };
-        match tree.read(path) {
-            Ok(text) => Ok(Some(text)),
-            Err(WorkspaceError::Stopped(stopped)) => Err(stopped),
-            Err(_) => Ok(None),
-        }
+        readable(tree, path)
     }
 
     /// What a file defines and uses; `None` where nobody can say.

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::subject::{Hit, Subject, Touched, line_at_base};
+use super::super::subject::{Hit, Subject, Touched, line_at_base, readable};
 use super::{BothSides, Check, CheckInfo};
 use crate::domain::change::{FileChange, FileMode, FileStatus};
 use crate::domain::finding::{Category, Severity};
@@ -18,7 +18,6 @@ use crate::domain::place::{LineRange, Side};
 use crate::domain::text::FileText;
 use crate::syntax::{Grammar, Nodes, Unparsed, Watch};
 use crate::sys::cancel::Stopped;
-use crate::workspace::WorkspaceError;
 use functions::{Documented, documented};
 use lines::{Named, may_name};
 
@@ -99,11 +98,9 @@ fn read(sides: &BothSides<'_>, file: &FileChange, side: Side) -> Result<Option<(
     let absent = if side == Side::Old { FileStatus::Added } else { FileStatus::Deleted };
     let Some(grammar) = grammar_of(file).filter(|_| file.status != absent) else { return Ok(None) };
     let tree = if side == Side::Old { sides.old } else { sides.new };
-    match tree.read(file.path_at(side)) {
-        Ok(text) if text.text().len() <= LARGEST && may_name(grammar, text.text()) => Ok(Some((grammar, text))),
-        Err(WorkspaceError::Stopped(stopped)) => Err(stopped),
-        Ok(_) | Err(_) => Ok(None),
-    }
+    let text = readable(tree, file.path_at(side))?;
+    let text = text.filter(|text| text.text().len() <= LARGEST && may_name(grammar, text.text()));
+    Ok(text.map(|text| (grammar, text)))
 }
 
 fn functions_of(

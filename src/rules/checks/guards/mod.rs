@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use regex::Regex;
 
-use super::super::subject::{Hit, Subject, Touched, is_markup, is_test_path};
+use super::super::subject::{Hit, Subject, Touched, is_markup, is_test_path, readable};
 use super::super::threads::each_file;
 use super::{BothSides, Check, CheckInfo};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
@@ -30,7 +30,7 @@ use crate::domain::place::Side;
 use crate::domain::text::FileText;
 use crate::syntax::{Grammar, Trees, Unparsed, Watch};
 use crate::sys::cancel::Stopped;
-use crate::workspace::{Workspace, WorkspaceError};
+use crate::workspace::Workspace;
 use code::Code;
 use pair::{Around, Lost, Pair, Rule};
 
@@ -224,11 +224,8 @@ fn grammar_of(file: &FileChange) -> Option<Grammar> {
 
 /// A side of a file; `None` where it cannot be read (which is told elsewhere) or is too large.
 fn read(tree: &dyn Workspace, file: &FileChange, side: Side) -> Result<Option<Arc<FileText>>, Stopped> {
-    match tree.read(file.path_at(side)) {
-        Ok(text) => Ok((text.text().len() <= LARGEST && !is_markup(&text)).then_some(text)),
-        Err(WorkspaceError::Stopped(stopped)) => Err(stopped),
-        Err(_) => Ok(None),
-    }
+    let text = readable(tree, file.path_at(side))?;
+    Ok(text.filter(|text| text.text().len() <= LARGEST && !is_markup(text)))
 }
 
 /// Whether some place of the file has fewer of the words that guards are made of.

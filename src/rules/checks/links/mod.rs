@@ -10,7 +10,7 @@ mod target;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::super::subject::{Hit, Subject, Touched, is_test_path};
+use super::super::subject::{Hit, Subject, Touched, is_test_path, readable};
 use super::{BothSides, Check, CheckInfo};
 use crate::document::{Link, Page};
 use crate::domain::change::{FileChange, FileMode, FileStatus};
@@ -19,7 +19,7 @@ use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side, WorkspaceAt};
 use crate::domain::text::{FileText, shortened, strip_line};
 use crate::sys::cancel::Stopped;
-use crate::workspace::{Workspace, WorkspaceError};
+use crate::workspace::Workspace;
 use headings::Headings;
 use target::{Destination, Found, Tree};
 
@@ -122,11 +122,7 @@ fn is_read_elsewhere(path: &RepoPath) -> bool {
 }
 
 fn read(tree: &dyn Workspace, path: &RepoPath) -> Result<Option<Arc<FileText>>, Stopped> {
-    match tree.read(path) {
-        Ok(text) => Ok((text.text().len() <= LARGEST).then_some(text)),
-        Err(WorkspaceError::Stopped(stopped)) => Err(stopped),
-        Err(_) => Ok(None),
-    }
+    Ok(readable(tree, path)?.filter(|text| text.text().len() <= LARGEST))
 }
 
 /// Both trees, and what is known of the files that were asked about.
