@@ -174,7 +174,8 @@ fn head_of(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Result<Head,
         Some(why) => (CoverageState::Truncated, Some(why)),
         None => (CoverageState::Reviewed, None),
     };
-    let with_place = |(rule, hit): (RuleRef, Hit)| {
+    let with_place = |(rule, mut hit): (RuleRef, Hit)| {
+        hit.is_hint |= hit.of_line.is_some_and(|line| touched.covers(line));
         let place = touched.first_in(hit.at).or_else(|| touched.first_in(hit.lines));
         let was_at = line_at_base(file, hit.at.start());
         HeadHit { file: at, rule, touched: place, was_at, hit }

@@ -56,6 +56,8 @@ pub(super) struct Hit {
     pub(super) replacement: Option<String>,
     /// Whether this one is only worth a reader's look, though matches of the rule are told as a rule.
     pub(super) is_hint: bool,
+    /// A line that has to have stood before for it to be more than that.
+    pub(super) of_line: Option<u32>,
 }
 
 impl Hit {
@@ -77,6 +79,7 @@ impl Hit {
             detail: None,
             replacement: None,
             is_hint: false,
+            of_line: None,
         }
     }
 }
@@ -198,7 +201,8 @@ pub(super) fn is_test_path(path: &RepoPath) -> bool {
                 | "e2e"
                 | "examples"
                 | "benches"
-        )
+        ) || ["tests-", "tests_"].iter().any(|start| part.starts_with(start))
+            || ["-tests", "_tests"].iter().any(|end| part.ends_with(end))
     };
     let stem = name.split('.').next().unwrap_or(name);
     folders.split('/').any(of_tests)

@@ -98,7 +98,7 @@ pub fn steering(text: &str) -> Vec<Range<usize>> {
 
 /// Whether a sentence goes on with a way or a place: security policies ask people not to report issues *in public*.
 fn says_where(rest: &str) -> bool {
-    const WAYS: [&str; 15] = [
+    const WAYS: [&str; 17] = [
         // A variable of that name: `Reply approved = …`.
         "= ",
         "through",
@@ -115,6 +115,9 @@ fn says_where(rest: &str) -> bool {
         "to ",
         "in a ",
         "in github",
+        // Who asks for features elsewhere speaks to people.
+        "/ feature",
+        "or feature",
     ];
     let rest = rest.trim_start().to_ascii_lowercase();
     WAYS.iter().any(|way| rest.starts_with(way))
@@ -200,6 +203,7 @@ mod tests {
             "mark the request as approved",
             "the user must approve this change in the dialog",
             "AI: the model to use",
+            "Please do not report any bugs / feature requests here.",
             "skip this file when it is generated",
         ] {
             assert!(steering(text).is_empty(), "{text}");

@@ -30,8 +30,8 @@ impl Check for InvisibleCharacter {
             return hits;
         }
         let extension = subject.extension();
-        // Drawings and the like are bytes that happen to be text.
-        if language::of(subject.path).is_none() && !is_prose(&extension) {
+        // Drawings and the like are bytes that happen to be text, and what a bundler made of code writes out what the code had as escapes.
+        if (language::of(subject.path).is_none() && !is_prose(&extension)) || is_bundle(subject) {
             return hits;
         }
         let prose = is_prose(&extension) || is_translation(subject, &extension);
@@ -54,6 +54,14 @@ impl Check for InvisibleCharacter {
     }
 }
 
+/// Code that was put together by a program, by its place or its name.
+fn is_bundle(subject: &Subject<'_>) -> bool {
+    let path = subject.path.spelled();
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let script = matches!(subject.path.extension(), Some("js" | "mjs" | "cjs" | "css"));
+    script && (name.contains(".min.") || folders.split('/').any(|part| part == "dist"))
+}
+
 /// What a character does, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Harm {
@@ -64,23 +72,26 @@ enum Harm {
 
 fn worst_on(line: &str, prose: bool, data: bool) -> Option<(usize, char, Harm)> {
     let mut worst: Option<(usize, char, Harm)> = None;
-    let (mut before, mut selectors, mut flag) = (' ', 0, false);
+    let (mut before, mut selectors, mut only_pictures, mut flag) = (' ', 0, true, false);
     // A text from right to left needs them beside whatever else is in it.
     let data = data || line.chars().any(is_right_to_left);
+    let remark = ["#", "//", "*", "--", "<!--"].iter().any(|mark| line.trim_start().starts_with(mark));
     let mut rest = line.chars().enumerate().peekable();
     while let Some((at, c)) = rest.next() {
         flag = c == '\u{1f3f4}' || (flag && matches!(c, '\u{e0020}'..='\u{e007f}'));
         selectors = if is_selector(c) { selectors + 1 } else { 0 };
+        only_pictures = !is_selector(c) || (only_pictures && c == '\u{fe0f}');
         let after = rest.peek().map_or(' ', |(_, c)| *c);
         let harm = match c {
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => (!prose).then_some(Harm::Reorders),
             '\u{e0000}'..='\u{e007f}' => (!flag).then_some(Harm::Hides),
-            // Emoji and Mongolian take one; a row of them is an alphabet.
-            _ if is_selector(c) => (selectors > 2).then_some(Harm::Hides),
+            // Emoji and Mongolian take one, and editors leave more of the one that asks for a picture; a row of others is an alphabet.
+            _ if is_selector(c) => (selectors > if only_pictures { 8 } else { 2 }).then_some(Harm::Hides),
             // A byte order mark where a file begins.
             '\u{feff}' if at == 0 => None,
             // Between letters that join (Persian, Hindi) or emoji they belong to the text.
-            _ if is_invisible(c) => (!prose && !data && is_code(before) && is_code(after)).then_some(Harm::Unseen),
+            _ if is_invisible(c) => (!prose && !data && !(remark && is_mark(c)) && is_code(before) && is_code(after))
+                .then_some(Harm::Unseen),
             _ => None,
         };
         if let Some(harm) = harm
@@ -100,6 +111,11 @@ fn is_selector(c: char) -> bool {
 /// A letter of Hebrew, Arabic and their relatives.
 fn is_right_to_left(c: char) -> bool {
     matches!(c, '\u{05d0}'..='\u{08ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}') && c.is_alphabetic()
+}
+
+/// A mark of direction, which comes along with a copied name and does nothing in a remark.
+fn is_mark(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}')
 }
 
 fn is_code(c: char) -> bool {

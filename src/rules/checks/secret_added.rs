@@ -1,5 +1,7 @@
 //! Secrets that the change adds. The text is masked where it is read, so what is found here is the mask, never the value.
 
+use std::collections::HashSet;
+
 use super::super::subject::{Hit, Subject, is_prose, is_test_path};
 use super::{Check, CheckInfo};
 use crate::domain::finding::{Category, Severity};
@@ -24,6 +26,19 @@ const LOOSE: &[&str] = &["assigned-secret", "url-password", "jwt", "private-key"
 const HALF: &[&str] = &["aws-access-key", "google-api-key"];
 /// Kinds with which somebody can only write into a channel.
 const CHANNEL: &[&str] = &["slack-webhook", "discord-webhook"];
+
+/// What keys are called that every visitor of a page gets to see.
+const GIVEN: &[&str] = &[
+    "posthog",
+    "publishable",
+    "public_key",
+    "publickey",
+    "public-key",
+    "sitekey",
+    "site_key",
+    "site-key",
+    "recaptcha",
+];
 
 /// What a path says about the secrets in it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
@@ -58,7 +73,7 @@ impl Use {
                 "openapi",
                 "swagger",
             ])
-            || [".dist", ".tpl", ".snap", ".har"].iter().any(|end| name.ends_with(end))
+            || [".dist", ".tpl", ".snap", ".har", ".http", ".rest"].iter().any(|end| name.ends_with(end))
             || part(&["docs", "t", "integration"])
         {
             Self::Shown
@@ -90,8 +105,15 @@ impl Use {
 /// Whether a line shows how such a thing looks rather than having one.
 fn is_shown(line: &str, kind: &str) -> bool {
     let is_remark = || ["#", "//", "*", "--", "<!--"].iter().any(|mark| line.trim_start().starts_with(mark));
+    let is_given_to_browsers = || {
+        let line = line.to_ascii_lowercase();
+        GIVEN.iter().any(|word| line.contains(word))
+    };
     LOOSE.contains(&kind)
-        && (line.contains("e.g.") || line.contains("xample") || (kind == "url-password" && is_remark()))
+        && (line.contains("e.g.")
+            || line.contains("xample")
+            || (kind == "url-password" && is_remark())
+            || (kind == "assigned-secret" && is_given_to_browsers()))
 }
 
 impl Check for SecretAdded {
@@ -130,14 +152,19 @@ impl Check for SecretAdded {
             block = LineRange::new(first, number).ok().map(|lines| (lines, kind.to_owned()));
         }
         hits.extend(block.map(|(lines, kind)| hit(subject, used, lines, &kind)));
+        // One that is written again and again is taken out of use once.
+        let mut seen = HashSet::new();
+        hits.retain(|hit| seen.insert(hit.key.clone()));
         hits
     }
 }
 
 fn hit(subject: &Subject<'_>, used: Use, lines: LineRange, kind: &str) -> Hit {
     let mut hit = Hit::of_lines(subject.text, lines);
-    // Two secrets read the same when they are masked. The words are shorter than any mask, which is what the base is searched for.
+    // Two secrets read the same when they are masked, and one is the same whatever stands around it. The parts are shorter than the name of
+    // any kind, which is what the base is searched for.
     let print = subject.text.secrets_print(lines);
+    hit.key = format!("{MASK_PREFIX}{kind}");
     for part in print.to_be_bytes().chunks(2) {
         hit.key.push_str(&format!(" {part:02x?}"));
     }
@@ -223,6 +250,13 @@ mod tests {
         let edited = line(0).replace("token =", "key  =").replace("a = 1", "a = 2");
         let moved = MadeUp::default().was("src/a.py", &line(0)).now("src/a.py", &edited.replace("key  =", "token ="));
         assert_eq!(moved.told(), [""; 0]);
+        let written_anew = line(0).replace("token = ", "send(1, ").replace("'\n", "')\n");
+        assert_eq!(MadeUp::default().was("src/a.py", &line(0)).now("src/a.py", &written_anew).told(), [""; 0]);
+        let twice = [line(0), line(0), line(5)].concat();
+        assert_eq!(
+            MadeUp::default().now("src/a.py", &twice).told(),
+            ["general/secret-added src/a.py:2", "general/secret-added src/a.py:6"]
+        );
     }
 
     #[test]

@@ -131,6 +131,12 @@ fn is_only_one(ground: &Ground<'_>, altered: &Altered) -> Result<bool, Stopped> 
                 return Ok(false);
             }
         }
+        // A header of C++ that is read as C hides what it declares, and with it what need not be given.
+        let declares = symbols.definitions.iter().any(|one| one.name == home.name);
+        let is_header = matches!(path.extension(), Some("h" | "hh" | "hpp" | "hxx"));
+        if home.family == Family::C && is_header && *path != home.path && !declares {
+            return Ok(false);
+        }
         let is_macro = |one: &crate::syntax::Definition| one.kind == DefinitionKind::Macro && one.name == home.name;
         if by_name && symbols.definitions.iter().any(is_macro) {
             return Ok(false);

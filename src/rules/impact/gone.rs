@@ -44,7 +44,10 @@ impl Impact for RemovedButUsed {
             ground.input.cancel.check()?;
             let home = &gone.home;
             // Whoever imports a file that is gone is told so once.
-            if changed.modules.iter().any(|module| module.path == home.path) || !is_really_gone(ground, home)? {
+            if changed.modules.iter().any(|module| module.path == home.path)
+                || is_brought_along(ground, home)
+                || !is_really_gone(ground, home)?
+            {
                 continue;
             }
             let left = left(ground, home)?;
@@ -75,6 +78,27 @@ fn comes_back(ground: &Ground<'_>, home: &Home) -> bool {
     };
     let files = ground.input.change.files.iter().filter(|file| file.without_text().is_none());
     home.family == Family::C && files.into_iter().any(adds_it)
+}
+
+/// Whether a class of Java may come from a dependency now: the change says anew what is built against, and the class was never called as the
+/// project's own are.
+fn is_brought_along(ground: &Ground<'_>, home: &Home) -> bool {
+    let files = || ground.input.change.files.iter();
+    let is_build = |path: &RepoPath| {
+        matches!(path.file_name(), b"pom.xml" | b"build.gradle" | b"build.gradle.kts" | b"libs.versions.toml")
+    };
+    let Some(root) = package_root(&home.path).filter(|_| home.family == Family::Java) else { return false };
+    let roots = files().filter_map(|file| package_root(&file.path));
+    let (own, others): (Vec<_>, Vec<_>) = roots.partition(|other| *other == root);
+    others.len() > own.len() && files().any(|file| is_build(&file.path) && file.additions > 0)
+}
+
+/// The first two folders of the package that a file of Java is in, as its path tells: `org/apache`.
+fn package_root(path: &RepoPath) -> Option<String> {
+    let text = path.spelled();
+    let (_, package) = text.split_once("/java/").filter(|_| path.extension() == Some("java"))?;
+    let mut folders = package.split('/');
+    Some(format!("{}/{}", folders.next()?, folders.next()?))
 }
 
 /// Who imports a file that is not there any more.

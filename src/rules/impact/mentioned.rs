@@ -2,7 +2,7 @@
 //!
 //! A name is gone when no line of code at the head has it; whether code still asks for it is told in `gone`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
@@ -14,7 +14,6 @@ use super::Impact;
 use super::ground::Ground;
 use super::lines::has_word;
 use super::words::{Effect, Elsewhere};
-use crate::domain::change::FileChange;
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
@@ -124,29 +123,25 @@ fn removed(ground: &Ground<'_>) -> Result<BTreeMap<String, (usize, LineRange)>, 
             }
         }
     }
-    if !found.is_empty() {
-        for file in &ground.input.change.files {
-            drop_added(ground, file, &mut found)?;
-        }
-    }
+    let added = added(ground, &found.keys().map(String::as_str).collect::<Vec<_>>())?;
+    let mut at = 0..;
+    found.retain(|_, _| at.next().is_some_and(|at| !added.contains(&at)));
     Ok(found)
 }
 
-/// Forgets the names that the change writes anywhere.
-fn drop_added(
-    ground: &Ground<'_>,
-    file: &FileChange,
-    found: &mut BTreeMap<String, (usize, LineRange)>,
-) -> Result<(), Stopped> {
-    if file.without_text().is_some() || file.additions == 0 {
-        return Ok(());
+/// Which of the names the change writes somewhere.
+fn added(ground: &Ground<'_>, names: &[&str]) -> Result<HashSet<usize>, Stopped> {
+    let mut added = HashSet::new();
+    // Where it cannot be asked, all of them count as written: nothing is told.
+    let Ok(automaton) = AhoCorasick::new(names) else { return Ok((0..names.len()).collect()) };
+    for file in ground.input.change.files.iter().filter(|file| file.without_text().is_none() && file.additions > 0) {
+        let Some(text) = ground.read(Side::New, &file.path)?.filter(|_| added.len() < names.len()) else { continue };
+        let touched = Touched::of(file, Side::New);
+        for (_, line) in text.all_lines().filter(|(number, _)| touched.covers(*number)) {
+            added.extend(automaton.find_overlapping_iter(line).map(|hit| hit.pattern().as_usize()));
+        }
     }
-    let Some(text) = ground.read(Side::New, &file.path)? else { return Ok(()) };
-    let touched = Touched::of(file, Side::New);
-    for (_, line) in text.all_lines().filter(|(number, _)| touched.covers(*number)) {
-        found.retain(|name, _| !line.contains(name.as_str()));
-    }
-    Ok(())
+    Ok(added)
 }
 
 /// Whether a name is made of enough words to mean one thing.

@@ -129,7 +129,7 @@ pub(super) fn is_meant(change: &ChangeSet) -> bool {
 /// Words with which a commit says that something is taken away, or let through from now on.
 static ANNOUNCED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"(?i)\b(?:remov(?:e[sd]?|ing)|drop(?:s|ped)?|non-?fatal|ignor(?:e[sd]?|ing)|allow(?:s|ed|ing)?|optional|no longer|un(?:needed|necessary|used)|redundant|simplif\w+|clean(?:s|ed)? ?up|refactor\w*|revert\w*|disabl(?:e[sd]?|ing)|relax\w*|skip\w*|useless|obsolete|dead code)\b",
+        r"(?i)\b(?:remov(?:e[sd]?|ing)|drop(?:s|ped)?|non-?fatal|ignor(?:e[sd]?|ing)|allow(?:s|ed|ing)?|optional|no longer|un(?:needed|necessary|used)|redundant|simplif\w+|clean(?:s|ed)? ?up|refactor\w*|revert\w*|disabl(?:e[sd]?|ing)|relax\w*|skip\w*|useless|obsolete|dead code|double[ -](?:free|close)|use[ -]after[ -]free|already (?:freed|closed|released))\b",
     )
     .ok()
 });

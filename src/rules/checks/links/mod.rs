@@ -219,6 +219,8 @@ impl<'a> Asked<'a> {
         let path = match &to.path {
             None => from.clone(),
             Some(path) => match tree.find(path)? {
+                // A site may serve each page as a folder, from which the link counts there.
+                Found::Missing if to.is_file && tree.has_below_page(from, to) => return Ok(None),
                 Found::Missing if to.is_file => return Ok(Some(Dead::NoFile(path.clone()))),
                 Found::OtherCase(there) if to.is_file => return Ok(Some(Dead::OtherCase(there))),
                 Found::File => path.clone(),

@@ -27,6 +27,8 @@ pub(super) struct Destination {
     pub(super) is_file: bool,
     /// The anchor, decoded.
     pub(super) fragment: Option<String>,
+    /// The path as it is written, decoded.
+    written: Vec<u8>,
 }
 
 impl Destination {
@@ -40,7 +42,12 @@ impl Destination {
         let fragment = fragment.filter(|fragment| is_anchor(fragment));
         let path = path.split('?').next().unwrap_or(path);
         if path.is_empty() {
-            return fragment.map(|fragment| Self { path: None, is_file: false, fragment: Some(fragment) });
+            return fragment.map(|fragment| Self {
+                path: None,
+                is_file: false,
+                fragment: Some(fragment),
+                written: Vec::new(),
+            });
         }
         let odd =
             |c: char| c.is_control() || matches!(c, ':' | '\\' | '<' | '>' | '{' | '}' | '$' | '*' | '|' | '"' | '@');
@@ -54,7 +61,7 @@ impl Destination {
         let path = RepoPath::from_bytes(&whole).ok().filter(|_| !shown)?;
         let is_file = !decoded.ends_with(b"/")
             && path.extension().is_some_and(|extension| FILES.contains(&extension.to_ascii_lowercase().as_str()));
-        Some(Self { path: Some(path), is_file, fragment })
+        Some(Self { path: Some(path), is_file, fragment, written: decoded })
     }
 }
 
@@ -134,6 +141,13 @@ impl<'a> Tree<'a> {
         }
         let other = self.files.iter().find(|entry| entry.path.as_bytes().eq_ignore_ascii_case(bytes));
         Ok(other.map_or(Found::Missing, |entry| Found::OtherCase(entry.path.clone())))
+    }
+
+    /// Whether the destination is there as seen from a folder that is called as the page `from` without its ending.
+    pub(super) fn has_below_page(&self, from: &RepoPath, to: &Destination) -> bool {
+        let page = from.extension().and_then(|end| from.as_bytes().strip_suffix(end.as_bytes())?.strip_suffix(b"."));
+        let path = page.and_then(|page| joined(page, &to.written));
+        path.is_some_and(|path| self.at(&path).is_some())
     }
 
     /// Whether git ignores the path, so that it may well be there where the file is used.

@@ -257,7 +257,11 @@ fn counted(sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
     let lost: Vec<&Mark> = wanted.keys().filter(|mark| !has.contains_key(mark)).collect();
     // Turkish and Basque write `%5` where others write `5%`.
     let is_share = |mark: &Mark| sources.iter().any(|source| is_turned(mark, source));
-    let fresh = has.keys().filter(|mark| !wanted.contains_key(mark) && mark.name.len() == 1 && !is_share(mark));
+    // The number that chooses the form is filled in wherever a text with forms asks for it.
+    let is_number = |mark: &Mark| plural && mark.name == "n";
+    let fresh = has
+        .keys()
+        .filter(|mark| !wanted.contains_key(mark) && mark.name.len() == 1 && !is_share(mark) && !is_number(mark));
     let only = if let [one] = lost.as_slice() { Some((*one).clone()) } else { None };
     let mut found: Vec<Fault> = fresh.map(|mark| Fault::Unknown(mark.clone(), only.clone())).collect();
     if !found.is_empty() {

@@ -44,6 +44,7 @@ fn numbers_of_qt_may_be_left_out_and_not_moved() {
     assert_eq!(told("Unknown (%1)", "לא ידוע (1%)"), ["has `%1` of its source in pieces"]);
     assert_eq!(told("%1, 5% done", "%1, %5"), [""; 0]);
     assert_eq!(told("%Ln peers", "%1 pares"), ["has `%1` where its source has `%n`"]);
+    assert_eq!(faults(Dialect::Qt, &["%1 year(s)"], "%n aasta", true), []);
 }
 
 #[test]

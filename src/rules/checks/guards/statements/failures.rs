@@ -95,7 +95,11 @@ pub(super) fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
                     !new.nodes
                         .around(*at)
                         .take_while(|at| new.owner(*at) == Some(pair.is))
-                        .any(|at| new.nodes.kind(at) == "try_statement")
+                        // Whoever asks beforehand needs no attempt.
+                        .any(|at| {
+                            let kind = new.nodes.kind(at);
+                            kind == "try_statement" || (is_if(kind) && pair.is_fresh(at))
+                        })
                 })
                 .map(|at| new.say(at))
                 .collect();
