@@ -20,8 +20,9 @@ pub(super) fn has_word(line: &str, word: &str) -> bool {
     false
 }
 
-/// The first changed line that has `word`.
-pub(super) fn with_word(text: &FileText, touched: &Touched, word: &str) -> Option<LineRange> {
-    let mut lines = text.all_lines().filter(|(number, _)| touched.covers(*number));
-    lines.find(|(_, line)| has_word(line, word)).map(|(number, _)| LineRange::line(number))
+/// The first changed line that has `word`; one that has `beside` as well comes before.
+pub(super) fn with_word(text: &FileText, touched: &Touched, word: &str, beside: &str) -> Option<LineRange> {
+    let lines = || text.all_lines().filter(|(number, line)| touched.covers(*number) && has_word(line, word));
+    let found = lines().find(|(_, line)| line.contains(beside)).or_else(|| lines().next());
+    found.map(|(number, _)| LineRange::line(number))
 }

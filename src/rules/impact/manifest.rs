@@ -170,7 +170,9 @@ fn compare(ground: &Ground<'_>, at: usize, file: &FileChange, kind: &Kind) -> Re
         }
     }
     let touched = Touched::of(file, Side::New);
-    let place = |wanted: &Wanted| with_word(&text, &touched, &wanted.name).map(|lines| (lines, wanted.clone()));
+    let place = |wanted: &Wanted| {
+        with_word(&text, &touched, &wanted.name, &wanted.version).map(|lines| (lines, wanted.clone()))
+    };
     let mut found: Vec<(LineRange, Wanted)> = lacking.values().filter_map(place).collect();
     found.sort();
     Ok(effect(at, &lock_path, &lock, &found))
