@@ -8,7 +8,7 @@ use super::pack::{Pack, PackRule};
 use super::packs::Packs;
 use super::subject::{Hit, RuleRef, Subject, fold_into, is_markup, is_test_path};
 use crate::domain::text::FileText;
-use crate::syntax::{Edit, Found, Grammar, RuleSet, Scope, Tree, Trees, Unparsed, Watch};
+use crate::syntax::{Beside, Edit, Found, Grammar, RuleSet, Scope, Tree, Trees, Unparsed, Watch};
 use crate::sys::cancel::{Cancel, Stopped};
 
 /// Texts larger than this are not parsed.
@@ -24,6 +24,8 @@ pub(super) struct Look<'a> {
     pub(super) subject: Subject<'a>,
     /// The id of its language, where it has one.
     pub(super) language: Option<&'static str>,
+    /// The other side of its file, where that was looked at before.
+    pub(super) beside: Option<&'a Beside<'a>>,
     pub(super) packs: &'a Packs,
     pub(super) wanted: &'a Wanted<'a>,
     pub(super) trees: &'a Trees,
@@ -77,7 +79,7 @@ pub(super) fn look(look: &Look<'_>) -> Result<Looked, Stopped> {
         return Ok(looked);
     }
     let watch = Watch::new(look.cancel, PATIENCE);
-    let cut = match look.trees.parse(grammar, look.subject.text.text(), &watch) {
+    let cut = match look.trees.parse_beside(grammar, look.subject.text.text(), look.beside, &watch) {
         Ok(tree) => structural(look, &tree, grammar, &plans, &watch, &mut looked),
         Err(error) => Err(error),
     };

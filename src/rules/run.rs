@@ -9,7 +9,7 @@ use super::document::On;
 use super::introduced::HeadHit;
 use super::look::{Look, Looked, Wanted, long_line, look};
 use super::packs::Packs;
-use super::subject::{Hit, RuleRef, Subject, Touched, line_at_base};
+use super::subject::{Hit, RuleRef, Subject, Touched, line_at_base, readable};
 use super::threads::each_file;
 use super::told::{allow, tell};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
@@ -19,7 +19,7 @@ use crate::domain::finding::Confidence;
 use crate::domain::place::Side;
 use crate::domain::review::{CoverageState, FileCoverage};
 use crate::domain::text::FileText;
-use crate::syntax::Trees;
+use crate::syntax::{Beside, Trees};
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::workspace::{Workspace, WorkspaceError};
 
@@ -194,7 +194,14 @@ pub(super) fn look_at(
     let subject = Subject { path: file.path_at(side), text };
     let is_link = matches!(if side == Side::Old { file.old_mode } else { file.new_mode }, Some(FileMode::Link));
     let language = file.language.filter(|_| !is_link);
-    look(&Look { subject, language, packs: input.packs, wanted, trees: input.trees, cancel: input.cancel })
+    // What both sides have in common was parsed at the head.
+    let other = match (side, file.status) {
+        (Side::Old, FileStatus::Modified | FileStatus::Renamed) => readable(input.new, &file.path)?,
+        _ => None,
+    };
+    let beside = other.as_ref().and_then(|other| Beside::of(file, side, text, other));
+    let (packs, trees, cancel) = (input.packs, input.trees, input.cancel);
+    look(&Look { subject, language, beside: beside.as_ref(), packs, wanted, trees, cancel })
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use ast_grep_core::AstGrep;
 use ast_grep_core::tree_sitter::{LanguageExt, StrDoc};
 use ast_grep_language::SupportLang;
 
+use super::beside::Beside;
 use crate::sys::cancel::{Cancel, Stopped};
 
 macro_rules! grammars {
@@ -121,6 +122,16 @@ pub struct Tree {
 impl Tree {
     /// Parses `text`. Syntax errors are no obstacle: they become error nodes.
     pub fn parse(grammar: Grammar, text: &str, watch: &Watch<'_>) -> Result<Self, Unparsed> {
+        Self::parse_after(grammar, text, None, watch)
+    }
+
+    /// Parses `text`, of which `known` is the tree of another version, told where they differ.
+    fn parse_after(
+        grammar: Grammar,
+        text: &str,
+        known: Option<&tree_sitter::Tree>,
+        watch: &Watch<'_>,
+    ) -> Result<Self, Unparsed> {
         let lang = grammar.support();
         let mut parser = tree_sitter::Parser::new();
         parser.set_language(&lang.get_ts_language()).map_err(|_| Unparsed::NoTree)?;
@@ -135,9 +146,27 @@ impl Tree {
         };
         let options = tree_sitter::ParseOptions::new().progress_callback(&mut progress);
         let mut input = |at: usize, _: tree_sitter::Point| bytes.get(at..).unwrap_or_default();
-        let tree = parser.parse_with_options(&mut input, None, Some(options));
+        let tree = parser.parse_with_options(&mut input, known, Some(options));
         let tree = tree.ok_or_else(|| stopped.unwrap_or(Unparsed::NoTree))?;
         Ok(Self { root: AstGrep::doc(StrDoc { src: text.to_owned(), lang, tree }), grammar })
+    }
+
+    /// Parses `text` with what is known of another version of it. The tree is the one that [`parse`](Self::parse) makes: where either text
+    /// has a syntax error, from which there is more than one way to go on, nothing is taken over.
+    pub(super) fn parse_beside(
+        text: &str,
+        other: &Self,
+        beside: &Beside<'_>,
+        watch: &Watch<'_>,
+    ) -> Result<Self, Unparsed> {
+        let known = &other.root.root().get_doc().tree;
+        if !known.root_node().has_error() {
+            let tree = Self::parse_after(other.grammar, text, Some(&beside.told(known, text)), watch)?;
+            if !tree.root.root().get_inner_node().has_error() {
+                return Ok(tree);
+            }
+        }
+        Self::parse(other.grammar, text, watch)
     }
 
     /// The language that it was parsed as.

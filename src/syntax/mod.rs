@@ -4,6 +4,7 @@
 //! place that names tree-sitter and ast-grep. What a rule *means* — its words, its severity, whether a match counts — belongs in
 //! `rules`. A language is one line in [`Grammar`]'s table.
 
+mod beside;
 mod found;
 mod grammar;
 mod matching;
@@ -16,6 +17,7 @@ mod symbols;
 mod trees;
 mod watched;
 
+pub use beside::Beside;
 pub use found::{Edit, Found, Scan};
 pub use grammar::{Grammar, Tree, Unparsed, Watch, error_count, parses};
 pub use matching::{RuleParts, RuleSet, RuleSource, SyntaxError, documents};

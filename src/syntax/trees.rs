@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::beside::Beside;
 use super::grammar::{Grammar, Tree, Unparsed, Watch};
 
 /// The trees of so many bytes of text are kept; a tree takes many times as much memory as its text.
@@ -32,18 +33,40 @@ impl std::fmt::Debug for Trees {
 impl Trees {
     /// The tree of a text, as [`Tree::parse`] makes it.
     pub fn parse(&self, grammar: Grammar, text: &str, watch: &Watch<'_>) -> Result<Arc<Tree>, Unparsed> {
+        self.parse_beside(grammar, text, None, watch)
+    }
+
+    /// Likewise; what the text has in common with another version that was parsed before is not parsed again.
+    pub fn parse_beside(
+        &self,
+        grammar: Grammar,
+        text: &str,
+        beside: Option<&Beside<'_>>,
+        watch: &Watch<'_>,
+    ) -> Result<Arc<Tree>, Unparsed> {
         let key = (grammar, self.hasher.hash_one(text));
-        let known = self.kept.lock().unwrap_or_else(PoisonError::into_inner).trees.get(&key).cloned();
-        if let Some(known) = known.filter(|tree| tree.text() == text.as_bytes()) {
+        if let Some(known) = self.known(key, text) {
             watch.check()?;
             return Ok(known);
         }
-        let tree = Arc::new(Tree::parse(grammar, text, watch)?);
+        let other = beside.and_then(|beside| {
+            let other = self.known((grammar, self.hasher.hash_one(beside.other)), beside.other)?;
+            Some((other, beside))
+        });
+        let tree = Arc::new(match other {
+            Some((other, beside)) => Tree::parse_beside(text, &other, beside, watch)?,
+            None => Tree::parse(grammar, text, watch)?,
+        });
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.bytes + text.len() <= MOST && kept.trees.insert(key, tree.clone()).is_none() {
             kept.bytes += text.len();
         }
         Ok(tree)
+    }
+
+    fn known(&self, key: (Grammar, u64), text: &str) -> Option<Arc<Tree>> {
+        let known = self.kept.lock().unwrap_or_else(PoisonError::into_inner).trees.get(&key).cloned();
+        known.filter(|tree| tree.text() == text.as_bytes())
     }
 }
 

@@ -16,11 +16,18 @@ const MOST: u32 = 2_000;
 /// Lines that begin a definition.
 static BEGINS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let words = "fn|func|function|def|class|struct|enum|trait|interface|impl|type|const|static|union|export|macro_rules!|#define|public|\
-                 protected|private|abstract|var|let";
+                 protected|private|abstract";
     let before = r"(?:async\s+|pub(?:\([a-z ]+\))?\s+|default\s+|unsafe\s+|declare\s+|final\s+|@\w+\s+)*";
     // A head of C begins at the margin; a method of Java or of a class has no word of its own.
     let without_words = r"^\S.*[({,]\s*$|^\s*[\w<>\[\],.? ]+\(.*[{,(]\s*$";
-    Regex::new(&format!(r"^\s*{before}(?:{words})\b|{without_words}")).ok()
+    // Inside a function these name what nobody else can.
+    let at_margin = r"^(?:var|let)\b";
+    Regex::new(&format!(r"^\s*{before}(?:{words})\b|{at_margin}|{without_words}")).ok()
+});
+
+/// Lines that look like the head of a function and are none.
+static STEPS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^\s*(?:\}\s*)?(?:if|else|for|while|switch|catch|match|return|with|synchronized|throw|await|assert\w*|expect)\b").ok()
 });
 
 /// Lines whose members are named one by one below them.
@@ -29,7 +36,9 @@ static LISTS: LazyLock<Option<Regex>> =
 
 /// Whether one of the changed lines of a side begins a definition, or stands in a list of parameters or members.
 pub(super) fn may_define(file: &FileChange, side: Side, text: &FileText) -> bool {
-    let (Some(begins), Some(lists)) = (BEGINS.as_ref(), LISTS.as_ref()) else { return true };
+    let (Some(begins), Some(lists), Some(steps)) = (BEGINS.as_ref(), LISTS.as_ref(), STEPS.as_ref()) else {
+        return true;
+    };
     let mut seen = 0;
     for run in file.runs() {
         let span: Span = if side == Side::Old { run.old } else { run.new };
@@ -37,7 +46,7 @@ pub(super) fn may_define(file: &FileChange, side: Side, text: &FileText) -> bool
         for (number, line) in text.lines(lines) {
             seen += 1;
             let in_list = || opener(text, number, line).is_some_and(|opener| lists.is_match(opener));
-            if seen > MOST || begins.is_match(line) || in_list() {
+            if seen > MOST || (begins.is_match(line) && !steps.is_match(line)) || in_list() {
                 return true;
             }
         }

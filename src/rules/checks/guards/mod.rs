@@ -28,7 +28,7 @@ use super::{BothSides, Check, CheckInfo};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
 use crate::domain::place::Side;
 use crate::domain::text::FileText;
-use crate::syntax::{Grammar, Trees, Unparsed, Watch};
+use crate::syntax::{Beside, Grammar, Trees, Unparsed, Watch};
 use crate::sys::cancel::Stopped;
 use crate::workspace::Workspace;
 use code::Code;
@@ -277,7 +277,8 @@ fn losses(
     watch: &Watch<'_>,
 ) -> Result<Vec<Lost>, Unparsed> {
     let (removed, added) = (Touched::of(file, Side::Old), Touched::of(file, Side::New));
-    let both = outline::both(trees, grammar, (old.text(), new.text()), &removed, watch)?;
+    let beside = Beside::of(file, Side::Old, old, new);
+    let both = outline::both(trees, grammar, (old.text(), new.text()), beside.as_ref(), &removed, watch)?;
     let mut lost = attributes::attributes(file.path.extension().unwrap_or_default(), old, new, &removed, around);
     if let Some((before, after)) = &both {
         let lines: Vec<&str> = new.all_lines().map(|(_, line)| line).collect();

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::super::super::subject::Touched;
 use super::code::Code;
 use crate::domain::place::LineRange;
-use crate::syntax::{Grammar, Nodes, Tree, Trees, Unparsed, Watch};
+use crate::syntax::{Beside, Grammar, Nodes, Tree, Trees, Unparsed, Watch};
 
 /// A function that stands in no other one.
 struct Outer {
@@ -25,10 +25,12 @@ pub(super) fn both<'t>(
     trees: &Trees,
     grammar: Grammar,
     (old, new): (&'t str, &'t str),
+    beside: Option<&Beside<'_>>,
     removed: &Touched,
     watch: &Watch<'_>,
 ) -> Result<Option<(Code<'t>, Code<'t>)>, Unparsed> {
-    let (old_tree, new_tree) = (trees.parse(grammar, old, watch)?, trees.parse(grammar, new, watch)?);
+    let new_tree = trees.parse(grammar, new, watch)?;
+    let old_tree = trees.parse_beside(grammar, old, beside, watch)?;
     let outline = |tree: &Tree, text: &'t str| -> Result<Vec<Outer>, Unparsed> {
         let mut left_out = Vec::new();
         let code = Code::of(tree, text, watch, &mut |nodes, body| {
@@ -147,7 +149,7 @@ mod tests {
         let (trees, cancel) = (Trees::default(), Cancel::never());
         let watch = Watch::new(&cancel, Duration::from_mins(1));
         let removed = Touched::of(&file, Side::Old);
-        let both = both(&trees, grammar, (old, new), &removed, &watch).unwrap();
+        let both = both(&trees, grammar, (old, new), None, &removed, &watch).unwrap();
         both.map(|(before, _)| before.functions.into_iter().map(|function| function.key).collect())
     }
 

@@ -1,0 +1,246 @@
+//! A text beside another version of it, so that what stands in both is parsed once. Main type: [`Beside`].
+//!
+//! A parser that knows the tree of the other version takes over what lies between the changes. That is only done where the text there is the
+//! same to the byte; where changes lie is known from the diff, and is not compared anew here.
+
+use std::ops::Range;
+
+use tree_sitter::{InputEdit, Point, Tree};
+
+use crate::domain::change::{ChangeRun, FileChange, Span};
+use crate::domain::place::Side;
+use crate::domain::text::FileText;
+
+/// With more changes than this, taking over costs as much as parsing.
+const MOST: usize = 400;
+
+/// The other version of a text, and where the two differ.
+#[derive(Debug)]
+pub struct Beside<'a> {
+    pub(super) other: &'a str,
+    /// What differs: bytes of the text itself, and of the other version; ascending.
+    differs: Vec<(Range<usize>, Range<usize>)>,
+}
+
+impl<'a> Beside<'a> {
+    /// `own`, which is the `side` of `file`, beside the other side; `None` where they differ elsewhere than the diff says, or everywhere.
+    pub fn of(file: &FileChange, side: Side, own: &FileText, other: &'a FileText) -> Option<Self> {
+        let (mut at, mut other_at) = (0, 0);
+        let mut differs = Vec::new();
+        for run in file.runs() {
+            let ChangeRun { old, new } = *run;
+            let (mine, theirs) = if side == Side::Old { (old, new) } else { (new, old) };
+            let (mine, theirs) = (bytes(own, mine)?, bytes(other, theirs)?);
+            if own.text().get(at..mine.start)? != other.text().get(other_at..theirs.start)? {
+                return None;
+            }
+            (at, other_at) = (mine.end, theirs.end);
+            differs.push((mine, theirs));
+        }
+        let ends_alike = own.text().get(at..)? == other.text().get(other_at..)?;
+        (ends_alike && differs.len() <= MOST).then(|| Self { other: other.text(), differs })
+    }
+
+    /// The tree of the other version, told where `own` differs from it.
+    pub(super) fn told(&self, tree: &Tree, own: &str) -> Tree {
+        let mut tree = tree.clone();
+        let places = Places::of(self.other);
+        // From the last to the first: what was not told yet stands where it stood.
+        for (mine, theirs) in self.differs.iter().rev() {
+            let start = places.at(theirs.start);
+            let fresh = own.as_bytes().get(mine.clone()).unwrap_or_default();
+            let lines = memchr::memchr_iter(b'\n', fresh).count();
+            let last = memchr::memrchr(b'\n', fresh).map_or(fresh.len(), |newline| fresh.len() - newline - 1);
+            let column = if lines == 0 { start.column + last } else { last };
+            tree.edit(&InputEdit {
+                start_byte: theirs.start,
+                old_end_byte: theirs.end,
+                new_end_byte: theirs.start + mine.len(),
+                start_position: start,
+                old_end_position: places.at(theirs.end),
+                new_end_position: Point { row: start.row + lines, column },
+            });
+        }
+        tree
+    }
+}
+
+/// The bytes of a span, of an empty one the place where its lines would stand.
+fn bytes(text: &FileText, span: Span) -> Option<Range<usize>> {
+    match span.range() {
+        Some(lines) => text.byte_range(lines),
+        None if span.start == 0 => Some(0..0),
+        None => {
+            let before = Span { count: 1, ..span }.range()?;
+            text.byte_range(before).map(|before| before.end..before.end)
+        }
+    }
+}
+
+/// Where the lines of a text begin.
+struct Places(Vec<usize>);
+
+impl Places {
+    fn of(text: &str) -> Self {
+        Self(std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect())
+    }
+
+    fn at(&self, byte: usize) -> Point {
+        let row = self.0.partition_point(|start| *start <= byte).saturating_sub(1);
+        Point { row, column: byte - self.0.get(row).copied().unwrap_or(0).min(byte) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::change::Hunk;
+    use crate::domain::path::RepoPath;
+    use crate::syntax::{Grammar, Trees, Watch};
+    use crate::sys::cancel::Cancel;
+
+    /// The texts of the rules' fixtures, by their grammars.
+    fn samples() -> Vec<(Grammar, String)> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rules");
+        let mut found = Vec::new();
+        let mut folders = vec![root];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let language = path
+                    .to_str()
+                    .and_then(|text| crate::domain::language::of(&RepoPath::parse(text.trim_start_matches('/')).ok()?));
+                if path.is_dir() {
+                    folders.push(path);
+                } else if let Some(grammar) = language.and_then(Grammar::of) {
+                    found.push((grammar, std::fs::read_to_string(path).unwrap()));
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// What is done to each line of a text: it stays, goes, or another one comes before it.
+    fn edited(text: &str, steps: &[u8]) -> (String, FileChange) {
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let mut file = FileChange::modified(RepoPath::parse("a").unwrap());
+        let (mut now, mut runs): (String, Vec<ChangeRun>) = (String::new(), Vec::new());
+        let (mut old, mut new) = (0, 0);
+        let mut open: Option<(u32, u32, u32, u32)> = None;
+        let close = |open: &mut Option<(u32, u32, u32, u32)>, runs: &mut Vec<ChangeRun>| {
+            if let Some((from, gone, to, came)) = open.take() {
+                let span = |before: u32, count: u32| Span { start: before + u32::from(count > 0), count };
+                runs.push(ChangeRun { old: span(from, gone), new: span(to, came) });
+            }
+        };
+        for (line, step) in lines.iter().zip(steps.iter().cycle()) {
+            let (goes, comes) = (matches!(step, 1 | 3), matches!(step, 2 | 3));
+            if !goes && !comes {
+                close(&mut open, &mut runs);
+            }
+            if goes || comes {
+                let run = open.get_or_insert((old, 0, new, 0));
+                if comes {
+                    now.push_str(if *step == 2 { line } else { "\n" });
+                    (run.3, new) = (run.3 + 1, new + 1);
+                }
+                run.1 += u32::from(goes);
+            }
+            old += 1;
+            if !goes {
+                if comes {
+                    close(&mut open, &mut runs);
+                }
+                now.push_str(line);
+                new += 1;
+            }
+        }
+        close(&mut open, &mut runs);
+        file.hunks = vec![Hunk { runs, ..Hunk::default() }];
+        (now, file)
+    }
+
+    /// Every node, as far as anybody asks for it.
+    fn nodes(tree: &crate::syntax::Tree) -> Vec<(u16, Range<usize>, (usize, usize), bool, bool, Option<String>)> {
+        let root = tree.root.root();
+        let mut cursor = root.get_inner_node().walk();
+        let mut all = Vec::new();
+        loop {
+            let (node, place) = (cursor.node(), cursor.node().start_position());
+            let field = cursor.field_name().map(str::to_owned);
+            let place = (place.row, place.column);
+            all.push((node.kind_id(), node.byte_range(), place, node.is_missing(), node.is_extra(), field));
+            if cursor.goto_first_child() {
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return all;
+                }
+            }
+        }
+    }
+
+    fn agrees(grammar: Grammar, old: &str, new: &str, file: &FileChange) -> bool {
+        let (old, new) = (FileText::new(old, "UTF-8"), FileText::new(new, "UTF-8"));
+        let cancel = Cancel::never();
+        let watch = Watch::new(&cancel, Duration::from_mins(1));
+        let Some(beside) = Beside::of(file, Side::Old, &old, &new) else { return false };
+        let trees = Trees::default();
+        trees.parse(grammar, new.text(), &watch).unwrap();
+        let taken = trees.parse_beside(grammar, old.text(), Some(&beside), &watch).unwrap();
+        let alone = Trees::default().parse(grammar, old.text(), &watch).unwrap();
+        assert_eq!(nodes(&taken), nodes(&alone), "{grammar:?}\n{}\n---\n{}", old.text(), new.text());
+        true
+    }
+
+    #[test]
+    fn what_differs_elsewhere_is_parsed_alone() {
+        let text = |text: &str| FileText::new(text, "UTF-8");
+        let (old, new) = (text("a();\nb();\nc();\n"), text("a();\nx();\nc();\n"));
+        let mut file = FileChange::modified(RepoPath::parse("a.js").unwrap());
+        let span = |start: u32| Span { start, count: 1 };
+        file.hunks = vec![Hunk { runs: vec![ChangeRun { old: span(2), new: span(2) }], ..Hunk::default() }];
+        assert!(Beside::of(&file, Side::Old, &old, &new).is_some());
+        assert!(Beside::of(&file, Side::Old, &text("A();\nb();\nc();\n"), &new).is_none());
+        assert!(Beside::of(&file, Side::Old, &text("a();\nb();\nC();\n"), &new).is_none());
+        assert!(Beside::of(&file, Side::Old, &text("a();\n"), &new).is_none());
+    }
+
+    #[test]
+    fn a_line_that_comes_or_goes_anywhere_gives_the_same_tree() {
+        for (grammar, text) in samples().into_iter().step_by(3) {
+            for at in 0..text.lines().count().min(12) {
+                for step in 1..=3 {
+                    let mut steps = vec![0; text.lines().count().max(1)];
+                    steps[at] = step;
+                    let (now, file) = edited(&text, &steps);
+                    assert!(agrees(grammar, &text, &now, &file));
+                    // And the other way round, which is where whole functions come back.
+                    let turned = file.runs().map(|run| ChangeRun { old: run.new, new: run.old }).collect();
+                    let mut back = file.clone();
+                    back.hunks = vec![Hunk { runs: turned, ..Hunk::default() }];
+                    assert!(agrees(grammar, &now, &text, &back));
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_tree_does_not_depend_on_what_it_was_parsed_beside(
+            which in 0usize..100_000, steps in prop::collection::vec(prop_oneof![6 => Just(0u8), 1 => 1u8..4], 1..60)
+        ) {
+            let samples = samples();
+            let (grammar, text) = &samples[which % samples.len()];
+            let (now, file) = edited(text, &steps);
+            agrees(*grammar, text, &now, &file);
+        }
+    }
+}
