@@ -25,5 +25,7 @@ pub use nodes::Nodes;
 pub use relations::{Relations, relations};
 pub use scopes::Scope;
 pub use symbol::enclosing_symbol;
-pub use symbols::{Arguments, Definition, DefinitionKind, How, Import, Parameters, Switch, Symbols, Use, symbols};
+pub use symbols::{
+    Arguments, Definition, DefinitionKind, How, Import, Parameters, Switch, Symbols, Use, outline, symbols,
+};
 pub use trees::Trees;

@@ -228,6 +228,15 @@ impl Parameters {
 /// What `text` defines, imports and uses; `None` where the language has no grammar here, the text is very large, or parsing took too long.
 /// It is parsed once for all who ask `trees`.
 pub fn symbols(language: &str, text: &str, trees: &Trees, cancel: &Cancel) -> Option<Symbols> {
+    seen(language, text, trees, cancel, false)
+}
+
+/// Likewise, without what stands inside functions: what a text offers to others, at a fraction of the work.
+pub fn outline(language: &str, text: &str, trees: &Trees, cancel: &Cancel) -> Option<Symbols> {
+    seen(language, text, trees, cancel, true)
+}
+
+fn seen(language: &str, text: &str, trees: &Trees, cancel: &Cancel, outline: bool) -> Option<Symbols> {
     let grammar = Grammar::of(language)?;
     let see: See = match grammar {
         Grammar::Rust => rust::see,
@@ -244,7 +253,8 @@ pub fn symbols(language: &str, text: &str, trees: &Trees, cancel: &Cancel) -> Op
     let watch = Watch::new(cancel, QUESTION);
     let tree = trees.parse(grammar, text, &watch).ok()?;
     let root = tree.root.root();
-    let mut seer = Seer { text, grammar, symbols: Symbols::default(), claimed: HashSet::new(), pending: false };
+    let mut seer =
+        Seer { text, grammar, symbols: Symbols::default(), claimed: HashSet::new(), pending: false, outline };
     seer.all(&mut root.get_inner_node().walk(), see, &watch)?;
     Some(seer.symbols)
 }

@@ -15,7 +15,7 @@ use crate::domain::language;
 use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
 use crate::domain::text::FileText;
-use crate::syntax::Symbols;
+use crate::syntax::{Symbols, outline};
 use crate::sys::cancel::Stopped;
 use crate::workspace::{TreeEntry, WorkspaceError};
 
@@ -96,7 +96,7 @@ impl<'a> Ground<'a> {
         readable(tree, path)
     }
 
-    /// What a file defines and uses; `None` where nobody can say.
+    /// What a file defines and uses, at the base only what it offers to others; `None` where nobody can say.
     pub(super) fn symbols(&self, side: Side, path: &RepoPath) -> Result<Option<Rc<Symbols>>, Stopped> {
         let key = (side, path.clone());
         if let Some(known) = self.known.borrow().get(&key) {
@@ -129,7 +129,10 @@ impl<'a> Ground<'a> {
         self.parsed.set(parsed);
         let blob = self.blob(side, path)?;
         let RulesInput { packs, trees, cancel, .. } = *self.input;
-        let found = remembered(packs.memory(), blob, language, text.text(), trees, cancel);
+        let found = match side {
+            Side::Old => outline(language, text.text(), trees, cancel),
+            Side::New => remembered(packs.memory(), blob, language, text.text(), trees, cancel),
+        };
         self.input.cancel.check()?;
         if found.is_none() {
             self.note(format!(

@@ -47,6 +47,8 @@ pub(super) struct Seer<'a> {
     pub(super) claimed: HashSet<usize>,
     /// What comes next only sometimes stands there.
     pub(super) pending: bool,
+    /// Whether functions are not gone into.
+    pub(super) outline: bool,
 }
 
 impl<'a> Seer<'a> {
@@ -61,6 +63,7 @@ impl<'a> Seer<'a> {
                 watch.check().ok()?;
             }
             if let Some(inside) = self.one(cursor.node(), see, around)
+                && !(self.outline && inside.function)
                 && cursor.goto_first_child()
             {
                 frames.push(std::mem::replace(&mut around, inside));

@@ -223,3 +223,30 @@ fn what_is_no_code_has_no_symbols() {
         }
     }
 }
+
+#[test]
+fn an_outline_has_what_is_offered_to_others() {
+    for (language, text) in [
+        ("rust", "pub fn a(b: u8) { fn c() {} d(b); }\nimpl E { pub fn f(&self) { g() } }\npub enum H { I }\n"),
+        ("python", "def a(b):\n    def c(): pass\n    d(b)\nclass E:\n    def f(self, x=1): g()\n"),
+        (
+            "typescript",
+            "export function a(b) { function c() {} d(b) }\nexport class E { f(x) { g() } }\nexport { a as h };\n",
+        ),
+        ("go", "package p\nfunc A(b int) { d(b) }\ntype E struct { f int }\nfunc (e *E) F() { g() }\n"),
+        ("java", "package p; public class E { int f; public void a(int b) { d(b); } interface H { void i(); } }"),
+        ("cpp", "namespace n { int a(int b) { return d(b); } struct E { void f(int x); }; }\n"),
+    ] {
+        let whole = of(language, text);
+        let found = outline(language, text, &Trees::default(), &Cancel::never()).unwrap();
+        let offered = |symbols: &Symbols| -> Vec<(String, bool, (u32, u32))> {
+            let offered = symbols.definitions.iter().filter(|one| !one.nested);
+            offered
+                .map(|one| (format!("{:?} {} {:?}", one.kind, one.name, one.parameters), one.public, one.lines))
+                .collect()
+        };
+        assert!(!offered(&found).is_empty() && offered(&found) == offered(&whole), "{language}");
+        assert_eq!((found.imports, found.package), (whole.imports, whole.package), "{language}");
+        assert!(found.uses.len() < whole.uses.len(), "{language}");
+    }
+}
