@@ -174,8 +174,13 @@ fn head_of(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Result<Head,
         Some(why) => (CoverageState::Truncated, Some(why)),
         None => (CoverageState::Reviewed, None),
     };
+    let before = match looked.hits.iter().any(|(_, hit)| hit.of.is_some()) && file.status != FileStatus::Added {
+        true => readable(input.old, file.path_at(Side::Old))?,
+        false => None,
+    };
     let with_place = |(rule, mut hit): (RuleRef, Hit)| {
-        hit.is_hint |= hit.of_line.is_some_and(|line| touched.covers(line));
+        let stood = |of: &String| before.as_ref().is_some_and(|text| text.text().contains(of.as_str()));
+        hit.is_hint |= hit.of.as_ref().is_some_and(|of| !stood(of));
         let place = touched.first_in(hit.at).or_else(|| touched.first_in(hit.lines));
         let was_at = line_at_base(file, hit.at.start());
         HeadHit { file: at, rule, touched: place, was_at, hit }

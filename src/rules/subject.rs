@@ -56,8 +56,8 @@ pub(super) struct Hit {
     pub(super) replacement: Option<String>,
     /// Whether this one is only worth a reader's look, though matches of the rule are told as a rule.
     pub(super) is_hint: bool,
-    /// A line that has to have stood before for it to be more than that.
-    pub(super) of_line: Option<u32>,
+    /// What has to have stood in the file before for it to be more than that.
+    pub(super) of: Option<String>,
 }
 
 impl Hit {
@@ -79,7 +79,7 @@ impl Hit {
             detail: None,
             replacement: None,
             is_hint: false,
-            of_line: None,
+            of: None,
         }
     }
 }
@@ -202,7 +202,9 @@ pub(super) fn is_test_path(path: &RepoPath) -> bool {
                 | "examples"
                 | "benches"
         ) || ["tests-", "tests_"].iter().any(|start| part.starts_with(start))
-            || ["-tests", "_tests"].iter().any(|end| part.ends_with(end))
+            || part.strip_suffix("tests").and_then(|kind| kind.strip_suffix(['-', '_'])).is_some_and(|kind| {
+                matches!(kind, "integration" | "unit" | "e2e" | "functional" | "system" | "smoke" | "acceptance")
+            })
     };
     let stem = name.split('.').next().unwrap_or(name);
     folders.split('/').any(of_tests)
@@ -248,11 +250,19 @@ mod tests {
 
     #[test]
     fn tests_are_known_by_their_names() {
-        for name in ["tests/a.rs", "src/a/__tests__/b.ts", "a_test.go", "b.test.tsx", "test_c.py", "pkg/testdata/x.go"]
-        {
+        for name in [
+            "tests/a.rs",
+            "src/a/__tests__/b.ts",
+            "a_test.go",
+            "b.test.tsx",
+            "test_c.py",
+            "pkg/testdata/x.go",
+            "crates/tests-database/src/a.rs",
+            "unit_tests/a.c",
+        ] {
             assert!(is_test_path(&path(name)), "{name}");
         }
-        for name in ["src/a.rs", "contest.py", "latest/x.go", "attest.ts", "src/testimony.js"] {
+        for name in ["src/a.rs", "contest.py", "latest/x.go", "attest.ts", "src/testimony.js", "ab-tests/a.ts"] {
             assert!(!is_test_path(&path(name)), "{name}");
         }
     }

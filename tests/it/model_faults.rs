@@ -124,7 +124,7 @@ fn nobody_at_the_address_ends_with_4() {
             program = program.with(key, "any");
         }
         // Time for a second attempt, never for a third.
-        let line = format!("--target main --format json --model {}/scripted --timeout 1400ms", wire.provider());
+        let line = format!("--target main --format json --model {}/scripted --timeout 2900ms", wire.provider());
         let ran = program.words(&line).ended(4);
         assert_eq!(ran.json()["ended"], "provider_fault");
         let reasons = ran.json()["reasons"].to_string();

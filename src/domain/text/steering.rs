@@ -89,16 +89,26 @@ pub fn steering(text: &str) -> Vec<Range<usize>> {
         end = memchr::memchr(b'\n', &bytes[word.start()..]).map_or(bytes.len(), |at| word.start() + at);
         let line = &text[start..end];
         let places = regex.find_iter(line).filter(|place| {
-            !says_where(&line[place.end()..]) && !is_told_of_a_program(&line[..place.start()], place.as_str())
+            !says_where(&line[place.end()..])
+                && !is_about_requests(place.as_str(), &line[place.end()..])
+                && !is_told_of_a_program(&line[..place.start()], place.as_str())
         });
         found.extend(places.map(|place| start + place.start()..start + place.end()));
     }
     found
 }
 
+/// Whether what is not to be reported are bugs *and feature requests*: who says that speaks to people, about another place for both.
+fn is_about_requests(phrase: &str, rest: &str) -> bool {
+    let rest = rest.trim_start().to_ascii_lowercase();
+    let says = |start: &str| phrase.get(..start.len()).is_some_and(|begins| begins.eq_ignore_ascii_case(start));
+    ["do", "never", "must", "should"].iter().any(|start| says(start))
+        && ["/ feature request", "or feature request"].iter().any(|start| rest.starts_with(start))
+}
+
 /// Whether a sentence goes on with a way or a place: security policies ask people not to report issues *in public*.
 fn says_where(rest: &str) -> bool {
-    const WAYS: [&str; 17] = [
+    const WAYS: [&str; 15] = [
         // A variable of that name: `Reply approved = …`.
         "= ",
         "through",
@@ -115,9 +125,6 @@ fn says_where(rest: &str) -> bool {
         "to ",
         "in a ",
         "in github",
-        // Who asks for features elsewhere speaks to people.
-        "/ feature",
-        "or feature",
     ];
     let rest = rest.trim_start().to_ascii_lowercase();
     WAYS.iter().any(|way| rest.starts_with(way))

@@ -57,8 +57,9 @@ const ONLY: &[(&[&str], &[&str], &str)] = &[
 /// A test is named within so many lines of its mark.
 const NEAR: u32 = 12;
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:(?:pub|async|public|private|protected|internal|static|final)\s+)*(?:fn|def|class|func|fun|void|Task)\s+[\w(]").ok()
+    Regex::new(r"\b(?:fn|def|class|func|fun|void|object|Task(?:<[^>]*>)?)\s+(?:\([^)]*\)\s*)?`?(\w[\w ]*)").ok()
 });
+static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"["'`](.+?)["'`]"#).ok());
 
 type Patterns = LazyLock<Vec<Option<Regex>>>;
 static OFF_LINES: Patterns = LazyLock::new(|| OFF.iter().map(|(_, _, pattern)| Regex::new(pattern).ok()).collect());
@@ -76,7 +77,8 @@ impl Check for DisabledTest {
         }
         let mut hits = matching(subject, &extension, OFF, &OFF_LINES);
         if extension == "go" || SCRIPT.contains(&extension.as_str()) {
-            hits.retain(|hit| !is_conditional(subject, hit.lines.start()));
+            // In scripts a loop makes tests, and switching it off there switches off all of them.
+            hits.retain(|hit| !is_conditional(subject, hit.lines.start(), extension == "go"));
         }
         hits.retain(|hit| !says_why(subject, &extension, hit.lines.start()));
         for hit in &mut hits {
@@ -88,23 +90,31 @@ impl Check for DisabledTest {
             {
                 *hit = Hit::of_lines(subject.text, lines);
             }
-            hit.of_line = named_at(subject, &extension, hit.lines.start());
+            hit.of = name_of(subject, &extension, hit.lines.start());
         }
         hits
     }
 }
 
-/// The line that names the test, where the mark stands on one of its own. A test that comes with its mark was never on: it mostly waits for
-/// something that the machine has to have.
-fn named_at(subject: &Subject<'_>, extension: &str, line: u32) -> Option<u32> {
-    let near = |number: &u32| {
-        subject.text.line(*number).is_some_and(|text| NAMED.as_ref().is_some_and(|named| named.is_match(text)))
+/// What the test is called. One that comes with its mark was never on: it mostly waits for something that the machine has to have.
+fn name_of(subject: &Subject<'_>, extension: &str, line: u32) -> Option<String> {
+    let text = |number: u32| subject.text.line(number).unwrap_or_default();
+    let named = |pattern: &LazyLock<Option<Regex>>, text: &str| -> Option<String> {
+        Some(pattern.as_ref()?.captures(text)?.get(1)?.as_str().to_owned())
     };
-    match extension {
-        "go" => (line.saturating_sub(NEAR).max(1)..line).rev().find(near),
-        _ if SCRIPT.contains(&extension) || extension == "rb" => None,
-        _ => (line + 1..=line + NEAR).find(near),
+    if SCRIPT.contains(&extension) || extension == "rb" {
+        return named(&QUOTED, text(line));
     }
+    if extension == "go" {
+        return (line.saturating_sub(NEAR).max(1)..line).rev().find_map(|number| named(&NAMED, text(number)));
+    }
+    // What comes first below the mark is what it is about; other marks and remarks may stand in between.
+    let below = (line + 1..=line + NEAR).map(text).map(str::trim_start);
+    let is_between = |text: &&str| {
+        let starts = ["#", "@", "/", "*", "[", ")", "\"", "'"];
+        !text.is_empty() && !starts.iter().any(|start| text.starts_with(start))
+    };
+    below.into_iter().find(is_between).and_then(|text| named(&NAMED, text))
 }
 
 impl Check for FocusedTest {
@@ -147,18 +157,57 @@ fn says_why(subject: &Subject<'_>, extension: &str, line: u32) -> bool {
 }
 
 /// Whether the line stands in a branch: skipping where something is missing is what `Skip` is for.
-fn is_conditional(subject: &Subject<'_>, line: u32) -> bool {
+fn is_conditional(subject: &Subject<'_>, line: u32, loops: bool) -> bool {
     let depth = |text: &str| text.len() - text.trim_start().len();
     let Some(own) = subject.text.line(line).map(depth) else { return false };
     let mut above = (1..line).rev().filter_map(|number| subject.text.line(number));
     let opener = above.find(|text| !text.trim().is_empty() && depth(text) < own).map(str::trim);
-    let words = ["if ", "if(", "} else", "case ", "default:", "switch ", "for "];
-    opener.is_some_and(|opener| words.iter().any(|word| opener.starts_with(word)))
+    let words = ["if ", "if(", "} else", "case ", "default:", "switch "];
+    opener.is_some_and(|opener| {
+        words.iter().any(|word| opener.starts_with(word)) || (loops && opener.starts_with("for "))
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::made_up::MadeUp;
     use super::*;
+
+    /// Whether the mark is told, and whether as a hint.
+    fn told(path: &str, old: &str, new: &str) -> Vec<bool> {
+        let report = MadeUp::default().was(path, old).now(path, new).review();
+        let own = report.claims.iter().filter(|claim| claim.origin.name == DISABLED.name);
+        own.map(|claim| claim.confidence.is_some()).collect()
+    }
+
+    #[test]
+    fn a_test_that_comes_switched_off_is_a_hint() {
+        for (path, on, off, other) in [
+            ("src/a.rs", "#[test]\nfn sums() {}\n", "#[test]\n#[ignore]\nfn sums() {}\n", "fn helps() {}\n"),
+            (
+                "src/A.java",
+                "  @Test\n  void sums() {\n  }\n",
+                "  @Disabled\n  @Test\n  void sums() {\n  }\n",
+                "  void helps() {\n  }\n",
+            ),
+            ("src/a.test.ts", "it('sums', () => {});\n", "it.skip('sums', () => {});\n", "helps();\n"),
+            (
+                "src/test_a.py",
+                "def test_sums():\n    pass\n",
+                "@pytest.mark.skip\ndef test_sums():\n    pass\n",
+                "helps()\n",
+            ),
+            (
+                "a_test.go",
+                "func TestSums(t *testing.T) {\n\tf()\n}\n",
+                "func TestSums(t *testing.T) {\n\tt.Skip()\n\tf()\n}\n",
+                "var a = 1\n",
+            ),
+        ] {
+            assert_eq!(told(path, &format!("{other}{on}"), &format!("{other}{off}")), [false], "{path}");
+            assert_eq!(told(path, other, &format!("{other}{off}")), [true], "{path}");
+        }
+    }
 
     #[test]
     fn every_pattern_compiles() {

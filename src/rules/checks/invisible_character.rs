@@ -30,15 +30,17 @@ impl Check for InvisibleCharacter {
             return hits;
         }
         let extension = subject.extension();
-        // Drawings and the like are bytes that happen to be text, and what a bundler made of code writes out what the code had as escapes.
-        if (language::of(subject.path).is_none() && !is_prose(&extension)) || is_bundle(subject) {
+        // Drawings and the like are bytes that happen to be text.
+        if language::of(subject.path).is_none() && !is_prose(&extension) {
             return hits;
         }
         let prose = is_prose(&extension) || is_translation(subject, &extension);
         // Texts of people, and what tests feed a program, hold such characters for their own sake.
         let data = is_test_path(subject.path) || matches!(extension.as_str(), "json" | "csv" | "tsv" | "xml");
+        let is_bundle = is_bundle(subject);
         for (number, line) in subject.text.all_lines().filter(|(_, line)| !line.is_ascii()) {
-            let Some((column, c, harm)) = worst_on(line, prose, data) else { continue };
+            let listed = if is_bundle { listed(line) } else { Vec::new() };
+            let Some((column, c, harm)) = worst_on(line, prose, data, &listed) else { continue };
             let mut hit = Hit::of_lines(subject.text, LineRange::line(number));
             let code = u32::from(c);
             hit.title = Some(match harm {
@@ -54,12 +56,15 @@ impl Check for InvisibleCharacter {
     }
 }
 
+/// So many different characters in a row that nobody sees are a list of them.
+const LISTED: usize = 4;
+
 /// Code that was put together by a program, by its place or its name.
 fn is_bundle(subject: &Subject<'_>) -> bool {
     let path = subject.path.spelled();
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
     let script = matches!(subject.path.extension(), Some("js" | "mjs" | "cjs" | "css"));
-    script && (name.contains(".min.") || folders.split('/').any(|part| part == "dist"))
+    script && (name.ends_with(".min.js") || folders.split('/').any(|part| part == "dist"))
 }
 
 /// What a character does, worst first.
@@ -70,12 +75,33 @@ enum Harm {
     Unseen,
 }
 
-fn worst_on(line: &str, prose: bool, data: bool) -> Option<(usize, char, Harm)> {
+/// The characters of a line, by their numbers, that stand in a row of different ones that nobody sees: what a bundler makes of a pattern that
+/// lists them. A text that is turned round has letters in between.
+fn listed(line: &str) -> Vec<bool> {
+    let chars: Vec<char> = line.chars().collect();
+    let mut listed = vec![false; chars.len()];
+    let mut from = 0;
+    while from < chars.len() {
+        let row = chars[from..].iter().take_while(|c| is_unseen(**c)).count();
+        let different: std::collections::HashSet<&char> = chars[from..from + row].iter().collect();
+        if row >= LISTED && different.len() == row {
+            listed[from..from + row].fill(true);
+        }
+        from += row.max(1);
+    }
+    listed
+}
+
+fn is_unseen(c: char) -> bool {
+    is_invisible(c) || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn worst_on(line: &str, prose: bool, data: bool, listed: &[bool]) -> Option<(usize, char, Harm)> {
     let mut worst: Option<(usize, char, Harm)> = None;
     let (mut before, mut selectors, mut only_pictures, mut flag) = (' ', 0, true, false);
     // A text from right to left needs them beside whatever else is in it.
     let data = data || line.chars().any(is_right_to_left);
-    let remark = ["#", "//", "*", "--", "<!--"].iter().any(|mark| line.trim_start().starts_with(mark));
+    let remark = ["# ", "//", "* ", "-- ", "<!--"].iter().any(|mark| line.trim_start().starts_with(mark));
     let mut rest = line.chars().enumerate().peekable();
     while let Some((at, c)) = rest.next() {
         flag = c == '\u{1f3f4}' || (flag && matches!(c, '\u{e0020}'..='\u{e007f}'));
@@ -83,7 +109,10 @@ fn worst_on(line: &str, prose: bool, data: bool) -> Option<(usize, char, Harm)> 
         only_pictures = !is_selector(c) || (only_pictures && c == '\u{fe0f}');
         let after = rest.peek().map_or(' ', |(_, c)| *c);
         let harm = match c {
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => (!prose).then_some(Harm::Reorders),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                let is_listed = listed.get(at).copied().unwrap_or(false);
+                (!prose && !is_listed).then_some(Harm::Reorders)
+            }
             '\u{e0000}'..='\u{e007f}' => (!flag).then_some(Harm::Hides),
             // Emoji and Mongolian take one, and editors leave more of the one that asks for a picture; a row of others is an alphabet.
             _ if is_selector(c) => (selectors > if only_pictures { 8 } else { 2 }).then_some(Harm::Hides),
@@ -147,17 +176,28 @@ mod tests {
             "\u{feff}use a;",
             "'\u{1f468}\u{200d}\u{1f4bb}'",
         ] {
-            assert_eq!(worst_on(line, false, false), None, "{line:?}");
+            assert_eq!(worst_on(line, false, false, &[]), None, "{line:?}");
         }
         let flag = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}";
-        assert_eq!(worst_on(flag, false, false), None);
+        assert_eq!(worst_on(flag, false, false, &[]), None);
     }
 
     #[test]
     fn characters_that_deceive_are_told_with_their_column() {
-        assert_eq!(worst_on("ab\u{202e}c", false, false), Some((3, '\u{202e}', Harm::Reorders)));
-        assert_eq!(worst_on("is_\u{200b}ok", false, false), Some((4, '\u{200b}', Harm::Unseen)));
-        assert_eq!(worst_on("# hi\u{e0049}\u{e0067}", true, false), Some((5, '\u{e0049}', Harm::Hides)));
-        assert_eq!(worst_on("is_\u{200b}ok", true, false), None);
+        assert_eq!(worst_on("ab\u{202e}c", false, false, &[]), Some((3, '\u{202e}', Harm::Reorders)));
+        assert_eq!(worst_on("is_\u{200b}ok", false, false, &[]), Some((4, '\u{200b}', Harm::Unseen)));
+        assert_eq!(worst_on("# hi\u{e0049}\u{e0067}", true, false, &[]), Some((5, '\u{e0049}', Harm::Hides)));
+        assert_eq!(worst_on("is_\u{200b}ok", true, false, &[]), None);
+    }
+
+    #[test]
+    fn a_list_of_such_characters_in_a_bundle_is_none_that_turns_text() {
+        use super::super::super::made_up::MadeUp;
+        let list = "a=/[\u{202d}\u{202e}\u{2066}\u{2067}\u{2069}]/;\n";
+        let turned = "if (a != \"user\u{202e} \u{2066}// admin\u{2069} \u{2066}\") {}\n";
+        let told = |path: &str, text: &str| MadeUp::default().now(path, text).told();
+        assert_eq!(told("ui/dist/a.js", list), [""; 0]);
+        assert_eq!(told("ui/dist/a.js", turned), ["general/invisible-character ui/dist/a.js:1"]);
+        assert_eq!(told("ui/src/a.js", list), ["general/invisible-character ui/src/a.js:1"]);
     }
 }

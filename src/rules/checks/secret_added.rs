@@ -105,15 +105,22 @@ impl Use {
 /// Whether a line shows how such a thing looks rather than having one.
 fn is_shown(line: &str, kind: &str) -> bool {
     let is_remark = || ["#", "//", "*", "--", "<!--"].iter().any(|mark| line.trim_start().starts_with(mark));
-    let is_given_to_browsers = || {
-        let line = line.to_ascii_lowercase();
-        GIVEN.iter().any(|word| line.contains(word))
-    };
     LOOSE.contains(&kind)
         && (line.contains("e.g.")
             || line.contains("xample")
             || (kind == "url-password" && is_remark())
-            || (kind == "assigned-secret" && is_given_to_browsers()))
+            || (kind == "assigned-secret" && is_given_to_browsers(line)))
+}
+
+/// Whether the one secret of a line is called as what every visitor of a page gets to see.
+fn is_given_to_browsers(line: &str) -> bool {
+    let mut parts = line.split(MASK_PREFIX);
+    let (Some(before), Some(_), None) = (parts.next(), parts.next(), parts.next()) else { return false };
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let name = before.trim_end_matches(|c: char| !is_name(c)).rsplit(|c: char| !is_name(c)).next().unwrap_or_default();
+    let name = name.to_ascii_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    says(GIVEN) && !says(&["secret", "private", "personal", "passw"])
 }
 
 impl Check for SecretAdded {
@@ -154,7 +161,7 @@ impl Check for SecretAdded {
         hits.extend(block.map(|(lines, kind)| hit(subject, used, lines, &kind)));
         // One that is written again and again is taken out of use once.
         let mut seen = HashSet::new();
-        hits.retain(|hit| seen.insert(hit.key.clone()));
+        hits.retain(|hit| !hit.key.starts_with(MASK_PREFIX) || seen.insert(hit.key.clone()));
         hits
     }
 }
@@ -164,7 +171,10 @@ fn hit(subject: &Subject<'_>, used: Use, lines: LineRange, kind: &str) -> Hit {
     // Two secrets read the same when they are masked, and one is the same whatever stands around it. The parts are shorter than the name of
     // any kind, which is what the base is searched for.
     let print = subject.text.secrets_print(lines);
-    hit.key = format!("{MASK_PREFIX}{kind}");
+    // Of a text that came masked nobody can tell: there the line has to do.
+    if print != 0 {
+        hit.key = format!("{MASK_PREFIX}{kind}");
+    }
     for part in print.to_be_bytes().chunks(2) {
         hit.key.push_str(&format!(" {part:02x?}"));
     }
@@ -293,6 +303,29 @@ mod tests {
         );
         let web = format!("init({{\n  apiKey: '{key}',\n  authDomain: 'a.firebaseapp.com',\n}});\n");
         assert_eq!(told("src/a.js", &web), []);
+    }
+
+    #[test]
+    fn only_the_name_of_a_key_says_that_it_is_public() {
+        let value = noise(2, 30);
+        for (line, is_told) in [
+            (format!("const POSTHOG_API_KEY = '{value}';\n"), false),
+            (format!("const RECAPTCHA_SECRET_KEY = '{value}';\n"), true),
+            (format!("const api_key = '{value}'; // not that of posthog\n"), true),
+            (format!("connect({{ posthog: a, api_key: '{value}' }});\n"), true),
+        ] {
+            assert_eq!(told("src/a.js", &line).len(), usize::from(is_told), "{line}");
+        }
+    }
+
+    #[test]
+    fn secrets_that_came_masked_are_told_line_by_line() {
+        let text = "a = '[masked:github-token]'\nb = '[masked:github-token]'\n";
+        let text = crate::domain::text::FileText::masked_before(text, "UTF-8", &[1, 2]);
+        let path = crate::domain::path::RepoPath::parse("src/a.py").unwrap();
+        let hits = SecretAdded.find(&Subject { path: &path, text: &text });
+        assert_eq!(hits.len(), 2);
+        assert_ne!(hits[0].key, hits[1].key);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::ground::{Family, Ground};
 use super::lines::has_word;
 use super::resolve::{self, Found};
 use super::words::{Effect, Elsewhere, counted};
-use crate::domain::change::FileChange;
+use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
@@ -87,7 +87,9 @@ fn is_brought_along(ground: &Ground<'_>, home: &Home) -> bool {
     let is_build = |path: &RepoPath| {
         matches!(path.file_name(), b"pom.xml" | b"build.gradle" | b"build.gradle.kts" | b"libs.versions.toml")
     };
-    let Some(root) = package_root(&home.path).filter(|_| home.family == Family::Java) else { return false };
+    let is_file_gone = ground.input.change.files.get(home.file).is_some_and(|file| file.status == FileStatus::Deleted);
+    let may = home.family == Family::Java && home.owner.is_none() && is_file_gone;
+    let Some(root) = package_root(&home.path).filter(|_| may) else { return false };
     let roots = files().filter_map(|file| package_root(&file.path));
     let (own, others): (Vec<_>, Vec<_>) = roots.partition(|other| *other == root);
     others.len() > own.len() && files().any(|file| is_build(&file.path) && file.additions > 0)
@@ -97,7 +99,7 @@ fn is_brought_along(ground: &Ground<'_>, home: &Home) -> bool {
 fn package_root(path: &RepoPath) -> Option<String> {
     let text = path.spelled();
     let (_, package) = text.split_once("/java/").filter(|_| path.extension() == Some("java"))?;
-    let mut folders = package.split('/');
+    let mut folders = package.rsplit_once('/')?.0.split('/');
     Some(format!("{}/{}", folders.next()?, folders.next()?))
 }
 

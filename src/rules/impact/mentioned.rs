@@ -132,6 +132,9 @@ fn removed(ground: &Ground<'_>) -> Result<BTreeMap<String, (usize, LineRange)>, 
 /// Which of the names the change writes somewhere.
 fn added(ground: &Ground<'_>, names: &[&str]) -> Result<HashSet<usize>, Stopped> {
     let mut added = HashSet::new();
+    if names.is_empty() {
+        return Ok(added);
+    }
     // Where it cannot be asked, all of them count as written: nothing is told.
     let Ok(automaton) = AhoCorasick::new(names) else { return Ok((0..names.len()).collect()) };
     for file in ground.input.change.files.iter().filter(|file| file.without_text().is_none() && file.additions > 0) {

@@ -18,6 +18,19 @@ const FILES: &[&str] = &[
     "ipynb", "nu", "lua",
 ];
 
+/// Settings of programs that make a site of Markdown, with each page as a folder.
+const SITES: &[&[u8]] = &[
+    b"mkdocs.yml",
+    b"mkdocs.yaml",
+    b"zensical.toml",
+    b"docusaurus.config.js",
+    b"docusaurus.config.ts",
+    b"hugo.toml",
+    b"hugo.yaml",
+    b"astro.config.mjs",
+    b"astro.config.ts",
+];
+
 /// Where a link leads to, as far as it is about the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Destination {
@@ -143,11 +156,16 @@ impl<'a> Tree<'a> {
         Ok(other.map_or(Found::Missing, |entry| Found::OtherCase(entry.path.clone())))
     }
 
-    /// Whether the destination is there as seen from a folder that is called as the page `from` without its ending.
+    /// Whether the destination is there as seen from a folder that is called as the page `from` without its ending, in a tree that has a site.
     pub(super) fn has_below_page(&self, from: &RepoPath, to: &Destination) -> bool {
+        let name = from.file_name().to_ascii_lowercase();
+        if name.starts_with(b"readme.") || name.starts_with(b"index.") || name.starts_with(b"_index.") {
+            return false;
+        }
         let page = from.extension().and_then(|end| from.as_bytes().strip_suffix(end.as_bytes())?.strip_suffix(b"."));
         let path = page.and_then(|page| joined(page, &to.written));
         path.is_some_and(|path| self.at(&path).is_some())
+            && self.files.iter().any(|entry| SITES.contains(&entry.path.file_name()))
     }
 
     /// Whether git ignores the path, so that it may well be there where the file is used.
