@@ -174,10 +174,9 @@ fn head_of(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Result<Head,
         Some(why) => (CoverageState::Truncated, Some(why)),
         None => (CoverageState::Reviewed, None),
     };
-    let before = match looked.hits.iter().any(|(_, hit)| hit.of.is_some()) && file.status != FileStatus::Added {
-        true => readable(input.old, file.path_at(Side::Old))?,
-        false => None,
-    };
+    let asks = looked.hits.iter().any(|(_, hit)| hit.of.is_some());
+    let old = asks && file.status != FileStatus::Added;
+    let before = if old { readable(input.old, file.path_at(Side::Old))? } else { None };
     let with_place = |(rule, mut hit): (RuleRef, Hit)| {
         let stood = |of: &String| before.as_ref().is_some_and(|text| text.text().contains(of.as_str()));
         hit.is_hint |= hit.of.as_ref().is_some_and(|of| !stood(of));

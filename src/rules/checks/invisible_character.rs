@@ -119,8 +119,10 @@ fn worst_on(line: &str, prose: bool, data: bool, listed: &[bool]) -> Option<(usi
             // A byte order mark where a file begins.
             '\u{feff}' if at == 0 => None,
             // Between letters that join (Persian, Hindi) or emoji they belong to the text.
-            _ if is_invisible(c) => (!prose && !data && !(remark && is_mark(c)) && is_code(before) && is_code(after))
-                .then_some(Harm::Unseen),
+            _ if is_invisible(c) => {
+                let meant = prose || data || (remark && is_mark(c));
+                (!meant && is_code(before) && is_code(after)).then_some(Harm::Unseen)
+            }
             _ => None,
         };
         if let Some(harm) = harm
