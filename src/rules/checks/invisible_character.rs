@@ -35,9 +35,10 @@ impl Check for InvisibleCharacter {
             return hits;
         }
         let prose = is_prose(&extension) || is_translation(subject, &extension);
-        // Texts of people, and what tests feed a program, hold such characters for their own sake.
-        let data = is_test_path(subject.path) || matches!(extension.as_str(), "json" | "csv" | "tsv" | "xml");
+        // Texts of people, what tests feed a program, and what a bundler wrote out hold such characters for their own sake.
         let is_bundle = is_bundle(subject);
+        let data =
+            is_bundle || is_test_path(subject.path) || matches!(extension.as_str(), "json" | "csv" | "tsv" | "xml");
         for (number, line) in subject.text.all_lines().filter(|(_, line)| !line.is_ascii()) {
             let listed = if is_bundle { listed(line) } else { Vec::new() };
             let Some((column, c, harm)) = worst_on(line, prose, data, &listed) else { continue };
@@ -195,7 +196,7 @@ mod tests {
     #[test]
     fn a_list_of_such_characters_in_a_bundle_is_none_that_turns_text() {
         use super::super::super::made_up::MadeUp;
-        let list = "a=/[\u{202d}\u{202e}\u{2066}\u{2067}\u{2069}]/;\n";
+        let list = "a=/[\u{fff9}-\u{202d}\u{202e}\u{2066}\u{2067}\u{2069}]/;\n";
         let turned = "if (a != \"user\u{202e} \u{2066}// admin\u{2069} \u{2066}\") {}\n";
         let told = |path: &str, text: &str| MadeUp::default().now(path, text).told();
         assert_eq!(told("ui/dist/a.js", list), [""; 0]);
