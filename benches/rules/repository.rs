@@ -67,11 +67,14 @@ enum State {
     Base,
     /// Functions are added, taken away and changed.
     Changed,
+    /// One function is written anew, and something is wrong beside it: as much of a file as large changes touch.
+    Edited,
     /// One function is added.
     Touched,
 }
 
-/// Makes a bare repository with the tags `base`, `many` (so many files changed) and `few` (a hundred lines).
+/// Makes a bare repository with the tags `base`, `many` (so many files, two fifths of each written anew), `spread` (as many files, one function of each) and
+/// `few` (a hundred lines).
 pub(crate) fn make(folder: &Path, files: usize, changed: usize) -> Result<(), String> {
     let git = |args: &[&str]| {
         let done = Command::new("git").arg("-C").arg(folder).args(args).status().map_err(|error| error.to_string())?;
@@ -102,10 +105,12 @@ pub(crate) fn make(folder: &Path, files: usize, changed: usize) -> Result<(), St
     let every = (files / changed.max(1)).max(1);
     let all: Vec<_> = (0..files).map(|file| (file, State::Base)).collect();
     let many: Vec<_> = (0..changed.min(files)).map(|file| (file * every % files, State::Changed)).collect();
+    let spread: Vec<_> = many.iter().map(|(file, _)| (*file, State::Edited)).collect();
     let few: Vec<_> = (0..16).map(|file| (file * 7 % files.max(1), State::Touched)).collect();
     commit("base", 1, None, &all)
         .and_then(|()| commit("many", 2, Some(1), &many))
         .and_then(|()| commit("few", 3, Some(1), &few))
+        .and_then(|()| commit("spread", 4, Some(1), &spread))
         .map_err(|error| error.to_string())?;
     drop(stream);
     let done = import.wait().map_err(|error| error.to_string())?;
@@ -129,6 +134,10 @@ fn source(file: usize, state: State) -> (String, String) {
             (State::Changed, 3) => {
                 add(defect, n);
                 add(function, n);
+            }
+            (State::Edited, 3) if n == 3 => {
+                add(function, n + 1000);
+                add(defect, n);
             }
             _ => add(function, n),
         }
