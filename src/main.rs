@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// The published program is linked with musl, whose own allocator makes parsing several times as slow.
+/// Parsing allocates all the time, in C as well, which takes this one too.
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -288,7 +288,6 @@ fn grade(text: &str) -> Result<(String, Severity), Refused> {
     Ok((word(name).map_err(|_| refused(text))?, severity))
 }
 
-/// A number from 1 to 10.
 /// Which of two words it is: whether the second.
 fn either(text: &str, [no, yes]: [&str; 2]) -> Result<bool, Refused> {
     match text.trim() {
@@ -298,6 +297,7 @@ fn either(text: &str, [no, yes]: [&str; 2]) -> Result<bool, Refused> {
     }
 }
 
+/// A number from 1 to 10.
 fn confidence(text: &str) -> Result<Option<Confidence>, Refused> {
     let word = text.trim();
     if word.eq_ignore_ascii_case("none") {

@@ -14,53 +14,47 @@ use crate::domain::text::FileText;
 /// With more changes than this, taking over costs as much as parsing.
 const MOST: usize = 400;
 
-/// The other version of a text, and where the two differ.
+/// The other version of a text, and what made this one of it.
 #[derive(Debug)]
 pub struct Beside<'a> {
     pub(super) other: &'a str,
-    /// What differs: bytes of the text itself, and of the other version; ascending.
-    differs: Vec<(Range<usize>, Range<usize>)>,
+    /// From the first to the last, each as seen from the other version.
+    edits: Vec<InputEdit>,
 }
 
 impl<'a> Beside<'a> {
     /// `own`, which is the `side` of `file`, beside the other side; `None` where they differ elsewhere than the diff says, or in many places.
     pub fn of(file: &FileChange, side: Side, own: &FileText, other: &'a FileText) -> Option<Self> {
         let (mut at, mut other_at) = (0, 0);
-        let mut differs = Vec::new();
+        let mut edits = Vec::new();
         for run in file.runs() {
             let ChangeRun { old, new } = *run;
             let (mine, theirs) = if side == Side::Old { (old, new) } else { (new, old) };
-            let (mine, theirs) = (bytes(own, mine)?, bytes(other, theirs)?);
-            if own.text().get(at..mine.start)? != other.text().get(other_at..theirs.start)? {
+            let (fresh, gone) = (bytes(own, mine)?, bytes(other, theirs)?);
+            if own.text().get(at..fresh.start)? != other.text().get(other_at..gone.start)? {
                 return None;
             }
-            (at, other_at) = (mine.end, theirs.end);
-            differs.push((mine, theirs));
-        }
-        let ends_alike = own.text().get(at..)? == other.text().get(other_at..)?;
-        (ends_alike && differs.len() <= MOST).then(|| Self { other: other.text(), differs })
-    }
-
-    /// The tree of the other version, told where `own` differs from it.
-    pub(super) fn told(&self, tree: &Tree, own: &str) -> Tree {
-        let mut tree = tree.clone();
-        let places = Places::of(self.other);
-        // From the last to the first: what was not told yet stands where it stood.
-        for (mine, theirs) in self.differs.iter().rev() {
-            let start = places.at(theirs.start);
-            let fresh = own.as_bytes().get(mine.clone()).unwrap_or_default();
-            let lines = memchr::memchr_iter(b'\n', fresh).count();
-            let last = memchr::memrchr(b'\n', fresh).map_or(fresh.len(), |newline| fresh.len() - newline - 1);
-            let column = if lines == 0 { start.column + last } else { last };
-            tree.edit(&InputEdit {
-                start_byte: theirs.start,
-                old_end_byte: theirs.end,
-                new_end_byte: theirs.start + mine.len(),
-                start_position: start,
-                old_end_position: places.at(theirs.end),
-                new_end_position: Point { row: start.row + lines, column },
+            (at, other_at) = (fresh.end, gone.end);
+            // What stands on both sides of a run is whole lines, so each run begins with one.
+            let row = if theirs.count == 0 { theirs.start } else { theirs.start.saturating_sub(1) } as usize;
+            edits.push(InputEdit {
+                start_byte: gone.start,
+                old_end_byte: gone.end,
+                new_end_byte: gone.start + fresh.len(),
+                start_position: Point { row, column: 0 },
+                old_end_position: end(row, other.text().get(gone)?),
+                new_end_position: end(row, own.text().get(fresh)?),
             });
         }
+        let ends_alike = own.text().get(at..)? == other.text().get(other_at..)?;
+        (ends_alike && edits.len() <= MOST).then(|| Self { other: other.text(), edits })
+    }
+
+    /// The tree of the other version, told where this one differs from it.
+    pub(super) fn told(&self, tree: &Tree) -> Tree {
+        let mut tree = tree.clone();
+        // From the last to the first: what was not told yet stands where it stood.
+        self.edits.iter().rev().for_each(|edit| tree.edit(edit));
         tree
     }
 }
@@ -77,18 +71,11 @@ fn bytes(text: &FileText, span: Span) -> Option<Range<usize>> {
     }
 }
 
-/// Where the lines of a text begin.
-struct Places(Vec<usize>);
-
-impl Places {
-    fn of(text: &str) -> Self {
-        Self(std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect())
-    }
-
-    fn at(&self, byte: usize) -> Point {
-        let row = self.0.partition_point(|start| *start <= byte).saturating_sub(1);
-        Point { row, column: byte - self.0.get(row).copied().unwrap_or(0).min(byte) }
-    }
+/// Where `lines` end that begin in a row.
+fn end(row: usize, lines: &str) -> Point {
+    let row = row + memchr::memchr_iter(b'\n', lines.as_bytes()).count();
+    let column = memchr::memrchr(b'\n', lines.as_bytes()).map_or(lines.len(), |newline| lines.len() - newline - 1);
+    Point { row, column }
 }
 
 #[cfg(test)]

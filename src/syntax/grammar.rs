@@ -161,7 +161,7 @@ impl Tree {
     ) -> Result<Self, Unparsed> {
         let known = &other.root.root().get_doc().tree;
         if !known.root_node().has_error() {
-            let tree = Self::parse_after(other.grammar, text, Some(&beside.told(known, text)), watch)?;
+            let tree = Self::parse_after(other.grammar, text, Some(&beside.told(known)), watch)?;
             if !tree.root.root().get_inner_node().has_error() {
                 return Ok(tree);
             }

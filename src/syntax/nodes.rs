@@ -78,12 +78,16 @@ fn large(number: u32) -> usize {
 impl<'a> Nodes<'a> {
     /// Parses `text`. Syntax errors are no obstacle: they become nodes of the kind `ERROR`.
     pub fn parse(grammar: Grammar, text: &'a str, watch: &Watch<'_>) -> Result<Self, Unparsed> {
-        Self::of(&Tree::parse(grammar, text, watch)?, text, watch, &mut |_, _| true)
+        Self::of(&Tree::parse(grammar, text, watch)?, text, watch)
     }
 
-    /// Those of a tree; `text` is the one it was parsed from. What is inside the body of something is left out unless `enters` says
-    /// otherwise, which is asked with what stands before it.
-    pub fn of(
+    /// Those of a tree; `text` is the one it was parsed from.
+    pub fn of(tree: &Tree, text: &'a str, watch: &Watch<'_>) -> Result<Self, Unparsed> {
+        Self::entering(tree, text, watch, &mut |_, _| true)
+    }
+
+    /// Likewise. What is inside the body of something is left out unless `enters` says otherwise, which is asked with what stands before it.
+    pub fn entering(
         tree: &Tree,
         text: &'a str,
         watch: &Watch<'_>,

@@ -98,11 +98,15 @@ pub fn steering(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// Whether a phrase begins with one of some words, in whatever letters.
+fn begins_with(phrase: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| phrase.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)))
+}
+
 /// Whether what is not to be reported are bugs *and feature requests*: who says that speaks to people, about another place for both.
 fn is_about_requests(phrase: &str, rest: &str) -> bool {
     let rest = rest.trim_start().to_ascii_lowercase();
-    let says = |start: &str| phrase.get(..start.len()).is_some_and(|begins| begins.eq_ignore_ascii_case(start));
-    ["do", "never", "must", "should"].iter().any(|start| says(start))
+    begins_with(phrase, &["do", "never", "must", "should"])
         && ["/ feature request", "or feature request"].iter().any(|start| rest.starts_with(start))
 }
 
@@ -137,9 +141,7 @@ fn is_told_of_a_program(before: &str, phrase: &str) -> bool {
         ["should", "will", "would", "to", "can", "may"].iter().any(|modal| word.eq_ignore_ascii_case(modal))
     });
     let says = ["respond", "reply", "answer", "conclude", "report", "output", "say", "state", "post"];
-    let is_answer =
-        says.iter().any(|word| phrase.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)));
-    is_modal && is_answer && !words.next().is_some_and(|word| word.eq_ignore_ascii_case("you"))
+    is_modal && begins_with(phrase, &says) && !words.next().is_some_and(|word| word.eq_ignore_ascii_case("you"))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Characters in code that nobody sees: they make it read differently from what it does, or hide text from people.
 
+use std::collections::HashSet;
+
 use super::super::subject::{Hit, Subject, is_prose, is_test_path};
 use super::{Check, CheckInfo};
 use crate::domain::finding::{Category, Severity};
@@ -83,18 +85,14 @@ fn listed(line: &str) -> Vec<bool> {
     let mut listed = vec![false; chars.len()];
     let mut from = 0;
     while from < chars.len() {
-        let row = chars[from..].iter().take_while(|c| is_unseen(**c)).count();
-        let different: std::collections::HashSet<&char> = chars[from..from + row].iter().collect();
+        let row = chars[from..].iter().take_while(|c| is_invisible(**c)).count();
+        let different: HashSet<&char> = chars[from..from + row].iter().collect();
         if row >= LISTED && different.len() == row {
             listed[from..from + row].fill(true);
         }
         from += row.max(1);
     }
     listed
-}
-
-fn is_unseen(c: char) -> bool {
-    is_invisible(c) || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn worst_on(line: &str, prose: bool, data: bool, listed: &[bool]) -> Option<(usize, char, Harm)> {

@@ -199,7 +199,7 @@ fn parsed(sides: &BothSides<'_>, grammar: Grammar, text: &str, watch: &Watch<'_>
     if tree.error_count() > 0 {
         return Ok(Vec::new());
     }
-    let nodes = Nodes::of(&tree, text, watch, &mut |_, _| true)?;
+    let nodes = Nodes::of(&tree, text, watch)?;
     let mut found = Vec::new();
     for mapping in (0..nodes.count()).filter(|node| is_mapping(nodes.kind(*node))) {
         let mut seen: HashMap<(String, bool), usize> = HashMap::new();

@@ -27,18 +27,8 @@ const HALF: &[&str] = &["aws-access-key", "google-api-key"];
 /// Kinds with which somebody can only write into a channel.
 const CHANNEL: &[&str] = &["slack-webhook", "discord-webhook"];
 
-/// What keys are called that every visitor of a page gets to see.
-const GIVEN: &[&str] = &[
-    "posthog",
-    "publishable",
-    "public_key",
-    "publickey",
-    "public-key",
-    "sitekey",
-    "site_key",
-    "site-key",
-    "recaptcha",
-];
+/// What keys are called that every visitor of a page gets to see. Names that say *public* are no secrets to the detector.
+const GIVEN: &[&str] = &["posthog", "sitekey", "site_key", "site-key", "recaptcha"];
 
 /// What a path says about the secrets in it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]

@@ -132,10 +132,12 @@ fn is_only_one(ground: &Ground<'_>, altered: &Altered) -> Result<bool, Stopped> 
             }
         }
         // A header of C++ that is read as C hides what it declares, and with it what need not be given.
-        let is_understood = symbols.definitions.iter().any(|one| one.name == home.name)
-            || symbols.uses.iter().any(|one| one.name == home.name);
         let is_header = matches!(path.extension(), Some("h" | "hh" | "hpp" | "hxx"));
-        if home.family == Family::C && is_header && !is_understood && symbols.others.contains(&home.name) {
+        let is_understood = || {
+            symbols.definitions.iter().any(|one| one.name == home.name)
+                || symbols.uses.iter().any(|one| one.name == home.name)
+        };
+        if home.family == Family::C && is_header && symbols.others.contains(&home.name) && !is_understood() {
             return Ok(false);
         }
         let is_macro = |one: &crate::syntax::Definition| one.kind == DefinitionKind::Macro && one.name == home.name;

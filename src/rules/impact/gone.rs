@@ -44,14 +44,11 @@ impl Impact for RemovedButUsed {
             ground.input.cancel.check()?;
             let home = &gone.home;
             // Whoever imports a file that is gone is told so once.
-            if changed.modules.iter().any(|module| module.path == home.path)
-                || is_brought_along(ground, home)
-                || !is_really_gone(ground, home)?
-            {
+            if changed.modules.iter().any(|module| module.path == home.path) || !is_really_gone(ground, home)? {
                 continue;
             }
             let left = left(ground, home)?;
-            if left.is_empty() || comes_back(ground, home) {
+            if left.is_empty() || comes_back(ground, home) || is_brought_along(ground, home) {
                 continue;
             }
             let only_tests = left.keys().all(is_test_path);
@@ -83,16 +80,17 @@ fn comes_back(ground: &Ground<'_>, home: &Home) -> bool {
 /// Whether a class of Java may come from a dependency now: the change says anew what is built against, and the class was never called as the
 /// project's own are.
 fn is_brought_along(ground: &Ground<'_>, home: &Home) -> bool {
-    let files = || ground.input.change.files.iter();
-    let is_build = |path: &RepoPath| {
-        matches!(path.file_name(), b"pom.xml" | b"build.gradle" | b"build.gradle.kts" | b"libs.versions.toml")
+    let files = &ground.input.change.files;
+    let is_build = |file: &FileChange| {
+        let names: [&[u8]; 4] = [b"pom.xml", b"build.gradle", b"build.gradle.kts", b"libs.versions.toml"];
+        file.additions > 0 && names.contains(&file.path.file_name())
     };
-    let is_file_gone = ground.input.change.files.get(home.file).is_some_and(|file| file.status == FileStatus::Deleted);
-    let may = home.family == Family::Java && home.owner.is_none() && is_file_gone;
+    let is_file_gone = files.get(home.file).is_some_and(|file| file.status == FileStatus::Deleted);
+    let may = home.family == Family::Java && home.owner.is_none() && is_file_gone && files.iter().any(is_build);
     let Some(root) = package_root(&home.path).filter(|_| may) else { return false };
-    let roots = files().filter_map(|file| package_root(&file.path));
+    let roots = files.iter().filter_map(|file| package_root(&file.path));
     let (own, others): (Vec<_>, Vec<_>) = roots.partition(|other| *other == root);
-    others.len() > own.len() && files().any(|file| is_build(&file.path) && file.additions > 0)
+    others.len() > own.len()
 }
 
 /// The first two folders of the package that a file of Java is in, as its path tells: `org/apache`.

@@ -109,10 +109,7 @@ fn functions_of(
     (grammar, text): (Grammar, &FileText),
 ) -> Result<Option<Vec<Documented>>, Stopped> {
     let watch = Watch::new(sides.cancel, PATIENCE);
-    let nodes = sides
-        .trees
-        .parse(grammar, text.text(), &watch)
-        .and_then(|tree| Nodes::of(&tree, text.text(), &watch, &mut |_, _| true));
+    let nodes = sides.trees.parse(grammar, text.text(), &watch).and_then(|tree| Nodes::of(&tree, text.text(), &watch));
     match nodes {
         Ok(nodes) => Ok(Some(documented(grammar, &nodes))),
         Err(Unparsed::Stopped(stopped)) => Err(stopped),

@@ -40,7 +40,7 @@ impl<'a> Code<'a> {
         watch: &Watch<'_>,
         enters: &mut dyn FnMut(&Nodes<'a>, usize) -> bool,
     ) -> Result<Self, Unparsed> {
-        let (nodes, grammar) = (Nodes::of(tree, text, watch, enters)?, tree.grammar());
+        let (nodes, grammar) = (Nodes::entering(tree, text, watch, enters)?, tree.grammar());
         let mut code = Self { nodes, grammar, functions: Vec::new(), owner: Vec::new() };
         code.find_functions();
         Ok(code)
