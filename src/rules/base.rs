@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use super::alone::Alone;
 use super::document::On;
 use super::introduced::{Base, HeadHit};
 use super::look::Wanted;
 use super::run::{RulesInput, look_at};
-use super::subject::{RuleRef, telling_word};
+use super::subject::{Hit, RuleRef, readable, telling_word};
 use super::threads::each_file;
-use crate::domain::change::FileStatus;
+use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::place::Side;
 use crate::sys::cancel::Stopped;
 use crate::workspace::WorkspaceError;
@@ -25,6 +26,32 @@ struct Held {
     whole: bool,
     /// Why it could not be read.
     error: Option<String>,
+}
+
+/// What the rules that match at the head of a file matched at its base, whatever for.
+pub(super) struct Stood {
+    rules: HashSet<RuleRef>,
+    hits: Vec<(RuleRef, Hit)>,
+    /// Whether all of it was looked at.
+    whole: bool,
+}
+
+/// Asks the base of a file for the rules that match at its head: they are what it will be asked for, but for a few.
+pub(super) fn stood(input: &RulesInput<'_>, file: &FileChange, heads: &[HeadHit]) -> Result<Option<Stood>, Stopped> {
+    let of_packs = heads.iter().map(|head| head.rule).filter(|rule| matches!(rule, RuleRef::Pack { .. }));
+    let rules: HashSet<RuleRef> = of_packs.collect();
+    if rules.is_empty() || !has_base(file) {
+        return Ok(None);
+    }
+    let Some(text) = readable(input.old, file.path_at(Side::Old))? else { return Ok(None) };
+    let wanted = Wanted { on: On::Added, rules: &|rule| rules.contains(&rule), scopes: false };
+    let looked = look_at(input, file, Side::Old, &text, &wanted)?;
+    Ok(Some(Stood { rules, hits: looked.hits, whole: looked.cut.is_none() }))
+}
+
+/// Whether a file has a base that may hold what its head does.
+fn has_base(file: &FileChange) -> bool {
+    file.without_text().is_none() && file.status != FileStatus::Added && !file.hunks.is_empty()
 }
 
 /// What is sought at the base.
@@ -54,6 +81,7 @@ impl<'a> Sought<'a> {
 pub(super) fn at_base(
     input: &RulesInput<'_>,
     heads: &[HeadHit],
+    alone: &Alone,
     notes: &mut BTreeSet<String>,
 ) -> Result<Base, Stopped> {
     let sought = Sought::of(input, heads);
@@ -61,7 +89,9 @@ pub(super) fn at_base(
     if sought.known.is_empty() && sought.own.is_empty() {
         return Ok(base);
     }
-    let held = each_file(input.change.files.len(), |at| held_by(input, at, &sought));
+    let held = each_file(input.change.files.len(), |at| {
+        held_by(input, at, &sought, alone.of(at).and_then(|answers| answers.stood.get()))
+    });
     let mut unread = 0;
     for (at, outcome) in held.into_iter().enumerate() {
         let Some(outcome) = outcome else { continue };
@@ -89,10 +119,10 @@ pub(super) fn at_base(
     Ok(base)
 }
 
-fn held_by(input: &RulesInput<'_>, at: usize, sought: &Sought<'_>) -> Result<Held, Stopped> {
+fn held_by(input: &RulesInput<'_>, at: usize, sought: &Sought<'_>, stood: Option<&Stood>) -> Result<Held, Stopped> {
     input.cancel.check()?;
     let file = &input.change.files[at];
-    if file.without_text().is_some() || file.status == FileStatus::Added || file.hunks.is_empty() {
+    if !has_base(file) {
         return Ok(Held::default());
     }
     let text = match input.old.read(file.path_at(Side::Old)) {
@@ -106,10 +136,13 @@ fn held_by(input: &RulesInput<'_>, at: usize, sought: &Sought<'_>) -> Result<Hel
     if rules.is_empty() {
         return Ok(Held::default());
     }
-    let wanted = Wanted { on: On::Added, rules: &|rule| rules.contains(&rule), scopes: false };
+    let known = |rule: &RuleRef| stood.is_some_and(|stood| stood.rules.contains(rule));
+    let before = stood.into_iter().flat_map(|stood| &stood.hits).filter(|(rule, _)| rules.contains(rule));
+    let wanted = Wanted { on: On::Added, rules: &|rule| rules.contains(&rule) && !known(&rule), scopes: false };
     let looked = look_at(input, file, Side::Old, &text, &wanted)?;
-    let mut held = Held { whole: own.is_some() && looked.cut.is_none(), ..Held::default() };
-    for (rule, hit) in looked.hits {
+    let whole = looked.cut.is_none() && stood.is_none_or(|stood| stood.whole);
+    let mut held = Held { whole: own.is_some() && whole, ..Held::default() };
+    for (rule, hit) in before.cloned().chain(looked.hits) {
         if own.is_some_and(|own| own.contains(&rule)) {
             held.places.push((rule, hit.at.start()));
         }

@@ -6,11 +6,12 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use super::alone::Alone;
 use super::base::Words;
 use super::document::On;
 use super::look::Wanted;
 use super::run::{RulesInput, look_at};
-use super::subject::{Hit, RuleRef, Touched, fold_into, line_at_head};
+use super::subject::{Hit, RuleRef, Touched, fold_into, line_at_head, readable};
 use super::threads::each_file;
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::place::{LineRange, Side};
@@ -20,6 +21,7 @@ use crate::sys::cancel::Stopped;
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// A match on a deleted line.
+#[derive(Clone)]
 struct Gone {
     file: usize,
     rule: RuleRef,
@@ -31,6 +33,7 @@ struct Gone {
 }
 
 /// A match on a line that came.
+#[derive(Clone)]
 struct Come {
     file: usize,
     rule: RuleRef,
@@ -54,43 +57,83 @@ impl Come {
 }
 
 /// The head of a file that lost something.
+#[derive(Clone)]
 struct Head {
     text: Arc<FileText>,
     scopes: Vec<Scope>,
 }
 
+/// What one file says of what goes.
+#[derive(Clone, Default)]
+pub(super) struct Left {
+    gone: Vec<Gone>,
+    /// What could not be done.
+    note: Option<String>,
+    /// The matches of the same rules on its added lines.
+    come: Vec<Come>,
+    /// Set where something is gone.
+    head: Option<Head>,
+}
+
+impl Left {
+    /// What may be told.
+    pub(super) fn hits(&self) -> impl Iterator<Item = &Hit> {
+        self.gone.iter().map(|gone| &gone.hit)
+    }
+
+    fn rules(&self) -> HashSet<RuleRef> {
+        self.gone.iter().map(|gone| gone.rule).collect()
+    }
+}
+
+/// Asks one file what it lost.
+pub(super) fn left(input: &RulesInput<'_>, at: usize) -> Result<Left, Stopped> {
+    if !input.packs.has_removed() {
+        return Ok(Left::default());
+    }
+    let (gone, note) = old_side(input, at)?;
+    let mut left = Left { gone, note, ..Left::default() };
+    if !left.gone.is_empty() {
+        (left.come, left.head) = new_side(input, at, &left.rules(), true)?;
+    }
+    Ok(left)
+}
+
 /// The matches that the change took away, each on the old side of a file as counted in the change.
 pub(super) fn lost(
     input: &RulesInput<'_>,
+    alone: &Alone,
     notes: &mut BTreeSet<String>,
 ) -> Result<Vec<(usize, RuleRef, Hit)>, Stopped> {
-    if !input.packs.has_removed() {
+    let known = |at: usize| alone.of(at).and_then(|answers| answers.left.get());
+    let files =
+        each_file(input.change.files.len(), |at| known(at).map_or_else(|| left(input, at), |left| Ok(left.clone())));
+    let mut files: Vec<Left> =
+        files.into_iter().map(|file| file.unwrap_or_else(|| Ok(Left::default()))).collect::<Result<_, _>>()?;
+    notes.extend(files.iter_mut().filter_map(|file| file.note.take()));
+    if files.iter().all(|file| file.gone.is_empty()) {
         return Ok(Vec::new());
     }
-    let mut gone = Vec::new();
-    for outcome in each_file(input.change.files.len(), |at| old_side(input, at)).into_iter().flatten() {
-        let (found, note) = outcome?;
-        gone.extend(found);
-        notes.extend(note);
+    let words = Words::of(files.iter().flat_map(|file| &file.gone).map(|gone| (gone.rule, gone.hit.key.as_str())));
+    let elsewhere = each_file(files.len(), |at| come_elsewhere(input, at, &words, &files[at]));
+    let mut come: Vec<Come> = files.iter_mut().flat_map(|file| std::mem::take(&mut file.come)).collect();
+    for found in elsewhere.into_iter().flatten() {
+        come.extend(found?);
     }
-    if gone.is_empty() {
+    let heads = files.iter_mut().enumerate().filter_map(|(at, file)| Some((at, file.head.take()?))).collect();
+    Ok(unanswered(files.into_iter().flat_map(|file| file.gone).collect(), &come, &heads))
+}
+
+/// The matches on the added lines of one file that may be what another one lost.
+fn come_elsewhere(input: &RulesInput<'_>, at: usize, words: &Words, left: &Left) -> Result<Vec<Come>, Stopped> {
+    let Some(file) = input.change.files.get(at).filter(|file| file.additions > 0) else { return Ok(Vec::new()) };
+    if file.without_text().is_some() || file.status == FileStatus::Deleted {
         return Ok(Vec::new());
     }
-    let words = Words::of(gone.iter().map(|gone| (gone.rule, gone.hit.key.as_str())));
-    let mut of_file: HashMap<usize, HashSet<RuleRef>> = HashMap::new();
-    for gone in &gone {
-        of_file.entry(gone.file).or_default().insert(gone.rule);
-    }
-    let mut come = Vec::new();
-    let mut heads: HashMap<usize, Head> = HashMap::new();
-    let sides = each_file(input.change.files.len(), |at| new_side(input, at, &words, of_file.get(&at)));
-    for (at, outcome) in sides.into_iter().enumerate() {
-        let Some(outcome) = outcome else { continue };
-        let (found, head) = outcome?;
-        come.extend(found);
-        heads.extend(head.map(|head| (at, head)));
-    }
-    Ok(unanswered(gone, &come, &heads))
+    let Some(text) = readable(input.new, &file.path)? else { return Ok(Vec::new()) };
+    let mut rules = words.rules_in(text.text());
+    rules.retain(|rule| !left.gone.iter().any(|gone| gone.rule == *rule));
+    if rules.is_empty() { Ok(Vec::new()) } else { Ok(new_side(input, at, &rules, false)?.0) }
 }
 
 /// The matches on the deleted lines of one file, and what could not be done.
@@ -125,28 +168,23 @@ fn old_side(input: &RulesInput<'_>, at: usize) -> Result<(Vec<Gone>, Option<Stri
     Ok((gone, looked.cut.map(|why| format!("what the change takes away from {path} was not wholly looked at: {why}"))))
 }
 
-type SeenHead = (Vec<Come>, Option<Head>);
-
-/// The matches on the added lines of one file, and its head where it lost something: `own` are the rules of which it did.
+/// The matches of some rules on the added lines of one file, and its head where that is wanted.
 fn new_side(
     input: &RulesInput<'_>,
     at: usize,
-    words: &Words,
-    own: Option<&HashSet<RuleRef>>,
-) -> Result<SeenHead, Stopped> {
+    rules: &HashSet<RuleRef>,
+    with_head: bool,
+) -> Result<(Vec<Come>, Option<Head>), Stopped> {
     input.cancel.check()?;
-    let Some(file) = input.change.files.get(at) else { return Ok((Vec::new(), None)) };
-    let nothing = file.additions == 0 && own.is_none();
-    if file.without_text().is_some() || file.status == FileStatus::Deleted || nothing {
-        return Ok((Vec::new(), None));
+    let nothing = (Vec::new(), None);
+    let Some(file) = input.change.files.get(at) else { return Ok(nothing) };
+    if file.without_text().is_some() || file.status == FileStatus::Deleted {
+        return Ok(nothing);
     }
-    let Ok(text) = read(input.new, &file.path)? else { return Ok((Vec::new(), None)) };
-    let mut rules = words.rules_in(text.text());
-    rules.extend(own.into_iter().flatten());
-    let wanted = |rule: RuleRef| rules.contains(&rule);
-    let wanted = Wanted { on: On::Removed, rules: &wanted, scopes: true };
+    let Some(text) = readable(input.new, &file.path)? else { return Ok(nothing) };
+    let wanted = Wanted { on: On::Removed, rules: &|rule| rules.contains(&rule), scopes: true };
     let mut looked = look_at(input, file, Side::New, &text, &wanted)?;
-    if own.is_some() && looked.hits.is_empty() {
+    if with_head && looked.hits.is_empty() {
         looked.scopes = super::look::scopes_of(file.language, &text, input.trees, input.cancel)?;
     }
     let touched = Touched::of(file, Side::New);
@@ -158,7 +196,7 @@ fn new_side(
             come.push(Come { file: at, rule, key: hit.key, scope });
         }
     }
-    Ok((come, own.map(|_| Head { text, scopes: looked.scopes })))
+    Ok((come, with_head.then_some(Head { text, scopes: looked.scopes })))
 }
 
 fn read(

@@ -9,6 +9,7 @@
 //! `checks::CHECKS` and a folder of fixtures `fixtures/rules/general/<id>/`.
 
 mod allowed;
+mod alone;
 mod base;
 mod bounds;
 mod cause;

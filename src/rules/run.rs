@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::alone::{Alone, ask};
 use super::checks::{CHECKS, is_fact};
 use super::document::On;
 use super::introduced::HeadHit;
@@ -65,7 +66,8 @@ const MOMENT: Duration = Duration::from_millis(800);
 pub fn run(input: &RulesInput<'_>) -> RulesReport {
     let total = input.change.files.len();
     let done = AtomicU64::new(0);
-    let heads = each_file(total, |at| head(input, at, &done));
+    let alone = Alone::new(total);
+    let heads = each_file(total, |at| head(input, at, &alone, &done));
     let mut report = RulesReport::default();
     let mut hits = Vec::new();
     // Settings may say so, those of a project too; nobody should have to guess it from the silence.
@@ -93,7 +95,7 @@ pub fn run(input: &RulesInput<'_>) -> RulesReport {
     // A stopped run still owes what it found so far, and a match is only a finding once the base was asked: that gets a moment more.
     let moment = Cancel::after(MOMENT);
     let asked = RulesInput { cancel: if report.stopped.is_some() { &moment } else { input.cancel }, ..*input };
-    match tell(&asked, hits, &mut notes) {
+    match tell(&asked, hits, &alone, &mut notes) {
         Ok(told) => {
             (report.claims, report.standing, report.suppressed) = (told.claims, told.standing, told.suppressed);
         }
@@ -147,9 +149,11 @@ impl Head {
     }
 }
 
-fn head(input: &RulesInput<'_>, at: usize, done: &AtomicU64) -> Result<Head, Stopped> {
+fn head(input: &RulesInput<'_>, at: usize, alone: &Alone, done: &AtomicU64) -> Result<Head, Stopped> {
     input.cancel.check()?;
     let head = head_of(input, at, &input.change.files[at]);
+    // Where that is stopped the head was looked at all the same; what is missing then is asked later.
+    let _ = head.as_ref().map(|head| ask(input, alone, at, &head.hits));
     let done = done.fetch_add(1, Ordering::Relaxed) + 1;
     input.events.emit(Event::Progress { stage: Stage::Review, done, total: input.change.files.len() as u64 });
     head

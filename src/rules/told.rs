@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::allowed::Allowed;
+use super::alone::Alone;
 use super::base::at_base;
 use super::cause::cause;
 use super::checks::{BothSides, CHECKS};
@@ -38,8 +39,13 @@ pub(super) struct Told {
 }
 
 /// Compares the matches with the base and puts what is to be told into words.
-pub(super) fn tell(input: &RulesInput<'_>, heads: Vec<HeadHit>, notes: &mut BTreeSet<String>) -> Result<Told, Stopped> {
-    let base = at_base(input, &heads, notes)?;
+pub(super) fn tell(
+    input: &RulesInput<'_>,
+    heads: Vec<HeadHit>,
+    alone: &Alone,
+    notes: &mut BTreeSet<String>,
+) -> Result<Told, Stopped> {
+    let base = at_base(input, &heads, alone, notes)?;
     let Compared { new, made, mut stood } = introduced(heads, &base);
     let (rewritten, new) = rewritten(input, new, &base);
     stood.extend(rewritten);
@@ -51,7 +57,7 @@ pub(super) fn tell(input: &RulesInput<'_>, heads: Vec<HeadHit>, notes: &mut BTre
             found.push((hit, Why::Made(side, lines)));
         }
     }
-    let sides = BothSides::of(input);
+    let sides = BothSides::of(input, alone);
     for (rule, check) in CHECKS.iter().enumerate() {
         for (file, hit) in check.lost(&sides)? {
             found.push((compared(file, RuleRef::Check(rule), hit), Why::Went));
@@ -61,7 +67,8 @@ pub(super) fn tell(input: &RulesInput<'_>, heads: Vec<HeadHit>, notes: &mut BTre
         }
     }
     notes.extend(sides.into_notes());
-    found.extend(lost(input, notes)?.into_iter().map(|(file, rule, hit)| (compared(file, rule, hit), Why::Went)));
+    found
+        .extend(lost(input, alone, notes)?.into_iter().map(|(file, rule, hit)| (compared(file, rule, hit), Why::Went)));
     if input.packs.tells_all_lines() {
         found.extend(stood.into_iter().map(|hit| (hit, Why::Stood)));
     }

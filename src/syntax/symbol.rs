@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::grammar::{Grammar, Watch};
+use super::grammar::{Grammar, Tree, Watch};
 use super::trees::Trees;
 use crate::sys::cancel::Cancel;
 
@@ -31,9 +31,17 @@ const NAMING: &[&str] = &[
 /// The name of the innermost function or type around `line` (1-indexed); `None` at the top of a file, or without a grammar.
 /// The text is parsed once for all who ask `trees`.
 pub fn enclosing_symbol(language: &str, text: &str, line: u32, trees: &Trees) -> Option<String> {
-    let cancel = Cancel::never();
-    let tree = trees.parse(Grammar::of(language)?, text, &Watch::new(&cancel, QUESTION)).ok()?;
+    let grammar = Grammar::of(language)?;
     let row = usize::try_from(line.checked_sub(1)?).ok()?;
+    let answer = || {
+        let cancel = Cancel::never();
+        let tree = trees.parse(grammar, text, &Watch::new(&cancel, QUESTION)).ok()?;
+        Some(innermost(&tree, row))
+    };
+    trees.once((grammar, text), |said| said.names.entry(line).or_default(), answer).flatten()
+}
+
+fn innermost(tree: &Tree, row: usize) -> Option<String> {
     let mut node = tree.root.root();
     let mut name = None;
     loop {

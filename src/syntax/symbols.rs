@@ -12,6 +12,7 @@ mod script;
 mod seer;
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::grammar::{Grammar, Watch};
@@ -226,17 +227,17 @@ impl Parameters {
 }
 
 /// What `text` defines, imports and uses; `None` where the language has no grammar here, the text is very large, or parsing took too long.
-/// It is parsed once for all who ask `trees`.
-pub fn symbols(language: &str, text: &str, trees: &Trees, cancel: &Cancel) -> Option<Symbols> {
+/// It is parsed and read once for all who ask `trees`.
+pub fn symbols(language: &str, text: &str, trees: &Trees, cancel: &Cancel) -> Option<Arc<Symbols>> {
     seen(language, text, trees, cancel, false)
 }
 
 /// Likewise, without what stands inside functions: what a text offers to others, at a fraction of the work.
-pub fn outline(language: &str, text: &str, trees: &Trees, cancel: &Cancel) -> Option<Symbols> {
+pub fn outline(language: &str, text: &str, trees: &Trees, cancel: &Cancel) -> Option<Arc<Symbols>> {
     seen(language, text, trees, cancel, true)
 }
 
-fn seen(language: &str, text: &str, trees: &Trees, cancel: &Cancel, outline: bool) -> Option<Symbols> {
+fn seen(language: &str, text: &str, trees: &Trees, cancel: &Cancel, outline: bool) -> Option<Arc<Symbols>> {
     let grammar = Grammar::of(language)?;
     let see: See = match grammar {
         Grammar::Rust => rust::see,
@@ -250,13 +251,16 @@ fn seen(language: &str, text: &str, trees: &Trees, cancel: &Cancel, outline: boo
     if text.len() > LARGEST {
         return None;
     }
-    let watch = Watch::new(cancel, QUESTION);
-    let tree = trees.parse(grammar, text, &watch).ok()?;
-    let root = tree.root.root();
-    let mut seer =
-        Seer { text, grammar, symbols: Symbols::default(), claimed: HashSet::new(), pending: false, outline };
-    seer.all(&mut root.get_inner_node().walk(), see, &watch)?;
-    Some(seer.symbols)
+    let read = || {
+        let watch = Watch::new(cancel, QUESTION);
+        let tree = trees.parse(grammar, text, &watch).ok()?;
+        let root = tree.root.root();
+        let mut seer =
+            Seer { text, grammar, symbols: Symbols::default(), claimed: HashSet::new(), pending: false, outline };
+        seer.all(&mut root.get_inner_node().walk(), see, &watch)?;
+        Some(Arc::new(seer.symbols))
+    };
+    trees.once((grammar, text), |said| if outline { &mut said.outline } else { &mut said.symbols }, read)
 }
 
 /// The last part of a path of names, `c` of `a.b::c`; `None` where it is something else.

@@ -1,27 +1,48 @@
 //! Parsed texts that several questions are asked about, parsed once. Main type: [`Trees`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::beside::Beside;
 use super::grammar::{Grammar, Tree, Unparsed, Watch};
+use super::symbols::Symbols;
 
-/// The trees of so many bytes of text are kept; a tree takes many times as much memory as its text.
-const MOST: usize = 12 << 20;
+/// The trees of so many bytes of text are kept at a time; a tree takes some forty times as much memory as its text.
+const MOST: usize = 1 << 20;
+/// However large they are, so many are kept: both sides of a file, for as many threads as look at files.
+const FEWEST: usize = 8;
 
-/// Keeps trees by their texts, for one run. What comes when it is full is parsed each time: whoever asks walks all files again and again in
-/// one order, so making room for the last one would lose the next one.
+/// Keeps trees by their texts for a while, and short answers for the whole run. Whoever asks one file all questions before the next one has it
+/// parsed once, and large changes take no more memory than small ones.
 #[derive(Default)]
 pub struct Trees {
     hasher: RandomState,
     kept: Mutex<Kept>,
 }
 
+/// A text under a grammar, by its hash and its length.
+type Key = (Grammar, u64, usize);
+
 #[derive(Default)]
 struct Kept {
-    trees: HashMap<(Grammar, u64), Arc<Tree>>,
+    trees: HashMap<Key, Arc<Tree>>,
+    /// In the order in which they came.
+    order: VecDeque<Key>,
+    /// Of the texts of the trees.
     bytes: usize,
+    said: HashMap<Key, Said>,
+}
+
+/// What a text has answered, which is kept when its tree is not.
+#[derive(Default)]
+pub(super) struct Said {
+    /// The names around its lines.
+    pub(super) names: HashMap<u32, Option<Option<String>>>,
+    /// What it defines and uses.
+    pub(super) symbols: Option<Arc<Symbols>>,
+    /// What it offers to others.
+    pub(super) outline: Option<Arc<Symbols>>,
 }
 
 impl std::fmt::Debug for Trees {
@@ -36,7 +57,7 @@ impl Trees {
         self.parse_beside(grammar, text, None, watch)
     }
 
-    /// Likewise; what the text has in common with another version that was parsed before is not parsed again.
+    /// Likewise; what the text has in common with another version whose tree is still kept is not parsed again.
     pub fn parse_beside(
         &self,
         grammar: Grammar,
@@ -44,29 +65,70 @@ impl Trees {
         beside: Option<&Beside<'_>>,
         watch: &Watch<'_>,
     ) -> Result<Arc<Tree>, Unparsed> {
-        let key = (grammar, self.hasher.hash_one(text));
+        let key = self.key(grammar, text);
         if let Some(known) = self.known(key, text) {
             watch.check()?;
             return Ok(known);
         }
         let other = beside.and_then(|beside| {
-            let other = self.known((grammar, self.hasher.hash_one(beside.other)), beside.other)?;
+            let other = self.known(self.key(grammar, beside.other), beside.other)?;
             Some((other, beside))
         });
         let tree = Arc::new(match other {
             Some((other, beside)) => Tree::parse_beside(text, &other, beside, watch)?,
             None => Tree::parse(grammar, text, watch)?,
         });
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.bytes + text.len() <= MOST && kept.trees.insert(key, tree.clone()).is_none() {
-            kept.bytes += text.len();
-        }
+        let left = self.kept().keep(key, tree.clone());
+        // Taking a large tree apart is no work to be done while others wait.
+        drop(left);
         Ok(tree)
     }
 
-    fn known(&self, key: (Grammar, u64), text: &str) -> Option<Arc<Tree>> {
-        let known = self.kept.lock().unwrap_or_else(PoisonError::into_inner).trees.get(&key).cloned();
+    /// What a text answered to a question before, whose answer is kept at `place`; else what `answer` says now. `None` is no answer, and is asked
+    /// again.
+    pub(super) fn once<T: Clone>(
+        &self,
+        (grammar, text): (Grammar, &str),
+        place: impl Fn(&mut Said) -> &mut Option<T>,
+        answer: impl FnOnce() -> Option<T>,
+    ) -> Option<T> {
+        let key = self.key(grammar, text);
+        if let Some(known) = self.kept().said.get_mut(&key).and_then(|said| place(said).clone()) {
+            return Some(known);
+        }
+        let answer = answer()?;
+        *place(self.kept().said.entry(key).or_default()) = Some(answer.clone());
+        Some(answer)
+    }
+
+    fn known(&self, key: Key, text: &str) -> Option<Arc<Tree>> {
+        let known = self.kept().trees.get(&key).cloned();
         known.filter(|tree| tree.text() == text.as_bytes())
+    }
+
+    fn key(&self, grammar: Grammar, text: &str) -> Key {
+        (grammar, self.hasher.hash_one(text), text.len())
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    /// Keeps a tree, and gives back those for which there is no more room.
+    fn keep(&mut self, key: Key, tree: Arc<Tree>) -> Vec<Arc<Tree>> {
+        if self.trees.insert(key, tree).is_none() {
+            self.order.push_back(key);
+            self.bytes += key.2;
+        }
+        let mut left = Vec::new();
+        while self.bytes > MOST && self.order.len() > FEWEST {
+            let Some(first) = self.order.pop_front() else { break };
+            self.bytes -= first.2;
+            left.extend(self.trees.remove(&first));
+        }
+        left
     }
 }
 
@@ -88,14 +150,41 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_has_an_end() {
+    fn the_trees_of_the_last_texts_are_kept() {
         let (trees, cancel) = (Trees::default(), Cancel::never());
         let watch = Watch::new(&cancel, Duration::from_mins(1));
-        let large = "# filler\n".repeat(MOST / 9 + 1);
-        assert!(!Arc::ptr_eq(
-            &trees.parse(Grammar::Bash, &large, &watch).unwrap(),
-            &trees.parse(Grammar::Bash, &large, &watch).unwrap()
-        ));
-        assert_eq!(trees.kept.lock().unwrap().bytes, 0);
+        let texts: Vec<String> = (0..12).map(|at| format!("# {at}\n{}", "# filler\n".repeat(MOST / 90))).collect();
+        let parse = |text: &String| trees.parse(Grammar::Bash, text, &watch).unwrap();
+        let first: Vec<_> = texts.iter().map(parse).collect();
+        assert!(trees.kept().bytes <= MOST && trees.kept().trees.len() == trees.kept().order.len());
+        assert!(Arc::ptr_eq(&first[11], &parse(&texts[11])) && Arc::ptr_eq(&first[10], &parse(&texts[10])));
+        assert!(!Arc::ptr_eq(&first[0], &parse(&texts[0])));
+    }
+
+    #[test]
+    fn however_large_both_sides_of_a_file_are_kept() {
+        let (trees, cancel) = (Trees::default(), Cancel::never());
+        let watch = Watch::new(&cancel, Duration::from_mins(1));
+        let texts = ["# one\n", "# two\n"].map(|text| text.repeat(MOST / 6 + 1));
+        let parse = |text: &String| trees.parse(Grammar::Bash, text, &watch).unwrap();
+        let first = [parse(&texts[0]), parse(&texts[1])];
+        assert!(Arc::ptr_eq(&first[0], &parse(&texts[0])) && Arc::ptr_eq(&first[1], &parse(&texts[1])));
+    }
+
+    #[test]
+    fn an_answer_is_kept_and_its_absence_is_not() {
+        let trees = Trees::default();
+        let ask = |text, line: u32, answer: Option<Option<&str>>| {
+            trees.once(
+                (Grammar::Go, text),
+                |said| said.names.entry(line).or_default(),
+                || answer.map(|name| name.map(str::to_owned)),
+            )
+        };
+        assert_eq!(ask("a", 1, None), None);
+        assert_eq!(ask("a", 1, Some(Some("f"))), Some(Some("f".to_owned())));
+        assert_eq!(ask("a", 1, Some(None)), Some(Some("f".to_owned())));
+        assert_eq!(ask("a", 2, Some(None)), Some(None));
+        assert_eq!(ask("b", 1, Some(None)), Some(None));
     }
 }

@@ -15,9 +15,12 @@ mod secret_added;
 mod steers_reviewer;
 mod tested;
 
+pub(super) use guards::{Around, Taken, taken_from};
+
 use std::collections::BTreeSet;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use super::alone::Alone;
 use super::packs::RuleInfo;
 use super::run::RulesInput;
 use super::subject::{Hit, Subject};
@@ -103,16 +106,18 @@ pub(super) struct BothSides<'a> {
     pub(super) new: &'a dyn Workspace,
     pub(super) trees: &'a Trees,
     pub(super) cancel: &'a Cancel,
+    /// What files have said by themselves.
+    pub(super) alone: &'a Alone,
     /// What the change takes away, once somebody has asked.
-    pub(super) taken: OnceLock<guards::Taken>,
+    pub(super) taken: OnceLock<Result<Vec<(usize, Taken)>, Stopped>>,
     /// What was not looked at, one sentence each.
     pub(super) notes: Mutex<BTreeSet<String>>,
 }
 
 impl<'a> BothSides<'a> {
-    pub(super) fn of(input: &RulesInput<'a>) -> Self {
+    pub(super) fn of(input: &RulesInput<'a>, alone: &'a Alone) -> Self {
         let RulesInput { change, old, new, trees, cancel, .. } = *input;
-        Self { change, old, new, trees, cancel, taken: OnceLock::new(), notes: Mutex::default() }
+        Self { change, old, new, trees, cancel, alone, taken: OnceLock::new(), notes: Mutex::default() }
     }
 
     /// Says what was not looked at.

@@ -1,15 +1,18 @@
 //! What a change does to the definitions of its files. Main type: [`Changed`].
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::super::subject::{Touched, is_test_path};
-use super::ground::{Family, Ground};
+use super::super::run::RulesInput;
+use super::super::subject::{Touched, is_markup, is_test_path, readable};
+use super::ground::{Family, Ground, MOST_BYTES};
 use super::touches;
 use crate::domain::change::{FileChange, FileStatus};
+use crate::domain::language;
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
-use crate::syntax::{Definition, DefinitionKind, Parameters, Symbols};
+use crate::syntax::{Definition, DefinitionKind, Parameters, Symbols, outline, symbols};
 use crate::sys::cancel::Stopped;
 
 /// In a change of more files, only those are parsed whose changed lines may be definitions.
@@ -129,10 +132,7 @@ impl Changed {
             ground.input.cancel.check()?;
             let Some(family) = Family::of(&file.path) else { continue };
             changed.modules.extend(module(ground, at, file, family)?);
-            if file.binary || file.generated.is_some() || file.hunks.is_empty() {
-                continue;
-            }
-            if ground.input.change.files.len() > MANY && !may_define(ground, file)? {
+            if !is_read(ground.input, file)? {
                 continue;
             }
             let symbols = |side: Side, gone: FileStatus| {
@@ -273,11 +273,37 @@ impl Changed {
     }
 }
 
+/// Whether what a file defines is asked for on both sides.
+fn is_read(input: &RulesInput<'_>, file: &FileChange) -> Result<bool, Stopped> {
+    let has_text = !file.binary && file.generated.is_none() && !file.hunks.is_empty();
+    Ok(has_text && (input.change.files.len() <= MANY || may_define(input, file)?))
+}
+
+/// Reads what a file defines, for whoever asks later. So many bytes were `read` for all files.
+pub(super) fn read_ahead(input: &RulesInput<'_>, file: &FileChange, read: &AtomicUsize) -> Result<(), Stopped> {
+    if Family::of(&file.path).is_none() || !is_read(input, file)? {
+        return Ok(());
+    }
+    let asked_at_base = file.status != FileStatus::Added && !is_test_path(file.path_at(Side::Old));
+    for (side, is_asked) in [(Side::New, file.status != FileStatus::Deleted), (Side::Old, asked_at_base)] {
+        let (path, tree) = (file.path_at(side), if side == Side::Old { input.old } else { input.new });
+        let Some(language) = language::of(path).filter(|_| is_asked) else { continue };
+        let Some(text) = readable(tree, path)?.filter(|text| !is_markup(text)) else { continue };
+        if read.fetch_add(text.text().len(), Ordering::Relaxed) > MOST_BYTES {
+            return Ok(());
+        }
+        let ask = if side == Side::Old { outline } else { symbols };
+        let _ = ask(language, text.text(), input.trees, input.cancel);
+    }
+    Ok(())
+}
+
 /// Whether a side of a file has definitions on its changed lines.
-fn may_define(ground: &Ground<'_>, file: &FileChange) -> Result<bool, Stopped> {
+fn may_define(input: &RulesInput<'_>, file: &FileChange) -> Result<bool, Stopped> {
     for (side, gone) in [(Side::Old, FileStatus::Added), (Side::New, FileStatus::Deleted)] {
+        let tree = if side == Side::Old { input.old } else { input.new };
         if file.status != gone
-            && let Some(text) = ground.read(side, file.path_at(side))?
+            && let Some(text) = readable(tree, file.path_at(side))?
             && touches::may_define(file, side, &text)
         {
             return Ok(true);
@@ -315,7 +341,7 @@ struct Both<'a> {
     file: &'a FileChange,
     family: Family,
     old: &'a Symbols,
-    new: Option<&'a Rc<Symbols>>,
+    new: Option<&'a Arc<Symbols>>,
 }
 
 impl Both<'_> {
@@ -333,7 +359,7 @@ impl Both<'_> {
     }
 
     fn reach(&self, side: Side, definition: &Definition) -> Reach {
-        let symbols = if side == Side::Old { Some(self.old) } else { self.new.map(Rc::as_ref) };
+        let symbols = if side == Side::Old { Some(self.old) } else { self.new.map(Arc::as_ref) };
         let is_maker = matches!(definition.name.as_str(), "__init__" | "constructor");
         // Exported further down, by its name.
         let named = || symbols.is_some_and(|symbols| symbols.others.contains(&definition.name));

@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::super::run::RulesInput;
@@ -22,10 +21,10 @@ use crate::workspace::{TreeEntry, WorkspaceError};
 /// A package of more files is not followed to its end.
 const MOST_BESIDE: usize = 300;
 /// So many bytes are parsed for one change.
-const MOST_BYTES: usize = 48 << 20;
+pub(super) const MOST_BYTES: usize = 48 << 20;
 
 /// What is defined and used in the files that were read; `None` for those that cannot be.
-type Known = HashMap<(Side, RepoPath), Option<Rc<Symbols>>>;
+type Known = HashMap<(Side, RepoPath), Option<Arc<Symbols>>>;
 
 /// Both sides of a change, for rules that look beyond its files.
 pub(super) struct Ground<'a> {
@@ -97,7 +96,7 @@ impl<'a> Ground<'a> {
     }
 
     /// What a file defines and uses, at the base only what it offers to others; `None` where nobody can say.
-    pub(super) fn symbols(&self, side: Side, path: &RepoPath) -> Result<Option<Rc<Symbols>>, Stopped> {
+    pub(super) fn symbols(&self, side: Side, path: &RepoPath) -> Result<Option<Arc<Symbols>>, Stopped> {
         let key = (side, path.clone());
         if let Some(known) = self.known.borrow().get(&key) {
             return Ok(known.clone());
@@ -117,7 +116,7 @@ impl<'a> Ground<'a> {
         side: Side,
         path: &RepoPath,
         text: &FileText,
-    ) -> Result<Option<Rc<Symbols>>, Stopped> {
+    ) -> Result<Option<Arc<Symbols>>, Stopped> {
         let parsed = self.parsed.get() + text.text().len();
         if parsed > MOST_BYTES {
             self.note(format!(
@@ -139,7 +138,7 @@ impl<'a> Ground<'a> {
                 "{path} was not asked whether it uses what the change changes: it cannot be parsed in time"
             ));
         }
-        Ok(found.map(Rc::new))
+        Ok(found)
     }
 
     /// By what the contents of a file are known.

@@ -2,6 +2,8 @@
 //!
 //! Where they are kept is for whoever has a disk. What comes back broken is read anew.
 
+use std::sync::Arc;
+
 use crate::domain::id::BlobId;
 use crate::syntax::{Symbols, Trees, symbols};
 use crate::sys::cancel::Cancel;
@@ -28,17 +30,17 @@ pub(super) fn remembered(
     text: &str,
     trees: &Trees,
     cancel: &Cancel,
-) -> Option<Symbols> {
+) -> Option<Arc<Symbols>> {
     let (Some(memory), Some(blob), true) = (memory, blob, text.len() >= SMALLEST) else {
         return symbols(language, text, trees, cancel);
     };
     let key = format!("{}-{language}-{READING}", blob.0);
     let kept = memory.recall(&key).and_then(|bytes| serde_json::from_slice::<Symbols>(&bytes).ok());
-    if kept.as_ref().is_some_and(Symbols::is_sound) {
-        return kept;
+    if let Some(kept) = kept.filter(Symbols::is_sound) {
+        return Some(Arc::new(kept));
     }
     let found = symbols(language, text, trees, cancel)?;
-    if let Ok(bytes) = serde_json::to_vec(&found) {
+    if let Ok(bytes) = serde_json::to_vec(&*found) {
         memory.keep(&key, &bytes);
     }
     Some(found)

@@ -263,7 +263,7 @@ impl Check for AssertionRemoved {
                 && !is_java_test(file)
         };
         let mut found = Vec::new();
-        let mut around: Option<Around> = None;
+        let mut around: Option<&Around> = None;
         if !sides.change.files.iter().any(|file| is_code(&file)) {
             return Ok(found);
         }
@@ -284,7 +284,7 @@ impl Check for AssertionRemoved {
             if around.is_none() {
                 around = Some(around_of(sides)?);
             }
-            let Some(around) = around.as_ref() else { continue };
+            let Some(around) = around else { continue };
             let watch = Watch::new(sides.cancel, PATIENCE);
             let parse = |text| Code::parse(sides.trees, grammar, text, &watch);
             match weakened(&parse, (&old, &new), &removed, around, &watch) {

@@ -17,7 +17,7 @@ mod weaker;
 mod words;
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use regex::Regex;
@@ -32,9 +32,10 @@ use crate::syntax::{Beside, Grammar, Trees, Unparsed, Watch};
 use crate::sys::cancel::Stopped;
 use crate::workspace::Workspace;
 use code::Code;
-use pair::{Around, Lost, Pair, Rule};
+use pair::{Lost, Pair};
 
 pub(in crate::rules) use assertions::{AssertionRemoved, AssertsNothing};
+pub(in crate::rules) use pair::{Around, Rule};
 pub(in crate::rules) use words::GUARDS;
 
 /// Larger texts are not compared; that they are not parsed is in the receipt.
@@ -57,8 +58,8 @@ pub(in crate::rules) struct Guard {
     info: CheckInfo,
 }
 
-/// What the change takes away: the file, as counted in the change, and the loss.
-pub(in crate::rules) type Taken = Result<Vec<(usize, Rule, Hit)>, Stopped>;
+/// What was taken away.
+pub(in crate::rules) type Taken = (Rule, Hit);
 
 impl Check for Guard {
     fn info(&self) -> &CheckInfo {
@@ -71,8 +72,8 @@ impl Check for Guard {
 
     fn lost(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
         let taken = sides.taken.get_or_init(|| taken(sides)).as_ref().map_err(|stopped| *stopped)?;
-        let own = taken.iter().filter(|(_, rule, _)| *rule == self.rule);
-        Ok(own.map(|(file, _, hit)| (*file, hit.clone())).collect())
+        let own = taken.iter().filter(|(_, (rule, _))| *rule == self.rule);
+        Ok(own.map(|(file, (_, hit))| (*file, hit.clone())).collect())
     }
 }
 
@@ -98,27 +99,33 @@ static SIGNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     signs.iter().filter_map(|sign| Regex::new(sign).ok()).collect()
 });
 
-/// Everything the change takes away.
-fn taken(sides: &BothSides<'_>) -> Taken {
-    let files = &sides.change.files;
-    let candidates = all(each_file(files.len(), |at| candidate(sides, &files[at])))?;
-    if candidates.iter().all(Option::is_none) {
-        return Ok(Vec::new());
+/// Everything the change takes away, each with the file as counted in the change.
+fn taken(sides: &BothSides<'_>) -> Result<Vec<(usize, Taken)>, Stopped> {
+    let found = each_file(sides.change.files.len(), |at| taken_from(sides, at));
+    let mut all = Vec::new();
+    for (at, of_file) in found.into_iter().enumerate().filter_map(|(at, of_file)| Some((at, of_file?))) {
+        all.extend(of_file?.into_iter().map(|taken| (at, taken)));
     }
-    let around = around_of(sides)?;
-    let found = all(each_file(files.len(), |at| match candidates.get(at) {
-        Some(Some((grammar, old, new))) => hits(sides, &files[at], *grammar, (old, new), &around),
-        _ => Ok(Vec::new()),
-    }))?;
-    let found =
-        found.into_iter().enumerate().flat_map(|(at, hits)| hits.into_iter().map(move |(rule, hit)| (at, rule, hit)));
-    let mut found = once(found.collect());
+    let mut found = once(all);
     if is_meant(sides.change) {
-        for (.., hit) in &mut found {
+        for (_, (_, hit)) in &mut found {
             hit.is_hint = true;
         }
     }
     Ok(found)
+}
+
+/// What the change takes away from one file.
+pub(in crate::rules) fn taken_from(sides: &BothSides<'_>, at: usize) -> Result<Vec<Taken>, Stopped> {
+    let known = sides.alone.of(at).map(|answers| &answers.taken);
+    if let Some(taken) = known.and_then(OnceLock::get) {
+        return Ok(taken.clone());
+    }
+    let found = match sides.change.files.get(at) {
+        Some(file) => hits(sides, file)?,
+        None => Vec::new(),
+    };
+    Ok(known.map_or(found.clone(), |known| known.get_or_init(|| found).clone()))
 }
 
 /// Whether what the change takes away is meant, more often than not: it rebuilds something, or says so.
@@ -147,11 +154,6 @@ fn is_small(files: &[FileChange]) -> bool {
     files.iter().filter(is_code).count() <= FEW && lines.sum::<u64>() <= SMALL
 }
 
-/// The results of [`each_file`]; a file whose work broke off gives nothing.
-fn all<T: Default>(results: Vec<Option<Result<T, Stopped>>>) -> Result<Vec<T>, Stopped> {
-    results.into_iter().map(|result| result.unwrap_or_else(|| Ok(T::default()))).collect()
-}
-
 /// A file that may have lost something, and both its sides.
 type Candidate = Option<(Grammar, Arc<FileText>, Arc<FileText>)>;
 
@@ -163,19 +165,15 @@ fn candidate(sides: &BothSides<'_>, file: &FileChange) -> Result<Candidate, Stop
     Ok(shows_signs(file, &old, &new).then_some((grammar, old, new)))
 }
 
-fn hits(
-    sides: &BothSides<'_>,
-    file: &FileChange,
-    grammar: Grammar,
-    (old, new): (&FileText, &FileText),
-    around: &Around,
-) -> Result<Vec<(Rule, Hit)>, Stopped> {
+fn hits(sides: &BothSides<'_>, file: &FileChange) -> Result<Vec<Taken>, Stopped> {
+    let Some((grammar, old, new)) = candidate(sides, file)? else { return Ok(Vec::new()) };
+    let around = around_of(sides)?;
     let watch = Watch::new(sides.cancel, PATIENCE);
-    match losses(sides.trees, file, grammar, (old, new), around, &watch) {
+    match losses(sides.trees, file, grammar, (&old, &new), around, &watch) {
         Ok(lost) => Ok(lost
             .into_iter()
             .map(|lost| {
-                let mut hit = Hit::of_lines(old, lost.lines);
+                let mut hit = Hit::of_lines(&old, lost.lines);
                 hit.detail = Some(lost.detail);
                 (lost.rule, hit)
             })
@@ -190,24 +188,24 @@ fn hits(
 }
 
 /// What a change takes away in many places it takes away on purpose: that is told once, with the number of places.
-fn once(found: Vec<(usize, Rule, Hit)>) -> Vec<(usize, Rule, Hit)> {
+fn once(found: Vec<(usize, Taken)>) -> Vec<(usize, Taken)> {
     let mut count: HashMap<Rule, usize> = HashMap::new();
-    for (_, rule, _) in &found {
+    for (_, (rule, _)) in &found {
         *count.entry(*rule).or_default() += 1;
     }
-    let mut told: Vec<(usize, Rule, Hit)> = Vec::new();
-    for (file, rule, mut hit) in found {
+    let mut told: Vec<(usize, Taken)> = Vec::new();
+    for (file, (rule, mut hit)) in found {
         let places = count.get(&rule).copied().unwrap_or(0);
         // What is stored changes its form as a whole.
         let most = if rule == Rule::Attribute { 1 } else { MOST_ALIKE };
         if places > most {
-            if told.iter().any(|(_, other, _)| *other == rule) {
+            if told.iter().any(|(_, (other, _))| *other == rule) {
                 continue;
             }
             let detail = hit.detail.take().unwrap_or_default();
             hit.detail = Some(format!("{detail} The change does the same in {} other places.", places - 1));
         }
-        told.push((file, rule, hit));
+        told.push((file, (rule, hit)));
     }
     told
 }
@@ -243,7 +241,16 @@ fn shows_signs(file: &FileChange, old: &FileText, new: &FileText) -> bool {
     })
 }
 
-fn around_of(sides: &BothSides<'_>) -> Result<Around, Stopped> {
+/// All lines that the change adds and removes, read once.
+fn around_of<'a>(sides: &BothSides<'a>) -> Result<&'a Around, Stopped> {
+    if let Some(around) = sides.alone.around.get() {
+        return Ok(around);
+    }
+    let around = read_around(sides)?;
+    Ok(sides.alone.around.get_or_init(|| around))
+}
+
+fn read_around(sides: &BothSides<'_>) -> Result<Around, Stopped> {
     let mut around = Around::default();
     let ChangeSet { files, .. } = sides.change;
     for file in files {

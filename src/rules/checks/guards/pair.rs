@@ -36,7 +36,7 @@ pub(in crate::rules) enum Rule {
 
 /// All lines that a change adds, and all that it removes, over all files, as [`squeeze`] leaves them, line by line.
 #[derive(Default)]
-pub(super) struct Around {
+pub(in crate::rules) struct Around {
     pub(super) come: String,
     pub(super) gone: String,
 }

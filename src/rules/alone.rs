@@ -1,0 +1,88 @@
+//! What one file says by itself, asked all at once while its trees are at hand. Main type: [`Alone`]; main function: [`ask`].
+//!
+//! A tree takes forty times the memory of its text, and going through memory is what a large change costs. So a file is not gone back to for each
+//! question: whatever does not depend on other files is asked when the file is parsed for the first time. Nothing depends on that: whoever needs an
+//! answer that is not there asks for it.
+
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicUsize;
+
+use super::base::{self, Stood};
+use super::checks::{Around, BothSides, Taken, taken_from};
+use super::impact;
+use super::introduced::HeadHit;
+use super::lost::{self, Left};
+use super::run::RulesInput;
+use super::subject::readable;
+use crate::domain::change::FileChange;
+use crate::domain::place::Side;
+use crate::syntax::enclosing_symbol;
+use crate::sys::cancel::Stopped;
+
+/// The answers of the files of a change.
+#[derive(Default)]
+pub(super) struct Alone {
+    files: Vec<Answers>,
+    /// All lines that come and go.
+    pub(super) around: OnceLock<Around>,
+    /// So many bytes were read for what files define.
+    pub(super) read: AtomicUsize,
+}
+
+/// The answers of one file.
+#[derive(Default)]
+pub(super) struct Answers {
+    /// What matched before the change of the rules that match now.
+    pub(super) stood: OnceLock<Stood>,
+    /// What the rules about what goes say.
+    pub(super) left: OnceLock<Left>,
+    /// What was taken away from its functions.
+    pub(super) taken: OnceLock<Vec<Taken>>,
+}
+
+impl Alone {
+    /// No answers yet, for so many files.
+    pub(super) fn new(files: usize) -> Self {
+        Self { files: std::iter::repeat_with(Answers::default).take(files).collect(), ..Self::default() }
+    }
+
+    /// The answers of a file, as counted in the change.
+    pub(super) fn of(&self, at: usize) -> Option<&Answers> {
+        self.files.get(at)
+    }
+}
+
+/// Asks a file, of which `hits` are the matches at its head.
+pub(super) fn ask(input: &RulesInput<'_>, alone: &Alone, at: usize, hits: &[HeadHit]) -> Result<(), Stopped> {
+    let (Some(answers), Some(file)) = (alone.of(at), input.change.files.get(at)) else { return Ok(()) };
+    if let Some(stood) = base::stood(input, file, hits)? {
+        answers.stood.get_or_init(|| stood);
+    }
+    let left = lost::left(input, at)?;
+    let left = answers.left.get_or_init(|| left);
+    let taken = taken_from(&BothSides::of(input, alone), at)?;
+    impact::read_ahead(input, file, &alone.read)?;
+    let new = hits.iter().filter(|hit| hit.touched.is_some()).map(|hit| hit.hit.at.start());
+    names(input, file, Side::New, new)?;
+    let old = left.hits().chain(taken.iter().map(|(_, hit)| hit)).map(|hit| hit.at.start());
+    names(input, file, Side::Old, old)
+}
+
+/// Asks for the names around lines at which findings may be told.
+fn names(
+    input: &RulesInput<'_>,
+    file: &FileChange,
+    side: Side,
+    lines: impl Iterator<Item = u32>,
+) -> Result<(), Stopped> {
+    let mut lines = lines.peekable();
+    let (Some(language), Some(_)) = (file.language, lines.peek()) else { return Ok(()) };
+    let tree = if side == Side::Old { input.old } else { input.new };
+    if let Some(text) = readable(tree, file.path_at(side))? {
+        for line in lines {
+            input.cancel.check()?;
+            let _ = enclosing_symbol(language, text.text(), line, input.trees);
+        }
+    }
+    Ok(())
+}
