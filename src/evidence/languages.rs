@@ -27,7 +27,7 @@ impl Languages {
 impl Grammar for Languages {
     fn error_nodes(&self, path: &RepoPath, text: &str) -> Option<u32> {
         let language = language::of(path).filter(|_| text.len() <= MOST_BYTES)?;
-        syntax::error_count(language, text).map(|errors| u32::try_from(errors).unwrap_or(u32::MAX))
+        syntax::error_count(language, text, &self.trees).map(|errors| u32::try_from(errors).unwrap_or(u32::MAX))
     }
 
     fn enclosing_symbol(&self, path: &RepoPath, text: &FileText, line: u32) -> Option<String> {

@@ -13,10 +13,10 @@ use super::impact;
 use super::introduced::HeadHit;
 use super::lost::{self, Left};
 use super::run::RulesInput;
-use super::subject::readable;
+use super::subject::{Hit, readable};
 use crate::domain::change::FileChange;
 use crate::domain::place::Side;
-use crate::syntax::enclosing_symbol;
+use crate::syntax::{enclosing_symbol, error_count};
 use crate::sys::cancel::Stopped;
 
 /// The answers of the files of a change.
@@ -61,27 +61,28 @@ pub(super) fn ask(input: &RulesInput<'_>, alone: &Alone, at: usize, hits: &[Head
     let left = lost::left(input, at)?;
     let left = answers.left.get_or_init(|| left);
     let taken = taken_from(&BothSides::of(input, alone), at)?;
-    impact::read_ahead(input, file, &alone.read)?;
-    let new = hits.iter().filter(|hit| hit.touched.is_some()).map(|hit| hit.hit.at.start());
-    names(input, file, Side::New, new)?;
-    let old = left.hits().chain(taken.iter().map(|(_, hit)| hit)).map(|hit| hit.at.start());
-    names(input, file, Side::Old, old)
+    impact::read_ahead(input, at, &alone.read)?;
+    let told = hits.iter().filter(|hit| hit.touched.is_some()).map(|hit| &hit.hit);
+    proofs(input, file, Side::New, told)?;
+    proofs(input, file, Side::Old, left.hits().chain(taken.iter().map(|(_, hit)| hit)))
 }
 
-/// Asks for the names around lines at which findings may be told.
-fn names(
+/// Asks what it takes to prove matches that may be told: the names around them, and whether the text is one of its language.
+fn proofs<'h>(
     input: &RulesInput<'_>,
     file: &FileChange,
     side: Side,
-    lines: impl Iterator<Item = u32>,
+    hits: impl Iterator<Item = &'h Hit>,
 ) -> Result<(), Stopped> {
-    let mut lines = lines.peekable();
-    let (Some(language), Some(_)) = (file.language, lines.peek()) else { return Ok(()) };
+    let mut hits = hits.peekable();
+    let (Some(language), Some(_)) = (file.language, hits.peek()) else { return Ok(()) };
     let tree = if side == Side::Old { input.old } else { input.new };
-    if let Some(text) = readable(tree, file.path_at(side))? {
-        for line in lines {
-            input.cancel.check()?;
-            let _ = enclosing_symbol(language, text.text(), line, input.trees);
+    let Some(text) = readable(tree, file.path_at(side))? else { return Ok(()) };
+    for hit in hits {
+        input.cancel.check()?;
+        let _ = enclosing_symbol(language, text.text(), hit.at.start(), input.trees);
+        if hit.replacement.is_some() {
+            let _ = error_count(language, text.text(), input.trees);
         }
     }
     Ok(())

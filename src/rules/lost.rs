@@ -11,7 +11,7 @@ use super::base::Words;
 use super::document::On;
 use super::look::Wanted;
 use super::run::{RulesInput, look_at};
-use super::subject::{Hit, RuleRef, Touched, fold_into, line_at_head, readable};
+use super::subject::{Hit, RuleRef, Touched, fold_into, line_at_head, names, readable};
 use super::threads::each_file;
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::place::{LineRange, Side};
@@ -312,23 +312,10 @@ impl Head {
             if !texts.is_empty() {
                 fold_into(&mut folded, self.text.text().get(from..until).unwrap_or_default());
             }
-            texts.iter().all(|text| holds(&folded, text))
+            texts.iter().all(|text| names(&folded, text).next().is_some())
         };
         all_there(from, &gone.hit.stays) && all_there(after, &gone.hit.guards)
     }
-}
-
-/// Whether `part` stands in `text`, not as a piece of a longer word.
-fn holds(text: &str, part: &str) -> bool {
-    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '$');
-    let (first, last) = (part.chars().next(), part.chars().next_back());
-    !part.is_empty()
-        && memchr::memmem::find_iter(text.as_bytes(), part.as_bytes()).any(|at| {
-            let before = text.get(..at).and_then(|text| text.chars().next_back());
-            let after = text.get(at + part.len()..).and_then(|text| text.chars().next());
-            let goes_on = is_word(first) && is_word(before) || is_word(last) && is_word(after);
-            !goes_on
-        })
 }
 
 #[cfg(test)]

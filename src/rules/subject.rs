@@ -111,6 +111,19 @@ pub(super) fn telling_word(key: &str) -> &str {
     words.max_by_key(|word| word.len()).unwrap_or_default()
 }
 
+/// Where `part` stands in `text`, not as a piece of a longer word; nowhere where it is empty.
+pub(super) fn names<'a>(text: &'a str, part: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let (begins, ends) = (part.starts_with(is_word), part.ends_with(is_word));
+    let found = memchr::memmem::find_iter(text.as_bytes(), part.as_bytes()).filter(|_| !part.is_empty());
+    found.filter(move |at| {
+        let (before, after) = (text.get(..*at), text.get(at + part.len()..));
+        let goes_on = begins && before.is_some_and(|text| text.ends_with(is_word))
+            || ends && after.is_some_and(|text| text.starts_with(is_word));
+        !goes_on
+    })
+}
+
 /// The changed lines of one side of a file, for many questions.
 pub(super) struct Touched {
     /// First and last line, and whether lines stand there (rather than the point of a deletion); ascending.

@@ -8,6 +8,7 @@ use ast_grep_core::tree_sitter::{LanguageExt, StrDoc};
 use ast_grep_language::SupportLang;
 
 use super::beside::Beside;
+use super::trees::Trees;
 use crate::sys::cancel::{Cancel, Stopped};
 
 macro_rules! grammars {
@@ -187,16 +188,21 @@ impl Tree {
 /// How long a single question about a text may take.
 const QUESTION: Duration = Duration::from_secs(2);
 
-/// How many syntax errors `text` has; `None` when the language has no grammar here, or parsing took too long.
-pub fn error_count(language: &str, text: &str) -> Option<usize> {
-    let cancel = Cancel::never();
-    let tree = Tree::parse(Grammar::of(language)?, text, &Watch::new(&cancel, QUESTION)).ok()?;
-    Some(tree.error_count())
+/// How many syntax errors `text` has; `None` when the language has no grammar here, or parsing took too long. It is parsed once for all who ask
+/// `trees`.
+pub fn error_count(language: &str, text: &str, trees: &Trees) -> Option<usize> {
+    let grammar = Grammar::of(language)?;
+    let count = || {
+        let cancel = Cancel::never();
+        let tree = trees.parse(grammar, text, &Watch::new(&cancel, QUESTION)).ok()?;
+        Some(tree.error_count())
+    };
+    trees.once((grammar, text), |said| &mut said.errors, count)
 }
 
 /// Whether `text` parses without an error; `None` as for [`error_count`].
 pub fn parses(language: &str, text: &str) -> Option<bool> {
-    error_count(language, text).map(|errors| errors == 0)
+    error_count(language, text, &Trees::default()).map(|errors| errors == 0)
 }
 
 #[cfg(test)]
@@ -220,7 +226,7 @@ mod tests {
         ] {
             assert_eq!(parses(language, good), Some(true), "{language}");
             assert_eq!(parses(language, bad), Some(false), "{language}");
-            assert!(error_count(language, bad).unwrap() > 0, "{language}");
+            assert!(error_count(language, bad, &Trees::default()).unwrap() > 0, "{language}");
         }
         assert_eq!(parses("cobol", "x"), None);
     }

@@ -38,6 +38,23 @@ impl std::fmt::Debug for RuleSource {
     }
 }
 
+impl RuleSource {
+    /// Whether it may ask what stands around a node, and not only what is inside.
+    fn looks_around(&self) -> bool {
+        fn has(value: &serde_json::Value) -> bool {
+            match value {
+                serde_json::Value::Object(fields) => fields.iter().any(|(key, value)| {
+                    let relation = matches!(key.as_str(), "inside" | "follows" | "precedes" | "nthChild" | "range");
+                    relation && !value.is_null() || has(value)
+                }),
+                serde_json::Value::Array(values) => values.iter().any(has),
+                _ => false,
+            }
+        }
+        serde_json::to_value(&self.0).map_or(true, |value| has(&value))
+    }
+}
+
 /// Why a pack is not one. The message says where in the text and what was expected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxError {
@@ -90,6 +107,8 @@ pub struct RuleParts<'a> {
     /// A field of the matched node whose text must have stood in the same field of a node before it, under the same parent: asked first,
     /// because it costs nothing.
     pub repeats: Option<&'a str>,
+    /// Texts without one of which nothing matches; none: no such text is known.
+    pub literals: &'a [String],
 }
 
 struct Compiled {
@@ -104,6 +123,8 @@ struct Compiled {
     stays: Vec<String>,
     guards: Vec<String>,
     repeats: Option<String>,
+    /// Texts of which one stands in every match; none: no such text is known.
+    within: Vec<String>,
     /// The kinds of nodes that it can match.
     kinds: Vec<usize>,
 }
@@ -117,7 +138,7 @@ pub struct RuleSet {
 
 impl Compiled {
     fn of(grammar: Grammar, number: usize, parts: RuleParts<'_>) -> Result<Self, SyntaxError> {
-        let RuleParts { source, fix, at, same, stays, guards, repeats } = parts;
+        let RuleParts { source, fix, at, same, stays, guards, repeats, literals } = parts;
         let refused = |what: String| SyntaxError::Rule { language: grammar.word(), what };
         let core = source.0.get_matcher(DeserializeEnv::new(grammar.support()));
         let core = core.map_err(|error| refused(chain(&error)))?;
@@ -148,7 +169,9 @@ impl Compiled {
         let bare = |names: &[String]| names.iter().map(|name| bare(name).to_owned()).collect();
         let (same, stays, guards) = (bare(same), bare(stays), bare(guards));
         let repeats = repeats.map(str::to_owned);
-        Ok(Self { number, core, fix, holes, at, same, stays, guards, repeats, kinds })
+        // A rule that asks only what is inside a node has what it needs there: the node might be the whole text.
+        let within = if literals.is_empty() || source.looks_around() { Vec::new() } else { literals.to_vec() };
+        Ok(Self { number, core, fix, holes, at, same, stays, guards, repeats, within, kinds })
     }
 }
 
@@ -215,6 +238,7 @@ impl RuleSet {
         let root = watched.root();
         let steps_a_rule = STEPS + STEPS_A_NODE * root.get_inner_node().inner().descendant_count() as u64;
         let mut left = vec![steps_a_rule; rules.len()];
+        let mut places: Vec<Option<Places>> = rules.iter().map(|_| None).collect();
         let mut cursor = root.get_inner_node().inner().walk();
         let mut steps = 0u32;
         let mut walk = Repeated::default();
@@ -234,6 +258,14 @@ impl RuleSet {
                 for at in here {
                     let (Some(rule), Some(left)) = (rules.get(*at), left.get_mut(*at)) else { continue };
                     if *left == 0 {
+                        continue;
+                    }
+                    if !rule.within.is_empty()
+                        && let Some(places) = places.get_mut(*at)
+                        && !places
+                            .get_or_insert_with(|| Places::of(&rule.within, tree.text()))
+                            .any_in(inner.byte_range())
+                    {
                         continue;
                     }
                     if rule.repeats.as_ref().is_some_and(|field| !walk.is_one(*at, &inner, field, tree.text())) {
@@ -274,6 +306,28 @@ impl RuleSet {
                 walk.leave();
             }
         }
+    }
+}
+
+/// Where some words stand in a text, in its order.
+struct Places(Vec<Range<usize>>);
+
+impl Places {
+    fn of(words: &[String], text: &[u8]) -> Self {
+        let of_word = |word: &String| {
+            let length = word.len();
+            memchr::memmem::find_iter(text, word.as_bytes()).map(move |at| at..at + length).collect::<Vec<_>>()
+        };
+        let mut places: Vec<Range<usize>> = words.iter().flat_map(of_word).collect();
+        places.sort_unstable_by_key(|place| (place.start, place.end));
+        Self(places)
+    }
+
+    /// Whether one of them lies in a range.
+    fn any_in(&self, bytes: Range<usize>) -> bool {
+        let from = self.0.partition_point(|place| place.start < bytes.start);
+        let begun = self.0.get(from..).unwrap_or_default().iter().take_while(|place| place.start < bytes.end);
+        begun.into_iter().any(|place| place.end <= bytes.end)
     }
 }
 
@@ -399,7 +453,7 @@ mod tests {
     use std::time::Duration;
 
     fn parts<'a>(source: &'a RuleSource, fix: Option<&'a str>) -> RuleParts<'a> {
-        RuleParts { source, fix, at: None, same: &[], stays: &[], guards: &[], repeats: None }
+        RuleParts { source, fix, at: None, same: &[], stays: &[], guards: &[], repeats: None, literals: &[] }
     }
 
     fn scan(grammar: Grammar, yaml: &str, fix: Option<&str>, text: &str) -> Scan {

@@ -15,6 +15,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::beside::Beside;
 use super::grammar::{Grammar, Watch};
 use super::trees::Trees;
 use crate::sys::cancel::Cancel;
@@ -229,15 +230,27 @@ impl Parameters {
 /// What `text` defines, imports and uses; `None` where the language has no grammar here, the text is very large, or parsing took too long.
 /// It is parsed and read once for all who ask `trees`.
 pub fn symbols(language: &str, text: &str, trees: &Trees, cancel: &Cancel) -> Option<Arc<Symbols>> {
-    seen(language, text, trees, cancel, false)
+    seen(language, (text, None), trees, cancel, false)
 }
 
-/// Likewise, without what stands inside functions: what a text offers to others, at a fraction of the work.
-pub fn outline(language: &str, text: &str, trees: &Trees, cancel: &Cancel) -> Option<Arc<Symbols>> {
-    seen(language, text, trees, cancel, true)
+/// Likewise, without what stands inside functions: what a text offers to others, at a fraction of the work. `beside` is another version of it.
+pub fn outline(
+    language: &str,
+    text: &str,
+    beside: Option<&Beside<'_>>,
+    trees: &Trees,
+    cancel: &Cancel,
+) -> Option<Arc<Symbols>> {
+    seen(language, (text, beside), trees, cancel, true)
 }
 
-fn seen(language: &str, text: &str, trees: &Trees, cancel: &Cancel, outline: bool) -> Option<Arc<Symbols>> {
+fn seen(
+    language: &str,
+    (text, beside): (&str, Option<&Beside<'_>>),
+    trees: &Trees,
+    cancel: &Cancel,
+    outline: bool,
+) -> Option<Arc<Symbols>> {
     let grammar = Grammar::of(language)?;
     let see: See = match grammar {
         Grammar::Rust => rust::see,
@@ -253,7 +266,7 @@ fn seen(language: &str, text: &str, trees: &Trees, cancel: &Cancel, outline: boo
     }
     let read = || {
         let watch = Watch::new(cancel, QUESTION);
-        let tree = trees.parse(grammar, text, &watch).ok()?;
+        let tree = trees.parse_beside(grammar, text, beside, &watch).ok()?;
         let root = tree.root.root();
         let mut seer =
             Seer { text, grammar, symbols: Symbols::default(), claimed: HashSet::new(), pending: false, outline };

@@ -3,13 +3,15 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
 
 use super::beside::Beside;
 use super::grammar::{Grammar, Tree, Unparsed, Watch};
 use super::symbols::Symbols;
 
-/// The trees of so many bytes of text are kept at a time; a tree takes some forty times as much memory as its text.
-const MOST: usize = 1 << 20;
+/// The trees of so many bytes of text are kept at a time; a tree takes some forty times as much memory as its text. What is kept of a large
+/// change should fit into the processor's own memory.
+const MOST: usize = 192 << 10;
 /// However large they are, so many are kept: both sides of a file, for as many threads as look at files.
 const FEWEST: usize = 8;
 
@@ -27,8 +29,8 @@ type Key = (Grammar, u64, usize);
 #[derive(Default)]
 struct Kept {
     trees: HashMap<Key, Arc<Tree>>,
-    /// In the order in which they came.
-    order: VecDeque<Key>,
+    /// In the order in which they came, with the thread that asked.
+    order: VecDeque<(Key, ThreadId)>,
     /// Of the texts of the trees.
     bytes: usize,
     said: HashMap<Key, Said>,
@@ -43,6 +45,8 @@ pub(super) struct Said {
     pub(super) symbols: Option<Arc<Symbols>>,
     /// What it offers to others.
     pub(super) outline: Option<Arc<Symbols>>,
+    /// How many errors it has.
+    pub(super) errors: Option<usize>,
 }
 
 impl std::fmt::Debug for Trees {
@@ -118,13 +122,16 @@ impl Trees {
 impl Kept {
     /// Keeps a tree, and gives back those for which there is no more room.
     fn keep(&mut self, key: Key, tree: Arc<Tree>) -> Vec<Arc<Tree>> {
+        let own = std::thread::current().id();
         if self.trees.insert(key, tree).is_none() {
-            self.order.push_back(key);
+            self.order.push_back((key, own));
             self.bytes += key.2;
         }
         let mut left = Vec::new();
         while self.bytes > MOST && self.order.len() > FEWEST {
-            let Some(first) = self.order.pop_front() else { break };
+            // What a thread made is taken apart fastest by that thread.
+            let first = self.order.iter().position(|(_, thread)| *thread == own).unwrap_or(0);
+            let Some((first, _)) = self.order.remove(first) else { break };
             self.bytes -= first.2;
             left.extend(self.trees.remove(&first));
         }

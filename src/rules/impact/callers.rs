@@ -99,7 +99,7 @@ fn given(altered: &Altered, found: &Found) -> Option<u32> {
 fn is_only_one(ground: &Ground<'_>, altered: &Altered) -> Result<bool, Stopped> {
     let home = &altered.home;
     // What an implementation of something else asks for is not decided here, and a path call gives the object too.
-    let Some(symbols) = ground.symbols(Side::New, &home.path)? else { return Ok(false) };
+    let Some(symbols) = ground.symbols(&home.path)? else { return Ok(false) };
     let of_other = symbols.definitions.iter().filter(|one| Some(&one.name) == home.owner.as_ref());
     let mut of_other = of_other.filter(|one| one.kind == DefinitionKind::Implementation || home.family != Family::Rust);
     let inherits = of_other.any(|one| one.open || one.bases.iter().any(|base| base != "object"));
@@ -113,7 +113,7 @@ fn is_only_one(ground: &Ground<'_>, altered: &Altered) -> Result<bool, Stopped> 
         Family::Go | Family::Java | Family::Python | Family::Script => false,
     };
     for path in &files {
-        let Some(symbols) = ground.symbols(Side::New, path)? else { return Ok(false) };
+        let Some(symbols) = ground.symbols(path)? else { return Ok(false) };
         let others = symbols
             .definitions
             .iter()
@@ -154,7 +154,7 @@ fn behind(ground: &Ground<'_>, altered: &Altered) -> Result<BTreeMap<RepoPath, V
     let of_object = altered.after.iter().any(|taken| taken.of_object);
     let mut behind = BTreeMap::new();
     for path in &ground.places(home)?.unwrap_or_default() {
-        let Some(symbols) = ground.symbols(Side::New, path)? else { continue };
+        let Some(symbols) = ground.symbols(path)? else { continue };
         let mut found = resolve::uses(ground, path, &symbols, home)?;
         found.retain(|one| given(altered, one).is_some());
         // By the path of its type, an object is given with the others.

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::super::run::RulesInput;
-use super::super::subject::{Touched, is_markup, is_test_path, readable};
+use super::super::subject::{Touched, is_markup, is_test_path, names, readable};
 use super::ground::{Family, Ground, MOST_BYTES};
 use super::touches;
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::language;
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
-use crate::syntax::{Definition, DefinitionKind, Parameters, Symbols, outline, symbols};
+use crate::domain::text::FileText;
+use crate::syntax::{Beside, Definition, DefinitionKind, Parameters, Symbols, outline, symbols};
 use crate::sys::cancel::Stopped;
 
 /// In a change of more files, only those are parsed whose changed lines may be definitions.
@@ -135,19 +136,25 @@ impl Changed {
             if !is_read(ground.input, file)? {
                 continue;
             }
-            let symbols = |side: Side, gone: FileStatus| {
-                if file.status == gone { Ok(None) } else { ground.symbols(side, file.path_at(side)) }
+            let outline = |side: Side, gone: FileStatus| {
+                if file.status == gone { Ok(None) } else { ground.outline(side, file.path_at(side)) }
             };
-            let new = symbols(Side::New, FileStatus::Deleted)?;
+            let mut new = outline(Side::New, FileStatus::Deleted)?;
+            let old = match is_test_path(file.path_at(Side::Old)) {
+                true => None,
+                false => outline(Side::Old, FileStatus::Added)?,
+            };
+            if let (Some(old), Some(_), Some(text)) = (&old, &new, ground.read(Side::New, &file.path)?)
+                && (Both { at, file, family, old, new: new.as_ref() }).ask_inside(&text)
+            {
+                new = ground.symbols(&file.path)?;
+            }
             if let Some(new) = &new {
                 let names = new.definitions.iter().filter(|one| one.owner.is_none()).map(|one| one.name.clone());
                 there.extend(names.map(|name| (family, name)));
             }
-            if is_test_path(file.path_at(Side::Old)) {
-                continue;
-            }
-            if let Some(old) = symbols(Side::Old, FileStatus::Added)? {
-                changed.compare(&Both { at, file, family, old: &old, new: new.as_ref() });
+            if let Some(old) = &old {
+                changed.compare(&Both { at, file, family, old, new: new.as_ref() });
             }
         }
         // What stands in another file of the change now has moved.
@@ -280,20 +287,30 @@ fn is_read(input: &RulesInput<'_>, file: &FileChange) -> Result<bool, Stopped> {
 }
 
 /// Reads what a file defines, for whoever asks later. So many bytes were `read` for all files.
-pub(super) fn read_ahead(input: &RulesInput<'_>, file: &FileChange, read: &AtomicUsize) -> Result<(), Stopped> {
-    if Family::of(&file.path).is_none() || !is_read(input, file)? {
+pub(super) fn read_ahead(input: &RulesInput<'_>, at: usize, read: &AtomicUsize) -> Result<(), Stopped> {
+    let Some(file) = input.change.files.get(at) else { return Ok(()) };
+    let Some(family) = Family::of(&file.path) else { return Ok(()) };
+    if !is_read(input, file)? {
         return Ok(());
     }
-    let asked_at_base = file.status != FileStatus::Added && !is_test_path(file.path_at(Side::Old));
-    for (side, is_asked) in [(Side::New, file.status != FileStatus::Deleted), (Side::Old, asked_at_base)] {
-        let (path, tree) = (file.path_at(side), if side == Side::Old { input.old } else { input.new });
-        let Some(language) = language::of(path).filter(|_| is_asked) else { continue };
-        let Some(text) = readable(tree, path)?.filter(|text| !is_markup(text)) else { continue };
-        if read.fetch_add(text.text().len(), Ordering::Relaxed) > MOST_BYTES {
-            return Ok(());
-        }
-        let ask = if side == Side::Old { outline } else { symbols };
-        let _ = ask(language, text.text(), input.trees, input.cancel);
+    let text_of = |side: Side| -> Result<Option<Arc<FileText>>, Stopped> {
+        let tree = if side == Side::Old { input.old } else { input.new };
+        let text = readable(tree, file.path_at(side))?.filter(|text| !is_markup(text));
+        Ok(text.filter(|text| read.fetch_add(text.text().len(), Ordering::Relaxed) <= MOST_BYTES))
+    };
+    let (trees, cancel) = (input.trees, input.cancel);
+    let language = |side: Side| language::of(file.path_at(side)).unwrap_or_default();
+    let now = if file.status == FileStatus::Deleted { None } else { text_of(Side::New)? };
+    let new = now.as_ref().and_then(|text| outline(language(Side::New), text.text(), None, trees, cancel));
+    if file.status == FileStatus::Added || is_test_path(file.path_at(Side::Old)) {
+        return Ok(());
+    }
+    let Some(before) = text_of(Side::Old)? else { return Ok(()) };
+    let beside = now.as_ref().and_then(|now| Beside::of(file, Side::Old, &before, now));
+    let Some(old) = outline(language(Side::Old), before.text(), beside.as_ref(), trees, cancel) else { return Ok(()) };
+    let both = Both { at, file, family, old: &old, new: new.as_ref() };
+    if let Some(text) = now.filter(|text| both.ask_inside(text)) {
+        let _ = symbols(language(Side::New), text.text(), trees, cancel);
     }
     Ok(())
 }
@@ -345,6 +362,17 @@ struct Both<'a> {
 }
 
 impl Both<'_> {
+    /// Whether what stands inside the functions of the new side, whose text this is, has to be known as well, to tell what the change does.
+    fn ask_inside(&self, text: &FileText) -> bool {
+        let mut rough = Changed::default();
+        rough.compare(self);
+        let says = |word: &str| names(text.text(), word).next().is_some();
+        // A script may give names from inside a function.
+        let may_give = || self.family == Family::Script && says("exports");
+        let goes = !rough.gone.is_empty() && (may_give() || rough.gone.iter().any(|gone| says(&gone.home.name)));
+        goes || !(rough.altered.is_empty() && rough.grown.is_empty() && rough.widened.is_empty())
+    }
+
     fn home(&self, side: Side, definition: &Definition, owner: Option<&str>, kind: DefinitionKind) -> Option<Home> {
         Some(Home {
             file: self.at,

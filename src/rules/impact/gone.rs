@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::checks::CheckInfo;
-use super::super::subject::{Touched, is_test_path};
+use super::super::subject::{Touched, is_test_path, names};
 use super::Impact;
 use super::changed::{Home, Module, Reach, gives};
 use super::ground::{Family, Ground};
@@ -105,7 +105,7 @@ fn package_root(path: &RepoPath) -> Option<String> {
 fn importers(ground: &Ground<'_>, module: &Module) -> Result<Option<Effect>, Stopped> {
     let mut elsewhere = Vec::new();
     for path in ground.hits()?.of(module.family, &module.stem).into_iter().flatten() {
-        let Some(symbols) = ground.symbols(Side::New, path)? else { continue };
+        let Some(symbols) = ground.symbols(path)? else { continue };
         for import in symbols.imports.iter().filter(|import| !import.conditional) {
             let broken = match module.family {
                 Family::Script => {
@@ -154,10 +154,17 @@ fn is_really_gone(ground: &Ground<'_>, home: &Home) -> Result<bool, Stopped> {
     if home.kind == DefinitionKind::Macro && home.family == Family::C {
         return Ok(false);
     }
+    // Nobody asks for what only its own file may name, where that does not.
+    if home.reach == Reach::File {
+        let text = ground.read(Side::New, &home.path)?;
+        if text.is_none_or(|text| names(text.text(), &home.name).next().is_none()) {
+            return Ok(false);
+        }
+    }
     let Some(files) = ground.places(home)? else { return Ok(false) };
     // What only its own file could name may come from another one now, by an import of everything or a header.
     if home.reach == Reach::File && matches!(home.family, Family::Rust | Family::C) {
-        let symbols = ground.symbols(Side::New, &home.path)?;
+        let symbols = ground.symbols(&home.path)?;
         let all = |symbols: &Symbols| symbols.imports.iter().any(|import| import.name.as_deref() == Some("*"));
         if home.family == Family::C || symbols.is_none_or(|symbols| all(&symbols)) {
             return Ok(false);
@@ -167,7 +174,7 @@ fn is_really_gone(ground: &Ground<'_>, home: &Home) -> Result<bool, Stopped> {
         return owner_lost_it(ground, home, owner);
     }
     for path in &files {
-        let Some(symbols) = ground.symbols(Side::New, path)? else { return Ok(false) };
+        let Some(symbols) = ground.symbols(path)? else { return Ok(false) };
         let named =
             |kind: bool| symbols.definitions.iter().any(|one| one.name == home.name && (kind || one.owner.is_none()));
         let gives_it = match home.family {
@@ -197,7 +204,7 @@ fn owner_lost_it(ground: &Ground<'_>, home: &Home, owner: &str) -> Result<bool, 
     if !matches!(home.family, Family::Python | Family::Script | Family::Rust) {
         return Ok(false);
     }
-    let Some(symbols) = ground.symbols(Side::New, &home.path)? else { return Ok(false) };
+    let Some(symbols) = ground.symbols(&home.path)? else { return Ok(false) };
     let owners: Vec<_> = symbols.definitions.iter().filter(|one| one.name == owner).collect();
     let alone =
         !owners.is_empty() && owners.iter().all(|one| one.bases.iter().all(|base| base == "object") && !one.open);
@@ -212,7 +219,7 @@ fn owner_lost_it(ground: &Ground<'_>, home: &Home, owner: &str) -> Result<bool, 
         Some(files) if home.family == Family::Rust => {
             let mut any = false;
             for path in &files {
-                let symbols = ground.symbols(Side::New, path)?;
+                let symbols = ground.symbols(path)?;
                 any |= symbols.is_none_or(|symbols| symbols.definitions.iter().any(|one| one.name == home.name));
             }
             any
@@ -226,7 +233,7 @@ fn owner_lost_it(ground: &Ground<'_>, home: &Home, owner: &str) -> Result<bool, 
 fn left(ground: &Ground<'_>, home: &Home) -> Result<BTreeMap<RepoPath, Vec<Found>>, Stopped> {
     let mut left = BTreeMap::new();
     for path in &ground.places(home)?.unwrap_or_default() {
-        if let Some(symbols) = ground.symbols(Side::New, path)? {
+        if let Some(symbols) = ground.symbols(path)? {
             let found = resolve::uses(ground, path, &symbols, home)?;
             if !found.is_empty() {
                 left.insert(path.clone(), found);

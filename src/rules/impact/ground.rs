@@ -23,8 +23,15 @@ const MOST_BESIDE: usize = 300;
 /// So many bytes are parsed for one change.
 pub(super) const MOST_BYTES: usize = 48 << 20;
 
-/// What is defined and used in the files that were read; `None` for those that cannot be.
-type Known = HashMap<(Side, RepoPath), Option<Arc<Symbols>>>;
+/// What is said by the files that were read; `None` for those that cannot be.
+type Known = HashMap<(Side, Depth, RepoPath), Option<Arc<Symbols>>>;
+
+/// How far a file is gone into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Depth {
+    Outline,
+    All,
+}
 
 /// Both sides of a change, for rules that look beyond its files.
 pub(super) struct Ground<'a> {
@@ -95,15 +102,24 @@ impl<'a> Ground<'a> {
         readable(tree, path)
     }
 
-    /// What a file defines and uses, at the base only what it offers to others; `None` where nobody can say.
-    pub(super) fn symbols(&self, side: Side, path: &RepoPath) -> Result<Option<Arc<Symbols>>, Stopped> {
-        let key = (side, path.clone());
+    /// What a file of the head defines and uses; `None` where nobody can say.
+    pub(super) fn symbols(&self, path: &RepoPath) -> Result<Option<Arc<Symbols>>, Stopped> {
+        self.known(Side::New, Depth::All, path)
+    }
+
+    /// What a file offers to others, without what stands inside its functions; likewise.
+    pub(super) fn outline(&self, side: Side, path: &RepoPath) -> Result<Option<Arc<Symbols>>, Stopped> {
+        self.known(side, Depth::Outline, path)
+    }
+
+    fn known(&self, side: Side, depth: Depth, path: &RepoPath) -> Result<Option<Arc<Symbols>>, Stopped> {
+        let key = (side, depth, path.clone());
         if let Some(known) = self.known.borrow().get(&key) {
             return Ok(known.clone());
         }
         self.input.cancel.check()?;
         let found = match (language::of(path), self.read(side, path)?) {
-            (Some(language), Some(text)) if !is_markup(&text) => self.parse(language, side, path, &text)?,
+            (Some(language), Some(text)) if !is_markup(&text) => self.parse(language, (side, depth), path, &text)?,
             _ => None,
         };
         self.known.borrow_mut().insert(key, found.clone());
@@ -113,7 +129,7 @@ impl<'a> Ground<'a> {
     fn parse(
         &self,
         language: &str,
-        side: Side,
+        (side, depth): (Side, Depth),
         path: &RepoPath,
         text: &FileText,
     ) -> Result<Option<Arc<Symbols>>, Stopped> {
@@ -128,9 +144,9 @@ impl<'a> Ground<'a> {
         self.parsed.set(parsed);
         let blob = self.blob(side, path)?;
         let RulesInput { packs, trees, cancel, .. } = *self.input;
-        let found = match side {
-            Side::Old => outline(language, text.text(), trees, cancel),
-            Side::New => remembered(packs.memory(), blob, language, text.text(), trees, cancel),
+        let found = match depth {
+            Depth::Outline => outline(language, text.text(), None, trees, cancel),
+            Depth::All => remembered(packs.memory(), blob, language, text.text(), trees, cancel),
         };
         self.input.cancel.check()?;
         if found.is_none() {

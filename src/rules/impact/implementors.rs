@@ -60,7 +60,7 @@ fn behind(ground: &Ground<'_>, grown: &Grown, member: &str) -> Result<Vec<Elsewh
     let Some(files) = ground.hits()?.of(home.family, &home.name) else { return Ok(found) };
     let mut same_name = 0;
     for path in files {
-        let Some(symbols) = ground.symbols(Side::New, path)? else { return Ok(Vec::new()) };
+        let Some(symbols) = ground.symbols(path)? else { return Ok(Vec::new()) };
         let defines =
             |one: &&Definition| one.name == home.name && one.kind != DefinitionKind::Implementation && !one.nested;
         same_name += symbols.definitions.iter().filter(defines).count();
@@ -107,7 +107,7 @@ fn means(ground: &Ground<'_>, path: &RepoPath, symbols: &Symbols, home: &Home) -
         },
         Family::Script => imports.any(|import| resolve::script::means(path, &import.path, &home.path)),
         Family::Java => {
-            let package = ground.symbols(Side::New, &home.path)?.and_then(|symbols| symbols.package.clone());
+            let package = ground.outline(Side::New, &home.path)?.and_then(|symbols| symbols.package.clone());
             let other = format!(".{}", home.name);
             let mut named = symbols.imports.iter().filter(|import| import.path.ends_with(&other)).peekable();
             match (named.peek().is_some(), package) {

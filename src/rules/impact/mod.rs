@@ -30,7 +30,6 @@ use std::sync::atomic::AtomicUsize;
 
 use super::checks::CheckInfo;
 use super::run::RulesInput;
-use crate::domain::change::FileChange;
 use crate::domain::claim::Claim;
 use crate::domain::place::WorkspaceAt;
 use crate::sys::cancel::Stopped;
@@ -70,10 +69,10 @@ pub(super) fn infos() -> impl Iterator<Item = &'static CheckInfo> {
 const MOST_ALIKE: usize = 20;
 
 /// Reads what one file of the change defines while its trees are at hand; so many bytes were `read` for all files.
-pub(super) fn read_ahead(input: &RulesInput<'_>, file: &FileChange, read: &AtomicUsize) -> Result<(), Stopped> {
+pub(super) fn read_ahead(input: &RulesInput<'_>, at: usize, read: &AtomicUsize) -> Result<(), Stopped> {
     let is_asked = input.change.new_at != WorkspaceAt::PatchOnly
         && IMPACTS.iter().any(|impact| !input.packs.is_off(impact.info().name));
-    if is_asked { changed::read_ahead(input, file, read) } else { Ok(()) }
+    if is_asked { changed::read_ahead(input, at, read) } else { Ok(()) }
 }
 
 /// What the change does to places it does not touch, and what was not looked at, one sentence each.

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::super::checks::CheckInfo;
-use super::super::subject::{Touched, is_test_path};
+use super::super::subject::{Touched, is_test_path, names};
 use super::Impact;
 use super::ground::{Family, Ground};
 use super::words::{Effect, Elsewhere};
@@ -98,7 +98,7 @@ fn of_file(ground: &Ground<'_>, at: usize, file: &FileChange) -> Result<Vec<(Str
     if !lines().any(|(_, line)| line.contains('(') || line.contains("::")) {
         return Ok(Vec::new());
     }
-    let Some(symbols) = ground.symbols(Side::New, &file.path)? else { return Ok(Vec::new()) };
+    let Some(symbols) = ground.outline(Side::New, &file.path)? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for one in symbols.definitions.iter().filter(|one| is_private(family, &symbols, one)) {
         let name = one.name.as_str();
@@ -178,20 +178,11 @@ fn drop_named_elsewhere(ground: &Ground<'_>, left: &mut BTreeMap<String, Left>) 
 }
 
 fn count(text: &FileText, name: &str) -> usize {
-    text.all_lines().map(|(_, line)| names(line, name).count()).sum()
+    names(text.text(), name).count()
 }
 
 fn has_name(line: &str, name: &str) -> bool {
     names(line, name).next().is_some()
-}
-
-/// Where a line has a name, and not the part of one.
-fn names<'a>(line: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
-    line.match_indices(name).map(|(at, _)| at).filter(move |at| {
-        let (before, after) = (line.get(..*at), line.get(*at + name.len()..));
-        !before.is_some_and(|text| text.ends_with(is_part)) && !after.is_some_and(|text| text.starts_with(is_part))
-    })
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ fn behind(ground: &Ground<'_>, widened: &Widened, name: &str) -> Result<Vec<Else
     let files = telling.and_then(|telling| ground.hits().map(|hits| hits.of(home.family, telling)).transpose());
     let Some(files) = files.transpose()? else { return Ok(found) };
     for path in files {
-        let Some(symbols) = ground.symbols(Side::New, path)? else { continue };
+        let Some(symbols) = ground.symbols(path)? else { continue };
         for switch in symbols.switches.iter().filter(|switch| !switch.otherwise) {
             let labels: BTreeSet<&str> = switch.labels.iter().map(String::as_str).collect();
             let all = widened.before.len() == labels.len()

@@ -259,13 +259,13 @@ fn read_around(sides: &BothSides<'_>) -> Result<Around, Stopped> {
             continue;
         }
         for (side, tree, all) in [(Side::Old, sides.old, &mut around.gone), (Side::New, sides.new, &mut around.come)] {
-            let touched = Touched::of(file, side);
             let absent = if side == Side::Old { FileStatus::Added } else { FileStatus::Deleted };
-            if touched.is_empty() || file.status == absent {
+            let spans = || file.runs().filter_map(|run| if side == Side::Old { run.old } else { run.new }.range());
+            if file.status == absent || spans().next().is_none() {
                 continue;
             }
             let Some(text) = read(tree, file, side)? else { continue };
-            for (_, line) in text.all_lines().filter(|(number, _)| touched.covers(*number)) {
+            for (_, line) in spans().flat_map(|lines| text.lines(lines)) {
                 all.push_str(&pair::squeeze(line));
                 all.push('\n');
             }

@@ -51,7 +51,10 @@ impl Around {
 
 /// `text` without white space, but for one space between two words.
 pub(super) fn squeeze(text: &str) -> String {
-    let is_wordy = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
+    let is_wordy = |letter: char| match letter {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '$' => true,
+        letter => !letter.is_ascii() && letter.is_alphanumeric(),
+    };
     let mut squeezed = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if squeezed.ends_with(is_wordy) && word.starts_with(is_wordy) {

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::super::super::subject::names;
 use super::code::{Code, is_if};
 use super::conditions::{Asks, Need, Question, needs};
 use super::pair::{Lost, Pair, Rule, guarded, squeeze};
@@ -285,11 +286,7 @@ fn is_case(line: &str) -> bool {
 }
 
 fn has_word(line: &str, word: &str) -> bool {
-    line.match_indices(word).any(|(at, _)| {
-        let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
-        !line.get(..at).is_some_and(|before| before.ends_with(is_part))
-            && !line.get(at + word.len()..).is_some_and(|after| after.starts_with(is_part))
-    })
+    names(line, word).next().is_some()
 }
 
 /// Whether a line that the change adds to the function gives `word` a value.

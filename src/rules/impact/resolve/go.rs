@@ -12,10 +12,10 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
         return Ok(Vec::new());
     }
     if here.user.folder() == home.path.folder() {
-        let package = here.ground.symbols(Side::New, &home.path)?.and_then(|symbols| symbols.package.clone());
+        let package = here.ground.outline(Side::New, &home.path)?.and_then(|symbols| symbols.package.clone());
         let package = match package {
             Some(package) => Some(package),
-            None => here.ground.symbols(Side::Old, &home.path)?.and_then(|symbols| symbols.package.clone()),
+            None => here.ground.outline(Side::Old, &home.path)?.and_then(|symbols| symbols.package.clone()),
         };
         return Ok(if here.symbols.package == package { here.by_itself() } else { Vec::new() });
     }

@@ -7,9 +7,9 @@ use crate::sys::cancel::Stopped;
 
 pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
     let home = here.home;
-    let package = match here.ground.symbols(Side::New, &home.path)? {
+    let package = match here.ground.outline(Side::New, &home.path)? {
         Some(symbols) => symbols.package.clone(),
-        None => here.ground.symbols(Side::Old, &home.path)?.and_then(|symbols| symbols.package.clone()),
+        None => here.ground.outline(Side::Old, &home.path)?.and_then(|symbols| symbols.package.clone()),
     };
     let Some(package) = package else { return Ok(Vec::new()) };
     let of_type = home.owner.as_deref().unwrap_or(&home.name);
