@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use super::alone::Alone;
 use super::checks::CHECKS;
 use super::made_up::MadeUp;
-use super::run::RulesReport;
+use super::run::{RulesReport, run_with};
 use super::trial::{Fixtures, review, try_rules};
 use super::{PACKS, Packs};
 use crate::domain::path::RepoPath;
@@ -75,6 +76,45 @@ fn every_claim_quotes_its_lines_and_touches_the_change() {
             assert!(file.touches(place.side, lines), "{name}: {claim:?}");
         }
     }
+}
+
+/// What a review is spared must not change what it tells: rules that a user's copy of every pack asks of every node, and files that are
+/// asked when everything else is known.
+#[test]
+fn what_is_left_out_and_what_is_asked_beforehand_change_nothing() {
+    let copies = PACKS.iter().map(|pack| super::PackFile {
+        owner: super::PackOwner::User,
+        file: format!("{}.yml", pack.name),
+        stem: pack.name.to_owned(),
+        text: pack.text.to_owned(),
+    });
+    let (built_in, copies) = (Packs::built_in().unwrap(), Packs::with(&copies.collect::<Vec<_>>()).unwrap());
+    let told = |made_up: &MadeUp, packs: &Packs, asks: bool| -> Vec<String> {
+        let (change, old, new) = made_up.change();
+        let (trees, cancel) = (crate::syntax::Trees::default(), Cancel::never());
+        let input = super::RulesInput {
+            change: &change,
+            new: &new,
+            old: &old,
+            packs,
+            trees: &trees,
+            cancel: &cancel,
+            events: &crate::domain::event::Silent,
+        };
+        let report = run_with(&input, &Alone::new(if asks { change.files.len() } else { 0 }));
+        report.claims.iter().map(|claim| format!("{claim:?}")).chain(report.notes).collect()
+    };
+    let fixtures = fixtures();
+    let mut all = MadeUp::default();
+    for (at, (name, made_up)) in fixtures.changes().enumerate() {
+        assert_eq!(told(made_up, &built_in, true), told(made_up, &copies, false), "{name}");
+        if at % 5 == 0 {
+            all.put_all(&format!("case{at}"), made_up);
+        }
+    }
+    let (asked, unasked) = (told(&all, &built_in, true), told(&all, &copies, false));
+    assert!(asked.len() > 100);
+    assert_eq!(asked, unasked);
 }
 
 #[test]

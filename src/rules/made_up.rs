@@ -26,6 +26,16 @@ impl MadeUp {
         files.insert(path, text.to_owned());
     }
 
+    /// Puts all files of another one below a folder.
+    #[cfg(test)]
+    pub(super) fn put_all(&mut self, folder: &str, other: &Self) {
+        for (side, files) in [(Side::Old, &other.old), (Side::New, &other.new)] {
+            for (path, text) in files {
+                self.put(side, RepoPath::parse(&format!("{folder}/{path}")).unwrap(), text);
+            }
+        }
+    }
+
     /// The change with its trees, the old one first.
     pub(super) fn change(&self) -> (ChangeSet, Memory, Memory) {
         let (mut old, mut new) = (Memory::default(), Memory::default());

@@ -64,10 +64,14 @@ const MOMENT: Duration = Duration::from_millis(800);
 
 /// Runs every rule over every changed file.
 pub fn run(input: &RulesInput<'_>) -> RulesReport {
+    run_with(input, &Alone::new(input.change.files.len()))
+}
+
+/// Likewise; `alone` keeps what files are asked for by themselves.
+pub(super) fn run_with(input: &RulesInput<'_>, alone: &Alone) -> RulesReport {
     let total = input.change.files.len();
     let done = AtomicU64::new(0);
-    let alone = Alone::new(total);
-    let heads = each_file(total, |at| head(input, at, &alone, &done));
+    let heads = each_file(total, |at| head(input, at, alone, &done));
     let mut report = RulesReport::default();
     let mut hits = Vec::new();
     // Settings may say so, those of a project too; nobody should have to guess it from the silence.
@@ -95,7 +99,7 @@ pub fn run(input: &RulesInput<'_>) -> RulesReport {
     // A stopped run still owes what it found so far, and a match is only a finding once the base was asked: that gets a moment more.
     let moment = Cancel::after(MOMENT);
     let asked = RulesInput { cancel: if report.stopped.is_some() { &moment } else { input.cancel }, ..*input };
-    match tell(&asked, hits, &alone, &mut notes) {
+    match tell(&asked, hits, alone, &mut notes) {
         Ok(told) => {
             (report.claims, report.standing, report.suppressed) = (told.claims, told.standing, told.suppressed);
         }

@@ -1,31 +1,14 @@
 //! Rules on the structure of a text. Main types: [`RuleSource`] (what a pack says), [`RuleSet`] (compiled for one grammar).
 
+use std::sync::OnceLock;
+
 use ast_grep_config::{DeserializeEnv, Fixer, RuleCore, SerializableRuleCore};
-use ast_grep_core::matcher::MatcherExt as _;
-use ast_grep_core::replacer::Replacer as _;
+use ast_grep_core::Matcher as _;
 use ast_grep_core::tree_sitter::LanguageExt as _;
-use ast_grep_core::{AstGrep, Matcher as _, NodeMatch};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::ops::Range;
-use std::sync::{LazyLock, OnceLock};
 
-use super::found::{Edit, Found, Scan};
-use super::grammar::{Grammar, Tree, Unparsed, Watch};
-use super::repeated::Repeated;
-use super::watched::WatchedDoc;
-use crate::domain::place::LineRange;
-
-/// Nodes nested deeper are not matched: what a rule asks of the nodes around one costs their depth each time.
-const DEEPEST: u32 = 1000;
-/// A rule may go so many steps from node to node in any text, and so many more for each node of it: far more than the built-in rules need.
-const STEPS: u64 = 1_000_000;
-const STEPS_A_NODE: u64 = 300;
-/// A longer match gets no replacement, in bytes; nor does one whose replacement may be longer than the next.
-const LONGEST_REPLACED: usize = 4 << 10;
-const LONGEST_REPLACEMENT: usize = 64 << 10;
-/// More matches in one text are not looked for.
-const MOST_FOUND: usize = 5000;
+use super::grammar::Grammar;
 
 /// The structural part of a rule as a pack writes it: `rule`, `constraints`, `utils`, `transform` of ast-grep's rule format.
 #[derive(Clone, Deserialize)]
@@ -39,19 +22,29 @@ impl std::fmt::Debug for RuleSource {
 }
 
 impl RuleSource {
-    /// Whether it may ask what stands around a node, and not only what is inside.
-    fn looks_around(&self) -> bool {
-        fn has(value: &serde_json::Value) -> bool {
-            match value {
-                serde_json::Value::Object(fields) => fields.iter().any(|(key, value)| {
-                    let relation = matches!(key.as_str(), "inside" | "follows" | "precedes" | "nthChild" | "range");
-                    relation && !value.is_null() || has(value)
-                }),
-                serde_json::Value::Array(values) => values.iter().any(has),
-                _ => false,
-            }
+    /// Whether every match holds one of `literals`, without which no text matches: it asks only what is inside a node, so the node might be the
+    /// whole text, and it names them itself, so they do not stand for something else that the text must be about.
+    fn holds_one_of(&self, literals: &[String]) -> bool {
+        let Ok(source) = serde_json::to_value(&self.0) else { return false };
+        let mut strings = Vec::new();
+        let around = looks_around(&source, &mut strings);
+        !around && !literals.is_empty() && literals.iter().all(|word| strings.iter().any(|said| said.contains(word)))
+    }
+}
+
+/// Whether a rule may ask what stands around a node; `strings` takes what it says, without the marks of a regex.
+fn looks_around(value: &serde_json::Value, strings: &mut Vec<String>) -> bool {
+    match value {
+        serde_json::Value::Object(fields) => fields.iter().fold(false, |any, (key, value)| {
+            let relation = matches!(key.as_str(), "inside" | "follows" | "precedes" | "nthChild" | "range");
+            looks_around(value, strings) || relation && !value.is_null() || any
+        }),
+        serde_json::Value::Array(values) => values.iter().fold(false, |any, value| looks_around(value, strings) || any),
+        serde_json::Value::String(text) => {
+            strings.push(text.replace('\\', ""));
+            false
         }
-        serde_json::to_value(&self.0).map_or(true, |value| has(&value))
+        _ => false,
     }
 }
 
@@ -111,29 +104,29 @@ pub struct RuleParts<'a> {
     pub literals: &'a [String],
 }
 
-struct Compiled {
+pub(super) struct Compiled {
     /// The rule, as counted when the set was compiled.
-    number: usize,
-    core: RuleCore,
-    fix: Option<Fixer>,
+    pub(super) number: usize,
+    pub(super) core: RuleCore,
+    pub(super) fix: Option<Fixer>,
     /// So many metavariables at most are put into the replacement.
-    holes: usize,
-    at: Option<String>,
-    same: Vec<String>,
-    stays: Vec<String>,
-    guards: Vec<String>,
-    repeats: Option<String>,
+    pub(super) holes: usize,
+    pub(super) at: Option<String>,
+    pub(super) same: Vec<String>,
+    pub(super) stays: Vec<String>,
+    pub(super) guards: Vec<String>,
+    pub(super) repeats: Option<String>,
     /// Texts of which one stands in every match; none: no such text is known.
-    within: Vec<String>,
+    pub(super) within: Vec<String>,
     /// The kinds of nodes that it can match.
-    kinds: Vec<usize>,
+    pub(super) kinds: Vec<usize>,
 }
 
 /// Rules for one grammar, each compiled when it is first asked for: most of them can match in few texts. Shared by threads.
 pub struct RuleSet {
-    grammar: Grammar,
+    pub(super) grammar: Grammar,
     /// `None` holds the place of a rule that is not for this grammar.
-    rules: Vec<OnceLock<Result<Option<Compiled>, SyntaxError>>>,
+    pub(super) rules: Vec<OnceLock<Result<Option<Compiled>, SyntaxError>>>,
 }
 
 impl Compiled {
@@ -169,8 +162,7 @@ impl Compiled {
         let bare = |names: &[String]| names.iter().map(|name| bare(name).to_owned()).collect();
         let (same, stays, guards) = (bare(same), bare(stays), bare(guards));
         let repeats = repeats.map(str::to_owned);
-        // A rule that asks only what is inside a node has what it needs there: the node might be the whole text.
-        let within = if literals.is_empty() || source.looks_around() { Vec::new() } else { literals.to_vec() };
+        let within = if repeats.is_none() && source.holds_one_of(literals) { literals.to_vec() } else { Vec::new() };
         Ok(Self { number, core, fix, holes, at, same, stays, guards, repeats, within, kinds })
     }
 }
@@ -203,235 +195,11 @@ impl RuleSet {
         let compiled = place.get_or_init(|| parts().map(|parts| Compiled::of(self.grammar, number, parts)).transpose());
         compiled.as_ref().map(|_| ()).map_err(Clone::clone)
     }
-
-    /// The compiled rules for which `wanted` says so, and those of them that can match a kind of node, by the kind.
-    fn wanted(&self, wanted: &dyn Fn(usize) -> bool) -> (Vec<&Compiled>, Vec<Vec<usize>>) {
-        let compiled = self.rules.iter().filter_map(|rule| rule.get()?.as_ref().ok()?.as_ref());
-        let rules: Vec<&Compiled> = compiled.filter(|rule| wanted(rule.number)).collect();
-        let mut by_kind: Vec<Vec<usize>> = Vec::new();
-        for (at, rule) in rules.iter().enumerate() {
-            for kind in &rule.kinds {
-                if by_kind.len() <= *kind {
-                    by_kind.resize_with(kind + 1, Vec::new);
-                }
-                by_kind[*kind].push(at);
-            }
-        }
-        (rules, by_kind)
-    }
-
-    /// Matches the compiled rules for which `wanted` says so.
-    pub fn scan(&self, tree: &Tree, wanted: &dyn Fn(usize) -> bool, watch: &Watch<'_>) -> Result<Scan, Unparsed> {
-        let mut scan = Scan::default();
-        if tree.grammar != self.grammar {
-            return Ok(scan);
-        }
-        let (rules, by_kind) = self.wanted(wanted);
-        if rules.is_empty() {
-            return Ok(scan);
-        }
-        let mut tests = TestCode::default();
-        let source = tree.root.root();
-        let doc = source.get_doc();
-        let watched = WatchedDoc::new(doc.src.clone(), doc.lang, doc.tree.clone(), watch);
-        let watched = AstGrep::doc(watched);
-        let root = watched.root();
-        let steps_a_rule = STEPS + STEPS_A_NODE * root.get_inner_node().inner().descendant_count() as u64;
-        let mut left = vec![steps_a_rule; rules.len()];
-        let mut places: Vec<Option<Places>> = rules.iter().map(|_| None).collect();
-        let mut cursor = root.get_inner_node().inner().walk();
-        let mut steps = 0u32;
-        let mut walk = Repeated::default();
-        loop {
-            steps = steps.wrapping_add(1);
-            // Not for each rule: to look at the clock costs more than most rules do, and a long one looks at it itself.
-            if steps.is_multiple_of(128) {
-                watch.check()?;
-            }
-            let inner = cursor.node();
-            if self.grammar == Grammar::Rust {
-                tests.see(&inner, tree.text());
-            }
-            if let Some(here) = by_kind.get(usize::from(inner.kind_id())).filter(|here| !here.is_empty()) {
-                let doc = root.get_doc();
-                let mut adopted = None;
-                for at in here {
-                    let (Some(rule), Some(left)) = (rules.get(*at), left.get_mut(*at)) else { continue };
-                    if *left == 0 {
-                        continue;
-                    }
-                    if !rule.within.is_empty()
-                        && let Some(places) = places.get_mut(*at)
-                        && !places
-                            .get_or_insert_with(|| Places::of(&rule.within, tree.text()))
-                            .any_in(inner.byte_range())
-                    {
-                        continue;
-                    }
-                    if rule.repeats.as_ref().is_some_and(|field| !walk.is_one(*at, &inner, field, tree.text())) {
-                        continue;
-                    }
-                    let node = adopted.get_or_insert_with(|| watched.adopt(doc.node(inner))).clone();
-                    doc.give(*left);
-                    let hit = rule.core.match_node(node);
-                    *left = doc.left();
-                    doc.give(u64::MAX);
-                    if let Some(fault) = doc.fault() {
-                        return Err(fault);
-                    }
-                    if *left == 0 {
-                        scan.given_up.push(rule.number);
-                    } else if let Some(hit) = hit {
-                        scan.found.push(found(rule, &hit, tests.covers(hit.range().start)));
-                        if let Some(fault) = doc.fault() {
-                            return Err(fault);
-                        }
-                    }
-                    if scan.found.len() >= MOST_FOUND {
-                        scan.too_many = true;
-                        return Ok(scan);
-                    }
-                }
-            }
-            let deep = walk.depth() >= DEEPEST && inner.child_count() > 0;
-            scan.too_deep |= deep;
-            if !deep && cursor.goto_first_child() {
-                walk.enter();
-                continue;
-            }
-            while !cursor.goto_next_sibling() {
-                if !cursor.goto_parent() {
-                    return Ok(scan);
-                }
-                walk.leave();
-            }
-        }
-    }
-}
-
-/// Where some words stand in a text, in its order.
-struct Places(Vec<Range<usize>>);
-
-impl Places {
-    fn of(words: &[String], text: &[u8]) -> Self {
-        let of_word = |word: &String| {
-            let length = word.len();
-            memchr::memmem::find_iter(text, word.as_bytes()).map(move |at| at..at + length).collect::<Vec<_>>()
-        };
-        let mut places: Vec<Range<usize>> = words.iter().flat_map(of_word).collect();
-        places.sort_unstable_by_key(|place| (place.start, place.end));
-        Self(places)
-    }
-
-    /// Whether one of them lies in a range.
-    fn any_in(&self, bytes: Range<usize>) -> bool {
-        let from = self.0.partition_point(|place| place.start < bytes.start);
-        let begun = self.0.get(from..).unwrap_or_default().iter().take_while(|place| place.start < bytes.end);
-        begun.into_iter().any(|place| place.end <= bytes.end)
-    }
 }
 
 /// The name of a metavariable, which may be written with its `$`.
 fn bare(name: &str) -> &str {
     name.trim_start_matches('$')
-}
-
-type Match<'a> = NodeMatch<'a, WatchedDoc>;
-type Node<'a> = ast_grep_core::Node<'a, WatchedDoc>;
-
-fn found(rule: &Compiled, hit: &Match<'_>, in_test: bool) -> Found {
-    let bytes = hit.range();
-    let lines = lines_of(hit);
-    let fits = bytes.len() <= LONGEST_REPLACED && bytes.len().saturating_mul(rule.holes) <= LONGEST_REPLACEMENT;
-    let edit = rule.fix.as_ref().filter(|_| fits).and_then(|fix| {
-        let text = String::from_utf8(fix.generate_replacement(hit)).ok()?;
-        Some(Edit { bytes: bytes.clone(), text })
-    });
-    let env = hit.get_env();
-    let one = rule.at.as_deref().and_then(|name| env.get_match(name).cloned().or_else(|| first_of(hit, name)));
-    let (at, told) = one.as_ref().map_or((lines, bytes.clone()), |node| (lines_of(node), node.range()));
-    let texts = |names: &[String]| names.iter().filter_map(|name| bytes_of(hit, name)).collect::<Vec<_>>();
-    let same = if rule.same.is_empty() { vec![told] } else { texts(&rule.same) };
-    let mut around = Some((**hit).clone());
-    while let Some(node) = around.as_ref().filter(|node| lines_of(node).count() <= lines.count()) {
-        around = node.parent();
-    }
-    let around = around.as_ref().map_or(lines, lines_of);
-    Found {
-        rule: rule.number,
-        bytes,
-        lines,
-        at,
-        same,
-        stays: texts(&rule.stays),
-        guards: texts(&rule.guards),
-        around,
-        in_test,
-        edit,
-    }
-}
-
-fn first_of<'a>(hit: &Match<'a>, name: &str) -> Option<Node<'a>> {
-    hit.get_env().get_multiple_matches(name).into_iter().next()
-}
-
-/// The bytes of a metavariable, of several nodes too; `None` where it matched nothing.
-fn bytes_of(hit: &Match<'_>, name: &str) -> Option<Range<usize>> {
-    if let Some(node) = hit.get_env().get_match(name) {
-        return Some(node.range());
-    }
-    let nodes = hit.get_env().get_multiple_matches(name);
-    Some(nodes.first()?.range().start..nodes.last()?.range().end)
-}
-
-fn lines_of(node: &Node<'_>) -> LineRange {
-    let first = node.start_pos().line();
-    let (end_line, end_column) = node.end_pos().byte_point();
-    // A node that swallowed its line ending stops at the start of the next line.
-    let last = if end_column == 0 && end_line > first { end_line - 1 } else { end_line };
-    let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX - 1) + 1;
-    LineRange::new(number(first), number(last)).unwrap_or_else(|_| LineRange::line(number(first)))
-}
-
-impl Tree {
-    pub(super) fn text(&self) -> &[u8] {
-        self.root.root().get_doc().src.as_bytes()
-    }
-}
-
-/// The bytes of items that only tests compile, found while the tree is walked in order.
-#[derive(Default)]
-struct TestCode {
-    until: usize,
-}
-
-static TEST_ATTRIBUTE: LazyLock<Option<regex::bytes::Regex>> = LazyLock::new(|| {
-    regex::bytes::Regex::new(r"^#\[\s*(?:cfg\s*\(\s*(?:all\s*\(\s*)?test\b|(?:\w+\s*::\s*)*(?:test|rstest)\b|bench\b)")
-        .ok()
-});
-
-impl TestCode {
-    fn see(&mut self, node: &tree_sitter::Node<'_>, text: &[u8]) {
-        if node.kind() != "attribute_item" || node.start_byte() < self.until {
-            return;
-        }
-        let is_test = |pattern: &regex::bytes::Regex| pattern.is_match(text.get(node.byte_range()).unwrap_or_default());
-        if !TEST_ATTRIBUTE.as_ref().is_some_and(is_test) {
-            return;
-        }
-        let mut item = node.next_named_sibling();
-        while let Some(next) = item {
-            if !matches!(next.kind(), "attribute_item" | "line_comment" | "block_comment") {
-                self.until = next.end_byte();
-                return;
-            }
-            item = next.next_named_sibling();
-        }
-    }
-
-    fn covers(&self, byte: usize) -> bool {
-        byte < self.until
-    }
 }
 
 /// An error with what caused it, in one line.
@@ -449,6 +217,8 @@ fn chain(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::place::LineRange;
+    use crate::syntax::{Scan, Tree, Watch};
     use crate::sys::cancel::Cancel;
     use std::time::Duration;
 
@@ -471,6 +241,27 @@ mod tests {
         assert_eq!(scan.found.len(), 1);
         assert_eq!(scan.found[0].lines, LineRange::new(2, 3).unwrap());
         assert_eq!(scan.found[0].edit.as_ref().unwrap().text, "b(2, 1)");
+    }
+
+    #[test]
+    fn a_rule_that_looks_around_is_asked_where_its_words_are_not() {
+        let literals = ["flag".to_owned()];
+        let found = |yaml: &str, repeats: Option<&'static str>, text: &str| -> Vec<u32> {
+            let source = &documents::<RuleSource>(yaml).unwrap()[0];
+            let parts = RuleParts { literals: &literals, repeats, ..parts(source, None) };
+            let set = RuleSet::compile(Grammar::JavaScript, std::iter::once(Some(parts))).unwrap();
+            let cancel = Cancel::never();
+            let watch = Watch::new(&cancel, Duration::from_mins(1));
+            let tree = Tree::parse(Grammar::JavaScript, text, &watch).unwrap();
+            set.scan(&tree, &|_| true, &watch).unwrap().found.iter().map(|found| found.lines.start()).collect()
+        };
+        let text = "a(1);\nflag(() => {\n  a(2);\n  a(flag);\n});\n";
+        assert_eq!(found("rule: {pattern: a($$$), not: {regex: flags}}", None, text), [4]);
+        // It does not name the word: the text has to be about it, not the match.
+        assert_eq!(found("rule: {pattern: a($$$)}", None, text), [1, 3, 4]);
+        assert_eq!(found("rule: {pattern: a($$$), inside: {stopBy: end, pattern: flag($$$)}}", None, text), [3, 4]);
+        let pairs = "b = {\n  k: 1,\n  k: flag,\n};\n";
+        assert_eq!(found("rule: {kind: pair, not: {regex: flags}}", Some("key"), pairs), [3]);
     }
 
     #[test]

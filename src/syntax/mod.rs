@@ -11,6 +11,7 @@ mod matching;
 mod nodes;
 mod relations;
 mod repeated;
+mod scan;
 mod scopes;
 mod symbol;
 mod symbols;

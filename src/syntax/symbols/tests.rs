@@ -3,7 +3,7 @@
 use super::*;
 
 fn of(language: &str, text: &str) -> Symbols {
-    symbols(language, text, &Trees::default(), &Cancel::never()).unwrap()
+    symbols(language, text, &Trees::default(), &Cancel::never()).unwrap().as_ref().clone()
 }
 
 /// `kind owner.name required..most` of every definition.
@@ -238,7 +238,7 @@ fn an_outline_has_what_is_offered_to_others() {
         ("cpp", "namespace n { int a(int b) { return d(b); } struct E { void f(int x); }; }\n"),
     ] {
         let whole = of(language, text);
-        let found = outline(language, text, None, &Trees::default(), &Cancel::never()).unwrap();
+        let found = outline(language, text, None, &Trees::default(), &Cancel::never()).unwrap().as_ref().clone();
         let offered = |symbols: &Symbols| -> Vec<(String, bool, (u32, u32))> {
             let offered = symbols.definitions.iter().filter(|one| !one.nested);
             offered

@@ -1,0 +1,290 @@
+//! One walk over a text, in which all rules of a set are matched. Main function: [`RuleSet::scan`].
+//!
+//! How a rule is written and compiled belongs in `matching`; what a match is, in `found`.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use ast_grep_core::matcher::MatcherExt as _;
+use ast_grep_core::replacer::Replacer as _;
+use ast_grep_core::{AstGrep, NodeMatch};
+
+use super::found::{Edit, Found, Scan};
+use super::grammar::{Grammar, Tree, Unparsed, Watch};
+use super::matching::{Compiled, RuleSet};
+use super::repeated::Repeated;
+use super::watched::WatchedDoc;
+use crate::domain::place::LineRange;
+
+/// Nodes nested deeper are not matched: what a rule asks of the nodes around one costs their depth each time.
+const DEEPEST: u32 = 1000;
+/// A rule may go so many steps from node to node in any text, and so many more for each node of it: far more than the built-in rules need.
+const STEPS: u64 = 1_000_000;
+const STEPS_A_NODE: u64 = 300;
+/// A longer match gets no replacement, in bytes; nor does one whose replacement may be longer than the next.
+const LONGEST_REPLACED: usize = 4 << 10;
+const LONGEST_REPLACEMENT: usize = 64 << 10;
+/// More matches in one text are not looked for.
+const MOST_FOUND: usize = 5000;
+
+/// The rules of a set that are asked in one walk.
+struct Asked<'r> {
+    rules: Vec<&'r Compiled>,
+    /// Those that can match a kind of node, by the kind.
+    by_kind: Vec<Vec<usize>>,
+    /// How many steps each has left.
+    left: Vec<u64>,
+    /// Where the words of each stand, once somebody asked.
+    places: Vec<Option<Places>>,
+    /// Where any of them stands, where every rule needs one inside what it matches: nodes without are not gone into.
+    anywhere: Option<Places>,
+}
+
+impl<'r> Asked<'r> {
+    /// The compiled rules for which `wanted` says so.
+    fn of(set: &'r RuleSet, wanted: &dyn Fn(usize) -> bool, tree: &Tree) -> Self {
+        let compiled = set.rules.iter().filter_map(|rule| rule.get()?.as_ref().ok()?.as_ref());
+        let rules: Vec<&Compiled> = compiled.filter(|rule| wanted(rule.number)).collect();
+        let mut by_kind: Vec<Vec<usize>> = Vec::new();
+        for (at, rule) in rules.iter().enumerate() {
+            for kind in &rule.kinds {
+                if by_kind.len() <= *kind {
+                    by_kind.resize_with(kind + 1, Vec::new);
+                }
+                by_kind[*kind].push(at);
+            }
+        }
+        let nodes = tree.root.root().get_inner_node().descendant_count() as u64;
+        let left = vec![STEPS + STEPS_A_NODE * nodes; rules.len()];
+        // In Rust, what is a test is said beside it.
+        let narrow = set.grammar != Grammar::Rust && rules.iter().all(|rule| !rule.within.is_empty());
+        let anywhere = narrow.then(|| Places::of(rules.iter().flat_map(|rule| &rule.within), tree.text()));
+        Self { places: rules.iter().map(|_| None).collect(), rules, by_kind, left, anywhere }
+    }
+
+    /// Whether one of the words that a rule needs stands in a node.
+    fn may_match(&mut self, at: usize, rule: &Compiled, node: &tree_sitter::Node<'_>, text: &[u8]) -> bool {
+        let Some(places) = self.places.get_mut(at).filter(|_| !rule.within.is_empty()) else { return true };
+        places.get_or_insert_with(|| Places::of(&rule.within, text)).any_in(&node.byte_range())
+    }
+}
+
+impl RuleSet {
+    /// Matches the compiled rules for which `wanted` says so.
+    pub fn scan(&self, tree: &Tree, wanted: &dyn Fn(usize) -> bool, watch: &Watch<'_>) -> Result<Scan, Unparsed> {
+        let mut scan = Scan::default();
+        if tree.grammar != self.grammar {
+            return Ok(scan);
+        }
+        let mut asked = Asked::of(self, wanted, tree);
+        if asked.rules.is_empty() {
+            return Ok(scan);
+        }
+        let mut tests = TestCode::default();
+        let source = tree.root.root();
+        let doc = source.get_doc();
+        let watched = WatchedDoc::new(doc.src.clone(), doc.lang, doc.tree.clone(), watch);
+        let watched = AstGrep::doc(watched);
+        let root = watched.root();
+        let mut cursor = root.get_inner_node().inner().walk();
+        let mut steps = 0u32;
+        let mut walk = Repeated::default();
+        loop {
+            steps = steps.wrapping_add(1);
+            // Not for each rule: to look at the clock costs more than most rules do, and a long one looks at it itself.
+            if steps.is_multiple_of(128) {
+                watch.check()?;
+            }
+            let inner = cursor.node();
+            if self.grammar == Grammar::Rust {
+                tests.see(&inner, tree.text());
+            }
+            asked.match_node(&watched, inner, (tree, &tests, &mut walk), &mut scan)?;
+            if scan.too_many {
+                return Ok(scan);
+            }
+            let deep = walk.depth() >= DEEPEST && inner.child_count() > 0;
+            scan.too_deep |= deep;
+            let empty = asked.anywhere.as_ref().is_some_and(|places| !places.any_in(&inner.byte_range()));
+            if !deep && !empty && cursor.goto_first_child() {
+                walk.enter();
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return Ok(scan);
+                }
+                walk.leave();
+            }
+        }
+    }
+}
+
+impl Asked<'_> {
+    /// Asks the rules that can match a node.
+    fn match_node<'t>(
+        &mut self,
+        watched: &AstGrep<WatchedDoc>,
+        inner: tree_sitter::Node<'_>,
+        (tree, tests, walk): (&'t Tree, &TestCode, &mut Repeated<'t>),
+        scan: &mut Scan,
+    ) -> Result<(), Unparsed> {
+        let kind = usize::from(inner.kind_id());
+        let count = self.by_kind.get(kind).map_or(0, Vec::len);
+        let root = watched.root();
+        let doc = root.get_doc();
+        let mut adopted = None;
+        for place in 0..count {
+            let Some(at) = self.by_kind.get(kind).and_then(|here| here.get(place)).copied() else { continue };
+            let Some(rule) = self.rules.get(at).copied() else { continue };
+            if self.left.get(at).is_none_or(|left| *left == 0) || !self.may_match(at, rule, &inner, tree.text()) {
+                continue;
+            }
+            if rule.repeats.as_ref().is_some_and(|field| !walk.is_one(at, &inner, field, tree.text())) {
+                continue;
+            }
+            let Some(left) = self.left.get_mut(at) else { continue };
+            let node = adopted.get_or_insert_with(|| watched.adopt(doc.node(inner))).clone();
+            doc.give(*left);
+            let hit = rule.core.match_node(node);
+            *left = doc.left();
+            doc.give(u64::MAX);
+            if let Some(fault) = doc.fault() {
+                return Err(fault);
+            }
+            if *left == 0 {
+                scan.given_up.push(rule.number);
+            } else if let Some(hit) = hit {
+                scan.found.push(found(rule, &hit, tests.covers(hit.range().start)));
+                if let Some(fault) = doc.fault() {
+                    return Err(fault);
+                }
+            }
+            if scan.found.len() >= MOST_FOUND {
+                scan.too_many = true;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where some words stand in a text, in its order.
+struct Places(Vec<Range<usize>>);
+
+impl Places {
+    fn of<'w>(words: impl IntoIterator<Item = &'w String>, text: &[u8]) -> Self {
+        let of_word = |word: &String| {
+            let length = word.len();
+            memchr::memmem::find_iter(text, word.as_bytes()).map(move |at| at..at + length).collect::<Vec<_>>()
+        };
+        let mut places: Vec<Range<usize>> = words.into_iter().flat_map(of_word).collect();
+        places.sort_unstable_by_key(|place| (place.start, place.end));
+        Self(places)
+    }
+
+    /// Whether one of them lies in a range.
+    fn any_in(&self, bytes: &Range<usize>) -> bool {
+        let from = self.0.partition_point(|place| place.start < bytes.start);
+        let begun = self.0.get(from..).unwrap_or_default().iter().take_while(|place| place.start < bytes.end);
+        begun.into_iter().any(|place| place.end <= bytes.end)
+    }
+}
+
+type Match<'a> = NodeMatch<'a, WatchedDoc>;
+type Node<'a> = ast_grep_core::Node<'a, WatchedDoc>;
+
+fn found(rule: &Compiled, hit: &Match<'_>, in_test: bool) -> Found {
+    let bytes = hit.range();
+    let lines = lines_of(hit);
+    let fits = bytes.len() <= LONGEST_REPLACED && bytes.len().saturating_mul(rule.holes) <= LONGEST_REPLACEMENT;
+    let edit = rule.fix.as_ref().filter(|_| fits).and_then(|fix| {
+        let text = String::from_utf8(fix.generate_replacement(hit)).ok()?;
+        Some(Edit { bytes: bytes.clone(), text })
+    });
+    let env = hit.get_env();
+    let one = rule.at.as_deref().and_then(|name| env.get_match(name).cloned().or_else(|| first_of(hit, name)));
+    let (at, told) = one.as_ref().map_or((lines, bytes.clone()), |node| (lines_of(node), node.range()));
+    let texts = |names: &[String]| names.iter().filter_map(|name| bytes_of(hit, name)).collect::<Vec<_>>();
+    let same = if rule.same.is_empty() { vec![told] } else { texts(&rule.same) };
+    let mut around = Some((**hit).clone());
+    while let Some(node) = around.as_ref().filter(|node| lines_of(node).count() <= lines.count()) {
+        around = node.parent();
+    }
+    let around = around.as_ref().map_or(lines, lines_of);
+    Found {
+        rule: rule.number,
+        bytes,
+        lines,
+        at,
+        same,
+        stays: texts(&rule.stays),
+        guards: texts(&rule.guards),
+        around,
+        in_test,
+        edit,
+    }
+}
+
+fn first_of<'a>(hit: &Match<'a>, name: &str) -> Option<Node<'a>> {
+    hit.get_env().get_multiple_matches(name).into_iter().next()
+}
+
+/// The bytes of a metavariable, of several nodes too; `None` where it matched nothing.
+fn bytes_of(hit: &Match<'_>, name: &str) -> Option<Range<usize>> {
+    if let Some(node) = hit.get_env().get_match(name) {
+        return Some(node.range());
+    }
+    let nodes = hit.get_env().get_multiple_matches(name);
+    Some(nodes.first()?.range().start..nodes.last()?.range().end)
+}
+
+fn lines_of(node: &Node<'_>) -> LineRange {
+    let first = node.start_pos().line();
+    let (end_line, end_column) = node.end_pos().byte_point();
+    // A node that swallowed its line ending stops at the start of the next line.
+    let last = if end_column == 0 && end_line > first { end_line - 1 } else { end_line };
+    let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX - 1) + 1;
+    LineRange::new(number(first), number(last)).unwrap_or_else(|_| LineRange::line(number(first)))
+}
+
+impl Tree {
+    pub(super) fn text(&self) -> &[u8] {
+        self.root.root().get_doc().src.as_bytes()
+    }
+}
+
+/// The bytes of items that only tests compile, found while the tree is walked in order.
+#[derive(Default)]
+struct TestCode {
+    until: usize,
+}
+
+static TEST_ATTRIBUTE: LazyLock<Option<regex::bytes::Regex>> = LazyLock::new(|| {
+    regex::bytes::Regex::new(r"^#\[\s*(?:cfg\s*\(\s*(?:all\s*\(\s*)?test\b|(?:\w+\s*::\s*)*(?:test|rstest)\b|bench\b)")
+        .ok()
+});
+
+impl TestCode {
+    fn see(&mut self, node: &tree_sitter::Node<'_>, text: &[u8]) {
+        if node.kind() != "attribute_item" || node.start_byte() < self.until {
+            return;
+        }
+        let is_test = |pattern: &regex::bytes::Regex| pattern.is_match(text.get(node.byte_range()).unwrap_or_default());
+        if !TEST_ATTRIBUTE.as_ref().is_some_and(is_test) {
+            return;
+        }
+        let mut item = node.next_named_sibling();
+        while let Some(next) = item {
+            if !matches!(next.kind(), "attribute_item" | "line_comment" | "block_comment") {
+                self.until = next.end_byte();
+                return;
+            }
+            item = next.next_named_sibling();
+        }
+    }
+
+    fn covers(&self, byte: usize) -> bool {
+        byte < self.until
+    }
+}
