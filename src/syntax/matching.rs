@@ -27,24 +27,31 @@ impl RuleSource {
     fn holds_one_of(&self, literals: &[String]) -> bool {
         let Ok(source) = serde_json::to_value(&self.0) else { return false };
         let mut strings = Vec::new();
-        let around = looks_around(&source, &mut strings);
-        !around && !literals.is_empty() && literals.iter().all(|word| strings.iter().any(|said| said.contains(word)))
+        take_strings(&source, &mut strings);
+        let names = |word: &String| strings.iter().any(|said| said.contains(word));
+        !looks_around(&source) && !literals.is_empty() && literals.iter().all(names)
     }
 }
 
-/// Whether a rule may ask what stands around a node; `strings` takes what it says, without the marks of a regex.
-fn looks_around(value: &serde_json::Value, strings: &mut Vec<String>) -> bool {
+/// Whether a rule may ask what stands around a node.
+fn looks_around(value: &serde_json::Value) -> bool {
     match value {
-        serde_json::Value::Object(fields) => fields.iter().fold(false, |any, (key, value)| {
+        serde_json::Value::Object(fields) => fields.iter().any(|(key, value)| {
             let relation = matches!(key.as_str(), "inside" | "follows" | "precedes" | "nthChild" | "range");
-            looks_around(value, strings) || relation && !value.is_null() || any
+            relation && !value.is_null() || looks_around(value)
         }),
-        serde_json::Value::Array(values) => values.iter().fold(false, |any, value| looks_around(value, strings) || any),
-        serde_json::Value::String(text) => {
-            strings.push(text.replace('\\', ""));
-            false
-        }
+        serde_json::Value::Array(values) => values.iter().any(looks_around),
         _ => false,
+    }
+}
+
+/// Takes all that a rule says, without the marks of a regex.
+fn take_strings(value: &serde_json::Value, strings: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(fields) => fields.values().for_each(|value| take_strings(value, strings)),
+        serde_json::Value::Array(values) => values.iter().for_each(|value| take_strings(value, strings)),
+        serde_json::Value::String(text) => strings.push(text.replace('\\', "")),
+        _ => {}
     }
 }
 

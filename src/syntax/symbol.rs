@@ -36,9 +36,9 @@ pub fn enclosing_symbol(language: &str, text: &str, line: u32, trees: &Trees) ->
     let answer = || {
         let cancel = Cancel::never();
         let tree = trees.parse(grammar, text, &Watch::new(&cancel, QUESTION)).ok()?;
-        Some(innermost(&tree, row))
+        Some(innermost(&tree, row).into_iter().collect::<Vec<String>>())
     };
-    trees.once((grammar, text), |said| said.names.entry(line).or_default(), answer).flatten()
+    trees.once((grammar, text), |said| said.names.entry(line).or_default(), answer)?.pop()
 }
 
 fn innermost(tree: &Tree, row: usize) -> Option<String> {

@@ -39,8 +39,8 @@ struct Kept {
 /// What a text has answered, which is kept when its tree is not.
 #[derive(Default)]
 pub(super) struct Said {
-    /// The names around its lines.
-    pub(super) names: HashMap<u32, Option<Option<String>>>,
+    /// The names around its lines: none where it has been asked and there is none.
+    pub(super) names: HashMap<u32, Option<Vec<String>>>,
     /// What it defines and uses.
     pub(super) symbols: Option<Arc<Symbols>>,
     /// What it offers to others.
@@ -185,17 +185,15 @@ mod tests {
     #[test]
     fn an_answer_is_kept_and_its_absence_is_not() {
         let trees = Trees::default();
-        let ask = |text, line: u32, answer: Option<Option<&str>>| {
-            trees.once(
-                (Grammar::Go, text),
-                |said| said.names.entry(line).or_default(),
-                || answer.map(|name| name.map(str::to_owned)),
-            )
+        let ask = |text, line: u32, answer: Option<&str>| {
+            let answer = || answer.map(|name| vec![name.to_owned()]);
+            let found = trees.once((Grammar::Go, text), |said| said.names.entry(line).or_default(), answer);
+            found.map(|names| names.concat())
         };
         assert_eq!(ask("a", 1, None), None);
-        assert_eq!(ask("a", 1, Some(Some("f"))), Some(Some("f".to_owned())));
-        assert_eq!(ask("a", 1, Some(None)), Some(Some("f".to_owned())));
-        assert_eq!(ask("a", 2, Some(None)), Some(None));
-        assert_eq!(ask("b", 1, Some(None)), Some(None));
+        assert_eq!(ask("a", 1, Some("f")).as_deref(), Some("f"));
+        assert_eq!(ask("a", 1, Some("g")).as_deref(), Some("f"));
+        assert_eq!(ask("a", 2, Some("g")).as_deref(), Some("g"));
+        assert_eq!(ask("b", 1, Some("h")).as_deref(), Some("h"));
     }
 }

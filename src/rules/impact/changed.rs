@@ -140,10 +140,8 @@ impl Changed {
                 if file.status == gone { Ok(None) } else { ground.outline(side, file.path_at(side)) }
             };
             let mut new = outline(Side::New, FileStatus::Deleted)?;
-            let old = match is_test_path(file.path_at(Side::Old)) {
-                true => None,
-                false => outline(Side::Old, FileStatus::Added)?,
-            };
+            let is_test = is_test_path(file.path_at(Side::Old));
+            let old = if is_test { None } else { outline(Side::Old, FileStatus::Added)? };
             if let (Some(old), Some(_), Some(text)) = (&old, &new, ground.read(Side::New, &file.path)?)
                 && (Both { at, file, family, old, new: new.as_ref() }).ask_inside(&text)
             {
