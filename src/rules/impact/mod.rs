@@ -72,7 +72,9 @@ const MOST_ALIKE: usize = 20;
 pub(super) fn read_ahead(input: &RulesInput<'_>, at: usize, read: &AtomicUsize) -> Result<(), Stopped> {
     let is_asked = input.change.new_at != WorkspaceAt::PatchOnly
         && IMPACTS.iter().any(|impact| !input.packs.is_off(impact.info().name));
-    if is_asked { changed::read_ahead(input, at, read) } else { Ok(()) }
+    let Some(file) = input.change.files.get(at).filter(|_| is_asked) else { return Ok(()) };
+    changed::read_ahead(input, at, read)?;
+    unused::read_ahead(input, file)
 }
 
 /// What the change does to places it does not touch, and what was not looked at, one sentence each.

@@ -3,18 +3,21 @@
 //! Compilers of Rust and C say so themselves; here are the languages whose do not.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::super::checks::CheckInfo;
-use super::super::subject::{Touched, is_test_path, names};
+use super::super::run::RulesInput;
+use super::super::subject::{Touched, is_test_path, names, readable};
 use super::Impact;
 use super::ground::{Family, Ground};
 use super::words::{Effect, Elsewhere};
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::finding::{Category, Severity};
+use crate::domain::language;
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::domain::text::FileText;
-use crate::syntax::{Definition, DefinitionKind, Symbols};
+use crate::syntax::{Definition, DefinitionKind, Symbols, outline};
 use crate::sys::cancel::Stopped;
 use crate::workspace::{Pattern, Query, WorkspaceError};
 
@@ -77,35 +80,60 @@ impl Impact for LeftUnused {
     }
 }
 
+/// Both sides of a changed file that may have lost the last use of a function.
+struct Sides {
+    family: Family,
+    old: Arc<FileText>,
+    new: Arc<FileText>,
+    removed: Touched,
+}
+
+impl Sides {
+    fn of(input: &RulesInput<'_>, file: &FileChange) -> Result<Option<Self>, Stopped> {
+        let family = Family::of(&file.path).filter(|family| !matches!(family, Family::Rust | Family::C));
+        let was_there = matches!(file.status, FileStatus::Modified | FileStatus::Renamed);
+        let Some(family) = family.filter(|_| was_there && file.without_text().is_none() && file.deletions > 0) else {
+            return Ok(None);
+        };
+        if is_test_path(&file.path) {
+            return Ok(None);
+        }
+        let (Some(old), Some(new)) = (readable(input.old, file.path_at(Side::Old))?, readable(input.new, &file.path)?)
+        else {
+            return Ok(None);
+        };
+        let sides = Self { family, old, new, removed: Touched::of(file, Side::Old) };
+        // Only what is called on a removed line can have lost its last use, and most changes have none: that is asked before anything is parsed.
+        let calls = sides.lines().any(|(_, line)| line.contains('(') || line.contains("::"));
+        Ok(calls.then_some(sides))
+    }
+
+    /// The removed lines.
+    fn lines(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.old.all_lines().filter(|(number, _)| self.removed.covers(*number))
+    }
+}
+
+/// Reads what a changed file offers while its tree is at hand.
+pub(super) fn read_ahead(input: &RulesInput<'_>, file: &FileChange) -> Result<(), Stopped> {
+    if let (Some(sides), Some(language)) = (Sides::of(input, file)?, language::of(&file.path)) {
+        let _ = outline(language, sides.new.text(), None, input.trees, input.cancel);
+    }
+    Ok(())
+}
+
 /// The functions that a changed file defines and does not name any more.
 fn of_file(ground: &Ground<'_>, at: usize, file: &FileChange) -> Result<Vec<(String, Left)>, Stopped> {
-    let family = Family::of(&file.path).filter(|family| !matches!(family, Family::Rust | Family::C));
-    let was_there = matches!(file.status, FileStatus::Modified | FileStatus::Renamed);
-    let Some(family) = family.filter(|_| was_there && file.without_text().is_none() && file.deletions > 0) else {
-        return Ok(Vec::new());
-    };
-    if is_test_path(&file.path) {
-        return Ok(Vec::new());
-    }
-    let (Some(old), Some(new)) =
-        (ground.read(Side::Old, file.path_at(Side::Old))?, ground.read(Side::New, &file.path)?)
-    else {
-        return Ok(Vec::new());
-    };
-    let removed = Touched::of(file, Side::Old);
-    let lines = || old.all_lines().filter(|(number, _)| removed.covers(*number));
-    // Only what is called on a removed line can have lost its last use, and most changes have none: that is asked before anything is parsed.
-    if !lines().any(|(_, line)| line.contains('(') || line.contains("::")) {
-        return Ok(Vec::new());
-    }
+    let Some(sides) = Sides::of(ground.input, file)? else { return Ok(Vec::new()) };
     let Some(symbols) = ground.outline(Side::New, &file.path)? else { return Ok(Vec::new()) };
+    let Sides { family, old, new, .. } = &sides;
     let mut found = Vec::new();
-    for one in symbols.definitions.iter().filter(|one| is_private(family, &symbols, one)) {
+    for one in symbols.definitions.iter().filter(|one| is_private(*family, &symbols, one)) {
         let name = one.name.as_str();
-        let used = lines().find(|(_, line)| has_name(line, name)).map(|(number, _)| number);
+        let used = sides.lines().find(|(_, line)| has_name(line, name)).map(|(number, _)| number);
         let (Some(used), Ok(stands)) = (used, LineRange::new(one.lines.0, one.lines.1)) else { continue };
-        if count(&new, name) == 1 && count(&old, name) > 1 {
-            let left = Left { file: at, path: file.path.clone(), family, used: LineRange::line(used), stands };
+        if count(new, name) == 1 && count(old, name) > 1 {
+            let left = Left { file: at, path: file.path.clone(), family: *family, used: LineRange::line(used), stands };
             found.push((name.to_owned(), left));
         }
     }
