@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
 
 use super::base::{self, Stood};
-use super::checks::{Around, BothSides, Taken, taken_from};
+use super::checks::{Around, BothSides, Check as _, GUARDS, Taken, taken_from};
 use super::impact;
 use super::introduced::HeadHit;
 use super::lost::{self, Left};
@@ -60,7 +60,8 @@ pub(super) fn ask(input: &RulesInput<'_>, alone: &Alone, at: usize, hits: &[Head
     }
     let left = lost::left(input, at)?;
     let left = answers.left.get_or_init(|| left);
-    let taken = taken_from(&BothSides::of(input, alone), at)?;
+    let is_asked = GUARDS.iter().any(|guard| !input.packs.is_off(guard.info().name));
+    let taken = if is_asked { taken_from(&BothSides::of(input, alone), at)? } else { Vec::new() };
     impact::read_ahead(input, at, &alone.read)?;
     let told = hits.iter().filter(|hit| hit.touched.is_some()).map(|hit| &hit.hit);
     proofs(input, file, Side::New, told)?;

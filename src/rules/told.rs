@@ -58,7 +58,7 @@ pub(super) fn tell(
         }
     }
     let sides = BothSides::of(input, alone);
-    for (rule, check) in CHECKS.iter().enumerate() {
+    for (rule, check) in CHECKS.iter().enumerate().filter(|(_, check)| !input.packs.is_off(check.info().name)) {
         for (file, hit) in check.lost(&sides)? {
             found.push((compared(file, RuleRef::Check(rule), hit), Why::Went));
         }

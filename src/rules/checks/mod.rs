@@ -15,7 +15,7 @@ mod secret_added;
 mod steers_reviewer;
 mod tested;
 
-pub(super) use guards::{Around, Taken, taken_from};
+pub(super) use guards::{Around, GUARDS, Taken, taken_from};
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, OnceLock, PoisonError};
