@@ -4,8 +4,9 @@
 //! question: whatever does not depend on other files is asked when the file is parsed for the first time. Nothing depends on that: whoever needs an
 //! answer that is not there asks for it.
 
-use std::sync::OnceLock;
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicUsize;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::base::{self, Stood};
 use super::checks::{Around, BothSides, Check as _, GUARDS, Taken, taken_from};
@@ -27,6 +28,8 @@ pub(super) struct Alone {
     pub(super) around: OnceLock<Around>,
     /// So many bytes were read for what files define.
     pub(super) read: AtomicUsize,
+    /// What was not looked at, one sentence each.
+    notes: Mutex<BTreeSet<String>>,
 }
 
 /// The answers of one file.
@@ -49,6 +52,16 @@ impl Alone {
     /// The answers of a file, as counted in the change.
     pub(super) fn of(&self, at: usize) -> Option<&Answers> {
         self.files.get(at)
+    }
+
+    /// Says what was not looked at. It is kept as long as the answers are, which are silent about it.
+    pub(super) fn note(&self, note: String) {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).insert(note);
+    }
+
+    /// What was said so.
+    pub(super) fn notes(&self) -> BTreeSet<String> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -87,4 +100,46 @@ fn proofs<'h>(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::MadeUp;
+    use super::super::packs::Packs;
+    use super::*;
+    use crate::domain::event::Silent;
+    use crate::syntax::Trees;
+    use crate::sys::cancel::Cancel;
+
+    const OLD: &str = "def f(a):\n    if a is None:\n        return 0\n    return a.b\n";
+
+    fn asked(cancel: &Cancel) -> (Alone, Result<(), Stopped>) {
+        let (change, old, new) = MadeUp::default().was("a.py", OLD).now("a.py", "def f(a):\n    return a.b\n").change();
+        let (packs, trees) = (Packs::built_in().unwrap(), Trees::default());
+        let input =
+            RulesInput { change: &change, new: &new, old: &old, packs: &packs, trees: &trees, cancel, events: &Silent };
+        let alone = Alone::new(1);
+        let asked = ask(&input, &alone, 0, &[]);
+        // Whoever asks next hears what was said before.
+        BothSides::of(&input, &alone).note("not looked at".to_owned());
+        (alone, asked)
+    }
+
+    #[test]
+    fn what_is_answered_is_kept_and_so_is_what_was_not_looked_at() {
+        let (alone, asked) = asked(&Cancel::never());
+        assert_eq!(asked, Ok(()));
+        assert_eq!(alone.of(0).unwrap().taken.get().map(Vec::len), Some(1));
+        assert!(alone.of(0).unwrap().left.get().is_some());
+        assert_eq!(alone.notes().into_iter().collect::<Vec<_>>(), ["not looked at"]);
+    }
+
+    #[test]
+    fn what_was_stopped_is_no_answer() {
+        let cancel = Cancel::never();
+        cancel.interrupt();
+        let (alone, asked) = asked(&cancel);
+        assert_eq!(asked, Err(Stopped::Interrupted));
+        assert!(alone.of(0).unwrap().taken.get().is_none() && alone.of(0).unwrap().left.get().is_none());
+    }
 }

@@ -66,7 +66,7 @@ pub(super) fn tell(
             found.push((compared(file, RuleRef::Check(rule), hit), Why::Came));
         }
     }
-    notes.extend(sides.into_notes());
+    notes.extend(alone.notes());
     found
         .extend(lost(input, alone, notes)?.into_iter().map(|(file, rule, hit)| (compared(file, rule, hit), Why::Went)));
     if input.packs.tells_all_lines() {

@@ -17,8 +17,7 @@ mod tested;
 
 pub(super) use guards::{Around, GUARDS, Taken, taken_from};
 
-use std::collections::BTreeSet;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use super::alone::Alone;
 use super::packs::RuleInfo;
@@ -110,23 +109,17 @@ pub(super) struct BothSides<'a> {
     pub(super) alone: &'a Alone,
     /// What the change takes away, once somebody has asked.
     pub(super) taken: OnceLock<Result<Vec<(usize, Taken)>, Stopped>>,
-    /// What was not looked at, one sentence each.
-    pub(super) notes: Mutex<BTreeSet<String>>,
 }
 
 impl<'a> BothSides<'a> {
     pub(super) fn of(input: &RulesInput<'a>, alone: &'a Alone) -> Self {
         let RulesInput { change, old, new, trees, cancel, .. } = *input;
-        Self { change, old, new, trees, cancel, alone, taken: OnceLock::new(), notes: Mutex::default() }
+        Self { change, old, new, trees, cancel, alone, taken: OnceLock::new() }
     }
 
     /// Says what was not looked at.
-    fn note(&self, note: String) {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).insert(note);
-    }
-
-    pub(super) fn into_notes(self) -> BTreeSet<String> {
-        self.notes.into_inner().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn note(&self, note: String) {
+        self.alone.note(note);
     }
 }
 
