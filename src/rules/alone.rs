@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use super::base::{self, Stood};
 use super::checks::{Around, BothSides, Check as _, GUARDS, Taken, taken_from};
@@ -17,8 +18,15 @@ use super::run::RulesInput;
 use super::subject::{Hit, readable};
 use crate::domain::change::FileChange;
 use crate::domain::place::Side;
-use crate::syntax::{enclosing_symbol, error_count};
+use crate::syntax::{Grammar, Unparsed, Watch, enclosing_symbol, error_count};
 use crate::sys::cancel::Stopped;
+
+/// Larger texts are not asked for proofs beforehand, in bytes.
+const LARGEST: usize = 512 << 10;
+/// Nor are more matches of one file.
+const MOST: usize = 100;
+/// How long such a text may take to parse.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The answers of the files of a change.
 #[derive(Default)]
@@ -91,8 +99,15 @@ fn proofs<'h>(
     let mut hits = hits.peekable();
     let (Some(language), Some(_)) = (file.language, hits.peek()) else { return Ok(()) };
     let tree = if side == Side::Old { input.old } else { input.new };
-    let Some(text) = readable(tree, file.path_at(side))? else { return Ok(()) };
-    for hit in hits {
+    let text = readable(tree, file.path_at(side))?.filter(|text| text.text().len() <= LARGEST);
+    let (Some(text), Some(grammar)) = (text, Grammar::of(language)) else { return Ok(()) };
+    // What cannot be parsed once is not tried for each match.
+    match input.trees.parse(grammar, text.text(), &Watch::new(input.cancel, PATIENCE)) {
+        Err(Unparsed::Stopped(stopped)) => return Err(stopped),
+        Err(Unparsed::TooSlow | Unparsed::NoTree) => return Ok(()),
+        Ok(_) => {}
+    }
+    for hit in hits.take(MOST) {
         input.cancel.check()?;
         let _ = enclosing_symbol(language, text.text(), hit.at.start(), input.trees);
         if hit.replacement.is_some() {

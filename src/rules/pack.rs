@@ -74,8 +74,7 @@ pub(super) struct PackRule {
 }
 
 impl PackRule {
-    /// `is_ours` where the literals are known to stand in what is matched: others may ask for a word anywhere in the file.
-    fn parts(&self, is_ours: bool) -> RuleParts<'_> {
+    fn parts(&self) -> RuleParts<'_> {
         RuleParts {
             source: &self.source,
             fix: self.fix.as_deref(),
@@ -84,7 +83,6 @@ impl PackRule {
             stays: &self.stays,
             guards: &self.guards,
             repeats: self.repeats.as_deref(),
-            literals: if is_ours { &self.literals } else { &[] },
         }
     }
 }
@@ -253,7 +251,7 @@ impl Pack {
         let set = self.compiled.get(place)?.get_or_init(|| RuleSet::new(grammar, rules.len()));
         let mut wanted = rules.iter().enumerate().filter(|(number, _)| wanted(*number));
         let ready = wanted.try_for_each(|(number, rule)| {
-            set.make_ready(number, || rule.grammars.contains(&grammar).then(|| rule.parts(self.from.is_none())))
+            set.make_ready(number, || rule.grammars.contains(&grammar).then(|| rule.parts()))
         });
         Some(ready.map(|()| set).map_err(|error| self.faulty(grammar, error)))
     }
@@ -271,7 +269,7 @@ impl Pack {
     /// The error of the rule that does not compile, with where it stands.
     fn faulty(&self, grammar: Grammar, error: SyntaxError) -> RuleError {
         let alone = self.rules().iter().filter(|rule| rule.grammars.contains(&grammar)).find_map(|rule| {
-            let source = std::iter::once(Some(rule.parts(self.from.is_none())));
+            let source = std::iter::once(Some(rule.parts()));
             RuleSet::compile(grammar, source).err().map(|error| (rule, error))
         });
         let line = alone.as_ref().map_or(0, |(rule, _)| rule.line);

@@ -21,40 +21,6 @@ impl std::fmt::Debug for RuleSource {
     }
 }
 
-impl RuleSource {
-    /// Whether every match holds one of `literals`, without which no text matches: it asks only what is inside a node, so the node might be the
-    /// whole text, and it names them itself, so they do not stand for something else that the text must be about.
-    fn holds_one_of(&self, literals: &[String]) -> bool {
-        let Ok(source) = serde_json::to_value(&self.0) else { return false };
-        let mut strings = Vec::new();
-        take_strings(&source, &mut strings);
-        let names = |word: &String| strings.iter().any(|said| said.contains(word));
-        !looks_around(&source) && !literals.is_empty() && literals.iter().all(names)
-    }
-}
-
-/// Whether a rule may ask what stands around a node.
-fn looks_around(value: &serde_json::Value) -> bool {
-    match value {
-        serde_json::Value::Object(fields) => fields.iter().any(|(key, value)| {
-            let relation = matches!(key.as_str(), "inside" | "follows" | "precedes" | "nthChild" | "range");
-            relation && !value.is_null() || looks_around(value)
-        }),
-        serde_json::Value::Array(values) => values.iter().any(looks_around),
-        _ => false,
-    }
-}
-
-/// Takes all that a rule says, without the marks of a regex.
-fn take_strings(value: &serde_json::Value, strings: &mut Vec<String>) {
-    match value {
-        serde_json::Value::Object(fields) => fields.values().for_each(|value| take_strings(value, strings)),
-        serde_json::Value::Array(values) => values.iter().for_each(|value| take_strings(value, strings)),
-        serde_json::Value::String(text) => strings.push(text.replace('\\', "")),
-        _ => {}
-    }
-}
-
 /// Why a pack is not one. The message says where in the text and what was expected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxError {
@@ -107,8 +73,6 @@ pub struct RuleParts<'a> {
     /// A field of the matched node whose text must have stood in the same field of a node before it, under the same parent: asked first,
     /// because it costs nothing.
     pub repeats: Option<&'a str>,
-    /// Texts without one of which nothing matches; none: no such text is known.
-    pub literals: &'a [String],
 }
 
 pub(super) struct Compiled {
@@ -123,8 +87,6 @@ pub(super) struct Compiled {
     pub(super) stays: Vec<String>,
     pub(super) guards: Vec<String>,
     pub(super) repeats: Option<String>,
-    /// Texts of which one stands in every match; none: no such text is known.
-    pub(super) within: Vec<String>,
     /// The kinds of nodes that it can match.
     pub(super) kinds: Vec<usize>,
 }
@@ -138,7 +100,7 @@ pub struct RuleSet {
 
 impl Compiled {
     fn of(grammar: Grammar, number: usize, parts: RuleParts<'_>) -> Result<Self, SyntaxError> {
-        let RuleParts { source, fix, at, same, stays, guards, repeats, literals } = parts;
+        let RuleParts { source, fix, at, same, stays, guards, repeats } = parts;
         let refused = |what: String| SyntaxError::Rule { language: grammar.word(), what };
         let core = source.0.get_matcher(DeserializeEnv::new(grammar.support()));
         let core = core.map_err(|error| refused(chain(&error)))?;
@@ -169,8 +131,7 @@ impl Compiled {
         let bare = |names: &[String]| names.iter().map(|name| bare(name).to_owned()).collect();
         let (same, stays, guards) = (bare(same), bare(stays), bare(guards));
         let repeats = repeats.map(str::to_owned);
-        let within = if repeats.is_none() && source.holds_one_of(literals) { literals.to_vec() } else { Vec::new() };
-        Ok(Self { number, core, fix, holes, at, same, stays, guards, repeats, within, kinds })
+        Ok(Self { number, core, fix, holes, at, same, stays, guards, repeats, kinds })
     }
 }
 
@@ -230,7 +191,7 @@ mod tests {
     use std::time::Duration;
 
     fn parts<'a>(source: &'a RuleSource, fix: Option<&'a str>) -> RuleParts<'a> {
-        RuleParts { source, fix, at: None, same: &[], stays: &[], guards: &[], repeats: None, literals: &[] }
+        RuleParts { source, fix, at: None, same: &[], stays: &[], guards: &[], repeats: None }
     }
 
     fn scan(grammar: Grammar, yaml: &str, fix: Option<&str>, text: &str) -> Scan {
@@ -248,27 +209,6 @@ mod tests {
         assert_eq!(scan.found.len(), 1);
         assert_eq!(scan.found[0].lines, LineRange::new(2, 3).unwrap());
         assert_eq!(scan.found[0].edit.as_ref().unwrap().text, "b(2, 1)");
-    }
-
-    #[test]
-    fn a_rule_that_looks_around_is_asked_where_its_words_are_not() {
-        let literals = ["flag".to_owned()];
-        let found = |yaml: &str, repeats: Option<&'static str>, text: &str| -> Vec<u32> {
-            let source = &documents::<RuleSource>(yaml).unwrap()[0];
-            let parts = RuleParts { literals: &literals, repeats, ..parts(source, None) };
-            let set = RuleSet::compile(Grammar::JavaScript, std::iter::once(Some(parts))).unwrap();
-            let cancel = Cancel::never();
-            let watch = Watch::new(&cancel, Duration::from_mins(1));
-            let tree = Tree::parse(Grammar::JavaScript, text, &watch).unwrap();
-            set.scan(&tree, &|_| true, &watch).unwrap().found.iter().map(|found| found.lines.start()).collect()
-        };
-        let text = "a(1);\nflag(() => {\n  a(2);\n  a(flag);\n});\n";
-        assert_eq!(found("rule: {pattern: a($$$), not: {regex: flags}}", None, text), [4]);
-        // It does not name the word: the text has to be about it, not the match.
-        assert_eq!(found("rule: {pattern: a($$$)}", None, text), [1, 3, 4]);
-        assert_eq!(found("rule: {pattern: a($$$), inside: {stopBy: end, pattern: flag($$$)}}", None, text), [3, 4]);
-        let pairs = "b = {\n  k: 1,\n  k: flag,\n};\n";
-        assert_eq!(found("rule: {kind: pair, not: {regex: flags}}", Some("key"), pairs), [3]);
     }
 
     #[test]

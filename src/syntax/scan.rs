@@ -34,10 +34,6 @@ struct Asked<'r> {
     by_kind: Vec<Vec<usize>>,
     /// How many steps each has left.
     left: Vec<u64>,
-    /// Where the words of each stand, once somebody asked.
-    places: Vec<Option<Places>>,
-    /// Where any of them stands, where every rule needs one inside what it matches: nodes without are not gone into.
-    anywhere: Option<Places>,
 }
 
 impl<'r> Asked<'r> {
@@ -56,16 +52,7 @@ impl<'r> Asked<'r> {
         }
         let nodes = tree.root.root().get_inner_node().descendant_count() as u64;
         let left = vec![STEPS + STEPS_A_NODE * nodes; rules.len()];
-        // In Rust, what is a test is said beside it.
-        let narrow = set.grammar != Grammar::Rust && rules.iter().all(|rule| !rule.within.is_empty());
-        let anywhere = narrow.then(|| Places::of(rules.iter().flat_map(|rule| &rule.within), tree.text()));
-        Self { places: rules.iter().map(|_| None).collect(), rules, by_kind, left, anywhere }
-    }
-
-    /// Whether one of the words that a rule needs stands in a node.
-    fn may_match(&mut self, at: usize, rule: &Compiled, node: &tree_sitter::Node<'_>, text: &[u8]) -> bool {
-        let Some(places) = self.places.get_mut(at).filter(|_| !rule.within.is_empty()) else { return true };
-        places.get_or_insert_with(|| Places::of(&rule.within, text)).any_in(&node.byte_range())
+        Self { rules, by_kind, left }
     }
 }
 
@@ -105,8 +92,7 @@ impl RuleSet {
             }
             let deep = walk.depth() >= DEEPEST && inner.child_count() > 0;
             scan.too_deep |= deep;
-            let empty = asked.anywhere.as_ref().is_some_and(|places| !places.any_in(&inner.byte_range()));
-            if !deep && !empty && cursor.goto_first_child() {
+            if !deep && cursor.goto_first_child() {
                 walk.enter();
                 continue;
             }
@@ -137,7 +123,7 @@ impl Asked<'_> {
         for place in 0..count {
             let Some(at) = self.by_kind.get(kind).and_then(|here| here.get(place)).copied() else { continue };
             let Some(rule) = self.rules.get(at).copied() else { continue };
-            if self.left.get(at).is_none_or(|left| *left == 0) || !self.may_match(at, rule, &inner, tree.text()) {
+            if self.left.get(at).is_none_or(|left| *left == 0) {
                 continue;
             }
             if rule.repeats.as_ref().is_some_and(|field| !walk.is_one(at, &inner, field, tree.text())) {
@@ -166,28 +152,6 @@ impl Asked<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// Where some words stand in a text, in its order.
-struct Places(Vec<Range<usize>>);
-
-impl Places {
-    fn of<'w>(words: impl IntoIterator<Item = &'w String>, text: &[u8]) -> Self {
-        let of_word = |word: &String| {
-            let length = word.len();
-            memchr::memmem::find_iter(text, word.as_bytes()).map(move |at| at..at + length).collect::<Vec<_>>()
-        };
-        let mut places: Vec<Range<usize>> = words.into_iter().flat_map(of_word).collect();
-        places.sort_unstable_by_key(|place| (place.start, place.end));
-        Self(places)
-    }
-
-    /// Whether one of them lies in a range.
-    fn any_in(&self, bytes: &Range<usize>) -> bool {
-        let from = self.0.partition_point(|place| place.start < bytes.start);
-        let begun = self.0.get(from..).unwrap_or_default().iter().take_while(|place| place.start < bytes.end);
-        begun.into_iter().any(|place| place.end <= bytes.end)
     }
 }
 

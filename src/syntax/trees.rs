@@ -129,8 +129,9 @@ impl Kept {
         }
         let mut left = Vec::new();
         while self.bytes > MOST && self.order.len() > FEWEST {
-            // What a thread made is taken apart fastest by that thread.
-            let first = self.order.iter().position(|(_, thread)| *thread == own).unwrap_or(0);
+            // What a thread made is taken apart fastest by that thread; the last two are the sides of the file that it looks at.
+            let older = self.order.len().saturating_sub(2);
+            let first = self.order.iter().take(older).position(|(_, thread)| *thread == own).unwrap_or(0);
             let Some((first, _)) = self.order.remove(first) else { break };
             self.bytes -= first.2;
             left.extend(self.trees.remove(&first));

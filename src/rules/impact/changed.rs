@@ -145,8 +145,9 @@ impl Changed {
             if let (Some(old), Some(_), Some(text)) = (&old, &new, ground.read(Side::New, &file.path)?)
                 && (Both { at, file, family, old, new: new.as_ref() }).ask_inside(&text)
             {
-                new = ground.symbols(&file.path)?;
+                new = ground.symbols(&file.path)?.or(new);
             }
+            // What an outline leaves out, a name inside a function, is not where one that others use has moved to.
             if let Some(new) = &new {
                 let names = new.definitions.iter().filter(|one| one.owner.is_none()).map(|one| one.name.clone());
                 there.extend(names.map(|name| (family, name)));

@@ -133,7 +133,9 @@ impl<'a> Ground<'a> {
         path: &RepoPath,
         text: &FileText,
     ) -> Result<Option<Arc<Symbols>>, Stopped> {
-        let parsed = self.parsed.get() + text.text().len();
+        let other = if depth == Depth::All { Depth::Outline } else { Depth::All };
+        let is_known = self.known.borrow().contains_key(&(side, other, path.clone()));
+        let parsed = self.parsed.get() + if is_known { 0 } else { text.text().len() };
         if parsed > MOST_BYTES {
             self.note(format!(
                 "what the change does beyond its files was not followed to its end: more than {} MiB would have to be parsed",

@@ -125,7 +125,13 @@ pub(super) fn read_ahead(input: &RulesInput<'_>, file: &FileChange) -> Result<()
 /// The functions that a changed file defines and does not name any more.
 fn of_file(ground: &Ground<'_>, at: usize, file: &FileChange) -> Result<Vec<(String, Left)>, Stopped> {
     let Some(sides) = Sides::of(ground.input, file)? else { return Ok(Vec::new()) };
-    let Some(symbols) = ground.outline(Side::New, &file.path)? else { return Ok(Vec::new()) };
+    let Some(mut symbols) = ground.outline(Side::New, &file.path)? else { return Ok(Vec::new()) };
+    // What makes a script a module may stand inside a function.
+    let is_module = !symbols.imports.is_empty() || symbols.definitions.iter().any(|one| one.public);
+    if sides.family == Family::Script && !is_module {
+        let Some(all) = ground.symbols(&file.path)? else { return Ok(Vec::new()) };
+        symbols = all;
+    }
     let Sides { family, old, new, .. } = &sides;
     let mut found = Vec::new();
     for one in symbols.definitions.iter().filter(|one| is_private(*family, &symbols, one)) {
@@ -242,6 +248,8 @@ mod tests {
         assert_eq!(told("a.ts", script, &without, &[]), ["impact/left-unused a.ts:5"]);
         let public = |text: &str| text.replace("function", "export function");
         assert_eq!(told("a.ts", &public(script), &public(&without), &[]), [""; 0]);
+        let lazy = "function measure(a) {\n  return a;\n}\nfunction run(a) {\n  const b = require('b');\n  return b(measure(a));\n}\nrun(1);\n";
+        assert_eq!(told("a.js", lazy, &lazy.replace("measure(a));", "a);"), &[]), ["impact/left-unused a.js:6"]);
     }
 
     #[test]

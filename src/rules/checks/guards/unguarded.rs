@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::super::subject::names;
 use super::code::{Code, is_if};
 use super::conditions::{Asks, Need, Question, needs};
 use super::pair::{Lost, Pair, Rule, guarded, squeeze};
@@ -286,7 +285,11 @@ fn is_case(line: &str) -> bool {
 }
 
 fn has_word(line: &str, word: &str) -> bool {
-    names(line, word).next().is_some()
+    line.match_indices(word).any(|(at, _)| {
+        let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+        !line.get(..at).is_some_and(|before| before.ends_with(is_part))
+            && !line.get(at + word.len()..).is_some_and(|after| after.starts_with(is_part))
+    })
 }
 
 /// Whether a line that the change adds to the function gives `word` a value.
