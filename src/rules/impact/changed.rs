@@ -2,22 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::super::run::RulesInput;
-use super::super::subject::{Touched, is_markup, is_test_path, names, readable};
-use super::ground::{Family, Ground, MOST_BYTES};
+use super::super::subject::{Touched, is_test_path, names};
+use super::ground::{Family, Ground};
 use super::touches;
 use crate::domain::change::{FileChange, FileStatus};
-use crate::domain::language;
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::domain::text::FileText;
-use crate::syntax::{Beside, Definition, DefinitionKind, Parameters, Symbols, outline, symbols};
+use crate::syntax::{Definition, DefinitionKind, Parameters, Symbols};
 use crate::sys::cancel::Stopped;
 
-/// In a change of more files, only those are parsed whose changed lines may be definitions.
-const MANY: usize = 60;
 /// Shorter names stand for too many things.
 const SHORTEST: usize = 4;
 
@@ -133,7 +128,7 @@ impl Changed {
             ground.input.cancel.check()?;
             let Some(family) = Family::of(&file.path) else { continue };
             changed.modules.extend(module(ground, at, file, family)?);
-            if !is_read(ground.input, file)? {
+            if !touches::is_read(ground.input, file)? {
                 continue;
             }
             let outline = |side: Side, gone: FileStatus| {
@@ -279,55 +274,6 @@ impl Changed {
     }
 }
 
-/// Whether what a file defines is asked for on both sides.
-fn is_read(input: &RulesInput<'_>, file: &FileChange) -> Result<bool, Stopped> {
-    let has_text = !file.binary && file.generated.is_none() && !file.hunks.is_empty();
-    Ok(has_text && (input.change.files.len() <= MANY || may_define(input, file)?))
-}
-
-/// Reads what a file defines, for whoever asks later. So many bytes were `read` for all files.
-pub(super) fn read_ahead(input: &RulesInput<'_>, at: usize, read: &AtomicUsize) -> Result<(), Stopped> {
-    let Some(file) = input.change.files.get(at) else { return Ok(()) };
-    let Some(family) = Family::of(&file.path) else { return Ok(()) };
-    if !is_read(input, file)? {
-        return Ok(());
-    }
-    let text_of = |side: Side| -> Result<Option<Arc<FileText>>, Stopped> {
-        let tree = if side == Side::Old { input.old } else { input.new };
-        let text = readable(tree, file.path_at(side))?.filter(|text| !is_markup(text));
-        Ok(text.filter(|text| read.fetch_add(text.text().len(), Ordering::Relaxed) <= MOST_BYTES))
-    };
-    let (trees, cancel) = (input.trees, input.cancel);
-    let language = |side: Side| language::of(file.path_at(side)).unwrap_or_default();
-    let now = if file.status == FileStatus::Deleted { None } else { text_of(Side::New)? };
-    let new = now.as_ref().and_then(|text| outline(language(Side::New), text.text(), None, trees, cancel));
-    if file.status == FileStatus::Added || is_test_path(file.path_at(Side::Old)) {
-        return Ok(());
-    }
-    let Some(before) = text_of(Side::Old)? else { return Ok(()) };
-    let beside = now.as_ref().and_then(|now| Beside::of(file, Side::Old, &before, now));
-    let Some(old) = outline(language(Side::Old), before.text(), beside.as_ref(), trees, cancel) else { return Ok(()) };
-    let both = Both { at, file, family, old: &old, new: new.as_ref() };
-    if let Some(text) = now.filter(|text| both.ask_inside(text)) {
-        let _ = symbols(language(Side::New), text.text(), trees, cancel);
-    }
-    Ok(())
-}
-
-/// Whether a side of a file has definitions on its changed lines.
-fn may_define(input: &RulesInput<'_>, file: &FileChange) -> Result<bool, Stopped> {
-    for (side, gone) in [(Side::Old, FileStatus::Added), (Side::New, FileStatus::Deleted)] {
-        let tree = if side == Side::Old { input.old } else { input.new };
-        if file.status != gone
-            && let Some(text) = readable(tree, file.path_at(side))?
-            && touches::may_define(file, side, &text)
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 /// The module that a file was, where it left its path.
 fn module(ground: &Ground<'_>, at: usize, file: &FileChange, family: Family) -> Result<Option<Module>, Stopped> {
     let moved = match file.status {
@@ -352,17 +298,17 @@ fn module(ground: &Ground<'_>, at: usize, file: &FileChange, family: Family) -> 
 }
 
 /// A file on both sides.
-struct Both<'a> {
-    at: usize,
-    file: &'a FileChange,
-    family: Family,
-    old: &'a Symbols,
-    new: Option<&'a Arc<Symbols>>,
+pub(super) struct Both<'a> {
+    pub(super) at: usize,
+    pub(super) file: &'a FileChange,
+    pub(super) family: Family,
+    pub(super) old: &'a Symbols,
+    pub(super) new: Option<&'a Arc<Symbols>>,
 }
 
 impl Both<'_> {
     /// Whether what stands inside the functions of the new side, whose text this is, has to be known as well, to tell what the change does.
-    fn ask_inside(&self, text: &FileText) -> bool {
+    pub(super) fn ask_inside(&self, text: &FileText) -> bool {
         let mut rough = Changed::default();
         rough.compare(self);
         let says = |word: &str| names(text.text(), word).next().is_some();

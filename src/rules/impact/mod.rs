@@ -4,6 +4,7 @@
 //! names the other place as a related one. The names that a change is about are searched first, in one pass, and only files that have one
 //! are parsed (`ground`). What a text defines and uses is told by `syntax`; how one text is matched belongs in the packs.
 
+mod ahead;
 mod callers;
 mod changed;
 mod files;
@@ -73,7 +74,7 @@ pub(super) fn read_ahead(input: &RulesInput<'_>, at: usize, read: &AtomicUsize) 
     let is_asked = input.change.new_at != WorkspaceAt::PatchOnly
         && IMPACTS.iter().any(|impact| !input.packs.is_off(impact.info().name));
     let Some(file) = input.change.files.get(at).filter(|_| is_asked) else { return Ok(()) };
-    changed::read_ahead(input, at, read)?;
+    ahead::read_ahead(input, at, read)?;
     unused::read_ahead(input, file)
 }
 

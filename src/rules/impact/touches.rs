@@ -1,13 +1,18 @@
-//! Whether a change to a file may be one of its definitions, without parsing it: for changes of many files. Main function: [`may_define`].
+//! Whether a change to a file may be one of its definitions, without parsing it: for changes of many files. Main function: [`is_read`].
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::domain::change::{FileChange, Span};
+use super::super::run::RulesInput;
+use super::super::subject::readable;
+use crate::domain::change::{FileChange, FileStatus, Span};
 use crate::domain::place::Side;
 use crate::domain::text::FileText;
+use crate::sys::cancel::Stopped;
 
+/// In a change of more files, only those are parsed whose changed lines may be definitions.
+const MANY: usize = 60;
 /// The line that a changed one belongs to is looked for so far above it.
 const FARTHEST: u32 = 200;
 /// So many changed lines of a file are looked at; a file with more is parsed.
@@ -34,8 +39,28 @@ static STEPS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static LISTS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\b(?:enum|trait|interface|const|type|class|struct|impl)\b|\(\s*$|\([^)]*,\s*$").ok());
 
+/// Whether what a file defines is asked for on both sides.
+pub(super) fn is_read(input: &RulesInput<'_>, file: &FileChange) -> Result<bool, Stopped> {
+    let has_text = !file.binary && file.generated.is_none() && !file.hunks.is_empty();
+    Ok(has_text && (input.change.files.len() <= MANY || any_side(input, file)?))
+}
+
+/// Whether a side of a file has definitions on its changed lines.
+fn any_side(input: &RulesInput<'_>, file: &FileChange) -> Result<bool, Stopped> {
+    for (side, gone) in [(Side::Old, FileStatus::Added), (Side::New, FileStatus::Deleted)] {
+        let tree = if side == Side::Old { input.old } else { input.new };
+        if file.status != gone
+            && let Some(text) = readable(tree, file.path_at(side))?
+            && may_define(file, side, &text)
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Whether one of the changed lines of a side begins a definition, or stands in a list of parameters or members.
-pub(super) fn may_define(file: &FileChange, side: Side, text: &FileText) -> bool {
+fn may_define(file: &FileChange, side: Side, text: &FileText) -> bool {
     let (Some(begins), Some(lists), Some(steps)) = (BEGINS.as_ref(), LISTS.as_ref(), STEPS.as_ref()) else {
         return true;
     };

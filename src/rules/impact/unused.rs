@@ -249,7 +249,7 @@ mod tests {
         let public = |text: &str| text.replace("function", "export function");
         assert_eq!(told("a.ts", &public(script), &public(&without), &[]), [""; 0]);
         let lazy = "function measure(a) {\n  return a;\n}\nfunction run(a) {\n  const b = require('b');\n  return b(measure(a));\n}\nrun(1);\n";
-        assert_eq!(told("a.js", lazy, &lazy.replace("measure(a));", "a);"), &[]), ["impact/left-unused a.js:6"]);
+        assert_eq!(told("a.ts", lazy, &lazy.replace("measure(a));", "a);"), &[]), ["impact/left-unused a.ts:6"]);
     }
 
     #[test]
