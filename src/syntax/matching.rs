@@ -66,9 +66,9 @@ pub struct RuleParts<'a> {
     pub at: Option<&'a str>,
     /// The metavariables whose texts make two matches the same one; none: the text at which it is told.
     pub same: &'a [String],
-    /// The metavariables whose texts [`Found::stays`] gives.
+    /// The metavariables whose texts [`Found::stays`](super::Found::stays) gives.
     pub stays: &'a [String],
-    /// The metavariables whose texts [`Found::guards`] gives.
+    /// The metavariables whose texts [`Found::guards`](super::Found::guards) gives.
     pub guards: &'a [String],
     /// A field of the matched node whose text must have stood in the same field of a node before it, under the same parent: asked first,
     /// because it costs nothing.
