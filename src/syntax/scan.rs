@@ -115,21 +115,18 @@ impl Asked<'_> {
         (tree, tests, walk): (&'t Tree, &TestCode, &mut Repeated<'t>),
         scan: &mut Scan,
     ) -> Result<(), Unparsed> {
-        let kind = usize::from(inner.kind_id());
-        let count = self.by_kind.get(kind).map_or(0, Vec::len);
+        let Self { rules, by_kind, left } = self;
         let root = watched.root();
         let doc = root.get_doc();
         let mut adopted = None;
-        for place in 0..count {
-            let Some(at) = self.by_kind.get(kind).and_then(|here| here.get(place)).copied() else { continue };
-            let Some(rule) = self.rules.get(at).copied() else { continue };
-            if self.left.get(at).is_none_or(|left| *left == 0) {
+        for at in by_kind.get(usize::from(inner.kind_id())).into_iter().flatten() {
+            let (Some(rule), Some(left)) = (rules.get(*at), left.get_mut(*at)) else { continue };
+            if *left == 0 {
                 continue;
             }
-            if rule.repeats.as_ref().is_some_and(|field| !walk.is_one(at, &inner, field, tree.text())) {
+            if rule.repeats.as_ref().is_some_and(|field| !walk.is_one(*at, &inner, field, tree.text())) {
                 continue;
             }
-            let Some(left) = self.left.get_mut(at) else { continue };
             let node = adopted.get_or_insert_with(|| watched.adopt(doc.node(inner))).clone();
             doc.give(*left);
             let hit = rule.core.match_node(node);

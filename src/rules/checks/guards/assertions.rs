@@ -263,7 +263,6 @@ impl Check for AssertionRemoved {
                 && !is_java_test(file)
         };
         let mut found = Vec::new();
-        let mut around: Option<&Around> = None;
         if !sides.change.files.iter().any(|file| is_code(&file)) {
             return Ok(found);
         }
@@ -281,10 +280,7 @@ impl Check for AssertionRemoved {
             if !has_fewer(file, &old, &new) {
                 continue;
             }
-            if around.is_none() {
-                around = Some(around_of(sides)?);
-            }
-            let Some(around) = around else { continue };
+            let around = around_of(sides)?;
             let watch = Watch::new(sides.cancel, PATIENCE);
             let parse = |text| Code::parse(sides.trees, grammar, text, &watch);
             match weakened(&parse, (&old, &new), &removed, around, &watch) {

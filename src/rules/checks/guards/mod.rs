@@ -125,7 +125,10 @@ pub(in crate::rules) fn taken_from(sides: &BothSides<'_>, at: usize) -> Result<V
         Some(file) => hits(sides, file)?,
         None => Vec::new(),
     };
-    Ok(known.map_or(found.clone(), |known| known.get_or_init(|| found).clone()))
+    Ok(match known {
+        Some(known) => known.get_or_init(|| found).clone(),
+        None => found,
+    })
 }
 
 /// Whether what the change takes away is meant, more often than not: it rebuilds something, or says so.
