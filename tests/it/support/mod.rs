@@ -4,6 +4,7 @@
 
 pub mod artefact;
 pub mod change;
+mod confined;
 pub mod engine;
 pub mod github;
 pub mod looks;
@@ -18,5 +19,6 @@ pub mod session;
 pub mod sitting;
 pub mod step;
 
+pub use confined::Limits;
 pub use program::{Program, Ran};
 pub use repo::{TestRepo, git_command};
