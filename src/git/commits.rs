@@ -42,7 +42,7 @@ pub(super) fn commits(
 }
 
 fn read(repo: &Repo, id: git2::Oid) -> Result<Commit, GitError> {
-    let commit = repo.raw().find_commit(id).map_err(|error| repo.object_error(&error, object_id(id)))?;
+    let commit = repo.find_commit(CommitId(object_id(id)))?;
     let header = commit.header_field_bytes("encoding").ok();
     let label = header.as_deref();
     let message = charset::decode_as(label, commit.message_raw_bytes());

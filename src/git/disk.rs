@@ -272,7 +272,8 @@ fn as_stored(repo: &Repo, path: &Path, bytes: Vec<u8>) -> Vec<u8> {
 fn stored_with_returns(repo: &Repo, path: &Path) -> bool {
     let Ok(index) = repo.raw().index() else { return false };
     let Some(entry) = index.get_path(path, 0) else { return false };
-    repo.raw().find_blob(entry.id).is_ok_and(|blob| memchr::memmem::find(blob.content(), b"\r\n").is_some())
+    repo.find_blob(BlobId(object_id(entry.id)))
+        .is_ok_and(|blob| memchr::memmem::find(blob.content(), b"\r\n").is_some())
 }
 
 fn without_returns(bytes: &[u8]) -> Vec<u8> {

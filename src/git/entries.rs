@@ -3,7 +3,7 @@
 use crate::domain::change::{FileMode, FileStatus, Omission};
 use crate::domain::id::BlobId;
 use crate::domain::path::{RepoPath, quote};
-use crate::sys::repo::{Repo, RepoError, raw_id};
+use crate::sys::repo::{Repo, RepoError};
 
 use super::disk;
 
@@ -93,10 +93,7 @@ impl<'r> Content<'r> {
             // What git puts in the place of a submodule's contents (`diff_populate_gitlink` in its diff.c).
             (FileMode::Submodule, Some(id)) => Ok(Self::Bytes(format!("Subproject commit {id}\n").into_bytes())),
             (FileMode::Submodule, None) => Ok(Self::Nothing),
-            (_, Some(id)) => {
-                let found = repo.raw().find_blob(raw_id(id.0));
-                Ok(Self::Blob(found.map_err(|error| repo.object_error(&error, id.0))?))
-            }
+            (_, Some(id)) => Ok(Self::Blob(repo.find_blob(id)?)),
             (mode, None) => Ok(Self::Bytes(disk::read(repo, path, mode)?)),
         }
     }

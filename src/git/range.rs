@@ -206,7 +206,7 @@ fn merge_base(
 
 fn commit(repo: &Repo, name: &str) -> Result<Range, GitError> {
     let id = repo.commit(name)?;
-    let found = repo.raw().find_commit(raw_id(id.0)).map_err(|error| repo.object_error(&error, id.0))?;
+    let found = repo.find_commit(id)?;
     let parent = found.parent_id(0).ok().map(|parent| CommitId(object_id(parent)));
     let mut notices = Vec::new();
     if found.parent_count() > 1 {

@@ -2,7 +2,7 @@
 //!
 //! Reading never goes through the checkout: bytes come from the object database. What a range or a diff is belongs in `git`.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::ffi::OsStr;
 use std::ops::{Deref, DerefMut};
 use std::os::unix::ffi::OsStrExt as _;
@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 use git2::{ErrorClass, ErrorCode};
 
 use super::clock;
+use super::loose::LooseObjects;
 use super::objects::{ObjectKind, ObjectStore, Objects};
 use crate::domain::id::{BlobId, CommitId, ObjectId, TreeId};
 
@@ -20,6 +21,10 @@ pub struct Repo {
     git: git2::Repository,
     /// What reads many objects faster.
     store: ObjectStore,
+    /// What recognizes objects that were cut.
+    loose: LooseObjects,
+    /// The object that was found whole last.
+    intact: Cell<ObjectId>,
     /// This handle's reader of them.
     objects: OnceCell<Objects>,
 }
@@ -85,6 +90,11 @@ impl From<git2::Error> for RepoError {
     }
 }
 
+/// The digits of a whole id.
+const HEX: usize = 40;
+/// No tag of a tag of a tag is followed further.
+const MOST_TAGS: usize = 8;
+
 fn libgit2_once() {
     static ONCE: Once = Once::new();
     // Hashing every object again on reading costs a quarter of the time of a collection and guards against bad memory, not against
@@ -111,12 +121,19 @@ impl Repo {
         // Through the worktree's own git folder, so that a linked worktree keeps its index and head.
         let path = self.git.path();
         let git = git2::Repository::open(path).map_err(|error| open_error(&error, path))?;
-        Ok(Self { git, store: self.store.clone(), objects: OnceCell::new() })
+        Ok(Self {
+            git,
+            store: self.store.clone(),
+            loose: self.loose.clone(),
+            objects: OnceCell::new(),
+            intact: Cell::new(ObjectId::ZERO),
+        })
     }
 
     fn of(git: git2::Repository) -> Self {
-        let store = ObjectStore::new(git.commondir().join("objects"));
-        Self { git, store, objects: OnceCell::new() }
+        let folder = git.commondir().join("objects");
+        let (store, loose) = (ObjectStore::new(folder.clone()), LooseObjects::new(folder));
+        Self { git, store, loose, objects: OnceCell::new(), intact: Cell::new(ObjectId::ZERO) }
     }
 
     /// The library's own handle, for `git`.
@@ -168,9 +185,44 @@ impl Repo {
 
     /// The commit a name stands for.
     pub fn commit(&self, name: &str) -> Result<CommitId, RepoError> {
+        self.intact_tip(name)?;
         let object = self.git.revparse_single(name).map_err(|error| self.revision_error(&error, name))?;
         let commit = object.peel_to_commit().map_err(|_| RepoError::NotACommit(name.to_owned()))?;
         Ok(CommitId(object_id(commit.id())))
+    }
+
+    /// Refuses an object that was cut, which libgit2 would inflate forever.
+    fn intact(&self, id: ObjectId) -> Result<(), RepoError> {
+        // Most objects are asked for their size first, then for their bytes.
+        if self.intact.get() == id {
+            return Ok(());
+        }
+        if self.loose.is_damaged(id) {
+            return Err(RepoError::Damaged(id));
+        }
+        self.intact.set(id);
+        Ok(())
+    }
+
+    /// The same for the objects that a name leads to without a walk: a reference or a whole id, and the tags on the way to a commit.
+    fn intact_tip(&self, name: &str) -> Result<(), RepoError> {
+        let of_reference = || {
+            let found = if name == "HEAD" { self.git.head() } else { self.git.resolve_reference_from_short_name(name) };
+            found.and_then(|found| found.resolve()).ok()?.target()
+        };
+        let mut next = of_reference().or_else(|| git2::Oid::from_str(name).ok().filter(|_| name.len() == HEX));
+        for _ in 0..MOST_TAGS {
+            let Some(id) = next else { break };
+            self.intact(object_id(id))?;
+            next = self.git.find_tag(id).ok().map(|tag| tag.target_id());
+        }
+        Ok(())
+    }
+
+    /// A commit.
+    pub fn find_commit(&self, id: CommitId) -> Result<git2::Commit<'_>, RepoError> {
+        self.intact(id.0)?;
+        self.git.find_commit(raw_id(id.0)).map_err(|error| self.object_error(&error, id.0))
     }
 
     fn revision_error(&self, error: &git2::Error, name: &str) -> RepoError {
@@ -201,16 +253,22 @@ impl Repo {
         self.git.head().is_err_and(|error| error.code() == ErrorCode::UnbornBranch)
     }
 
+    /// A blob, whose bytes the library keeps.
+    pub fn find_blob(&self, id: BlobId) -> Result<git2::Blob<'_>, RepoError> {
+        self.intact(id.0)?;
+        self.git.find_blob(raw_id(id.0)).map_err(|error| self.object_error(&error, id.0))
+    }
+
     /// When a commit was made, RFC 3339 with the offset of whoever made it.
     pub fn commit_time(&self, commit: CommitId) -> Result<String, RepoError> {
-        let found = self.git.find_commit(raw_id(commit.0)).map_err(|error| self.object_error(&error, commit.0))?;
+        let found = self.find_commit(commit)?;
         let when = found.committer().when();
         Ok(clock::git_time(when.seconds(), when.offset_minutes()))
     }
 
     /// The tree of a commit.
     pub fn tree_of(&self, commit: CommitId) -> Result<TreeId, RepoError> {
-        let found = self.git.find_commit(raw_id(commit.0)).map_err(|error| self.object_error(&error, commit.0))?;
+        let found = self.find_commit(commit)?;
         Ok(TreeId(object_id(found.tree_id())))
     }
 
@@ -221,6 +279,7 @@ impl Repo {
 
     /// The size of a blob in bytes, without reading it whole.
     pub fn blob_size(&self, id: BlobId) -> Result<u64, RepoError> {
+        self.intact(id.0)?;
         let odb = self.git.odb()?;
         let (size, _) = odb.read_header(raw_id(id.0)).map_err(|error| self.object_error(&error, id.0))?;
         Ok(size as u64)
@@ -270,6 +329,7 @@ impl Repo {
     }
 
     fn read_object<T>(&self, id: ObjectId, kind: ObjectKind, take: impl FnOnce(&[u8]) -> T) -> Result<T, RepoError> {
+        self.intact(id)?;
         let odb = self.git.odb()?;
         let object = odb.read(raw_id(id)).map_err(|error| self.object_error(&error, id))?;
         if object.kind() == kind.raw() { Ok(take(object.data())) } else { Err(RepoError::Damaged(id)) }
@@ -330,6 +390,7 @@ const IDLE: usize = 16;
 pub struct RepoPool {
     git_dir: Arc<Path>,
     store: ObjectStore,
+    loose: LooseObjects,
     idle: Arc<Mutex<Vec<Repo>>>,
 }
 
@@ -342,7 +403,8 @@ pub struct Lent<'a> {
 impl RepoPool {
     /// A pool that begins with `first`.
     pub fn new(first: Repo) -> Self {
-        Self { git_dir: first.git_dir().into(), store: first.store.clone(), idle: Arc::new(Mutex::new(vec![first])) }
+        let (store, loose) = (first.store.clone(), first.loose.clone());
+        Self { git_dir: first.git_dir().into(), store, loose, idle: Arc::new(Mutex::new(vec![first])) }
     }
 
     /// Takes an idle handle, or opens another.
@@ -352,7 +414,13 @@ impl RepoPool {
             Some(repo) => repo,
             None => {
                 let git = git2::Repository::open(&self.git_dir).map_err(|error| open_error(&error, &self.git_dir))?;
-                Repo { git, store: self.store.clone(), objects: OnceCell::new() }
+                Repo {
+                    git,
+                    store: self.store.clone(),
+                    loose: self.loose.clone(),
+                    objects: OnceCell::new(),
+                    intact: Cell::new(ObjectId::ZERO),
+                }
             }
         };
         Ok(Lent { repo: Some(repo), pool: self })
