@@ -14,6 +14,7 @@ use crate::domain::finding::{Finding, FindingId};
 use crate::domain::path::RepoPath;
 use crate::domain::place::LineRange;
 use crate::domain::run::RunId;
+use crate::syntax::ProbeScope;
 use crate::sys::beneath::Beneath;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::repo::Repo;
@@ -140,6 +141,7 @@ pub fn apply(around: &Surroundings, ask: &ApplyAsk, cancel: &Cancel) -> Result<A
             reviewed: file::at_head(&repo, review.change.head, path),
             beneath: &beneath,
             check: ask.check,
+            parser: around.parser(ProbeScope::Everything),
             cancel,
         });
         match ended {

@@ -19,10 +19,13 @@ use crate::domain::run::{BegunRun, RunId};
 use crate::llm;
 use crate::prompt::Prompts;
 use crate::review::{
-    self, CostLimit, Floor, JOURNAL, JournalSink, Limits, ModelRun, Past, RulesRun, Runner, SecondLook, Which, by_rules,
+    self, CostLimit, Floor, JOURNAL, JournalSink, Limits, ModelRun, Past, RulesRun, Runner, SecondLook, Which,
+    by_rules, without_rules,
 };
 use crate::rules::Packs;
 use crate::store::{Store, StoreError};
+use crate::syntax::ProbeScope;
+use crate::sys::blocking::{self, Unfinished};
 use crate::sys::files::{AppendFile, Held};
 use crate::tools::ToolBox;
 
@@ -75,18 +78,31 @@ pub(super) struct Again {
 /// Reviews the subject with the engine that the settings ask for.
 pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn EventSink>) -> Result<Review, AppError> {
     let memory = Arc::new(Remembered::at(&around.forge.mirrors(&around.state).with_file_name("symbols")));
-    let packs = packs::load(&work.subject)?.remembering(memory);
+    let mut packs = packs::load(&work.subject)?.remembering(memory);
+    if work.by_model.is_some() {
+        // A crash would cost the money that was spent.
+        packs = packs.probing(around.parser(ProbeScope::Everything));
+    }
     let store = Store::at(&around.state);
     let Work { run, started, mut subject, by_model, sitting } = work;
     let is_first = matches!(sitting, Sitting::First(_));
     let Some(ByModel { chosen, second, instructions, guidelines, prompts }) = by_model else {
         let subject = prior::recall(run, subject, around, Who::rules(packs.hash()), &events).await?;
+        let cancel = subject.cancel.clone();
+        let (subject, packs) = (Arc::new(subject), Arc::new(packs));
+        let (lent, shared, began, told) =
+            (Arc::clone(&subject), Arc::clone(&packs), started.clone(), Arc::clone(&events));
         let work = move || {
             // What cannot be kept is told at the end, when the review cannot be kept either.
-            let _held = begin(&store, run, &started, &subject, packs.hash(), None, &sitting).ok();
-            with_rules(run, started, subject, &packs, events.as_ref())
+            let _held = begin(&store, run, &began, &lent, shared.hash(), None, &sitting).ok();
+            by_rules(&rules_run(run, began, &lent, &shared, told.as_ref()))
         };
-        return tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken);
+        return match blocking::run("the rules", &cancel, work).await {
+            Err(lost @ Unfinished::Abandoned { .. }) => {
+                Ok(without_rules(&rules_run(run, started, &subject, &packs, events.as_ref()), &lost))
+            }
+            done => Ok(done?),
+        };
     };
     let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?);
     let capabilities = provider.capabilities();
@@ -223,21 +239,27 @@ fn begin(
     Ok(Some(given::keep(store, &begun, &given, change, subject.dismissed.as_ref())?))
 }
 
-fn with_rules(run: RunId, started: Started, subject: Subject, packs: &Packs, events: &dyn EventSink) -> Review {
-    by_rules(&RulesRun {
+fn rules_run<'a>(
+    run: RunId,
+    started: Started,
+    subject: &'a Subject,
+    packs: &'a Packs,
+    events: &'a dyn EventSink,
+) -> RulesRun<'a> {
+    RulesRun {
         run,
-        change: subject.change,
-        new: subject.new,
-        old: subject.old,
+        change: Arc::clone(&subject.change),
+        new: Arc::clone(&subject.new),
+        old: Arc::clone(&subject.old),
         packs,
         reports: &subject.reports,
         floor: floor(&subject.settings),
         known: &subject.known,
-        notes: subject.notes,
+        notes: subject.notes.clone(),
         started,
         cancel: &subject.cancel,
         events,
-    })
+    }
 }
 
 pub(super) fn floor(settings: &Settings) -> Floor {

@@ -25,6 +25,7 @@ use crate::prompt::PromptError;
 use crate::review::EngineError;
 use crate::rules::{ReportError, RuleError};
 use crate::store::StoreError;
+use crate::sys::blocking::Unfinished;
 use crate::sys::cancel::Stopped;
 use crate::sys::files::FileError;
 use crate::sys::process::ProcessError;
@@ -276,9 +277,21 @@ pub enum AppError {
     /// The run was stopped before there was anything to deliver.
     #[error("{0}; nothing was reviewed")]
     Stopped(#[from] Stopped),
-    /// A part of the program panicked.
+    /// A part of the program did not end, or panicked.
+    #[error("{0}")]
+    Unfinished(Unfinished),
+    /// The program contradicts itself.
     #[error("a part of the program failed unexpectedly; this is a defect of review, please report it")]
     Broken,
+}
+
+impl From<Unfinished> for AppError {
+    fn from(lost: Unfinished) -> Self {
+        match lost {
+            Unfinished::Abandoned { why: why @ Stopped::Interrupted, .. } => Self::Stopped(why),
+            lost => Self::Unfinished(lost),
+        }
+    }
 }
 
 /// What a user has to set right is 2, what may go well the next time 3.
@@ -340,7 +353,8 @@ impl AppError {
             Self::Stopped(Stopped::DeadlinePassed)
             | Self::Git(GitError::Stopped(_))
             | Self::Workspace(WorkspaceError::Stopped(_))
-            | Self::Engine(EngineError::Broken)
+            | Self::Engine(EngineError::Unfinished(_) | EngineError::Broken)
+            | Self::Unfinished(_)
             | Self::Broken => 3,
             Self::Artefact(error) => error.exit_code(),
             Self::Forge(error) => forge_code(error),

@@ -67,7 +67,7 @@ pub use preview::preview;
 pub use pull::{Fetched, fetch as fetch_pull};
 pub use replay::{ChangedRequest, Comparison, Piece, ReplayError, Replayed, With, compare, replay};
 pub use resume::{Resume, ResumeError};
-pub use review::{Job, interrupted, interruptible, review};
+pub use review::{Job, bounded, interrupted, interruptible, review, time_limit};
 pub use rules::{FixtureFault, RuleOwner, RuleSheet, RulesError, Tried, explain_rule, list_rules, test_rules};
 pub use runs::{FindingsAsk, dismiss, finding_like, findings, latest_of, list, prune, show};
 pub use service::{
@@ -78,4 +78,5 @@ pub use service::{
 };
 pub use subject::{Surroundings, secret_file};
 
+pub use crate::syntax::{HELPER as PARSE_HELPER, serve_probe as serve_parser};
 pub use crate::sys::cancel::Cancel;

@@ -75,7 +75,7 @@ pub enum PackFileError {
 
 /// The rules that the subject's settings ask for.
 pub(super) fn load(subject: &Subject) -> Result<Packs, AppError> {
-    with(&subject.settings, &subject.rule_files)
+    Ok(with(&subject.settings, &subject.rule_files)?.probing(subject.parser.clone()))
 }
 
 /// The same of settings and files that were read.

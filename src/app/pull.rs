@@ -12,6 +12,7 @@ use crate::domain::request::{ReviewRequest, Scope};
 use crate::domain::text::{mask, shortened, strip_line};
 use crate::forge::GitHub;
 use crate::git::{self, FetchBase, FetchError, FetchJob, FetchedCommits, Place};
+use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 
@@ -32,6 +33,13 @@ pub struct Fetched {
     pub notices: Vec<String>,
 }
 
+/// The work that signs in, as the subject of a sentence.
+pub(super) const SIGNING_IN: &str = "signing in to the forge";
+/// The work that looks where a pull request's commits belong.
+const LOOKING: &str = "looking at the repository";
+/// The work that fetches commits.
+const FETCHING: &str = "fetching the commits";
+
 /// Fetches what a request asks for, where that is a pull request.
 pub(super) async fn of_request(
     request: &ReviewRequest,
@@ -44,8 +52,8 @@ pub(super) async fn of_request(
     let cancel = cancel.within(subject::resolve(None, flags, around)?.settings.timeout);
     let (forge, asked) = (around.forge.clone(), cancel.clone());
     // `gh` may be asked for its token.
-    let github = off_the_threads(move || Ok(forge.client(&asked)?)).await?;
-    let (id, place) = found(ask, &request.directory, &github).await?;
+    let github = blocking::run(SIGNING_IN, &cancel, move || forge.client(&asked)).await??;
+    let (id, place) = found(ask, &request.directory, &github, &cancel).await?;
     events.emit(Event::Notice { text: format!("fetching {id}") });
     let fetched = bring(&id, place, &github, around, &cancel).await?;
     for text in &fetched.notices {
@@ -63,7 +71,7 @@ pub async fn fetch(
     around: &Surroundings,
     cancel: &Cancel,
 ) -> Result<Fetched, AppError> {
-    let (id, place) = found(ask, directory, github).await?;
+    let (id, place) = found(ask, directory, github, cancel).await?;
     bring(&id, place, github, around, cancel).await
 }
 
@@ -78,14 +86,18 @@ pub(super) async fn fetch_apart(
 }
 
 /// The repository of the forge that the repository in `directory` is a clone of, by its remotes.
-pub(super) async fn repository_of(directory: &Path, github: &GitHub) -> Result<(Repo, RepoName), AppError> {
+pub(super) async fn repository_of(
+    directory: &Path,
+    github: &GitHub,
+    cancel: &Cancel,
+) -> Result<(Repo, RepoName), AppError> {
     let (directory, server) = (directory.to_owned(), server(github));
-    off_the_threads(move || {
+    let work = move || -> Result<_, FetchError> {
         let repo = Repo::open(&directory).map_err(FetchError::Nowhere)?;
         let name = git::repository_of(&git::remotes(&repo), &server)?;
         Ok((repo, name))
-    })
-    .await
+    };
+    Ok(blocking::run(LOOKING, cancel, work).await??)
 }
 
 async fn bring(
@@ -142,21 +154,20 @@ pub(super) async fn fetch_commits(
 ) -> Result<FetchedCommits, AppError> {
     let github = github.within(cancel).about(repo);
     let (directory, name, server) = (directory.to_owned(), repo.clone(), server(&github));
-    let place = off_the_threads(move || {
-        Ok(Repo::open(&directory).map_or(Place::Mirror, |here| git::standing_in(&here, &name, &server)))
-    })
-    .await?;
+    let work = move || Repo::open(&directory).map_or(Place::Mirror, |here| git::standing_in(&here, &name, &server));
+    let place = blocking::run(LOOKING, cancel, work).await?;
     let job = job(repo, place, &github, around).await?;
-    let (repo, base, cancel) = (repo.clone(), base.clone(), cancel.clone());
-    off_the_threads(move || Ok(git::fetch_commits(&job, &repo, &base, head, &cancel)?)).await
+    let (repo, base, watched) = (repo.clone(), base.clone(), cancel.clone());
+    let work = move || git::fetch_commits(&job, &repo, &base, head, &watched);
+    Ok(blocking::run(FETCHING, cancel, work).await??)
 }
 
 /// No page is told apart by more of a title than this; GitHub itself takes no longer one.
 const LONGEST_TITLE: usize = 256;
 
 async fn commits(job: &FetchJob, pull: &PullRequest, cancel: &Cancel) -> Result<FetchedCommits, AppError> {
-    let (job, pull, cancel) = (job.clone(), pull.clone(), cancel.clone());
-    off_the_threads(move || Ok(git::fetch(&job, &pull, &cancel)?)).await
+    let (job, pull, watched) = (job.clone(), pull.clone(), cancel.clone());
+    Ok(blocking::run(FETCHING, cancel, move || git::fetch(&job, &pull, &watched)).await??)
 }
 
 fn server(github: &GitHub) -> String {
@@ -164,9 +175,9 @@ fn server(github: &GitHub) -> String {
 }
 
 /// Which pull request is meant, and where its objects go.
-async fn found(ask: &PullAsk, directory: &Path, github: &GitHub) -> Result<(PullId, Place), AppError> {
+async fn found(ask: &PullAsk, directory: &Path, github: &GitHub, cancel: &Cancel) -> Result<(PullId, Place), AppError> {
     let (ask, directory, server) = (ask.clone(), directory.to_owned(), server(github));
-    off_the_threads(move || Ok(found_on(&ask, &directory, &server)?)).await
+    Ok(blocking::run(LOOKING, cancel, move || found_on(&ask, &directory, &server)).await??)
 }
 
 fn found_on(ask: &PullAsk, directory: &Path, server: &str) -> Result<(PullId, Place), FetchError> {
@@ -188,12 +199,6 @@ fn found_on(ask: &PullAsk, directory: &Path, server: &str) -> Result<(PullId, Pl
             Ok((id.clone(), place))
         }
     }
-}
-
-pub(super) async fn off_the_threads<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, AppError> + Send + 'static,
-) -> Result<T, AppError> {
-    tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken)?
 }
 
 #[cfg(test)]

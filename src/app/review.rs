@@ -21,7 +21,7 @@ use crate::domain::guideline::Guidelines;
 use crate::domain::request::{Compare, ReviewRequest, Scope};
 use crate::domain::run::RunId;
 use crate::prompt::Prompts;
-use crate::review::unless_stopped;
+use crate::sys::blocking;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::clock;
 
@@ -76,8 +76,10 @@ pub(super) async fn review_with(
     }
     let asked = Asked::new(&request, &flags, whose);
     let gathering = Gathering { request, flags, compare, leads, whose, is_model: chosen.is_some() };
+    // What the user allows counts from here; the project's settings may only say less.
+    let bounded = cancel.within(resolved.settings.timeout);
     let Gathered { subject, instructions, guidelines, prompts, contents } =
-        gather(gathering, &around, &events, &cancel).await?;
+        gather(gathering, &around, &events, &bounded).await?;
     if let (None, Some(instructions)) = (&chosen, &instructions) {
         let text = format!("the built-in rules do not read instructions; {} is for a model", instructions.from);
         events.emit(Event::Notice { text });
@@ -122,10 +124,10 @@ pub(super) async fn gather(
     let Gathering { request, flags, compare, leads, whose, is_model } = gathering;
     let pulled = pull::of_request(&request, &flags, around, &**events, cancel).await?;
     let (scope, from_worktree) = (request.scope.clone(), request.settings_from_worktree);
-    let patch = unless_stopped(cancel, tokio::task::spawn_blocking(move || subject::read_patch(&scope))).await?;
-    let patch = patch.map_err(|_| AppError::Broken)??;
-    let (around, told, cancel) = (around.clone(), Arc::clone(events), cancel.clone());
-    stage(Stage::Collect, events, move || {
+    let patch = blocking::run("reading the patch", cancel, move || subject::read_patch(&scope)).await??;
+    let (around, told, limit) = (around.clone(), Arc::clone(events), cancel);
+    let cancel = cancel.clone();
+    stage(Stage::Collect, events, limit, move || {
         let mut subject = match &pulled {
             Some(pulled) => subject::collect_pull(pulled, &request, &flags, &around, &cancel, &*told)?,
             None => subject::collect(&request, &patch, &flags, &around, &cancel, &*told)?,
@@ -159,18 +161,27 @@ pub(super) async fn made(
     events.emit(Event::Stage { stage: Stage::Review });
     let review = Box::pin(engine(work, &around, Arc::clone(&events))).await?;
 
-    stage(Stage::Deliver, &events, move || Ok(deliver::deliver(review, settings, places, &outputs, &around, &cancel)))
-        .await
+    // A review that is there is written, however late it is; whoever interrupts that twice ends it.
+    let limit = Cancel::never();
+    let work = move || Ok(deliver::deliver(review, settings, places, &outputs, &around, &cancel));
+    stage(Stage::Deliver, &events, &limit, work).await
 }
 
-/// Runs a stage away from the async threads, and says that it began.
+/// Runs a stage away from the async threads, and says that it began. One that does not end when `limit` says so is abandoned.
 pub(super) async fn stage<T: Send + 'static>(
     stage: Stage,
     events: &Arc<dyn EventSink>,
+    limit: &Cancel,
     work: impl FnOnce() -> Result<T, AppError> + Send + 'static,
 ) -> Result<T, AppError> {
     events.emit(Event::Stage { stage });
-    tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken)?
+    let what = match stage {
+        Stage::Collect => "collecting the change",
+        Stage::Review => "reviewing the change",
+        Stage::Deliver => "writing the results",
+        Stage::Post => "posting the review",
+    };
+    blocking::run(what, limit, work).await?
 }
 
 /// Runs `work` until it ends, or until the second of two interrupts: the first asks it to stop and deliver what it has.
@@ -194,6 +205,20 @@ pub async fn interruptible<T>(
         () = interrupted() => Err(AppError::Stopped(Stopped::Interrupted)),
         () = tokio::time::sleep(grace) => Err(AppError::Stopped(Stopped::Interrupted)),
     }
+}
+
+/// Runs a command that reads what may never come back, from a thread that may wait. `what` names it should it not end in time.
+pub fn bounded<T: Send + 'static>(
+    what: &'static str,
+    limit: Duration,
+    work: impl FnOnce() -> Result<T, AppError> + Send + 'static,
+) -> Result<T, AppError> {
+    blocking::run_here(what, &Cancel::after(limit), work)?
+}
+
+/// The time that the user allows a run: the flags, else the user's settings. A project's may only say less.
+pub fn time_limit(flags: &Flags, around: &Surroundings) -> Result<Duration, AppError> {
+    Ok(subject::resolve(None, flags, around)?.settings.timeout)
 }
 
 /// Waits for Ctrl-C, or for the signal with which runners and service managers ask a process to end.

@@ -28,6 +28,7 @@ use crate::present::{self, presenter};
 use crate::review::Known;
 use crate::rules::{PackFile, Reports};
 use crate::store::Store;
+use crate::syntax::{ParserProbe, ProbeScope};
 use crate::sys::cancel::Cancel;
 use crate::sys::files;
 use crate::sys::repo::{Repo, RepoPool};
@@ -51,15 +52,17 @@ pub struct Surroundings {
     pub forge: ForgeEnvironment,
     /// Where runs are kept.
     pub state: PathBuf,
+    /// Where texts are parsed on trial; `None` where this process is not the program itself.
+    pub parser: Option<Arc<ParserProbe>>,
 }
 
 impl fmt::Debug for Surroundings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { user_settings, environment, providers, forge, state } = self;
+        let Self { user_settings, environment, providers, forge, state, parser } = self;
         let names: Vec<&str> = environment.iter().map(|(name, _)| name.as_str()).collect();
         let mut shown = f.debug_struct("Surroundings");
         shown.field("user_settings", user_settings).field("environment", &names).field("providers", providers);
-        shown.field("forge", forge).field("state", state).finish()
+        shown.field("forge", forge).field("state", state).field("parser", parser).finish()
     }
 }
 
@@ -69,7 +72,15 @@ impl Surroundings {
         let (environment, user_settings) = (config::environment(), config::user_document()?);
         let providers = ProviderEnvironment::of_this_process(table::known(user_settings.as_ref(), &environment)?);
         let (forge, state) = (ForgeEnvironment::of_this_process(), Store::default_root()?);
-        Ok(Self { user_settings, environment, providers, forge, state })
+        let program =
+            if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { std::env::current_exe() };
+        let parser = program.ok().map(|program| Arc::new(ParserProbe::new(program, ProbeScope::GrowingScanners)));
+        Ok(Self { user_settings, environment, providers, forge, state, parser })
+    }
+
+    /// The trial parser for texts that are trusted as little as `scope` says.
+    pub(super) fn parser(&self, scope: ProbeScope) -> Option<Arc<ParserProbe>> {
+        self.parser.as_ref().map(|parser| parser.with(scope))
     }
 }
 
@@ -101,6 +112,8 @@ pub(super) struct Subject {
     pub(super) dismissed: Option<DismissedFile>,
     /// The rules that did not come with the program: the user's and the project's.
     pub(super) rule_files: Vec<PackFile>,
+    /// Where its texts are parsed on trial.
+    pub(super) parser: Option<Arc<ParserProbe>>,
 }
 
 impl Subject {
@@ -201,6 +214,8 @@ fn collect_range(
     let new = workspace::open(Some(&pool), range.new_at, Side::New, &[], options.filter.clone())?;
     let old = workspace::open(Some(&pool), range.old_at, Side::Old, &[], options.filter)?;
     let (change, settings_at, diffs) = (Arc::new(change), range.settings_at, Diffs::Repository(pool));
+    // A stranger may have written what a pull request holds.
+    let parser = around.parser(if of.is_some() { ProbeScope::Everything } else { ProbeScope::GrowingScanners });
     let known = Known { dismissals, ..Known::default() };
     let compare = Compare { with: Previous::None, full: false };
     Ok(Subject {
@@ -219,6 +234,7 @@ fn collect_range(
         compare,
         dismissed,
         rule_files,
+        parser,
     })
 }
 
@@ -300,6 +316,7 @@ fn collect_patch(
         compare,
         dismissed,
         rule_files,
+        parser: around.parser(ProbeScope::Everything),
     })
 }
 

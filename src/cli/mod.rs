@@ -5,6 +5,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
@@ -20,6 +21,7 @@ mod guidelines;
 mod mcp;
 mod mcp_install;
 mod models;
+mod parse_helper;
 mod post;
 mod present;
 mod replay;
@@ -32,6 +34,8 @@ mod tool;
 
 use args::ReviewArgs;
 use console::Console;
+
+use crate::app::{self, AppError};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -109,6 +113,9 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Measure reviews: how much is found of what is known to be wrong
     Eval(eval::EvalArgs),
+    /// Parse texts on trial, for another process of this program
+    #[command(hide = true)]
+    ParseHelper,
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -127,28 +134,42 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
             };
         }
     };
-    let ended = match cli.command {
-        None => review::run(cli.review, &console),
-        Some(Command::List(args)) => runs::list(&args, &console),
-        Some(Command::Post(args)) => post::run(&args, &console),
-        Some(Command::Show(args)) => runs::show(&args, &console),
-        Some(Command::Dismiss(args)) => dismiss::run(args, &console),
-        Some(Command::Apply(args)) => apply::run(args, &console),
-        Some(Command::Replay(args)) => replay::run(&args, &console),
-        Some(Command::Prune(args)) => runs::prune(&args, &console),
-        Some(Command::Action) => action::run(&console),
-        Some(Command::Present(args)) => present::run(&args, &console),
-        Some(Command::Tool(args)) => tool::run(args, &console),
-        Some(Command::Mcp(args)) => mcp::run(args, &console),
-        Some(Command::Guidelines(args)) => guidelines::run(&args, &console),
-        Some(Command::Rules(args)) => rules::run(&args, &console),
-        Some(Command::Models(args)) => models::run(&args, &console),
-        Some(Command::Config(args)) => settings::run(&args, &console),
-        Some(Command::Doctor(args)) => doctor::run(args, &console),
-        Some(Command::Eval(args)) => eval::run(args, &console),
-        Some(Command::Completions(args)) => completions::run(&args, &console),
-    };
-    ended.unwrap_or_else(|error| report::report(&error, &console))
+    run(cli, &console).unwrap_or_else(|error| report::report(&error, &console))
+}
+
+/// The time after which a command is left behind that has no `--timeout` and asks nobody over the network.
+const LONGEST: Duration = Duration::from_mins(20);
+/// The same for one that shows a few lines about the repository.
+const LONGEST_LOOK: Duration = Duration::from_mins(1);
+
+fn run(cli: Cli, console: &Console) -> Result<ExitCode, AppError> {
+    let own = console.clone();
+    match cli.command {
+        None => review::run(cli.review, console),
+        Some(Command::List(args)) => app::bounded("listing the runs", LONGEST, move || runs::list(&args, &own)),
+        Some(Command::Post(args)) => post::run(&args, console),
+        Some(Command::Show(args)) => app::bounded("showing the run", LONGEST, move || runs::show(&args, &own)),
+        Some(Command::Dismiss(args)) => app::bounded("dismissing", LONGEST, move || dismiss::run(args, &own)),
+        Some(Command::Apply(args)) => app::bounded("applying", LONGEST, move || apply::run(args, &own)),
+        Some(Command::Replay(args)) => replay::run(&args, console),
+        Some(Command::Prune(args)) => app::bounded("removing runs", LONGEST, move || runs::prune(&args, &own)),
+        Some(Command::Action) => action::run(console),
+        Some(Command::Present(args)) => app::bounded("presenting", LONGEST, move || present::run(&args, &own)),
+        Some(Command::Tool(args)) => tool::run(args, console),
+        Some(Command::Mcp(args)) => mcp::run(args, console),
+        Some(Command::Guidelines(args)) => {
+            app::bounded("looking for guidelines", LONGEST_LOOK, move || guidelines::run(&args, &own))
+        }
+        Some(Command::Rules(args)) => app::bounded("the rules", LONGEST, move || rules::run(&args, &own)),
+        Some(Command::Models(args)) => models::run(&args, console),
+        Some(Command::Config(args)) => {
+            app::bounded("reading the settings", LONGEST_LOOK, move || settings::run(&args, &own))
+        }
+        Some(Command::Doctor(args)) => doctor::run(args, console),
+        Some(Command::Eval(args)) => eval::run(args, console),
+        Some(Command::ParseHelper) => parse_helper::run(console),
+        Some(Command::Completions(args)) => completions::run(&args, console),
+    }
 }
 
 /// Where a command looks for the repository.

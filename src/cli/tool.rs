@@ -47,7 +47,10 @@ pub(super) fn run(args: ToolArgs, console: &Console) -> Result<ExitCode, AppErro
         scope: args.scope.scope_at(args.at),
     };
     let call = ToolCall { name: args.name, input: args.input, request, flags };
-    let outcome = app::call_tool(&call, &Surroundings::of_this_process()?, &app::Cancel::never())?;
+    let around = Surroundings::of_this_process()?;
+    let limit = app::time_limit(&call.flags, &around)?;
+    let cancel = app::Cancel::after(limit);
+    let outcome = app::bounded("the tool", limit, move || app::call_tool(&call, &around, &cancel))?;
     console.data(format!("{}\n", outcome.text).as_bytes(), Syntax::Json)?;
     Ok(if outcome.is_error { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }

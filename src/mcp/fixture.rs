@@ -48,6 +48,7 @@ impl Fixture {
             providers: ProviderEnvironment::default(),
             forge: ForgeEnvironment::default(),
             state: state.clone(),
+            parser: None,
         };
         let flags = Overrides { model: Some(model.to_owned()), ..Overrides::default() };
         let options = ServiceOptions { directory: folder.clone(), roots: Vec::new(), flags, allow_write, log: None };

@@ -8,6 +8,7 @@ use backon::{ExponentialBuilder, Retryable as _};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::text::strip_line;
 use crate::llm::{Provider, TurnFault, TurnRequest, TurnResponse, Watch};
+use crate::sys::blocking::unless_stopped;
 use crate::sys::cancel::{Cancel, Stopped};
 
 /// Attempts after the first one.
@@ -18,8 +19,6 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// A server that sends nothing for this long has lost the request. Reasoning models are silent for minutes.
 const QUIET: Duration = Duration::from_mins(5);
-/// How often a waiting turn asks whether it was stopped.
-const TICK: Duration = Duration::from_millis(20);
 /// The progress hears of an answer when it grew by so many bytes.
 const STEP: u64 = 512;
 
@@ -108,17 +107,6 @@ pub(super) async fn ask(ask: &Ask<'_>) -> (Result<TurnResponse, NoAnswer>, Vec<F
 fn within(own: Option<Duration>, fault: &TurnFault, left: Option<Duration>) -> Option<Duration> {
     let wait = own.map(|own| fault.retry_after().unwrap_or(own))?;
     left.is_none_or(|left| wait < left).then_some(wait)
-}
-
-/// Waits for something that cannot hear an interrupt, and abandons it when one comes.
-pub async fn unless_stopped<T>(cancel: &Cancel, work: impl Future<Output = T>) -> Result<T, Stopped> {
-    tokio::pin!(work);
-    loop {
-        tokio::select! {
-            done = &mut work => return Ok(done),
-            () = tokio::time::sleep(TICK) => cancel.check()?,
-        }
-    }
 }
 
 /// Tells the progress how an answer grows, not at every byte.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::budget::Limits;
+use super::by_rules::abandoned;
 use super::desk::{Desk, Lead};
 use super::draft::{Asked, Ending, Floor, Made, instructions_hash, missed};
 use super::error::EngineError;
@@ -23,9 +24,11 @@ use crate::domain::place::Side;
 use crate::domain::review::{Ended, Engine, Review, Usage};
 use crate::domain::run::RunId;
 use crate::domain::second_look::SecondLook as Numbers;
+use crate::evidence::Languages;
 use crate::llm::{Provider, ToolDefinition};
 use crate::prompt::{LeadVars, PromptError, Prompts};
 use crate::rules::{self, Packs, Reports, RulesInput};
+use crate::sys::blocking::{self, Unfinished};
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::tools::{TOOLS, ToolBox};
 use crate::workspace::Workspace;
@@ -96,8 +99,12 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
     let run = Arc::new(run);
     begin(&run, &mut journal);
     let (prepared, line) = (Arc::clone(&run), journal.of(Unit::WHOLE));
-    let prepared = tokio::task::spawn_blocking(move || prepare(&prepared, &line));
-    let Prepared { begin, trees, stopped } = prepared.await.map_err(|_| EngineError::Broken)??;
+    let work = move || prepare(&prepared, &line);
+    let Prepared { begin, trees, stopped } = match blocking::run("preparing the review", &run.cancel, work).await {
+        Ok(prepared) => prepared?,
+        Err(lost @ Unfinished::Abandoned { .. }) => return Ok(unprepared(&run, &journal, &lost)),
+        Err(lost) => return Err(lost.into()),
+    };
     run.past.check()?;
     let over = match stopped {
         Some(stopped) => Some(Ending::Stopped(stopped)),
@@ -128,6 +135,15 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
     desk.tell_omissions();
     let took_ms = done(&run, &mut journal);
     Ok(finish(&run, desk, &ending, &tally, (spent, took_ms)))
+}
+
+/// The review of a run that waited in vain for what it needs before the model is asked: nothing was reviewed, and the receipt says why.
+fn unprepared(run: &ModelRun, journal: &Journal, lost: &Unfinished) -> Review {
+    let trees = Trees::new([Arc::clone(&run.new), Arc::clone(&run.old)], &run.past, journal.of(Unit::WHOLE));
+    let desk = Desk::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old));
+    let spent = Spent { turns: 0, usage: Usage::default(), second_look: None };
+    let took_ms = u64::try_from((run.past.took() + run.started.1.elapsed()).as_millis()).unwrap_or(u64::MAX);
+    finish(run, desk, &abandoned(lost), &Tally::default(), (spent, took_ms))
 }
 
 /// Writes down what run this is, or that it is taken up again.
@@ -184,7 +200,8 @@ pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<Prepared, Eng
     let mut journal = journal.of(Unit::WHOLE);
     let trees = Trees::new([Arc::clone(&run.new), Arc::clone(&run.old)], &run.past, journal.of(Unit::WHOLE));
     let mut desk = Desk::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old))
-        .with_guidelines(Arc::clone(&run.guidelines));
+        .with_guidelines(Arc::clone(&run.guidelines))
+        .asking(Languages::with(Arc::new(run.packs.trees())));
     let stopped = lead(run, &trees, &mut desk, &mut journal);
     desk.add_earlier(&run.known);
     desk.set_aside_dismissed(&run.known, &run.started.0);
@@ -241,7 +258,7 @@ fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -
         new: run.new.as_ref(),
         old: run.old.as_ref(),
         packs: &run.packs,
-        trees: &rules::Trees::default(),
+        trees: &run.packs.trees(),
         cancel: &run.cancel,
         events: run.events.as_ref(),
     };

@@ -7,11 +7,12 @@ use super::draft::{Draft, Ending, Floor, Made, missed};
 use super::known::Known;
 use crate::domain::change::ChangeSet;
 use crate::domain::event::EventSink;
-use crate::domain::review::{Engine, Review};
+use crate::domain::review::{Ended, Engine, Review};
 use crate::domain::run::RunId;
 use crate::evidence::Languages;
-use crate::rules::{self, Packs, Reports, RulesInput, Trees};
-use crate::sys::cancel::Cancel;
+use crate::rules::{self, Packs, Reports, RulesInput};
+use crate::sys::blocking::Unfinished;
+use crate::sys::cancel::{Cancel, Stopped};
 use crate::workspace::Workspace;
 
 /// How long the findings of a stopped run may still be proved.
@@ -48,7 +49,7 @@ pub struct RulesRun<'a> {
 /// Reviews a change with the rules alone. It never fails: whatever was not looked at is in the receipt and in the outcome.
 pub fn by_rules(run: &RulesRun<'_>) -> Review {
     let (new, old) = (run.new.as_ref(), run.old.as_ref());
-    let trees = Arc::new(Trees::default());
+    let trees = Arc::new(run.packs.trees());
     let input = RulesInput {
         change: &run.change,
         new,
@@ -91,13 +92,37 @@ pub fn by_rules(run: &RulesRun<'_>) -> Review {
     report.notes.into_iter().for_each(|note| draft.note(note));
 
     let ending = stopped.map_or(Ending::Done, Ending::Stopped);
-    let made = Made {
-        run: run.run,
-        engine: Engine::Rules,
-        rules: Some(run.packs.hash().to_owned()),
-        model: None,
-        started_at: run.started.0.clone(),
-        took_ms: u64::try_from(run.started.1.elapsed().as_millis()).unwrap_or(u64::MAX),
+    draft.finish(&ending, run.floor, run.known, None, run.made())
+}
+
+/// The review of a run whose rules never came back: nothing counts as reviewed, and the receipt says why. It asks neither tree, which may be
+/// what the rules wait for.
+pub fn without_rules(run: &RulesRun<'_>, lost: &Unfinished) -> Review {
+    let mut draft = Draft::new(Arc::clone(&run.change));
+    run.notes.iter().for_each(|note| draft.note(note.clone()));
+    draft.finish(&abandoned(lost), run.floor, run.known, None, run.made())
+}
+
+/// How an engine ends that waited for something in vain.
+pub(super) fn abandoned(lost: &Unfinished) -> Ending {
+    let ended = match lost {
+        Unfinished::Abandoned { why: Stopped::Interrupted, .. } => Ended::Interrupted,
+        Unfinished::Abandoned { why: Stopped::DeadlinePassed, .. }
+        | Unfinished::NoThread { .. }
+        | Unfinished::Panicked { .. } => Ended::Deadline,
     };
-    draft.finish(&ending, run.floor, run.known, None, made)
+    Ending::Short { ended, why: lost.to_string() }
+}
+
+impl RulesRun<'_> {
+    fn made(&self) -> Made {
+        Made {
+            run: self.run,
+            engine: Engine::Rules,
+            rules: Some(self.packs.hash().to_owned()),
+            model: None,
+            started_at: self.started.0.clone(),
+            took_ms: u64::try_from(self.started.1.elapsed().as_millis()).unwrap_or(u64::MAX),
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //! [`execute`].
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Value, json};
@@ -12,11 +13,14 @@ use super::engine_tools::{ENGINE_TOOLS, FINISH};
 use super::past::Told;
 use crate::domain::text::{mask, reveal, strip_line};
 use crate::llm::{ToolCall, ToolInput, is_open};
+use crate::sys::blocking::{self, Unfinished};
 use crate::sys::cancel::Cancel;
 use crate::tools::{ErrorKind, Reference, TOOLS, ToolBox, ToolOutcome};
 
 /// Reading calls that run at the same time.
 const AT_ONCE: usize = 4;
+/// The time that one reading call has.
+const LONGEST_CALL: Duration = Duration::from_mins(1);
 /// A reading call that stands behind so many others is not made. What is reported there counts: it must not get lost.
 pub(super) const MOST_CALLS: usize = 64;
 
@@ -149,12 +153,8 @@ impl From<ToolOutcome> for Called {
     }
 }
 
-/// A tool panicked.
-#[derive(Debug)]
-pub(super) struct Panicked;
-
 /// Makes the calls; the answers are in the order of the calls.
-pub(super) async fn execute(calls: &[ToolCall], hands: &Hands<'_>) -> Result<Vec<Called>, Panicked> {
+pub(super) async fn execute(calls: &[ToolCall], hands: &Hands<'_>) -> Result<Vec<Called>, Unfinished> {
     let mut done: Vec<Option<Called>> = calls.iter().enumerate().map(|(at, call)| at_once(at, call, hands)).collect();
     let open = |done: &[Option<Called>], own: bool| -> Vec<(usize, ToolCall)> {
         let open = calls.iter().enumerate().filter(|(at, call)| done[*at].is_none() && Desk::is_own(&call.name) == own);
@@ -186,7 +186,7 @@ pub(super) async fn read(
     calls: Vec<(usize, ToolCall)>,
     told: &Told,
     tools: &ToolBox,
-) -> Result<Vec<(usize, Called)>, Panicked> {
+) -> Result<Vec<(usize, Called)>, Unfinished> {
     let (mut done, mut open) = (Vec::new(), Vec::new());
     for (at, call) in calls {
         match Called::told(at, &call, told) {
@@ -196,17 +196,35 @@ pub(super) async fn read(
     }
     let reading = stream::iter(open)
         .map(|(at, call)| {
-            let tools = tools.clone();
-            let work = tokio::task::spawn_blocking(move || match call.input {
-                ToolInput::Object(input) => Called::from(tools.call(&call.name, Value::Object(input))),
-                ToolInput::Malformed(text) => Called::malformed(&text),
-            });
-            async move { work.await.map(|called| (at, called)).map_err(|_| Panicked) }
+            let (run, tools) = (tools.cancel().clone(), tools.within(LONGEST_CALL));
+            async move {
+                let cancel = tools.cancel().clone();
+                let work = blocking::run("a reading call", &cancel, move || match call.input {
+                    ToolInput::Object(input) => Called::from(tools.call(&call.name, Value::Object(input))),
+                    ToolInput::Malformed(text) => Called::malformed(&text),
+                });
+                match work.await {
+                    // The words of a run that is stopped do not depend on which of its calls heard it first.
+                    Ok(_) | Err(Unfinished::Abandoned { .. }) if cancel.is_stopped() && !run.is_stopped() => {
+                        Ok((at, Called::refused("too_slow", &too_long())))
+                    }
+                    Err(Unfinished::Abandoned { .. }) => Ok((at, Called::refused("stopped", "interrupted"))),
+                    done => done.map(|called| (at, called)),
+                }
+            }
         })
         .buffered(AT_ONCE);
     let read: Vec<(usize, Called)> = reading.try_collect().await?;
     done.extend(read);
     Ok(done)
+}
+
+/// The answer to a call that used up its own time, though the run goes on.
+fn too_long() -> String {
+    let seconds = LONGEST_CALL.as_secs();
+    format!(
+        "the call was stopped because it took longer than {seconds} s; ask for less, with a narrower pattern or folder"
+    )
 }
 
 /// The calls that are answered without doing anything.
@@ -242,7 +260,7 @@ async fn at_the_desk(
     calls: Vec<(usize, ToolCall)>,
     pending: usize,
     hands: &Hands<'_>,
-) -> Result<Vec<(usize, Called)>, Panicked> {
+) -> Result<Vec<(usize, Called)>, Unfinished> {
     if calls.is_empty() {
         return Ok(Vec::new());
     }
@@ -255,7 +273,8 @@ async fn at_the_desk(
             (at, call, cancel)
         })
         .collect();
-    let work = tokio::task::spawn_blocking(move || {
+    let limit = hands.cancel.clone();
+    let work = blocking::run("checking the model's reports", &limit, move || {
         // A tool that panicked left at worst a finding that is not kept.
         let mut desk = desk.lock().unwrap_or_else(PoisonError::into_inner);
         desk.next_turn();
@@ -273,7 +292,7 @@ async fn at_the_desk(
         };
         calls.into_iter().map(answer).collect()
     });
-    work.await.map_err(|_| Panicked)
+    work.await
 }
 
 /// What a call is about, for the progress.

@@ -20,6 +20,7 @@ use crate::domain::finding::Finding;
 use crate::domain::guideline::Guidelines;
 use crate::domain::path::RepoPath;
 use crate::domain::review::{FileCoverage, Review, Section};
+use crate::evidence::Languages;
 use crate::llm::{ToolDefinition, is_open};
 use crate::rules::Packs;
 use crate::sys::cancel::{Cancel, Stopped};
@@ -117,6 +118,13 @@ impl Desk {
     #[must_use]
     pub fn with_guidelines(self, guidelines: Arc<Guidelines>) -> Self {
         Self { guidelines, ..self }
+    }
+
+    /// The same desk, which asks these grammars about the texts that are quoted and suggested.
+    #[must_use]
+    pub(super) fn asking(mut self, languages: Languages) -> Self {
+        self.draft = self.draft.asking(languages);
+        self
     }
 
     /// What a model is told of the engine's tools, in an order that never changes.

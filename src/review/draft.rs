@@ -145,6 +145,11 @@ impl Draft {
         Self { languages, ..self }
     }
 
+    /// The grammars that it asks.
+    pub(super) fn languages(&self) -> &Languages {
+        &self.languages
+    }
+
     /// Checks a claim against the trees: it becomes a finding, or it is withheld and counted.
     pub fn report(&mut self, claim: &Claim, new: &dyn Workspace, old: &dyn Workspace) -> Result<(), Stopped> {
         match evidence::anchor_with(claim, &self.change, new, old, &self.languages) {

@@ -2,9 +2,9 @@
 //!
 //! Whatever else goes wrong leaves a review behind, and is said in it.
 
-use super::calls::Panicked;
 use super::past::Diverged;
 use crate::prompt::PromptError;
+use crate::sys::blocking::Unfinished;
 
 /// Why there is no review: a fault of this program or of the user's templates.
 #[derive(Debug, thiserror::Error)]
@@ -15,7 +15,10 @@ pub enum EngineError {
     /// A run that is taken up or told again is not what it was.
     #[error(transparent)]
     Diverged(#[from] Box<Diverged>),
-    /// A part of the program panicked.
+    /// A part of the program did not end, or panicked.
+    #[error(transparent)]
+    Unfinished(#[from] Unfinished),
+    /// The program contradicts itself.
     #[error("a part of the program failed unexpectedly; this is a defect of review, please report it")]
     Broken,
 }
@@ -23,11 +26,5 @@ pub enum EngineError {
 impl From<Diverged> for EngineError {
     fn from(diverged: Diverged) -> Self {
         Self::Diverged(Box::new(diverged))
-    }
-}
-
-impl From<Panicked> for EngineError {
-    fn from(_: Panicked) -> Self {
-        Self::Broken
     }
 }

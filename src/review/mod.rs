@@ -33,10 +33,9 @@ mod turns;
 mod units;
 mod verify;
 
-pub use attempts::unless_stopped;
 pub use budget::{CostLimit, Limits};
 pub use by_model::{ModelRun, by_model};
-pub use by_rules::{RulesRun, by_rules};
+pub use by_rules::{RulesRun, by_rules, without_rules};
 pub use desk::{Answer, Desk, Effect, Lead};
 pub use draft::{Asked, Draft, Ending, Floor, Made, instructions_hash};
 pub use error::EngineError;

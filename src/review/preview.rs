@@ -19,6 +19,7 @@ use crate::domain::path::RepoPath;
 use crate::domain::preview::{FilePlan, FileState, PartPlan, Sent};
 use crate::llm::Speech;
 use crate::prompt::PromptError;
+use crate::sys::blocking;
 
 use estimate::{Conversation, Ground, estimate, limits_that_bind};
 
@@ -35,6 +36,7 @@ pub struct Plan {
 
 /// Says what a run would send. Its provider is not asked, and its journal is not written.
 pub async fn preview(run: ModelRun) -> Result<Plan, EngineError> {
+    let cancel = run.cancel.clone();
     let work = move || {
         let Prepared { begin, stopped, .. } = prepare(&run, &Journal::new(None))?;
         let mut plan = plan(&run, begin)?;
@@ -44,7 +46,7 @@ pub async fn preview(run: ModelRun) -> Result<Plan, EngineError> {
         }
         Ok(plan)
     };
-    tokio::task::spawn_blocking(work).await.map_err(|_| EngineError::Broken)?
+    blocking::run("preparing the review", &cancel, work).await?
 }
 
 /// What the rules engine would look at.

@@ -15,7 +15,7 @@ use super::pack::{OF_PROJECT, Pack, PackFile, PackOwner};
 use crate::domain::claim::Claim;
 use crate::domain::finding::{Category, Confidence, Severity};
 use crate::domain::id::hex;
-use crate::syntax::Grammar;
+use crate::syntax::{Grammar, ParserProbe, Trees};
 
 /// All files of a project together have no more rules, and no more regexes.
 const MOST_RULES: usize = 200;
@@ -54,6 +54,7 @@ pub struct Packs {
     /// Whether the rules that are code are none of them.
     is_alone: bool,
     memory: Option<Arc<dyn SymbolMemory>>,
+    probe: Option<Arc<ParserProbe>>,
 }
 
 impl Packs {
@@ -108,6 +109,7 @@ impl Packs {
             severities: Vec::new(),
             is_alone: false,
             memory: None,
+            probe: None,
         };
         packs.check_files()?;
         Ok(packs)
@@ -189,6 +191,18 @@ impl Packs {
     pub fn remembering(mut self, memory: Arc<dyn SymbolMemory>) -> Self {
         self.memory = Some(memory);
         self
+    }
+
+    /// The same rules, for texts that are parsed on trial first.
+    #[must_use]
+    pub fn probing(mut self, probe: Option<Arc<ParserProbe>>) -> Self {
+        self.probe = probe;
+        self
+    }
+
+    /// The trees of a run with these rules.
+    pub fn trees(&self) -> Trees {
+        Trees::probed(self.probe.clone())
     }
 
     /// What is remembered.

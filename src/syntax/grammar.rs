@@ -109,6 +109,9 @@ pub enum Unparsed {
     /// It took longer than a text may.
     #[error("parsing it took too long")]
     TooSlow,
+    /// It takes the parser down.
+    #[error("it crashes the parser (please report the file)")]
+    Crashed,
     /// The parser gave nothing.
     #[error("the parser could not read it")]
     NoTree,

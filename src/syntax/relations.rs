@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use tree_sitter::{Node, TreeCursor};
 
-use super::grammar::{Grammar, Tree, Watch};
+use super::grammar::{Grammar, Watch};
+use super::trees::Trees;
 use crate::sys::cancel::Cancel;
 
 /// How long one text may take. The bounds below are met first, unless the machine is busy.
@@ -37,13 +38,13 @@ pub struct Relations {
 }
 
 /// What `text` has to do with others; `None` where the language has no grammar here, the text is very large, or parsing took too long.
-pub fn relations(language: &str, text: &str, cancel: &Cancel) -> Option<Relations> {
+pub fn relations(language: &str, text: &str, trees: &Trees, cancel: &Cancel) -> Option<Relations> {
     let grammar = Grammar::of(language)?;
     if text.len() > LARGEST {
         return None;
     }
     let watch = Watch::new(cancel, QUESTION);
-    let tree = Tree::parse(grammar, text, &watch).ok()?;
+    let tree = trees.parse(grammar, text, &watch).ok()?;
     let root = tree.root.root();
     let mut walk = Walk { grammar, text, names: Names::default() };
     walk.all(&mut root.get_inner_node().walk(), &watch)?;

@@ -7,6 +7,7 @@ use std::thread::ThreadId;
 
 use super::beside::Beside;
 use super::grammar::{Grammar, Tree, Unparsed, Watch};
+use super::probe::ParserProbe;
 use super::symbols::Symbols;
 
 /// The trees of so many bytes of text are kept at a time; a tree takes some forty times as much memory as its text. What is kept of a large
@@ -21,6 +22,8 @@ const FEWEST: usize = 8;
 pub struct Trees {
     hasher: RandomState,
     kept: Mutex<Kept>,
+    /// Where texts are parsed on trial.
+    probe: Option<Arc<ParserProbe>>,
 }
 
 /// A text under a grammar, by its hash and its length.
@@ -56,6 +59,11 @@ impl std::fmt::Debug for Trees {
 }
 
 impl Trees {
+    /// Trees of texts that `probe` survived.
+    pub fn probed(probe: Option<Arc<ParserProbe>>) -> Self {
+        Self { probe, ..Self::default() }
+    }
+
     /// The tree of a text, as [`Tree::parse`] makes it.
     pub fn parse(&self, grammar: Grammar, text: &str, watch: &Watch<'_>) -> Result<Arc<Tree>, Unparsed> {
         self.parse_beside(grammar, text, None, watch)
@@ -74,7 +82,12 @@ impl Trees {
             watch.check()?;
             return Ok(known);
         }
-        let other = beside.and_then(|beside| {
+        let probe = self.probe.as_ref().filter(|probe| probe.covers(grammar));
+        if let Some(probe) = probe {
+            probe.check(grammar, text, watch)?;
+        }
+        // A trial says nothing of how a tree is made from another one.
+        let other = beside.filter(|_| probe.is_none()).and_then(|beside| {
             let other = self.known(self.key(grammar, beside.other), beside.other)?;
             Some((other, beside))
         });

@@ -4,6 +4,7 @@
 
 pub mod automaton;
 pub mod beneath;
+pub mod blocking;
 pub mod cancel;
 pub mod charset;
 pub mod clock;
@@ -11,6 +12,7 @@ pub mod files;
 pub mod folder;
 pub mod http;
 pub mod inside;
+mod loose;
 mod objects;
 pub mod process;
 pub mod repo;

@@ -4,6 +4,7 @@
 //! input, and ends with its whole process group when the caller's [`Cancel`] says so. What its output means belongs to the caller.
 
 mod environment;
+mod helper;
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -13,6 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 pub use environment::Environment;
+pub use helper::{Helper, Reply};
 
 use super::cancel::{Cancel, Stopped};
 

@@ -1,6 +1,7 @@
 //! Calling a tool by its name. Main types: [`ToolBox`], [`ToolContext`].
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -72,6 +73,19 @@ pub struct ToolBox {
 impl ToolBox {
     /// Tools that look at `context`.
     pub fn new(context: ToolContext) -> Self {
+        Self { context }
+    }
+
+    /// The flag and deadline that its calls watch.
+    pub fn cancel(&self) -> &Cancel {
+        &self.context.cancel
+    }
+
+    /// The same tools, whose calls end after `limit` at the latest.
+    #[must_use]
+    pub fn within(&self, limit: Duration) -> Self {
+        let mut context = self.context.clone();
+        context.cancel = context.cancel.within(limit);
         Self { context }
     }
 

@@ -14,6 +14,7 @@ fn service(repo: &TestRepo, program: &Program, settings: &str) -> Service {
         providers: review_runner::app::ProviderEnvironment::default(),
         forge: review_runner::app::ForgeEnvironment::default(),
         state: program.home("state/review"),
+        parser: None,
     };
     let options = ServiceOptions {
         directory: repo.root().to_owned(),

@@ -31,7 +31,8 @@ fn serve(directory: &Path, roots: &[&Path], state: &Path) -> Service {
     let (user_settings, environment, providers) = (None, Vec::new(), ProviderEnvironment::default());
     let state = state.to_owned();
     let forge = ForgeEnvironment::default();
-    Service::open(options, Surroundings { user_settings, environment, providers, forge, state }).expect("a service")
+    Service::open(options, Surroundings { user_settings, environment, providers, forge, state, parser: None })
+        .expect("a service")
 }
 
 fn present(service: &Service, connection: &Connection, base: Option<&Path>, content: &str) -> Shown {

@@ -18,6 +18,7 @@ fn surroundings(work: &TestRepo) -> Surroundings {
         providers: ProviderEnvironment::default(),
         forge: ForgeEnvironment::default().with_git(programs, work.beside("mirrors")),
         state: work.beside("state"),
+        parser: None,
     }
 }
 

@@ -61,6 +61,7 @@ impl Setup {
             providers: ProviderEnvironment::default(),
             forge: ForgeEnvironment::default(),
             state: self.state.path().to_owned(),
+            parser: None,
         };
         let flags = Overrides { model: self.model.map(str::to_owned), ..Overrides::default() };
         let directory = folder.to_owned();

@@ -141,6 +141,7 @@ mod tests {
             providers: ProviderEnvironment::of(ProviderTable::built_in().unwrap(), find),
             forge: ForgeEnvironment::default(),
             state: std::path::PathBuf::new(),
+            parser: None,
         }
     }
 

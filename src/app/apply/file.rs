@@ -13,6 +13,7 @@ use crate::domain::id::CommitId;
 use crate::domain::path::RepoPath;
 use crate::domain::text::{FileText, is_invisible};
 use crate::evidence::{self, Grammar as _, Languages, SuggestionFault};
+use crate::syntax::{ParserProbe, Trees};
 use crate::sys::beneath::{Beneath, ReadFile};
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::charset;
@@ -91,6 +92,8 @@ pub(super) struct Asked<'a> {
     pub(super) beneath: &'a Beneath,
     /// Whether nothing is to be written.
     pub(super) check: bool,
+    /// Where its text is parsed on trial.
+    pub(super) parser: Option<Arc<ParserProbe>>,
     pub(super) cancel: &'a Cancel,
 }
 
@@ -132,7 +135,8 @@ pub(super) fn change(asked: &Asked<'_>) -> Result<AppliedFile, FileFault> {
     }
     // From the end, so that no line is renumbered before its turn.
     let after = edits.iter().rev().fold(before.clone(), |text, (edit, _)| evidence::apply(&text, edit));
-    let errors = |text: &str| Languages::default().error_nodes(asked.path, text);
+    let languages = Languages::with(Arc::new(Trees::probed(asked.parser.clone())));
+    let errors = |text: &str| languages.error_nodes(asked.path, text);
     if errors(&before).zip(errors(&after)).is_some_and(|(before, after)| after > before) {
         return Err(FileFault::BreaksSyntax);
     }

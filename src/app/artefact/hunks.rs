@@ -4,6 +4,7 @@
 //! artefact says. What comes out is made from our own trees wherever they have it.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::ArtefactError;
 use super::claims::shown;
@@ -18,6 +19,7 @@ use crate::domain::place::{LineRange, Side};
 use crate::domain::review::Review;
 use crate::domain::text::strip_line;
 use crate::evidence::{self, Grammar as _, Languages, Rejection, SuggestionFault};
+use crate::syntax::Trees;
 use crate::sys::cancel::Stopped;
 
 /// So many reasons are enough; the others are counted.
@@ -182,6 +184,7 @@ fn suggestion(claimed: &Suggestion, anchors: &[&Anchor], subject: &Subject) -> R
         |anchor: &&&Anchor| anchor.side == Side::New && anchor.path == claimed.path && anchor.lines.is_some_and(beside);
     let anchor = anchors.iter().find(is_about).ok_or(Fault::Elsewhere)?;
     let text = subject.new.read(&anchor.path).map_err(Rejection::from)?;
-    let errors = |text: &str| Languages::default().error_nodes(&anchor.path, text);
+    let languages = Languages::with(Arc::new(Trees::probed(subject.parser.clone())));
+    let errors = |text: &str| languages.error_nodes(&anchor.path, text);
     Ok(evidence::prove(&text, &anchor.path, claimed.lines, &claimed.replacement, errors)?)
 }

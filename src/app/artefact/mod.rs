@@ -16,13 +16,14 @@ use std::sync::Arc;
 
 use super::error::AppError;
 use super::post::{PostOptions, Posted, begin, post_untrusted};
-use super::pull::{self, Fetched, off_the_threads};
+use super::pull::{self, Fetched, SIGNING_IN};
 use super::subject::{self, Surroundings};
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::forge::{PullAsk, PullRequest};
 use crate::domain::request::{ReviewRequest, Scope};
 use crate::domain::review::{Coverage, Ended, Engine, Outcome, Provenance, Review, Usage};
+use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 
 pub use error::ArtefactError;
@@ -50,10 +51,11 @@ pub async fn post_artefact(
 ) -> Result<Posted, AppError> {
     let (settings, cancel) = begin(flags, around, events, cancel)?;
     let path = folder.to_owned();
-    let claimed = off_the_threads(move || Ok(claims::read(&folder::read(&path)?)?)).await?;
+    let work = move || -> Result<_, AppError> { Ok(claims::read(&folder::read(&path)?)?) };
+    let claimed = blocking::run("reading the artefact", &cancel, work).await??;
 
     let (forge, asked) = (around.forge.clone(), cancel.clone());
-    let github = off_the_threads(move || Ok(forge.client(&asked)?)).await?;
+    let github = blocking::run(SIGNING_IN, &cancel, move || forge.client(&asked)).await??;
     let id = which::meant(&claimed, &expected, github.server().reveal().trim_end_matches('/'))?;
     let accept = move |pull: &PullRequest| Ok(which::accept(pull, &expected)?);
     // Nothing is fetched for a pull request that is none of ours.
@@ -64,7 +66,8 @@ pub async fn post_artefact(
 
     let (flags, surroundings, stop) = (flags.clone(), around.clone(), cancel.clone());
     let head = fetched.head;
-    let review = off_the_threads(move || proved(&claimed, &fetched, &flags, &surroundings, &stop)).await?;
+    let work = move || proved(&claimed, &fetched, &flags, &surroundings, &stop);
+    let review = blocking::run("proving the artefact", &cancel, work).await??;
     post_untrusted(&review, (id, head), &accept, options, &settings, around, events, &cancel).await
 }
 

@@ -10,6 +10,7 @@ use crate::app::subject::Surroundings;
 use crate::domain::forge::{PullAsk, PullId, PullNumber, PullRequest, PullState, RepoName};
 use crate::domain::id::CommitId;
 use crate::domain::review::Review;
+use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::files;
 
@@ -40,12 +41,11 @@ pub async fn expected_artefact(
         return Err(ArtefactError::NoHead.into());
     }
     let (forge, asked) = (around.forge.clone(), cancel.clone());
-    let client = tokio::task::spawn_blocking(move || forge.client(&asked)).await.map_err(|_| AppError::Broken)?;
-    let github = client?;
+    let github = blocking::run(pull::SIGNING_IN, cancel, move || forge.client(&asked)).await??;
     let (repository, number) = match ask {
         Some(PullAsk::Whole { id, .. }) => (id.repo.clone(), Some(id.number)),
         other => {
-            let (repo, name) = pull::repository_of(directory, &github).await?;
+            let (repo, name) = pull::repository_of(directory, &github, cancel).await?;
             let (inside, folder) = (files::real_path(repo.git_dir()), files::real_path(artefact));
             if inside.ok().zip(folder.ok()).is_some_and(|(inside, folder)| inside.starts_with(folder)) {
                 return Err(ArtefactError::InArtefact.into());

@@ -24,6 +24,7 @@ use crate::config::Flags;
 use crate::domain::checkup::{Check, Checkup};
 use crate::domain::event::EventSink;
 use crate::domain::request::{ReviewRequest, Scope};
+use crate::sys::blocking;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::clock;
 
@@ -62,8 +63,8 @@ pub async fn doctor(ask: DoctorAsk, events: Arc<dyn EventSink>, cancel: Cancel) 
     let cancel = cancel.within(ask.limit);
     let offline = ask.offline;
     let (mut checks, found, forge) = {
-        let cancel = cancel.clone();
-        tokio::task::spawn_blocking(move || around(&ask, &cancel)).await.map_err(|_| AppError::Broken)?
+        let watched = cancel.clone();
+        blocking::run("looking at the repository", &cancel, move || around(&ask, &watched)).await?
     };
     checks.extend(forge::check(forge, offline, &cancel).await);
     checks.extend(model::check(found, offline, &*events, &cancel).await);

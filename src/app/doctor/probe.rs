@@ -11,7 +11,7 @@ use crate::llm::{
     Message, Provider, Speech, ToolChoice, ToolDefinition, ToolResult, TurnFault, TurnRequest, TurnResponse, TurnUsage,
     Watch, was_text,
 };
-use crate::review::unless_stopped;
+use crate::sys::blocking::unless_stopped;
 use crate::sys::cancel::{Cancel, Stopped};
 
 const SYSTEM: &str = "You are asked by a program that wants to know whether it can work with you. It shows you no code and \

@@ -19,6 +19,7 @@ use crate::domain::eval::{CaseResult, CaseRun, Earlier, Evaluation, RunEnd};
 use crate::domain::event::{Event, EventSink, Stage};
 use crate::domain::text::counted;
 use crate::present::eval;
+use crate::sys::blocking;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::clock;
 use crate::sys::files;
@@ -66,9 +67,8 @@ pub async fn evaluate(
     check_engine(&job.flags, &around)?;
     let place = TemporaryFolder::new().map_err(EvalError::from)?;
     let ready = {
-        let (job, root, cancel) = (job.clone(), place.path().to_owned(), cancel.clone());
-        let work = move || make_ready(&job, &root, &cancel);
-        tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken)??
+        let (job, root, watched) = (job.clone(), place.path().to_owned(), cancel.clone());
+        blocking::run("preparing the cases", &cancel, move || make_ready(&job, &root, &watched)).await??
     };
     let repeat = job.repeat.max(1);
     let tasks = ready.iter().enumerate().flat_map(|(at, ready)| (0..repeat).map(move |number| (at, ready, number)));

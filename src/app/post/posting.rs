@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::ground::{Ground, Prepared};
 use super::{DryRun, MovedHead, PostOptions, Posted};
 use crate::app::error::AppError;
-use crate::app::pull::{self, Fetched};
+use crate::app::pull::{self, Fetched, SIGNING_IN};
 use crate::app::subject::Surroundings;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::{Finding, Severity};
@@ -20,6 +20,7 @@ use crate::domain::review::Review;
 use crate::domain::text::counted;
 use crate::forge::{FaultKind, ForgeError, GitHub};
 use crate::publish::{Carry, Done, Guard, HeadMoved, Limits, Telling};
+use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
 
@@ -64,8 +65,7 @@ impl Posting<'_> {
     pub(super) async fn go(self, events: &dyn EventSink) -> Result<Posted, AppError> {
         let (forge, cancel) = (self.around.forge.clone(), self.cancel.clone());
         // `gh` may be asked for its token.
-        let client = tokio::task::spawn_blocking(move || forge.client(&cancel)).await.map_err(|_| AppError::Broken)?;
-        let github = client?;
+        let github = blocking::run(SIGNING_IN, &self.cancel, move || forge.client(&cancel)).await??;
         for round in 1..=ROUNDS {
             let there = match self.look(&github).await {
                 Ok(there) => there,
@@ -147,7 +147,7 @@ impl Posting<'_> {
             trust: self.trust,
             cancel: self.cancel.clone(),
         };
-        tokio::task::spawn_blocking(move || ground.prepare()).await.map_err(|_| AppError::Broken)?
+        blocking::run("preparing the post", &self.cancel, move || ground.prepare()).await?
     }
 
     /// Sends what was planned; `None` where the head moved before anything was posted and there is another round.

@@ -23,6 +23,7 @@ use crate::domain::review::Review;
 use crate::domain::run::RunId;
 use crate::domain::text::counted;
 use crate::store::Store;
+use crate::sys::blocking;
 use find::Found;
 use place::Places;
 
@@ -62,7 +63,7 @@ async fn find_and_keep(
     if subject.known.prior.is_some() {
         return Ok(subject);
     }
-    let (around, events) = (around.clone(), Arc::clone(events));
+    let (around, events, cancel) = (around.clone(), Arc::clone(events), subject.cancel.clone());
     let work = move || {
         if let Some(found) = find::find(&subject, &around, events.as_ref())? {
             let text = format!("compared with the review {} of {}", found.review.id, day(&found.review));
@@ -78,7 +79,7 @@ async fn find_and_keep(
         }
         Ok(subject)
     };
-    tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken)?
+    blocking::run("looking for the previous review", &cancel, work).await?
 }
 
 fn day(review: &Review) -> &str {

@@ -17,8 +17,7 @@ pub use error::ReplayError;
 use super::error::AppError;
 use super::given::{Given, GivenRunner, PROGRAM};
 use super::packs;
-use super::pull::off_the_threads;
-use super::resume::{Opened, ResumeError};
+use super::resume::{Opened, READING_RUN, ResumeError};
 use super::subject::Surroundings;
 use super::templates;
 use crate::domain::event::Silent;
@@ -30,6 +29,7 @@ use crate::prompt::Prompts;
 use crate::review::{self, ModelRun, Past, Runner, SecondLook};
 use crate::rules::Packs;
 use crate::store::Store;
+use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoPool};
 use crate::tools::{Checkout, Limits, ToolBox, ToolContext};
@@ -70,10 +70,10 @@ pub struct With {
 
 /// Tells a run again, named by its id, the beginning of its id, or `last`, and holds it against the review that was kept.
 pub async fn replay(around: &Surroundings, name: &str, cancel: &Cancel) -> Result<Replayed, AppError> {
-    let opened = open(around, name).await?;
+    let opened = open(around, name, cancel).await?;
     let store = Store::at(&around.state);
     let run = opened.run;
-    let kept = off_the_threads(move || Ok(store.read(run, "review.json")?)).await?;
+    let kept = blocking::run(READING_RUN, cancel, move || store.read(run, "review.json")).await??;
     let because = (opened.given.program != PROGRAM)
         .then(|| format!("the run was made with version {} of this program, which is {PROGRAM}", opened.given.program));
     let past = Past::replay(&opened.entries).map_err(|source| ResumeError::Past { run, source })?;
@@ -94,7 +94,7 @@ pub async fn replay(around: &Surroundings, name: &str, cancel: &Cancel) -> Resul
 
 /// Says which requests of a run would be others with these prompts and rules. No model is asked.
 pub async fn compare(around: &Surroundings, name: &str, with: With, cancel: &Cancel) -> Result<Comparison, AppError> {
-    let opened = open(around, name).await?;
+    let opened = open(around, name, cancel).await?;
     let run = opened.run;
     let reviewer = opened.given.reviewer.as_ref().ok_or(ReplayError::Rules(run))?;
     let prompts = match &with.prompts {
@@ -115,16 +115,16 @@ pub async fn compare(around: &Surroundings, name: &str, with: With, cancel: &Can
 }
 
 /// A run that came to its end.
-async fn open(around: &Surroundings, name: &str) -> Result<Opened, AppError> {
+async fn open(around: &Surroundings, name: &str, cancel: &Cancel) -> Result<Opened, AppError> {
     let (store, name) = (Store::at(&around.state), name.to_owned());
-    let opened = off_the_threads(move || {
+    let work = move || {
         let run = store.find(&name)?;
         Opened::read(&store, run).map_err(|error| match error {
             AppError::Resume(ResumeError::Rules(run)) => ReplayError::Rules(run).into(),
             error => error,
         })
-    });
-    let opened = opened.await?;
+    };
+    let opened = blocking::run(READING_RUN, cancel, work).await??;
     if opened.review.is_none() {
         return Err(ReplayError::Unfinished(opened.run).into());
     }

@@ -16,7 +16,7 @@ use crate::app::guidelines;
 use crate::app::instructions::{self, Instructions};
 use crate::app::packs;
 use crate::app::project::project_settings;
-use crate::app::pull::off_the_threads;
+use crate::app::pull::SIGNING_IN;
 use crate::app::subject::{self, Subject, Surroundings};
 use crate::app::templates;
 use crate::config::{Flags, Settings};
@@ -29,6 +29,8 @@ use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::request::{Compare, Previous, ReviewRequest, Scope};
 use crate::git;
 use crate::prompt::Prompts;
+use crate::syntax::ProbeScope;
+use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoPool};
 use crate::workspace;
@@ -61,7 +63,7 @@ pub(super) async fn pull(
     changes: &mut Changes,
 ) -> Result<(), AppError> {
     let (forge, asked) = (around.forge.clone(), cancel.clone());
-    let github = off_the_threads(move || Ok(forge.client(&asked)?)).await?;
+    let github = blocking::run(SIGNING_IN, cancel, move || forge.client(&asked)).await??;
     let server = github.server().reveal().trim_end_matches('/').to_owned();
     let answer = if server == of.server {
         github.within(cancel).about(&of.id.repo).pull(&of.id).await.map_err(|error| error.to_string())
@@ -287,6 +289,7 @@ impl Ground<'_> {
             settings,
             settings_at,
             repository,
+            parser: self.around.parser(ProbeScope::Everything),
             root,
             diffs: Diffs::Repository(pool),
             reports: given.reports.clone(),

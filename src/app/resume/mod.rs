@@ -21,7 +21,6 @@ use super::engine::{Again, ByModel, Sitting, Work, limits};
 use super::error::AppError;
 use super::given::Reviewer;
 use super::model::{self, Chosen};
-use super::pull::off_the_threads;
 use super::review::{made, stage};
 use super::subject::{self, Surroundings};
 use crate::config::{Flags, Settings};
@@ -32,11 +31,15 @@ use crate::domain::review::{Ended, Outcome};
 use crate::domain::run::RunId;
 use crate::domain::text::counted;
 use crate::llm;
-use crate::review::{Past, unless_stopped};
+use crate::review::Past;
 use crate::store::Store;
+use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use changed::Changes;
 use ground::{Ground, Looked};
+
+/// The work that reads a saved run, as the subject of a sentence.
+pub(super) const READING_RUN: &str = "reading the saved run";
 
 /// A run to be taken up again.
 #[derive(Debug, Clone)]
@@ -69,20 +72,22 @@ pub(super) async fn resume(
     cancel: Cancel,
 ) -> Result<Resumed, AppError> {
     let began = Instant::now();
+    let limit = cancel.within(subject::resolve(None, &ask.flags, &around)?.settings.timeout);
     let store = Store::at(&around.state);
     let (held, opened) = {
         let (store, name) = (store.clone(), ask.run.clone());
-        off_the_threads(move || {
+        let work = move || -> Result<_, AppError> {
             let run = store.find_begun(&name)?;
             // Before it is held: the folder of a run that cannot go on is left as it is.
             opened::of_a_model(&store, run)?;
             let held = store.hold(run)?;
             Ok((held, Opened::read(&store, run)?))
-        })
-        .await?
+        };
+        blocking::run(READING_RUN, &limit, work).await??
     };
     ready(opened.change.pull.as_ref())?;
     let mut flags = opened.given.asked.flags.for_another_sitting(&ask.flags);
+    let limit = cancel.within(subject::resolve(None, &flags, &around)?.settings.timeout);
     // What was given is whole; only the rules have nobody, and they were refused.
     let reviewer = opened.given.reviewer.clone().ok_or(ResumeError::Rules(opened.run))?;
     worth_going_on(&opened)?;
@@ -97,13 +102,12 @@ pub(super) async fn resume(
         ground::pull(of, &opened.change, &around, &*events, &cancel, &mut changes).await?;
     }
     let scope = request.scope.clone();
-    let patch = unless_stopped(&cancel, tokio::task::spawn_blocking(move || subject::read_patch(&scope))).await?;
-    let patch = patch.map_err(|_| AppError::Broken)??;
+    let patch = blocking::run("reading the patch", &limit, move || subject::read_patch(&scope)).await??;
     let directory = request.directory.clone();
     let collected = {
         let (around, flags, cancel) = (around.clone(), flags.clone(), cancel.clone());
         let (as_recorded, moved) = (ask.as_recorded, ask.directory.clone());
-        stage(Stage::Collect, &events, move || {
+        stage(Stage::Collect, &events, &limit, move || {
             let ground = Ground { opened: &opened, request: &request, flags: &flags, around: &around, cancel: &cancel };
             let looked = ground.look(&patch, moved.as_deref(), as_recorded, &mut changes)?;
             Ok((opened, looked, changes))

@@ -16,6 +16,7 @@ mod roots;
 mod shelf;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub use briefing::BriefingError;
 pub use changes::{Changed, Changes};
@@ -38,6 +39,9 @@ use reviews::Reviews;
 use super::error::AppError;
 use super::subject::Surroundings;
 use crate::config::Flags;
+use crate::syntax::ProbeScope;
+use crate::sys::blocking::Workers;
+use crate::sys::cancel::Cancel;
 use shelf::Shelf;
 
 /// How a service is set up.
@@ -63,6 +67,8 @@ pub struct Service {
     pub(super) options: ServiceOptions,
     roots: Roots,
     readers: Readers,
+    /// Where calls that only look run.
+    workers: Workers,
     changes: Changes,
     ledger: Ledger,
     shelf: Shelf,
@@ -72,12 +78,25 @@ pub struct Service {
 
 impl Service {
     /// A service; the folders are looked up now, so that a wrong one is told before anything is served.
-    pub fn open(options: ServiceOptions, around: Surroundings) -> Result<Self, AppError> {
+    pub fn open(options: ServiceOptions, mut around: Surroundings) -> Result<Self, AppError> {
+        // A crash would end the sessions of all clients.
+        around.parser = around.parser(ProbeScope::Everything);
         let roots = Roots::new(&options.directory, &options.roots)?;
         let ledger = Ledger::open(options.log.as_deref()).map_err(AppError::Input)?;
         let shelf = Shelf::new(&around.state);
         let (readers, reviews, pulls) = (Readers::default(), Reviews::default(), Pulls::default());
-        Ok(Self { around, options, roots, readers, changes: Changes::new(), ledger, shelf, reviews, pulls })
+        let (workers, changes) = (Workers::new(readers::AT_ONCE), Changes::new());
+        Ok(Self { around, options, roots, readers, workers, changes, ledger, shelf, reviews, pulls })
+    }
+
+    /// Runs what may take its time, or never end, away from the async threads: after a minute it is left behind, and named.
+    pub async fn apart<T: Send + 'static>(
+        self: &Arc<Self>,
+        what: &'static str,
+        work: impl FnOnce(&Arc<Self>) -> T + Send + 'static,
+    ) -> Result<T, AppError> {
+        let service = Arc::clone(self);
+        Ok(self.workers.run(what, &Cancel::after(readers::LONGEST), move || work(&service)).await?)
     }
 
     /// The folders it may look in.

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::Semaphore;
 
 use super::fault::for_client;
 use super::{Roots, Service};
@@ -17,6 +16,7 @@ use crate::app::pending::Asking;
 use crate::app::view::{Opened, View};
 use crate::domain::request::{InvalidScope, Scope};
 use crate::git::GitError;
+use crate::sys::blocking::Unfinished;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::files::{self, Identity};
 use crate::sys::repo::{Repo, RepoError, RepoPool};
@@ -24,9 +24,9 @@ use crate::tools::{ErrorKind, ToolFault, ToolOutcome};
 use crate::workspace::WorkspaceError;
 
 /// A call may take so long; the settings may say less.
-const LONGEST: Duration = Duration::from_mins(1);
+pub(super) const LONGEST: Duration = Duration::from_mins(1);
 /// So many calls run at once, the others wait: each holds a handle of its repository, and its lines and trees in memory.
-const AT_ONCE: usize = 16;
+pub(super) const AT_ONCE: usize = 16;
 /// So many repositories are kept open.
 const MOST_OPEN: usize = 8;
 /// What nobody asked for during this time is let go.
@@ -38,7 +38,6 @@ pub(super) struct Readers {
     open: Mutex<Vec<Arc<Reader>>>,
     numbers: AtomicU64,
     opened: Opened,
-    turns: Arc<Semaphore>,
     /// Whether somebody sees to it that what is idle is let go.
     watched: AtomicBool,
 }
@@ -57,7 +56,6 @@ impl Default for Readers {
             open: Mutex::default(),
             numbers: AtomicU64::new(0),
             opened: Opened::default(),
-            turns: Arc::new(Semaphore::new(AT_ONCE)),
             watched: AtomicBool::new(false),
         }
     }
@@ -135,15 +133,15 @@ impl Service {
         input: Value,
         cancel: Cancel,
     ) -> ToolOutcome {
-        let broken = || ToolOutcome::from(ToolFault::new(ErrorKind::Stopped, AppError::Broken.to_string()));
-        let Ok(turn) = Arc::clone(&self.readers.turns).acquire_owned().await else { return broken() };
         self.watch();
-        let called = tokio::task::spawn_blocking(move || {
-            // Held until the work has ended, even where nobody waits for it any more.
-            let _turn = turn;
-            self.call_tool(&name, repo.as_deref(), at.as_deref(), input, &cancel)
-        });
-        called.await.unwrap_or_else(|_| broken())
+        let (workers, limit, watched) = (self.workers.clone(), cancel.within(LONGEST), cancel.clone());
+        let called = workers
+            .run("the call", &limit, move || self.call_tool(&name, repo.as_deref(), at.as_deref(), input, &watched));
+        match called.await {
+            Ok(outcome) => outcome,
+            Err(Unfinished::Abandoned { .. }) => stopped(&cancel).into(),
+            Err(lost) => ToolFault::new(ErrorKind::Stopped, lost.to_string()).into(),
+        }
     }
 
     fn look(

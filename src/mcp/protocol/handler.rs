@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 
 use super::answers::{self, knows_structure, read_error};
 use super::subscriptions::{self, Ears, LONGEST_URI, Subscriptions};
+use crate::app::AppError;
 use crate::app::{Connection, Service};
 use crate::mcp::clean;
 use crate::mcp::offer::Offer;
@@ -88,11 +89,10 @@ impl Handler {
     /// Runs what may take its time away from the async threads.
     async fn apart<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Service) -> T + Send + 'static,
+        work: impl FnOnce(&Arc<Service>) -> T + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let service = Arc::clone(&self.service);
-        let failed = |_| ErrorData::internal_error("a part of the program failed unexpectedly; please report it", None);
-        tokio::task::spawn_blocking(move || work(&service)).await.map_err(failed)
+        let failed = |error: AppError| ErrorData::internal_error(error.to_string(), None);
+        self.service.apart("the request", work).await.map_err(failed)
     }
 }
 

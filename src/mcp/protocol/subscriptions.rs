@@ -189,11 +189,13 @@ async fn notices(
         Ok(Changed::List) => Some((Vec::new(), true)),
         Ok(_) if watched.is_empty() => Some((Vec::new(), false)),
         Ok(changed) => {
-            let (service, watching) = (Arc::clone(service), watched.clone());
-            let of = move |family: &Family| (family.changed)(&service, &changed, &watching);
+            let watching = watched.clone();
             // A family may look at the disk for it.
-            let work = move || FAMILIES.iter().flat_map(of).collect::<Vec<_>>();
-            let mut uris = tokio::task::spawn_blocking(work).await.unwrap_or_default();
+            let uris = service.apart("looking for changes", move |service| {
+                let of = |family: &Family| (family.changed)(service, &changed, &watching);
+                FAMILIES.iter().flat_map(of).collect::<Vec<_>>()
+            });
+            let mut uris = uris.await.unwrap_or_default();
             uris.retain(|uri| watched.contains(uri));
             Some((uris, false))
         }

@@ -1,13 +1,11 @@
 //! `findings`: the findings of a review, one of them, or its dismissal.
 
-use std::sync::Arc;
-
 use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-use super::review::{EMPTY, aside, is_empty, links, uri};
+use super::review::{EMPTY, is_empty, links, uri};
 use crate::app::{self, AppError, DismissFault, FindFault, FindingsAsk, ReviewState, Service};
 use crate::domain::filter::FilterError;
 use crate::domain::finding::{Finding, FindingId, Severity, VerificationState};
@@ -180,8 +178,7 @@ fn call(call: Call) -> BoxFuture<'static, Answer> {
 
 async fn answer(call: Call) -> Result<Answer, Fault> {
     let input: Input = input::parse(Value::Object(call.input))?;
-    let service = Arc::clone(&call.service);
-    aside(move || looked_up(&service, &input)).await?
+    call.service.apart("looking the findings up", move |service| looked_up(service, &input)).await?
 }
 
 fn looked_up(service: &Service, input: &Input) -> Result<Answer, Fault> {

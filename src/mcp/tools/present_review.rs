@@ -115,13 +115,13 @@ fn call(call: Call) -> BoxFuture<'static, Answer> {
             Err(fault) => return Answer::error(fault),
         };
         let (service, connection) = (call.service, call.connection);
-        let shown = tokio::task::spawn_blocking(move || {
+        let shown = service.apart("checking the references", move |service| {
             service.present(&connection, asked.ask).map(|shown| (shown, asked.ignored))
         });
         match shown.await {
             Ok(Ok((shown, ignored))) => presented(&shown, &ignored),
             Ok(Err(fault)) => failed(&fault),
-            Err(_) => Answer::error("Error presenting review: a part of review failed unexpectedly; please report it"),
+            Err(error) => Answer::error(format!("Error presenting review: {error}")),
         }
     })
 }

@@ -185,11 +185,6 @@ enum Fault {
     NotWanted { id: RunId, stopped: bool },
 }
 
-/// Runs `work` away from the async threads.
-pub(super) async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, AppError> {
-    tokio::task::spawn_blocking(work).await.map_err(|_| AppError::Broken)
-}
-
 fn call(call: Call) -> BoxFuture<'static, Answer> {
     Box::pin(async move {
         match answer(call).await {
@@ -214,8 +209,7 @@ async fn answer(call: Call) -> Result<Answer, Fault> {
             return Err(Fault::NotWanted { id, stopped: own && call.service.abandon_review(id) });
         }
     };
-    let service = Arc::clone(&call.service);
-    Ok(aside(move || told(&service, id, snapshot)).await?)
+    Ok(call.service.apart("reading the review", move |service| told(service, id, snapshot)).await?)
 }
 
 /// Starts a review; says whether it is this call's own.
@@ -224,8 +218,7 @@ async fn start(input: Input, service: &Arc<Service>) -> Result<(RunId, bool), Fa
         return Err(Fault::CancelWhat);
     }
     let start = StartReview { repo: input.repo, target: input.target, at: input.at, rules_only: input.rules_only };
-    let service = Arc::clone(service);
-    let started = aside(move || service.start_review(&start)).await??;
+    let started = service.apart("starting the review", move |service| service.start_review(&start)).await??;
     Ok((started.id, !started.joined))
 }
 
@@ -234,8 +227,9 @@ async fn known(input: &Input, service: &Arc<Service>) -> Result<RunId, Fault> {
     if input.target.is_some() || input.at.is_some() || input.rules_only {
         return Err(Fault::StartedAlready);
     }
-    let (given, repo, looking) = (input.id.clone(), input.repo.clone(), Arc::clone(service));
-    let id = aside(move || looking.find_review(given.as_deref(), repo.as_deref())).await??;
+    let (given, repo) = (input.id.clone(), input.repo.clone());
+    let find = move |service: &Arc<Service>| service.find_review(given.as_deref(), repo.as_deref());
+    let id = service.apart("finding the review", find).await??;
     if input.cancel {
         service.stop_review(id);
     }

@@ -68,7 +68,8 @@ impl Desk {
     /// Hands out a desk that owes nothing: for looking at what others looked at.
     pub(in crate::review) fn beside(&self) -> Self {
         let mut beside = Self::new(Arc::clone(&self.change), Arc::clone(&self.new), Arc::clone(&self.old))
-            .with_guidelines(Arc::clone(&self.guidelines));
+            .with_guidelines(Arc::clone(&self.guidelines))
+            .asking(self.draft.languages().clone());
         beside.seen.owe(|_, _| Duty::Elsewhere);
         beside
     }

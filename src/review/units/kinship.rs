@@ -240,7 +240,7 @@ mod tests {
         let cancel = crate::sys::cancel::Cancel::never();
         let relations = change.files.iter().zip(files).enumerate().filter_map(|(at, (file, (_, text)))| {
             let language = crate::domain::language::of(&file.path)?;
-            Some((at, crate::syntax::relations(language, text, &cancel)?))
+            Some((at, crate::syntax::relations(language, text, &crate::syntax::Trees::default(), &cancel)?))
         });
         let all: Vec<usize> = (0..files.len()).collect();
         let links = links(&change, &all, &relations.collect());

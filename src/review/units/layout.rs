@@ -15,6 +15,7 @@ use crate::review::by_model::ModelRun;
 use crate::review::journal::Record;
 use crate::review::opening::{self, Opening, Part};
 use crate::review::past::Past;
+use crate::syntax::Trees;
 use crate::syntax::{Relations, relations};
 use crate::sys::cancel::Cancel;
 use crate::workspace::Workspace;
@@ -199,7 +200,7 @@ pub(in crate::review) fn read_relations(run: &ModelRun, files: &[usize]) -> Hash
 
 fn relations_of(run: &ModelRun, file: &FileChange) -> Option<Relations> {
     let tree = if file.status == FileStatus::Deleted { &run.old } else { &run.new };
-    relations_at(tree.as_ref(), file.language, &file.path, &run.cancel)
+    relations_at(tree.as_ref(), file.language, &file.path, &run.packs.trees(), &run.cancel)
 }
 
 /// What the file at a path of a tree has to do with others.
@@ -207,8 +208,9 @@ pub(in crate::review) fn relations_at(
     tree: &dyn Workspace,
     language: Option<&str>,
     path: &RepoPath,
+    trees: &Trees,
     cancel: &Cancel,
 ) -> Option<Relations> {
     cancel.check().ok()?;
-    relations(language?, tree.read(path).ok()?.text(), cancel)
+    relations(language?, tree.read(path).ok()?.text(), trees, cancel)
 }

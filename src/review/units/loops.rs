@@ -30,6 +30,7 @@ use crate::review::relay::Line;
 use crate::review::strikes::Strikes;
 use crate::review::tally::{Tally, Unanswered};
 use crate::review::turns::{Asked, Turns};
+use crate::sys::blocking;
 
 /// So many conversations at the same time.
 const AT_ONCE: usize = 3;
@@ -281,7 +282,7 @@ impl Team<'_> {
         let mut journal = journal.of(Unit::across());
         let (ends, farewells) = (together.ends.clone(), together.farewells.clone());
         let findings = together.desk.found();
-        let work = tokio::task::spawn_blocking(move || {
+        let work = move || {
             let told = run.past.names().map(<[SharedName]>::to_vec);
             let shared = told.unwrap_or_else(|| {
                 let names = across::shared(&run, &units);
@@ -293,8 +294,8 @@ impl Team<'_> {
             });
             let parts = Parts { units: &units, ends: &ends, farewells: &farewells, findings: &findings };
             across::question(&run, &parts, &shared)
-        });
-        Ok(work.await.map_err(|_| EngineError::Broken)??)
+        };
+        Ok(blocking::run("the question across the parts", &self.run.cancel, work).await??)
     }
 
     fn tell(&self, at: usize, files: usize, state: UnitState) {

@@ -3,10 +3,10 @@
 use super::verdict::Verdict;
 use crate::domain::review::Usage;
 use crate::prompt::PromptError;
-use crate::review::calls::Panicked;
 use crate::review::journal::Landing;
 use crate::review::past::{Diverged, End};
 use crate::review::tally::Lost;
+use crate::sys::blocking::Unfinished;
 use crate::sys::cancel::Stopped;
 
 /// The state of a finding on which no verdict was come to, as it is written down.
@@ -41,7 +41,7 @@ pub(super) enum Judged {
 /// Something of this program's own that ended a look.
 pub(super) enum Broken {
     Prompt(PromptError),
-    Panicked,
+    Unfinished(Unfinished),
     Diverged(Diverged),
 }
 
@@ -57,9 +57,9 @@ impl From<PromptError> for Broken {
     }
 }
 
-impl From<Panicked> for Broken {
-    fn from(_: Panicked) -> Self {
-        Self::Panicked
+impl From<Unfinished> for Broken {
+    fn from(work: Unfinished) -> Self {
+        Self::Unfinished(work)
     }
 }
 

@@ -100,9 +100,7 @@ impl<'a> Look<'a> {
         let judged = match self.judge().await {
             Ok(judged) => judged,
             Err(Broken::Prompt(error)) => unchecked(strip_line(&error.to_string())),
-            Err(Broken::Panicked) => {
-                unchecked("a part of the program failed unexpectedly; this is a defect of review, please report it")
-            }
+            Err(Broken::Unfinished(work)) => unchecked(work.to_string()),
             Err(Broken::Diverged(diverged)) => return Err(diverged),
         };
         self.told.check()?;

@@ -180,7 +180,7 @@ fn twice_in(sides: &BothSides<'_>, file: &FileChange, format: Format, text: &Fil
     match found {
         Ok(found) => Ok(found),
         Err(Unparsed::Stopped(stopped)) => Err(stopped),
-        Err(why @ (Unparsed::TooSlow | Unparsed::NoTree)) => {
+        Err(why) => {
             sides.note(format!("{} was not asked for keys that stand twice: {why}", file.path));
             Ok(Vec::new())
         }

@@ -108,6 +108,7 @@ impl Fork {
             providers: ProviderEnvironment::default(),
             forge: forge.with_git(programs, work.beside("mirrors")),
             state: work.beside("state"),
+            parser: None,
         };
         let cancel = Cancel::after(Duration::from_mins(1));
         self.runtime.block_on(app::post_artefact(&self.folder, expected, options, flags, &around, &Quiet, &cancel))

@@ -20,6 +20,7 @@ pub fn service(directory: &Path, roots: &[PathBuf], flags: Overrides) -> Arc<Ser
         providers: ProviderEnvironment::default(),
         forge: ForgeEnvironment::default(),
         state,
+        parser: None,
     };
     let options =
         ServiceOptions { directory: directory.to_owned(), roots: roots.to_vec(), flags, allow_write: false, log: None };

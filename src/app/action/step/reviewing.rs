@@ -14,7 +14,7 @@ use crate::app::deliver::{Delivered, Output};
 use crate::app::error::AppError;
 use crate::app::instructions::Whose;
 use crate::app::post::{PostOptions, Posted};
-use crate::app::pull::off_the_threads;
+use crate::app::pull::SIGNING_IN;
 use crate::app::review::{Job, review_with};
 use crate::app::subject::{self, Surroundings};
 use crate::config::Flags;
@@ -23,6 +23,7 @@ use crate::domain::forge::{Delivery, PullNumber, RepoName};
 use crate::domain::request::{Compare, ReviewRequest, Scope};
 use crate::domain::run::RunId;
 use crate::forge::GitHub;
+use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::files;
 
@@ -64,7 +65,8 @@ impl Step {
     pub(super) async fn github(&self) -> Result<GitHub, AppError> {
         let timeout = subject::resolve(None, &self.flags, &self.around)?.settings.timeout;
         let (forge, cancel) = (self.around.forge.clone(), self.cancel.within(timeout));
-        let client = off_the_threads(move || Ok(forge.client(&cancel)?)).await?;
+        let limit = cancel.clone();
+        let client = blocking::run(SIGNING_IN, &limit, move || forge.client(&cancel)).await??;
         Ok(client.about(&self.here))
     }
 

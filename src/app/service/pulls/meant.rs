@@ -1,8 +1,10 @@
 //! Which pull request, or which repository, somebody means. Main type: [`NamedPull`].
 
 use super::{PullFault, Service};
+use crate::app::service::readers::LONGEST;
 use crate::domain::forge::{PullAsk, PullId, RepoName};
 use crate::git;
+use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 
 /// What somebody wrote to name a pull request. What is left out is that of the server's own folder.
@@ -95,11 +97,12 @@ impl Service {
     async fn own_repo(&self) -> Result<RepoName, PullFault> {
         let server = self.around.forge.server()?.to_string();
         let start = self.roots().start().to_owned();
-        let found = tokio::task::spawn_blocking(move || {
+        let work = move || {
             let repo = Repo::open(&start).map_err(|error| error.to_string())?;
             git::repository_of(&git::remotes(&repo), &server).map_err(|error| error.to_string())
-        });
-        let found = found.await.unwrap_or_else(|_| Err("the remotes could not be read".to_owned()));
+        };
+        let found = self.workers.run("reading the remotes", &Cancel::after(LONGEST), work).await;
+        let found = found.unwrap_or_else(|lost| Err(lost.to_string()));
         found.map_err(|why| {
             PullFault::input(
                 format!("`owner` and `repo` are left out, and the server's own folder names none: {why}"),

@@ -31,6 +31,7 @@ use crate::domain::forge::{
 };
 use crate::forge::bots::state::{State, Tracker};
 use crate::forge::{self, GitHub, PullFilter, Remarks};
+use crate::sys::blocking::Unfinished;
 use crate::sys::cancel::Cancel;
 use cache::Cache;
 
@@ -265,11 +266,11 @@ impl Service {
 /// Signs in as the environment says; `gh` may be asked for its token, so this is done away from the async threads.
 async fn client(service: &Service) -> Result<GitHub, PullFault> {
     let environment = service.around.forge.clone();
-    let made = tokio::task::spawn_blocking(move || environment.client(&Cancel::never())).await;
-    let broken =
-        |_| PullFault::new(PullFaultKind::Broken, "a part of the program failed unexpectedly", "please report it");
-    let github = made.map_err(broken)??;
-    Ok(github)
+    let limit = Cancel::after(super::readers::LONGEST);
+    let watched = limit.clone();
+    let made = service.workers.run("signing in to the forge", &limit, move || environment.client(&watched)).await;
+    let broken = |lost: Unfinished| PullFault::new(PullFaultKind::Broken, lost.to_string(), "try again");
+    Ok(made.map_err(broken)??)
 }
 
 async fn read(service: &Service, github: &GitHub, id: &PullId) -> Result<PullRead, PullFault> {

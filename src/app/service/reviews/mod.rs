@@ -33,6 +33,7 @@ use crate::domain::forge::PullAsk;
 use crate::domain::request::{Compare, InvalidScope, ReviewRequest, Scope};
 use crate::domain::run::RunId;
 use crate::git::{self, GitError};
+use crate::sys::blocking;
 use crate::sys::repo::{Repo, RepoError};
 
 /// How many reviews go on at the same time.
@@ -246,7 +247,8 @@ impl Service {
         let counted = Arc::clone(&run);
         let count = async {
             let Some(left_out) = left_out else { return };
-            let _ = tokio::task::spawn_blocking(move || counted.leaves_out(left_out.count())).await;
+            let work = move || counted.leaves_out(left_out.count());
+            let _ = blocking::run("counting what is left out", &run.cancel, work).await;
         };
         let ended = tokio::select! {
             (ended, ()) = async { tokio::join!(work, count) } => ended,

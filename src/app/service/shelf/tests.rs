@@ -37,6 +37,7 @@ impl Place {
             providers,
             forge: ForgeEnvironment::default(),
             state: self.path("state"),
+            parser: None,
         };
         Service::open(options, around).unwrap()
     }

@@ -14,7 +14,7 @@ fn service(folder: &std::path::Path) -> Service {
     };
     let (user_settings, environment, providers) = (None, Vec::new(), ProviderEnvironment::default());
     let (forge, state) = (ForgeEnvironment::default(), folder.join("state"));
-    Service::open(options, Surroundings { user_settings, environment, providers, forge, state }).unwrap()
+    Service::open(options, Surroundings { user_settings, environment, providers, forge, state, parser: None }).unwrap()
 }
 
 fn present(service: &Service, content: &str, document: WhichDocument) -> DocumentId {

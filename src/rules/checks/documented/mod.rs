@@ -113,7 +113,7 @@ fn functions_of(
     match nodes {
         Ok(nodes) => Ok(Some(documented(grammar, &nodes))),
         Err(Unparsed::Stopped(stopped)) => Err(stopped),
-        Err(why @ (Unparsed::TooSlow | Unparsed::NoTree)) => {
+        Err(why) => {
             sides.note(format!("the documentation of {} was not compared with its functions: {why}", file.path));
             Ok(None)
         }

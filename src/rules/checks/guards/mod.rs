@@ -182,7 +182,7 @@ fn hits(sides: &BothSides<'_>, file: &FileChange) -> Result<Vec<Taken>, Stopped>
             })
             .collect()),
         Err(Unparsed::Stopped(stopped)) => Err(stopped),
-        Err(why @ (Unparsed::TooSlow | Unparsed::NoTree)) => {
+        Err(why) => {
             let path = file.path_at(Side::Old);
             sides.note(format!("what the change takes away from {path} was not wholly looked at: {why}"));
             Ok(Vec::new())

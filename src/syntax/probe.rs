@@ -1,0 +1,199 @@
+//! Trial parses in a helper process, so that a text that takes a parser down costs one file and not the run. Main type: [`ParserProbe`].
+//!
+//! Parsers and their scanners are C: a scanner that keeps more state than the parser has room for ends the process. What is known of that is
+//! refused beforehand (`limits`); for what is not known, a text is parsed in a helper first. Trees are not shipped: this process parses a text
+//! again that the helper survived, which the parsers do alike each time.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::grammar::{Grammar, Tree, Unparsed, Watch};
+use crate::sys::cancel::Cancel;
+use crate::sys::process::{Helper, Reply};
+
+/// The argument with which this program is started as a helper.
+pub const HELPER: &str = "parse-helper";
+
+/// Idle helpers that are kept for the next texts.
+const IDLE: usize = 4;
+
+/// The texts that are remembered as harmless or not, before all of them are forgotten.
+const REMEMBERED: usize = 1 << 20;
+
+/// A larger frame is not a text that this program sends, in bytes.
+const MOST_BYTES: u32 = 256 << 20;
+
+/// The answer of a helper that survived a text.
+const SURVIVED: u8 = b'.';
+
+/// The texts that are tried in a helper first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ProbeScope {
+    /// Those of grammars whose scanners keep a state that grows with the text: the ones in which such defects were found.
+    GrowingScanners,
+    /// All: for content that strangers wrote, and for runs that cost money.
+    Everything,
+}
+
+/// Helper processes that parse texts on trial. It is shared by all threads of a process.
+pub struct ParserProbe {
+    program: PathBuf,
+    scope: ProbeScope,
+    hasher: RandomState,
+    state: Mutex<State>,
+}
+
+/// A text under a grammar, by its hash and its length.
+type Key = (Grammar, u64, usize);
+
+#[derive(Default)]
+struct State {
+    idle: Vec<Helper>,
+    survived: HashSet<Key>,
+    crashed: HashSet<Key>,
+}
+
+impl std::fmt::Debug for ParserProbe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ParserProbe")
+            .field("program", &self.program)
+            .field("scope", &self.scope)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ParserProbe {
+    /// A probe whose helpers are started from `program`, this program's own file. None is started yet.
+    pub fn new(program: PathBuf, scope: ProbeScope) -> Self {
+        Self { program, scope, hasher: RandomState::new(), state: Mutex::default() }
+    }
+
+    /// This probe where it covers as much as `scope`, else another one that does.
+    pub fn with(self: &Arc<Self>, scope: ProbeScope) -> Arc<Self> {
+        if self.scope >= scope { Arc::clone(self) } else { Arc::new(Self::new(self.program.clone(), scope)) }
+    }
+
+    /// Whether texts of this grammar are tried.
+    pub(super) fn covers(&self, grammar: Grammar) -> bool {
+        self.scope == ProbeScope::Everything || matches!(grammar, Grammar::Bash | Grammar::Yaml)
+    }
+
+    /// Parses a text in a helper, unless one survived it before. Where no helper can be started the text passes untried: a system that starts
+    /// no process is no reason to review nothing.
+    pub(super) fn check(&self, grammar: Grammar, text: &str, watch: &Watch<'_>) -> Result<(), Unparsed> {
+        let key = (grammar, self.hasher.hash_one(text), text.len());
+        let (known, helper) = {
+            let mut state = self.state();
+            let known = if state.crashed.contains(&key) {
+                Some(Err(Unparsed::Crashed))
+            } else {
+                state.survived.contains(&key).then_some(Ok(()))
+            };
+            (known, state.idle.pop())
+        };
+        if let Some(known) = known {
+            self.state().idle.extend(helper);
+            return known;
+        }
+        let Some(helper) = helper.or_else(|| Helper::start(&self.program, HELPER).ok()) else { return Ok(()) };
+        let Ok(length) = u32::try_from(text.len()) else { return Err(Unparsed::NoTree) };
+        let question: [&[u8]; 3] = [&[grammar as u8], &length.to_le_bytes(), text.as_bytes()];
+        let (helper, reply) = helper.ask(&question, || watch.check());
+        let mut state = self.state();
+        if let Some(helper) = helper.filter(|_| state.idle.len() < IDLE) {
+            state.idle.push(helper);
+        }
+        match reply {
+            Reply::Answer(SURVIVED) => {
+                remember(&mut state.survived, key);
+                Ok(())
+            }
+            Reply::Answer(_) | Reply::Died => {
+                remember(&mut state.crashed, key);
+                Err(Unparsed::Crashed)
+            }
+            Reply::Stopped(why) => Err(why),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn remember(keys: &mut HashSet<Key>, key: Key) {
+    if keys.len() >= REMEMBERED {
+        keys.clear();
+    }
+    keys.insert(key);
+}
+
+/// The longest that a helper parses one text; whoever waits for it gives up long before.
+const LONGEST: Duration = Duration::from_mins(5);
+
+/// Answers the questions of a [`ParserProbe`] until there are no more: the work of a helper process.
+pub fn serve(mut questions: impl Read, mut answers: impl Write) -> io::Result<()> {
+    Helper::confine();
+    let mut head = [0; 5];
+    let mut text = Vec::new();
+    while questions.read_exact(&mut head).is_ok() {
+        let [grammar, length @ ..] = head;
+        let length = u32::from_le_bytes(length);
+        let grammar = Grammar::ALL.get(usize::from(grammar)).copied().filter(|_| length <= MOST_BYTES);
+        let grammar = grammar.ok_or_else(|| io::Error::other("not a question of this program"))?;
+        text.clear();
+        questions.by_ref().take(length.into()).read_to_end(&mut text)?;
+        let parsed = String::from_utf8(std::mem::take(&mut text)).map_err(io::Error::other)?;
+        let cancel = Cancel::never();
+        // A text without a tree is harmless: the caller finds that out by itself.
+        let _ = Tree::parse(grammar, &parsed, &Watch::new(&cancel, LONGEST));
+        answers.write_all(&[SURVIVED])?;
+        answers.flush()?;
+        text = parsed.into_bytes();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_helper_answers_each_text_and_refuses_what_is_none() {
+        let question = |grammar: u8, text: &str| {
+            let length = u32::try_from(text.len()).unwrap().to_le_bytes();
+            [&[grammar][..], &length, text.as_bytes()].concat()
+        };
+        let both = [question(Grammar::Rust as u8, "fn a() {}"), question(Grammar::Yaml as u8, "- a: [")].concat();
+        let mut answers = Vec::new();
+        serve(both.as_slice(), &mut answers).unwrap();
+        assert_eq!(answers, [SURVIVED, SURVIVED]);
+        assert!(serve(question(200, "").as_slice(), &mut Vec::new()).is_err());
+        assert!(serve([0, 255, 255, 255, 255].as_slice(), &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn a_helper_that_cannot_start_stops_nothing() {
+        let probe = ParserProbe::new(PathBuf::from("/nowhere/at/all"), ProbeScope::Everything);
+        let cancel = Cancel::never();
+        assert_eq!(probe.check(Grammar::Go, "package a", &Watch::new(&cancel, LONGEST)), Ok(()));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_helper_that_dies_costs_the_text_and_one_that_is_silent_the_time() {
+        let cancel = Cancel::never();
+        let watch = Watch::new(&cancel, LONGEST);
+        // It ends at once, whatever it is asked.
+        let probe = Arc::new(ParserProbe::new(PathBuf::from("/bin/false"), ProbeScope::Everything));
+        assert_eq!(probe.check(Grammar::Go, "package a", &watch), Err(Unparsed::Crashed));
+        assert_eq!(probe.check(Grammar::Go, "package a", &watch), Err(Unparsed::Crashed), "it is not tried again");
+        assert!(probe.covers(Grammar::Java) && probe.with(ProbeScope::GrowingScanners).covers(Grammar::Java));
+        let narrow = ParserProbe::new(PathBuf::from("/bin/false"), ProbeScope::GrowingScanners);
+        assert!(narrow.covers(Grammar::Yaml) && !narrow.covers(Grammar::Java));
+    }
+}

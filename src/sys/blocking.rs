@@ -1,0 +1,231 @@
+//! Waiting for blocking work that may never come back: libgit2, a parse, a walk, a pipe, a read. Main functions: [`run`], [`run_here`]; main
+//! type: [`Workers`].
+//!
+//! Work that watches its [`Cancel`] ends on its own within [`GRACE`] of a stop, with what it has. Work that does not is abandoned: its thread is
+//! left behind, and the caller goes on with an error that names it. A thread cannot be ended from outside; it goes with the process.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, oneshot};
+
+use super::cancel::{Cancel, Stopped};
+
+/// The time that stopped work has to end on its own. Shorter than the time after which an interrupted command gives up altogether, so that an
+/// interrupt still ends with what was found.
+pub const GRACE: Duration = Duration::from_millis(2_000);
+
+/// The stack of a worker, in bytes: as much as the main thread of a process has on most systems.
+const STACK: usize = 8 << 20;
+
+/// The interval at which a waiting caller looks whether it was stopped.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Work without a result.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unfinished {
+    /// It did not end in time, and was left behind.
+    #[error(
+        "{what} did not end ({why}); a damaged object (`git fsck` finds it), a pipe in the place of a file, or a repository made to take \
+         forever does that"
+    )]
+    Abandoned {
+        /// The work, as the subject of a sentence.
+        what: &'static str,
+        /// The stop that it did not hear.
+        why: Stopped,
+    },
+    /// The system has no thread for it.
+    #[error(
+        "{what} could not start: the system allows no more threads; end other programs, or raise the limit (`ulimit -u`)"
+    )]
+    NoThread {
+        /// The work, as the subject of a sentence.
+        what: &'static str,
+    },
+    /// It panicked.
+    #[error("{what} failed unexpectedly; this is a defect of review, please report it")]
+    Panicked {
+        /// The work, as the subject of a sentence.
+        what: &'static str,
+    },
+}
+
+/// Runs `work` on a thread of its own, and waits until it ends, or until [`GRACE`] has passed since `cancel` stopped.
+///
+/// `what` is the subject of the sentence that says what was left behind. The threads of a runtime's pool are not used: there are only so many of
+/// them, and work that never ends would use them up.
+pub async fn run<T: Send + 'static>(
+    what: &'static str,
+    cancel: &Cancel,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Unfinished> {
+    let (sender, mut ended) = oneshot::channel();
+    let runtime = Handle::current();
+    start(what, move || {
+        // Work may start tasks of the caller's runtime.
+        let _entered = runtime.enter();
+        // Nobody waits any more when the work was abandoned.
+        drop(sender.send(work()));
+    })?;
+    let mut limit = Limit::default();
+    loop {
+        tokio::select! {
+            done = &mut ended => return done.map_err(|_| Unfinished::Panicked { what }),
+            () = tokio::time::sleep(TICK) => if let Some(why) = limit.passed(cancel) {
+                return Err(Unfinished::Abandoned { what, why });
+            }
+        }
+    }
+}
+
+/// Runs `work` likewise, for a caller that may block itself.
+pub fn run_here<T: Send + 'static>(
+    what: &'static str,
+    cancel: &Cancel,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Unfinished> {
+    let (sender, ended) = mpsc::sync_channel(1);
+    start(what, move || drop(sender.send(work())))?;
+    let mut limit = Limit::default();
+    loop {
+        match ended.recv_timeout(TICK) {
+            Ok(done) => return Ok(done),
+            Err(mpsc::RecvTimeoutError::Disconnected) => return Err(Unfinished::Panicked { what }),
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                if let Some(why) = limit.passed(cancel) {
+                    return Err(Unfinished::Abandoned { what, why });
+                }
+            }
+        }
+    }
+}
+
+fn start(what: &'static str, work: impl FnOnce() + Send + 'static) -> Result<(), Unfinished> {
+    let thread = std::thread::Builder::new().name(what.to_owned()).stack_size(STACK);
+    thread.spawn(work).map(drop).map_err(|_| Unfinished::NoThread { what })
+}
+
+/// Workers of a server: a bounded number of calls runs at once, the others wait their turn.
+#[derive(Debug, Clone)]
+pub struct Workers {
+    turns: Arc<Semaphore>,
+}
+
+impl Workers {
+    /// At most `count` of them at once.
+    pub fn new(count: usize) -> Self {
+        Self { turns: Arc::new(Semaphore::new(count)) }
+    }
+
+    /// Runs `work` when it is its turn, as [`run`] does. The turn ends with the work, also when the caller does not wait for it any more; work that
+    /// is abandoned has its place taken by another worker, so that stuck ones never use them up.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        what: &'static str,
+        cancel: &Cancel,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Unfinished> {
+        let turn = unless_stopped(cancel, Arc::clone(&self.turns).acquire_owned()).await;
+        let turn =
+            turn.map_err(|why| Unfinished::Abandoned { what, why })?.map_err(|_| Unfinished::Panicked { what })?;
+        let replaced = Arc::new(AtomicBool::new(false));
+        let is_replaced = Arc::clone(&replaced);
+        let done = run(what, cancel, move || {
+            let done = work();
+            if is_replaced.swap(true, Ordering::AcqRel) {
+                turn.forget();
+            }
+            done
+        });
+        let done = done.await;
+        if matches!(done, Err(Unfinished::Abandoned { .. })) && !replaced.swap(true, Ordering::AcqRel) {
+            self.turns.add_permits(1);
+        }
+        done
+    }
+}
+
+/// Waits for a future that cannot hear an interrupt, and abandons it when one comes.
+pub async fn unless_stopped<T>(cancel: &Cancel, work: impl Future<Output = T>) -> Result<T, Stopped> {
+    tokio::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return Ok(done),
+            () = tokio::time::sleep(TICK) => cancel.check()?,
+        }
+    }
+}
+
+/// The moment at which stopped work is abandoned.
+#[derive(Default)]
+struct Limit(Option<(Stopped, Instant)>);
+
+impl Limit {
+    /// The reason to abandon the work, once its grace is over. The grace counts from when the stop was seen: a machine that was asleep or
+    /// too busy to look gives the work its time all the same.
+    fn passed(&mut self, cancel: &Cancel) -> Option<Stopped> {
+        let why = cancel.check().err()?;
+        let (why, since) = *self.0.get_or_insert((why, Instant::now()));
+        (since.elapsed() >= GRACE).then_some(why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHAT: &str = "the test";
+
+    #[test]
+    fn work_that_never_ends_is_abandoned_and_named() {
+        let (hold, held) = mpsc::channel::<()>();
+        let lost = run_here(WHAT, &Cancel::after(Duration::ZERO), move || held.recv()).unwrap_err();
+        assert_eq!(lost, Unfinished::Abandoned { what: WHAT, why: Stopped::DeadlinePassed });
+        assert!(lost.to_string().starts_with("the test did not end (the time limit"), "{lost}");
+        drop(hold);
+    }
+
+    #[test]
+    fn work_that_hears_the_stop_has_time_to_answer() {
+        let cancel = Cancel::after(Duration::ZERO);
+        assert_eq!(run_here(WHAT, &cancel, || 1), Ok(1));
+        let late = || std::thread::sleep(TICK * 3);
+        assert_eq!(run_here(WHAT, &cancel, late), Ok(()));
+    }
+
+    #[tokio::test]
+    async fn async_callers_wait_alike() {
+        let (hold, held) = mpsc::channel::<()>();
+        let cancel = Cancel::never();
+        cancel.interrupt();
+        let lost = run(WHAT, &cancel, move || held.recv()).await.unwrap_err();
+        assert_eq!(lost, Unfinished::Abandoned { what: WHAT, why: Stopped::Interrupted });
+        drop(hold);
+        assert_eq!(run(WHAT, &cancel, || 1).await, Ok(1));
+        let broken = run(WHAT, &Cancel::never(), || assert!(TICK.is_zero(), "a defect")).await;
+        assert_eq!(broken, Err(Unfinished::Panicked { what: WHAT }));
+    }
+
+    #[tokio::test]
+    async fn a_worker_that_is_stuck_is_replaced() {
+        let workers = Workers::new(1);
+        let (hold, held) = mpsc::channel::<()>();
+        let lost = workers.run(WHAT, &Cancel::after(TICK), move || held.recv()).await.unwrap_err();
+        assert!(matches!(lost, Unfinished::Abandoned { .. }), "{lost}");
+        assert_eq!(workers.run(WHAT, &Cancel::never(), || 1).await, Ok(1), "its place was taken");
+        drop(hold);
+        // Whenever the stuck one ends, there is one worker.
+        assert_eq!(workers.run(WHAT, &Cancel::never(), || 2).await, Ok(2));
+        assert!(workers.turns.available_permits() <= 1);
+    }
+
+    #[tokio::test]
+    async fn what_is_stopped_is_not_waited_for() {
+        let ended = unless_stopped(&Cancel::after(Duration::ZERO), std::future::pending::<()>()).await;
+        assert_eq!(ended, Err(Stopped::DeadlinePassed));
+        assert_eq!(unless_stopped(&Cancel::never(), async { 1 }).await, Ok(1));
+    }
+}
