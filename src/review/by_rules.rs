@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::draft::{Draft, Ending, Floor, Made, missed};
 use super::known::Known;
-use crate::domain::change::ChangeSet;
+use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::event::EventSink;
-use crate::domain::review::{Ended, Engine, Review};
+use crate::domain::review::{CoverageState, Ended, Engine, FileCoverage, Review};
 use crate::domain::run::RunId;
 use crate::evidence::Languages;
 use crate::rules::{self, Packs, Reports, RulesInput};
@@ -99,6 +99,12 @@ pub fn by_rules(run: &RulesRun<'_>) -> Review {
 /// what the rules wait for.
 pub fn without_rules(run: &RulesRun<'_>, lost: &Unfinished) -> Review {
     let mut draft = Draft::new(Arc::clone(&run.change));
+    let unread = |file: &FileChange| FileCoverage {
+        path: file.path.clone(),
+        state: CoverageState::Skipped,
+        reason: Some("the rules did not come back".to_owned()),
+    };
+    draft.cover_alone(run.change.files.iter().map(unread).collect());
     run.notes.iter().for_each(|note| draft.note(note.clone()));
     draft.finish(&abandoned(lost), run.floor, run.known, None, run.made())
 }

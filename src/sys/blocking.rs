@@ -28,8 +28,8 @@ const TICK: Duration = Duration::from_millis(20);
 pub enum Unfinished {
     /// It did not end in time, and was left behind.
     #[error(
-        "{what} did not end ({why}); a damaged object (`git fsck` finds it), a pipe in the place of a file, or a repository made to take \
-         forever does that"
+        "{what} did not end: {why}. The usual cause is a damaged object (`git fsck` finds it), a named pipe in the place of a file, or a \
+         repository that was made to take forever"
     )]
     Abandoned {
         /// The work, as the subject of a sentence.
@@ -184,7 +184,7 @@ mod tests {
         let (hold, held) = mpsc::channel::<()>();
         let lost = run_here(WHAT, &Cancel::after(Duration::ZERO), move || held.recv()).unwrap_err();
         assert_eq!(lost, Unfinished::Abandoned { what: WHAT, why: Stopped::DeadlinePassed });
-        assert!(lost.to_string().starts_with("the test did not end (the time limit"), "{lost}");
+        assert!(lost.to_string().starts_with("the test did not end: the time limit"), "{lost}");
         drop(hold);
     }
 

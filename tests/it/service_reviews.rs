@@ -131,7 +131,8 @@ async fn a_review_goes_on_in_the_background_until_it_is_kept() {
     );
     let mut told = Vec::new();
     while told.iter().filter(|one| **one == Changed::List).count() < 2 {
-        told.push(tokio::time::timeout(LONG, changes.recv()).await.expect("in time").expect("a change"));
+        let change = tokio::time::timeout(LONG, changes.recv()).await.expect("in time").expect("a change");
+        told.push(change.1);
     }
     assert_eq!(told.first(), Some(&Changed::List));
     assert_eq!(told[told.len() - 2..], [Changed::Review(id), Changed::List], "the end is always said");

@@ -1,5 +1,8 @@
 //! Saying that something changed, to whoever listens. Main type: [`Changes`].
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use tokio::sync::broadcast;
 
 use crate::domain::forge::{PullId, RepoName};
@@ -26,21 +29,29 @@ pub enum Changed {
 
 /// The bus of a service. Nobody waits for a listener.
 #[derive(Debug, Clone)]
-pub struct Changes(broadcast::Sender<Changed>);
+pub struct Changes {
+    sender: broadcast::Sender<(u64, Changed)>,
+    count: Arc<AtomicU64>,
+}
 
 impl Changes {
     pub(super) fn new() -> Self {
-        Self(broadcast::Sender::new(WAITING))
+        Self { sender: broadcast::Sender::new(WAITING), count: Arc::default() }
     }
 
     /// Says it.
     pub fn say(&self, changed: Changed) {
         // An error says that nobody listens.
-        let _ = self.0.send(changed);
+        let _ = self.sender.send((self.count.fetch_add(1, Ordering::SeqCst), changed));
     }
 
-    /// Listens from now on.
-    pub fn listen(&self) -> broadcast::Receiver<Changed> {
-        self.0.subscribe()
+    /// The number of changes so far, which is that of the next one.
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::SeqCst)
+    }
+
+    /// Listens from now on; each change comes with its number.
+    pub fn listen(&self) -> broadcast::Receiver<(u64, Changed)> {
+        self.sender.subscribe()
     }
 }

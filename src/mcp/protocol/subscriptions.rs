@@ -25,8 +25,8 @@ pub(super) const LONGEST_URI: usize = 4096;
 pub(super) struct Subscriptions(Arc<Inner>);
 
 struct Inner {
-    /// With what sees to it that their changes are noticed.
-    uris: Mutex<BTreeMap<String, Option<Watching>>>,
+    /// With the number of the first change that counts, and what sees to it that their changes are noticed.
+    uris: Mutex<BTreeMap<String, (u64, Option<Watching>)>>,
     /// Whether notices are sent already: a client may say twice that it is ready.
     notifies: AtomicBool,
     stop: CancellationToken,
@@ -52,7 +52,9 @@ impl Subscriptions {
         }
         let room = uris.len() < MOST;
         if room {
-            uris.insert(uri.to_owned(), watch(service, uri)?);
+            // What changed before may still be on its way, and is no news to this client.
+            let first = service.changes().count();
+            uris.insert(uri.to_owned(), (first, watch(service, uri)?));
         }
         Ok(room)
     }
@@ -76,7 +78,8 @@ impl Subscriptions {
                     changed = changes.recv() => changed,
                 };
                 let Some(inner) = watched.upgrade() else { return };
-                let watched = inner.uris.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect();
+                let number = changed.as_ref().map_or(u64::MAX, |(number, _)| *number);
+                let watched = inner.watched(number);
                 let Some((uris, list)) = notices(&service, &watched, changed).await else { return };
                 for uri in uris {
                     let _ = peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await;
@@ -89,13 +92,21 @@ impl Subscriptions {
     }
 }
 
+impl Inner {
+    /// The resources that are watched since the change of this number, or longer.
+    fn watched(&self, number: u64) -> BTreeSet<String> {
+        let uris = self.uris.lock().unwrap_or_else(PoisonError::into_inner);
+        uris.iter().filter(|(_, (first, _))| *first <= number).map(|(uri, _)| uri.clone()).collect()
+    }
+}
+
 /// Ears that were opened for requests to listen before these were acknowledged: a change that comes while the client is being told that
 /// it is listened for must not be lost. Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct Ears(Arc<Mutex<Vec<Ear>>>);
 
 /// Of the request that a task serves.
-type Ear = (Id, Receiver<Changed>);
+type Ear = (Id, Receiver<(u64, Changed)>);
 
 impl Ears {
     /// Opens one for the request that this task serves.
@@ -110,7 +121,7 @@ impl Ears {
     }
 
     /// The one of the request that this task serves.
-    fn take(&self, service: &Service) -> Receiver<Changed> {
+    fn take(&self, service: &Service) -> Receiver<(u64, Changed)> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = tokio::task::try_id().and_then(|task| open.iter().position(|(of, _)| *of == task));
         at.map_or_else(|| service.changes().listen(), |at| open.remove(at).1)
@@ -180,15 +191,15 @@ pub(super) async fn listen(service: Arc<Service>, ears: &Ears, context: Subscrip
 async fn notices(
     service: &Arc<Service>,
     watched: &BTreeSet<String>,
-    changed: Result<Changed, RecvError>,
+    changed: Result<(u64, Changed), RecvError>,
 ) -> Option<(Vec<String>, bool)> {
     match changed {
         Err(RecvError::Closed) => None,
         // Some were missed: whatever is watched may have changed.
         Err(RecvError::Lagged(_)) => Some((watched.iter().cloned().collect(), true)),
-        Ok(Changed::List) => Some((Vec::new(), true)),
+        Ok((_, Changed::List)) => Some((Vec::new(), true)),
         Ok(_) if watched.is_empty() => Some((Vec::new(), false)),
-        Ok(changed) => {
+        Ok((_, changed)) => {
             let watching = watched.clone();
             // A family may look at the disk for it.
             let uris = service.apart("looking for changes", move |service| {

@@ -287,7 +287,7 @@ fn listeners_hear_of_every_change() {
     let mut heard = service.changes().listen();
     let id = service.present(&Connection::Process, append("a")).unwrap().presented.id;
     service.present(&Connection::Process, append("b")).unwrap();
-    let said: Vec<Changed> = std::iter::from_fn(|| heard.try_recv().ok()).collect();
+    let said: Vec<Changed> = std::iter::from_fn(|| heard.try_recv().ok().map(|(_, changed)| changed)).collect();
     assert_eq!(said, [Changed::Document(id), Changed::List, Changed::Document(id)]);
 }
 

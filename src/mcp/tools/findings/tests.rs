@@ -133,7 +133,7 @@ async fn a_dismissed_finding_asks_for_nothing_any_more() {
     let dismissal = json!({ "finding": worst, "dismiss": "it is\nmeant so" });
     let answer = fixture.answer(&tool(), dismissal.clone()).await;
     assert_eq!(fields(&answer)["finding"]["status"], "dismissed", "{answer:?}");
-    assert_eq!(listener.try_recv(), Ok(crate::app::Changed::Review(id)));
+    assert_eq!(listener.try_recv().map(|(_, changed)| changed), Ok(crate::app::Changed::Review(id)));
     let after = fixture.service.review(id).unwrap();
     assert_eq!(after.unresolved().count() + 1, before.unresolved().count());
     assert_eq!(after.coverage.dismissed, before.coverage.dismissed + 1);
