@@ -79,7 +79,7 @@ impl ParserProbe {
 
     /// Whether texts of this grammar are tried.
     pub(super) fn covers(&self, grammar: Grammar) -> bool {
-        self.scope == ProbeScope::Everything || matches!(grammar, Grammar::Bash | Grammar::Yaml)
+        self.scope == ProbeScope::Everything || matches!(grammar, Grammar::Bash | Grammar::Python | Grammar::Yaml)
     }
 
     /// Parses a text in a helper, unless one survived it before. Where no helper can be started the text passes untried: a system that starts
