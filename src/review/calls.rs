@@ -11,7 +11,7 @@ use super::course::{MOST_SAME, Turned};
 use super::desk::{Answer, Desk, Effect};
 use super::engine_tools::{ENGINE_TOOLS, FINISH};
 use super::past::Told;
-use crate::domain::text::{mask, reveal, strip_line};
+use crate::domain::text::{mask, strip_line};
 use crate::llm::{ToolCall, ToolInput, is_open};
 use crate::sys::blocking::{self, Unfinished};
 use crate::sys::cancel::Cancel;
@@ -142,8 +142,7 @@ impl From<ToolOutcome> for Called {
             return Self::refused("stopped", "interrupted");
         }
         Self {
-            // Once, at this rim: whatever cannot be seen in the repository's text is spelled out for the model.
-            text: reveal(&outcome.text).into_owned(),
+            text: outcome.text,
             is_error: outcome.is_error,
             well_formed: true,
             shown: outcome.references,

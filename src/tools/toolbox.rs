@@ -1,5 +1,6 @@
 //! Calling a tool by its name. Main types: [`ToolBox`], [`ToolContext`].
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,10 +9,11 @@ use serde_json::Value;
 use super::checkout::Checkout;
 use super::diff_source::DiffSource;
 use super::fault::{ErrorKind, ToolFault};
-use super::outcome::ToolOutcome;
+use super::outcome::{Reply, ToolOutcome};
 use super::{TOOLS, ToolSpec};
 use crate::domain::change::ChangeSet;
 use crate::domain::place::Side;
+use crate::domain::text::reveal;
 use crate::sys::cancel::Cancel;
 use crate::workspace::Workspace;
 
@@ -96,17 +98,21 @@ impl ToolBox {
 
     /// Calls a tool. Whatever goes wrong comes back as an outcome.
     pub fn call(&self, name: &str, input: Value) -> ToolOutcome {
-        if let Err(stopped) = self.context.cancel.check() {
-            return ToolFault::from(stopped).into();
+        let mut outcome: ToolOutcome = self.reply(name, input).map_or_else(Into::into, Into::into);
+        // Models, clients and people read it: what cannot be seen in the repository's text is spelled out for all of them.
+        if let Cow::Owned(text) = reveal(&outcome.text) {
+            outcome.text = text;
         }
+        outcome
+    }
+
+    fn reply(&self, name: &str, input: Value) -> Result<Reply, ToolFault> {
+        self.context.cancel.check()?;
         let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
             let names: Vec<_> = TOOLS.iter().map(|tool| tool.name).collect();
             let message = format!("there is no tool {name:?}; there are: {}", names.join(", "));
-            return ToolFault::new(ErrorKind::UnknownTool, message).into();
+            return Err(ToolFault::new(ErrorKind::UnknownTool, message));
         };
-        match (tool.call)(&self.context, input) {
-            Ok(reply) => reply.into(),
-            Err(fault) => fault.into(),
-        }
+        (tool.call)(&self.context, input)
     }
 }
