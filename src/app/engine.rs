@@ -76,7 +76,11 @@ pub(super) struct Again {
 }
 
 /// Reviews the subject with the engine that the settings ask for.
-pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn EventSink>) -> Result<Review, AppError> {
+pub(super) async fn engine(
+    mut work: Work,
+    around: &Surroundings,
+    events: Arc<dyn EventSink>,
+) -> Result<Review, AppError> {
     let memory = Arc::new(Remembered::at(&around.forge.mirrors(&around.state).with_file_name("symbols")));
     let mut packs = packs::load(&work.subject)?.remembering(memory);
     if work.by_model.is_some() {
@@ -84,26 +88,10 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
         packs = packs.probing(around.parser(ProbeScope::Everything));
     }
     let store = Store::at(&around.state);
-    let Work { run, started, mut subject, by_model, sitting } = work;
+    let Some(by_model) = work.by_model.take() else { return rules_alone(work, packs, store, around, events).await };
+    let ByModel { chosen, second, instructions, guidelines, prompts } = by_model;
+    let Work { run, started, mut subject, sitting, .. } = work;
     let is_first = matches!(sitting, Sitting::First(_));
-    let Some(ByModel { chosen, second, instructions, guidelines, prompts }) = by_model else {
-        let subject = prior::recall(run, subject, around, Who::rules(packs.hash()), &events).await?;
-        let cancel = subject.cancel.clone();
-        let (subject, packs) = (Arc::new(subject), Arc::new(packs));
-        let (lent, shared, began, told) =
-            (Arc::clone(&subject), Arc::clone(&packs), started.clone(), Arc::clone(&events));
-        let work = move || {
-            // What cannot be kept is told at the end, when the review cannot be kept either.
-            let _held = begin(&store, run, &began, &lent, shared.hash(), None, &sitting).ok();
-            by_rules(&rules_run(run, began, &lent, &shared, told.as_ref()))
-        };
-        return match blocking::run("the rules", &cancel, work).await {
-            Err(lost @ Unfinished::Abandoned { .. }) => {
-                Ok(without_rules(&rules_run(run, started, &subject, &packs, events.as_ref()), &lost))
-            }
-            done => Ok(done?),
-        };
-    };
     let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?);
     let capabilities = provider.capabilities();
     // A later sitting knows what the first one knew.
@@ -163,6 +151,32 @@ pub(super) async fn engine(work: Work, around: &Surroundings, events: Arc<dyn Ev
     let review = review.await?;
     drop((held, taken_up));
     Ok(review)
+}
+
+/// Reviews the subject with the rules alone.
+async fn rules_alone(
+    work: Work,
+    packs: Packs,
+    store: Store,
+    around: &Surroundings,
+    events: Arc<dyn EventSink>,
+) -> Result<Review, AppError> {
+    let Work { run, started, subject, sitting, .. } = work;
+    let subject = prior::recall(run, subject, around, Who::rules(packs.hash()), &events).await?;
+    let cancel = subject.cancel.clone();
+    let (subject, packs) = (Arc::new(subject), Arc::new(packs));
+    let (lent, shared, began, told) = (Arc::clone(&subject), Arc::clone(&packs), started.clone(), Arc::clone(&events));
+    let work = move || {
+        // What cannot be kept is told at the end, when the review cannot be kept either.
+        let _held = begin(&store, run, &began, &lent, shared.hash(), None, &sitting).ok();
+        by_rules(&rules_run(run, began, &lent, &shared, told.as_ref()))
+    };
+    match blocking::run("the rules", &cancel, work).await {
+        Err(lost @ Unfinished::Abandoned { .. }) => {
+            Ok(without_rules(&rules_run(run, started, &subject, &packs, events.as_ref()), &lost))
+        }
+        done => Ok(done?),
+    }
 }
 
 /// Who reviews, for the comparison with an earlier review.

@@ -15,7 +15,7 @@ use super::cancel::{Cancel, Stopped};
 
 /// The time that stopped work has to end on its own. Shorter than the time after which an interrupted command gives up altogether, so that an
 /// interrupt still ends with what was found.
-pub const GRACE: Duration = Duration::from_millis(2_000);
+pub const GRACE: Duration = Duration::from_secs(2);
 
 /// The stack of a worker, in bytes: as much as the main thread of a process has on most systems.
 const STACK: usize = 8 << 20;

@@ -65,7 +65,7 @@ impl Posting<'_> {
     pub(super) async fn go(self, events: &dyn EventSink) -> Result<Posted, AppError> {
         let (forge, cancel) = (self.around.forge.clone(), self.cancel.clone());
         // `gh` may be asked for its token.
-        let github = blocking::run(SIGNING_IN, &self.cancel, move || forge.client(&cancel)).await??;
+        let github = blocking::run(SIGNING_IN, self.cancel, move || forge.client(&cancel)).await??;
         for round in 1..=ROUNDS {
             let there = match self.look(&github).await {
                 Ok(there) => there,
@@ -147,7 +147,7 @@ impl Posting<'_> {
             trust: self.trust,
             cancel: self.cancel.clone(),
         };
-        blocking::run("preparing the post", &self.cancel, move || ground.prepare()).await?
+        blocking::run("preparing the post", self.cancel, move || ground.prepare()).await?
     }
 
     /// Sends what was planned; `None` where the head moved before anything was posted and there is another round.
