@@ -52,11 +52,8 @@ fn many_parents(repo: &TestRepo, parents: usize) {
     };
     fed(&["fast-import", "--quiet"], &commands);
     let tree = repo.git(["rev-parse", "HEAD^{tree}"]);
-    let parents: String = repo
-        .git(["for-each-ref", "--format=parent %(objectname)", "refs/r"])
-        .lines()
-        .map(|line| format!("{line}\n"))
-        .collect();
+    let listed = repo.git(["for-each-ref", "--format=parent %(objectname)", "refs/r"]);
+    let parents = format!("{}\n", listed.trim_end());
     let who = "a <a@example.invalid> 1700000000 +0000";
     for branch in ["main", "feature"] {
         let text = format!("tree {tree}{parents}author {who}\ncommitter {who}\n\n{branch}\n");

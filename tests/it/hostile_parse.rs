@@ -18,18 +18,20 @@ const DEFECT: &str = "x = eval(input())\n";
 fn beyond_scanners() -> Vec<(&'static str, String)> {
     let deep = 2_000;
     let delimiter = "E".repeat(1_100);
-    let documents = |count: usize| (0..count).map(|n| format!("<<DELIMITER_OF_DOCUMENT_{n} ")).collect::<String>();
-    let indented = (0..600).map(|n| format!("{}a:\n", " ".repeat(n))).collect::<String>();
+    let document = |n: usize| format!("<<DELIMITER_OF_DOCUMENT_{n} ");
+    let mapping = |n: usize| format!("{}a:\n", " ".repeat(n));
+    let block = |n: usize| format!("{}if a:\n", " ".repeat(n));
+    let documents: String = (0..200).map(document).collect();
     vec![
         ("sequences.yml", format!("{}a\n", "- ".repeat(deep))),
         ("keys.yml", format!("{}a\n", "? ".repeat(deep))),
         ("values.yml", format!("{}a\n", ": ".repeat(deep))),
         ("mixed.yaml", format!("{}a\n", "- ? : ".repeat(deep / 3))),
-        ("mappings.yaml", indented),
+        ("mappings.yaml", (0..600).map(mapping).collect()),
         ("flows.yaml", format!("{}{}\n", "[".repeat(deep), "]".repeat(deep))),
         ("long.sh", format!("cat <<{delimiter}\na\n{delimiter}\n")),
-        ("many.sh", format!("cat {}\n", documents(200))),
-        ("indented.py", (0..1_000).map(|n| format!("{}if a:\n", " ".repeat(n))).collect()),
+        ("many.sh", format!("cat {documents}\n")),
+        ("indented.py", (0..1_000).map(block).collect()),
         ("raw.cpp", format!("auto a = R\"{0}(a){0}\";\n", "d".repeat(1_100))),
         ("raw.rs", format!("const A: &str = r{0}\"a\"{0};\n", "#".repeat(1_100))),
     ]
