@@ -104,7 +104,7 @@ pub(super) fn gone(
         let is_there = match last {
             Some((path, known)) if *path == one.path => known,
             _ => {
-                let found = |tree| tree::find(repo, tree, one.path.as_bytes());
+                let found = |tree| tree::find(repo, tree, one.path.stored());
                 let mut found = trees.iter().map(|tree| found(*tree));
                 found.try_fold(false, |known, next| Ok::<_, RepoError>(known || next?.is_some()))?
             }

@@ -95,6 +95,7 @@ pub(super) async fn engine(
     let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?);
     let capabilities = provider.capabilities();
     // A later sitting knows what the first one knew.
+    let prompts = if is_first { prompts.salted(&RunId::random().to_string()) } else { prompts };
     if is_first {
         let who = who(capabilities, &prompts, &packs, instructions.as_ref(), &guidelines);
         subject = prior::recall(run, subject, around, who, &events).await?;

@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal as _, Write};
 
 use crate::app::Terminal;
 use crate::config::Colour;
-use crate::domain::text::{BuildLogs, Spelling, Syntax};
+use crate::domain::text::{BuildLogs, Spelling, Syntax, mask};
 use crate::present::progress::{Mode, Progress};
 
 /// What this process was started in.
@@ -102,8 +102,9 @@ impl Console {
         Progress::start(Mode::choose(quiet, self.stderr_is_terminal && !self.logs.any()), stderr)
     }
 
-    /// Writes a line for the person. Nothing can be done when even that fails.
+    /// Writes a line for the person. Nothing can be done when even that fails. An error of the system may name a path that nobody masked.
     pub(super) fn say(&self, line: &str) {
+        let line = mask(line).text;
         let _ = io::stderr().lock().write_all(&self.logs.spell(format!("{line}\n").as_bytes(), Syntax::Plain));
     }
 

@@ -3,18 +3,31 @@
 //! Main type: [`RepoPath`]. Paths of this machine (`std::path::Path`) do not belong here.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::text::{MASK_PREFIX, mask};
+
 /// A path relative to the root of the reviewed tree: bytes, `/`-separated, with no way out of the tree.
+///
+/// Here paths enter, so here the secrets in them are masked: two paths are equal that read the same, and everything that compares, keeps or shows one
+/// sees it masked. Only who reads the file asks for what git stores ([`stored`](Self::stored)); a masked path that came as text does not know it,
+/// and is looked up in the list of files.
 ///
 /// It is spelled as it is where that is plain UTF-8, and in git's C quoting (`"a\303\244"`) where it has bytes that are not
 /// UTF-8, control characters, or characters that change the direction of text. A plain path that begins with `"` is quoted too,
 /// so that the spelling is reversible ([`RepoPath::parse`]).
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RepoPath(Arc<[u8]>);
+#[derive(Clone)]
+pub struct RepoPath {
+    /// Masked.
+    bytes: Arc<[u8]>,
+    /// As git stores it, where that is another; behind one more pointer, for lists of files are long and hardly any has one.
+    stored: Option<Arc<Box<[u8]>>>,
+}
 
 /// Why some bytes are not a path of the reviewed tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -42,7 +55,11 @@ pub enum PathError {
 impl RepoPath {
     /// Checks the bytes of a path, as git stores them.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, PathError> {
-        Self::check(bytes).map(|()| Self(bytes.into()))
+        Self::check(bytes)?;
+        Ok(match masked(bytes) {
+            Cow::Borrowed(bytes) => Self { bytes: bytes.into(), stored: None },
+            Cow::Owned(masked) => Self { bytes: masked.into(), stored: Some(Arc::new(bytes.into())) },
+        })
     }
 
     /// Whether the bytes are a path, without keeping them.
@@ -72,19 +89,34 @@ impl RepoPath {
         Self::from_bytes(&kept.join(&b'/'))
     }
 
-    /// The bytes, as git stores them.
+    /// The bytes, secrets masked.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        &self.bytes
+    }
+
+    /// The bytes as git stores them, to read the file with and for nothing else; masked if the path came masked.
+    pub fn stored(&self) -> &[u8] {
+        self.stored.as_ref().map_or(&self.bytes, |stored| stored)
+    }
+
+    /// Whether it holds a secret, or came masked.
+    pub fn is_masked(&self) -> bool {
+        self.stored.is_some() || self.came_masked()
+    }
+
+    /// Whether it came masked: only a list of files says where its file is.
+    pub fn came_masked(&self) -> bool {
+        self.stored.is_none() && memchr::memmem::find(&self.bytes, MASK_PREFIX.as_bytes()).is_some()
     }
 
     /// The one spelling used on every surface (see the type).
     pub fn spelled(&self) -> Cow<'_, str> {
-        spell(&self.0)
+        quoted(&self.bytes)
     }
 
     /// The last component.
     pub fn file_name(&self) -> &[u8] {
-        self.0.rsplit(|byte| *byte == b'/').next().unwrap_or(&self.0)
+        self.bytes.rsplit(|byte| *byte == b'/').next().unwrap_or(&self.bytes)
     }
 
     /// What follows the last dot of the file name; a leading dot does not count.
@@ -96,7 +128,33 @@ impl RepoPath {
 
     /// The folder that holds it, without a trailing slash; empty at the root.
     pub fn folder(&self) -> &[u8] {
-        self.0.iter().rposition(|byte| *byte == b'/').map_or(&[], |slash| &self.0[..slash])
+        self.bytes.iter().rposition(|byte| *byte == b'/').map_or(&[], |slash| &self.bytes[..slash])
+    }
+}
+
+impl PartialEq for RepoPath {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl Eq for RepoPath {}
+
+impl Hash for RepoPath {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.bytes.hash(state);
+    }
+}
+
+impl PartialOrd for RepoPath {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for RepoPath {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.bytes.cmp(&other.bytes)
     }
 }
 
@@ -126,14 +184,44 @@ impl fmt::Debug for RepoPath {
     }
 }
 
-/// The spelling of path bytes (see [`RepoPath`]), for those that are not kept as one.
+/// The shortest secret with a format has so many bytes.
+const SHORTEST_SECRET: usize = 20;
+
+/// The bytes of a path with the secrets in it masked; none goes over a `/`, so that a path has as many folders as before.
+fn masked(bytes: &[u8]) -> Cow<'_, [u8]> {
+    // Every file of a tree comes through here, and most names are short.
+    if bytes.len() < SHORTEST_SECRET || bytes.split(|byte| *byte == b'/').all(|part| part.len() < SHORTEST_SECRET) {
+        return Cow::Borrowed(bytes);
+    }
+    let mut out = Vec::new();
+    let mut found = false;
+    for chunk in bytes.utf8_chunks() {
+        let parts = chunk.valid().split('/').map(mask);
+        for (at, part) in parts.enumerate() {
+            found |= !part.lines.is_empty();
+            out.extend_from_slice(if at == 0 { b"" } else { b"/" });
+            out.extend_from_slice(part.text.as_bytes());
+        }
+        out.extend_from_slice(chunk.invalid());
+    }
+    if found { Cow::Owned(out) } else { Cow::Borrowed(bytes) }
+}
+
+/// The spelling of path bytes (see [`RepoPath`]), for those that are not kept as one; masked as they are.
 pub fn spell(bytes: &[u8]) -> Cow<'_, str> {
+    match masked(bytes) {
+        Cow::Borrowed(bytes) => quoted(bytes),
+        Cow::Owned(masked) => Cow::Owned(quoted(&masked).into_owned()),
+    }
+}
+
+fn quoted(bytes: &[u8]) -> Cow<'_, str> {
     // Nearly all paths are plain ASCII, and looking at bytes, many at once, is much quicker than looking at characters.
     let ascii = bytes.iter().fold(true, |ascii, byte| ascii & matches!(byte, b' '..=b'~'));
     match std::str::from_utf8(bytes) {
         Ok(plain) if ascii && bytes.first() != Some(&b'"') => Cow::Borrowed(plain),
         Ok(plain) if !plain.starts_with('"') && !plain.chars().any(needs_quoting) => Cow::Borrowed(plain),
-        _ => Cow::Owned(quote(bytes)),
+        _ => Cow::Owned(in_quotes(bytes)),
     }
 }
 
@@ -165,8 +253,12 @@ fn needs_quoting(c: char) -> bool {
     c.is_control() || super::text::is_invisible(c)
 }
 
-/// Git's C quoting of path bytes (`quote.c` in git; every byte from 0x80 up as three octal digits, as with `core.quotePath`).
+/// Git's C quoting of path bytes (`quote.c` in git; every byte from 0x80 up as three octal digits, as with `core.quotePath`); secrets masked.
 pub fn quote(bytes: &[u8]) -> String {
+    in_quotes(&masked(bytes))
+}
+
+fn in_quotes(bytes: &[u8]) -> String {
     use fmt::Write as _;
     let mut out = String::with_capacity(bytes.len() + 2);
     out.push('"');
@@ -282,6 +374,22 @@ mod tests {
     #[test]
     fn a_direction_override_in_a_name_is_made_visible() {
         assert_eq!(RepoPath::from_bytes("a\u{202e}b".as_bytes()).unwrap().spelled(), "\"a\\342\\200\\256b\"");
+    }
+
+    #[test]
+    fn a_secret_in_a_path_is_seen_by_no_one_but_who_reads_the_file() {
+        let token = format!("ghp_{}", "aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zAb");
+        let stored = format!("d-{token}/a\u{e9}.py");
+        let path = RepoPath::parse(&stored).unwrap();
+        assert_eq!(path.spelled(), "d-[masked:github-token]/a\u{e9}.py");
+        assert_eq!((path.stored(), path.is_masked()), (stored.as_bytes(), true));
+        let read_back = RepoPath::parse(&path.spelled()).unwrap();
+        assert_eq!((&read_back, read_back.is_masked()), (&path, true));
+        assert_eq!(serde_json::to_string(&path).unwrap(), "\"d-[masked:github-token]/a\u{e9}.py\"");
+        let odd = [b"\xff", stored.as_bytes()].concat();
+        let shown = [spell(&odd).into_owned(), format!("{:?}", RepoPath::from_bytes(&odd).unwrap())];
+        assert!(shown.iter().all(|shown| shown.contains("[masked:") && !shown.contains(&token[4..])), "{shown:?}");
+        assert!(!RepoPath::parse("src/a_module_with_a_rather_long_name.rs").unwrap().is_masked());
     }
 
     proptest! {

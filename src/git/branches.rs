@@ -1,13 +1,14 @@
 //! The names of branches, for whoever types one. Main function: [`branches`].
 
 use super::GitError;
+use crate::domain::text::mask;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 
 /// Where branches are kept, in the order in which they are looked through.
 const PLACES: &[&str] = &["refs/heads/", "refs/remotes/"];
 
-/// The branches whose short names begin with `typed`, those of this clone first, each kind by name; at most `most`.
+/// The branches whose short names, as everybody is shown them, begin with `typed`, those of this clone first, each kind by name; at most `most`.
 pub fn branches(repo: &Repo, typed: &str, most: usize, cancel: &Cancel) -> Result<Vec<String>, GitError> {
     let mut found = Vec::new();
     for place in PLACES {
@@ -17,10 +18,10 @@ pub fn branches(repo: &Repo, typed: &str, most: usize, cancel: &Cancel) -> Resul
             cancel.check()?;
             let Ok(reference) = reference else { continue };
             let Ok(name) = std::str::from_utf8(reference.name_bytes()) else { continue };
-            let short = name.strip_prefix(place).unwrap_or(name);
+            let short = mask(name.strip_prefix(place).unwrap_or(name)).text;
             // `origin/HEAD` is another name of a branch.
             if short.starts_with(typed) && !short.ends_with("/HEAD") {
-                here.push(short.to_owned());
+                here.push(short);
             }
         }
         here.sort();

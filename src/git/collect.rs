@@ -63,6 +63,7 @@ pub fn collect(
     let (commits, commits_omitted) = commits(repo, range.commits, options.max_commits, cancel)?;
     let mut found = differences(repo, range, cancel)?;
     leave_out(&mut found, &options.filter);
+    found.drop_alike();
     renames::pair(repo, &mut found, cancel)?;
     let marks = attributes::generated(repo, range.settings_at, &mut found, cancel)?;
     let Found { deltas, mut omissions } = found;

@@ -54,7 +54,7 @@ fn read(repo: &Repo, id: git2::Oid) -> Result<Commit, GitError> {
         id: CommitId(object_id(id)),
         subject,
         body,
-        author: charset::decode_as(label, author.name_bytes()),
+        author: mask(&charset::decode_as(label, author.name_bytes())).text,
         date: clock::git_time(when.seconds(), when.offset_minutes()),
     })
 }

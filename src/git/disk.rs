@@ -153,7 +153,7 @@ fn is_executable(_: &fs::Metadata) -> bool {
 /// A file whose attributes name a program that rewrites it (`filter=lfs`): the program is not run.
 fn filtered(repo: &Repo, path: &RepoPath, after: Option<Entry>) -> Option<Omission> {
     after.filter(|entry| entry.is_plain() && entry.id.is_none())?;
-    let value = repo.raw().get_attr_bytes(&native(path.as_bytes()), "filter", AttrCheckFlags::FILE_THEN_INDEX).ok()?;
+    let value = repo.raw().get_attr_bytes(&native(path.stored()), "filter", AttrCheckFlags::FILE_THEN_INDEX).ok()?;
     let AttrValue::String(name) = AttrValue::from_bytes(value) else { return None };
     Some(Omission {
         path: Some(path.to_string()),
@@ -183,15 +183,16 @@ fn differs(repo: &Repo, path: &RepoPath, before: Option<Entry>, after: Option<En
 
 fn full_path(repo: &Repo, path: &RepoPath) -> io::Result<PathBuf> {
     let mut full = repo.workdir().ok_or_else(|| io::Error::other("the repository is bare"))?.to_owned();
-    let folder = path.folder();
-    for component in folder.split(|byte| *byte == b'/').filter(|component| !component.is_empty()) {
+    let mut components = path.stored().split(|byte| *byte == b'/');
+    let name = components.next_back().unwrap_or_default();
+    for component in components {
         full.push(native(component));
         // What lies behind a link is not this path: git, too, sees nothing here.
         if !fs::symlink_metadata(&full)?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
     }
-    full.push(native(path.file_name()));
+    full.push(native(name));
     Ok(full)
 }
 
@@ -225,7 +226,7 @@ pub(super) fn read(repo: &Repo, path: &RepoPath, mode: FileMode) -> io::Result<V
         return Err(io::Error::other("it is not a plain file any more"));
     }
     let bytes = fs::read(&full)?;
-    Ok(as_stored(repo, &native(path.as_bytes()), bytes))
+    Ok(as_stored(repo, &native(path.stored()), bytes))
 }
 
 /// Undoes what a checkout does to text (`convert_to_git` in git's convert.c): encodings, then line ends.

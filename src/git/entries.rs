@@ -1,5 +1,7 @@
 //! What changed, before anybody looked inside. Main types: [`Delta`], [`Entry`], [`Content`].
 
+use std::collections::HashSet;
+
 use crate::domain::change::{FileMode, FileStatus, Omission};
 use crate::domain::id::BlobId;
 use crate::domain::path::{RepoPath, quote};
@@ -67,6 +69,26 @@ impl Found {
                 unseen: true,
             }),
         }
+    }
+}
+
+impl Found {
+    /// Leaves one file of each path. Two whose names differ in a secret alone read the same, and one would be taken for the other.
+    pub(super) fn drop_alike(&mut self) {
+        let mut seen = HashSet::new();
+        let Self { deltas, omissions } = self;
+        if !deltas.iter().any(|delta| delta.path.is_masked()) {
+            return;
+        }
+        deltas.retain(|delta| {
+            let is_first = seen.insert(delta.path.clone());
+            if !is_first {
+                let reason =
+                    "not read: its name differs from that of another changed file in a secret alone".to_owned();
+                omissions.push(Omission { path: Some(delta.path.to_string()), reason, unseen: true });
+            }
+            is_first
+        });
     }
 }
 

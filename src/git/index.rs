@@ -49,7 +49,7 @@ pub(super) fn diff_index(repo: &Repo, tree: Option<TreeId>, cancel: &Cancel) -> 
         }
     }
     merge(&mut found, &committed, &staged);
-    found.deltas.retain(|delta| !conflicts.contains(delta.path.as_bytes()));
+    found.deltas.retain(|delta| !conflicts.contains(delta.path.stored()));
     Ok(found)
 }
 

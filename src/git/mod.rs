@@ -52,6 +52,7 @@ pub use scratch::{SCRATCH_HEAD, SCRATCH_TARGET, ScratchFile, scratch};
 pub use uncommitted::count_uncommitted;
 
 use crate::domain::filter::FilterError;
+use crate::domain::text::shell_word;
 use crate::sys::cancel::Stopped;
 use crate::sys::repo::RepoError;
 
@@ -80,14 +81,15 @@ pub enum GitError {
     },
     /// The only branch to compare with is the one under review.
     #[error(
-        "{branch} is itself what a change would be compared with; name another with --target (--target {branch}~1 reviews its last commit), or review what is not committed with --uncommitted"
+        "{branch} is itself what a change would be compared with; name another with --target (--target {} reviews its last commit), or review what is not committed with --uncommitted",
+        shell_word(&format!("{branch}~1"))
     )]
     TargetIsHead {
         /// The branch.
         branch: String,
     },
     /// The histories never meet.
-    #[error("{target} and {head} have no common history; compare them as they are with --range {target}..{head}")]
+    #[error("{target} and {head} have no common history; compare them as they are with --range {}", shell_word(&format!("{target}..{head}")))]
     Unrelated {
         /// The target.
         target: String,

@@ -71,7 +71,7 @@ pub fn from_patch(
     }
     files.sort_by(|a, b| (a.generated.is_some(), &a.path).cmp(&(b.generated.is_some(), &b.path)));
     known.sort_by(|a, b| a.path.cmp(&b.path));
-    let change = ChangeSet { head_name: name.to_owned(), omissions, ..ChangeSet::of(files) };
+    let change = ChangeSet { head_name: mask(name).text, omissions, ..ChangeSet::of(files) };
     Ok(PatchChange { change, files: known })
 }
 

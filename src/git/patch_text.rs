@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::domain::change::{Hunk, LINE_SHORTENED, PatchCut, PatchText, Span};
-use crate::domain::text::mask;
+use crate::domain::text::{mask, may_span_lines};
 use crate::sys::charset;
 
 use super::compare::{before, line_count};
@@ -82,8 +82,8 @@ impl<'a> Side<'a> {
     /// The lines of a file.
     pub(super) fn of_bytes(bytes: &'a [u8]) -> Self {
         let text = charset::text(bytes);
-        // Secrets that span lines begin with this; all others can be found in the shown lines alone.
-        let spans = memchr::memmem::find(text.as_bytes(), b"-----BEGIN").is_some();
+        // All others can be found in the shown lines alone.
+        let spans = may_span_lines(&text);
         let text = if spans { Cow::Owned(mask(&text).text) } else { text };
         Self {
             lines: line_count(bytes),

@@ -26,7 +26,7 @@ pub fn pending(repo: &Repo, path: Option<&RepoPath>) -> Result<Option<Pending>, 
     options.include_ignored(false).include_untracked(true).exclude_submodules(true);
     if let Some(path) = path {
         // Without this only the folder above would be told of a file in a folder that git does not know.
-        options.recurse_untracked_dirs(true).disable_pathspec_match(true).pathspec(native(path.as_bytes()));
+        options.recurse_untracked_dirs(true).disable_pathspec_match(true).pathspec(native(path.stored()));
     }
     let mut found = None;
     for entry in repo.raw().statuses(Some(&mut options))?.iter() {

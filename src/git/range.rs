@@ -3,7 +3,7 @@
 use crate::domain::id::CommitId;
 use crate::domain::place::WorkspaceAt;
 use crate::domain::request::{PatchSource, Scope};
-use crate::domain::text::strip_line;
+use crate::domain::text::{mask, shell_word, strip_line};
 use crate::sys::repo::{Repo, object_id, raw_id};
 
 use super::{GitError, target};
@@ -50,14 +50,28 @@ pub enum CommitRange {
 /// from), else the remote's default branch, else `main` or `master` of the remote or of this clone; a notice says which.
 /// A commit is compared with its first parent, a root commit with nothing.
 pub fn resolve(repo: &Repo, scope: &Scope) -> Result<Range, GitError> {
-    match scope {
-        Scope::Branch { target, head } => branch(repo, target.as_deref(), head.as_deref()),
-        Scope::Commit(name) => commit(repo, name),
-        Scope::Range { from, to, from_merge_base } => range(repo, from, to, *from_merge_base),
-        Scope::Staged => uncommitted(repo, WorkspaceAt::Index),
-        Scope::Uncommitted => uncommitted(repo, WorkspaceAt::Worktree),
-        Scope::Patch(source) => Ok(of_patch(source)),
-        Scope::Pull(_) => Err(GitError::NotFetched),
+    let range = match scope {
+        Scope::Branch { target, head } => branch(repo, target.as_deref(), head.as_deref())?,
+        Scope::Commit(name) => commit(repo, name)?,
+        Scope::Range { from, to, from_merge_base } => range(repo, from, to, *from_merge_base)?,
+        Scope::Staged => uncommitted(repo, WorkspaceAt::Index)?,
+        Scope::Uncommitted => uncommitted(repo, WorkspaceAt::Worktree)?,
+        Scope::Patch(source) => of_patch(source),
+        Scope::Pull(_) => return Err(GitError::NotFetched),
+    };
+    Ok(range.masked())
+}
+
+impl Range {
+    /// The same with no secret in a name: here the names of branches enter, and none is looked up again.
+    fn masked(self) -> Self {
+        let hide = |text: String| mask(&text).text;
+        Self {
+            target: hide(self.target),
+            head_name: hide(self.head_name),
+            notices: self.notices.into_iter().map(hide).collect(),
+            ..self
+        }
     }
 }
 
@@ -77,7 +91,7 @@ pub fn of_pull(
     if merge_base == head {
         notices.push(format!("{head_name} has nothing that {target} has not"));
     }
-    Ok(Range {
+    let range = Range {
         target,
         head_name,
         base: Some(base),
@@ -88,7 +102,8 @@ pub fn of_pull(
         settings_at: Some(base),
         commits: CommitRange::Between(base, head),
         notices,
-    })
+    };
+    Ok(range.masked())
 }
 
 /// What of a [`Range`] is known without looking for where two histories meet.
@@ -150,7 +165,8 @@ fn branch(repo: &Repo, target: Option<&str>, head: Option<&str>) -> Result<Range
     let merge_base = merge_base(repo, (&target, base), (&head_name, head_id), &mut notices)?;
     if merge_base == head_id {
         notices.push(format!(
-            "{head_name} has nothing that {target} has not; --commit {head_spec} reviews its last commit, --uncommitted what is not committed"
+            "{head_name} has nothing that {target} has not; --commit {} reviews its last commit, --uncommitted what is not committed",
+            shell_word(head_spec)
         ));
     }
     Ok(Range {
@@ -199,8 +215,14 @@ fn merge_base(
             }
             Ok(id)
         }
-        None if repo.is_shallow() => Err(GitError::Shallow { target: target_name, head: head_name }),
-        None => Err(GitError::Unrelated { target: target_name, head: head_name }),
+        None => {
+            let (target, head) = (mask(&target_name).text, mask(&head_name).text);
+            Err(if repo.is_shallow() {
+                GitError::Shallow { target, head }
+            } else {
+                GitError::Unrelated { target, head }
+            })
+        }
     }
 }
 

@@ -59,7 +59,7 @@ fn commit(
                 return Err(RepoError::Git(format!("{} cannot be a submodule", file.path.spelled())).into());
             }
         };
-        index.add(&entry(file.path.as_bytes(), mode, id))?;
+        index.add(&entry(file.path.stored(), mode, id))?;
     }
     let tree = repository.find_tree(index.write_tree_to(repository)?)?;
     let who = Signature::new("A. Developer", "developer@example.invalid", &Time::new(WHEN, 0))?;

@@ -2,6 +2,7 @@
 
 use git2::BranchType;
 
+use crate::domain::text::mask;
 use crate::sys::repo::Repo;
 
 use super::GitError;
@@ -57,7 +58,7 @@ pub(super) fn default_target(repo: &Repo, head: &str) -> Result<Found, GitError>
     }
     Err(match itself {
         Some(branch) => GitError::TargetIsHead { branch },
-        None => GitError::NoTarget { head: head.to_owned() },
+        None => GitError::NoTarget { head: mask(head).text },
     })
 }
 

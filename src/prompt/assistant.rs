@@ -48,7 +48,7 @@ impl AssistantVars {
             ("instructions", Value::from(self.instructions.as_str())),
         ];
         let is_not_its = |name: &str| ["leads", "pull", "guidelines"].iter().any(|other| name.starts_with(other));
-        let change = change.pairs().into_iter().filter(|(name, _)| !is_not_its(name));
+        let change = change.pairs("").into_iter().filter(|(name, _)| !is_not_its(name));
         Value::from_pairs(change.chain(own))
     }
 

@@ -40,21 +40,21 @@ pub struct AcrossVars {
 }
 
 impl PartVars {
-    pub(super) fn value(self, change: &ChangeVars) -> Value {
+    pub(super) fn value(self, change: &ChangeVars, salt: &str) -> Value {
         let own = [
             ("part", Value::from(self.part)),
             ("parts", self.parts.into()),
             ("part_files", self.part_files.into()),
             ("carried", self.carried.into()),
         ];
-        Value::from_pairs(change.pairs().into_iter().chain(own))
+        Value::from_pairs(change.pairs(salt).into_iter().chain(own))
     }
 
     pub(super) fn samples() -> Vec<Value> {
         let one_of_many = Self { part: 2, parts: 5, part_files: 1, carried: 0 };
         let rest = Self { part: 1, parts: 1, part_files: 1, carried: 3 };
         let shapes = ChangeVars::shapes();
-        shapes.iter().flat_map(|change| [one_of_many, rest].map(|vars| vars.value(change))).collect()
+        shapes.iter().flat_map(|change| [one_of_many, rest].map(|vars| vars.value(change, ""))).collect()
     }
 }
 

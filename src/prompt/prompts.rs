@@ -17,7 +17,11 @@ use crate::domain::id::hex;
 
 /// All templates, compiled and tried. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Prompts(Arc<Compiled>);
+pub struct Prompts {
+    compiled: Arc<Compiled>,
+    /// What makes the mark of the guidelines one that nobody knows beforehand; empty where nothing is sent.
+    salt: Arc<str>,
+}
 
 #[derive(Debug)]
 struct Compiled {
@@ -55,7 +59,8 @@ impl Prompts {
             let added = environment.add_template_owned(template.name, text.clone());
             added.map_err(|error| broken(template.name, text, &error))?;
         }
-        let prompts = Self(Arc::new(Compiled { environment, hash: hex(&hash.finalize()) }));
+        let compiled = Arc::new(Compiled { environment, hash: hex(&hash.finalize()) });
+        let prompts = Self { compiled, salt: Arc::default() };
         changed.into_iter().filter_map(|at| TEMPLATES.get(at)).try_for_each(|template| prompts.try_out(template))?;
         Ok(prompts)
     }
@@ -73,14 +78,25 @@ impl Prompts {
     /// All templates as they are used: their names and texts, in the order of the table.
     pub fn texts(&self) -> impl Iterator<Item = (&'static str, String)> {
         TEMPLATES.iter().filter_map(|template| {
-            let used = self.0.environment.get_template(template.name).ok()?;
+            let used = self.compiled.environment.get_template(template.name).ok()?;
             Some((template.name, used.source().to_owned()))
         })
     }
 
     /// SHA-256 over the names and texts of all templates, hexadecimal.
     pub fn hash(&self) -> &str {
-        &self.0.hash
+        &self.compiled.hash
+    }
+
+    /// The same templates with the random part that the marks of a run have. The same salt gives the same texts again.
+    #[must_use]
+    pub fn salted(self, salt: &str) -> Self {
+        Self { salt: salt.into(), ..self }
+    }
+
+    /// The random part; empty where there is none.
+    pub fn salt(&self) -> &str {
+        &self.salt
     }
 
     /// What the model is and must do.
@@ -90,12 +106,12 @@ impl Prompts {
 
     /// The first message: the change.
     pub fn change(&self, vars: &ChangeVars) -> Result<String, PromptError> {
-        self.render("change.md", &vars.value())
+        self.render("change.md", &vars.value(&self.salt))
     }
 
     /// The first message about a part of a change.
     pub fn part(&self, change: &ChangeVars, vars: &PartVars) -> Result<String, PromptError> {
-        self.render("part.md", &vars.value(change))
+        self.render("part.md", &vars.value(change, &self.salt))
     }
 
     /// The first message of the look at how the parts go together.
@@ -194,7 +210,7 @@ impl Prompts {
 
     fn render(&self, name: &'static str, vars: &Value) -> Result<String, PromptError> {
         let fault = |error: Error| broken(name, "", &error);
-        let template = self.0.environment.get_template(name).map_err(fault)?;
+        let template = self.compiled.environment.get_template(name).map_err(fault)?;
         let text = template.render(vars.clone()).map_err(|error| broken(name, template.source(), &error))?;
         let whole = TEMPLATES.iter().find(|template| template.name == name).map_or(&[][..], |template| template.whole);
         for variable in whole {
@@ -210,9 +226,9 @@ impl Prompts {
     /// Renders a template with samples, after looking for variables that it does not get.
     fn try_out(&self, template: &Template) -> Result<(), PromptError> {
         let known = known(template);
-        let compiled = self.0.environment.get_template(template.name);
+        let compiled = self.compiled.environment.get_template(template.name);
         let compiled = compiled.map_err(|error| broken(template.name, "", &error))?;
-        let globals: Vec<&str> = self.0.environment.globals().map(|(name, _)| name).collect();
+        let globals: Vec<&str> = self.compiled.environment.globals().map(|(name, _)| name).collect();
         let mut unknown: Vec<String> = compiled.undeclared_variables(false).into_iter().collect();
         unknown.retain(|name| !known.contains(name) && !globals.contains(&name.as_str()));
         unknown.sort();
@@ -289,7 +305,7 @@ mod tests {
         for template in TEMPLATES {
             let row = page.lines().find(|line| line.starts_with(&format!("| `{}` |", template.name)));
             let row = row.unwrap_or_else(|| panic!("{} is not documented", template.name));
-            let used = prompts.0.environment.get_template(template.name).unwrap().undeclared_variables(false);
+            let used = prompts.compiled.environment.get_template(template.name).unwrap().undeclared_variables(false);
             for variable in known(template) {
                 assert!(used.contains(&variable), "{} has no use for {variable}", template.name);
                 assert!(row.contains(&format!("`{variable}`")), "{variable} of {} is not documented", template.name);

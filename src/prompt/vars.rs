@@ -83,17 +83,17 @@ pub struct LastTurnVars {
 
 impl ChangeVars {
     /// As the template sees them: every piece of data in its fence, or empty.
-    pub(super) fn value(&self) -> Value {
-        Value::from_pairs(self.pairs())
+    pub(super) fn value(&self, salt: &str) -> Value {
+        Value::from_pairs(self.pairs(salt))
     }
 
-    /// Names and values, the leads last.
-    pub(super) fn pairs(&self) -> [(&'static str, Value); 20] {
+    /// Names and values, the leads last. `salt` makes the mark of the guidelines one that nobody knows beforehand.
+    pub(super) fn pairs(&self, salt: &str) -> [(&'static str, Value); 20] {
         let mut data = vec![&self.change, &self.commits, &self.files, &self.diffs, &self.leads];
         data.extend([&self.pull_request, &self.guidelines].into_iter().filter(|data| !data.is_empty()));
         let mark = Mark::of(&data);
         // What stands first must not change with what follows: a cache holds the beginning that requests share.
-        let own = Mark::apart(&self.guidelines, &data);
+        let own = Mark::apart(salt, &self.guidelines, &data);
         let fence = |what: &str, data: &Data| Value::from(mark.fence(what, data));
         [
             ("guidelines_mark", Value::from(own.digits())),
@@ -120,7 +120,7 @@ impl ChangeVars {
     }
 
     pub(super) fn samples() -> Vec<Value> {
-        Self::shapes().iter().map(Self::value).collect()
+        Self::shapes().iter().map(|shape| shape.value("")).collect()
     }
 
     /// A change that is shown whole, one that is not, and one without anything to show.

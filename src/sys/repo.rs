@@ -2,6 +2,7 @@
 //!
 //! Reading never goes through the checkout: bytes come from the object database. What a range or a diff is belongs in `git`.
 
+use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::ffi::OsStr;
 use std::ops::{Deref, DerefMut};
@@ -15,6 +16,7 @@ use super::clock;
 use super::loose::LooseObjects;
 use super::objects::{ObjectKind, ObjectStore, Objects};
 use crate::domain::id::{BlobId, CommitId, ObjectId, TreeId};
+use crate::domain::text::{MASK_PREFIX, mask, shell_word};
 
 /// An open repository. It can move between threads but not be shared: see [`RepoPool`].
 pub struct Repo {
@@ -37,7 +39,8 @@ pub enum RepoError {
     NotARepository(PathBuf),
     /// The folder belongs to somebody else, and git would refuse it too.
     #[error(
-        "git does not trust {path}: it belongs to another user; run `git config --global --add safe.directory {path}` if you do"
+        "git does not trust {path}: it belongs to another user; run `git config --global --add safe.directory {}` if you do",
+        shell_word(path)
     )]
     Owner {
         /// The folder.
@@ -162,11 +165,11 @@ impl Repo {
         self.git.commondir()
     }
 
-    /// What people call it: the name of its folder.
+    /// What people call it: the name of its folder, masked.
     pub fn name(&self) -> String {
         let folder = self.workdir().unwrap_or_else(|| self.git.commondir());
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        name.strip_suffix(".git").map_or_else(|| name.clone(), str::to_owned)
+        mask(name.strip_suffix(".git").unwrap_or(&name)).text
     }
 
     /// Whether its history was cut (`git clone --depth`).
@@ -185,10 +188,33 @@ impl Repo {
 
     /// The commit a name stands for.
     pub fn commit(&self, name: &str) -> Result<CommitId, RepoError> {
+        let name = &*self.unmasked(name)?;
         self.intact_tip(name)?;
         let object = self.git.revparse_single(name).map_err(|error| self.revision_error(&error, name))?;
-        let commit = object.peel_to_commit().map_err(|_| RepoError::NotACommit(name.to_owned()))?;
+        let commit = object.peel_to_commit().map_err(|_| RepoError::NotACommit(mask(name).text))?;
         Ok(CommitId(object_id(commit.id())))
+    }
+
+    /// The name of the branch or tag that everybody is shown by a masked one. Git has no names with `[`, so it can be no other.
+    fn unmasked<'n>(&self, name: &'n str) -> Result<Cow<'n, str>, RepoError> {
+        if !name.contains(MASK_PREFIX) {
+            return Ok(Cow::Borrowed(name));
+        }
+        let mut found = None;
+        for reference in self.git.references()? {
+            let Some(full) = reference.ok().and_then(|reference| Some(reference.name().ok()?.to_owned())) else {
+                continue;
+            };
+            let short =
+                ["refs/heads/", "refs/remotes/", "refs/tags/"].iter().find_map(|place| full.strip_prefix(place));
+            if ![Some(full.as_str()), short].into_iter().flatten().any(|shown| mask(shown).text == name) {
+                continue;
+            }
+            if found.replace(full).is_some() {
+                return Err(RepoError::Ambiguous(name.to_owned()));
+            }
+        }
+        Ok(found.map_or(Cow::Borrowed(name), Cow::Owned))
     }
 
     /// Refuses an object that was cut, which libgit2 would inflate forever.
@@ -226,24 +252,25 @@ impl Repo {
     }
 
     fn revision_error(&self, error: &git2::Error, name: &str) -> RepoError {
+        let shown = mask(name).text;
         match error.code() {
-            ErrorCode::Ambiguous => RepoError::Ambiguous(name.to_owned()),
+            ErrorCode::Ambiguous => RepoError::Ambiguous(shown),
             ErrorCode::UnbornBranch => RepoError::Unborn,
             _ if name == "HEAD" && self.is_unborn() => RepoError::Unborn,
             _ if name == "HEAD" => {
                 let hint = "; the repository's HEAD is damaged, `git checkout BRANCH` sets it anew".to_owned();
-                RepoError::UnknownRevision(name.to_owned(), hint)
+                RepoError::UnknownRevision(shown, hint)
             }
             _ => {
                 let remote = format!("origin/{name}");
                 let hint = if self.git.revparse_single(&remote).is_ok() {
-                    format!("; did you mean {remote}?")
+                    format!("; did you mean origin/{shown}?")
                 } else if self.is_shallow() {
                     "; this clone is shallow, `git fetch --unshallow` brings the rest".to_owned()
                 } else {
-                    format!("; `git fetch origin {name}` may bring it")
+                    format!("; `git fetch origin {}` may bring it", shell_word(&shown))
                 };
-                RepoError::UnknownRevision(name.to_owned(), hint)
+                RepoError::UnknownRevision(shown, hint)
             }
         }
     }

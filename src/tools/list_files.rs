@@ -114,6 +114,8 @@ fn list(
     skip: usize,
 ) -> Result<Listing, ToolFault> {
     let prefix = folder.map_or_else(Vec::new, |folder| [folder.as_bytes(), b"/"].concat());
+    // Below a folder whose name holds a secret all paths are compared as they are shown, which is not their order.
+    let masked = folder.is_some_and(RepoPath::is_masked);
     let mut room = Room::new(context.limits.paths, context.limits.bytes, "");
     let mut listing = Listing::default();
     let matches = |path: &[u8]| {
@@ -123,9 +125,11 @@ fn list(
         })
     };
     let mut each = |path: &[u8], _: FileMode| {
+        let shown = if masked { RepoPath::from_bytes(path).ok() } else { None };
+        let path = shown.as_ref().map_or(path, RepoPath::as_bytes);
         if !path.starts_with(&prefix) {
             // Paths are sorted: behind the folder there is nothing of it.
-            return if listing.any { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+            return if listing.any && !masked { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         }
         listing.any = true;
         if !matches(path) {

@@ -222,6 +222,10 @@ impl Catalogue {
             }
             number += 1;
         }
+        // Those who look a path up in the list know it masked.
+        if entries.iter().any(|entry| entry.path.is_masked()) {
+            entries.sort_by(|a, b| a.path.cmp(&b.path));
+        }
         Ok(self.entries.get_or_init(|| entries.into()).clone())
     }
 

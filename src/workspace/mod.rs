@@ -98,7 +98,7 @@ pub enum WorkspaceError {
 
 /// One side of the change as a tree of files. Shared by all threads of a run; contents are kept under a cap.
 pub trait Workspace: Send + Sync {
-    /// All files, sorted by the bytes of their paths, excluded ones left out.
+    /// All files, sorted by the bytes of their paths as they are shown, excluded ones left out.
     fn files(&self, cancel: &Cancel) -> Result<Arc<[TreeEntry]>, WorkspaceError>;
 
     /// The text of a file, decoded and masked. A link reads as the place it points to.
@@ -116,7 +116,7 @@ pub trait Workspace: Send + Sync {
         each: &mut dyn FnMut(&[u8], FileMode) -> ControlFlow<()>,
     ) -> Result<(), WorkspaceError> {
         let files = self.files(cancel)?;
-        let _ = files.iter().try_for_each(|file| each(file.path.as_bytes(), file.mode));
+        let _ = files.iter().try_for_each(|file| each(file.path.stored(), file.mode));
         Ok(())
     }
 

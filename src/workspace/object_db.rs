@@ -49,8 +49,8 @@ impl ObjectDb {
     }
 
     fn find(&self, repo: &Repo, path: &RepoPath) -> Result<Option<Found>, WorkspaceError> {
-        if let Some(root) = self.root {
-            return Ok(tree::find(repo, root, path.as_bytes())?);
+        if let Some(root) = self.root.filter(|_| !path.came_masked()) {
+            return Ok(tree::find(repo, root, path.stored())?);
         }
         let files = self.files(&Cancel::never())?;
         Ok(lookup::entry_at(&files, path).and_then(|entry| Some(Found::File(entry.mode, entry.blob?))))

@@ -161,7 +161,7 @@ impl Worktree {
         if lookup::link_above(files, path).is_some() {
             return WorkspaceError::NotText { path: path.clone(), what: lookup::BEHIND_LINK };
         }
-        match self.beneath.kind(path.as_bytes()) {
+        match self.beneath.kind(path.stored()) {
             Ok(Kind::File { .. } | Kind::Link) => WorkspaceError::Ignored(path.clone()),
             Ok(Kind::Folder) => lookup::folder(path),
             Ok(Kind::Special) => WorkspaceError::NotText { path: path.clone(), what: SPECIAL },
@@ -251,14 +251,16 @@ impl Workspace for Worktree {
             return Ok(text);
         }
         let files = self.files(&Cancel::never())?;
-        let content = match lookup::entry_at(&files, path).map(|entry| entry.mode) {
-            None => return Err(self.missing(&files, path)),
-            Some(FileMode::Submodule) => return Err(lookup::submodule(path)),
-            Some(FileMode::Link) => {
+        // The list knows what a path that came masked stands for.
+        let Some(entry) = lookup::entry_at(&files, path) else { return Err(self.missing(&files, path)) };
+        let stored = entry.path.stored();
+        let content = match entry.mode {
+            FileMode::Submodule => return Err(lookup::submodule(path)),
+            FileMode::Link => {
                 let disk = |source| WorkspaceError::Disk { path: path.clone(), source };
-                Content::new(&self.beneath.read_link(path.as_bytes()).map_err(disk)?)
+                Content::new(&self.beneath.read_link(stored).map_err(disk)?)
             }
-            Some(FileMode::File | FileMode::Executable) => self.content(path.as_bytes(), &mut Vec::new())?,
+            FileMode::File | FileMode::Executable => self.content(stored, &mut Vec::new())?,
         };
         match content {
             Content::Text { text, charset } => Ok(self.kept.text_of(path, &text, charset)),

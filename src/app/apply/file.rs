@@ -101,7 +101,7 @@ pub(super) struct Asked<'a> {
 pub(super) fn at_head(repo: &Repo, head: Option<CommitId>, path: &RepoPath) -> Option<FileText> {
     let tree = repo.tree_of(head?).ok()?;
     let Some(tree::Found::File(FileMode::File | FileMode::Executable, blob)) =
-        tree::find(repo, tree, path.as_bytes()).ok()?
+        tree::find(repo, tree, path.stored()).ok()?
     else {
         return None;
     };
@@ -142,7 +142,7 @@ pub(super) fn change(asked: &Asked<'_>) -> Result<AppliedFile, FileFault> {
     }
     let written = encode(&after).ok_or(FileFault::Charset(charset))?;
     if !asked.check {
-        let replaced = asked.beneath.replace(asked.path.as_bytes(), Some(&bytes), &written);
+        let replaced = asked.beneath.replace(asked.path.stored(), Some(&bytes), &written);
         if !replaced.map_err(|error| FileFault::Write(Arc::new(error)))? {
             return Err(FileFault::Changed);
         }
@@ -157,7 +157,7 @@ pub(super) fn change(asked: &Asked<'_>) -> Result<AppliedFile, FileFault> {
 
 fn read(beneath: &Beneath, path: &RepoPath) -> Result<Vec<u8>, FileFault> {
     let mut buffer = Vec::new();
-    let bytes = match beneath.read(path.as_bytes(), MAX_FILE, &mut buffer) {
+    let bytes = match beneath.read(path.stored(), MAX_FILE, &mut buffer) {
         Ok(ReadFile::Bytes(bytes)) => bytes.to_vec(),
         Ok(ReadFile::TooLarge(_)) => return Err(FileFault::TooLarge),
         Ok(ReadFile::NotPlain(_)) => return Err(FileFault::NotPlain),

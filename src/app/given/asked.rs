@@ -8,6 +8,7 @@ use crate::app::instructions::Whose;
 use crate::config::Flags;
 use crate::domain::forge::PullAsk;
 use crate::domain::request::{PatchSource, ReviewRequest, Scope};
+use crate::domain::text::mask;
 
 /// What was asked for. Paths start from the root of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,11 +53,15 @@ impl Asked {
             // Another sitting may begin in another folder.
             flags.instructions = flags.instructions.map(|path| std::path::absolute(&path).unwrap_or(path));
         }
+        // Masked names lead to the same commits (`Repo::commit`).
+        let hide = |name: &String| mask(name).text;
         let scope = match &request.scope {
-            Scope::Branch { target, head } => Change::Branch { target: target.clone(), head: head.clone() },
-            Scope::Commit(name) => Change::Commit(name.clone()),
+            Scope::Branch { target, head } => {
+                Change::Branch { target: target.as_ref().map(hide), head: head.as_ref().map(hide) }
+            }
+            Scope::Commit(name) => Change::Commit(hide(name)),
             Scope::Range { from, to, from_merge_base } => {
-                Change::Range { from: from.clone(), to: to.clone(), from_merge_base: *from_merge_base }
+                Change::Range { from: hide(from), to: hide(to), from_merge_base: *from_merge_base }
             }
             Scope::Staged => Change::Staged,
             Scope::Uncommitted => Change::Uncommitted,

@@ -23,6 +23,9 @@ pub(in crate::app) struct Reviewer {
     pub(in crate::app) prompts: String,
     /// All prompts: the names of their files, and their texts.
     texts: Vec<(String, String)>,
+    /// The random part of the marks in them; none in runs of versions before there was one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(in crate::app) salt: String,
     /// What the user asks of the review, and where that was read.
     pub(in crate::app) instructions: Option<(String, String)>,
     /// What the project says about its own code.
@@ -120,6 +123,7 @@ impl Reviewer {
             last_limits: GivenLimits::of(limits),
             prompts: prompts.hash().to_owned(),
             texts: prompts.texts().map(|(name, text)| (name.to_owned(), text)).collect(),
+            salt: prompts.salt().to_owned(),
             instructions: instructions.map(|given| (given.text.clone(), given.from.clone())),
             guidelines: guidelines.clone(),
             second_look: second_look.map(|look| GivenLook {
@@ -142,7 +146,7 @@ impl Reviewer {
 
     /// The prompts of the run.
     pub(in crate::app) fn prompts(&self) -> Result<Prompts, PromptError> {
-        Prompts::with_overrides(self.texts.clone())
+        Ok(Prompts::with_overrides(self.texts.clone())?.salted(&self.salt))
     }
 
     /// The instructions of the run.

@@ -98,7 +98,7 @@ pub async fn compare(around: &Surroundings, name: &str, with: With, cancel: &Can
     let run = opened.run;
     let reviewer = opened.given.reviewer.as_ref().ok_or(ReplayError::Rules(run))?;
     let prompts = match &with.prompts {
-        Some(folder) => own_prompts(folder)?,
+        Some(folder) => own_prompts(folder)?.salted(&reviewer.salt),
         None => reviewer.prompts()?,
     };
     let (past, differences) = Past::compare(&opened.entries).map_err(|source| ResumeError::Past { run, source })?;

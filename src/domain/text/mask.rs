@@ -4,6 +4,8 @@
 //! those asked who know secrets by that word (the trait [`Detector`](detector::Detector)). What a secret *in a change* means belongs in `rules`.
 
 mod detector;
+mod edges;
+mod encoded;
 mod kept;
 mod patterns;
 mod placed;
@@ -44,33 +46,49 @@ pub struct SecretHit {
 }
 
 /// So many words one pass looks for: with more there are no vector instructions for it, and several passes are much faster than one without.
-const WORDS_A_PASS: usize = 60;
+const WORDS_A_PASS: usize = 64;
+/// So many of a word's first bytes the vector instructions compare. Words that are shorter have a pass of their own: there they do not make the others
+/// stop at three bytes, which costs half of the speed.
+const COMPARED: usize = 4;
 
 /// Some of the words that secrets begin at, and who is asked about each.
 struct Words {
     /// With vector instructions, where the processor has them.
     fast: Option<packed::Searcher>,
     search: Option<AhoCorasick>,
-    owners: Vec<Vec<&'static dyn Detector>>,
+    owners: Vec<Owners>,
+}
+
+/// Who is asked about a word, each with its place in the table.
+type Owners = Vec<(usize, &'static dyn Detector)>;
+
+/// What was found so far, and the place in the table of who found each.
+#[derive(Default)]
+struct Hits {
+    hits: Vec<SecretHit>,
+    ranks: Vec<usize>,
 }
 
 static WORDS: LazyLock<Vec<Words>> = LazyLock::new(|| {
     let mut at: HashMap<&str, usize> = HashMap::new();
-    let mut words: Vec<(&str, Vec<&'static dyn Detector>)> = Vec::new();
-    for detector in DETECTORS.iter() {
+    let mut words: Vec<(&str, Owners)> = Vec::new();
+    for (rank, detector) in DETECTORS.iter().enumerate() {
         for word in detector.words() {
             let known = *at.entry(word).or_insert_with(|| {
                 words.push((word, Vec::new()));
                 words.len() - 1
             });
-            words[known].1.push(*detector);
+            words[known].1.push((rank, *detector));
         }
     }
-    words.chunks(WORDS_A_PASS).map(Words::of).collect()
+    // Words that begin alike are told from the text by the same instructions.
+    words.sort_by_key(|(word, _)| *word);
+    let (short, long): (Vec<_>, Vec<_>) = words.into_iter().partition(|(word, _)| word.len() < COMPARED);
+    short.chunks(WORDS_A_PASS).chain(long.chunks(WORDS_A_PASS)).map(Words::of).collect()
 });
 
 impl Words {
-    fn of(some: &[(&str, Vec<&'static dyn Detector>)]) -> Self {
+    fn of(some: &[(&str, Owners)]) -> Self {
         let words = || some.iter().map(|(word, _)| word);
         let fast = packed::Builder::new().extend(words()).build();
         let search = || AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(words()).ok();
@@ -78,16 +96,23 @@ impl Words {
         Self { fast, search, owners: some.iter().map(|(_, owners)| owners.clone()).collect() }
     }
 
-    fn find(&self, text: &str, hits: &mut Vec<SecretHit>) {
-        let mut try_at = |word: aho_corasick::Match| {
-            for detector in self.owners.get(word.pattern().as_usize()).into_iter().flatten() {
-                detector.find(text, word.start(), hits);
-            }
-        };
+    fn next(&self, text: &str, from: usize) -> Option<aho_corasick::Match> {
         match (&self.fast, &self.search) {
-            (Some(fast), _) => fast.find_iter(text).for_each(&mut try_at),
-            (None, Some(search)) => search.find_iter(text).for_each(&mut try_at),
-            (None, None) => {}
+            (Some(fast), _) => fast.find_in(text, (from..text.len()).into()),
+            (None, Some(search)) => search.find(aho_corasick::Input::new(text).range(from..)),
+            (None, None) => None,
+        }
+    }
+
+    fn find(&self, text: &str, found: &mut Hits) {
+        let mut at = 0;
+        while let Some(word) = self.next(text, at) {
+            for (rank, detector) in self.owners.get(word.pattern().as_usize()).into_iter().flatten() {
+                detector.find(text, word.start(), &mut found.hits);
+                found.ranks.resize(found.hits.len(), *rank);
+            }
+            // The last letter of a word may be the first of the next: `ASIAKIA`.
+            at = word.end().saturating_sub(1).max(word.start() + 1);
         }
     }
 }
@@ -96,9 +121,13 @@ impl Words {
 ///
 /// A key block is one hit a line.
 pub fn secrets_in(text: &str) -> Vec<SecretHit> {
-    let mut hits: Vec<SecretHit> = Vec::new();
-    WORDS.iter().for_each(|words| words.find(text, &mut hits));
-    hits.sort_by_key(|hit| (hit.range.start, std::cmp::Reverse(hit.range.end)));
+    let mut found = Hits::default();
+    WORDS.iter().for_each(|words| words.find(text, &mut found));
+    encoded::find(text, &mut found.hits);
+    found.ranks.resize(found.hits.len(), usize::MAX);
+    let mut hits: Vec<(SecretHit, usize)> = found.hits.into_iter().zip(found.ranks).collect();
+    hits.sort_by_key(|(hit, rank)| (hit.range.start, std::cmp::Reverse(hit.range.end), *rank));
+    let mut hits: Vec<SecretHit> = hits.into_iter().map(|(hit, _)| hit).collect();
     let mut end = 0;
     hits.retain(|hit| {
         let apart = hit.range.start >= end && !hit.range.is_empty();
@@ -106,6 +135,14 @@ pub fn secrets_in(text: &str) -> Vec<SecretHit> {
         apart
     });
     hits
+}
+
+/// Whether a secret in a text may go over several lines, so that a few of them do not tell it: a block of a key, or base64 that is wrapped.
+pub fn may_span_lines(text: &str) -> bool {
+    let mut encoded = Vec::new();
+    encoded::find(text, &mut encoded);
+    let holds = |word: &str| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some();
+    !encoded.is_empty() || holds("-----BEGIN") || holds("Private-Lines: ")
 }
 
 /// Replaces each secret by `[masked:KIND]`. What comes out holds no secret that would be found again.
@@ -161,3 +198,6 @@ fn replace(from: &str, hits: &[SecretHit], lines: &mut Vec<(u32, u64)>) -> Strin
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod surroundings;

@@ -5,13 +5,37 @@
 //! Escaping for one surface (Markdown, HTML, workflow commands) belongs in `present`.
 
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
-/// Whether `c` cannot be seen or changes the direction of the text around it: bidi controls, zero-width characters, tags.
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
+
+/// What Unicode has for characters that are not shown: ignorable by default (also those not assigned yet), format characters but the few that are drawn
+/// before a number, line and paragraph separators, noncharacters.
+const UNSEEN: &str = r"[[\p{Default_Ignorable_Code_Point}\p{Cf}--\p{Prepended_Concatenation_Mark}]\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]";
+/// Symbols and letters that are blank: of Braille, of music, the blanks of hieroglyphs, the filler of Khitan. No property tells of them.
+const BLANK: [char; 5] = ['\u{2800}', '\u{13441}', '\u{13442}', '\u{16fe4}', '\u{1d159}'];
+
+/// The ranges of both, ascending.
+static INVISIBLE: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
+    let blank = BLANK.iter().map(|c| ClassUnicodeRange::new(*c, *c));
+    let class = regex_syntax::parse(UNSEEN).map(regex_syntax::hir::Hir::into_kind);
+    let unseen = match class {
+        Ok(HirKind::Class(Class::Unicode(class))) => class.ranges().to_vec(),
+        // A test says so before anybody else can.
+        _ => Vec::new(),
+    };
+    let all = ClassUnicode::new(unseen.into_iter().chain(blank));
+    all.ranges().iter().map(|range| (range.start(), range.end())).collect()
+});
+
+/// Whether `c` cannot be seen or changes the direction of the text around it: bidi controls, zero-width characters, tags, blanks that are no spaces.
 pub fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{00ad}' | '\u{034f}' | '\u{061c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+    // Most text that is not ASCII is Latin or between the first ideograph and the last syllable, where there is nothing of the kind.
+    if c < '\u{ad}' || matches!(c, '\u{3165}'..='\u{d7ff}') {
+        return false;
+    }
+    let after = INVISIBLE.partition_point(|(first, _)| *first <= c);
+    after.checked_sub(1).and_then(|at| INVISIBLE.get(at)).is_some_and(|(_, last)| c <= *last)
 }
 
 /// Text for one line of a human surface: line breaks and tabs become spaces, all else as [`strip_block`].
@@ -68,6 +92,8 @@ pub(super) fn belongs_to(previous: char, c: char) -> bool {
         '\u{200d}' => is_emoji(previous) || previous == '\u{fe0f}' || needs_joiners(previous),
         '\u{200c}' => needs_joiners(previous),
         '\u{feff}' => previous == '\0',
+        // A picture of Braille is made of them, too.
+        '\u{2800}' => matches!(previous, '\u{2801}'..='\u{28ff}'),
         _ => false,
     }
 }
@@ -148,9 +174,39 @@ mod tests {
     }
 
     #[test]
+    fn every_class_of_unseen_characters_is_known() {
+        let unseen = [
+            0xad, 0x34f, 0x61c, 0x115f, 0x17b4, 0x180b, 0x200b, 0x2028, 0x202e, 0x2060, 0x2065, 0x206f, 0x2800, 0x3164,
+            0xfe00, 0xfeff, 0xffa0, 0xfff0, 0xfff8, 0xfff9, 0xfffb, 0xffff, 0x13430, 0x1343f, 0x13441, 0x16fe4,
+            0x1bca0, 0x1bca3, 0x1d159, 0x1d173, 0x1d17a, 0xe0000, 0xe0041, 0xe0100, 0xe0fff,
+        ];
+        for code in unseen {
+            assert!(is_invisible(char::from_u32(code).unwrap()), "U+{code:04X}");
+        }
+        for seen in [
+            'a',
+            '\u{a0}',
+            '\u{600}',
+            '\u{6dd}',
+            'é',
+            '漢',
+            '한',
+            '\u{2801}',
+            '\u{3000}',
+            '\u{110bd}',
+            '\u{fffd}',
+            '😀',
+            '\u{10fffd}',
+        ] {
+            assert!(!is_invisible(seen), "{seen:?}");
+        }
+    }
+
+    #[test]
     fn ordinary_writing_is_not_littered() {
         assert_eq!(strip_block("\u{feff}❤\u{fe0f}\u{200d}🔥 ok ⚠\u{fe0f}"), "❤🔥 ok ⚠");
         assert_eq!(strip_block("می\u{200c}خواهم"), "میخواهم");
+        assert_eq!(strip_block("⠓⠊\u{2800}⠊"), "⠓⠊⠊");
         assert_eq!(strip_block("Grüße, 漢字\t1"), "Grüße, 漢字\t1");
     }
 

@@ -106,7 +106,7 @@ fn tells(anchor: &Anchor, lines: LineRange, part: LineRange) -> bool {
     told.is_some_and(|(number, _)| part.contains(number))
 }
 
-/// Whether a path can stand in a request: JSON has no bytes that are not text, and a control character is never meant.
+/// Whether a path can stand in a request: JSON has no bytes that are not text, a control character is never meant, and the forge knows no masked one.
 fn can_be_sent(path: &RepoPath) -> bool {
-    std::str::from_utf8(path.as_bytes()).is_ok_and(|path| !path.chars().any(char::is_control))
+    !path.is_masked() && std::str::from_utf8(path.as_bytes()).is_ok_and(|path| !path.chars().any(char::is_control))
 }

@@ -104,7 +104,7 @@ fn worst_on(line: &str, prose: bool, data: bool, listed: &[bool]) -> Option<(usi
     let mut rest = line.chars().enumerate().peekable();
     while let Some((at, c)) = rest.next() {
         flag = c == '\u{1f3f4}' || (flag && matches!(c, '\u{e0020}'..='\u{e007f}'));
-        selectors = if is_selector(c) { selectors + 1 } else { 0 };
+        selectors = if is_selector(c) || is_alphabet(c) { selectors + 1 } else { 0 };
         only_pictures = !is_selector(c) || (only_pictures && c == '\u{fe0f}');
         let after = rest.peek().map_or(' ', |(_, c)| *c);
         let harm = match c {
@@ -115,6 +115,7 @@ fn worst_on(line: &str, prose: bool, data: bool, listed: &[bool]) -> Option<(usi
             '\u{e0000}'..='\u{e007f}' => (!flag).then_some(Harm::Hides),
             // Emoji and Mongolian take one, and editors leave more of the one that asks for a picture; a row of others is an alphabet.
             _ if is_selector(c) => (selectors > if only_pictures { 8 } else { 2 }).then_some(Harm::Hides),
+            _ if is_alphabet(c) && selectors > 2 => Some(Harm::Hides),
             // A byte order mark where a file begins.
             '\u{feff}' if at == 0 => None,
             // Between letters that join (Persian, Hindi) or emoji they belong to the text.
@@ -136,6 +137,11 @@ fn worst_on(line: &str, prose: bool, data: bool, listed: &[bool]) -> Option<(usi
 
 fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// Format characters that come in sets and stand in hardly any text: three in a row spell something.
+fn is_alphabet(c: char) -> bool {
+    matches!(c, '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}')
 }
 
 /// A letter of Hebrew, Arabic and their relatives.

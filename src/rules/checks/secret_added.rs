@@ -144,7 +144,9 @@ impl Check for SecretAdded {
             hits.extend(block.take().map(|(lines, kind)| hit(subject, used, lines, &kind)));
             // Every line of a key block reads the same once it is masked; the one that begins it does not.
             let above = (number.saturating_sub(8)..=number).rev().filter(|_| kind == "private-key");
-            let begins = |at: &u32| text.line(*at).is_some_and(|line| line.contains("-----BEGIN"));
+            let begins = |at: &u32| {
+                text.line(*at).is_some_and(|line| line.contains("-----BEGIN") || line.contains("Private-Lines:"))
+            };
             let first = above.into_iter().find(begins).unwrap_or(number);
             block = LineRange::new(first, number).ok().map(|lines| (lines, kind.to_owned()));
         }

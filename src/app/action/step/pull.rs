@@ -9,7 +9,7 @@ use crate::app::post::{MovedHead, PostOptions, Posted, post_review};
 use crate::domain::forge::{PullAsk, PullId};
 use crate::domain::id::CommitId;
 use crate::domain::request::Scope;
-use crate::domain::text::strip_line;
+use crate::domain::text::{mask, strip_line};
 use crate::forge::GitHub;
 
 /// Why a review is not on its pull request.
@@ -44,11 +44,12 @@ impl Meant {
                  latter says it."
             ));
         }
-        (strip_line(target) != strip_line(meant)).then(|| {
+        let (target, meant) = (mask(&strip_line(target)).text, mask(&strip_line(meant)).text);
+        (target != meant).then(|| {
             format!(
                 "{id} asked to be merged into {} when this run began, and into {} now: nothing is said about {}; run the workflow again.",
-                strip_line(meant),
-                strip_line(target),
+                meant,
+                target,
                 own.short()
             )
         })

@@ -9,6 +9,7 @@ use crate::domain::text::mask;
 pub(super) fn pull(pull: &mut PullRequest) {
     own(&mut pull.title);
     own(&mut pull.body);
+    own(&mut pull.base_ref);
 }
 
 /// In what is said on it.

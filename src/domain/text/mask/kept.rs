@@ -12,7 +12,8 @@ use regex_syntax::hir::literal::Extractor;
 
 use super::SecretHit;
 use super::detector::Detector;
-use super::patterns::{REACH, boundary, is_word};
+use super::edges::masked_range;
+use super::patterns::{REACH, boundary};
 use super::placed::PLACED;
 use super::providers::PROVIDERS;
 use super::values::{entropy, is_made_up};
@@ -59,17 +60,17 @@ impl Detector for Kept {
     }
 
     fn find(&'static self, text: &str, at: usize, hits: &mut Vec<SecretHit>) {
-        if text[..at].chars().next_back().is_some_and(is_word) {
-            return;
-        }
         let Some((regex, allowed)) = self.compiled.get_or_init(|| self.compile()) else { return };
         let reach = &text[at..boundary(text, at + REACH)];
         let Some(secret) = regex.captures(reach).and_then(|groups| groups.get(self.rule.capture)) else { return };
         let value = secret.as_str();
-        let ends = reach[secret.end()..].chars().next().is_none_or(|next| !next.is_ascii_alphanumeric());
         let is_shown = is_made_up(value) || allowed.iter().any(|allowed| allowed.is_match(value));
-        if ends && !value.contains('\n') && entropy(value) >= 3.0 && !is_shown {
-            hits.push(SecretHit { kind: &self.rule.id, range: at + secret.start()..at + secret.end() });
+        if !value.contains('\n')
+            && entropy(value) >= 3.0
+            && !is_shown
+            && let Some(range) = masked_range(text, at, at + secret.start()..at + secret.end())
+        {
+            hits.push(SecretHit { kind: &self.rule.id, range });
         }
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! The formats of providers stand in `providers`, what is a secret only by where it stands in `placed`.
 
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
 use super::SecretHit;
 use super::detector::Detector;
+use super::edges::masked_range;
 use super::private_key;
 use super::values::{entropy, is_made_up};
 
@@ -26,7 +26,7 @@ pub(super) enum How {
     /// Tried at the word. The group `secret`, else the first, is the secret.
     Regex {
         at_word: Lazy,
-        /// Whether the character before the word may be a letter, digit, `_` or `-`.
+        /// Whether it may begin anywhere in a word and say nothing of it: what tells of the secret is not the word at which it begins.
         inside_words: bool,
         /// The last word on a match, with the text before it.
         is_secret: fn(&Captures<'_>, &str) -> bool,
@@ -45,18 +45,25 @@ impl Detector for Pattern {
         self.words.to_vec()
     }
 
+    fn words_of_formats(&self) -> Vec<&str> {
+        match self.how {
+            How::Regex { inside_words: true, .. } => Vec::new(),
+            How::Regex { .. } | How::PrivateKey => self.words(),
+        }
+    }
+
     fn find(&'static self, text: &str, at: usize, hits: &mut Vec<SecretHit>) {
         match &self.how {
             How::Regex { at_word, inside_words, is_secret } => {
-                if !inside_words && text[..at].chars().next_back().is_some_and(is_word) {
-                    return;
-                }
                 let reach = &text[at..boundary(text, at + REACH)];
                 let Some(groups) = at_word.as_ref().and_then(|pattern| pattern.captures(reach)) else { return };
                 let Some(secret) = secret(&groups) else { return };
+                let range = at + secret.start()..at + secret.end();
                 let ends = reach[secret.end()..].chars().next().is_none_or(|next| !next.is_ascii_alphanumeric());
-                if ends && is_secret(&groups, &text[boundary(text, at.saturating_sub(64))..at]) {
-                    let range: Range<usize> = at + secret.start()..at + secret.end();
+                let range = if *inside_words { ends.then_some(range) } else { masked_range(text, at, range) };
+                if let Some(range) = range
+                    && is_secret(&groups, &text[boundary(text, at.saturating_sub(64))..at])
+                {
                     hits.push(SecretHit { kind: self.kind, range });
                 }
             }
@@ -66,10 +73,6 @@ impl Detector for Pattern {
             }
         }
     }
-}
-
-pub(super) fn is_word(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
 /// The nearest character boundary at or before `at`.

@@ -5,9 +5,9 @@ use super::values::{entropy, is_assigned_secret, is_bare_secret, is_made_up, is_
 
 /// Every kind.
 ///
-/// Names take every character beyond ASCII, not only letters: a Unicode class that is repeated so often takes milliseconds to compile.
+/// Quotes may be escaped, as in JSON that stands in a string. Names take every character beyond ASCII, not only letters: a Unicode class that is repeated so often takes milliseconds to compile.
 pub(super) static PLACED: &[Pattern] = &[
-    Pattern { kind: "private-key", words: &["-----BEGIN "], how: How::PrivateKey },
+    Pattern { kind: "private-key", words: &["-----BEGIN ", "Private-Lines: "], how: How::PrivateKey },
     pattern!(
         "aws-secret-key",
         &["secret", "Secret", "SECRET"],
@@ -32,7 +32,7 @@ pub(super) static PLACED: &[Pattern] = &[
     pattern!(
         "assigned-secret",
         NAMES,
-        r#"(?P<name>[0-9A-Za-z_.\u{80}-\u{10ffff}-]{1,50})["'\]]{0,2}(?:[ \t]{0,16}:[ \t]{0,4}[&'0-9A-Za-z_\u{80}-\u{10ffff}<>\[\]. ]{1,30}?)?[ \t]{0,16}(?:=>|:=|=|:)[ \t]{0,16}[bfru]{0,2}["'`](?P<secret>[A-Za-z0-9!#$%&*+,./:;=?@^_~|-]{16,200})["'`]"#,
+        r#"(?P<name>[0-9A-Za-z_.\u{80}-\u{10ffff}-]{1,50})\\{0,4}["'\]]{0,2}(?:[ \t]{0,16}:[ \t]{0,4}[&'0-9A-Za-z_\u{80}-\u{10ffff}<>\[\]. ]{1,30}?)?[ \t]{0,16}(?:=>|:=|=|:)[ \t]{0,16}[bfru]{0,2}\\{0,4}["'`](?P<secret>[A-Za-z0-9!#$%&*+,./:;=?@^_~|-]{16,200})\\{0,4}["'`]"#,
         true,
         |groups, before| {
             let name = groups.name("name").map_or("", |name| name.as_str());

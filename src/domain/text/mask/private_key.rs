@@ -1,4 +1,4 @@
-//! Blocks of private keys (RFC 7468 and its relatives): every line of the body is a secret of its own, so that lines stay lines.
+//! Blocks of private keys (RFC 7468 and its relatives, and the files of PuTTY): every line of the body is a secret of its own, so that lines stay lines.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -7,6 +7,9 @@ use regex::Regex;
 
 static BEGIN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\A-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----").ok());
+
+/// What stands before the private half in a file of PuTTY: how many lines it has.
+static PUTTY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\APrivate-Lines: ([0-9]{1,3})\b").ok());
 
 /// A body is no longer than this many lines.
 const MOST_LINES: usize = 400;
@@ -17,24 +20,37 @@ const RUN: usize = 16;
 /// How long a run must be for there to be a key at all, rather than talk about one.
 const FIRST_RUN: usize = 40;
 
-/// The parts to mask of a block whose `-----BEGIN` stands at `at`; none where no key follows.
+/// The parts to mask of a block whose `-----BEGIN` or `Private-Lines` stands at `at`; none where no key follows.
 pub(super) fn body_lines(text: &str, at: usize) -> Vec<Range<usize>> {
-    let Some(begin) = BEGIN.as_ref().and_then(|pattern| pattern.find(&text[at..])) else { return Vec::new() };
+    let begins = |pattern: &Option<Regex>| Some(pattern.as_ref()?.find(&text[at..])?.end());
+    let (mut from, begin_mark, end_mark, most) = match (begins(&BEGIN), begins(&PUTTY)) {
+        (Some(end), _) => (at + end, &b"-----BEGIN "[..], &b"-----END"[..], MOST_LINES),
+        (None, Some(end)) => {
+            // And the rest of the line that says how many.
+            let lines = text[at..at + end].rsplit(' ').next().and_then(|lines| lines.parse::<usize>().ok());
+            (
+                at + end,
+                &b"Private-Lines: "[..],
+                &b"Private-MAC"[..],
+                lines.map_or(0, |lines| lines.saturating_add(1)).min(MOST_LINES),
+            )
+        }
+        (None, None) => return Vec::new(),
+    };
     let mut found = Vec::new();
-    let mut from = at + begin.end();
     // No further than the next block, so that many of them cost no more than their length.
     let mut reach = (from + LONGEST).min(text.len());
-    if let Some(next) = memchr::memmem::find(&text.as_bytes()[from..reach], b"-----BEGIN ") {
+    if let Some(next) = memchr::memmem::find(&text.as_bytes()[from..reach], begin_mark) {
         reach = from + next;
     }
     let text = &text.as_bytes()[..reach];
     let mut is_key = false;
-    for number in 0..MOST_LINES {
+    for number in 0..most {
         if from >= text.len() {
             break;
         }
         let end = memchr::memchr(b'\n', &text[from..]).map_or(text.len(), |newline| from + newline);
-        let last = memchr::memmem::find(&text[from..end], b"-----END");
+        let last = memchr::memmem::find(&text[from..end], end_mark);
         let line = from..last.map_or(end, |at| from + at);
         let runs = if is_header(&text[line.clone()]) { Vec::new() } else { runs(text, line) };
         is_key |= runs.iter().any(|run| run.len() >= FIRST_RUN);

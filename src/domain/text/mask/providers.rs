@@ -2,6 +2,7 @@
 //!
 //! What another rule set knows (see `kept`) need not stand here.
 
+use super::edges::ends_in_escape;
 use super::patterns::{Pattern, group, pattern, random};
 use super::values::is_jwt;
 
@@ -25,7 +26,7 @@ pub(super) static PROVIDERS: &[Pattern] = &[
     ),
     pattern!(
         "slack-token",
-        &["xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-", "xapp-"],
+        &["xox", "xapp-"],
         r"(x(?:ox[abprs]|app)-(?:[0-9]-)?(?:[A-Z0-9]{8,14}-)?[0-9]{8,14}-[A-Za-z0-9-]{10,200})",
         false,
         random
@@ -44,9 +45,14 @@ pub(super) static PROVIDERS: &[Pattern] = &[
     pattern!(
         "openai-key",
         &["sk-"],
-        "(sk-(?:(?:proj|svcacct|admin)-[A-Za-z0-9_-]{40,255}|[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}|[A-Za-z0-9]{48}))",
+        "(sk-(?:(?:proj|svcacct|admin)-[A-Za-z0-9_-]{40,255}|[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}|(?P<bare>[A-Za-z0-9]{48})))",
         false,
-        random
+        |groups, before| {
+            // `task-` and `disk-` begin names that are as random.
+            let in_word = before.bytes().next_back().is_some_and(|byte| byte.is_ascii_lowercase());
+            let is_name = groups.name("bare").is_some() && in_word && !ends_in_escape(before.as_bytes());
+            !is_name && random(groups, before)
+        }
     ),
     pattern!("npm-token", &["npm_"], "(npm_[A-Za-z0-9]{36})", false, random),
     pattern!("pypi-token", &["pypi-AgEI"], "(pypi-AgEI[A-Za-z0-9_-]{50,1000})", false, random),
@@ -73,13 +79,7 @@ pub(super) static PROVIDERS: &[Pattern] = &[
         false,
         random
     ),
-    pattern!(
-        "square-token",
-        &["sq0atp-", "sq0csp-"],
-        "(sq0(?:atp-[A-Za-z0-9_-]{22}|csp-[A-Za-z0-9_-]{43}))",
-        false,
-        random
-    ),
+    pattern!("square-token", &["sq0"], "(sq0(?:atp-[A-Za-z0-9_-]{22}|csp-[A-Za-z0-9_-]{43}))", false, random),
     pattern!(
         "braintree-token",
         &["access_token$production$"],
@@ -105,13 +105,7 @@ pub(super) static PROVIDERS: &[Pattern] = &[
     pattern!("grafana-token", &["glc_eyJ"], "(glc_eyJ[A-Za-z0-9+/]{40,400}={0,3})", false, random),
     pattern!("new-relic-key", &["NRAK-", "NRII-"], "(NR(?:AK-[A-Z0-9]{27}|II-[A-Za-z0-9_-]{32}))", false, random),
     pattern!("dynatrace-token", &["dt0c01."], r"(dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64})", false, random),
-    pattern!(
-        "sentry-token",
-        &["sntryu_", "sntrys_eyJ"],
-        "(sntry(?:u_[0-9a-f]{64}|s_eyJ[A-Za-z0-9+/=_]{80,400}))",
-        false,
-        random
-    ),
+    pattern!("sentry-token", &["sntry"], "(sntry(?:u_[0-9a-f]{64}|s_eyJ[A-Za-z0-9+/=_]{80,400}))", false, random),
     pattern!("telegram-token", &[":AA"], ":(AA[A-Za-z0-9_-]{33})", true, |groups, before| {
         let digits = before.bytes().rev().take_while(u8::is_ascii_digit).count();
         (8..=10).contains(&digits) && random(groups, before)
@@ -133,17 +127,11 @@ pub(super) static PROVIDERS: &[Pattern] = &[
     ),
     pattern!("bitbucket-token", &["ATBB"], "(ATBB[A-Za-z0-9]{32})", false, random),
     pattern!("brevo-key", &["xkeysib-"], "(xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16})", false, random),
-    pattern!("docker-token", &["dckr_pat_", "dckr_oat_"], "(dckr_[po]at_[A-Za-z0-9_-]{27,32})", false, random),
+    pattern!("docker-token", &["dckr_"], "(dckr_[po]at_[A-Za-z0-9_-]{27,32})", false, random),
     pattern!("jfrog-key", &["AKCp"], "(AKCp[A-Za-z0-9]{69})", false, random),
     pattern!("rubygems-key", &["rubygems_"], "(rubygems_[0-9a-f]{48})", false, random),
     pattern!("clojars-token", &["CLOJARS_"], "(CLOJARS_[0-9a-f]{60})", false, random),
-    pattern!(
-        "planetscale-token",
-        &["pscale_tkn_", "pscale_pw_", "pscale_oauth_"],
-        "(pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,64})",
-        false,
-        random
-    ),
+    pattern!("planetscale-token", &["pscale_"], "(pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,64})", false, random),
     pattern!(
         "supabase-key",
         &["sbp_", "sb_secret_"],

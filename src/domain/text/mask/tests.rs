@@ -215,6 +215,41 @@ fn a_key_in_one_string_is_masked_too() {
 }
 
 #[test]
+fn a_key_of_putty_is_masked_and_its_public_half_is_not() {
+    let public = noise(63, MIXED);
+    let lines = [noise(64, MIXED)[1..].to_owned() + "+", noise(41, UPPER)];
+    let head = format!("PuTTY-User-Key-File-3: ssh-rsa\nEncryption: none\nPublic-Lines: 1\n{public}\n");
+    let key = format!("{head}Private-Lines: 2\n{}\n{}\nPrivate-MAC: {}\n", lines[0], lines[1], noise(64, HEX));
+    for (text, kept) in [(key.clone(), true), (key.replace('\n', "\r\n"), true), (key.replace('\n', "\\n"), false)] {
+        let masked = mask(&text).text;
+        assert_eq!(masked.matches("[masked:private-key]").count(), 2, "{masked}");
+        assert!(!lines.iter().any(|line| masked.contains(line)), "{masked}");
+        assert!(masked.contains(&public) && masked.contains(&noise(64, HEX)), "{masked}");
+        assert_eq!(masked.lines().count() > 5, kept);
+    }
+    assert_eq!(secrets_in("Private-Lines: 8\nis how many lines follow\n"), []);
+    assert_eq!(secrets_in(&"Private-Lines: 999 ".repeat(100_000)), []);
+}
+
+#[test]
+fn what_stands_in_a_longer_word_by_chance_is_left_alone() {
+    let base64 = noise(200, MIXED);
+    let fine = [
+        format!("npm_{}", noise(64, HEX)),
+        format!("cache_npm_{}", noise(64, HEX)),
+        format!("x_hf_{}", noise(64, HEX)),
+        // A sequence of proteins, and a block of base64.
+        format!("MKVLAAGIAKIA{}LLPEDRSTVW", "GLPEDRSTVWYFMNQH"),
+        format!("{}AIza{}", &base64[..40], &base64[40..120]),
+        format!("disk-{}", noise(48, MIXED)),
+        "my_hf_thisIsTheNameOfAFunctionThatIsVeryLong(".to_owned(),
+    ];
+    for text in fine {
+        assert_eq!(secrets_in(&text), [], "{text}");
+    }
+}
+
+#[test]
 fn many_beginnings_on_one_line_do_not_multiply() {
     let begin = "-----BEGIN PRIVATE KEY----- ";
     assert_eq!(secrets_in(&begin.repeat(200_000)), []);
@@ -223,8 +258,23 @@ fn many_beginnings_on_one_line_do_not_multiply() {
 }
 
 #[test]
+fn base64_costs_what_it_is_long() {
+    use base64::Engine as _;
+    let encode = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
+    for word in ["ghp_", "pypi-AgEI", "-----BEGIN PRIVATE KEY-----", "sk-"] {
+        assert!(secrets_in(&encode(&word.repeat(20_000 / word.len()))).is_empty(), "{word}");
+    }
+    let key = mixed("npm_", 36);
+    let lines = vec![encode(&key); 400].join("\n");
+    assert_eq!(secrets_in(&lines).len(), 400);
+}
+
+#[test]
 fn every_word_is_looked_for() {
     let searched: usize = WORDS.iter().map(|words| words.owners.len()).sum();
+    let all: Vec<&str> = DETECTORS.iter().flat_map(|detector| detector.words()).collect();
+    let hidden = |word: &&&str| all.iter().any(|other| other != *word && word.starts_with(other));
+    assert_eq!(all.iter().find(hidden), None, "a word that begins with another is never met");
     assert!(searched > WORDS_A_PASS && WORDS.iter().all(|words| words.fast.is_some() || words.search.is_some()));
     assert!(WORDS.iter().flat_map(|words| &words.owners).all(|owners| !owners.is_empty()));
 }

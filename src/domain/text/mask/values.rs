@@ -351,7 +351,7 @@ pub(super) fn is_jwt(token: &str) -> bool {
 }
 
 /// Base64 with the alphabet of URLs (RFC 4648 §5), padding optional.
-fn decode(text: &str) -> Option<Vec<u8>> {
+pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() * 3 / 4);
     let (mut held, mut bits) = (0u32, 0);
     for byte in text.trim_end_matches('=').bytes() {

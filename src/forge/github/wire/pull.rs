@@ -6,6 +6,7 @@ use serde::de::IgnoredAny;
 use super::{ActorNode, Connection};
 use crate::domain::forge::{PullId, PullNumber, PullRequest, PullState, RepoName};
 use crate::domain::id::{CommitId, InvalidObjectId};
+use crate::domain::text::mask;
 use crate::forge::github::types::ListedPull;
 
 /// A pull request.
@@ -74,7 +75,8 @@ impl PullNode {
             is_draft: self.is_draft,
             author: self.author.map(Into::into),
             association: self.author_association,
-            head_ref: self.head_ref_name,
+            // Nobody asks for it by this name; the base is.
+            head_ref: mask(&self.head_ref_name).text,
             base_ref: self.base_ref_name,
             head,
             base,

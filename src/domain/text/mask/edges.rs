@@ -1,0 +1,122 @@
+//! Where a secret may begin and end. Main function: [`masked_range`].
+//!
+//! A value that is a word of its own is what it looks like. Inside of a longer word, behind `TOKEN_` or letters, it is one as long as nothing speaks for
+//! the word being a hash, a name, or the base64 of something else.
+
+use std::ops::Range;
+
+/// So many letters and digits around a value that has no sign of its own near its beginning: with more it is a chance hit in a block of base64, or in
+/// a sequence of proteins.
+const MOST_AROUND: usize = 24;
+/// How far into a value its own sign stands, in bytes: the `_` of `rubygems_`.
+const PREFIX: usize = 10;
+
+/// The bytes to mask of a value at `range` whose format begins at `at`; `None` if it is likelier to be part of something else.
+///
+/// Letters that follow directly go with it: it may be a longer one than is known.
+pub(super) fn masked_range(text: &str, at: usize, range: Range<usize>) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let (before, after) = (&bytes[..at], &bytes[range.end..]);
+    let begins = before.last().is_none_or(|byte| !is_word(*byte)) || ends_in_escape(before);
+    let ends = after.first().is_none_or(|byte| !byte.is_ascii_alphanumeric());
+    if begins && ends {
+        return Some(range);
+    }
+    let value = &text[range.clone()];
+    let part = value.split(|c: char| !c.is_ascii_alphanumeric()).max_by_key(|part| part.len()).unwrap_or_default();
+    let is_hash = part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let one_case = |is: fn(&u8) -> bool| {
+        let goes_on = before.last().is_some_and(is) || after.first().is_some_and(is);
+        goes_on && part.bytes().all(|byte| is(&byte))
+    };
+    let is_name = one_case(u8::is_ascii_uppercase)
+        || one_case(u8::is_ascii_lowercase)
+        || !(part.bytes().any(|byte| byte.is_ascii_digit()) || one_class(part));
+    let has_sign = bytes[at..].iter().take(PREFIX).any(|byte| !byte.is_ascii_alphanumeric());
+    let is_block = !has_sign && is_block(before, after);
+    let end = range.end + after.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    (!is_name && !is_block && (ends || !is_hash)).then_some(range.start..end)
+}
+
+/// Whether all letters are of one case; names of mixed case have their letters from words.
+fn one_class(part: &str) -> bool {
+    !part.bytes().any(|byte| byte.is_ascii_lowercase()) || !part.bytes().any(|byte| byte.is_ascii_uppercase())
+}
+
+fn is_block(before: &[u8], after: &[u8]) -> bool {
+    let is_base64 = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    let before = before.iter().rev().take(MOST_AROUND + 1).take_while(is_base64).count();
+    before + after.iter().take(MOST_AROUND + 1).take_while(is_base64).count() > MOST_AROUND
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
+/// The longest escape that is read, in bytes (`\U0001F600`).
+const LONGEST: usize = 10;
+
+/// Whether a text ends in the escape of a character, as programs, URLs and mails write it: `\n`, `\x20`, `\u0020`, `\040`, `%3D`, `%253D`, `=3D`,
+/// `\e[31m`.
+pub(super) fn ends_in_escape(text: &[u8]) -> bool {
+    let tail = &text[text.len().saturating_sub(LONGEST)..];
+    let digits = |is: fn(&u8) -> bool, most: usize| tail.iter().rev().take(most).take_while(|byte| is(byte)).count();
+    let head = |count: usize| &tail[..tail.len() - count];
+    let hex = digits(u8::is_ascii_hexdigit, 8);
+    let coded =
+        |sign: &[u8], least: usize, most: usize| (least..=most.min(hex)).any(|count| head(count).ends_with(sign));
+    let octal = digits(|byte| matches!(byte, b'0'..=b'7'), 3);
+    (tail.len() > 1 && head(1).ends_with(b"\\"))
+        || coded(b"\\x", 1, 2)
+        || coded(b"\\u", 4, 4)
+        || coded(b"%u", 4, 4)
+        || coded(b"\\U", 8, 8)
+        || coded(b"%", 2, 2)
+        || coded(b"%25", 2, 2)
+        || coded(b"=", 2, 2)
+        || (2..=octal).any(|count| head(count).ends_with(b"\\"))
+        || ends_in_color(tail)
+}
+
+/// Whether a text ends in what colors a terminal (ECMA-48, SGR): `[31m`.
+fn ends_in_color(tail: &[u8]) -> bool {
+    let Some(codes) = tail.strip_suffix(b"m") else { return false };
+    let length = codes.iter().rev().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
+    codes[..codes.len() - length].ends_with(b"[")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_known_by_their_last_character() {
+        for escape in [
+            "\\n",
+            "\\t",
+            "\\0",
+            "\\x20",
+            "\\x9",
+            "\\u0020",
+            "\\U0001F600",
+            "\\040",
+            "\\12",
+            "%3D",
+            "%0a",
+            "%253D",
+            "%u0020",
+            "=3D",
+            "\\e[31m",
+            "\\x1b[0;1m",
+            "\\\\n",
+            "\\\\\\\\u0020",
+        ] {
+            assert!(ends_in_escape(format!("a{escape}").as_bytes()), "{escape}");
+            assert!(ends_in_escape(escape.as_bytes()), "{escape}");
+        }
+        for plain in ["", "n", "task", "x20", "u0020", "3D", "%3", "100", "\\", "m", "31m", "\\x203", "risk", "\\task"]
+        {
+            assert!(!ends_in_escape(plain.as_bytes()), "{plain}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Secrets that are written in base64 (RFC 4648 §4 and §5), as in a manifest of Kubernetes or a header of HTTP. Main function: [`find`].
+//!
+//! A text is not decoded: the words at which secrets begin are looked for as base64 spells them, in each of the three places where they may begin in
+//! what is encoded, and only in runs that may be base64. What stands around such a word is decoded and read by those who know it. Only formats that
+//! tell whose they are count; base64 of base64 is not read.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+
+use super::SecretHit;
+use super::detector::{DETECTORS, Detector};
+use super::values::decode;
+
+/// The shortest secret that has a format has twenty bytes.
+const LEAST: usize = 26;
+/// A line of base64 that is this long may go on in the next.
+const WRAPPED: usize = 48;
+/// How many letters before a word are decoded with it, at most; a multiple of four.
+const BEFORE: usize = 64;
+/// How many letters from a word on are decoded first, and if a secret fills them.
+const AFTER: [usize; 2] = [512, 12_288];
+
+/// The words as base64 spells them.
+struct Spelled {
+    search: AhoCorasick,
+    /// For each: the detector, the word's bytes before the first whole letter, and the letters of its first group of four that it does not decide.
+    owners: Vec<(&'static dyn Detector, usize, usize)>,
+}
+
+static SPELLED: LazyLock<Option<Spelled>> = LazyLock::new(|| {
+    let (mut spelled, mut owners) = (Vec::new(), Vec::new());
+    for detector in DETECTORS.iter() {
+        for word in detector.words_of_formats() {
+            for shift in 0..3 {
+                let padded = [&[0; 2][..shift], word.as_bytes()].concat();
+                let text = STANDARD_NO_PAD.encode(&padded);
+                let first = if shift == 0 { 0 } else { shift + 1 };
+                let last = text.len() - usize::from(padded.len() % 3 != 0);
+                spelled.push(text[first..last].to_owned());
+                owners.push((*detector, shift, first));
+            }
+        }
+    }
+    let search = AhoCorasick::builder().match_kind(MatchKind::Standard).build(spelled).ok()?;
+    Some(Spelled { search, owners })
+});
+
+/// Finds the runs of base64 in a text and the secrets in them. Takes time in proportion to the length of the text.
+pub(super) fn find(text: &str, hits: &mut Vec<SecretHit>) {
+    let bytes = text.as_bytes();
+    let mut block = Block::default();
+    let (words, _) = bytes.as_chunks::<WORD>();
+    let (mut is_run, mut done) = (false, 0);
+    for (number, word) in words.iter().enumerate() {
+        let may_be = may_be_letters(u64::from_ne_bytes(*word));
+        let at = number * WORD;
+        // Two in a row: every run of the least length holds two.
+        if may_be && is_run && at >= done {
+            let before = bytes[done..at].iter().rev().take_while(|byte| is_letter(**byte)).count();
+            let after = bytes[at..].iter().take(LEAST).take_while(|byte| is_letter(**byte)).count();
+            if before + after >= LEAST {
+                done = block.read(bytes, at - before);
+                block.find(hits);
+            }
+        }
+        is_run = may_be;
+    }
+}
+
+/// So many bytes are looked at at once.
+const WORD: usize = 8;
+
+/// Whether all eight bytes may be letters of base64. Some signs are taken for letters; a byte at a time is told apart afterwards.
+fn may_be_letters(word: u64) -> bool {
+    const ALL: u64 = u64::MAX / 255;
+    const HIGH: u64 = ALL << 7;
+    // The high bit of each byte that is at least `low` and at most `high`, where no byte has one itself.
+    let within = |word: u64, low: u64, high: u64| (word + ALL * (0x80 - low)) & !(word + ALL * (0x7f - high)) & HIGH;
+    word & HIGH == 0 && within(word, 0x2b, 0x39) | within(word | ALL << 5, 0x61, 0x7f) == HIGH
+}
+
+fn is_letter(byte: u8) -> bool {
+    static LETTERS: [bool; 256] = {
+        let mut letters = [false; 256];
+        let all = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_";
+        let mut at = 0;
+        while at < all.len() {
+            letters[all[at] as usize] = true;
+            at += 1;
+        }
+        letters
+    };
+    LETTERS[usize::from(byte)]
+}
+
+/// A run, over as many lines as it has.
+#[derive(Default)]
+struct Block {
+    /// Its letters, in the alphabet of RFC 4648 §4.
+    letters: String,
+    /// Where they stand in the text, by line.
+    lines: Vec<Range<usize>>,
+}
+
+impl Block {
+    /// Reads the run that begins at `at`, and says where it ends.
+    fn read(&mut self, bytes: &[u8], mut at: usize) -> usize {
+        self.letters.clear();
+        self.lines.clear();
+        loop {
+            let length = bytes[at..].iter().take_while(|byte| is_letter(**byte)).count();
+            let line = &bytes[at..at + length];
+            self.letters.extend(line.iter().map(|byte| match byte {
+                b'-' => '+',
+                b'_' => '/',
+                same => char::from(*same),
+            }));
+            self.lines.push(at..at + length);
+            at += length;
+            let ending = line_ending(&bytes[at..]);
+            let goes_on =
+                length >= WRAPPED && ending > 0 && bytes.get(at + ending).is_some_and(|byte| is_letter(*byte));
+            if !goes_on {
+                return at;
+            }
+            at += ending;
+        }
+    }
+
+    fn find(&self, hits: &mut Vec<SecretHit>) {
+        // A name of one case, a hash, or a path is no base64 of a text.
+        let has = |is: fn(&u8) -> bool| self.letters.bytes().any(|byte| is(&byte));
+        if !has(u8::is_ascii_uppercase) || !has(u8::is_ascii_lowercase) {
+            return;
+        }
+        let Some(spelled) = SPELLED.as_ref() else { return };
+        let mut done = 0;
+        for word in spelled.search.find_overlapping_iter(&self.letters) {
+            let Some((detector, shift, first)) = spelled.owners.get(word.pattern().as_usize()) else { continue };
+            let Some(group) = word.start().checked_sub(*first).filter(|_| word.start() >= done) else { continue };
+            if let Some((kind, range)) = self.secret_at(*detector, group, *shift) {
+                done = range.end;
+                self.push(kind, &range, hits);
+            }
+        }
+    }
+
+    /// The secret whose word begins `shift` bytes into the group of four letters at `group`: the letters that hold a part of it.
+    fn secret_at(
+        &self,
+        detector: &'static dyn Detector,
+        group: usize,
+        shift: usize,
+    ) -> Option<(&'static str, Range<usize>)> {
+        let from = group - group.min(BEFORE) / 4 * 4;
+        let mut secret = None;
+        for after in AFTER {
+            let to = self.letters.len().min(group + after);
+            let decoded = decode(&self.letters[from..to])?;
+            let decoded = decoded.into_iter().map(|byte| if byte.is_ascii() { char::from(byte) } else { ' ' });
+            let decoded: String = decoded.collect();
+            let mut found = Vec::new();
+            detector.find(&decoded, (group - from) / 4 * 3 + shift, &mut found);
+            let start = found.iter().map(|hit| hit.range.start).min();
+            let end = found.iter().map(|hit| hit.range.end).max();
+            let (Some(start), Some(end), Some(hit)) = (start, end, found.first()) else { break };
+            secret = Some((hit.kind, from + start * 4 / 3..(from + (end * 4).div_ceil(3)).min(self.letters.len())));
+            // What does not fill the part that was decoded has no more of it.
+            if end + 3 < decoded.len() || to == self.letters.len() {
+                break;
+            }
+        }
+        secret
+    }
+
+    fn push(&self, kind: &'static str, range: &Range<usize>, hits: &mut Vec<SecretHit>) {
+        let mut begun = 0;
+        for line in &self.lines {
+            let (from, to) = (range.start.max(begun), range.end.min(begun + line.len()));
+            if from < to {
+                hits.push(SecretHit { kind, range: line.start + from - begun..line.start + to - begun });
+            }
+            begun += line.len();
+        }
+    }
+}
+
+/// How many bytes stand between a line of base64 and the next: its end, written as it is or as an escape, and what lines are indented with.
+fn line_ending(rest: &[u8]) -> usize {
+    let ending = [&b"\r\n"[..], b"\n", b"\\r\\n", b"\\n"].into_iter().find(|ending| rest.starts_with(ending));
+    let Some(ending) = ending else { return 0 };
+    let indent = rest[ending.len()..].iter().take(64).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    ending.len() + indent
+}
