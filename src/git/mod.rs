@@ -22,6 +22,7 @@ mod generated;
 mod index;
 mod known_lines;
 mod moved;
+mod nested;
 mod patch_file;
 mod patch_header;
 mod patch_id;
