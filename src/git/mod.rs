@@ -23,6 +23,7 @@ mod index;
 mod known_lines;
 mod moved;
 mod nested;
+mod patch_check;
 mod patch_file;
 mod patch_header;
 mod patch_id;
