@@ -7,11 +7,13 @@
 mod beside;
 mod found;
 mod grammar;
+mod limits;
 mod matching;
 mod nodes;
 mod probe;
 mod relations;
 mod repeated;
+mod returns;
 mod scan;
 mod scopes;
 mod symbol;
