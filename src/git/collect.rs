@@ -246,7 +246,7 @@ pub(super) fn unread_source(file: &FileChange) -> Option<String> {
     Some(format!("not read: git takes it for binary (it has NUL bytes), but its name is one of {language}"))
 }
 
-/// The same where its name says nothing: it begins as a script does, or it was text before, or is text now.
+/// The same where its name says nothing: it begins as a script does, it was text before, or is text now but for the NUL bytes.
 fn unread_text(file: &FileChange, old: &[u8], new: &[u8]) -> Option<String> {
     let is_text = |bytes: &[u8]| !bytes.is_empty() && !charset::is_binary(bytes);
     let why = match () {
@@ -254,6 +254,7 @@ fn unread_text(file: &FileChange, old: &[u8], new: &[u8]) -> Option<String> {
         () if new.starts_with(b"#!") => "it begins as a script does",
         () if is_text(old) => "it was text before",
         () if is_text(new) => "only before the change",
+        () if charset::is_text_with_nuls(new) => "the rest of it is text",
         () => return None,
     };
     Some(format!("not read: git takes it for binary (it has NUL bytes), but {why}"))

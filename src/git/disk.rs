@@ -18,17 +18,18 @@ use crate::sys::charset;
 use crate::sys::repo::{Repo, object_id, raw_id};
 use crate::sys::tree::{self, Found as InTree};
 
-use super::GitError;
 use super::entries::{Entry, Found, spelled};
+use super::{GitError, nested};
 
 /// A larger file that the library takes for changed is not read to see whether it is.
 const MAX_EQUAL: u64 = 128 << 20;
 
 /// What lies on the disk, untracked files included and ignored ones left out, against a tree (`None`: against nothing).
 pub(super) fn diff_disk(repo: &Repo, old: Option<TreeId>, cancel: &Cancel) -> Result<Found, GitError> {
-    let candidates = candidates(repo, old)?;
+    let mut candidates = candidates(repo, old)?;
     let keeps_modes = repo.raw().config().and_then(|config| config.get_bool("core.filemode")).unwrap_or(true);
     let mut found = Found::default();
+    nested::open_false_ones(repo, &mut candidates, &mut found.omissions, cancel)?;
     for (path, submodule) in candidates {
         cancel.check()?;
         if let Some(folder) = path.strip_suffix(b"/") {

@@ -22,6 +22,8 @@ mod generated;
 mod index;
 mod known_lines;
 mod moved;
+mod nested;
+mod patch_check;
 mod patch_file;
 mod patch_header;
 mod patch_id;

@@ -7,6 +7,7 @@ use crate::domain::path::{RepoPath, unquote};
 use crate::sys::cancel::Cancel;
 
 use super::GitError;
+use super::patch_check::{contradiction, is_name};
 use super::patch_header::{git_names, hunk_header, same_file, without_first};
 
 /// What is wrong with a patch text, and where.
@@ -150,7 +151,14 @@ impl<'a> Reader<'a> {
         let prefixed = fallback.as_ref().is_none_or(|(_, prefixed)| *prefixed);
         let strip = |name: Vec<u8>| if prefixed { without_first(&name).unwrap_or(name) } else { name };
         let (mut old, mut new) = match (from, to, lines) {
-            (Some(from), Some(to), _) => (Some(from), Some(to)),
+            (Some(from), Some(to), lines) => {
+                if lines.is_some_and(|(old, new)| !is_name(old.as_deref(), &from) || !is_name(new.as_deref(), &to)) {
+                    let what =
+                        "the diff contradicts itself: its header moves another file than its hunks change".to_owned();
+                    return Err(PatchError { line: file.line, what }.into());
+                }
+                (Some(from), Some(to))
+            }
             (_, _, Some((Some(old), Some(new)))) => {
                 let (old, new) = same_file(old, new);
                 (Some(old), Some(new))
@@ -348,7 +356,14 @@ impl Parsed<'_> {
         self.old_mode = if old.is_some() { self.old_mode.or(plain) } else { None };
         self.new_mode = if new.is_some() { self.new_mode.or(plain) } else { None };
         (self.old_path, self.new_path) = (old, new);
-        Ok(())
+        match contradiction(self) {
+            Some(what) => {
+                let name =
+                    self.new_path.as_ref().or(self.old_path.as_ref()).map(RepoPath::to_string).unwrap_or_default();
+                Err(PatchError { line: self.line, what: format!("the diff of {name} contradicts itself: {what}") })
+            }
+            None => Ok(()),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::pack::{Pack, PackRule};
 use super::packs::Packs;
 use super::subject::{Hit, RuleRef, Subject, fold_into, is_markup, is_test_path};
 use crate::domain::text::FileText;
-use crate::syntax::{Beside, Edit, Found, Grammar, RuleSet, Scope, Tree, Trees, Unparsed, Watch};
+use crate::syntax::{Beside, Edit, Found, Grammar, Misread, RuleSet, Scope, Tree, Trees, Unparsed, Watch};
 use crate::sys::cancel::{Cancel, Stopped};
 
 /// Texts larger than this are not parsed.
@@ -52,6 +52,8 @@ pub(super) struct Looked {
     pub(super) cut: Option<String>,
     /// The long lines on which something was found that is not told.
     pub(super) long: Vec<u32>,
+    /// The lines that may be something else than the parser takes them for.
+    pub(super) misread: Vec<Misread>,
     /// What is wrong with the rules themselves.
     pub(super) notes: Vec<String>,
 }
@@ -69,6 +71,11 @@ pub(super) fn look(look: &Look<'_>) -> Result<Looked, Stopped> {
     let Some(grammar) = look.language.and_then(Grammar::of).filter(|_| !is_markup(look.subject.text)) else {
         return Ok(looked);
     };
+    // Checks that compare both sides parse it too, whether or not a rule of a pack can match.
+    if let Err(why) = grammar.holds(look.subject.text.text()) {
+        looked.cut = Some(line_by_line(&why.to_string()));
+        return Ok(looked);
+    }
     let plans: Vec<Plan<'_>> =
         look.packs.of_grammar(grammar).filter_map(|(at, pack)| Plan::of(look, at, pack)).collect();
     if plans.is_empty() {
@@ -158,6 +165,9 @@ fn structural(
             }
         }
     }
+    if look.wanted.on == On::Added {
+        looked.misread = tree.misread(watch)?;
+    }
     if look.wanted.scopes && !looked.hits.is_empty() {
         looked.scopes = tree.scopes(watch)?;
     }
@@ -185,6 +195,12 @@ pub(super) fn scopes_of(
 /// Why a text with matches on a long line was not wholly looked at.
 pub(super) fn long_line(line: u32) -> String {
     format!("line {line} has more than {LONGEST_LINE} characters: what rules that need a parser find there is not told")
+}
+
+/// Why lines that the parser took for something else were not wholly looked at.
+pub(super) fn misread(misread: &Misread) -> String {
+    let (first, last) = (misread.lines.start(), misread.lines.end());
+    format!("lines {first} to {last} were checked line by line only: {}", misread.why)
 }
 
 fn line_by_line(why: &str) -> String {

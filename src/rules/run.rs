@@ -8,7 +8,7 @@ use super::alone::{Alone, ask};
 use super::checks::{CHECKS, is_fact};
 use super::document::On;
 use super::introduced::HeadHit;
-use super::look::{Look, Looked, Wanted, long_line, look};
+use super::look::{Look, Looked, Wanted, long_line, look, misread};
 use super::packs::Packs;
 use super::subject::{Hit, RuleRef, Subject, Touched, line_at_base, readable};
 use super::threads::each_file;
@@ -17,7 +17,7 @@ use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
 use crate::domain::claim::Claim;
 use crate::domain::event::{Event, EventSink, Stage};
 use crate::domain::finding::Confidence;
-use crate::domain::place::Side;
+use crate::domain::place::{LineRange, Side};
 use crate::domain::review::{CoverageState, FileCoverage};
 use crate::domain::text::FileText;
 use crate::syntax::{Beside, Trees};
@@ -178,7 +178,9 @@ fn head_of(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Result<Head,
     };
     let looked = look_at(input, file, Side::New, &text, &Wanted { on: On::Added, rules: &|_| true, scopes: false })?;
     let hidden = || looked.long.iter().find(|line| touched.covers(**line)).map(|line| long_line(*line));
-    let (state, reason) = match looked.cut.clone().or_else(hidden) {
+    let stands = |lines: LineRange| touched.first_in(lines).is_some_and(|(_, stands)| stands);
+    let unsure = || looked.misread.iter().find(|misread| stands(misread.lines)).map(misread);
+    let (state, reason) = match looked.cut.clone().or_else(hidden).or_else(unsure) {
         Some(why) => (CoverageState::Truncated, Some(why)),
         None => (CoverageState::Reviewed, None),
     };

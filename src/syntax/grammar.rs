@@ -8,6 +8,8 @@ use ast_grep_core::tree_sitter::{LanguageExt, StrDoc};
 use ast_grep_language::SupportLang;
 
 use super::beside::Beside;
+use super::limits::beyond_scanner;
+use super::returns::LoneReturns;
 use super::trees::Trees;
 use crate::sys::cancel::{Cancel, Stopped};
 
@@ -65,6 +67,14 @@ impl Grammar {
     pub fn of(language: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|grammar| grammar.word() == language)
     }
+
+    /// Checks that its scanner can hold a text, without parsing it.
+    pub fn holds(self, text: &str) -> Result<(), Unparsed> {
+        match beyond_scanner(self, text) {
+            Some(why) => Err(Unparsed::BeyondScanner(why)),
+            None => LoneReturns::of(self, text).map(drop),
+        }
+    }
 }
 
 /// How long parsing and matching one text may take, and who may stop it.
@@ -112,6 +122,9 @@ pub enum Unparsed {
     /// It takes the parser down.
     #[error("it crashes the parser (please report the file)")]
     Crashed,
+    /// The grammar's scanner cannot hold it.
+    #[error("{0}")]
+    BeyondScanner(&'static str),
     /// The parser gave nothing.
     #[error("the parser could not read it")]
     NoTree,
@@ -136,10 +149,12 @@ impl Tree {
         known: Option<&tree_sitter::Tree>,
         watch: &Watch<'_>,
     ) -> Result<Self, Unparsed> {
+        grammar.holds(text)?;
+        let returns = LoneReturns::of(grammar, text)?;
         let lang = grammar.support();
         let mut parser = tree_sitter::Parser::new();
         parser.set_language(&lang.get_ts_language()).map_err(|_| Unparsed::NoTree)?;
-        let bytes = text.as_bytes();
+        let bytes = returns.replaced(text);
         let mut stopped = None;
         let mut progress = |_: &tree_sitter::ParseState| match watch.check() {
             Ok(()) => ControlFlow::Continue(()),
@@ -151,7 +166,8 @@ impl Tree {
         let options = tree_sitter::ParseOptions::new().progress_callback(&mut progress);
         let mut input = |at: usize, _: tree_sitter::Point| bytes.get(at..).unwrap_or_default();
         let tree = parser.parse_with_options(&mut input, known, Some(options));
-        let tree = tree.ok_or_else(|| stopped.unwrap_or(Unparsed::NoTree))?;
+        let mut tree = tree.ok_or_else(|| stopped.unwrap_or(Unparsed::NoTree))?;
+        returns.restore(&mut tree, &bytes);
         Ok(Self { root: AstGrep::doc(StrDoc { src: text.to_owned(), lang, tree }), grammar })
     }
 
@@ -164,7 +180,9 @@ impl Tree {
         watch: &Watch<'_>,
     ) -> Result<Self, Unparsed> {
         let known = &other.root.root().get_doc().tree;
-        if !known.root_node().has_error() {
+        // A tree whose lines were put right is not that of any text the parser was given.
+        let is_plain = |text: &str| LoneReturns::of(other.grammar, text).is_ok_and(|returns| returns.is_empty());
+        if !known.root_node().has_error() && is_plain(beside.other) && is_plain(text) {
             let tree = Self::parse_after(other.grammar, text, Some(&beside.told(known)), watch)?;
             if !tree.root.root().get_inner_node().has_error() {
                 return Ok(tree);

@@ -168,11 +168,9 @@ fn found(rule: &Compiled, hit: &Match<'_>, in_test: bool) -> Found {
     let (at, told) = one.as_ref().map_or((lines, bytes.clone()), |node| (lines_of(node), node.range()));
     let texts = |names: &[String]| names.iter().filter_map(|name| bytes_of(hit, name)).collect::<Vec<_>>();
     let same = if rule.same.is_empty() { vec![told] } else { texts(&rule.same) };
-    let mut around = Some((**hit).clone());
-    while let Some(node) = around.as_ref().filter(|node| lines_of(node).count() <= lines.count()) {
-        around = node.parent();
-    }
-    let around = around.as_ref().map_or(lines, lines_of);
+    // To climb from parent to parent would take the square of the depth: each is looked for from the root on.
+    let around = hit.ancestors().map(|node| lines_of(&node)).find(|around| around.count() > lines.count());
+    let around = around.unwrap_or(lines);
     Found {
         rule: rule.number,
         bytes,

@@ -21,6 +21,34 @@ pub fn is_binary(bytes: &[u8]) -> bool {
     memchr::memchr(0, &bytes[..bytes.len().min(8000)]).is_some()
 }
 
+/// Checks whether bytes that git calls binary are a text all the same: UTF-16, or with NUL bytes among characters that are printed. Programs that
+/// read such a file (shells, `npm`, `git`) pass over a NUL. Compiled and compressed formats have far more that is not printed.
+pub fn is_text_with_nuls(bytes: &[u8]) -> bool {
+    let (wide, bytes) = match bytes {
+        [0xff, 0xfe, rest @ ..] => (Some(&b"utf-16le"[..]), rest),
+        [0xfe, 0xff, rest @ ..] => (Some(&b"utf-16be"[..]), rest),
+        _ => (None, bytes),
+    };
+    let decoded = wide.map(|label| decode_as(Some(label), &bytes[..bytes.len().min(SAMPLE)]));
+    let bytes = decoded.as_ref().map_or(bytes, String::as_bytes);
+    let is_odd = |c: char| {
+        c == char::REPLACEMENT_CHARACTER || (c.is_control() && !matches!(c, '\t' | '\n' | '\x0c' | '\r' | '\x1b'))
+    };
+    let (mut all, mut odd, mut visible) = (0usize, 0usize, 0usize);
+    for chunk in bytes.utf8_chunks() {
+        let invalid = (!chunk.invalid().is_empty()).then_some(char::REPLACEMENT_CHARACTER);
+        for c in chunk.valid().chars().chain(invalid).filter(|c| *c != '\0') {
+            if all == 0 && is_odd(c) {
+                return false;
+            }
+            all += 1;
+            odd += usize::from(is_odd(c));
+            visible += usize::from(!c.is_whitespace());
+        }
+    }
+    odd * 32 <= all && visible > 0
+}
+
 /// Decodes the bytes of a text file: UTF-8 where they are that, else the charset they look most like.
 ///
 /// A UTF-8 byte order mark is dropped. Line feeds stay where they were: no charset that is guessed has them inside a character.
@@ -91,6 +119,20 @@ mod tests {
         let mut late = vec![b'a'; 8000];
         late.push(0);
         assert!(!is_binary(&late));
+    }
+
+    #[test]
+    fn a_text_with_a_nul_is_told_from_what_is_no_text() {
+        let wide: Vec<u8> = "\u{feff}echo größe\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for text in [&b"# settings\0\necho a\n"[..], b"\0echo a\n", "größe=\0ü\n".as_bytes(), &wide] {
+            assert!(is_text_with_nuls(text), "{text:?}");
+        }
+        let elf = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0/lib64/ld-linux-x86-64.so.2\0libc.so.6\0";
+        let zip = b"PK\x03\x04\x14\0\x08\0\x08\0\xa2\x1b\x8d\x51\0\0\0\0META-INF/MANIFEST.MF\0";
+        let catalogue = [&b"\xde\x12\x04\x95\0\0\0\0"[..], &b"a message\0".repeat(100)].concat();
+        for other in [&b""[..], b"\0\0\0\0", elf, zip, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10", &catalogue] {
+            assert!(!is_text_with_nuls(other), "{other:?}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod folder;
 pub mod http;
 pub mod inside;
 mod loose;
+pub mod nested;
 mod objects;
 pub mod process;
 pub mod repo;

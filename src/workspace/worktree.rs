@@ -4,6 +4,7 @@
 //! search keeps no more than that, since most runs that search the disk do so once; the second keeps all it reads. No link is followed.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -25,6 +26,7 @@ use crate::domain::path::{RepoPath, quote};
 use crate::domain::text::FileText;
 use crate::sys::beneath::{Beneath, Kind, ReadFile};
 use crate::sys::cancel::Cancel;
+use crate::sys::nested::is_repository;
 use crate::sys::repo::{RepoError, RepoPool};
 
 /// Files on the disk.
@@ -76,7 +78,7 @@ impl Worktree {
 
     /// What stands on the disk and is not ignored, sorted; `true` for a link.
     fn walk(&self, cancel: &Cancel, omissions: &mut Vec<Omission>) -> Result<Vec<(Vec<u8>, bool)>, WorkspaceError> {
-        let nested = Arc::new(Mutex::new(BTreeSet::new()));
+        let nested = Arc::new(Mutex::new(Nested::default()));
         let (seen, root) = (nested.clone(), self.root.clone());
         let mut builder = WalkBuilder::new(&self.root);
         builder.hidden(false).ignore(false).follow_links(false).threads(0);
@@ -103,11 +105,32 @@ impl Worktree {
         let mut faults = faults.into_inner().unwrap_or_else(PoisonError::into_inner);
         faults.sort_unstable();
         omissions.extend(faults.into_iter().map(|reason| Omission { path: None, reason, unseen: false }));
-        for path in std::mem::take(&mut *nested.lock().unwrap_or_else(PoisonError::into_inner)) {
+        let nested = std::mem::take(&mut *nested.lock().unwrap_or_else(PoisonError::into_inner));
+        self.leave_out_ignored(&nested.false_ones, &mut found)?;
+        for path in nested.repositories {
             let reason = "a repository inside the repository is not looked into".to_owned();
             omissions.push(Omission { path: Some(spell(&path)), reason, unseen: false });
         }
         Ok(found)
+    }
+
+    /// Leaves out what git ignores in folders whose `.git` is no repository: the walk asks only the ignore files within them.
+    fn leave_out_ignored(
+        &self,
+        folders: &BTreeSet<Vec<u8>>,
+        found: &mut Vec<(Vec<u8>, bool)>,
+    ) -> Result<(), WorkspaceError> {
+        if folders.is_empty() {
+            return Ok(());
+        }
+        let repo = self.pool.take()?;
+        let is_within = |path: &[u8]| {
+            let ends = memchr::memchr_iter(b'/', path);
+            ends.into_iter().any(|end| folders.contains(&path[..end]))
+        };
+        let is_ignored = |path: &[u8]| repo.raw().is_path_ignored(OsStr::from_bytes(path)).unwrap_or(false);
+        found.retain(|(path, _)| !is_within(path) || !is_ignored(path));
+        Ok(())
     }
 
     /// The files git knows, as far as they are on the disk, and those it would add.
@@ -217,8 +240,16 @@ impl Drop for Mine<'_> {
     }
 }
 
+/// The folders with something called `.git` that a walk met.
+#[derive(Default)]
+struct Nested {
+    repositories: BTreeSet<Vec<u8>>,
+    /// Those whose `.git` is no repository.
+    false_ones: BTreeSet<Vec<u8>>,
+}
+
 /// Whether the walk goes on with an entry: not into git's own folder, and not into other repositories.
-fn enter(entry: &DirEntry, root: &Path, nested: &Mutex<BTreeSet<Vec<u8>>>) -> bool {
+fn enter(entry: &DirEntry, root: &Path, nested: &Mutex<Nested>) -> bool {
     if entry.depth() == 0 {
         return true;
     }
@@ -226,10 +257,13 @@ fn enter(entry: &DirEntry, root: &Path, nested: &Mutex<BTreeSet<Vec<u8>>>) -> bo
         return false;
     }
     if entry.file_type().is_some_and(|kind| kind.is_dir()) && entry.path().join(".git").symlink_metadata().is_ok() {
+        let is_repository = is_repository(entry.path());
         if let Ok(path) = entry.path().strip_prefix(root) {
-            nested.lock().unwrap_or_else(PoisonError::into_inner).insert(path.as_os_str().as_bytes().to_vec());
+            let mut nested = nested.lock().unwrap_or_else(PoisonError::into_inner);
+            let folders = if is_repository { &mut nested.repositories } else { &mut nested.false_ones };
+            folders.insert(path.as_os_str().as_bytes().to_vec());
         }
-        return false;
+        return !is_repository;
     }
     true
 }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::strip::{belongs_to, is_invisible};
+use super::strip::{belongs_to, ends_line, is_invisible};
 
 /// Spells control characters and invisible ones as `<U+202E>`: bidi controls, tags, zero-width characters, terminal escapes.
 ///
@@ -23,7 +23,7 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
         let after = at + c.len_utf8();
         let honest = match c {
             '\n' | '\t' => true,
-            '\r' => matches!(text.as_bytes().get(after), None | Some(b'\n')),
+            '\r' => ends_line(&text[after..]),
             '\u{feff}' => column == 0 || (column == 1 && matches!(previous, '+' | '-' | ' ')),
             _ => !(c.is_control() || is_invisible(c)) || belongs_to(previous, c),
         };

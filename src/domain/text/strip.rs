@@ -47,7 +47,8 @@ pub fn strip_line(text: &str) -> String {
     stripped
 }
 
-/// Text for a human surface: no terminal escapes, no control characters but `\n` and `\t`, nothing invisible.
+/// Text for a human surface: no terminal escapes, no control characters but `\n` and `\t`, nothing invisible. A carriage return within a line is
+/// shown, since it ends the line for some languages: what follows is code where a reader sees a comment.
 ///
 /// An escape sequence that carries a string (a window title, a clipboard write) goes with its string where it is ended
 /// properly. Where it is not, only its introducer goes: a terminal would swallow what follows, a reader must not lose it.
@@ -67,7 +68,7 @@ pub fn strip_block(text: &str) -> String {
             _ => {
                 if !is_stripped(c) {
                     out.push(c);
-                } else if is_invisible(c) && !belongs_to(previous, c) {
+                } else if (is_invisible(c) && !belongs_to(previous, c)) || (c == '\r' && !ends_line(after)) {
                     let _ = write!(out, "<U+{:04X}>", u32::from(c));
                 }
                 after
@@ -80,6 +81,11 @@ pub fn strip_block(text: &str) -> String {
 
 fn is_stripped(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t')) || is_invisible(c)
+}
+
+/// Whether a carriage return ends its line, given what follows it.
+pub(super) fn ends_line(after: &str) -> bool {
+    after.is_empty() || after.starts_with('\n')
 }
 
 /// Whether an invisible character is an honest part of what precedes it, and may go without being shown.
@@ -153,6 +159,7 @@ mod tests {
             ("\x1b", ""),
             ("\x1b[", ""),
             ("a\x08\x00b\x7f\r\n", "ab\n"),
+            ("a # b\rc()\r\nd\r", "a # b<U+000D>c()\nd"),
         ] {
             assert_eq!(strip_block(text), seen, "{text:?}");
         }

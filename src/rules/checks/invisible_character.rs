@@ -28,35 +28,64 @@ impl Check for InvisibleCharacter {
 
     fn find(&self, subject: &Subject<'_>) -> Vec<Hit> {
         let mut hits = Vec::new();
-        if subject.text.text().is_ascii() {
+        if subject.text.text().is_ascii() && !has_lone_return(subject.text.text()) {
             return hits;
         }
         let extension = subject.extension();
-        // Drawings and the like are bytes that happen to be text.
-        if language::of(subject.path).is_none() && !is_prose(&extension) {
+        let is_prose = is_prose(&extension);
+        let is_code = language::of(subject.path).is_some();
+        let is_test = is_test_path(subject.path);
+        // Tests keep data of all kinds.
+        if !is_code && !is_prose && is_test {
             return hits;
         }
-        let prose = is_prose(&extension) || is_translation(subject, &extension);
+        let prose = is_prose || is_translation(subject, &extension);
         // Texts of people, what tests feed a program, and what a bundler wrote out hold such characters for their own sake.
         let is_bundle = is_bundle(subject);
-        let data =
-            is_bundle || is_test_path(subject.path) || matches!(extension.as_str(), "json" | "csv" | "tsv" | "xml");
-        for (number, line) in subject.text.all_lines().filter(|(_, line)| !line.is_ascii()) {
+        let table = matches!(extension.as_str(), "json" | "csv" | "tsv" | "xml");
+        let data = is_bundle || is_test || table || !is_code;
+        let ends_lines = is_code && !prose && !is_bundle && !table;
+        for (number, line) in subject.text.all_lines() {
+            let returned = if ends_lines { lone_return(line) } else { None };
+            if returned.is_none() && line.is_ascii() {
+                continue;
+            }
+            // A file of which nothing is known may be subtitles, where such marks stand beside letters that need them.
+            let prose = prose || (!is_code && line.chars().any(is_right_to_left));
             let listed = if is_bundle { listed(line) } else { Vec::new() };
-            let Some((column, c, harm)) = worst_on(line, prose, data, &listed) else { continue };
+            let worst = returned.or_else(|| worst_on(line, prose, data, &listed));
+            let Some((column, c, harm)) = worst else { continue };
             let mut hit = Hit::of_lines(subject.text, LineRange::line(number));
             let code = u32::from(c);
             hit.title = Some(match harm {
+                Harm::EndsLine => format!("A carriage return within a line is added (U+{code:04X})"),
                 Harm::Reorders => format!("A character that reverses the text around it is added (U+{code:04X})"),
                 Harm::Hides => format!("Text that cannot be seen is added (U+{code:04X})"),
                 Harm::Unseen => format!("A character that cannot be seen is added (U+{code:04X})"),
             });
-            hit.detail = Some(format!("U+{code:04X} stands in column {column}."));
+            let ends = if harm == Harm::EndsLine {
+                " Many languages end the line there, editors and diffs do not."
+            } else {
+                ""
+            };
+            hit.detail = Some(format!("U+{code:04X} stands in column {column}.{ends}"));
             hit.severity = (harm == Harm::Unseen).then_some(Severity::Medium);
             hits.push(hit);
         }
         hits
     }
+}
+
+/// Checks whether a text has a carriage return that no line feed follows.
+fn has_lone_return(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memchr_iter(b'\r', bytes).any(|at| bytes.get(at + 1).is_some_and(|next| *next != b'\n'))
+}
+
+/// The first carriage return of a line with something behind it.
+fn lone_return(line: &str) -> Option<(usize, char, Harm)> {
+    let at = line.trim_end().find('\r')?;
+    Some((line[..at].chars().count() + 1, '\r', Harm::EndsLine))
 }
 
 /// So many different characters in a row that nobody sees are a list of them.
@@ -73,6 +102,7 @@ fn is_bundle(subject: &Subject<'_>) -> bool {
 /// What a character does, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Harm {
+    EndsLine,
     Reorders,
     Hides,
     Unseen,
@@ -195,6 +225,28 @@ mod tests {
         assert_eq!(worst_on("is_\u{200b}ok", false, false, &[]), Some((4, '\u{200b}', Harm::Unseen)));
         assert_eq!(worst_on("# hi\u{e0049}\u{e0067}", true, false, &[]), Some((5, '\u{e0049}', Harm::Hides)));
         assert_eq!(worst_on("is_\u{200b}ok", true, false, &[]), None);
+    }
+
+    #[test]
+    fn a_carriage_return_within_a_line_of_code_is_told() {
+        use super::super::super::made_up::MadeUp;
+        let told = |path: &str, text: &str| MadeUp::default().now(path, text).told().len();
+        let text = "a\r\nb # fine\rc()\r\n";
+        assert_eq!(["a.py", "tests/a.js", "a.rs", "Makefile"].map(|path| told(path, text)), [1; 4]);
+        assert_eq!(["a.md", "a.csv", "a.json", "a.cast", "dist/a.js"].map(|path| told(path, text)), [0; 5]);
+        assert_eq!(told("a.py", "a\r\nb\r\r\n\r"), 0);
+    }
+
+    #[test]
+    fn a_file_without_a_language_is_looked_at() {
+        use super::super::super::made_up::MadeUp;
+        let told = |path: &str, text: &str| MadeUp::default().now(path, text).told().len();
+        let turned = "allow = \"user\u{202e} \u{2066}# admin\u{2069} \u{2066}\"\n";
+        assert_eq!(["x.conf", "justfile", ".envrc"].map(|path| told(path, turned)), [1; 3]);
+        assert_eq!(told("x.conf", "a\u{e0049}\u{e0067}\n"), 1);
+        assert_eq!(told("x.conf", "a\u{200b}b\n"), 0);
+        assert_eq!(told("film.srt", "\u{202b}\u{05d0}\u{05d1}\u{202c}\n"), 0);
+        assert_eq!(told("tests/data/x.conf", turned), 0);
     }
 
     #[test]

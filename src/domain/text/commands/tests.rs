@@ -107,7 +107,7 @@ fn the_other_services_have_marks_of_their_own() {
 fn a_section_of_a_gitlab_log_needs_what_is_stripped() {
     let section = "\x1b[0Ksection_start:1560896352:my_section[collapsed=true]\r\x1b[0Kheader";
     let shown = strip_block(section);
-    assert_eq!(shown, "section_start:1560896352:my_section[collapsed=true]header");
+    assert_eq!(shown, "section_start:1560896352:my_section[collapsed=true]<U+000D>header");
     assert_eq!(spelled(BuildLog::GitLab, &shown, Syntax::Plain), shown);
 }
 

@@ -1,0 +1,75 @@
+//! Whether the header of a file's diff and its hunks say the same. Main function: [`contradiction`].
+//!
+//! Git refuses what contradicts itself (`parse_single_patch` in its apply.c). Other programs apply the hunks whatever the header says, so a header
+//! must not be what keeps hunks from review.
+
+use crate::domain::change::FileMode;
+
+use super::patch_parse::Parsed;
+
+/// What a submodule has in place of contents.
+const SUBPROJECT: &[u8] = b"Subproject commit ";
+
+/// Why a diff cannot be believed; `None` if header and hunks agree.
+pub(super) fn contradiction(file: &Parsed<'_>) -> Option<&'static str> {
+    let (old, new) = (Side::of(file, b'+'), Side::of(file, b'-'));
+    if file.new_path.is_none() && !new.lines.is_empty() {
+        return Some("its header says that the file is deleted, but its hunks leave lines in it");
+    }
+    if file.old_path.is_none() && !old.lines.is_empty() {
+        return Some("its header says that the file is new, but its hunks have lines of an old one");
+    }
+    if let (Some(one), Some(other)) = (file.old_mode, file.new_mode)
+        && kind(one) != kind(other)
+    {
+        return Some("its header makes a file a link or a submodule, which git writes as a deletion and an addition");
+    }
+    [old, new].iter().find_map(Side::contradiction)
+}
+
+/// Checks whether a `---` or `+++` line names the file that the header says was moved or copied: by the same name, or with a folder before it.
+pub(super) fn is_name(line: Option<&[u8]>, name: &[u8]) -> bool {
+    line.is_some_and(|line| line == name || line.strip_suffix(name).is_some_and(|before| before.ends_with(b"/")))
+}
+
+/// A file as far as the two modes of plain files are one.
+fn kind(mode: FileMode) -> FileMode {
+    if mode == FileMode::Executable { FileMode::File } else { mode }
+}
+
+/// One side of a file.
+struct Side<'p> {
+    mode: Option<FileMode>,
+    lines: Vec<&'p [u8]>,
+    /// Whether no line feed follows the last line.
+    is_open: bool,
+}
+
+impl<'p> Side<'p> {
+    /// The side whose lines are those without one sign.
+    fn of(file: &'p Parsed<'_>, left_out: u8) -> Self {
+        let lines = file.body.iter().filter(|(sign, _)| *sign != left_out).map(|(_, line)| *line).collect();
+        let (mode, is_open) =
+            if left_out == b'+' { (file.old_mode, file.open.old) } else { (file.new_mode, file.open.new) };
+        Self { mode, lines, is_open }
+    }
+
+    fn contradiction(&self) -> Option<&'static str> {
+        let is_commit = |line: &[u8]| {
+            let id = line.strip_prefix(SUBPROJECT).map(<[u8]>::trim_ascii_end);
+            let id = id.map(|id| id.strip_suffix(b"-dirty").unwrap_or(id));
+            id.is_some_and(|id| matches!(id.len(), 40 | 64) && id.iter().all(u8::is_ascii_hexdigit))
+        };
+        match (self.mode?, self.lines.as_slice()) {
+            (FileMode::File | FileMode::Executable, _) | (_, []) => None,
+            (FileMode::Submodule, [line]) if is_commit(line) => None,
+            (FileMode::Submodule, _) => {
+                Some("its header says that it is a submodule, but its hunks have other lines than the commit of one")
+            }
+            (FileMode::Link, [_]) if self.is_open => None,
+            (FileMode::Link, _) => Some(
+                "its header says that it is a link, but its hunks have more than the one place that a link leads to",
+            ),
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Code that a grammar took for the text of a string, a comment or a here-document. Main type: [`Misread`]; main function: [`Tree::misread`].
+//!
+//! A tree with syntax errors is still good for most rules: what stands before and behind an error is code as ever. It is not where the parser
+//! lost the end of a text, since code goes on there that no rule sees.
+
+use tree_sitter::Node;
+
+use super::grammar::{Grammar, Tree, Unparsed, Watch};
+use crate::domain::place::LineRange;
+
+/// Lines that may be something else than the tree says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Misread {
+    /// The lines.
+    pub lines: LineRange,
+    /// What the parser was not sure of.
+    pub why: &'static str,
+}
+
+impl Tree {
+    /// The lines, in the order of the text, that the grammar takes for text and the language may take for code.
+    pub fn misread(&self, watch: &Watch<'_>) -> Result<Vec<Misread>, Unparsed> {
+        let root = self.root.root();
+        let root = root.get_inner_node();
+        let text = self.text();
+        let mut found = Vec::new();
+        if self.grammar == Grammar::Bash && memchr::memmem::find(text, b"<<").is_some() {
+            let last = root.end_position().row;
+            found.extend(each_node(root, watch, |node| misread_heredoc(node, text, last))?.into_iter().next());
+        }
+        if root.has_error() {
+            let faults = each_node(root, watch, |node| {
+                let is_fault = (node.is_error() || node.is_missing()) && node.id() != root.id();
+                is_fault.then(|| [node.start_position().row, node.end_position().row])
+            })?;
+            let mut faults = faults.concat();
+            faults.sort_unstable();
+            found.extend(each_node(root, watch, |node| swallowed(node, &faults))?);
+        }
+        Ok(found)
+    }
+}
+
+/// What `ask` says of each node, in the order of the text.
+fn each_node<T>(
+    root: Node<'_>,
+    watch: &Watch<'_>,
+    mut ask: impl FnMut(&Node<'_>) -> Option<T>,
+) -> Result<Vec<T>, Unparsed> {
+    let mut found = Vec::new();
+    let mut cursor = root.walk();
+    let mut steps = 0u32;
+    loop {
+        steps = steps.wrapping_add(1);
+        if steps.is_multiple_of(4096) {
+            watch.check()?;
+        }
+        found.extend(ask(&cursor.node()));
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return Ok(found);
+            }
+        }
+    }
+}
+
+/// A text of several lines that begins on a line with a syntax error: the error may be that it is none.
+fn swallowed(node: &Node<'_>, faults: &[usize]) -> Option<Misread> {
+    const TEXTS: &[&str] = &["string", "comment", "jsx_text", "regex", "scalar"];
+    let (first, last) = (node.start_position().row, node.end_position().row);
+    let kind = node.kind();
+    // Strings that follow each other are texts of their own.
+    let is_text = kind != "concatenated_string" && TEXTS.iter().any(|text| kind.contains(text));
+    let is_text = is_text && node.is_named() && !node.is_error();
+    (is_text && last > first && faults.binary_search(&first).is_ok())
+        .then(|| misread(first, last, "a text of several lines begins where there is a syntax error"))
+}
+
+/// A here-document that ends elsewhere than a shell ends it, or nowhere; then the lines up to the `last` may be anything.
+fn misread_heredoc(node: &Node<'_>, text: &[u8], last: usize) -> Option<Misread> {
+    if node.kind() != "heredoc_start" {
+        return None;
+    }
+    let unsure = misread(node.start_position().row, last, "the parser loses the end of a here-document");
+    let Some(redirect) = node.parent().filter(|parent| parent.kind() == "heredoc_redirect") else {
+        return Some(unsure);
+    };
+    let mut cursor = redirect.walk();
+    let children: Vec<Node<'_>> = redirect.children(&mut cursor).collect();
+    let child = |kind: &str| children.iter().find(|child| child.kind() == kind);
+    // A second here-document on the line is none for the grammar.
+    let end = child("heredoc_end").filter(|end| !end.is_missing() && !children.iter().any(Node::is_error));
+    let Some(end) = end else { return Some(unsure) };
+    let begin = child("heredoc_body").map_or(end.start_byte(), Node::start_byte);
+    let is_indented = child("<<-").is_some();
+    let found = delimiter(text.get(node.start_byte()..)?).and_then(|(delimiter, is_quoted)| {
+        let begin = memchr::memrchr(b'\n', &text[..begin]).map_or(0, |feed| feed + 1);
+        end_of_heredoc(text, begin, &delimiter, is_quoted, is_indented)
+    });
+    let line = memchr::memrchr(b'\n', &text[..end.start_byte()]).map_or(0, |feed| feed + 1);
+    (found != Some(line)).then_some(unsure)
+}
+
+/// The word with which a here-document ends, as a shell reads it, and whether any of it is quoted; `None` if that takes more than quotes.
+fn delimiter(text: &[u8]) -> Option<(Vec<u8>, bool)> {
+    let mut word = Vec::new();
+    let mut quote = None;
+    let mut is_quoted = false;
+    let mut bytes = text.iter().copied().peekable();
+    while let Some(byte) = bytes.next() {
+        match (quote, byte) {
+            (Some(open), _) if byte == open => quote = None,
+            (None, b'\'' | b'"') => (quote, is_quoted) = (Some(byte), true),
+            (None, b'\\') => match bytes.next()? {
+                b'\n' => {}
+                escaped => {
+                    is_quoted = true;
+                    word.push(escaped);
+                }
+            },
+            (Some(b'"'), b'\\') if matches!(bytes.peek(), Some(b'"' | b'\\' | b'$' | b'`')) => {
+                word.extend(bytes.next());
+            }
+            (None, b' ' | b'\t' | b'\n' | b'\r' | b'|' | b'&' | b';' | b'(' | b')' | b'<' | b'>') => break,
+            (None, b'$' | b'`') | (Some(b'"'), b'`') | (Some(_), b'\n') => return None,
+            (_, byte) => word.push(byte),
+        }
+    }
+    (quote.is_none() && !word.is_empty()).then_some((word, is_quoted))
+}
+
+/// Where the line begins with which a shell ends a here-document whose lines begin at `begin`.
+fn end_of_heredoc(text: &[u8], begin: usize, delimiter: &[u8], is_quoted: bool, is_indented: bool) -> Option<usize> {
+    let mut at = begin;
+    let mut is_continued = false;
+    while at < text.len() {
+        let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |feed| at + feed);
+        let line = &text[at..end];
+        let tabs = if is_indented { line.iter().take_while(|byte| **byte == b'\t').count() } else { 0 };
+        if !is_continued && &line[tabs..] == delimiter {
+            return Some(at);
+        }
+        // Where the delimiter is not quoted, a backslash joins a line with the next, which is then no end.
+        is_continued = !is_quoted && line.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1;
+        at = end + 1;
+    }
+    None
+}
+
+fn misread(first: usize, last: usize, why: &'static str) -> Misread {
+    let number = |row: usize| u32::try_from(row).unwrap_or(u32::MAX - 1) + 1;
+    let lines = LineRange::new(number(first), number(last)).unwrap_or_else(|_| LineRange::line(number(first)));
+    Misread { lines, why }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::sys::cancel::Cancel;
+
+    fn misread_lines(grammar: Grammar, text: &str) -> Vec<(u32, u32)> {
+        let cancel = Cancel::never();
+        let watch = Watch::new(&cancel, Duration::from_mins(1));
+        let tree = Tree::parse(grammar, text, &watch).unwrap();
+        tree.misread(&watch).unwrap().iter().map(|one| (one.lines.start(), one.lines.end())).collect()
+    }
+
+    #[test]
+    fn a_heredoc_that_does_not_end_where_a_shell_ends_it_is_noticed() {
+        for head in [
+            "cat <<EOF>a",
+            "cat <<EOF;",
+            "cat <<EOF&",
+            "cat <<EOF|cat",
+            "(cat <<EOF)",
+            "cat <<E'O'F",
+            "cat <<'E'OF",
+            "cat <<\"E\"\"OF\"",
+            "cat <<E\\OF>a",
+            "cat <<EO\\\nF",
+        ] {
+            let text = format!("a\n{head}\nEx\nEOF\neval \"$b\"\n");
+            assert_eq!(misread_lines(Grammar::Bash, &text).first().map(|lines| lines.0), Some(2), "{text}");
+        }
+        for text in [
+            "cat <<ÜBER\nx\nÜBER\neval \"$b\"\n",
+            "cat <<EOF\nx\\\nEOF\neval \"$b\"\nEOF\n",
+            "cat <<EOF\nEOF2\ncat <<'X'\nEOF\neval \"$b\"\nX\n",
+            "cat <<EOF\n  x\n",
+            "cat <<A <<B\na\nA\ncat <<'X'\nB\neval \"$b\"\nX\n",
+        ] {
+            assert_eq!(misread_lines(Grammar::Bash, text).first().map(|lines| lines.0), Some(1), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_ordinary_heredoc_is_not() {
+        for text in [
+            "cat <<EOF\nx $(a)\nEOF\nb\n",
+            "cat <<'EOF' > a\nx\\\nEOF\nb\n",
+            "cat > a <<-\"END\" 2>&1 | c\n\tx\n\n\tEND\nb\n",
+            "cat <<EOF || true\nx\nEOF",
+            "if a; then\n  cat << EOF\n\nx \"y\nEOF\nfi\n",
+            "a <<< b\nc=$((1 << 3))\n",
+            "cat <<\\EOF\n$a\nEOF\n",
+            "a=$(cat <<EOF\nb\nEOF\n)\nc\n",
+            "a() {\n\tcat <<-EOF\n\t\tb\n\tEOF\n}\nc\n",
+        ] {
+            assert_eq!(misread_lines(Grammar::Bash, text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_an_error_opens_is_noticed() {
+        let comment = "const a = <b>x && /* y</b>;\neval(c);\n// */\nd();\n";
+        let element = "const a = <b>x && <c y</b>;\neval(c);\nd();\n";
+        for (grammar, text) in [(Grammar::JavaScript, comment), (Grammar::Tsx, comment), (Grammar::Tsx, element)] {
+            assert!(
+                misread_lines(grammar, text).iter().any(|lines| lines.0 <= 2 && lines.1 >= 2),
+                "{grammar:?} {text}"
+            );
+        }
+        let fine = "/* one\n two */\nconst a = = 1;\nconst b = `x\ny`;\n";
+        assert_eq!(misread_lines(Grammar::JavaScript, fine), []);
+    }
+}
