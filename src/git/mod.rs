@@ -54,6 +54,7 @@ pub use uncommitted::count_uncommitted;
 use crate::domain::filter::FilterError;
 use crate::sys::cancel::Stopped;
 use crate::sys::repo::RepoError;
+use crate::sys::tree::WalkError;
 
 /// Why a change could not be collected. Each message says what to do next.
 #[derive(Debug, thiserror::Error)]
@@ -119,6 +120,15 @@ pub enum GitError {
         /// The file.
         path: String,
     },
+}
+
+impl From<WalkError> for GitError {
+    fn from(error: WalkError) -> Self {
+        match error {
+            WalkError::Repo(error) => Self::Repo(error),
+            WalkError::Stopped(stopped) => Self::Stopped(stopped),
+        }
+    }
 }
 
 impl From<git2::Error> for GitError {
