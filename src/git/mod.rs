@@ -25,6 +25,7 @@ mod moved;
 mod patch_file;
 mod patch_header;
 mod patch_id;
+mod patch_lines;
 mod patch_parse;
 mod patch_text;
 mod pending;
