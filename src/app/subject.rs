@@ -19,6 +19,7 @@ use crate::domain::event::{Event, EventSink};
 use crate::domain::filter::PathFilter;
 use crate::domain::forge::PullOf;
 use crate::domain::id::CommitId;
+use crate::domain::limits::LIMITS;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::request::{Compare, PatchSource, Previous, ReviewRequest, Scope};
 use crate::domain::secret::Secret;
@@ -34,9 +35,6 @@ use crate::sys::files;
 use crate::sys::repo::{Repo, RepoPool};
 use crate::tools::{Checkout, Limits, ToolContext};
 use crate::workspace::{self, Workspace};
-
-/// A larger patch is refused, in bytes: several copies of it are in memory at once.
-const MAX_PATCH: u64 = 256 << 20;
 
 /// What the process was started with. It is read once, by the command line, so that no part reads the environment on its own.
 /// `Debug` shows no value of a variable: it may be a key.
@@ -258,11 +256,11 @@ pub(super) fn read_patch(scope: &Scope) -> Result<Vec<u8>, AppError> {
     match scope {
         Scope::Patch(PatchSource::Stdin) => {
             let name = Path::new("standard input");
-            files::read_within(std::io::stdin().lock(), name, MAX_PATCH).map_err(AppError::Input)
+            files::read_within(std::io::stdin().lock(), name, LIMITS.patch_bytes).map_err(AppError::Input)
         }
         Scope::Patch(PatchSource::File(path)) => {
             let file = files::open(path).map_err(AppError::Input)?;
-            files::read_within(file, path, MAX_PATCH).map_err(AppError::Input)
+            files::read_within(file, path, LIMITS.patch_bytes).map_err(AppError::Input)
         }
         Scope::Branch { .. }
         | Scope::Commit(_)

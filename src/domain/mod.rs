@@ -17,6 +17,7 @@ pub mod guideline;
 pub mod id;
 pub mod known;
 pub mod language;
+pub mod limits;
 pub mod money;
 pub mod offer;
 pub mod path;

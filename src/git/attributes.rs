@@ -11,6 +11,7 @@ use gix_attributes::{Search, StateRef};
 
 use crate::domain::change::{FileMode, Generated, Omission};
 use crate::domain::id::{BlobId, CommitId, TreeId};
+use crate::domain::limits::{Allowance, LIMITS, OmissionList};
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoError};
 use crate::sys::tree;
@@ -32,7 +33,7 @@ pub(super) fn generated(
     cancel: &Cancel,
 ) -> Result<Vec<Option<Generated>>, GitError> {
     let mut folders = match at {
-        Some(commit) => Some(Folders { repo, known: HashMap::new(), root: repo.tree_of(commit)? }),
+        Some(commit) => Some(Folders::of(repo, repo.tree_of(commit)?)),
         None => None,
     };
     let mut stack = Stack::default();
@@ -59,44 +60,76 @@ struct Said {
     vendored: Option<bool>,
 }
 
-/// The folders of the tree on the way to changed files, each read once.
+/// The folders of the tree on the way to changed files, which come in path order. Only those above the last one are held.
 struct Folders<'r> {
     repo: &'r Repo,
     root: TreeId,
-    /// A folder's tree, where it exists, and its attribute file.
     known: HashMap<Vec<u8>, Folder>,
+    /// For the names of folders within folders.
+    room: Allowance,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Folder {
+    /// `None` where it does not exist.
+    tree: Option<TreeId>,
     attributes: Option<BlobId>,
-    children: HashMap<Vec<u8>, TreeId>,
+    /// The folders in it; `None` where there is no room for them.
+    children: Option<HashMap<Vec<u8>, TreeId>>,
+    /// What those take of the room.
+    charged: u64,
 }
 
-impl Folders<'_> {
+impl<'r> Folders<'r> {
+    fn of(repo: &'r Repo, root: TreeId) -> Self {
+        Self { repo, root, known: HashMap::new(), room: Allowance::of(LIMITS.open_folder_bytes) }
+    }
+
     fn attributes(&mut self, folder: &[u8]) -> Result<Option<BlobId>, RepoError> {
         if !self.known.contains_key(folder) {
-            let tree = if folder.is_empty() {
-                Some(self.root)
-            } else {
-                let cut = folder.iter().rposition(|byte| *byte == b'/');
-                let (parent, name) = cut.map_or((&[][..], folder), |at| (&folder[..at], &folder[at + 1..]));
-                // Folders are entered from the root down, so the parent is known.
-                self.known.get(parent).and_then(|parent| parent.children.get(name)).copied()
-            };
+            let tree = if folder.is_empty() { Some(self.root) } else { self.child(folder)? };
+            let room = &mut self.room;
+            self.known.retain(|path, known| {
+                let is_above =
+                    path.is_empty() || folder.strip_prefix(path.as_slice()).is_some_and(|rest| rest.starts_with(b"/"));
+                if !is_above {
+                    room.release(known.charged);
+                }
+                is_above
+            });
             let read = tree.map(|tree| self.read(tree)).transpose()?.unwrap_or_default();
             self.known.insert(folder.to_vec(), read);
         }
         Ok(self.known.get(folder).and_then(|folder| folder.attributes))
     }
 
-    fn read(&self, id: TreeId) -> Result<Folder, RepoError> {
+    /// The tree of a folder. Folders are entered from the root down, so the one above it is known.
+    fn child(&self, folder: &[u8]) -> Result<Option<TreeId>, RepoError> {
+        let cut = folder.iter().rposition(|byte| *byte == b'/');
+        let (above, name) = cut.map_or((&[][..], folder), |at| (&folder[..at], &folder[at + 1..]));
+        let Some(Folder { tree: Some(tree), children, .. }) = self.known.get(above) else { return Ok(None) };
+        if let Some(children) = children {
+            return Ok(children.get(name).copied());
+        }
+        Ok(match tree::find(self.repo, *tree, name)? {
+            Some(tree::Found::Folder(tree)) => Some(tree),
+            Some(tree::Found::File(..)) | None => None,
+        })
+    }
+
+    fn read(&mut self, id: TreeId) -> Result<Folder, RepoError> {
         let data = self.repo.tree(id)?;
-        let mut folder = Folder::default();
+        let mut folder = Folder { tree: Some(id), ..Folder::default() };
+        // An entry of the map is larger than one of the tree by this much at most.
+        let charged = (data.len() as u64).saturating_mul(3);
+        let mut children = self.room.charge(charged).then(HashMap::new);
+        folder.charged = if children.is_some() { charged } else { 0 };
         for entry in tree::entries(&data).ok_or(RepoError::Damaged(id.0))? {
             match entry.mode {
                 None => {
-                    folder.children.insert(entry.name.to_vec(), TreeId(entry.id));
+                    if let Some(children) = &mut children {
+                        children.insert(entry.name.to_vec(), TreeId(entry.id));
+                    }
                 }
                 // A link is not followed; neither does git.
                 Some(FileMode::File | FileMode::Executable) if entry.name == b".gitattributes" => {
@@ -105,6 +138,7 @@ impl Folders<'_> {
                 Some(_) => {}
             }
         }
+        folder.children = children;
         Ok(folder)
     }
 }
@@ -124,7 +158,7 @@ impl Stack {
         &mut self,
         folder: &[u8],
         folders: &mut Folders<'_>,
-        omissions: &mut Vec<Omission>,
+        omissions: &mut OmissionList,
     ) -> Result<(), GitError> {
         while let Some((last, brought)) = self.entered.last() {
             let inside = last.is_empty()
@@ -158,7 +192,7 @@ impl Stack {
         repo: &Repo,
         folder: &[u8],
         blob: BlobId,
-        omissions: &mut Vec<Omission>,
+        omissions: &mut OmissionList,
     ) -> Result<bool, GitError> {
         let mut skip = |reason: String| {
             let path = [folder, b".gitattributes"].join(&b'/');

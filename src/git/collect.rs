@@ -66,7 +66,8 @@ pub fn collect(
     found.drop_alike();
     renames::pair(repo, &mut found, cancel)?;
     let marks = attributes::generated(repo, range.settings_at, &mut found, cancel)?;
-    let Found { deltas, mut omissions } = found;
+    let Found { deltas, omissions, .. } = found;
+    let mut omissions = omissions.into_vec();
     let jobs = Jobs { deltas: &deltas, marks: &marks, options, cancel, events, giants: Mutex::new(()) };
     let mut files = Vec::with_capacity(deltas.len());
     for (file, omission) in jobs.run(repo)? {

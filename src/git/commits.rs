@@ -2,6 +2,7 @@
 
 use crate::domain::change::Commit;
 use crate::domain::id::CommitId;
+use crate::domain::limits::{Allowance, LIMITS};
 use crate::domain::text::mask;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, object_id, raw_id};
@@ -25,15 +26,17 @@ pub(super) fn commits(
             // The default order of the library is git's: by date, parents never listed before they are reached.
             walk.push(raw_id(head.0))?;
             walk.hide(raw_id(base.0))?;
-            let mut found = Vec::new();
-            let mut omitted = 0;
+            let (mut found, mut omitted) = (Vec::new(), 0);
+            let mut messages = Allowance::of(LIMITS.message_bytes);
             for id in walk {
                 cancel.check()?;
                 let id = id?;
-                if found.len() < limit {
-                    found.push(read(repo, id)?);
-                } else {
-                    omitted += 1;
+                let read = if found.len() < limit { Some(read(repo, id)?) } else { None };
+                let size = |commit: &Commit| commit.subject.len() + commit.body.len() + commit.author.len();
+                // Those without room are counted as those beyond the limit are.
+                match read.filter(|commit| messages.charge(size(commit) as u64)) {
+                    Some(commit) => found.push(commit),
+                    None => omitted += 1,
                 }
             }
             Ok((found, omitted))

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use crate::domain::change::{FileMode, FileStatus, Omission};
 use crate::domain::id::BlobId;
+use crate::domain::limits::{Allowance, LIMITS, OmissionList};
 use crate::domain::path::{RepoPath, quote};
 use crate::sys::repo::{Repo, RepoError};
 
@@ -28,11 +29,21 @@ pub(super) struct Delta {
 }
 
 /// What a comparison of two trees found.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Found {
     /// By path.
     pub(super) deltas: Vec<Delta>,
-    pub(super) omissions: Vec<Omission>,
+    pub(super) omissions: OmissionList,
+    files: Allowance,
+    path_bytes: Allowance,
+    is_full: bool,
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        let (files, path_bytes) = (Allowance::of(LIMITS.changed_files), Allowance::of(LIMITS.changed_path_bytes));
+        Self { deltas: Vec::new(), omissions: OmissionList::default(), files, path_bytes, is_full: false }
+    }
 }
 
 impl Entry {
@@ -59,10 +70,27 @@ impl Delta {
 }
 
 impl Found {
-    /// Takes one difference; a path that no checkout could hold is told, not reviewed.
+    /// Takes one difference; a path that no checkout could hold is told, not reviewed, and so is one for which there is no room.
     pub(super) fn push(&mut self, path: &[u8], old: Option<Entry>, new: Option<Entry>) {
+        if self.is_full {
+            return;
+        }
         match RepoPath::from_bytes(path) {
-            Ok(path) => self.deltas.push(Delta { path, old_path: None, old, new }),
+            Ok(path) if self.files.charge(1) && self.path_bytes.charge(path.as_bytes().len() as u64) => {
+                self.deltas.push(Delta { path, old_path: None, old, new });
+            }
+            Ok(_) => {
+                self.is_full = true;
+                let (files, mebibytes) = (LIMITS.changed_files, LIMITS.changed_path_bytes >> 20);
+                self.omissions.push(Omission {
+                    path: None,
+                    reason: format!(
+                        "only the first {} changed files are listed ({files} at most, with {mebibytes} MiB of paths); review a smaller range",
+                        self.deltas.len()
+                    ),
+                    unseen: true,
+                });
+            }
             Err(error) => self.omissions.push(Omission {
                 path: Some(quote(path)),
                 reason: format!("not read: {error}"),
@@ -70,13 +98,18 @@ impl Found {
             }),
         }
     }
+
+    /// Whether there is no room for another difference, which was told.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full
+    }
 }
 
 impl Found {
     /// Leaves one file of each path. Two whose names differ in a secret alone read the same, and one would be taken for the other.
     pub(super) fn drop_alike(&mut self) {
         let mut seen = HashSet::new();
-        let Self { deltas, omissions } = self;
+        let Self { deltas, omissions, .. } = self;
         if !deltas.iter().any(|delta| delta.path.is_masked()) {
             return;
         }

@@ -9,7 +9,7 @@ use crate::domain::change::{FileMode, Omission};
 use crate::domain::id::{BlobId, TreeId};
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, object_id};
-use crate::sys::tree::{TreeFile, TreeWalk};
+use crate::sys::tree::{TreeFile, TreeWalk, WalkError};
 
 use super::GitError;
 use super::entries::{Entry, Found, spelled};
@@ -41,14 +41,17 @@ pub(super) fn diff_index(repo: &Repo, tree: Option<TreeId>, cancel: &Cancel) -> 
         let id = BlobId(object_id(entry.id));
         staged.push(TreeFile { path: entry.path, mode: mode_of(entry.mode), id });
     }
-    let mut committed: Vec<TreeFile> = Vec::new();
-    if let Some(tree) = tree {
-        for file in TreeWalk::new(repo, tree, b"")? {
-            cancel.check()?;
-            committed.push(file?);
+    match tree {
+        Some(tree) => {
+            let mut committed = TreeWalk::new(repo, tree, b"", cancel);
+            merge(&mut found, &mut committed, &staged)?;
+            // Files that were not read cannot be told from new ones.
+            if let Some(reason) = committed.left_out().reason() {
+                found.omissions.push(Omission { path: None, reason, unseen: true });
+            }
         }
+        None => merge(&mut found, &mut std::iter::empty(), &staged)?,
     }
-    merge(&mut found, &committed, &staged);
     found.deltas.retain(|delta| !conflicts.contains(delta.path.stored()));
     Ok(found)
 }
@@ -62,35 +65,31 @@ fn mode_of(mode: u32) -> FileMode {
     }
 }
 
-/// Both lists are in the order of the bytes of their paths.
-fn merge(found: &mut Found, old: &[TreeFile], new: &[TreeFile]) {
+/// Both are in the order of the bytes of their paths. The old one is never held whole.
+fn merge(
+    found: &mut Found,
+    old: &mut dyn Iterator<Item = Result<TreeFile, WalkError>>,
+    new: &[TreeFile],
+) -> Result<(), GitError> {
     let entry = |file: &TreeFile| Some(Entry { mode: file.mode, id: Some(file.id) });
-    let (mut a, mut b) = (old.iter().peekable(), new.iter().peekable());
-    loop {
-        let step = match (a.peek(), b.peek()) {
+    let (mut one, mut rest) = (old.next().transpose()?, new.iter().peekable());
+    while !found.is_full() {
+        let step = match (&one, rest.peek()) {
             (None, None) => break,
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
             (Some(one), Some(other)) => one.path.cmp(&other.path),
         };
-        match step {
-            Ordering::Less => {
-                if let Some(one) = a.next() {
-                    found.push(&one.path, entry(one), None);
-                }
-            }
-            Ordering::Greater => {
-                if let Some(other) = b.next() {
-                    found.push(&other.path, None, entry(other));
-                }
-            }
-            Ordering::Equal => {
-                if let (Some(one), Some(other)) = (a.next(), b.next())
-                    && (one.mode, one.id) != (other.mode, other.id)
-                {
-                    found.push(&one.path, entry(one), entry(other));
-                }
-            }
+        let before =
+            if step == Ordering::Greater { None } else { std::mem::replace(&mut one, old.next().transpose()?) };
+        let after = if step == Ordering::Less { None } else { rest.next() };
+        let is_same =
+            matches!((&before, after), (Some(one), Some(other)) if (one.mode, one.id) == (other.mode, other.id));
+        if let Some(path) = before.as_ref().or(after).map(|file| &file.path)
+            && !is_same
+        {
+            found.push(path, before.as_ref().and_then(entry), after.and_then(entry));
         }
     }
+    Ok(())
 }

@@ -27,6 +27,7 @@ mod patch_check;
 mod patch_file;
 mod patch_header;
 mod patch_id;
+mod patch_lines;
 mod patch_parse;
 mod patch_text;
 mod pending;
@@ -57,6 +58,7 @@ use crate::domain::filter::FilterError;
 use crate::domain::text::shell_word;
 use crate::sys::cancel::Stopped;
 use crate::sys::repo::RepoError;
+use crate::sys::tree::WalkError;
 
 /// Why a change could not be collected. Each message says what to do next.
 #[derive(Debug, thiserror::Error)]
@@ -123,6 +125,15 @@ pub enum GitError {
         /// The file.
         path: String,
     },
+}
+
+impl From<WalkError> for GitError {
+    fn from(error: WalkError) -> Self {
+        match error {
+            WalkError::Repo(error) => Self::Repo(error),
+            WalkError::Stopped(stopped) => Self::Stopped(stopped),
+        }
+    }
 }
 
 impl From<git2::Error> for GitError {

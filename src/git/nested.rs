@@ -7,6 +7,7 @@ use std::fs;
 
 use crate::domain::change::Omission;
 use crate::domain::id::BlobId;
+use crate::domain::limits::OmissionList;
 use crate::sys::cancel::Cancel;
 use crate::sys::nested::is_repository;
 use crate::sys::repo::Repo;
@@ -19,7 +20,7 @@ use super::entries::spelled;
 pub(super) fn open_false_ones(
     repo: &Repo,
     paths: &mut BTreeMap<Vec<u8>, Option<BlobId>>,
-    omissions: &mut Vec<Omission>,
+    omissions: &mut OmissionList,
     cancel: &Cancel,
 ) -> Result<(), GitError> {
     let Some(root) = repo.workdir() else { return Ok(()) };

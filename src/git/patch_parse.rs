@@ -3,12 +3,14 @@
 //! The format is that of git's `apply.c` and of POSIX `diff -u`. Text between diffs (a mail, a commit message) is passed over.
 
 use crate::domain::change::{ChangeRun, FileMode, Hunk, Span};
+use crate::domain::limits::{Allowance, LIMITS};
 use crate::domain::path::{RepoPath, unquote};
 use crate::sys::cancel::Cancel;
 
 use super::GitError;
 use super::patch_check::{contradiction, is_name};
 use super::patch_header::{git_names, hunk_header, same_file, without_first};
+use super::patch_lines::Lines;
 
 /// What is wrong with a patch text, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,11 +48,7 @@ pub(super) struct OpenEnds {
 
 /// Reads all files of a patch.
 pub(super) fn parse<'a>(bytes: &'a [u8], cancel: &Cancel) -> Result<Vec<Parsed<'a>>, GitError> {
-    let mut reader = Reader { lines: bytes.split(|byte| *byte == b'\n').collect(), at: 0 };
-    // What follows the last line feed is a line only where there is something.
-    if reader.lines.last().is_some_and(|last| last.is_empty()) {
-        reader.lines.pop();
-    }
+    let mut reader = Reader { lines: Lines::of(bytes), at: 0, room: Allowance::of(LIMITS.patch_lines) };
     let mut files = Vec::new();
     while let Some(line) = reader.header() {
         cancel.check()?;
@@ -79,8 +77,10 @@ pub(super) fn parse<'a>(bytes: &'a [u8], cancel: &Cancel) -> Result<Vec<Parsed<'
 }
 
 struct Reader<'a> {
-    lines: Vec<&'a [u8]>,
+    lines: Lines<'a>,
     at: usize,
+    /// For lines of hunks, which are held.
+    room: Allowance,
 }
 
 /// A name in a header: the bytes, or `None` for `/dev/null`.
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
     }
 
     fn raw(&self) -> Option<&'a [u8]> {
-        self.lines.get(self.at).copied()
+        self.lines.get(self.at)
     }
 
     /// The line as a header: a carriage return at its end is none of it.
@@ -319,6 +319,12 @@ impl<'a> Reader<'a> {
             }
             old_at += u32::from(sign != b'+');
             new_at += u32::from(sign != b'-');
+            if !self.room.charge(1) {
+                let limit = LIMITS.patch_lines;
+                return Err(self.fault(format!(
+                    "its hunks have more than {limit} lines; give fewer files at once, or review the commits with --range"
+                )));
+            }
             file.body.push((sign, content));
             self.at += 1;
         }

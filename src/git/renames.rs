@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::id::BlobId;
+use crate::domain::limits::{Allowance, LIMITS};
 use crate::domain::path::RepoPath;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
@@ -33,7 +34,9 @@ pub(super) fn pair(repo: &Repo, found: &mut Found, cancel: &Cancel) -> Result<()
     if deleted.is_empty() || added.is_empty() {
         return Ok(());
     }
-    let mut pass = Pass { repo, cancel, deltas: &found.deltas, known: HashMap::new(), pairs: HashMap::new() };
+    let room = Allowance::of(LIMITS.fingerprint_bytes);
+    let (known, pairs) = (HashMap::new(), HashMap::new());
+    let mut pass = Pass { repo, cancel, deltas: &found.deltas, known, room, without_room: 0, pairs };
     let (deleted, added) = pass.equal(&deleted, &added);
     let (deleted, added) = pass.same_name(&deleted, &added)?;
     let pairs = deleted.len().saturating_mul(added.len());
@@ -50,7 +53,17 @@ pub(super) fn pair(repo: &Repo, found: &mut Found, cancel: &Cancel) -> Result<()
     } else {
         pass.matrix(&deleted, &added)?;
     }
-    let pairs = pass.pairs;
+    let (pairs, without_room) = (pass.pairs, pass.without_room);
+    if without_room > 0 {
+        let (files, are) = if without_room == 1 { ("file", "is") } else { ("files", "are") };
+        found.omissions.push(Omission {
+            path: None,
+            reason: format!(
+                "renames with edits were not looked for in {without_room} {files} that {are} too large together; a moved file may be listed as deleted and added"
+            ),
+            unseen: false,
+        });
+    }
     join(found, &pairs);
     Ok(())
 }
@@ -78,6 +91,10 @@ struct Pass<'a> {
     cancel: &'a Cancel,
     deltas: &'a [Delta],
     known: HashMap<usize, Option<Fingerprint>>,
+    /// For the fingerprints that are known.
+    room: Allowance,
+    /// The number of files that were read and had no room.
+    without_room: u64,
     /// New to old, as places in the list.
     pairs: HashMap<usize, usize>,
 }
@@ -164,7 +181,14 @@ impl Pass<'_> {
         }
         // Kept only while they may be needed again.
         let used: HashSet<_> = self.pairs.iter().flat_map(|(new, old)| [*new, *old]).collect();
-        self.known.retain(|at, _| !used.contains(at));
+        let room = &mut self.room;
+        self.known.retain(|at, known| {
+            let stays = !used.contains(at);
+            if !stays {
+                room.release(known.as_ref().map_or(0, Fingerprint::memory));
+            }
+            stays
+        });
         Ok(self.rest(deleted, added))
     }
 
@@ -212,6 +236,7 @@ impl Pass<'_> {
         let repo = self.repo;
         let delta = self.deltas.get(at)?;
         let entry = self.entry(at)?;
+        let (room, without_room) = (&mut self.room, &mut self.without_room);
         let known = self.known.entry(at).or_insert_with(|| {
             if !entry.is_plain() {
                 return None;
@@ -221,7 +246,10 @@ impl Pass<'_> {
             }
             let content = Content::read(repo, &delta.path, Some(entry)).ok()?;
             let bytes = content.bytes();
-            (!bytes.is_empty()).then(|| Fingerprint::of(bytes))
+            let fingerprint = (!bytes.is_empty()).then(|| Fingerprint::of(bytes))?;
+            let has_room = room.charge(fingerprint.memory());
+            *without_room += u64::from(!has_room);
+            has_room.then_some(fingerprint)
         });
         known.as_ref().map(Fingerprint::size)
     }

@@ -18,11 +18,15 @@ pub(super) struct Fingerprint {
 /// Longest piece, in bytes.
 const PIECE: usize = 64;
 
+/// So many pieces are gathered before equal ones become one.
+const GATHERED: usize = 1 << 16;
+
 impl Fingerprint {
     pub(super) fn of(bytes: &[u8]) -> Self {
         let text = !charset::is_binary(bytes);
         let hasher = std::hash::BuildHasherDefault::<Fnv>::default();
-        let mut pieces = Vec::with_capacity(bytes.len() / 32 + 1);
+        let mut pieces = Vec::with_capacity((bytes.len() / 32 + 1).min(GATHERED));
+        let mut most = GATHERED;
         let mut rest = bytes;
         while !rest.is_empty() {
             let window = &rest[..rest.len().min(PIECE)];
@@ -37,16 +41,20 @@ impl Fingerprint {
             pieces
                 .push(((hash ^ (hash >> 32)) as u32, u32::try_from(length - usize::from(returns)).unwrap_or(u32::MAX)));
             rest = after;
-        }
-        pieces.sort_unstable();
-        pieces.dedup_by(|later, first| {
-            let same = later.0 == first.0;
-            if same {
-                first.1 = first.1.saturating_add(later.1);
+            if pieces.len() == most {
+                join_equal(&mut pieces);
+                // Where few were equal, the next time is further away.
+                most = most.max(pieces.len() * 2);
             }
-            same
-        });
+        }
+        join_equal(&mut pieces);
+        pieces.shrink_to_fit();
         Self { pieces, size: bytes.len() as u64 }
+    }
+
+    /// The bytes of memory that it takes.
+    pub(super) fn memory(&self) -> u64 {
+        (self.pieces.capacity() * size_of::<(u32, u32)>()) as u64
     }
 
     /// The size of the file in bytes.
@@ -74,6 +82,18 @@ impl Fingerprint {
         }
         u32::try_from(shared * 100 / larger).unwrap_or(100).min(100)
     }
+}
+
+/// Makes one of the pieces with the same hash.
+fn join_equal(pieces: &mut Vec<(u32, u32)>) {
+    pieces.sort_unstable();
+    pieces.dedup_by(|later, first| {
+        let same = later.0 == first.0;
+        if same {
+            first.1 = first.1.saturating_add(later.1);
+        }
+        same
+    });
 }
 
 /// Whether two sizes alone rule out that half of the larger file is in the other.
@@ -124,6 +144,16 @@ mod tests {
     #[test]
     fn repeated_lines_count_as_often_as_both_have_them() {
         assert_eq!(similarity(b"}}}}\n}}}}\n}}}}\n}}}}\n", b"}}}}\nabcd\nefgh\nijkl\n"), 25);
+    }
+
+    #[test]
+    fn equal_lines_take_no_memory() {
+        let blank = Fingerprint::of(&vec![b'\n'; 4 * GATHERED]);
+        assert!(blank.memory() < 1_000, "{} bytes", blank.memory());
+        let many: String = (0..3 * GATHERED).map(|line| format!("{line}\n")).collect();
+        let (one, other) = (Fingerprint::of(many.as_bytes()), Fingerprint::of(format!("{many}x\n").as_bytes()));
+        assert_eq!(one.similarity(&other), 99);
+        assert_eq!(one.memory(), one.pieces.len() as u64 * 8);
     }
 
     #[test]

@@ -4,9 +4,11 @@
 //! out of order, folders that contain each other) is told as an omission: which of two files a checkout gets cannot be known.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use crate::domain::change::Omission;
 use crate::domain::id::{BlobId, ObjectId, TreeId};
+use crate::domain::limits::{Allowance, LIMITS};
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoError};
 use crate::sys::tree::{self, RawEntry};
@@ -14,10 +16,11 @@ use crate::sys::tree::{self, RawEntry};
 use super::GitError;
 use super::entries::{Entry, Found, spelled};
 
-/// No checkout has folders nested as deep; a tree that does is hostile.
-const MAX_DEPTH: usize = 512;
-/// More changed files are not listed: folders that contain each other can name endlessly many in a few bytes.
-const MAX_FILES: usize = 1_000_000;
+/// More pairs of folders without a difference are not remembered: git writes none.
+const MOST_BARREN: usize = 100_000;
+
+/// A folder before and after.
+type Pair = (Option<TreeId>, Option<TreeId>);
 
 /// What differs between two trees, `None` being an empty one.
 pub(super) fn diff_trees(
@@ -26,18 +29,21 @@ pub(super) fn diff_trees(
     new: Option<TreeId>,
     cancel: &Cancel,
 ) -> Result<Found, GitError> {
-    let mut walk = Walk { repo, cancel, path: Vec::new(), depth: 0, found: Found::default() };
+    let mut walk = Walk {
+        repo,
+        cancel,
+        path: Vec::new(),
+        depth: 0,
+        barren: HashSet::new(),
+        folders: Allowance::of(LIMITS.walked_folders),
+        open_bytes: Allowance::of(LIMITS.open_folder_bytes),
+        has_ended: false,
+        found: Found::default(),
+    };
     if old != new {
-        walk.folders(old, new)?;
+        walk.folders((old, new))?;
     }
     let mut found = walk.found;
-    if found.deltas.len() >= MAX_FILES {
-        found.omissions.push(Omission {
-            path: None,
-            reason: format!("only the first {MAX_FILES} changed files are listed; review a smaller range"),
-            unseen: true,
-        });
-    }
     found.deltas.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(found)
 }
@@ -47,32 +53,67 @@ struct Walk<'a> {
     cancel: &'a Cancel,
     path: Vec<u8>,
     depth: usize,
+    /// Folders in which nothing was found that could be told of the same folders at another place.
+    barren: HashSet<Pair>,
+    folders: Allowance,
+    open_bytes: Allowance,
+    /// Whether as many folders were entered as may be.
+    has_ended: bool,
     found: Found,
 }
 
 impl Walk<'_> {
-    /// Compares two folders; a side that is not there is an empty one.
-    fn folders(&mut self, old: Option<TreeId>, new: Option<TreeId>) -> Result<(), GitError> {
+    /// Compares two folders; a side that is not there is an empty one. Says whether something was found in them.
+    fn folders(&mut self, (old, new): Pair) -> Result<bool, GitError> {
         self.cancel.check()?;
-        if self.depth == MAX_DEPTH {
-            self.found.omissions.push(Omission {
-                path: Some(spelled(&self.path)),
-                reason: format!("not read: folders are nested more than {MAX_DEPTH} deep"),
-                unseen: true,
-            });
-            return Ok(());
+        if self.barren.contains(&(old, new)) {
+            return Ok(false);
         }
-        self.depth += 1;
+        if self.depth == LIMITS.folder_depth {
+            self.omit(format!("not read: folders are nested more than {} deep", LIMITS.folder_depth));
+            return Ok(true);
+        }
+        if !self.folders.charge(1) {
+            if !std::mem::replace(&mut self.has_ended, true) {
+                let reason =
+                    format!("only the first {} folders were compared; review a smaller range", LIMITS.walked_folders);
+                self.found.omissions.push(Omission { path: None, reason, unseen: true });
+            }
+            return Ok(true);
+        }
         let read = |id: Option<TreeId>| id.map(|id| self.repo.tree(id)).transpose().map(Option::unwrap_or_default);
         let (old_data, new_data) = (read(old)?, read(new)?);
-        let parse = |data, id: Option<TreeId>| {
-            tree::entries(data).ok_or(RepoError::Damaged(id.map_or(ObjectId::ZERO, |id| id.0)))
-        };
-        let (old_entries, new_entries) = (parse(&old_data, old)?, parse(&new_data, new)?);
-        self.doubt(&old_entries);
-        self.doubt(&new_entries);
+        let size = (old_data.len() + new_data.len()) as u64;
+        if !self.open_bytes.charge(size) {
+            self.omit(format!("not read: its folders are larger than {} MiB together", LIMITS.open_folder_bytes >> 20));
+            return Ok(true);
+        }
+        self.depth += 1;
+        let has_found = self.entries((old, &old_data), (new, &new_data))?;
+        self.depth -= 1;
+        self.open_bytes.release(size);
+        if !has_found && self.barren.len() < MOST_BARREN {
+            self.barren.insert((old, new));
+        }
+        Ok(has_found)
+    }
+
+    fn omit(&mut self, reason: String) {
+        let path = &self.path;
+        self.found.omissions.push_with(true, || Omission { path: Some(spelled(path)), reason, unseen: true });
+    }
+
+    fn entries(
+        &mut self,
+        (old, old_data): (Option<TreeId>, &[u8]),
+        (new, new_data): (Option<TreeId>, &[u8]),
+    ) -> Result<bool, GitError> {
+        let damaged = |id: Option<TreeId>| RepoError::Damaged(id.map_or(ObjectId::ZERO, |id| id.0));
+        let old_entries = tree::entries(old_data).ok_or_else(|| damaged(old))?;
+        let new_entries = tree::entries(new_data).ok_or_else(|| damaged(new))?;
+        let mut has_found = self.doubt(&old_entries) | self.doubt(&new_entries);
         let (mut a, mut b) = (old_entries.iter().peekable(), new_entries.iter().peekable());
-        while self.found.deltas.len() < MAX_FILES {
+        while !self.found.is_full() && !self.has_ended {
             let step = match (a.peek(), b.peek()) {
                 (None, None) => break,
                 (Some(_), None) => Ordering::Less,
@@ -81,16 +122,15 @@ impl Walk<'_> {
             };
             let one = if step == Ordering::Greater { None } else { a.next() };
             let other = if step == Ordering::Less { None } else { b.next() };
-            self.pair(one, other)?;
+            has_found |= self.pair(one, other)?;
         }
-        self.depth -= 1;
-        Ok(())
+        Ok(has_found)
     }
 
     /// Tells the first name of a folder that stands twice or out of order.
-    fn doubt(&mut self, entries: &[RawEntry<'_>]) {
+    fn doubt(&mut self, entries: &[RawEntry<'_>]) -> bool {
         let Some(pair) = entries.windows(2).find(|pair| tree::order(&pair[0], &pair[1]) != Ordering::Less) else {
-            return;
+            return false;
         };
         self.found.omissions.push(Omission {
             path: Some(spelled(&[&self.path, pair[1].name].concat())),
@@ -98,15 +138,17 @@ impl Walk<'_> {
                 .to_owned(),
             unseen: true,
         });
+        true
     }
 
-    fn pair(&mut self, old: Option<&RawEntry<'_>>, new: Option<&RawEntry<'_>>) -> Result<(), GitError> {
-        let Some(name) = old.or(new).map(|entry| entry.name) else { return Ok(()) };
+    /// Compares two entries of one name. Says whether they differ in something that can be told.
+    fn pair(&mut self, old: Option<&RawEntry<'_>>, new: Option<&RawEntry<'_>>) -> Result<bool, GitError> {
+        let Some(name) = old.or(new).map(|entry| entry.name) else { return Ok(false) };
         if let (Some(one), Some(other)) = (old, new)
             && one.id == other.id
             && one.mode == other.mode
         {
-            return Ok(());
+            return Ok(false);
         }
         let length = self.path.len();
         self.path.extend_from_slice(name);
@@ -115,10 +157,10 @@ impl Walk<'_> {
         let done = if folder {
             self.path.push(b'/');
             let tree = |entry: Option<&RawEntry<'_>>| entry.map(|entry| TreeId(entry.id));
-            self.folders(tree(old), tree(new))
+            self.folders((tree(old), tree(new)))
         } else {
             self.found.push(&self.path, old.and_then(entry_of), new.and_then(entry_of));
-            Ok(())
+            Ok(true)
         };
         self.path.truncate(length);
         done

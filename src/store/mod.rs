@@ -16,6 +16,7 @@ use etcetera::BaseStrategy as _;
 
 pub use record::RecordFault;
 
+use crate::domain::limits::LIMITS;
 use crate::domain::run::{BegunRun, KeptRun, RunId, RunRecord};
 use crate::sys::clock;
 use crate::sys::files::{self, AppendFile, FileError, Held};
@@ -26,6 +27,9 @@ pub use presented::{DocumentFault, Documents, KeptDocument};
 
 /// How long runs are kept when nothing else is said: 30 days.
 pub const KEPT_FOR: Duration = Duration::from_hours(30 * 24);
+
+/// A list reads no larger record of a run, in bytes.
+const MOST_RECORD: u64 = 1 << 20;
 
 /// Held by the process that is at a run.
 const LOCK: &str = "run.lock";
@@ -143,7 +147,7 @@ impl Store {
             return Err(StoreError::Missing { id, name: name.to_owned() });
         }
         let mut file = self.append_alone(id, name)?;
-        Ok((file.cut_to_whole_lines()?, file))
+        Ok((file.cut_to_whole_lines(LIMITS.kept_file_bytes)?, file))
     }
 
     /// Notes that a run begins, and holds it (see [`hold`](Self::hold)).
@@ -186,7 +190,7 @@ impl Store {
 
     /// Reads one file of a run.
     pub fn read(&self, id: RunId, name: &str) -> Result<Vec<u8>, StoreError> {
-        let found = files::read_optional(&self.file(id, name)?)?;
+        let found = files::read_plain(&self.file(id, name)?, LIMITS.kept_file_bytes)?;
         found.ok_or_else(|| StoreError::Missing { id, name: name.to_owned() })
     }
 
@@ -254,7 +258,7 @@ impl Store {
 }
 
 fn entry(id: RunId, folder: &files::Folder) -> KeptRun {
-    let reason = match files::read_optional(&folder.path.join(record::NAME)) {
+    let reason = match files::read_plain(&folder.path.join(record::NAME), MOST_RECORD) {
         Ok(Some(bytes)) => match record::read(id, &bytes) {
             Ok(record) => return KeptRun::Whole(record),
             Err(fault) => fault.to_string(),
@@ -270,7 +274,8 @@ fn entry(id: RunId, folder: &files::Folder) -> KeptRun {
 }
 
 fn unfinished(id: RunId, folder: &Path) -> Result<Option<BegunRun>, String> {
-    let bytes = files::read_optional(&folder.join(record::BEGUN)).map_err(|fault| fault.source.to_string())?;
+    let bytes =
+        files::read_plain(&folder.join(record::BEGUN), MOST_RECORD).map_err(|fault| fault.source.to_string())?;
     bytes.map(|bytes| record::read_begun(id, &bytes).map_err(|fault| fault.to_string())).transpose()
 }
 

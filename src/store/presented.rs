@@ -8,6 +8,7 @@ mod wire;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use crate::domain::limits::LIMITS;
 use crate::domain::presented::{CheckedRef, DocumentId, DocumentRecord, Presented};
 use crate::sys::clock;
 use crate::sys::files::{self, FileError, Held};
@@ -105,8 +106,8 @@ impl Documents {
     /// Reads a document; `None` where none is kept.
     pub fn read(&self, id: DocumentId) -> Result<Option<KeptDocument>, DocumentFault> {
         let folder = self.of(id);
-        let Some(record) = files::read_optional(&folder.join(RECORD))? else { return Ok(None) };
-        let Some(text) = files::read_optional(&folder.join(TEXT))? else { return Ok(None) };
+        let Some(record) = files::read_plain(&folder.join(RECORD), LIMITS.kept_file_bytes)? else { return Ok(None) };
+        let Some(text) = files::read_plain(&folder.join(TEXT), LIMITS.kept_file_bytes)? else { return Ok(None) };
         let damaged = |why: String| DocumentFault::Damaged { id, why, folder: folder.clone() };
         let record = wire::read(id, &record).map_err(|fault| damaged(fault.to_string()))?;
         let markdown = String::from_utf8(text).map_err(|_| damaged(format!("{TEXT} is not UTF-8 text")))?;
@@ -119,7 +120,7 @@ impl Documents {
     pub fn records(&self, most: usize) -> Result<Vec<DocumentRecord>, DocumentFault> {
         let newest = self.newest_first()?.into_iter();
         let read = newest.filter_map(|(id, folder)| {
-            let bytes = files::read_optional(&folder.path.join(RECORD)).ok().flatten()?;
+            let bytes = files::read_plain(&folder.path.join(RECORD), LIMITS.kept_file_bytes).ok().flatten()?;
             wire::read(id, &bytes).ok()?.record(id)
         });
         Ok(read.take(most).collect())
@@ -178,13 +179,13 @@ impl Documents {
 /// Removes a document as it was listed, unless somebody holds it or has written to it since; whether it was removed.
 fn remove(folder: &files::Folder) -> Result<bool, DocumentFault> {
     let record = folder.path.join(RECORD);
-    let listed = files::read_optional(&record)?;
+    let listed = files::read_plain(&record, LIMITS.kept_file_bytes)?;
     // The lock may be a new file, which changes the folder itself.
     let is_as_listed = files::modified(&folder.path).is_some_and(|modified| modified == folder.modified);
     let Some(held) = files::hold(&folder.path.join(LOCK), Duration::ZERO).ok().filter(|_| is_as_listed) else {
         return Ok(false);
     };
-    if files::read_optional(&record)? != listed {
+    if files::read_plain(&record, LIMITS.kept_file_bytes)? != listed {
         return Ok(false);
     }
     files::remove_folder(&folder.path)?;

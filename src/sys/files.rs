@@ -79,6 +79,44 @@ pub fn identity(path: &Path) -> Result<Identity, FileError> {
     Ok(Identity { place, born: about.created().ok() })
 }
 
+/// Reads a plain file that may not exist, refused when it is more than `limit` bytes. A device or a pipe in its place is refused, not waited
+/// for.
+pub fn read_plain(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
+    let file = match opened_at_once(fs::OpenOptions::new().read(true), path) {
+        Ok(file) => file,
+        Err(error) if is_missing(&error) => return Ok(None),
+        Err(error) => return Err(fault("read", path)(error)),
+    };
+    let about = file.metadata().map_err(fault("read", path))?;
+    if !about.is_file() {
+        return Err(fault("read", path)(io::Error::other("it is not a plain file")));
+    }
+    if about.len() > limit {
+        return Err(fault("read", path)(io::Error::other(format!("it has more than {} MiB", limit >> 20))));
+    }
+    read_within(file, path, limit).map(Some)
+}
+
+/// A file that is appended to, and made where there is none.
+fn growing() -> fs::OpenOptions {
+    let mut options = fs::OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Opens a file without waiting for the other end of a pipe.
+fn opened_at_once(options: &mut fs::OpenOptions, path: &Path) -> io::Result<fs::File> {
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags);
+    }
+    options.open(path)
+}
+
 /// Reads a file that may not exist.
 pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     match fs::read(path) {
@@ -183,11 +221,13 @@ pub struct AppendFile {
 impl AppendFile {
     /// Opens a file for appending; it is created where there is none.
     pub fn open(path: &Path) -> Result<Self, FileError> {
-        let mut options = fs::OpenOptions::new();
-        options.append(true).create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path).map_err(fault("write", path))?;
+        let file = growing().open(path).map_err(fault("write", path))?;
+        Ok(Self { file, path: path.to_owned(), held: None })
+    }
+
+    /// The same without waiting for the other end of a pipe.
+    fn open_at_once(path: &Path) -> Result<Self, FileError> {
+        let file = opened_at_once(&mut growing(), path).map_err(fault("write", path))?;
         Ok(Self { file, path: path.to_owned(), held: None })
     }
 
@@ -196,12 +236,14 @@ impl AppendFile {
         let mut lock = path.as_os_str().to_owned();
         lock.push(".lock");
         let Some(held) = try_hold(Path::new(&lock))? else { return Ok(None) };
-        Ok(Some(Self { held: Some(held), ..Self::open(path)? }))
+        Ok(Some(Self { held: Some(held), ..Self::open_at_once(path)? }))
     }
 
     /// Cuts off what stands behind the last whole line, which a kill may have left, and gives all that is before it.
-    pub fn cut_to_whole_lines(&mut self) -> Result<Vec<u8>, FileError> {
-        let mut bytes = fs::read(&self.path).map_err(fault("read", &self.path))?;
+    ///
+    /// Refused when that is more than `limit` bytes.
+    pub fn cut_to_whole_lines(&mut self, limit: u64) -> Result<Vec<u8>, FileError> {
+        let mut bytes = read_plain(&self.path, limit)?.unwrap_or_default();
         let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
         if whole < bytes.len() {
             bytes.truncate(whole);
@@ -245,7 +287,7 @@ pub fn hold(path: &Path, limit: Duration) -> Result<Held, FileError> {
 
 /// The same without waiting: `None` while somebody else holds it.
 pub fn try_hold(path: &Path) -> Result<Option<Held>, FileError> {
-    let AppendFile { file, .. } = AppendFile::open(path)?;
+    let AppendFile { file, .. } = AppendFile::open_at_once(path)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(Held(file))),
         Err(fs::TryLockError::WouldBlock) => Ok(None),
@@ -334,6 +376,24 @@ mod tests {
     }
 
     #[test]
+    fn only_plain_files_of_a_bounded_size_are_read() {
+        let root = tempfile::tempdir().unwrap();
+        let path = |name: &str| root.path().join(name);
+        fs::write(path("plain"), b"ab").unwrap();
+        assert_eq!(read_plain(&path("plain"), 2).unwrap().as_deref(), Some(&b"ab"[..]));
+        assert!(read_plain(&path("plain"), 1).is_err());
+        assert_eq!(read_plain(&path("none"), 1).unwrap(), None);
+        std::os::unix::fs::symlink("/dev/zero", path("zero")).unwrap();
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mkfifoat(rustix::fs::CWD, path("pipe"), mode).unwrap();
+        for name in ["zero", "pipe"] {
+            let error = read_plain(&path(name), 1 << 20).unwrap_err();
+            assert!(error.to_string().contains("not a plain file"), "{error}");
+        }
+        assert!(try_hold(&path("pipe")).is_err(), "nobody waits for a reader");
+    }
+
+    #[test]
     fn a_rewritten_file_keeps_its_readers_and_its_link() {
         let root = tempfile::tempdir().unwrap();
         let (real, link) = (root.path().join("real.json"), root.path().join("deep/link.json"));
@@ -368,10 +428,10 @@ mod tests {
         fs::write(&path, b"one\ntw").unwrap();
         let mut file = AppendFile::alone(&path).unwrap().unwrap();
         assert!(AppendFile::alone(&path).unwrap().is_none());
-        assert_eq!(file.cut_to_whole_lines().unwrap(), b"one\n");
+        assert_eq!(file.cut_to_whole_lines(1 << 10).unwrap(), b"one\n");
         file.append(b"2\n").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"one\n2\n");
-        assert_eq!(file.cut_to_whole_lines().unwrap(), b"one\n2\n");
+        assert_eq!(file.cut_to_whole_lines(1 << 10).unwrap(), b"one\n2\n");
         drop(file);
         fs::write(&path, b"no end").unwrap();
         // A child that another test is just starting has the lock open for a moment.
@@ -379,7 +439,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(10));
             AppendFile::alone(&path).unwrap()
         });
-        assert_eq!(again.unwrap().cut_to_whole_lines().unwrap(), b"");
+        assert_eq!(again.unwrap().cut_to_whole_lines(1 << 10).unwrap(), b"");
         assert_eq!(fs::read(&path).unwrap(), b"");
     }
 

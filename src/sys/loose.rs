@@ -1,12 +1,14 @@
 //! Loose objects, each a file of its own. Main type: [`LooseObjects`].
 //!
 //! libgit2 inflates a loose object that was cut (a full disk, a power failure) forever. Here such a file is recognized first. Objects in packs
-//! are not looked at: they are found in `objects`.
+//! are looked at in `packs`.
 
 use std::path::PathBuf;
 
 use gix_odb::loose;
 
+use super::packs::Stored;
+use super::repo::RepoError;
 use crate::domain::id::ObjectId;
 
 /// A larger object is not inflated to be checked, in bytes: where its size matters it is asked for alone, which ends.
@@ -23,18 +25,24 @@ impl LooseObjects {
         Self(loose::Store::at_opts(folder, gix_hash::Kind::Sha1, options))
     }
 
-    /// Whether the object is here and cannot be inflated to its end. An object that is elsewhere, or larger than is checked, is not damaged as
-    /// far as this can tell.
-    pub(super) fn is_damaged(&self, id: ObjectId) -> bool {
-        let id = gix_hash::oid::from_bytes_unchecked(id.as_bytes());
-        if !self.0.contains(id) {
-            return false;
+    /// How the object is stored; `None` where it is not here. One that cannot be inflated to its end is refused; larger ones than are checked
+    /// pass.
+    pub(super) fn look(&self, id: ObjectId) -> Result<Option<Stored>, RepoError> {
+        let oid = gix_hash::oid::from_bytes_unchecked(id.as_bytes());
+        if !self.0.contains(oid) {
+            return Ok(None);
         }
-        match self.0.try_header(id) {
-            Ok(Some((size, _))) if size > MOST_BYTES as u64 => false,
-            Ok(None) => false,
-            Ok(Some(_)) => self.0.try_find(id, &mut Vec::new()).is_err(),
-            Err(_) => true,
+        match self.0.try_header(oid) {
+            Ok(Some((size, kind))) => {
+                let stored = Stored::whole(kind, size).check(id)?;
+                if size <= MOST_BYTES as u64 {
+                    let _turn = stored.turn();
+                    self.0.try_find(oid, &mut Vec::new()).map_err(|_| RepoError::Damaged(id))?;
+                }
+                Ok(Some(stored))
+            }
+            Ok(None) => Ok(None),
+            Err(_) => Err(RepoError::Damaged(id)),
         }
     }
 }

@@ -15,6 +15,7 @@ pub mod inside;
 mod loose;
 pub mod nested;
 mod objects;
+mod packs;
 pub mod process;
 pub mod repo;
 pub mod temporary;

@@ -15,13 +15,15 @@ use gix_odb::{HandleArc, Store};
 use crate::domain::id::ObjectId;
 
 /// A larger object is left to libgit2, which tells its size before it reads it.
-const MOST_BYTES: usize = 64 << 20;
+const MOST_BYTES: usize = 32 << 20;
 /// A buffer that grew beyond this is given back after use.
 const KEPT_BYTES: usize = 4 << 20;
 /// Opening checks the index of every pack, which a handful of reads is not worth.
 const FEW: u32 = 16;
 /// How many bases of deltas each handle keeps.
 const BASES: usize = 64;
+/// How many bytes those have at most.
+const BASE_BYTES: usize = 16 << 20;
 
 /// The object folder of a repository and what was opened of it, for all threads; [`handle`](Self::handle) gives each its own reader.
 #[derive(Clone)]
@@ -58,7 +60,7 @@ impl ObjectStore {
         let mut handle = opened.as_ref()?.to_cache_arc();
         // An object that is not there is libgit2's to look for: it looks again on the disk, once is enough.
         handle.refresh_never();
-        handle.set_pack_cache(|| Box::new(gix_pack::cache::lru::StaticLinkedList::<BASES>::default()));
+        handle.set_pack_cache(|| Box::new(gix_pack::cache::lru::StaticLinkedList::<BASES>::new(BASE_BYTES)));
         Some(Objects { handle, buffer: RefCell::default() })
     }
 }

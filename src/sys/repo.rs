@@ -8,14 +8,16 @@ use std::ffi::OsStr;
 use std::ops::{Deref, DerefMut};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use git2::{ErrorClass, ErrorCode};
 
 use super::clock;
 use super::loose::LooseObjects;
 use super::objects::{ObjectKind, ObjectStore, Objects};
+use super::packs::{PackedObjects, Stored};
 use crate::domain::id::{BlobId, CommitId, ObjectId, TreeId};
+use crate::domain::limits::LIMITS;
 use crate::domain::text::{MASK_PREFIX, mask, shell_word};
 
 /// An open repository. It can move between threads but not be shared: see [`RepoPool`].
@@ -25,8 +27,10 @@ pub struct Repo {
     store: ObjectStore,
     /// What recognizes objects that were cut.
     loose: LooseObjects,
-    /// The object that was found whole last.
-    intact: Cell<ObjectId>,
+    /// What recognizes packed objects that are too large or lead nowhere.
+    packs: PackedObjects,
+    /// The object that was looked at last, and how it is stored where that is known.
+    intact: Cell<(ObjectId, Option<Stored>)>,
     /// This handle's reader of them.
     objects: OnceCell<Objects>,
 }
@@ -77,6 +81,16 @@ pub enum RepoError {
     /// An object is not of the kind that was expected, or its bytes are damaged.
     #[error("object {0} is damaged; run `git fsck`")]
     Damaged(ObjectId),
+    /// An object, or one that it is stored as a difference from, has more bytes than are read.
+    #[error("object {id} is too large to be read: it takes {} MiB, more than {}", size >> 20, limit >> 20)]
+    TooLarge {
+        /// The object.
+        id: ObjectId,
+        /// The size, in bytes, of it or of the one that it is made from.
+        size: u64,
+        /// The most bytes that are read.
+        limit: u64,
+    },
     /// The index has whole folders as one entry.
     #[error(
         "this checkout has a sparse index, which is not supported here; run `git sparse-checkout reapply --no-sparse-index`, or review commits with --target"
@@ -128,15 +142,17 @@ impl Repo {
             git,
             store: self.store.clone(),
             loose: self.loose.clone(),
+            packs: self.packs.clone(),
             objects: OnceCell::new(),
-            intact: Cell::new(ObjectId::ZERO),
+            intact: Cell::new((ObjectId::ZERO, None)),
         })
     }
 
     fn of(git: git2::Repository) -> Self {
         let folder = git.commondir().join("objects");
-        let (store, loose) = (ObjectStore::new(folder.clone()), LooseObjects::new(folder));
-        Self { git, store, loose, objects: OnceCell::new(), intact: Cell::new(ObjectId::ZERO) }
+        let (store, loose) = (ObjectStore::new(folder.clone()), LooseObjects::new(folder.clone()));
+        let (packs, intact) = (PackedObjects::new(folder), Cell::new((ObjectId::ZERO, None)));
+        Self { git, store, loose, packs, objects: OnceCell::new(), intact }
     }
 
     /// The library's own handle, for `git`.
@@ -217,17 +233,29 @@ impl Repo {
         Ok(found.map_or(Cow::Borrowed(name), Cow::Owned))
     }
 
-    /// Refuses an object that was cut, which libgit2 would inflate forever.
-    fn intact(&self, id: ObjectId) -> Result<(), RepoError> {
+    /// Refuses an object that libgit2 would inflate forever or without a bound: one that was cut, or that is made from too much. How it is
+    /// stored, where that is known.
+    fn intact(&self, id: ObjectId) -> Result<Option<Stored>, RepoError> {
         // Most objects are asked for their size first, then for their bytes.
-        if self.intact.get() == id {
-            return Ok(());
+        let (last, stored) = self.intact.get();
+        if last == id {
+            return Ok(stored);
         }
-        if self.loose.is_damaged(id) {
-            return Err(RepoError::Damaged(id));
+        let (loose, packed) = (self.loose.look(id)?, self.packs.look(id)?);
+        let stored = packed.or(loose).map(|stored| stored.check(id)).transpose()?;
+        self.intact.set((id, stored));
+        Ok(stored)
+    }
+
+    /// The same of a file whose bytes are about to be read; other threads wait while one of them is large.
+    fn intact_blob(&self, id: ObjectId) -> Result<Option<MutexGuard<'static, ()>>, RepoError> {
+        let stored = self.intact(id)?;
+        if let Some(Stored { size, .. }) = stored
+            && size > LIMITS.delta_bytes
+        {
+            return Err(RepoError::TooLarge { id, size, limit: LIMITS.delta_bytes });
         }
-        self.intact.set(id);
-        Ok(())
+        Ok(stored.and_then(Stored::turn))
     }
 
     /// The same for the objects that a name leads to without a walk: a reference or a whole id, and the tags on the way to a commit.
@@ -282,7 +310,7 @@ impl Repo {
 
     /// A blob, whose bytes the library keeps.
     pub fn find_blob(&self, id: BlobId) -> Result<git2::Blob<'_>, RepoError> {
-        self.intact(id.0)?;
+        let _turn = self.intact_blob(id.0)?;
         self.git.find_blob(raw_id(id.0)).map_err(|error| self.object_error(&error, id.0))
     }
 
@@ -306,7 +334,9 @@ impl Repo {
 
     /// The size of a blob in bytes, without reading it whole.
     pub fn blob_size(&self, id: BlobId) -> Result<u64, RepoError> {
-        self.intact(id.0)?;
+        if let Some(stored) = self.intact(id.0)? {
+            return Ok(stored.size);
+        }
         let odb = self.git.odb()?;
         let (size, _) = odb.read_header(raw_id(id.0)).map_err(|error| self.object_error(&error, id.0))?;
         Ok(size as u64)
@@ -314,12 +344,15 @@ impl Repo {
 
     /// The raw bytes of a tree object; [`sys::tree`](super::tree) reads them.
     pub fn tree(&self, id: TreeId) -> Result<Vec<u8>, RepoError> {
-        self.read_object(id.0, ObjectKind::Tree, <[u8]>::to_vec)
+        self.with_tree(id, <[u8]>::to_vec)
     }
 
     /// Lends the raw bytes of a tree object to `take`.
     pub fn with_tree<T>(&self, id: TreeId, take: impl FnOnce(&[u8]) -> T) -> Result<T, RepoError> {
-        self.read_object(id.0, ObjectKind::Tree, take)
+        match self.read_fast(id.0, ObjectKind::Tree, take) {
+            Ok(done) => Ok(done),
+            Err(take) => self.read_object(id.0, ObjectKind::Tree, take),
+        }
     }
 
     /// Lends the bytes of a blob to `take`, unless it has more than `limit` bytes: then its size. Made for reading many.
@@ -356,7 +389,7 @@ impl Repo {
     }
 
     fn read_object<T>(&self, id: ObjectId, kind: ObjectKind, take: impl FnOnce(&[u8]) -> T) -> Result<T, RepoError> {
-        self.intact(id)?;
+        let _turn = self.intact_blob(id)?;
         let odb = self.git.odb()?;
         let object = odb.read(raw_id(id)).map_err(|error| self.object_error(&error, id))?;
         if object.kind() == kind.raw() { Ok(take(object.data())) } else { Err(RepoError::Damaged(id)) }
@@ -418,6 +451,7 @@ pub struct RepoPool {
     git_dir: Arc<Path>,
     store: ObjectStore,
     loose: LooseObjects,
+    packs: PackedObjects,
     idle: Arc<Mutex<Vec<Repo>>>,
 }
 
@@ -430,8 +464,8 @@ pub struct Lent<'a> {
 impl RepoPool {
     /// A pool that begins with `first`.
     pub fn new(first: Repo) -> Self {
-        let (store, loose) = (first.store.clone(), first.loose.clone());
-        Self { git_dir: first.git_dir().into(), store, loose, idle: Arc::new(Mutex::new(vec![first])) }
+        let (store, loose, packs) = (first.store.clone(), first.loose.clone(), first.packs.clone());
+        Self { git_dir: first.git_dir().into(), store, loose, packs, idle: Arc::new(Mutex::new(vec![first])) }
     }
 
     /// Takes an idle handle, or opens another.
@@ -445,8 +479,9 @@ impl RepoPool {
                     git,
                     store: self.store.clone(),
                     loose: self.loose.clone(),
+                    packs: self.packs.clone(),
                     objects: OnceCell::new(),
-                    intact: Cell::new(ObjectId::ZERO),
+                    intact: Cell::new((ObjectId::ZERO, None)),
                 }
             }
         };

@@ -4,10 +4,13 @@
 //! `git ls-tree`. The format is in git's `tree.c`: octal mode, space, name, NUL, 20 bytes of id.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use crate::domain::change::FileMode;
 use crate::domain::id::{BlobId, ObjectId, TreeId};
+use crate::domain::limits::{Allowance, LIMITS};
 
+use super::cancel::{Cancel, Stopped};
 use super::repo::{Repo, RepoError};
 
 /// One entry of a tree, borrowed from its bytes.
@@ -93,10 +96,14 @@ pub struct TreeFile {
 /// Walks the files of a tree in path order, reading a folder only when the walk gets there.
 pub struct TreeWalk<'r> {
     repo: &'r Repo,
+    cancel: &'r Cancel,
     cursor: TreeCursor,
 }
 
 /// A place in the walk of a tree, free of the handle that reads it: any handle of the repository takes it further.
+///
+/// A few objects can stand for endlessly many folders. So the walk enters a bounded number of them, holds a bounded number of bytes, and enters
+/// no folder again in which it found no file.
 pub struct TreeCursor {
     root: TreeId,
     prefix: usize,
@@ -105,6 +112,31 @@ pub struct TreeCursor {
     path: Vec<u8>,
     /// Buffers of folders that were left, for the next ones.
     spare: Vec<Vec<u8>>,
+    /// Folders without a file.
+    barren: HashSet<TreeId>,
+    folders: Allowance,
+    open_bytes: Allowance,
+    left_out: LeftOut,
+}
+
+/// The folders that a walk did not enter.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The number of those that were too deep, or for whose bytes there was no room.
+    pub too_deep: u64,
+    /// Whether the walk ended because it had entered as many as it may.
+    pub ended: bool,
+}
+
+/// A reason why a walk does not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum WalkError {
+    /// A folder could not be read.
+    #[error(transparent)]
+    Repo(#[from] RepoError),
+    /// The run was stopped.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 /// A file that a [`TreeCursor`] stands at.
@@ -119,70 +151,157 @@ pub struct TreeStep<'c> {
 }
 
 struct Level {
+    tree: TreeId,
     data: Vec<u8>,
     at: usize,
     prefix: usize,
+    has_file: bool,
+}
+
+/// More folders without files are not remembered: git writes none.
+const MOST_BARREN: usize = 100_000;
+
+/// A larger buffer of a folder that was left is given back, in bytes.
+const MOST_SPARE: usize = 64 << 10;
+
+impl LeftOut {
+    /// The sentence that says it; `None` where nothing was left out.
+    pub fn reason(self) -> Option<String> {
+        match self {
+            Self { ended: true, .. } => {
+                Some(format!("only the first {} folders of the tree are read", LIMITS.walked_folders))
+            }
+            Self { too_deep: 0, .. } => None,
+            Self { too_deep, .. } => Some(format!(
+                "{too_deep} folders of the tree are not read: they are nested more than {} deep, or too large together",
+                LIMITS.folder_depth
+            )),
+        }
+    }
 }
 
 impl TreeCursor {
     /// A walk of `root`, whose paths begin with `prefix` (empty, or ending in `/`).
     pub fn new(root: TreeId, prefix: &[u8]) -> Self {
-        Self { root, prefix: prefix.len(), begun: false, stack: Vec::new(), path: prefix.to_vec(), spare: Vec::new() }
+        Self {
+            root,
+            prefix: prefix.len(),
+            begun: false,
+            stack: Vec::new(),
+            path: prefix.to_vec(),
+            spare: Vec::new(),
+            barren: HashSet::new(),
+            folders: Allowance::of(LIMITS.walked_folders),
+            open_bytes: Allowance::of(LIMITS.open_folder_bytes),
+            left_out: LeftOut::default(),
+        }
+    }
+
+    /// The folders that were left out so far.
+    pub fn left_out(&self) -> LeftOut {
+        self.left_out
     }
 
     /// The next file. After an error it stands where it stood: asking again tries the same tree again.
-    pub fn step(&mut self, repo: &Repo) -> Result<Option<TreeStep<'_>>, RepoError> {
+    pub fn step(&mut self, repo: &Repo, cancel: &Cancel) -> Result<Option<TreeStep<'_>>, WalkError> {
         if !self.begun {
-            self.stack.push(Level { data: repo.tree(self.root)?, at: 0, prefix: self.prefix });
+            self.enter(self.root, self.prefix, repo)?;
             self.begun = true;
         }
         loop {
             let Some(level) = self.stack.last_mut() else { return Ok(None) };
             let rest = &level.data[level.at..];
             if rest.is_empty() {
-                self.spare.extend(self.stack.pop().map(|level| level.data));
+                self.leave();
                 continue;
             }
-            let damaged = || RepoError::Git("a tree object is damaged; run `git fsck`".to_owned());
-            let (entry, length) = first_entry(rest).ok_or_else(damaged)?;
+            let (entry, length) = first_entry(rest).ok_or(RepoError::Damaged(level.tree.0))?;
             self.path.truncate(level.prefix);
             self.path.extend_from_slice(entry.name);
             let (mode, id) = (entry.mode, entry.id);
-            match mode {
-                Some(mode) => {
-                    level.at += length;
-                    return Ok(Some(TreeStep { path: &self.path, mode, id: BlobId(id) }));
-                }
-                None => {
-                    let mut data = self.spare.pop().unwrap_or_default();
-                    repo.with_tree(TreeId(id), |bytes| {
-                        data.clear();
-                        data.extend_from_slice(bytes);
-                    })?;
-                    level.at += length;
-                    self.path.push(b'/');
-                    self.stack.push(Level { data, at: 0, prefix: self.path.len() });
-                }
+            let next = level.at + length;
+            if let Some(mode) = mode {
+                level.at = next;
+                level.has_file = true;
+                return Ok(Some(TreeStep { path: &self.path, mode, id: BlobId(id) }));
             }
+            cancel.check()?;
+            let folder = TreeId(id);
+            let above = self.stack.len() - 1;
+            if !self.barren.contains(&folder) {
+                if !self.folders.charge(1) {
+                    self.left_out.ended = true;
+                    self.stack.clear();
+                    return Ok(None);
+                }
+                self.path.push(b'/');
+                self.enter(folder, self.path.len(), repo)?;
+            }
+            // Only now: a folder that could not be read is tried again.
+            self.stack[above].at = next;
+        }
+    }
+
+    /// Opens a folder, unless there is no room for it.
+    fn enter(&mut self, tree: TreeId, prefix: usize, repo: &Repo) -> Result<(), RepoError> {
+        let is_too_deep = self.stack.len() >= LIMITS.folder_depth;
+        let mut data = self.spare.pop().unwrap_or_default();
+        let open_bytes = &mut self.open_bytes;
+        let is_open = !is_too_deep
+            && repo.with_tree(tree, |bytes| {
+                let has_room = open_bytes.charge(bytes.len() as u64);
+                if has_room {
+                    data.clear();
+                    data.extend_from_slice(bytes);
+                }
+                has_room
+            })?;
+        if is_open {
+            self.stack.push(Level { tree, data, at: 0, prefix, has_file: false });
+        } else {
+            self.left_out.too_deep += 1;
+            // Elsewhere the same folders may have room.
+            if let Some(above) = self.stack.last_mut() {
+                above.has_file = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        let Some(level) = self.stack.pop() else { return };
+        self.open_bytes.release(level.data.len() as u64);
+        if level.data.capacity() <= MOST_SPARE {
+            self.spare.push(level.data);
+        }
+        if level.has_file {
+            if let Some(above) = self.stack.last_mut() {
+                above.has_file = true;
+            }
+        } else if self.barren.len() < MOST_BARREN {
+            self.barren.insert(level.tree);
         }
     }
 }
 
 impl<'r> TreeWalk<'r> {
     /// A walk of `root`, whose paths begin with `prefix` (empty, or ending in `/`).
-    pub fn new(repo: &'r Repo, root: TreeId, prefix: &[u8]) -> Result<Self, RepoError> {
-        let mut cursor = TreeCursor::new(root, prefix);
-        cursor.stack.push(Level { data: repo.tree(root)?, at: 0, prefix: prefix.len() });
-        cursor.begun = true;
-        Ok(Self { repo, cursor })
+    pub fn new(repo: &'r Repo, root: TreeId, prefix: &[u8], cancel: &'r Cancel) -> Self {
+        Self { repo, cancel, cursor: TreeCursor::new(root, prefix) }
     }
 
-    fn step(&mut self) -> Option<Result<TreeFile, RepoError>> {
-        let found = match self.cursor.step(self.repo) {
+    /// The folders that were left out so far.
+    pub fn left_out(&self) -> LeftOut {
+        self.cursor.left_out()
+    }
+
+    fn step(&mut self) -> Option<Result<TreeFile, WalkError>> {
+        let found = match self.cursor.step(self.repo, self.cancel) {
             Ok(found) => found.map(|step| TreeFile { path: step.path.to_vec(), mode: step.mode, id: step.id }).map(Ok),
             Err(error) => Some(Err(error)),
         };
         if matches!(found, Some(Err(_))) {
+            self.cursor.begun = true;
             self.cursor.stack.clear();
         }
         found
@@ -190,7 +309,7 @@ impl<'r> TreeWalk<'r> {
 }
 
 impl Iterator for TreeWalk<'_> {
-    type Item = Result<TreeFile, RepoError>;
+    type Item = Result<TreeFile, WalkError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.step()

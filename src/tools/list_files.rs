@@ -1,7 +1,6 @@
 //! `list_files`: the paths of the reviewed tree.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use schemars::JsonSchema;
@@ -17,8 +16,9 @@ use super::toolbox::ToolContext;
 use super::{Looks, ToolSpec, answer};
 use crate::domain::change::FileMode;
 use crate::domain::filter::PathFilter;
+use crate::domain::limits::LIMITS;
 use crate::domain::path::{RepoPath, spell};
-use crate::workspace::{TreeEntry, near};
+use crate::workspace::Nearest;
 
 const NAME: &str = "list_files";
 
@@ -104,6 +104,7 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
         reply.note("No path matches the pattern.");
     }
     reply.notes.extend(note.into_iter().chain(glob.note));
+    reply.notes.extend(paths::not_listed(context));
     Ok(reply)
 }
 
@@ -152,25 +153,48 @@ fn list(
 
 /// Why nothing is listed under a folder.
 fn missing(context: &ToolContext, folder: &RepoPath) -> Result<ToolFault, ToolFault> {
-    let files = context.new.files(&context.cancel)?;
-    if files.iter().any(|file| file.path == *folder) {
+    let mut is_file = false;
+    let mut folders = Folders { nearest: Nearest::to(folder), last: Vec::new(), left: LIMITS.compared_names };
+    context.new.visit(&context.cancel, &mut |path, _| {
+        is_file = path == folder.as_bytes();
+        folders.of(path);
+        if is_file { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    if is_file {
         let message = format!("{folder} is a file, not a folder; read_file_part reads it");
         return Ok(ToolFault::new(ErrorKind::InvalidInput, message));
     }
-    let mut folders = BTreeSet::new();
-    for file in files.iter() {
-        let mut above = file.path.folder();
-        while !above.is_empty() && !folders.contains(above) {
-            folders.insert(above);
-            above = above.iter().rposition(|byte| *byte == b'/').map_or(&[], |slash| &above[..slash]);
-        }
-    }
-    let entry =
-        |path: &[u8]| RepoPath::from_bytes(path).ok().map(|path| TreeEntry { path, mode: FileMode::File, blob: None });
-    let folders: Vec<_> = folders.into_iter().filter_map(entry).collect();
     if let Some(hint) = context.checkout.not_at_head(Some(folder)) {
         return Ok(ToolFault::not_found(format!("{folder} is {hint}"), &[]));
     }
-    let message = format!("no files under {folder}: there is no such folder, or the settings exclude it");
-    Ok(ToolFault::not_found(message, &near(folder, &folders)))
+    let cut = paths::not_listed(context).map_or_else(String::new, |why| format!(". {why}"));
+    let message = format!("no files under {folder}: there is no such folder, or the settings exclude it{cut}");
+    Ok(ToolFault::not_found(message, &folders.nearest.found()))
+}
+
+/// The folders of files that come in path order, each compared once with one that is not there.
+struct Folders {
+    nearest: Nearest,
+    /// The folder of the last file.
+    last: Vec<u8>,
+    left: usize,
+}
+
+impl Folders {
+    fn of(&mut self, path: &[u8]) {
+        let folder = path.iter().rposition(|byte| *byte == b'/').map_or(&b""[..], |slash| &path[..slash]);
+        if folder == self.last {
+            return;
+        }
+        let ends = memchr::memchr_iter(b'/', folder).chain([folder.len()]).filter(|end| *end > 0);
+        for above in ends.map(|end| &folder[..end]) {
+            let is_known = self.last.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest[0] == b'/');
+            if !is_known && self.left > 0 {
+                self.left -= 1;
+                self.nearest.offer(above);
+            }
+        }
+        self.last.clear();
+        self.last.extend_from_slice(folder);
+    }
 }

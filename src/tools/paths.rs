@@ -127,3 +127,9 @@ fn is_folder_at_root(context: &ToolContext, glob: &str) -> Result<bool, ToolFaul
     })?;
     Ok(is_there)
 }
+
+/// What to say where files are missing from the list of the tree.
+pub(super) fn not_listed(context: &ToolContext) -> Option<String> {
+    let why = context.new.listing_cut()?;
+    Some(format!("This is not complete: {why}."))
+}

@@ -16,7 +16,7 @@ use super::{Looks, ToolSpec, answer};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::domain::text::FileText;
-use crate::workspace::{WorkspaceError, near};
+use crate::workspace::{WorkspaceError, near_in};
 
 const NAME: &str = "read_file_part";
 
@@ -202,8 +202,8 @@ fn show<'a>(
 fn elsewhere(context: &ToolContext, side: Side, path: &RepoPath, error: WorkspaceError) -> ToolFault {
     let missing = matches!(error, WorkspaceError::NotFound(_));
     let mut fault = ToolFault::from(error);
-    if missing && let Ok(files) = context.tree(side).and_then(|tree| Ok(tree.files(&context.cancel)?)) {
-        fault.near = near(path, files.iter()).iter().map(|path| path.spelled().into_owned()).collect();
+    if missing && let Ok(names) = context.tree(side).and_then(|tree| Ok(near_in(path, tree, &context.cancel)?)) {
+        fault.near = names.iter().map(|path| path.spelled().into_owned()).collect();
     }
     if missing
         && side == Side::New

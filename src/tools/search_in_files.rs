@@ -107,6 +107,9 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
     let mut reply = show(context, &input, &hits, most as usize);
     remarks(&mut reply, &input, &pattern, &hits);
     reply.notes.extend(glob.note);
+    if !hits.exhausted {
+        reply.notes.extend(paths::not_listed(context));
+    }
     Ok(reply)
 }
 

@@ -10,10 +10,11 @@ use super::{TreeEntry, WorkspaceError};
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::filter::PathFilter;
 use crate::domain::id::{BlobId, TreeId};
+use crate::domain::limits::{Allowance, LIMITS};
 use crate::domain::path::{RepoPath, quote};
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Lent, Repo, RepoError, RepoPool};
-use crate::sys::tree::TreeCursor;
+use crate::sys::tree::{TreeCursor, WalkError};
 
 /// How many files are handed to a thread at once.
 const CHUNK: usize = 32;
@@ -21,8 +22,8 @@ const CHUNK: usize = 32;
 /// The room for a path that a chunk begins with.
 const PATH: usize = 64;
 
-/// More files than this are not listed: trees that contain each other can name endlessly many.
-const MAX_FILES: usize = 2_000_000;
+/// The files between two looks at the stop flag.
+const STOP_CHECK: u64 = 256;
 
 /// How many refused names are told one by one.
 const MAX_TOLD: usize = 20;
@@ -55,9 +56,13 @@ pub(super) struct Catalogue {
 struct Feed {
     /// `None` when everything was listed.
     cursor: Option<TreeCursor>,
-    listed: usize,
+    files: Allowance,
+    path_bytes: Allowance,
+    steps: u64,
     refused: usize,
     omissions: Vec<Omission>,
+    /// The reason why files are missing from the list.
+    cut: Option<String>,
 }
 
 /// What one thread reads with: a repository handle, taken when it is first needed, and a buffer.
@@ -114,7 +119,56 @@ impl Chunk {
     }
 }
 
+/// What becomes of a path that the walk came to.
+enum Taken {
+    /// It is in the list.
+    Listed,
+    /// It may not be seen.
+    Passed,
+    /// There is no room for it, and the list ends.
+    End,
+}
+
 impl Feed {
+    fn new(cursor: Option<TreeCursor>) -> Self {
+        Self {
+            cursor,
+            files: Allowance::of(LIMITS.listed_files),
+            path_bytes: Allowance::of(LIMITS.listed_path_bytes),
+            steps: 0,
+            refused: 0,
+            omissions: Vec::new(),
+            cut: None,
+        }
+    }
+
+    /// Whether the path may be listed, as far as there is room; where there is none, the list ends.
+    fn take(&mut self, path: &[u8], filter: &PathFilter) -> Taken {
+        if !self.files.charge(1) {
+            return self.end();
+        }
+        match self.admit(path, filter) {
+            true if self.path_bytes.charge(path.len() as u64) => Taken::Listed,
+            true => self.end(),
+            false => Taken::Passed,
+        }
+    }
+
+    fn end(&mut self) -> Taken {
+        let (files, mebibytes) = (LIMITS.listed_files, LIMITS.listed_path_bytes >> 20);
+        self.cut_short(format!(
+            "only the first {files} files of the tree are read, with at most {mebibytes} MiB of paths"
+        ));
+        Taken::End
+    }
+
+    fn cut_short(&mut self, reason: String) {
+        if self.cut.is_none() {
+            self.omissions.push(Omission { path: None, reason: reason.clone(), unseen: false });
+            self.cut = Some(reason);
+        }
+    }
+
     /// Whether the path may be listed; odd and excluded ones may not, and odd ones are told.
     fn admit(&mut self, path: &[u8], filter: &PathFilter) -> bool {
         match RepoPath::check(path) {
@@ -135,18 +189,19 @@ impl Catalogue {
     /// The files of a tree object, walked when they are asked for.
     pub(super) fn walking(root: TreeId, filter: PathFilter) -> Self {
         let cursor = Some(TreeCursor::new(root, b""));
-        let feed = Feed { cursor, listed: 0, refused: 0, omissions: Vec::new() };
-        Self { filter, chunks: RwLock::default(), feed: Mutex::new(feed), entries: OnceLock::new() }
+        Self { filter, chunks: RwLock::default(), feed: Mutex::new(Feed::new(cursor)), entries: OnceLock::new() }
     }
 
     /// Files that are all known: path, kind and blob, sorted by path.
     pub(super) fn of(found: Vec<(Vec<u8>, FileMode, Option<BlobId>)>, filter: PathFilter) -> Self {
-        let mut feed = Feed { cursor: None, listed: 0, refused: 0, omissions: Vec::new() };
+        let mut feed = Feed::new(None);
         let mut chunks = Vec::with_capacity(found.len() / CHUNK + 1);
         let mut chunk = Chunk::new();
         for (path, mode, blob) in found {
-            if feed.admit(&path, &filter) {
-                chunk.push(&path, mode, blob);
+            match feed.take(&path, &filter) {
+                Taken::Listed => chunk.push(&path, mode, blob),
+                Taken::Passed => {}
+                Taken::End => break,
             }
             if chunk.files.len() == CHUNK {
                 chunks.extend(std::mem::replace(&mut chunk, Chunk::new()).finish());
@@ -157,7 +212,12 @@ impl Catalogue {
     }
 
     /// Chunk `number`, counted from 0; `None` when there are fewer.
-    pub(super) fn chunk(&self, number: usize, hand: &mut Hand<'_>) -> Result<Option<Arc<Chunk>>, RepoError> {
+    pub(super) fn chunk(
+        &self,
+        number: usize,
+        hand: &mut Hand<'_>,
+        cancel: &Cancel,
+    ) -> Result<Option<Arc<Chunk>>, WorkspaceError> {
         if let Some(chunk) = self.chunk_listed(number) {
             return Ok(Some(chunk));
         }
@@ -169,7 +229,7 @@ impl Catalogue {
             if feed.cursor.is_none() {
                 return Ok(None);
             }
-            if let Some(chunk) = self.walk_on(&mut feed, hand.repo()?)? {
+            if let Some(chunk) = self.walk_on(&mut feed, hand.repo()?, cancel)? {
                 self.chunks.write().unwrap_or_else(PoisonError::into_inner).push(chunk);
             }
         }
@@ -179,24 +239,25 @@ impl Catalogue {
         self.chunks.read().unwrap_or_else(PoisonError::into_inner).get(number).cloned()
     }
 
-    /// Lists the next files. `None` when none of them may be seen, so that the caller can look at its stop flag.
-    fn walk_on(&self, feed: &mut Feed, repo: &Repo) -> Result<Option<Arc<Chunk>>, RepoError> {
+    /// Lists the next files; `None` at the end, when there are none.
+    fn walk_on(&self, feed: &mut Feed, repo: &Repo, cancel: &Cancel) -> Result<Option<Arc<Chunk>>, WalkError> {
         let mut chunk = Chunk::new();
         let Some(mut cursor) = feed.cursor.take() else { return Ok(None) };
         while chunk.files.len() < CHUNK {
-            if feed.listed >= MAX_FILES {
-                let reason = format!("only the first {MAX_FILES} files of the tree are read");
-                feed.omissions.push(Omission { path: None, reason, unseen: false });
-                return Ok(chunk.finish());
-            }
-            match cursor.step(repo) {
-                Ok(Some(step)) => {
-                    feed.listed += 1;
-                    if feed.admit(step.path, &self.filter) {
-                        chunk.push(step.path, step.mode, Some(step.id));
+            feed.steps += 1;
+            let stopped = if feed.steps.is_multiple_of(STOP_CHECK) { cancel.check() } else { Ok(()) };
+            match stopped.map_err(WalkError::from).and_then(|()| cursor.step(repo, cancel)) {
+                Ok(Some(step)) => match feed.take(step.path, &self.filter) {
+                    Taken::Listed => chunk.push(step.path, step.mode, Some(step.id)),
+                    Taken::Passed => {}
+                    Taken::End => return Ok(chunk.finish()),
+                },
+                Ok(None) => {
+                    if let Some(reason) = cursor.left_out().reason() {
+                        feed.cut_short(reason);
                     }
+                    return Ok(chunk.finish());
                 }
-                Ok(None) => return Ok(chunk.finish()),
                 // What was listed before the fault stays listed; the next call meets the fault again.
                 Err(error) => {
                     feed.cursor = Some(cursor);
@@ -215,7 +276,7 @@ impl Catalogue {
         }
         let mut entries = Vec::new();
         let mut number = 0;
-        while let Some(chunk) = self.chunk(number, hand)? {
+        while let Some(chunk) = self.chunk(number, hand, cancel)? {
             cancel.check()?;
             for (path, file) in chunk.files() {
                 entries.push(TreeEntry { path: RepoPath::from_bytes(path)?, mode: file.mode, blob: file.blob });
@@ -227,6 +288,11 @@ impl Catalogue {
             entries.sort_by(|a, b| a.path.cmp(&b.path));
         }
         Ok(self.entries.get_or_init(|| entries.into()).clone())
+    }
+
+    /// The reason why files are missing from the list, as far as it was made by now.
+    pub(super) fn cut(&self) -> Option<String> {
+        self.feed.lock().unwrap_or_else(PoisonError::into_inner).cut.clone()
     }
 
     /// What was left out of the listing so far.

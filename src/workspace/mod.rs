@@ -14,6 +14,7 @@ use crate::domain::place::{Side, WorkspaceAt};
 use crate::domain::text::FileText;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::repo::{RepoError, RepoPool};
+use crate::sys::tree::WalkError;
 
 mod catalogue;
 mod content;
@@ -28,7 +29,7 @@ mod search;
 mod worktree;
 
 pub use content::READ_LIMIT;
-pub use near::near;
+pub use near::{Nearest, near, near_in};
 pub use pattern::{Pattern, PatternError};
 pub use search::{FileHits, Hits, Query};
 
@@ -96,6 +97,15 @@ pub enum WorkspaceError {
     Stopped(#[from] Stopped),
 }
 
+impl From<WalkError> for WorkspaceError {
+    fn from(error: WalkError) -> Self {
+        match error {
+            WalkError::Repo(error) => Self::Repo(error),
+            WalkError::Stopped(stopped) => Self::Stopped(stopped),
+        }
+    }
+}
+
 /// One side of the change as a tree of files. Shared by all threads of a run; contents are kept under a cap.
 pub trait Workspace: Send + Sync {
     /// All files, sorted by the bytes of their paths as they are shown, excluded ones left out.
@@ -118,6 +128,11 @@ pub trait Workspace: Send + Sync {
         let files = self.files(cancel)?;
         let _ = files.iter().try_for_each(|file| each(file.path.stored(), file.mode));
         Ok(())
+    }
+
+    /// The reason why files are missing from the list, as far as it was made by now; `None` while none are.
+    fn listing_cut(&self) -> Option<String> {
+        None
     }
 
     /// What is not listed or not readable, as far as it is known by now; for the receipt.

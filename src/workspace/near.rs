@@ -1,35 +1,74 @@
 //! Names like the one that was asked for.
 
-use super::TreeEntry;
+use std::ops::ControlFlow;
+
+use super::{TreeEntry, Workspace, WorkspaceError};
+use crate::domain::limits::LIMITS;
 use crate::domain::path::RepoPath;
+use crate::sys::cancel::Cancel;
 
 /// How many are told.
 const MOST: usize = 5;
 
 /// Up to five paths like `wanted`, the likeliest first.
 pub fn near<'e>(wanted: &RepoPath, entries: impl IntoIterator<Item = &'e TreeEntry>) -> Vec<RepoPath> {
-    let name = String::from_utf8_lossy(wanted.file_name()).to_lowercase();
-    let whole = wanted.spelled();
-    let mut found: Vec<(f64, &RepoPath)> = Vec::new();
-    for entry in entries {
-        let other = String::from_utf8_lossy(entry.path.file_name()).to_lowercase();
-        let likeness = if other == name { 1.0 } else { strsim::jaro_winkler(&other, &name) };
-        // Two letters in the wrong order make a short name very unlike by the other measure.
-        if likeness < 0.8 && strsim::osa_distance(&other, &name) > 1 {
-            continue;
-        }
-        found.push((likeness + strsim::jaro_winkler(&entry.path.spelled(), &whole), &entry.path));
-        if found.len() > 1000 {
-            keep_best(&mut found);
-        }
-    }
-    keep_best(&mut found);
-    found.into_iter().map(|(_, path)| path.clone()).collect()
+    let mut nearest = Nearest::to(wanted);
+    entries.into_iter().for_each(|entry| nearest.offer(entry.path.as_bytes()));
+    nearest.found()
 }
 
-fn keep_best(found: &mut Vec<(f64, &RepoPath)>) {
-    found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-    found.truncate(MOST);
+/// The same of the files of a tree, of which no more are listed than [`InputLimits::compared_names`](crate::domain::limits::InputLimits).
+pub fn near_in(wanted: &RepoPath, tree: &dyn Workspace, cancel: &Cancel) -> Result<Vec<RepoPath>, WorkspaceError> {
+    let (mut nearest, mut compared) = (Nearest::to(wanted), 0);
+    tree.visit(cancel, &mut |path, _| {
+        nearest.offer(path);
+        compared += 1;
+        if compared < LIMITS.compared_names { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    Ok(nearest.found())
+}
+
+/// The likeliest of the paths that were compared with one so far. Main functions: [`offer`](Self::offer), [`found`](Self::found).
+pub struct Nearest {
+    name: String,
+    whole: String,
+    found: Vec<(f64, RepoPath)>,
+}
+
+impl Nearest {
+    /// Nothing yet, to be compared with `wanted`.
+    pub fn to(wanted: &RepoPath) -> Self {
+        let name = String::from_utf8_lossy(wanted.file_name()).to_lowercase();
+        Self { name, whole: wanted.spelled().into_owned(), found: Vec::new() }
+    }
+
+    /// Compares one more.
+    pub fn offer(&mut self, path: &[u8]) {
+        let name = &self.name;
+        let last = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+        let other = String::from_utf8_lossy(last).to_lowercase();
+        let likeness = if other == *name { 1.0 } else { strsim::jaro_winkler(&other, name) };
+        // Two letters in the wrong order make a short name very unlike by the other measure.
+        if likeness < 0.8 && strsim::osa_distance(&other, name) > 1 {
+            return;
+        }
+        let Ok(path) = RepoPath::from_bytes(path) else { return };
+        self.found.push((likeness + strsim::jaro_winkler(&path.spelled(), &self.whole), path));
+        if self.found.len() > 1000 {
+            self.keep_best();
+        }
+    }
+
+    fn keep_best(&mut self) {
+        self.found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        self.found.truncate(MOST);
+    }
+
+    /// Up to five, the likeliest first.
+    pub fn found(mut self) -> Vec<RepoPath> {
+        self.keep_best();
+        self.found.into_iter().map(|(_, path)| path).collect()
+    }
 }
 
 #[cfg(test)]

@@ -56,13 +56,19 @@ impl ObjectDb {
         Ok(lookup::entry_at(&files, path).and_then(|entry| Some(Found::File(entry.mode, entry.blob?))))
     }
 
-    fn missing(&self, path: &RepoPath) -> WorkspaceError {
+    /// The reason why nothing can be read at a path. Of a tree object, only the folders on the way are looked at.
+    fn missing(&self, repo: &Repo, path: &RepoPath) -> WorkspaceError {
+        let behind_link = || WorkspaceError::NotText { path: path.clone(), what: lookup::BEHIND_LINK };
+        if let Some(root) = self.root {
+            let is_link =
+                |above: &[u8]| matches!(tree::find(repo, root, above), Ok(Some(Found::File(FileMode::Link, _))));
+            let mut above = memchr::memchr_iter(b'/', path.as_bytes()).map(|slash| &path.as_bytes()[..slash]);
+            return if above.any(is_link) { behind_link() } else { WorkspaceError::NotFound(path.clone()) };
+        }
         match self.files(&Cancel::never()) {
             Ok(files) if lookup::is_folder(&files, path) => lookup::folder(path),
-            Ok(files) => match lookup::link_above(&files, path) {
-                Some(_) => WorkspaceError::NotText { path: path.clone(), what: lookup::BEHIND_LINK },
-                None => WorkspaceError::NotFound(path.clone()),
-            },
+            Ok(files) if lookup::link_above(&files, path).is_some() => behind_link(),
+            Ok(_) => WorkspaceError::NotFound(path.clone()),
             Err(error) => error,
         }
     }
@@ -85,10 +91,7 @@ impl Workspace for ObjectDb {
             Some(Found::File(FileMode::Submodule, _)) => return Err(lookup::submodule(path)),
             Some(Found::File(_, blob)) => blob,
             Some(Found::Folder(_)) => return Err(lookup::folder(path)),
-            None => {
-                drop(repo);
-                return Err(self.missing(path));
-            }
+            None => return Err(self.missing(&repo, path)),
         };
         match load_blob(&repo, blob)? {
             Content::Text { text, charset } => Ok(self.kept.text_of(path, &text, charset)),
@@ -108,7 +111,7 @@ impl Workspace for ObjectDb {
     ) -> Result<(), WorkspaceError> {
         let mut hand = self.hand();
         let mut number = 0;
-        while let Some(chunk) = self.catalogue.chunk(number, &mut hand)? {
+        while let Some(chunk) = self.catalogue.chunk(number, &mut hand, cancel)? {
             cancel.check()?;
             for (path, file) in chunk.files() {
                 if each(path, file.mode).is_break() {
@@ -118,6 +121,10 @@ impl Workspace for ObjectDb {
             number += 1;
         }
         Ok(())
+    }
+
+    fn listing_cut(&self) -> Option<String> {
+        self.catalogue.cut()
     }
 
     fn omissions(&self) -> Vec<Omission> {

@@ -229,7 +229,7 @@ pub(super) fn search_with(
     if let (false, Some((_, error))) = (enough, found.fault) {
         return Err(error);
     }
-    let mut hits = Hits { exhausted: !enough, ..Hits::default() };
+    let mut hits = Hits { exhausted: !enough && catalogue.cut().is_none(), ..Hits::default() };
     for slot in found.slots.into_iter().take(found.filled).flatten() {
         hits.append(slot);
     }
@@ -254,13 +254,14 @@ impl<S: Shelf> Task<'_, S> {
         if !self.board.needs(number) {
             return false;
         }
-        match self.catalogue.chunk(number, hand) {
+        match self.catalogue.chunk(number, hand, self.cancel) {
             Ok(Some(chunk)) => match self.search_chunk(hand, &chunk, number) {
                 Ok(hits) => self.board.put(number, hits, self.query.most),
                 Err(stopped) => self.board.halt(stopped),
             },
             Ok(None) => return false,
-            Err(error) => self.board.fault(number, error.into()),
+            Err(WorkspaceError::Stopped(stopped)) => self.board.halt(stopped),
+            Err(error) => self.board.fault(number, error),
         }
         self.board.needs(number + 1)
     }

@@ -307,6 +307,10 @@ impl Workspace for Worktree {
         search::search(self, query, cancel)
     }
 
+    fn listing_cut(&self) -> Option<String> {
+        self.catalogue.get().and_then(Catalogue::cut)
+    }
+
     fn omissions(&self) -> Vec<Omission> {
         let mut omissions = self.omissions.lock().unwrap_or_else(PoisonError::into_inner).clone();
         omissions.extend(self.catalogue.get().map(Catalogue::omissions).unwrap_or_default());

@@ -63,9 +63,11 @@ fn of_repository(error: &RepoError, field: &str) -> (ErrorKind, String) {
         RepoError::UnknownRevision(..) | RepoError::NotACommit(_) | RepoError::Ambiguous(_) => {
             (ErrorKind::InvalidInput, error.to_string())
         }
-        RepoError::Owner { .. } | RepoError::Missing { .. } | RepoError::Damaged(_) | RepoError::Git(_) => {
-            (ErrorKind::GitFailure, error.to_string())
-        }
+        RepoError::Owner { .. }
+        | RepoError::Missing { .. }
+        | RepoError::Damaged(_)
+        | RepoError::TooLarge { .. }
+        | RepoError::Git(_) => (ErrorKind::GitFailure, error.to_string()),
     }
 }
 
