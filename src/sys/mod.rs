@@ -14,6 +14,7 @@ pub mod http;
 pub mod inside;
 mod loose;
 mod objects;
+pub mod place;
 pub mod process;
 pub mod repo;
 pub mod temporary;
