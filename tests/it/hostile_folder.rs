@@ -446,7 +446,7 @@ fn a_file_that_the_index_hides_is_named() {
 fn grafts_empty_no_range() {
     let repo = project();
     let head = repo.git(["rev-parse", "HEAD"]);
-    repo.write(".git/info/grafts", "\n");
+    repo.write(".git/info/grafts", "");
     assert!(run(repo.root(), "--target main --no-model").code <= 1);
     repo.git(["checkout", "-q", "--orphan", "other"]);
     let other = repo.commit("other");
