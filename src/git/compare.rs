@@ -3,6 +3,8 @@
 //! The comparison itself is git's own (xdiff, as the library carries it), asked for changed lines only; hunks are made here, so that
 //! no line but the shown ones is ever copied.
 
+use std::path::Path;
+
 use git2::{DiffOptions, Patch};
 
 use crate::domain::change::{ChangeRun, Hunk, Span};
@@ -56,7 +58,11 @@ pub(super) fn runs(old: &Content<'_>, new: &Content<'_>) -> Result<Vec<ChangeRun
     options.context_lines(0).interhunk_lines(0).indent_heuristic(true).force_text(true);
     let patch = match (old, new) {
         // Two blobs are not hashed again, which is a fifth of the time of comparing buffers.
-        (Content::Blob(one), Content::Blob(other)) => Patch::from_blobs(one, None, other, None, Some(&mut options))?,
+        (Content::Blob(one), Content::Blob(other)) => {
+            // Without a name the library makes one up, and reads the attributes of the checkout to learn what they say of it.
+            let nameless = Some(Path::new(""));
+            Patch::from_blobs(one, nameless, other, nameless, Some(&mut options))?
+        }
         _ => Patch::from_buffers(old.bytes(), None, new.bytes(), None, Some(&mut options))?,
     };
     let mut runs = Vec::with_capacity(patch.num_hunks());

@@ -4,18 +4,21 @@
 //! is read here, as git would store it: line ends and encodings are converted, programs named in attributes are never run.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use git2::{AttrCheckFlags, AttrValue, Delta as Status, DiffOptions, IndexEntryExtendedFlag};
+use git2::{
+    AttrCheckFlags, AttrValue, Delta as Status, DiffOptions, IndexEntryExtendedFlag, IndexEntryFlag, ObjectType, Oid,
+};
 
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::id::{BlobId, TreeId};
 use crate::domain::path::RepoPath;
+use crate::sys::beneath::{Kind, ReadFile};
 use crate::sys::cancel::Cancel;
 use crate::sys::charset;
-use crate::sys::repo::{Repo, object_id, raw_id};
+use crate::sys::place::{PlaceError, is_special};
+use crate::sys::repo::{Repo, RepoError, object_id, raw_id};
 use crate::sys::tree::{self, Found as InTree};
 
 use super::entries::{Entry, Found, spelled};
@@ -26,6 +29,7 @@ const MAX_EQUAL: u64 = 128 << 20;
 
 /// What lies on the disk, untracked files included and ignored ones left out, against a tree (`None`: against nothing).
 pub(super) fn diff_disk(repo: &Repo, old: Option<TreeId>, cancel: &Cancel) -> Result<Found, GitError> {
+    refuse_pipes(repo)?;
     let mut candidates = candidates(repo, old)?;
     let keeps_modes = repo.raw().config().and_then(|config| config.get_bool("core.filemode")).unwrap_or(true);
     let mut found = Found::default();
@@ -65,7 +69,71 @@ pub(super) fn diff_disk(repo: &Repo, old: Option<TreeId>, cancel: &Cancel) -> Re
             }),
         }
     }
+    found.omissions.extend(passed_over(repo, cancel)?);
     Ok(found)
+}
+
+/// The library would wait for a pipe in the place of these for as long as it may. Others, in folders further down, it meets all the same.
+pub(super) fn refuse_pipes(repo: &Repo) -> Result<(), RepoError> {
+    let Some(root) = repo.workdir() else { return Ok(()) };
+    let files = [".gitattributes", ".gitignore"].map(|name| root.join(name));
+    match files.into_iter().find(|file| is_special(file)) {
+        Some(file) => Err(PlaceError::Special(file).into()),
+        None => Ok(()),
+    }
+}
+
+/// The most files that are named because git passes over them; the others are counted.
+const MOST_PASSED_OVER: usize = 50;
+
+/// Files that differ on the disk although the index says not to look: git, too, leaves them out of every commit.
+fn passed_over(repo: &Repo, cancel: &Cancel) -> Result<Vec<Omission>, GitError> {
+    let (mut omissions, mut others) = (Vec::new(), 0_usize);
+    for entry in repo.raw().index()?.iter() {
+        let mark = if IndexEntryExtendedFlag::from_bits_truncate(entry.flags_extended).is_skip_worktree() {
+            "skip-worktree"
+        } else if IndexEntryFlag::from_bits_retain(entry.flags).is_valid() {
+            "assume-unchanged"
+        } else {
+            continue;
+        };
+        cancel.check()?;
+        let Ok(path) = RepoPath::from_bytes(&entry.path) else { continue };
+        if !is_rewritten(repo, &path, &entry) {
+            continue;
+        }
+        if omissions.len() == MOST_PASSED_OVER {
+            others += 1;
+            continue;
+        }
+        omissions.push(Omission {
+            path: Some(path.to_string()),
+            reason: format!(
+                "not reviewed: it differs on the disk, but is marked {mark} in the index, so git passes over it, too (`git update-index \
+                 --no-{mark}` ends that)"
+            ),
+            unseen: false,
+        });
+    }
+    if others > 0 {
+        let reason =
+            format!("not reviewed: {others} more files that the index marks to be passed over differ on the disk");
+        omissions.push(Omission { path: None, reason, unseen: false });
+    }
+    Ok(omissions)
+}
+
+/// Whether a file is on the disk and not as the index has it.
+fn is_rewritten(repo: &Repo, path: &RepoPath, entry: &git2::IndexEntry) -> bool {
+    let kind = repo.checkout().and_then(|checkout| absent(checkout.kind(path.stored())));
+    let mode = match kind {
+        Ok(Some(Kind::File { size, .. })) if size > MAX_EQUAL => return true,
+        Ok(Some(Kind::File { .. })) => FileMode::File,
+        Ok(Some(Kind::Link)) => FileMode::Link,
+        Ok(Some(Kind::Folder | Kind::Special) | None) | Err(_) => return false,
+    };
+    let stored = read(repo, path, mode).ok().and_then(|bytes| Oid::hash_object(ObjectType::Blob, &bytes).ok());
+    (entry.mode & 0o170_000 == 0o120_000) != (mode == FileMode::Link) || stored != Some(entry.id)
 }
 
 /// The paths that may differ; with the commit that is checked out where it is a submodule.
@@ -98,8 +166,16 @@ fn sparse(repo: &Repo, path: &[u8]) -> bool {
     let Ok(index) = repo.raw().index() else { return false };
     let Some(entry) = index.get_path(&native(path), 0) else { return false };
     let skipped = IndexEntryExtendedFlag::from_bits_truncate(entry.flags_extended).is_skip_worktree();
-    let absent = || repo.workdir().is_some_and(|root| fs::symlink_metadata(root.join(native(path))).is_err());
-    skipped && absent()
+    skipped && repo.checkout().is_ok_and(|checkout| matches!(absent(checkout.kind(path)), Ok(None)))
+}
+
+/// Nothing at a path, or a link or a file on the way to it, is no fault: git, too, sees nothing there.
+fn absent(kind: io::Result<Kind>) -> io::Result<Option<Kind>> {
+    match kind {
+        Ok(kind) => Ok(Some(kind)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// What stands at a path of the disk; `None` for nothing and for what git does not store.
@@ -110,45 +186,26 @@ fn on_disk(
     submodule: Option<BlobId>,
     keeps_modes: bool,
 ) -> io::Result<Option<Entry>> {
-    let meta = match full_path(repo, path).and_then(fs::symlink_metadata) {
-        Ok(meta) => meta,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(None);
+    let Some(kind) = absent(repo.checkout()?.kind(path.stored()))? else { return Ok(None) };
+    Ok(match kind {
+        Kind::Link => Some(Entry { mode: FileMode::Link, id: None }),
+        Kind::File { executable, .. } => {
+            let before = before.filter(Entry::is_plain).map(|entry| entry.mode);
+            let mode = match before {
+                Some(mode) if !keeps_modes => mode,
+                _ if executable => FileMode::Executable,
+                _ => FileMode::File,
+            };
+            Some(Entry { mode, id: None })
         }
-        Err(error) => return Err(error),
-    };
-    let kind = meta.file_type();
-    Ok(if kind.is_symlink() {
-        Some(Entry { mode: FileMode::Link, id: None })
-    } else if kind.is_file() {
-        let before = before.filter(Entry::is_plain).map(|entry| entry.mode);
-        let mode = match before {
-            Some(mode) if !keeps_modes => mode,
-            _ if is_executable(&meta) => FileMode::Executable,
-            _ => FileMode::File,
-        };
-        Some(Entry { mode, id: None })
-    } else if kind.is_dir() {
-        match (submodule, before) {
+        Kind::Folder => match (submodule, before) {
             (Some(id), _) => Some(Entry { mode: FileMode::Submodule, id: Some(id) }),
             // A submodule that is not checked out is an empty folder.
             (None, Some(entry)) if entry.mode == FileMode::Submodule => Some(entry),
             _ => None,
-        }
-    } else {
-        None
+        },
+        Kind::Special => None,
     })
-}
-
-#[cfg(unix)]
-fn is_executable(meta: &fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    meta.permissions().mode() & 0o100 != 0
-}
-
-#[cfg(not(unix))]
-fn is_executable(_: &fs::Metadata) -> bool {
-    false
 }
 
 /// A file whose attributes name a program that rewrites it (`filter=lfs`): the program is not run.
@@ -182,21 +239,6 @@ fn differs(repo: &Repo, path: &RepoPath, before: Option<Entry>, after: Option<En
     true
 }
 
-fn full_path(repo: &Repo, path: &RepoPath) -> io::Result<PathBuf> {
-    let mut full = repo.workdir().ok_or_else(|| io::Error::other("the repository is bare"))?.to_owned();
-    let mut components = path.stored().split(|byte| *byte == b'/');
-    let name = components.next_back().unwrap_or_default();
-    for component in components {
-        full.push(native(component));
-        // What lies behind a link is not this path: git, too, sees nothing here.
-        if !fs::symlink_metadata(&full)?.is_dir() {
-            return Err(io::ErrorKind::NotADirectory.into());
-        }
-    }
-    full.push(native(name));
-    Ok(full)
-}
-
 /// A path of the tree as one of this machine.
 #[cfg(unix)]
 pub(super) fn native(path: &[u8]) -> PathBuf {
@@ -211,22 +253,27 @@ pub(super) fn native(path: &[u8]) -> PathBuf {
 
 /// The size of a file on the disk.
 pub(super) fn size(repo: &Repo, path: &RepoPath) -> io::Result<u64> {
-    Ok(fs::symlink_metadata(full_path(repo, path)?)?.len())
+    match repo.checkout()?.kind(path.stored())? {
+        Kind::File { size, .. } => Ok(size),
+        Kind::Link | Kind::Folder | Kind::Special => Ok(0),
+    }
 }
 
 /// The contents of a path on the disk, as git would store them. A link's are the place it points to.
 ///
 /// No component but the last may be a link: the file would lie outside the tree.
 pub(super) fn read(repo: &Repo, path: &RepoPath, mode: FileMode) -> io::Result<Vec<u8>> {
-    let full = full_path(repo, path)?;
+    let checkout = repo.checkout()?;
     if mode == FileMode::Link {
-        let place = fs::read_link(&full)?;
-        return Ok(place.into_os_string().into_encoded_bytes());
+        return checkout.read_link(path.stored());
     }
-    if !fs::symlink_metadata(&full)?.is_file() {
-        return Err(io::Error::other("it is not a plain file any more"));
-    }
-    let bytes = fs::read(&full)?;
+    let mut bytes = Vec::new();
+    let length = match checkout.read(path.stored(), MAX_EQUAL, &mut bytes)? {
+        ReadFile::Bytes(read) => read.len(),
+        ReadFile::TooLarge(size) => return Err(io::Error::other(format!("it has {size} bytes"))),
+        ReadFile::NotPlain(_) => return Err(io::Error::other("it is not a plain file any more")),
+    };
+    bytes.truncate(length);
     Ok(as_stored(repo, &native(path.stored()), bytes))
 }
 

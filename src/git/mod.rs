@@ -110,6 +110,15 @@ pub enum GitError {
         /// The head.
         head: String,
     },
+    /// A file gives commits other parents than they have.
+    #[error(
+        "{path} gives commits other parents than they were made with, which can hide changes; run `git replace --convert-graft-file`, which \
+         turns it into references that are ignored here"
+    )]
+    Grafts {
+        /// The file.
+        path: String,
+    },
     /// Nobody brought its commits.
     #[error("the commits of a pull request are fetched by `review --pr` alone; name them here, as in --range A...B")]
     NotFetched,

@@ -4,6 +4,7 @@ use crate::domain::id::CommitId;
 use crate::domain::place::WorkspaceAt;
 use crate::domain::request::{PatchSource, Scope};
 use crate::domain::text::{mask, shell_word, strip_line};
+use crate::sys::folder::read_plain;
 use crate::sys::repo::{Repo, object_id, raw_id};
 
 use super::{GitError, target};
@@ -49,7 +50,12 @@ pub enum CommitRange {
 /// Without a target the branch's upstream is taken where it has another name than the branch (then it is what the branch was made
 /// from), else the remote's default branch, else `main` or `master` of the remote or of this clone; a notice says which.
 /// A commit is compared with its first parent, a root commit with nothing.
+///
+/// Refused where `info/grafts` gives commits other parents: it could empty any range of commits. Replacement references are ignored.
 pub fn resolve(repo: &Repo, scope: &Scope) -> Result<Range, GitError> {
+    if matches!(scope, Scope::Branch { .. } | Scope::Commit(_) | Scope::Range { .. }) {
+        refuse_grafts(repo)?;
+    }
     let range = match scope {
         Scope::Branch { target, head } => branch(repo, target.as_deref(), head.as_deref())?,
         Scope::Commit(name) => commit(repo, name)?,
@@ -83,6 +89,7 @@ pub fn of_pull(
     base_name: &str,
     head_name: &str,
 ) -> Result<Range, GitError> {
+    refuse_grafts(repo)?;
     let named =
         |name: &str, id: CommitId| Some(strip_line(name)).filter(|name| !name.is_empty()).unwrap_or_else(|| id.short());
     let (target, head_name) = (named(base_name, base), named(head_name, head));
@@ -104,6 +111,18 @@ pub fn of_pull(
         notices,
     };
     Ok(range.masked())
+}
+
+/// The most bytes of a file of grafts; a longer one has some.
+const MAX_GRAFTS: usize = 1 << 20;
+
+fn refuse_grafts(repo: &Repo) -> Result<(), GitError> {
+    let path = repo.common_dir().join("info/grafts");
+    let Ok(path) = path.canonicalize() else { return Ok(()) };
+    match read_plain(&path, MAX_GRAFTS) {
+        Some(text) if text.trim_ascii().is_empty() => Ok(()),
+        Some(_) | None => Err(GitError::Grafts { path: path.display().to_string() }),
+    }
 }
 
 /// What of a [`Range`] is known without looking for where two histories meet.

@@ -150,7 +150,8 @@ mod tests {
     fn equal_lines_take_no_memory() {
         let blank = Fingerprint::of(&vec![b'\n'; 4 * GATHERED]);
         assert!(blank.memory() < 1_000, "{} bytes", blank.memory());
-        let many: String = (0..3 * GATHERED).map(|line| format!("{line}\n")).collect();
+        let line = |line| format!("{line}\n");
+        let many: String = (0..3 * GATHERED).map(line).collect();
         let (one, other) = (Fingerprint::of(many.as_bytes()), Fingerprint::of(format!("{many}x\n").as_bytes()));
         assert_eq!(one.similarity(&other), 99);
         assert_eq!(one.memory(), one.pieces.len() as u64 * 8);

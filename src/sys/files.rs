@@ -5,6 +5,9 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use super::beneath::{Beneath, Kind};
+use super::inside::plain;
+
 /// How long to wait before a file that somebody else holds is tried again.
 const HOLD_AGAIN: Duration = Duration::from_millis(5);
 
@@ -325,8 +328,28 @@ pub fn replace_locked(path: &Path, lock: &Path, was: Option<&[u8]>, bytes: &[u8]
 }
 
 /// Writes an output that somebody asked for by name, likewise whole or not at all, with the usual permissions.
+///
+/// In a checkout it is not written through linked folders: whoever wrote the checkout would choose the place.
 pub fn write_output(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    write(path, bytes, 0o644)
+    let words = std::path::absolute(path).map(|path| plain(&path)).map_err(fault("write", path))?;
+    let is_checkout = |folder: &&Path| fs::symlink_metadata(folder.join(".git")).is_ok();
+    // The outermost one: a link below it could lead into another.
+    let root = words.ancestors().skip(1).filter(is_checkout).last();
+    let Some((root, below)) = root.and_then(|root| Some((root, words.strip_prefix(root).ok()?))) else {
+        return write(path, bytes, 0o644);
+    };
+    let below = below.as_os_str().as_encoded_bytes();
+    let written = Beneath::new(root).and_then(|root| match root.kind(below) {
+        // A pipe cannot be replaced by a rename.
+        Ok(Kind::Special) => fs::write(&words, bytes),
+        _ => root.write(below, bytes, 0o644),
+    });
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::NotADirectory => fault("write", path)(io::Error::other(
+            "a folder on the way to it is a link, and in a checkout nothing is written through links; name the folder that it leads to",
+        )),
+        _ => fault("write", path)(error),
+    })
 }
 
 /// Writes a file of another program, likewise whole or not at all: links lead where they lead, who may read it stays as it is, and

@@ -1,9 +1,12 @@
 //! A whole folder read into memory, links refused, within limits. Main function: [`read_folder`].
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
 
 use super::beneath::{Beneath, Kind, ReadFile};
 use super::cancel::{Cancel, Stopped};
@@ -50,6 +53,8 @@ pub enum FolderError {
 
 /// The most bytes of a path; deeper folders are no folders of a case.
 const MAX_PATH: usize = 1_000;
+/// The most names of one folder.
+const MAX_NAMES: usize = 100_000;
 
 /// All files below `root`, by path. Nothing outside of it is ever read: a link is an error, at the end of a path and on the way.
 pub fn read_folder(root: &Path, most: u64, files: usize, cancel: &Cancel) -> Result<Vec<FolderFile>, FolderError> {
@@ -59,20 +64,19 @@ pub fn read_folder(root: &Path, most: u64, files: usize, cancel: &Cancel) -> Res
     let (mut found, mut buffer, mut left) = (Vec::new(), Vec::new(), most);
     let mut folders: Vec<Vec<u8>> = vec![Vec::new()];
     while let Some(folder) = folders.pop() {
-        let on_disk = root.join(std::ffi::OsStr::from_bytes(&folder));
-        for entry in fs::read_dir(&on_disk).map_err(|error| fault(&on_disk, error))? {
+        let on_disk = root.join(OsStr::from_bytes(&folder));
+        for (entry, kind) in beneath.list(&folder, MAX_NAMES).map_err(|error| fault(&on_disk, error))? {
             cancel.check()?;
-            let entry = entry.map_err(|error| fault(&on_disk, error))?;
+            let name = on_disk.join(OsStr::from_bytes(&entry));
             let mut path = folder.clone();
             if !path.is_empty() {
                 path.push(b'/');
             }
-            path.extend_from_slice(entry.file_name().as_bytes());
-            let name = entry.path();
+            path.extend_from_slice(&entry);
             if path.len() > MAX_PATH {
                 return Err(too_much());
             }
-            match beneath.kind(&path).map_err(|error| fault(&name, error))? {
+            match kind {
                 Kind::Folder => folders.push(path),
                 Kind::Link | Kind::Special => return Err(FolderError::NotPlain(name)),
                 Kind::File { executable, .. } => {
@@ -97,11 +101,13 @@ pub fn read_folder(root: &Path, most: u64, files: usize, cancel: &Cancel) -> Res
 /// Reads a plain file of at most `limit` bytes; `None` where there is something else, or nothing that can be read. It never waits, as a pipe
 /// that somebody put there would make it.
 pub fn read_plain(path: &Path, limit: usize) -> Option<Vec<u8>> {
-    let about = std::fs::symlink_metadata(path).ok()?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    let about = file.metadata().ok()?;
     if !about.is_file() || about.len() > limit as u64 {
         return None;
     }
-    super::files::read_within(std::fs::File::open(path).ok()?, path, limit as u64).ok()
+    super::files::read_within(file, path, limit as u64).ok()
 }
 
 #[cfg(test)]

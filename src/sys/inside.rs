@@ -33,7 +33,7 @@ fn joined(below: &Path) -> Vec<u8> {
 }
 
 /// Without `.` and `..`, by the words alone.
-fn plain(path: &Path) -> PathBuf {
+pub(super) fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {

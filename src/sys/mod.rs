@@ -16,6 +16,7 @@ mod loose;
 pub mod nested;
 mod objects;
 mod packs;
+pub mod place;
 pub mod process;
 pub mod repo;
 pub mod temporary;

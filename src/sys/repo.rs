@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::ffi::OsStr;
+use std::io;
 use std::ops::{Deref, DerefMut};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -12,10 +13,12 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use git2::{ErrorClass, ErrorCode};
 
+use super::beneath::Beneath;
 use super::clock;
 use super::loose::LooseObjects;
 use super::objects::{ObjectKind, ObjectStore, Objects};
 use super::packs::{PackedObjects, Stored};
+use super::place::{self, Layout, PlaceError};
 use crate::domain::id::{BlobId, CommitId, ObjectId, TreeId};
 use crate::domain::limits::LIMITS;
 use crate::domain::text::{MASK_PREFIX, mask, shell_word};
@@ -33,6 +36,8 @@ pub struct Repo {
     intact: Cell<(ObjectId, Option<Stored>)>,
     /// This handle's reader of them.
     objects: OnceCell<Objects>,
+    /// The folder that is checked out, once a file of it was wanted.
+    checkout: OnceCell<Beneath>,
 }
 
 /// Why a repository or an object could not be had. Each message says what to do next.
@@ -41,6 +46,9 @@ pub enum RepoError {
     /// There is no repository here.
     #[error("{} is not inside a git repository; run this in one, name one with -C DIR, or review a patch with --diff FILE", .0.display())]
     NotARepository(PathBuf),
+    /// A part of it lies where it does not belong.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
     /// The folder belongs to somebody else, and git would refuse it too.
     #[error(
         "git does not trust {path}: it belongs to another user; run `git config --global --add safe.directory {}` if you do",
@@ -120,17 +128,32 @@ fn libgit2_once() {
 }
 
 impl Repo {
-    /// Opens the repository that `start` is in.
+    /// Opens the repository that `start` is in; refused if its parts do not belong together, see [`place`].
     pub fn open(start: &Path) -> Result<Self, RepoError> {
         libgit2_once();
+        place::refuse_pipes(start)?;
         let found = git2::Repository::open_ext(start, git2::RepositoryOpenFlags::empty(), &[] as &[&Path]);
-        found.map(Self::of).map_err(|error| open_error(&error, start))
+        let repo = found.map(Self::of).map_err(|error| open_error(&error, start))?;
+        repo.layout().refuse_elsewhere(start)?;
+        Ok(repo)
     }
 
     /// The git folder of the repository that `start` is in, found without opening it.
     pub fn find(start: &Path) -> Result<PathBuf, RepoError> {
         libgit2_once();
+        place::refuse_pipes(start)?;
         git2::Repository::discover_path(start, &[] as &[&Path]).map_err(|error| open_error(&error, start))
+    }
+
+    /// Refuses the repository if anything that is read of it, its objects included, lies where `inside` says no.
+    pub fn refuse_outside(&self, inside: &dyn Fn(&Path) -> bool) -> Result<(), PlaceError> {
+        self.layout().refuse_outside(inside)
+    }
+
+    fn layout(&self) -> Layout {
+        let has_setting = || self.git.config().is_ok_and(|config| config.get_entry("core.worktree").is_ok());
+        let is_named = self.git.is_worktree() || has_setting();
+        Layout::new(self.git.path(), self.git.commondir(), self.git.workdir(), is_named)
     }
 
     /// Opens the same repository once more, for another thread.
@@ -138,21 +161,28 @@ impl Repo {
         // Through the worktree's own git folder, so that a linked worktree keeps its index and head.
         let path = self.git.path();
         let git = git2::Repository::open(path).map_err(|error| open_error(&error, path))?;
-        Ok(Self {
-            git,
-            store: self.store.clone(),
-            loose: self.loose.clone(),
-            packs: self.packs.clone(),
-            objects: OnceCell::new(),
-            intact: Cell::new((ObjectId::ZERO, None)),
-        })
+        Ok(Self::with(git, self.store.clone(), self.loose.clone(), self.packs.clone()))
     }
 
     fn of(git: git2::Repository) -> Self {
         let folder = git.commondir().join("objects");
         let (store, loose) = (ObjectStore::new(folder.clone()), LooseObjects::new(folder.clone()));
-        let (packs, intact) = (PackedObjects::new(folder), Cell::new((ObjectId::ZERO, None)));
-        Self { git, store, loose, packs, objects: OnceCell::new(), intact }
+        Self::with(git, store, loose, PackedObjects::new(folder))
+    }
+
+    fn with(git: git2::Repository, store: ObjectStore, loose: LooseObjects, packs: PackedObjects) -> Self {
+        let (intact, objects, checkout) = (Cell::new((ObjectId::ZERO, None)), OnceCell::new(), OnceCell::new());
+        Self { git, store, loose, packs, intact, objects, checkout }
+    }
+
+    /// The files that are checked out, opened so that no link leads out of them.
+    pub fn checkout(&self) -> io::Result<&Beneath> {
+        if let Some(checkout) = self.checkout.get() {
+            return Ok(checkout);
+        }
+        let root = self.workdir().ok_or_else(|| io::Error::other("the repository is bare"))?;
+        let opened = Beneath::new(root)?;
+        Ok(self.checkout.get_or_init(|| opened))
     }
 
     /// The library's own handle, for `git`.
@@ -475,14 +505,7 @@ impl RepoPool {
             Some(repo) => repo,
             None => {
                 let git = git2::Repository::open(&self.git_dir).map_err(|error| open_error(&error, &self.git_dir))?;
-                Repo {
-                    git,
-                    store: self.store.clone(),
-                    loose: self.loose.clone(),
-                    packs: self.packs.clone(),
-                    objects: OnceCell::new(),
-                    intact: Cell::new((ObjectId::ZERO, None)),
-                }
+                Repo::with(git, self.store.clone(), self.loose.clone(), self.packs.clone())
             }
         };
         Ok(Lent { repo: Some(repo), pool: self })

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -27,6 +27,7 @@ use crate::domain::text::FileText;
 use crate::sys::beneath::{Beneath, Kind, ReadFile};
 use crate::sys::cancel::Cancel;
 use crate::sys::nested::is_repository;
+use crate::sys::place::{PlaceError, is_special};
 use crate::sys::repo::{RepoError, RepoPool};
 
 /// Files on the disk.
@@ -78,11 +79,17 @@ impl Worktree {
 
     /// What stands on the disk and is not ignored, sorted; `true` for a link.
     fn walk(&self, cancel: &Cancel, omissions: &mut Vec<Omission>) -> Result<Vec<(Vec<u8>, bool)>, WorkspaceError> {
+        let ignore_file = self.root.join(GITIGNORE);
+        if is_special(&ignore_file) {
+            return Err(RepoError::from(PlaceError::Special(ignore_file)).into());
+        }
         let nested = Arc::new(Mutex::new(Nested::default()));
         let (seen, root) = (nested.clone(), self.root.clone());
         let mut builder = WalkBuilder::new(&self.root);
         builder.hidden(false).ignore(false).follow_links(false).threads(0);
-        builder.filter_entry(move |entry| enter(entry, &root, &seen));
+        let piped = Arc::new(Mutex::new(Vec::new()));
+        let pipes = Arc::clone(&piped);
+        builder.filter_entry(move |entry| enter(entry, &root, &seen) && !waits_for_pipe(entry, &pipes));
         let found = Mutex::new(Vec::new());
         let faults = Mutex::new(Vec::new());
         builder.build_parallel().run(|| {
@@ -104,6 +111,11 @@ impl Worktree {
         found.sort_unstable();
         let mut faults = faults.into_inner().unwrap_or_else(PoisonError::into_inner);
         faults.sort_unstable();
+        for path in std::mem::take(&mut *piped.lock().unwrap_or_else(PoisonError::into_inner)) {
+            let path = path.strip_prefix(&self.root).map(|path| spell(path.as_os_str().as_bytes())).ok();
+            let reason = "not looked into: its .gitignore is a pipe or a device".to_owned();
+            omissions.push(Omission { path, reason, unseen: true });
+        }
         omissions.extend(faults.into_iter().map(|reason| Omission { path: None, reason, unseen: false }));
         let nested = std::mem::take(&mut *nested.lock().unwrap_or_else(PoisonError::into_inner));
         self.leave_out_ignored(&nested.false_ones, &mut found)?;
@@ -266,6 +278,19 @@ fn enter(entry: &DirEntry, root: &Path, nested: &Mutex<Nested>) -> bool {
         return !is_repository;
     }
     true
+}
+
+const GITIGNORE: &str = ".gitignore";
+
+/// Whether the walk would open a pipe or a device as soon as it entered a folder.
+fn waits_for_pipe(entry: &DirEntry, pipes: &Mutex<Vec<PathBuf>>) -> bool {
+    let waits = entry.depth() > 0
+        && entry.file_type().is_some_and(|kind| kind.is_dir())
+        && is_special(&entry.path().join(GITIGNORE));
+    if waits {
+        pipes.lock().unwrap_or_else(PoisonError::into_inner).push(entry.path().to_owned());
+    }
+    waits
 }
 
 fn spell(path: &[u8]) -> String {

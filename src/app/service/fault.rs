@@ -63,7 +63,9 @@ fn of_repository(error: &RepoError, field: &str) -> (ErrorKind, String) {
         RepoError::UnknownRevision(..) | RepoError::NotACommit(_) | RepoError::Ambiguous(_) => {
             (ErrorKind::InvalidInput, error.to_string())
         }
-        RepoError::Owner { .. }
+        RepoError::Place(fault) if fault.place().is_some() => (ErrorKind::RefusedPath, error.to_string()),
+        RepoError::Place(_)
+        | RepoError::Owner { .. }
         | RepoError::Missing { .. }
         | RepoError::Damaged(_)
         | RepoError::TooLarge { .. }

@@ -7,7 +7,12 @@ use std::path::{Path, PathBuf};
 use crate::app::error::AppError;
 use crate::domain::percent;
 use crate::sys::files::{self, FileError};
-use crate::sys::repo::Repo;
+use crate::sys::folder::read_plain;
+use crate::sys::place::PlaceError;
+use crate::sys::repo::{Repo, RepoError};
+
+/// The most bytes of a file that names a folder.
+const LONGEST_NAME: usize = 64 << 10;
 
 /// The folders below which repositories and documents may lie.
 #[derive(Debug, Clone)]
@@ -89,29 +94,42 @@ impl Roots {
 
     /// Opens the repository that an allowed folder is in, if that may be read too. What a client named is opened here and nowhere else.
     pub(super) fn open(&self, folder: &Path) -> Result<Repo, AppError> {
-        let repo = Repo::open(folder)?;
+        let repo = match Repo::open(folder) {
+            Err(RepoError::Place(fault)) => return Err(self.misplaced(fault)),
+            opened => opened?,
+        };
         self.allow(&repo)?;
         Ok(repo)
     }
 
-    /// Whether a repository that was found for an allowed folder may be read: it stands in one, and so does what git keeps of it.
+    /// Whether a repository that was found for an allowed folder may be read: it stands in one, and so does all that git keeps of it.
     ///
-    /// A folder below a root can lie in a repository that begins above it, and a `.git` file can name any folder of the machine. Git keeps
-    /// a linked worktree elsewhere by design; then that place names the worktree in turn.
-    fn allow(&self, repo: &Repo) -> Result<(), RootsError> {
-        let git_dir = files::real_path(repo.git_dir())?;
+    /// A folder below a root can lie in a repository that begins above it, and the files and links of a `.git` folder can name any folder of
+    /// the machine. Git keeps a linked worktree elsewhere by design; then that place names the worktree in turn.
+    fn allow(&self, repo: &Repo) -> Result<(), AppError> {
+        let git_dir = files::real_path(repo.git_dir()).map_err(RootsError::from)?;
         if self.meant.contains(&git_dir) {
             return Ok(());
         }
-        let top = files::real_path(repo.workdir().unwrap_or_else(|| repo.git_dir()))?;
+        let top = files::real_path(repo.workdir().unwrap_or_else(|| repo.git_dir())).map_err(RootsError::from)?;
         if !self.cover(&top) {
-            return Err(self.outside(&top));
+            return Err(self.outside(&top).into());
         }
-        let shared = files::real_path(repo.common_dir())?;
-        if (self.cover(&git_dir) && self.cover(&shared)) || names(&git_dir, &top.join(".git")) {
-            return Ok(());
+        let shared = files::real_path(repo.common_dir()).map_err(RootsError::from)?;
+        match (self.cover(&git_dir), self.cover(&shared)) {
+            (true, true) => repo.refuse_outside(&|path| self.cover(path)).map_err(|fault| self.misplaced(fault)),
+            // What lies elsewhere was not written by whoever wrote this folder.
+            (false, false) if names(&git_dir, &top.join(".git")) => Ok(()),
+            _ => Err(self.outside(&shared).into()),
         }
-        Err(self.outside(&shared))
+    }
+
+    /// A part of a repository that is elsewhere is outside; if it may be read all the same, it does not belong to the repository.
+    fn misplaced(&self, fault: PlaceError) -> AppError {
+        match fault.place() {
+            Some(place) if !self.cover(place) => self.outside(place).into(),
+            _ => RepoError::from(fault).into(),
+        }
     }
 
     fn outside(&self, path: &Path) -> RootsError {
@@ -127,7 +145,7 @@ fn nearest(path: &Path) -> PathBuf {
 
 /// Whether the git folder of a linked worktree names the worktree whose `.git` file is `link` (its file `gitdir`, see gitrepository-layout).
 fn names(git_dir: &Path, link: &Path) -> bool {
-    let Ok(Some(bytes)) = files::read_optional(&git_dir.join("gitdir")) else { return false };
+    let Some(bytes) = read_plain(&git_dir.join("gitdir"), LONGEST_NAME) else { return false };
     let Ok(text) = String::from_utf8(bytes) else { return false };
     // A path that is not absolute starts from the git folder.
     let named = files::real_path(&git_dir.join(text.trim_end_matches(['\n', '\r'])));

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
+use axum::http::uri::{Authority, Scheme};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
@@ -99,7 +100,8 @@ async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Respon
     (StatusCode::UNAUTHORIZED, headers, "this server needs its token: Authorization: Bearer TOKEN\n").into_response()
 }
 
-/// A request has one host: that of its target where it is there, whatever `Host` says (RFC 9112, §3.2); it is the one to be checked.
+/// A request has one host: that of its target where it is there, whatever `Host` says (RFC 9112, §3.2); it is the one to be checked. The SDK
+/// compares names and ports, but reads them leniently: what is no plain name with a port that is a number does not get that far.
 async fn one_host(mut request: Request, next: Next) -> Response {
     if request.headers().get_all(header::HOST).iter().count() > 1 {
         return (StatusCode::BAD_REQUEST, "a request has one Host\n").into_response();
@@ -108,7 +110,38 @@ async fn one_host(mut request: Request, next: Next) -> Response {
     if let Some(host) = of_target {
         request.headers_mut().insert(header::HOST, host);
     }
+    if !names_servers(request.headers()) {
+        let text = "Host and Origin are one name each, with a number for a port\n";
+        return (StatusCode::FORBIDDEN, text).into_response();
+    }
     next.run(request).await
+}
+
+fn names_servers(headers: &HeaderMap) -> bool {
+    let is_text = |value: &HeaderValue, fits: fn(&str) -> bool| value.to_str().is_ok_and(fits);
+    headers.get_all(header::ORIGIN).iter().count() <= 1
+        && headers.get(header::HOST).is_none_or(|host| is_text(host, is_host_and_port))
+        && headers.get(header::ORIGIN).is_none_or(|origin| is_text(origin, is_origin))
+}
+
+/// Whether this is a host, or one with a port, and nothing else: no user before it, no other text in the place of the port (RFC 3986, §3.2).
+fn is_host_and_port(text: &str) -> bool {
+    let Ok(authority) = text.parse::<Authority>() else { return false };
+    match text.strip_prefix(authority.host()) {
+        Some("") => true,
+        Some(rest) => rest
+            .strip_prefix(':')
+            .is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok()),
+        None => false,
+    }
+}
+
+/// Whether this is what a browser sends: `null`, or a scheme with a host and perhaps a port (RFC 6454, §6.2).
+fn is_origin(text: &str) -> bool {
+    text == "null"
+        || text
+            .split_once("://")
+            .is_some_and(|(scheme, authority)| scheme.parse::<Scheme>().is_ok() && is_host_and_port(authority))
 }
 
 /// Says some things better than the SDK, which calls a body that it cannot read one of a media type that it does not know: a client is told in
@@ -188,6 +221,43 @@ mod tests {
         }
         for unfit in ["", "short", "0123456789 abcdef", "0123456789abcdef\n", "0123456789abcdefä"] {
             assert!(matches!(gate(&door("127.0.0.1:0", Some(unfit))), Err(ServeError::Token)), "{unfit:?}");
+        }
+    }
+
+    #[test]
+    fn only_plain_names_of_servers_are_compared() {
+        for host in ["localhost", "127.0.0.1:80", "[::1]", "[::1]:65535", "build.example:8443", "LOCALHOST:1"] {
+            assert!(is_host_and_port(host) && is_origin(&format!("http://{host}")), "{host}");
+        }
+        for host in [
+            "",
+            ":80",
+            "evil@127.0.0.1",
+            "evil:80@127.0.0.1:80",
+            "127.0.0.1@127.0.0.1",
+            "localhost:",
+            "localhost:evil",
+            "localhost:80.evil.example",
+            "localhost:80:80",
+            "localhost:65536",
+            "localhost:+80",
+            "localhost/x",
+            "localhost?x",
+            "localhost#x",
+            "localhost, evil.example",
+            " localhost",
+            "::1",
+            "[::1",
+            "[[::1]]",
+            "[::1]evil",
+        ] {
+            assert!(!is_host_and_port(host) && !is_origin(&format!("http://{host}")), "{host:?}");
+        }
+        assert!(is_origin("null"));
+        for origin in
+            ["localhost", "http:localhost", "http://http://localhost", "://localhost", "NULL", "", "h ttp://localhost"]
+        {
+            assert!(!is_origin(origin), "{origin:?}");
         }
     }
 

@@ -8,7 +8,7 @@ use regex::Regex;
 static BEGIN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\A-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----").ok());
 
-/// What stands before the private half in a file of PuTTY: how many lines it has.
+/// What stands before the private half in a file of `PuTTY`: how many lines it has.
 static PUTTY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\APrivate-Lines: ([0-9]{1,3})\b").ok());
 
 /// A body is no longer than this many lines.
