@@ -9,6 +9,9 @@ use super::error::ConfigError;
 use super::layers::PREFIX;
 use crate::sys::files;
 
+/// The most bytes of the user's settings.
+const MOST_BYTES: u64 = 1 << 20;
+
 /// `$XDG_CONFIG_HOME/review/config.toml`, `~/.config/…` where that is not set (`%APPDATA%` on Windows); `None` without a home.
 pub fn user_file() -> Option<PathBuf> {
     let folders = etcetera::choose_base_strategy().ok()?;
@@ -29,7 +32,7 @@ pub fn mirrors() -> Option<PathBuf> {
 /// The user's settings; `None` where there are none.
 pub fn user_document() -> Result<Option<Document>, ConfigError> {
     let Some(path) = user_file() else { return Ok(None) };
-    let bytes = files::read_optional(&path)?;
+    let bytes = files::read_plain(&path, MOST_BYTES)?;
     let Some(bytes) = bytes else { return Ok(None) };
     let document = Document::from_bytes(&path.display().to_string(), &bytes)?;
     Ok(Some(Document { folder: path.parent().map(Path::to_owned), ..document }))

@@ -56,7 +56,7 @@ pub fn resolve(repo: &Repo, scope: &Scope) -> Result<Range, GitError> {
     if matches!(scope, Scope::Branch { .. } | Scope::Commit(_) | Scope::Range { .. }) {
         refuse_grafts(repo)?;
     }
-    let range = match scope {
+    let mut range = match scope {
         Scope::Branch { target, head } => branch(repo, target.as_deref(), head.as_deref())?,
         Scope::Commit(name) => commit(repo, name)?,
         Scope::Range { from, to, from_merge_base } => range(repo, from, to, *from_merge_base)?,
@@ -65,7 +65,24 @@ pub fn resolve(repo: &Repo, scope: &Scope) -> Result<Range, GitError> {
         Scope::Patch(source) => of_patch(source),
         Scope::Pull(_) => return Err(GitError::NotFetched),
     };
+    let names = match scope {
+        Scope::Branch { head, .. } => [Some(range.target.as_str()), head.as_deref()],
+        Scope::Range { from, to, .. } => [Some(from.as_str()), Some(to.as_str())],
+        Scope::Commit(name) => [Some(name.as_str()), None],
+        Scope::Staged | Scope::Uncommitted | Scope::Patch(_) | Scope::Pull(_) => [None, None],
+    };
+    let ambiguous: Vec<String> = names.into_iter().flatten().filter_map(|name| ambiguity(repo, name)).collect();
+    range.notices.extend(ambiguous);
     Ok(range.masked())
+}
+
+/// The notice that a name is that of a tag and of a branch, which stand at two commits.
+fn ambiguity(repo: &Repo, name: &str) -> Option<String> {
+    let (tag, branch) =
+        (repo.commit(&format!("refs/tags/{name}")).ok()?, repo.commit(&format!("refs/heads/{name}")).ok()?);
+    let heads = shell_word(&format!("heads/{name}")).into_owned();
+    (tag != branch)
+        .then(|| format!("{name} is a tag and a branch; the tag is taken, as git does ({heads} is the branch)"))
 }
 
 impl Range {

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::grammar::Grammar;
+use super::limits::beyond_scanner;
 
 /// The structural part of a rule as a pack writes it: `rule`, `constraints`, `utils`, `transform` of ast-grep's rule format.
 #[derive(Clone, Deserialize)]
@@ -102,6 +103,11 @@ impl Compiled {
     fn of(grammar: Grammar, number: usize, parts: RuleParts<'_>) -> Result<Self, SyntaxError> {
         let RuleParts { source, fix, at, same, stays, guards, repeats } = parts;
         let refused = |what: String| SyntaxError::Rule { language: grammar.word(), what };
+        // The library parses patterns itself, in this process.
+        let text = serde_json::to_value(&source.0).map_err(|error| refused(error.to_string()))?;
+        if let Some(why) = beyond_scanner_within(grammar, &text) {
+            return Err(refused(format!("a pattern of it cannot be parsed: {why}")));
+        }
         let core = source.0.get_matcher(DeserializeEnv::new(grammar.support()));
         let core = core.map_err(|error| refused(chain(&error)))?;
         let kinds = core.potential_kinds();
@@ -162,6 +168,16 @@ impl RuleSet {
         let Some(place) = self.rules.get(number) else { return Ok(()) };
         let compiled = place.get_or_init(|| parts().map(|parts| Compiled::of(self.grammar, number, parts)).transpose());
         compiled.as_ref().map(|_| ()).map_err(Clone::clone)
+    }
+}
+
+/// Why one of the texts in a value cannot be parsed.
+fn beyond_scanner_within(grammar: Grammar, value: &serde_json::Value) -> Option<&'static str> {
+    match value {
+        serde_json::Value::String(text) => beyond_scanner(grammar, text),
+        serde_json::Value::Array(values) => values.iter().find_map(|value| beyond_scanner_within(grammar, value)),
+        serde_json::Value::Object(fields) => fields.values().find_map(|value| beyond_scanner_within(grammar, value)),
+        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => None,
     }
 }
 

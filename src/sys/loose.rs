@@ -37,7 +37,12 @@ impl LooseObjects {
                 let stored = Stored::whole(kind, size).check(id)?;
                 if size <= MOST_BYTES as u64 {
                     let _turn = stored.turn();
-                    self.0.try_find(oid, &mut Vec::new()).map_err(|_| RepoError::Damaged(id))?;
+                    let mut bytes = Vec::new();
+                    let object = self.0.try_find(oid, &mut bytes).map_err(|_| RepoError::Damaged(id))?;
+                    // Content that has another name is not what was asked for.
+                    object
+                        .map_or(Ok(oid.to_owned()), |object| object.verify_checksum(oid))
+                        .map_err(|_| RepoError::Damaged(id))?;
                 }
                 Ok(Some(stored))
             }

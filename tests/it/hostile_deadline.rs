@@ -154,3 +154,22 @@ fn calls_of_a_server_that_are_stuck_do_not_use_its_workers_up() {
     assert!(files.to_string().contains("a.py"), "{files}");
     client.close();
 }
+
+#[test]
+fn an_object_that_holds_something_else_than_its_name_says_is_damaged() {
+    for revision in ["feature^{tree}", "feature:a.py"] {
+        let repo = defect();
+        let path = |revision: &str| {
+            let id = repo.git(["rev-parse", revision]);
+            let (folder, name) = id.trim().split_at(2);
+            repo.root().join(".git/objects").join(folder).join(name)
+        };
+        let other = std::fs::read(path(&revision.replace("feature", "main"))).expect("a loose object");
+        std::fs::remove_file(path(revision)).expect("the true one goes");
+        std::fs::write(path(revision), other).expect("another one of its kind");
+        let program = Program::in_folder(repo.root());
+        let ran = program.confined(["--target", "main", "--no-model"], ENDS);
+        let told = format!("{}{}", ran.text(), ran.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(matches!(ran.code, 2 | 3) && told.contains("damaged"), "{revision}: exit {}\n{told}", ran.code);
+    }
+}

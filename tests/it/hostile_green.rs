@@ -282,3 +282,17 @@ fn invisible_characters_are_told_without_a_language_too() {
         assert_eq!(lines_of(&review, "general/invisible-character"), [1], "{name}");
     }
 }
+
+#[test]
+fn a_tag_that_has_the_name_of_a_branch_is_told() {
+    let repo = TestRepo::new();
+    repo.write("a.py", "x = 1\n").commit("Begin");
+    repo.git(["tag", "feature"]);
+    repo.branch("feature").write("a.py", "x = eval(input())\n").commit("Evaluate");
+    let program = Program::in_folder(repo.root());
+    let (code, review) = program.review("--target main --head feature --no-model");
+    let notes = review["coverage"]["notes"].to_string();
+    assert!(code == 0 && notes.contains("feature is a tag and a branch; the tag is taken"), "exit {code}: {review:#}");
+    let (_, review) = program.review("--target main --head heads/feature --no-model");
+    assert!(review["findings"].to_string().contains("eval"), "{review:#}");
+}

@@ -118,3 +118,28 @@ fn a_helper_answers_frames_and_ends_with_its_input() {
     assert!(ended.status.success());
     assert_eq!(ended.stdout, b"...");
 }
+
+#[test]
+fn a_pattern_beyond_its_scanner_is_refused_with_its_rule() {
+    let repo = TestRepo::new();
+    let rule = |pattern: &str| {
+        format!("id: x\ntitle: X\nseverity: high\ncategory: logic\nmessage: It is x.\nrule:\n  {pattern}\n")
+    };
+    let deep = "- ".repeat(300);
+    repo.write("README.md", "Begin.\n").commit("Begin");
+    for pattern in
+        [format!("pattern: '{deep}a'"), format!("any:\n    - pattern: {{ context: '{deep}a', selector: block_node }}")]
+    {
+        repo.write(".review/rules/yaml-x.yml", rule(&pattern)).commit("Add a rule");
+        let program = Program::in_folder(repo.root());
+        let ran = program.confined(["rules", "list"], Limits::USUAL);
+        assert!(ran.stderr.contains("cannot be parsed"), "exit {}: {}", ran.code, ran.stderr);
+        let mut client = Client::stdio(&program, "--no-model", Era::Session("2025-11-25"));
+        client.result(
+            "tools/call",
+            json!({ "name": "review", "arguments": { "at": "HEAD~1...HEAD", "wait_seconds": 60 } }),
+        );
+        client.result("ping", json!({}));
+        client.close();
+    }
+}

@@ -126,7 +126,9 @@ fn names_servers(headers: &HeaderMap) -> bool {
 
 /// Whether this is a host, or one with a port, and nothing else: no user before it, no other text in the place of the port (RFC 3986, §3.2).
 fn is_host_and_port(text: &str) -> bool {
-    let Ok(authority) = text.parse::<Authority>() else { return false };
+    let Some(authority) = text.parse::<Authority>().ok().filter(|authority| !authority.host().is_empty()) else {
+        return false;
+    };
     match text.strip_prefix(authority.host()) {
         Some("") => true,
         Some(rest) => rest

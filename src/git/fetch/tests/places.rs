@@ -45,7 +45,8 @@ fn files_that_a_setting_puts_elsewhere_lead_to_no_other_repository() {
     world.git("", &["clone", "-q", &world.address(), "clone"]);
     for elsewhere in ["plain", "other"] {
         world.git("clone", &["config", "core.worktree", world.at(elsewhere).to_str().unwrap()]);
-        let fetched = run(&world.here("clone"), &pull).unwrap();
+        let job = world.job(Place::Here { folder: world.at("clone/.git/"), ssh: None });
+        let fetched = run(&job, &pull).unwrap();
         assert_eq!(fetched.directory, world.at("clone/.git/"), "{elsewhere}");
         assert_eq!(merge_base(&fetched), met);
     }
