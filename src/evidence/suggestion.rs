@@ -85,6 +85,8 @@ pub fn prove(
     }
     match (parses(text.text()), parses(&applied)) {
         (Some(before), Some(after)) if after > before => Err(SuggestionFault::BreaksSyntax),
+        // What the parser gives up on is not proven.
+        (Some(_), None) => Err(SuggestionFault::BreaksSyntax),
         _ => Ok(suggestion),
     }
 }

@@ -325,10 +325,10 @@ fn files_of_a_kept_run_are_plain_and_bounded() {
 fn a_patch_takes_no_memory_for_lines_that_are_none_of_it() {
     let repo = TestRepo::folder_only();
     let mut patch = b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n".to_vec();
-    patch.extend(b"\n".repeat(4 << 20));
+    patch.extend(b"\n".repeat(16 << 20));
     repo.write("p", &patch);
     let program = Program::in_folder(repo.root());
-    program.confined(["--diff", "p", "--no-model"], Limits { megabytes: 150, ..BOUNDED }).ended(0);
+    program.confined(["--diff", "p", "--no-model"], Limits { megabytes: 300, ..BOUNDED }).ended(0);
 }
 
 #[test]

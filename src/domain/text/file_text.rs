@@ -29,7 +29,8 @@ impl FileText {
     }
 
     fn of_masked(text: Arc<str>, charset: &'static str) -> Self {
-        let mut starts = Vec::new();
+        // A text of nothing but line ends would need twice as much while the list grows.
+        let mut starts = Vec::with_capacity(memchr::memchr_iter(b'\n', text.as_bytes()).count() + 1);
         let mut at = 0usize;
         while at < text.len() {
             let Ok(start) = u32::try_from(at) else { break };

@@ -11,7 +11,7 @@ use wait4::Wait4 as _;
 use super::{Program, Ran};
 
 /// The interval between two looks of the watchdog at the process.
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK: Duration = Duration::from_millis(5);
 
 /// The bounds of one run. Seconds are generous, since they only tell a process that ends from one that does not; memory is the operating
 /// system's own account of the process, which a busy machine does not change.
@@ -45,7 +45,7 @@ impl Program {
         };
         let (stdout, stderr) = (read(Box::new(stdout)), read(Box::new(stderr)));
         let ended = AtomicBool::new(false);
-        let (used, killed) = std::thread::scope(|scope| {
+        let (used, (killed, seen)) = std::thread::scope(|scope| {
             let dog = scope.spawn(|| watch(pid, limits, &ended));
             let used = child.wait4().expect("the program is waited for");
             ended.store(true, Ordering::SeqCst);
@@ -57,7 +57,8 @@ impl Program {
             stdout: stdout.join().expect("the reader ends"),
             stderr: String::from_utf8_lossy(&stderr).into_owned(),
         };
-        let peak = used.rusage.maxrss / (1 << 20);
+        // What is accounted to an ended process begins with the size of the one that started it, so it counts only where nothing else is known.
+        let peak = if seen == 0 { used.rusage.maxrss >> 20 } else { seen };
         assert!(killed.is_none(), "{}\nstderr:\n{}", killed.unwrap_or_default(), ran.stderr);
         assert!(ran.code >= 0, "a signal ended it: {:?}\nstderr:\n{}", used.status, ran.stderr);
         assert!(peak <= limits.megabytes, "{peak} MB of {} MB\nstderr:\n{}", limits.megabytes, ran.stderr);
@@ -65,11 +66,12 @@ impl Program {
     }
 }
 
-/// Kills the process when it exceeds its limits before it ended; says why.
-fn watch(pid: Pid, limits: Limits, ended: &AtomicBool) -> Option<String> {
+/// Kills the process when it exceeds its limits before it ended; says why, and what its peak memory was.
+fn watch(pid: Pid, limits: Limits, ended: &AtomicBool) -> (Option<String>, u64) {
     let began = Instant::now();
+    let mut peak = 0;
     while !ended.load(Ordering::SeqCst) {
-        let peak = peak_megabytes(pid);
+        peak = peak_megabytes(pid).max(peak);
         let why = if peak > limits.megabytes {
             format!("killed: it took {peak} MB of {} MB", limits.megabytes)
         } else if began.elapsed() > Duration::from_secs(limits.seconds) {
@@ -79,9 +81,9 @@ fn watch(pid: Pid, limits: Limits, ended: &AtomicBool) -> Option<String> {
             continue;
         };
         let _ = kill_process(pid, Signal::KILL);
-        return Some(why);
+        return (Some(why), peak);
     }
-    None
+    (None, peak)
 }
 
 /// The most memory the process has had so far; 0 where the system does not tell while it runs.
