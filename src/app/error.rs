@@ -349,7 +349,8 @@ impl AppError {
         match self {
             Self::Stopped(Stopped::Interrupted)
             | Self::Git(GitError::Stopped(Stopped::Interrupted))
-            | Self::Workspace(WorkspaceError::Stopped(Stopped::Interrupted)) => 130,
+            | Self::Workspace(WorkspaceError::Stopped(Stopped::Interrupted))
+            | Self::Engine(EngineError::Unfinished(Unfinished::Abandoned { why: Stopped::Interrupted, .. })) => 130,
             Self::Stopped(Stopped::DeadlinePassed)
             | Self::Git(GitError::Stopped(_))
             | Self::Workspace(WorkspaceError::Stopped(_))

@@ -32,6 +32,26 @@ pub(super) fn is_name(line: Option<&[u8]>, name: &[u8]) -> bool {
     line.is_some_and(|line| line == name || line.strip_suffix(name).is_some_and(|before| before.ends_with(b"/")))
 }
 
+/// The format of a diff that begins with these two lines and that is not read here. GNU patch applies it, so it is no text between diffs.
+pub(super) fn other_format(line: &[u8], next: &[u8]) -> Option<&'static str> {
+    let (inner, after) = (line.trim_ascii_start(), next.trim_ascii_start());
+    let digits = |text: &[u8]| !text.is_empty() && text.iter().all(|byte| byte.is_ascii_digit() || *byte == b',');
+    let command = line.trim_ascii_end();
+    let is_command = command
+        .iter()
+        .position(|byte| matches!(byte, b'a' | b'c' | b'd'))
+        .is_some_and(|at| digits(&command[..at]) && digits(&command[at + 1..]));
+    if inner.len() < line.len() && inner.starts_with(b"--- ") && after.starts_with(b"+++ ") {
+        Some("an indented diff, which `patch` would apply; take the blanks before its lines away, or the diff out")
+    } else if inner.starts_with(b"*** ") && after.starts_with(b"--- ") {
+        Some("a diff with `***` lines, which `patch` would apply; make it with `diff -u`, or take it out")
+    } else if is_command && (next.starts_with(b"< ") || next.starts_with(b"> ")) {
+        Some("a diff without context, which `patch` would apply; make it with `diff -u`, or take it out")
+    } else {
+        None
+    }
+}
+
 /// A file as far as the two modes of plain files are one.
 fn kind(mode: FileMode) -> FileMode {
     if mode == FileMode::Executable { FileMode::File } else { mode }

@@ -8,7 +8,7 @@ use crate::domain::path::{RepoPath, unquote};
 use crate::sys::cancel::Cancel;
 
 use super::GitError;
-use super::patch_check::{contradiction, is_name};
+use super::patch_check::{contradiction, is_name, other_format};
 use super::patch_header::{git_names, hunk_header, same_file, without_first};
 use super::patch_lines::Lines;
 
@@ -61,6 +61,8 @@ pub(super) fn parse<'a>(bytes: &'a [u8], cancel: &Cancel) -> Result<Vec<Parsed<'
             files.push(reader.plain_file(cancel)?);
         } else if line.starts_with(b"@@ -") {
             return Err(reader.fault("a hunk without the `---` and `+++` lines that name its file").into());
+        } else if let Some(what) = other_format(line, reader.lines.get(reader.at + 1).unwrap_or_default()) {
+            return Err(reader.fault(what).into());
         } else {
             reader.at += 1;
         }
@@ -221,6 +223,10 @@ impl<'a> Reader<'a> {
     fn names(&mut self) -> Result<(Name, Name), PatchError> {
         let mut name = |prefix: &[u8]| {
             let line = self.header().and_then(|line| line.strip_prefix(prefix)).unwrap_or_default();
+            // Others end the line there, and write another file than the one that would be reviewed.
+            if line.contains(&b'\r') {
+                return Err(self.fault("a carriage return in the name of a file"));
+            }
             let bytes = if line.starts_with(b"\"") {
                 let end = line.iter().rposition(|byte| *byte == b'"').map_or(line.len(), |at| at + 1);
                 self.quoted(&line[..end])?

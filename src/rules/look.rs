@@ -71,8 +71,12 @@ pub(super) fn look(look: &Look<'_>) -> Result<Looked, Stopped> {
     let Some(grammar) = look.language.and_then(Grammar::of).filter(|_| !is_markup(look.subject.text)) else {
         return Ok(looked);
     };
-    // Checks that compare both sides parse it too, whether or not a rule of a pack can match.
-    if let Err(why) = grammar.holds(look.subject.text.text()) {
+    let unparsable = unparsable(look.subject.text);
+    // Checks that compare both sides parse it too, whether or not a rule of a pack can match. Nothing parses a text that is too large, so that
+    // whether the grammar can hold one is not worth the time.
+    if unparsable.is_none()
+        && let Err(why) = grammar.holds(look.subject.text.text())
+    {
         looked.cut = Some(line_by_line(&why.to_string()));
         return Ok(looked);
     }
@@ -81,7 +85,7 @@ pub(super) fn look(look: &Look<'_>) -> Result<Looked, Stopped> {
     if plans.is_empty() {
         return Ok(looked);
     }
-    if let Some(why) = unparsable(look.subject.text) {
+    if let Some(why) = unparsable {
         looked.cut = Some(line_by_line(&why));
         return Ok(looked);
     }

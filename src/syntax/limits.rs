@@ -112,7 +112,8 @@ fn line_end(bytes: &[u8]) -> usize {
     }
 }
 
-/// The most bytes that the delimiters of one line's here-documents take in the scanner's state.
+/// The most bytes that the delimiters of one line's here-documents take in the scanner's state. Counting ends once they are too many: a delimiter
+/// can hold others, so that to count each to its end takes quadratic time.
 fn pending_delimiters(text: &[u8]) -> usize {
     let (mut most, mut pending, mut from) = (0, 0, 0);
     for at in memchr::memmem::find_iter(text, b"<<") {
@@ -125,18 +126,26 @@ fn pending_delimiters(text: &[u8]) -> usize {
             pending = 0;
         }
         let rest = &text[at + 2..];
+        // No other `<<` is among these bytes, so that each is passed over once.
         let word = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'-')).unwrap_or(rest.len());
         let length = match rest.get(word) {
-            Some(quote @ (b'"' | b'\'')) => {
-                rest[word + 1..].iter().position(|byte| byte == quote || *byte == b'\n').unwrap_or(rest.len() - word)
-            }
-            _ => rest[word..].iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len() - word),
+            Some(quote @ (b'"' | b'\'')) => length_of(&rest[word + 1..], |byte| byte == quote || *byte == b'\n'),
+            _ => length_of(&rest[word..], u8::is_ascii_whitespace),
         };
         pending += 8 + length;
+        if pending > DELIMITERS {
+            return pending;
+        }
         most = most.max(pending);
         from = at + 2;
     }
     most
+}
+
+/// The length of the delimiter with which some bytes begin; of a longer one than may be pending, as much as tells that.
+fn length_of(bytes: &[u8], ends: impl Fn(&u8) -> bool) -> usize {
+    let most = bytes.len().min(DELIMITERS + 1);
+    bytes[..most].iter().position(ends).unwrap_or(most)
 }
 
 /// Whether a raw string has a delimiter of as many characters as one may have.
@@ -192,6 +201,21 @@ mod tests {
         ] {
             let why = parsed(grammar, &text).unwrap_err();
             assert!(matches!(why, Unparsed::BeyondScanner(_)), "{why:?} {}", &text[..60]);
+        }
+    }
+
+    #[test]
+    fn delimiters_are_counted_until_they_are_too_many() {
+        let quoted = "<<'a ".repeat(20_000);
+        for text in ["<<<\u{2039}".repeat(20_000), format!("<<{}", "A".repeat(80_000)), quoted] {
+            let pending = pending_delimiters(text.as_bytes());
+            assert!(pending > DELIMITERS && pending <= 2 * DELIMITERS + 9, "{pending}");
+        }
+        // What fits is counted to its end, and starts anew on the next line.
+        for (text, bytes) in
+            [("cat <<A <<-'B c'\n", 8 + 1 + 8 + 3), ("cat <<A\nA\ncat <<AB", 8 + 2), ("cat <<A \\\n<<B\n", 18), ("", 0)]
+        {
+            assert_eq!(pending_delimiters(text.as_bytes()), bytes, "{text}");
         }
     }
 

@@ -26,25 +26,27 @@ impl Tree {
         let mut found = Vec::new();
         if self.grammar == Grammar::Bash && memchr::memmem::find(text, b"<<").is_some() {
             let last = root.end_position().row;
-            found.extend(each_node(root, watch, |node| misread_heredoc(node, text, last))?.into_iter().next());
+            // The first one's lines go to the end: others would tell nothing more, and each takes a look at all that follows.
+            found.extend(each_node(root, watch, 1, |node| misread_heredoc(node, text, last))?);
         }
         if root.has_error() {
-            let faults = each_node(root, watch, |node| {
+            let faults = each_node(root, watch, usize::MAX, |node| {
                 let is_fault = (node.is_error() || node.is_missing()) && node.id() != root.id();
                 is_fault.then(|| [node.start_position().row, node.end_position().row])
             })?;
             let mut faults = faults.concat();
             faults.sort_unstable();
-            found.extend(each_node(root, watch, |node| swallowed(node, &faults))?);
+            found.extend(each_node(root, watch, usize::MAX, |node| swallowed(node, &faults))?);
         }
         Ok(found)
     }
 }
 
-/// What `ask` says of each node, in the order of the text.
+/// What `ask` says of each node, in the order of the text, until it has said so much.
 fn each_node<T>(
     root: Node<'_>,
     watch: &Watch<'_>,
+    most: usize,
     mut ask: impl FnMut(&Node<'_>) -> Option<T>,
 ) -> Result<Vec<T>, Unparsed> {
     let mut found = Vec::new();
@@ -56,6 +58,9 @@ fn each_node<T>(
             watch.check()?;
         }
         found.extend(ask(&cursor.node()));
+        if found.len() >= most {
+            return Ok(found);
+        }
         if cursor.goto_first_child() {
             continue;
         }
@@ -195,6 +200,22 @@ mod tests {
             "cat <<A <<B\na\nA\ncat <<'X'\nB\neval \"$b\"\nX\n",
         ] {
             assert_eq!(misread_lines(Grammar::Bash, text).first().map(|lines| lines.0), Some(1), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_the_first_such_heredoc_is_looked_for() {
+        let text = "cat <<EOF>a\nx\nEOF\n".repeat(50);
+        assert_eq!(misread_lines(Grammar::Bash, &text).len(), 1);
+        let cancel = Cancel::never();
+        let watch = Watch::new(&cancel, Duration::from_mins(1));
+        let tree = Tree::parse(Grammar::Bash, "a\nb\nc\n", &watch).unwrap();
+        let root = tree.root.root();
+        for (most, asked) in [(1, 1), (2, 2), (usize::MAX, 3)] {
+            let mut names = 0;
+            let ask = |node: &Node<'_>| (node.kind() == "command_name").then(|| names += 1);
+            each_node(root.get_inner_node(), &watch, most, ask).unwrap();
+            assert_eq!(names, asked);
         }
     }
 

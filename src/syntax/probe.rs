@@ -86,38 +86,54 @@ impl ParserProbe {
     /// no process is no reason to review nothing.
     pub(super) fn check(&self, grammar: Grammar, text: &str, watch: &Watch<'_>) -> Result<(), Unparsed> {
         let key = (grammar, self.hasher.hash_one(text), text.len());
-        let (known, helper) = {
+        let idle = {
             let mut state = self.state();
-            let known = if state.crashed.contains(&key) {
-                Some(Err(Unparsed::Crashed))
-            } else {
-                state.survived.contains(&key).then_some(Ok(()))
-            };
-            (known, state.idle.pop())
+            if state.crashed.contains(&key) {
+                return Err(Unparsed::Crashed);
+            }
+            if state.survived.contains(&key) {
+                return Ok(());
+            }
+            state.idle.pop()
         };
-        if let Some(known) = known {
-            self.state().idle.extend(helper);
-            return known;
-        }
-        let Some(helper) = helper.or_else(|| Helper::start(&self.program, HELPER).ok()) else { return Ok(()) };
-        let Ok(length) = u32::try_from(text.len()) else { return Err(Unparsed::NoTree) };
-        let question: [&[u8]; 3] = [&[grammar as u8], &length.to_le_bytes(), text.as_bytes()];
-        let (helper, reply) = helper.ask(&question, || watch.check());
-        let mut state = self.state();
-        if let Some(helper) = helper.filter(|_| state.idle.len() < IDLE) {
-            state.idle.push(helper);
+        let mut reply = idle.map_or(Reply::Died, |helper| self.ask(helper, grammar, text, watch));
+        // The system may have ended one that was idle: only a helper that was alive just now says what a text did.
+        if reply == Reply::Died {
+            let Some(helper) = self.started(watch)? else { return Ok(()) };
+            reply = self.ask(helper, grammar, text, watch);
         }
         match reply {
             Reply::Answer(SURVIVED) => {
-                remember(&mut state.survived, key);
+                remember(&mut self.state().survived, key);
                 Ok(())
             }
             Reply::Answer(_) | Reply::Died => {
-                remember(&mut state.crashed, key);
+                remember(&mut self.state().crashed, key);
                 Err(Unparsed::Crashed)
             }
             Reply::Stopped(why) => Err(why),
         }
+    }
+
+    /// A helper that has answered an empty text; `None` where none can be started, or what is started is not this program.
+    fn started(&self, watch: &Watch<'_>) -> Result<Option<Helper>, Unparsed> {
+        let Ok(helper) = Helper::start(&self.program, HELPER) else { return Ok(None) };
+        match helper.ask(&[&[Grammar::Yaml as u8], &0_u32.to_le_bytes()], || watch.check()) {
+            (helper, Reply::Answer(SURVIVED)) => Ok(helper),
+            (_, Reply::Stopped(why)) => Err(why),
+            (_, Reply::Answer(_) | Reply::Died) => Ok(None),
+        }
+    }
+
+    /// Asks a helper, and keeps it for the next text if it can be asked again.
+    fn ask(&self, helper: Helper, grammar: Grammar, text: &str, watch: &Watch<'_>) -> Reply<Unparsed> {
+        let Ok(length) = u32::try_from(text.len()) else { return Reply::Stopped(Unparsed::NoTree) };
+        let question: [&[u8]; 3] = [&[grammar as u8], &length.to_le_bytes(), text.as_bytes()];
+        let (helper, reply) = helper.ask(&question, || watch.check());
+        let mut state = self.state();
+        let room = IDLE - state.idle.len().min(IDLE);
+        state.idle.extend(helper.into_iter().take(room));
+        reply
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -188,10 +204,12 @@ mod tests {
     fn a_helper_that_dies_costs_the_text_and_one_that_is_silent_the_time() {
         let cancel = Cancel::never();
         let watch = Watch::new(&cancel, LONGEST);
-        // It ends at once, whatever it is asked.
-        let probe = Arc::new(ParserProbe::new(PathBuf::from("/bin/false"), ProbeScope::Everything));
+        let program = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/parser/dies-of-the-second-text.sh");
+        let probe = Arc::new(ParserProbe::new(PathBuf::from(program), ProbeScope::Everything));
         assert_eq!(probe.check(Grammar::Go, "package a", &watch), Err(Unparsed::Crashed));
         assert_eq!(probe.check(Grammar::Go, "package a", &watch), Err(Unparsed::Crashed), "it is not tried again");
+        let other = ParserProbe::new(PathBuf::from("/bin/false"), ProbeScope::Everything);
+        assert_eq!(other.check(Grammar::Go, "package a", &watch), Ok(()), "a program that is no helper says nothing");
         assert!(probe.covers(Grammar::Java) && probe.with(ProbeScope::GrowingScanners).covers(Grammar::Java));
         let narrow = ParserProbe::new(PathBuf::from("/bin/false"), ProbeScope::GrowingScanners);
         assert!(narrow.covers(Grammar::Yaml) && !narrow.covers(Grammar::Java));

@@ -159,12 +159,12 @@ impl Beneath {
     }
 
     /// Writes a file so that a reader sees the old bytes or the new, never a part; a link in its place is replaced, not followed.
-    pub fn write(&self, path: &[u8], bytes: &[u8], mode: u32) -> io::Result<()> {
+    pub fn write(&self, path: &[u8], bytes: &[u8]) -> io::Result<()> {
         let (folder, name) = self.parent(path)?;
         let folder = folder.as_ref().unwrap_or(&self.root);
         let new = format!(".review-{}.tmp", uuid::Uuid::new_v4().simple());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(mode);
+        let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
         let mut file = std::fs::File::from(rustix::fs::openat(folder, new.as_str(), flags, mode)?);
         let written = file.write_all(bytes).and_then(|()| file.sync_data());
         let written = written.and_then(|()| Ok(rustix::fs::renameat(folder, new.as_str(), folder, name)?));

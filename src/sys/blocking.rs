@@ -4,7 +4,7 @@
 //! Work that watches its [`Cancel`] ends on its own within [`GRACE`] of a stop, with what it has. Work that does not is abandoned: its thread is
 //! left behind, and the caller goes on with an error that names it. A thread cannot be ended from outside; it goes with the process.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -42,6 +42,14 @@ pub enum Unfinished {
         "{what} could not start: the system allows no more threads; end other programs, or raise the limit (`ulimit -u`)"
     )]
     NoThread {
+        /// The work, as the subject of a sentence.
+        what: &'static str,
+    },
+    /// Too many calls before it never ended.
+    #[error(
+        "{what} was not begun: {MOST_STUCK} calls before it did not end; start the server anew, and leave out the repository that holds them up"
+    )]
+    Crowded {
         /// The work, as the subject of a sentence.
         what: &'static str,
     },
@@ -108,43 +116,74 @@ fn start(what: &'static str, work: impl FnOnce() + Send + 'static) -> Result<(),
     thread.spawn(work).map(drop).map_err(|_| Unfinished::NoThread { what })
 }
 
+/// The most calls that nobody waits for any more and that have not ended: as many threads are left behind at most.
+const MOST_STUCK: usize = 64;
+
 /// Workers of a server: a bounded number of calls runs at once, the others wait their turn.
 #[derive(Debug, Clone)]
 pub struct Workers {
     turns: Arc<Semaphore>,
+    stuck: Arc<AtomicUsize>,
+}
+
+/// The turn of a call, given back once, by whichever of its two ends goes first: that of the work, or that of who waits for it.
+#[derive(Debug)]
+struct Turn {
+    workers: Workers,
+    is_over: AtomicBool,
+}
+
+/// The end of the work.
+struct Working(Arc<Turn>);
+
+/// The end of who waits.
+struct Waiting(Arc<Turn>);
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        if self.0.is_over.swap(true, Ordering::AcqRel) {
+            self.0.workers.stuck.fetch_sub(1, Ordering::AcqRel);
+        } else {
+            self.0.workers.turns.add_permits(1);
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if !self.0.is_over.swap(true, Ordering::AcqRel) {
+            self.0.workers.stuck.fetch_add(1, Ordering::AcqRel);
+            self.0.workers.turns.add_permits(1);
+        }
+    }
 }
 
 impl Workers {
     /// At most `count` of them at once.
     pub fn new(count: usize) -> Self {
-        Self { turns: Arc::new(Semaphore::new(count)) }
+        Self { turns: Arc::new(Semaphore::new(count)), stuck: Arc::default() }
     }
 
-    /// Runs `work` when it is its turn, as [`run`] does. The turn ends with the work, also when the caller does not wait for it any more; work that
-    /// is abandoned has its place taken by another worker, so that stuck ones never use them up.
+    /// Runs `work` when it is its turn, as [`run`] does. The turn ends with the work; work that is abandoned, also because the caller went away, has
+    /// its place taken by another worker, so that stuck ones never use them up.
     pub async fn run<T: Send + 'static>(
         &self,
         what: &'static str,
         cancel: &Cancel,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Unfinished> {
-        let turn = unless_stopped(cancel, Arc::clone(&self.turns).acquire_owned()).await;
-        let turn =
-            turn.map_err(|why| Unfinished::Abandoned { what, why })?.map_err(|_| Unfinished::Panicked { what })?;
-        let replaced = Arc::new(AtomicBool::new(false));
-        let is_replaced = Arc::clone(&replaced);
-        let done = run(what, cancel, move || {
-            let done = work();
-            if is_replaced.swap(true, Ordering::AcqRel) {
-                turn.forget();
-            }
-            done
-        });
-        let done = done.await;
-        if matches!(done, Err(Unfinished::Abandoned { .. })) && !replaced.swap(true, Ordering::AcqRel) {
-            self.turns.add_permits(1);
+        let permit = unless_stopped(cancel, self.turns.acquire()).await;
+        permit.map_err(|why| Unfinished::Abandoned { what, why })?.map_err(|_| Unfinished::Panicked { what })?.forget();
+        let turn = Arc::new(Turn { workers: self.clone(), is_over: AtomicBool::new(false) });
+        let (working, _waiting) = (Working(Arc::clone(&turn)), Waiting(turn));
+        if self.stuck.load(Ordering::Acquire) >= MOST_STUCK {
+            return Err(Unfinished::Crowded { what });
         }
-        done
+        run(what, cancel, move || {
+            let _working = working;
+            work()
+        })
+        .await
     }
 }
 
@@ -220,6 +259,26 @@ mod tests {
         // Whenever the stuck one ends, there is one worker.
         assert_eq!(workers.run(WHAT, &Cancel::never(), || 2).await, Ok(2));
         assert!(workers.turns.available_permits() <= 1);
+    }
+
+    #[tokio::test]
+    async fn a_call_that_nobody_waits_for_takes_no_worker_and_only_so_many_are_left_behind() {
+        let workers = Workers::new(1);
+        let mut held = Vec::new();
+        for _ in 0..MOST_STUCK {
+            let (hold, stuck) = mpsc::channel::<()>();
+            held.push(hold);
+            let never = Cancel::never();
+            let call = workers.run(WHAT, &never, move || stuck.recv());
+            assert!(tokio::time::timeout(TICK, call).await.is_err(), "its caller went away");
+        }
+        assert_eq!(workers.run(WHAT, &Cancel::never(), || 1).await, Err(Unfinished::Crowded { what: WHAT }));
+        drop(held);
+        while workers.stuck.load(Ordering::Acquire) > 0 {
+            tokio::time::sleep(TICK).await;
+        }
+        assert_eq!(workers.run(WHAT, &Cancel::never(), || 2).await, Ok(2));
+        assert_eq!(workers.turns.available_permits(), 1, "each turn was given back once");
     }
 
     #[tokio::test]

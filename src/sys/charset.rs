@@ -22,13 +22,17 @@ pub fn is_binary(bytes: &[u8]) -> bool {
 }
 
 /// Checks whether bytes that git calls binary are a text all the same: UTF-16, or with NUL bytes among characters that are printed. Programs that
-/// read such a file (shells, `npm`, `git`) pass over a NUL. Compiled and compressed formats have far more that is not printed.
+/// read such a file (shells, `npm`, `git`) pass over a NUL. Compiled and compressed formats have far more that is not printed; an archive of texts
+/// has not, and is known by its header.
 pub fn is_text_with_nuls(bytes: &[u8]) -> bool {
     let (wide, bytes) = match bytes {
         [0xff, 0xfe, rest @ ..] => (Some(&b"utf-16le"[..]), rest),
         [0xfe, 0xff, rest @ ..] => (Some(&b"utf-16be"[..]), rest),
         _ => (None, bytes),
     };
+    if wide.is_none() && is_archive(bytes) {
+        return false;
+    }
     let decoded = wide.map(|label| decode_as(Some(label), &bytes[..bytes.len().min(SAMPLE)]));
     let bytes = decoded.as_ref().map_or(bytes, String::as_bytes);
     let is_odd = |c: char| {
@@ -47,6 +51,42 @@ pub fn is_text_with_nuls(bytes: &[u8]) -> bool {
         }
     }
     odd * 32 <= all && visible > 0
+}
+
+/// Checks whether bytes begin as an archive of files that are not compressed does: tar (POSIX.1-1988 and later, GNU) or cpio (`newc`, `odc`).
+///
+/// The magic alone is not enough, since anybody can write it into a comment of a script: the header must be a whole one, on one line, that no
+/// program but an archiver makes sense of.
+fn is_archive(bytes: &[u8]) -> bool {
+    !bytes.starts_with(b"#!") && (is_tar(bytes) || is_cpio(bytes))
+}
+
+/// Whether bytes begin with the header of a tar member: its name, then its numbers and their sum.
+fn is_tar(bytes: &[u8]) -> bool {
+    const SUM: std::ops::Range<usize> = 148..156;
+    let Some(header) = bytes.get(..512) else { return false };
+    let is_named = header[0] != 0 && !header.iter().any(|byte| matches!(byte, b'\n' | b'\r'));
+    if !is_named || !(header[257..].starts_with(b"ustar\0") || header[257..].starts_with(b"ustar ")) {
+        return false;
+    }
+    // The sum is made with spaces in its own place.
+    let others = header[..SUM.start].iter().chain(&header[SUM.end..]);
+    let sum = others.map(|byte| u32::from(*byte)).sum::<u32>() + 8 * u32::from(b' ');
+    let told = std::str::from_utf8(&header[SUM]).unwrap_or_default().trim_matches(['\0', ' ']);
+    u32::from_str_radix(told, 8) == Ok(sum)
+}
+
+/// Whether bytes begin with the header of a cpio member: its magic, its numbers, and its name.
+fn is_cpio(bytes: &[u8]) -> bool {
+    let is_octal = |byte: &u8| matches!(byte, b'0'..=b'7');
+    let (length, is_digit): (usize, fn(&u8) -> bool) = match bytes {
+        [b'0', b'7', b'0', b'7', b'0', b'1', ..] => (110, u8::is_ascii_hexdigit),
+        [b'0', b'7', b'0', b'7', b'0', b'7', ..] => (76, is_octal),
+        _ => return false,
+    };
+    let Some((header, rest)) = bytes.split_at_checked(length) else { return false };
+    let end = memchr::memchr3(0, b'\n', b'\r', rest);
+    header.iter().all(is_digit) && end.is_some_and(|end| end > 0 && rest[end] == 0)
 }
 
 /// Decodes the bytes of a text file: UTF-8 where they are that, else the charset they look most like.
@@ -132,6 +172,45 @@ mod tests {
         let catalogue = [&b"\xde\x12\x04\x95\0\0\0\0"[..], &b"a message\0".repeat(100)].concat();
         for other in [&b""[..], b"\0\0\0\0", elf, zip, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10", &catalogue] {
             assert!(!is_text_with_nuls(other), "{other:?}");
+        }
+    }
+
+    /// The header of a tar member, with its sum.
+    fn tar_header(name: &[u8]) -> Vec<u8> {
+        let mut header = vec![0; 512];
+        header[..name.len()].copy_from_slice(name);
+        header[100..108].copy_from_slice(b"0000644\0");
+        header[124..136].copy_from_slice(b"00000000007\0");
+        header[148..156].fill(b' ');
+        header[156] = b'0';
+        header[257..265].copy_from_slice(b"ustar\x0000");
+        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+        header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        header
+    }
+
+    #[test]
+    fn an_archive_of_texts_is_no_text() {
+        let tar = [tar_header(b"a/b.txt"), b"echo a\n".to_vec(), vec![0; 1529]].concat();
+        let new_ascii = [&b"070701"[..], &[b'0'; 104], b"a.txt\0echo a\n\0"].concat();
+        let old_ascii = [&b"070707"[..], &[b'0'; 70], b"a.txt\0echo a\n\0"].concat();
+        for archive in [&tar, &new_ascii, &old_ascii] {
+            assert!(is_binary(archive) && !is_text_with_nuls(archive), "{archive:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_with_the_magic_of_an_archive_stays_one() {
+        let script = [&b"echo a #"[..], &[b'-'; 249], b"ustar\x0000\necho b\n", &[b'#'; 300]].concat();
+        let begins_as_script = tar_header(b"#!/bin/sh -");
+        let has_lines = tar_header(b"a\necho a\n#");
+        let mut wrong_sum = tar_header(b"a");
+        wrong_sum[1] = b'b';
+        let padded = [&b"echo a\n"[..], &[0; 100], b"echo b\n"].concat();
+        let number = b"070701\necho a\n\0".to_vec();
+        let name = [&b"070707"[..], &[b'0'; 70], b"\necho a\n\0"].concat();
+        for text in [script, begins_as_script, has_lines, wrong_sum, padded, number, name] {
+            assert!(is_text_with_nuls(&text), "{text:?}");
         }
     }
 

@@ -4,6 +4,7 @@
 //! are looked at in `packs`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use gix_odb::loose;
 
@@ -16,29 +17,30 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// The loose objects of a repository.
 #[derive(Clone)]
-pub(super) struct LooseObjects(loose::Store);
+pub(super) struct LooseObjects(Arc<[loose::Store]>);
 
 impl LooseObjects {
-    /// Those in an object folder.
-    pub(super) fn new(folder: PathBuf) -> Self {
-        let options = loose::Options { alloc_limit_bytes: Some(MOST_BYTES), ..loose::Options::default() };
-        Self(loose::Store::at_opts(folder, gix_hash::Kind::Sha1, options))
+    /// Those in object folders.
+    pub(super) fn new(folders: &[PathBuf]) -> Self {
+        let store = |folder: &PathBuf| {
+            let options = loose::Options { alloc_limit_bytes: Some(MOST_BYTES), ..loose::Options::default() };
+            loose::Store::at_opts(folder.clone(), gix_hash::Kind::Sha1, options)
+        };
+        Self(folders.iter().map(store).collect())
     }
 
     /// How the object is stored; `None` where it is not here. One that cannot be inflated to its end is refused; larger ones than are checked
     /// pass.
     pub(super) fn look(&self, id: ObjectId) -> Result<Option<Stored>, RepoError> {
         let oid = gix_hash::oid::from_bytes_unchecked(id.as_bytes());
-        if !self.0.contains(oid) {
-            return Ok(None);
-        }
-        match self.0.try_header(oid) {
+        let Some(store) = self.0.iter().find(|store| store.contains(oid)) else { return Ok(None) };
+        match store.try_header(oid) {
             Ok(Some((size, kind))) => {
                 let stored = Stored::whole(kind, size).check(id)?;
                 if size <= MOST_BYTES as u64 {
                     let _turn = stored.turn();
                     let mut bytes = Vec::new();
-                    let object = self.0.try_find(oid, &mut bytes).map_err(|_| RepoError::Damaged(id))?;
+                    let object = store.try_find(oid, &mut bytes).map_err(|_| RepoError::Damaged(id))?;
                     // Content that has another name is not what was asked for.
                     object
                         .map_or(Ok(oid.to_owned()), |object| object.verify_checksum(oid))

@@ -2,6 +2,7 @@
 //!
 //! Each file hides one big dependency. What the bytes mean belongs in the folders above.
 
+mod alternates;
 pub mod automaton;
 pub mod beneath;
 pub mod blocking;

@@ -72,9 +72,8 @@ thread_local! {
 }
 
 struct Shared {
-    /// The object folders: the repository's own, and those it borrows from. Found when the first object is looked at.
-    folders: OnceLock<Vec<PathBuf>>,
-    objects: PathBuf,
+    /// The folders of packs, the repository's own first.
+    folders: Vec<PathBuf>,
     opened: RwLock<Opened>,
 }
 
@@ -100,13 +99,16 @@ enum Refusal {
 
 impl PackedObjects {
     /// Those in an object folder; nothing is opened yet.
-    pub(super) fn new(objects: PathBuf) -> Self {
-        Self(Arc::new(Shared { folders: OnceLock::new(), objects, opened: RwLock::default() }))
+    pub(super) fn new(objects: &[PathBuf]) -> Self {
+        let folders = objects.iter().map(|folder| folder.join("pack")).collect();
+        Self(Arc::new(Shared { folders, opened: RwLock::default() }))
     }
 
-    /// How the object is stored; `None` where it is in no pack. Every copy of it is looked at: which one libgit2 reads is its own affair.
-    pub(super) fn look(&self, id: ObjectId) -> Result<Option<Stored>, RepoError> {
+    /// How the object is stored, and whether a pack of the repository's own has it; `None` where it is in no pack. Every copy of it is looked
+    /// at: which one libgit2 reads is its own affair.
+    pub(super) fn look(&self, id: ObjectId) -> Result<Option<(Stored, bool)>, RepoError> {
         let mut found: Option<Stored> = None;
+        let mut is_own = false;
         for pack in self.0.packs() {
             let oid = gix_hash::oid::from_bytes_unchecked(id.as_bytes());
             let Some(at) = pack.index.lookup(oid) else { continue };
@@ -121,8 +123,9 @@ impl PackedObjects {
             };
             let heaviest = found.map_or(0, |other| other.heaviest).max(stored.heaviest);
             found = Some(Stored { heaviest, ..found.unwrap_or(stored) });
+            is_own |= self.0.folders.first().is_some_and(|own| pack.path.starts_with(own));
         }
-        Ok(found)
+        Ok(found.map(|stored| (stored, is_own)))
     }
 }
 
@@ -172,11 +175,7 @@ fn result_size(data: &data::File<MMap>, at: u64) -> Option<u64> {
 impl Shared {
     /// The packs that there are, opened again when one came or went.
     fn packs(&self) -> Vec<Arc<Pack>> {
-        let folders = self.folders.get_or_init(|| {
-            let current = std::env::current_dir().unwrap_or_default();
-            let borrowed = gix_odb::alternate::resolve(self.objects.clone(), &current).unwrap_or_default();
-            std::iter::once(self.objects.clone()).chain(borrowed).map(|folder| folder.join("pack")).collect()
-        });
+        let folders = &self.folders;
         let modified: Vec<_> = folders.iter().map(|folder| files::modified(folder)).collect();
         {
             let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use git2::{ErrorClass, ErrorCode};
 
+use super::alternates::object_folders;
 use super::beneath::Beneath;
 use super::clock;
 use super::loose::LooseObjects;
@@ -46,6 +47,9 @@ pub enum RepoError {
     /// There is no repository here.
     #[error("{} is not inside a git repository; run this in one, name one with -C DIR, or review a patch with --diff FILE", .0.display())]
     NotARepository(PathBuf),
+    /// It borrows from more folders than anybody does, or the file that names them cannot be read.
+    #[error("{} is not a short list of folders of objects; run `git repack -a -d` to need none, then remove it", .0.display())]
+    Alternates(PathBuf),
     /// A part of it lies where it does not belong.
     #[error(transparent)]
     Place(#[from] PlaceError),
@@ -133,7 +137,7 @@ impl Repo {
         libgit2_once();
         place::refuse_pipes(start)?;
         let found = git2::Repository::open_ext(start, git2::RepositoryOpenFlags::empty(), &[] as &[&Path]);
-        let repo = found.map(Self::of).map_err(|error| open_error(&error, start))?;
+        let repo = Self::of(found.map_err(|error| open_error(&error, start))?)?;
         repo.layout().refuse_elsewhere(start)?;
         Ok(repo)
     }
@@ -164,10 +168,11 @@ impl Repo {
         Ok(Self::with(git, self.store.clone(), self.loose.clone(), self.packs.clone()))
     }
 
-    fn of(git: git2::Repository) -> Self {
+    fn of(git: git2::Repository) -> Result<Self, RepoError> {
         let folder = git.commondir().join("objects");
-        let (store, loose) = (ObjectStore::new(folder.clone()), LooseObjects::new(folder.clone()));
-        Self::with(git, store, loose, PackedObjects::new(folder))
+        let folders = object_folders(&folder)?;
+        let (loose, packs) = (LooseObjects::new(&folders), PackedObjects::new(&folders));
+        Ok(Self::with(git, ObjectStore::new(folder), loose, packs))
     }
 
     fn with(git: git2::Repository, store: ObjectStore, loose: LooseObjects, packs: PackedObjects) -> Self {
@@ -271,7 +276,9 @@ impl Repo {
         if last == id {
             return Ok(stored);
         }
-        let (loose, packed) = (self.loose.look(id)?, self.packs.look(id)?);
+        // As libgit2 goes on: a loose object is only read where no pack of the same folder has it.
+        let (packed, is_own) = self.packs.look(id)?.unzip();
+        let loose = if is_own == Some(true) { None } else { self.loose.look(id)? };
         let stored = packed.or(loose).map(|stored| stored.check(id)).transpose()?;
         self.intact.set((id, stored));
         Ok(stored)

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::support::{Limits, Program, Ran, TestRepo, git_command};
+use crate::support::{Limits, Program, Ran, TestRepo, git_command, pipe};
 
 /// Memory in which the debug program itself and a bounded part of anything have room.
 const BOUNDED: Limits = Limits { megabytes: 450, ..Limits::USUAL };
@@ -312,10 +312,7 @@ fn files_of_a_kept_run_are_plain_and_bounded() {
     };
     for name in ["review.json", "run.json"] {
         replace(name, &|path| std::os::unix::fs::symlink("/dev/zero", path).unwrap());
-        replace(name, &|path| {
-            let mode = rustix::fs::Mode::from_raw_mode(0o600);
-            rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).unwrap();
-        });
+        replace(name, &pipe);
         replace(name, &|path| std::fs::File::create(path).unwrap().set_len(1 << 40).unwrap());
     }
     program.confined(["show", "last"], BOUNDED);

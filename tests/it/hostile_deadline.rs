@@ -1,14 +1,13 @@
 //! Inputs on which a library or the system never comes back: each run ends with its receipt and its exit code.
 
 use std::io::Write as _;
-use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::json;
 
 use crate::support::git_command;
 use crate::support::mcp::{Client, Era};
-use crate::support::{Limits, Program, TestRepo};
+use crate::support::{Limits, Program, TestRepo, pipe};
 
 const ENDS: Limits = Limits { seconds: 60, megabytes: 500 };
 
@@ -17,12 +16,6 @@ fn defect() -> TestRepo {
     repo.write("a.py", "x = 1\n").commit("Begin");
     repo.branch("feature").write("a.py", "x = eval(input())\n").commit("Evaluate");
     repo
-}
-
-#[cfg(unix)]
-fn pipe(path: &Path) {
-    use rustix::fs::{CWD, FileType, Mode, mknodat};
-    mknodat(CWD, path, FileType::Fifo, Mode::RWXU, 0).expect("a named pipe");
 }
 
 /// Cuts the loose object that a revision names to half its size.

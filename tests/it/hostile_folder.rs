@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::mcp::Http;
 use crate::support::service::service;
 use crate::support::session::shop;
-use crate::support::{Limits, Program, Ran, TestRepo, git_command};
+use crate::support::{Limits, Program, Ran, TestRepo, git_command, pipe};
 
 /// A word of a folder that nobody named.
 const CANARY: &str = "CANARY";
@@ -19,12 +19,6 @@ const CANARY: &str = "CANARY";
 fn git(folder: &Path, args: &[&str]) {
     let ran = git_command(folder).args(args).output().expect("git");
     assert!(ran.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&ran.stderr));
-}
-
-#[expect(clippy::disallowed_methods, reason = "the standard library makes no pipes")]
-fn pipe(path: &Path) {
-    let made = std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo");
-    assert!(made.success(), "{}", path.display());
 }
 
 /// A repository beside another one, with a file that holds the canary.

@@ -296,3 +296,24 @@ fn a_tag_that_has_the_name_of_a_branch_is_told() {
     let (_, review) = program.review("--target main --head heads/feature --no-model");
     assert!(review["findings"].to_string().contains("eval"), "{review:#}");
 }
+
+#[test]
+fn what_patch_would_apply_is_no_text_between_diffs() {
+    let repo = TestRepo::folder_only();
+    let good = "--- a/safe.txt\n+++ b/safe.txt\n@@ -1 +1 @@\n-a\n+b\n";
+    for (other, why) in [
+        ("Index: evil.py\n1c1\n< a\n---\n> eval(input())\n", "without context"),
+        ("  --- a/evil.py\n  +++ b/evil.py\n  @@ -1 +1 @@\n  -a\n  +eval(input())\n", "an indented diff"),
+        (
+            "*** a/evil.py\n--- b/evil.py\n***************\n*** 1 ****\n! a\n--- 1 ----\n! eval(input())\n",
+            "`***` lines",
+        ),
+        ("--- a/evil.py\n+++ b/evil.py\r@@ -1 +1 @@\r-a\r+b\n@@ -1 +1 @@\n-a\n+eval(input())\n", "carriage return"),
+    ] {
+        repo.write("p", format!("{good}{other}"));
+        let ran = Program::in_folder(repo.root()).words("--diff p --no-model").ended(2);
+        assert!(ran.stderr.contains(why), "{}", ran.stderr);
+    }
+    repo.write("p", format!("From: a\n\n 1a2 is a place, --- and +++ are signs, *** stars\n1c1 too\n\n{good}"));
+    Program::in_folder(repo.root()).words("--diff p --no-model").ended(0);
+}

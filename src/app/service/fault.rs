@@ -65,6 +65,7 @@ fn of_repository(error: &RepoError, field: &str) -> (ErrorKind, String) {
         }
         RepoError::Place(fault) if fault.place().is_some() => (ErrorKind::RefusedPath, error.to_string()),
         RepoError::Place(_)
+        | RepoError::Alternates(_)
         | RepoError::Owner { .. }
         | RepoError::Missing { .. }
         | RepoError::Damaged(_)

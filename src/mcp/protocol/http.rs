@@ -143,7 +143,8 @@ fn is_origin(text: &str) -> bool {
     text == "null"
         || text
             .split_once("://")
-            .is_some_and(|(scheme, authority)| scheme.parse::<Scheme>().is_ok() && is_host_and_port(authority))
+            .filter(|(scheme, _)| !scheme.is_empty() && scheme.parse::<Scheme>().is_ok())
+            .is_some_and(|(_, authority)| is_host_and_port(authority))
 }
 
 /// Says some things better than the SDK, which calls a body that it cannot read one of a media type that it does not know: a client is told in

@@ -18,6 +18,7 @@ use crate::llm::{Message, ToolDefinition, TurnRequest, TurnUsage, Waited};
 use crate::prompt::PromptError;
 use crate::review::budget::{Budget, Kept, Purse, Seat, words};
 use crate::review::by_model::ModelRun;
+use crate::review::by_rules::abandoned;
 use crate::review::course::Course;
 use crate::review::desk::Desk;
 use crate::review::draft::Ending;
@@ -30,7 +31,7 @@ use crate::review::relay::Line;
 use crate::review::strikes::Strikes;
 use crate::review::tally::{Tally, Unanswered};
 use crate::review::turns::{Asked, Turns};
-use crate::sys::blocking;
+use crate::sys::blocking::{self, Unfinished};
 
 /// So many conversations at the same time.
 const AT_ONCE: usize = 3;
@@ -240,15 +241,14 @@ impl Team<'_> {
             (None, Coming::End(end)) => Err(end.words()),
             (None, Coming::Turn { .. }) => {
                 let opening = self.question(together, units, &mut journal).await?;
-                Ok((self.purse.go_on(self.of, self.tools_size + size_of(&opening)), opening))
+                opening.map(|opening| (self.purse.go_on(self.of, self.tools_size + size_of(&opening)), opening))
             }
-            (None, Coming::New) => {
-                let opening = self.question(together, units, &mut journal).await?;
+            (None, Coming::New) => self.question(together, units, &mut journal).await?.and_then(|opening| {
                 match self.may_look(size_of(&opening)) {
                     Ok(seat) => Ok((seat, opening)),
                     Err(ending) => Err((ending.ended(), ending.reason().unwrap_or_default())),
                 }
-            }
+            }),
         };
         Ok(match taken {
             Ok((seat, opening)) => {
@@ -272,12 +272,13 @@ impl Team<'_> {
         seat.map_err(|ended| Ending::Short { ended, why: words(ended, &self.run.limits, &Kept::default()) })
     }
 
+    /// The first message of the look; else why it did not come about, which must not cost what the parts found.
     async fn question(
         &self,
         together: &Together,
         units: Vec<Vec<usize>>,
         journal: &mut Journal,
-    ) -> Result<Opening, EngineError> {
+    ) -> Result<Result<Opening, (Ended, String)>, EngineError> {
         let run = Arc::clone(self.run);
         let mut journal = journal.of(Unit::across());
         let (ends, farewells) = (together.ends.clone(), together.farewells.clone());
@@ -295,7 +296,13 @@ impl Team<'_> {
             let parts = Parts { units: &units, ends: &ends, farewells: &farewells, findings: &findings };
             across::question(&run, &parts, &shared)
         };
-        Ok(blocking::run("the question across the parts", &self.run.cancel, work).await??)
+        match blocking::run("the question across the parts", &self.run.cancel, work).await {
+            Err(work @ Unfinished::Abandoned { .. }) => {
+                let ending = abandoned(&work);
+                Ok(Err((ending.ended(), ending.reason().unwrap_or_default())))
+            }
+            opening => Ok(Ok(opening??)),
+        }
     }
 
     fn tell(&self, at: usize, files: usize, state: UnitState) {

@@ -33,6 +33,13 @@ pub fn git_command(folder: &Path) -> Command {
     command
 }
 
+/// Makes a named pipe.
+#[expect(clippy::disallowed_methods, reason = "no library makes one on every system")]
+pub fn pipe(path: &Path) {
+    let made = Command::new("mkfifo").arg(path).status().expect("mkfifo");
+    assert!(made.success(), "{}", path.display());
+}
+
 impl TestRepo {
     /// An empty repository whose branch is `main`.
     pub fn new() -> Self {

@@ -34,8 +34,10 @@ pub(super) fn masked_range(text: &str, at: usize, range: Range<usize>) -> Option
         || !(part.bytes().any(|byte| byte.is_ascii_digit()) || one_class(part));
     let has_sign = bytes[at..].iter().take(PREFIX).any(|byte| !byte.is_ascii_alphanumeric());
     let is_block = !has_sign && is_block(before, after);
-    let end = range.end + after.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
-    (!is_name && !is_block && (ends || !is_hash)).then_some(range.start..end)
+    // Counted only for what is masked, or values in a long run would each count to its end. Without a sign a few bytes follow, with more it is a
+    // block; and the sign of the next value ends what follows one with a sign.
+    let follows = || after.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    (!is_name && !is_block && (ends || !is_hash)).then(|| range.start..range.end + follows())
 }
 
 /// Whether all letters are of one case; names of mixed case have their letters from words.
@@ -88,6 +90,28 @@ fn ends_in_color(tail: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_block_of_what_looks_like_values_is_not_counted_to_its_end_for_each() {
+        // Two million characters, a hundred thousand times: this does not end soon if it is.
+        let block = "AKIAABCDEFGHIJKLMNOP".repeat(100_000);
+        for at in (0..block.len()).step_by(20) {
+            let masked = masked_range(&block, at, at..at + 20);
+            assert_eq!(masked, None, "{at}");
+        }
+    }
+
+    #[test]
+    fn what_follows_directly_is_masked_too() {
+        let value = "AKIA2B3C4D5E6F7G8H9I";
+        for (text, end) in [(format!("{value} a"), 20), (format!("{value}a1b "), 23), (format!("a{value}"), 21)] {
+            let at = text.find(value).unwrap();
+            assert_eq!(masked_range(&text, at, at..at + 20), Some(at..end), "{text}");
+        }
+        // However much it is, behind a sign.
+        let text = format!("ghp_{}", "xB3".repeat(400));
+        assert_eq!(masked_range(&text, 0, 0..40), Some(0..text.len()));
+    }
 
     #[test]
     fn escapes_are_known_by_their_last_character() {

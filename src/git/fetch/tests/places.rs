@@ -39,16 +39,17 @@ fn a_linked_worktree_is_a_place_too() {
 #[test]
 fn files_that_a_setting_puts_elsewhere_lead_to_no_other_repository() {
     let world = World::new();
-    let (pull, met) = world.pull(4, 1);
+    let (pull, _) = world.pull(4, 1);
     world.git("", &["clone", "-q", &world.address(), "other"]);
     std::fs::create_dir(world.at("plain")).unwrap();
     world.git("", &["clone", "-q", &world.address(), "clone"]);
     for elsewhere in ["plain", "other"] {
         world.git("clone", &["config", "core.worktree", world.at(elsewhere).to_str().unwrap()]);
+        let before = world.kept("other/.git");
         let job = world.job(Place::Here { folder: world.at("clone/.git/"), ssh: None });
-        let fetched = run(&job, &pull).unwrap();
-        assert_eq!(fetched.directory, world.at("clone/.git/"), "{elsewhere}");
-        assert_eq!(merge_base(&fetched), met);
+        let refused = run(&job, &pull).unwrap_err().to_string();
+        assert!(refused.contains("core.worktree"), "{elsewhere}: {refused}");
+        assert_eq!(world.kept("other/.git"), before, "{elsewhere}");
     }
 }
 
