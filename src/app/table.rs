@@ -23,7 +23,7 @@ pub(super) fn known(user: Option<&Document>, environment: &[(String, String)]) -
         }
         None => match config::user_providers() {
             Some(path) => {
-                let bytes = files::read_optional(&path).map_err(AppError::Input)?;
+                let bytes = files::read_plain(&path, MAX_BYTES).map_err(AppError::Input)?;
                 (path, bytes)
             }
             None => return Ok(table),

@@ -103,9 +103,7 @@ impl Found {
     pub(super) fn is_full(&self) -> bool {
         self.is_full
     }
-}
 
-impl Found {
     /// Leaves one file of each path. Two whose names differ in a secret alone read the same, and one would be taken for the other.
     pub(super) fn drop_alike(&mut self) {
         let mut seen = HashSet::new();

@@ -1,13 +1,15 @@
 //! The files of folders that hold a `.git` and are no repositories. Main function: [`open_false_ones`].
 //!
-//! The library passes over every folder that holds something called `.git`. Git looks into that, and takes the files if it is no repository.
+//! The library passes over every folder that holds something called `.git`. Git looks into that, and takes the files if it is no other repository.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::io;
+use std::path::Path;
 
 use crate::domain::change::Omission;
 use crate::domain::id::BlobId;
-use crate::domain::limits::OmissionList;
+use crate::domain::limits::{Allowance, LIMITS, OmissionList};
+use crate::sys::beneath::Kind;
 use crate::sys::cancel::Cancel;
 use crate::sys::nested::is_repository;
 use crate::sys::repo::Repo;
@@ -25,15 +27,19 @@ pub(super) fn open_false_ones(
 ) -> Result<(), GitError> {
     let Some(root) = repo.workdir() else { return Ok(()) };
     let mut folders: Vec<Vec<u8>> = paths.keys().filter(|path| path.ends_with(b"/")).cloned().collect();
+    let mut room = Room::default();
     while let Some(folder) = folders.pop() {
         cancel.check()?;
-        let full = root.join(native(&folder));
-        if is_repository(&full) {
+        if is_other_repository(repo, &root.join(native(&folder))) {
             paths.entry(folder).or_default();
             continue;
         }
         paths.remove(&folder);
-        let entries = match fs::read_dir(&full) {
+        // It was told; what remains are folders that are not to be taken for repositories.
+        if room.is_full {
+            continue;
+        }
+        let entries = match list(repo, &folder) {
             Ok(entries) => entries,
             Err(error) => {
                 let reason = format!("cannot be read from the disk: {error}");
@@ -41,20 +47,23 @@ pub(super) fn open_false_ones(
                 continue;
             }
         };
-        for entry in entries.flatten() {
-            let name = entry.file_name().into_encoded_bytes();
+        for (name, kind) in entries {
+            cancel.check()?;
             if name.eq_ignore_ascii_case(b".git") {
                 continue;
             }
-            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             let mut path = [folder.as_slice(), name.as_slice()].concat();
-            if is_folder {
+            if kind == Kind::Folder {
                 path.push(b'/');
             }
             if repo.raw().is_path_ignored(native(&path)).unwrap_or(false) {
                 continue;
             }
-            if is_folder {
+            if !room.takes(&path) {
+                omissions.push(full());
+                break;
+            }
+            if kind == Kind::Folder {
                 folders.push(path);
             } else {
                 paths.entry(path).or_default();
@@ -62,4 +71,54 @@ pub(super) fn open_false_ones(
         }
     }
     Ok(())
+}
+
+/// Whether git takes a folder for a repository other than this one. It takes the files of a folder whose `.git` is a link to this one's git
+/// folder (`treat_directory` in its dir.c), but not of one with a `.git` file that names it.
+fn is_other_repository(repo: &Repo, folder: &Path) -> bool {
+    let leads_back = || {
+        let own = repo.git_dir().canonicalize();
+        own.is_ok_and(|own| folder.join(".git").canonicalize().is_ok_and(|place| place == own))
+    };
+    is_repository(folder) && !leads_back()
+}
+
+/// What a folder of the checkout holds; its path ends in a slash.
+fn list(repo: &Repo, folder: &[u8]) -> io::Result<Vec<(Vec<u8>, Kind)>> {
+    let checkout = repo.checkout()?;
+    // Of a folder that may be listed and not entered nothing can be looked at, and every name would be passed over.
+    checkout.kind(&[folder, b"."].concat())?;
+    let most = usize::try_from(LIMITS.changed_files).unwrap_or(usize::MAX);
+    checkout.list(folder.strip_suffix(b"/").unwrap_or(folder), most)
+}
+
+/// Room for the paths that are found: the library did not count these.
+struct Room {
+    files: Allowance,
+    path_bytes: Allowance,
+    is_full: bool,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        let (files, path_bytes) = (Allowance::of(LIMITS.changed_files), Allowance::of(LIMITS.changed_path_bytes));
+        Self { files, path_bytes, is_full: false }
+    }
+}
+
+impl Room {
+    /// Folders count, too: each is kept until it is listed.
+    fn takes(&mut self, path: &[u8]) -> bool {
+        self.is_full |= !(self.files.charge(1) && self.path_bytes.charge(path.len() as u64));
+        !self.is_full
+    }
+}
+
+fn full() -> Omission {
+    let (files, mebibytes) = (LIMITS.changed_files, LIMITS.changed_path_bytes >> 20);
+    let reason = format!(
+        "not all files of folders with a .git that is no repository are listed ({files} at most, with {mebibytes} MiB of paths); remove that \
+         .git, or have git ignore the folder"
+    );
+    Omission { path: None, reason, unseen: true }
 }

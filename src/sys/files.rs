@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::beneath::{Beneath, Kind};
 use super::inside::plain;
+use super::nested::is_repository;
 
 /// How long to wait before a file that somebody else holds is tried again.
 const HOLD_AGAIN: Duration = Duration::from_millis(5);
@@ -329,12 +330,12 @@ pub fn replace_locked(path: &Path, lock: &Path, was: Option<&[u8]>, bytes: &[u8]
 
 /// Writes an output that somebody asked for by name, likewise whole or not at all, with the usual permissions.
 ///
-/// In a checkout it is not written through linked folders: whoever wrote the checkout would choose the place.
+/// In a checkout it is not written through linked folders: whoever wrote the checkout would choose the place. Links above the checkout are the
+/// user's own.
 pub fn write_output(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let words = std::path::absolute(path).map(|path| plain(&path)).map_err(fault("write", path))?;
-    let is_checkout = |folder: &&Path| fs::symlink_metadata(folder.join(".git")).is_ok();
-    // The outermost one: a link below it could lead into another.
-    let root = words.ancestors().skip(1).filter(is_checkout).last();
+    let here = std::path::absolute(".").map_err(fault("write", path))?;
+    let root = checkout_of(&words, &here);
     let Some((root, below)) = root.and_then(|root| Some((root, words.strip_prefix(root).ok()?))) else {
         return write(path, bytes, 0o644);
     };
@@ -350,6 +351,15 @@ pub fn write_output(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
         )),
         _ => fault("write", path)(error),
     })
+}
+
+/// The checkout in which a file is written from the folder `here`, by the words of its path.
+fn checkout_of<'p>(file: &'p Path, here: &'p Path) -> Option<&'p Path> {
+    // The innermost one: a home may be a repository too, and the user has links in it.
+    let innermost = |of: &'p Path| of.ancestors().find(|folder| is_repository(folder) && !folder.is_symlink());
+    let folder = file.parent()?;
+    // A link of the checkout in which the user stands may lead to another one, which must not count in its stead.
+    innermost(here).filter(|own| folder.starts_with(own)).or_else(|| innermost(folder))
 }
 
 /// Writes a file of another program, likewise whole or not at all: links lead where they lead, who may read it stays as it is, and

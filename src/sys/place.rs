@@ -57,10 +57,20 @@ pub enum PlaceError {
     /// More files than are looked at.
     #[error("{} holds more than {MOST_ENTRIES} files; run `git gc`", .0.display())]
     TooMany(PathBuf),
-    /// A folder could not be listed.
-    #[error("cannot list {}: {source}", path.display())]
+    /// A list of folders of objects that is longer than what is read.
+    #[error("{} has more than {} MiB; shorten it to the folders of objects that this repository borrows from", .0.display(), MOST_BYTES >> 20)]
+    TooLong(PathBuf),
+    /// More folders of objects than are followed.
+    #[error(
+        "{} brings the folders of objects that this repository borrows from to more than {MOST_BORROWED}; remove lines from it, or \
+         run `git repack -a -d` and remove it",
+        .0.display()
+    )]
+    TooManyBorrowed(PathBuf),
+    /// A folder could not be listed, or a file not be read.
+    #[error("cannot read {}: {source}", path.display())]
     Unreadable {
-        /// The folder.
+        /// The folder or the file.
         path: PathBuf,
         /// The fault that the system named.
         source: io::Error,
@@ -72,7 +82,11 @@ impl PlaceError {
     pub fn place(&self) -> Option<&Path> {
         match self {
             Self::Checkout { place, .. } | Self::GitFolder { place, .. } | Self::Link { place, .. } => Some(place),
-            Self::Special(_) | Self::TooMany(_) | Self::Unreadable { .. } => None,
+            Self::Special(_)
+            | Self::TooMany(_)
+            | Self::TooLong(_)
+            | Self::TooManyBorrowed(_)
+            | Self::Unreadable { .. } => None,
         }
     }
 }
@@ -81,6 +95,8 @@ impl PlaceError {
 const MOST_ENTRIES: usize = 1_000_000;
 /// The most bytes of a file that names a folder.
 const MOST_BYTES: usize = 1 << 20;
+/// The most folders of objects, and the most lines of all files that name them: each line is looked up from each of the folders.
+const MOST_BORROWED: usize = 64;
 
 /// The entries of a git folder through which names come in, beside the pseudo references (`HEAD`, `FETCH_HEAD`, …).
 const NAMES: [&str; 4] = ["index", "logs", "packed-refs", "refs"];
@@ -176,7 +192,7 @@ impl Layout {
     fn survey(&self, inside: &dyn Fn(&Path) -> bool, wanted: impl Fn(&str) -> bool) -> Result<(), PlaceError> {
         let folders = HashSet::from([&self.git_dir, &self.shared]);
         let objects = folders.iter().map(|folder| folder.join("objects")).collect();
-        let mut survey = Survey { inside, visited: HashSet::new(), pending: Vec::new(), objects, entries: 0 };
+        let mut survey = Survey { inside, visited: HashSet::new(), pending: Vec::new(), objects, lines: 0, entries: 0 };
         folders.into_iter().try_for_each(|folder| survey.walk(folder, |name| wanted(name) || is_pseudo_reference(name)))
     }
 }
@@ -215,33 +231,70 @@ pub fn is_special(path: &Path) -> bool {
     kind.is_fifo() || kind.is_char_device() || kind.is_block_device()
 }
 
+/// Why a list of alternates could not be read.
+fn unread(file: &Path) -> PlaceError {
+    let unreadable = |source| PlaceError::Unreadable { path: file.to_owned(), source };
+    match fs::metadata(file) {
+        Ok(about) if about.is_file() && about.len() > MOST_BYTES as u64 => PlaceError::TooLong(file.to_owned()),
+        Ok(about) if about.is_file() => {
+            unreadable(io::Error::other("it is not for you to read, or it was being written"))
+        }
+        Ok(about) if about.is_dir() => unreadable(io::ErrorKind::IsADirectory.into()),
+        Ok(_) => PlaceError::Special(file.to_owned()),
+        Err(error) => unreadable(error),
+    }
+}
+
 fn refuse_special(path: &Path) -> Result<(), PlaceError> {
     if is_special(path) { Err(PlaceError::Special(path.to_owned())) } else { Ok(()) }
+}
+
+/// What a folder is to git. Only the `info` of a folder of objects holds a list of more of them; elsewhere `alternates` may be a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Role {
+    GitFolder,
+    Objects,
+    ObjectsInfo,
+    Other,
+}
+
+impl Role {
+    /// That of what is called `name` in such a folder. Some file systems do not tell capital letters from small ones.
+    fn below(self, name: &OsStr) -> Self {
+        match self {
+            Self::GitFolder if name.eq_ignore_ascii_case("objects") => Self::Objects,
+            Self::Objects if name.eq_ignore_ascii_case("info") => Self::ObjectsInfo,
+            _ => Self::Other,
+        }
+    }
 }
 
 /// A walk over what a git folder consists of, wherever links and alternates lead, as long as that is inside.
 struct Survey<'a> {
     inside: &'a dyn Fn(&Path) -> bool,
-    visited: HashSet<PathBuf>,
-    pending: Vec<PathBuf>,
+    /// A link can lead to a folder of another role, which is then walked once for each.
+    visited: HashSet<(PathBuf, Role)>,
+    pending: Vec<(PathBuf, Role)>,
     /// The folders of objects, from which relative alternates start.
     objects: Vec<PathBuf>,
+    /// The lines of alternates so far.
+    lines: usize,
     entries: usize,
 }
 
 impl Survey<'_> {
     /// Walks the entries of a folder that are `wanted`, and all that is below them.
     fn walk(&mut self, folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<(), PlaceError> {
-        self.list(folder, wanted)?;
-        while let Some(folder) = self.pending.pop() {
-            if self.visited.insert(folder.clone()) {
-                self.list(&folder, |_| true)?;
+        self.list(folder, Role::GitFolder, wanted)?;
+        while let Some((folder, role)) = self.pending.pop() {
+            if self.visited.insert((folder.clone(), role)) {
+                self.list(&folder, role, |_| true)?;
             }
         }
         Ok(())
     }
 
-    fn list(&mut self, folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<(), PlaceError> {
+    fn list(&mut self, folder: &Path, role: Role, wanted: impl Fn(&str) -> bool) -> Result<(), PlaceError> {
         let unreadable = |source| PlaceError::Unreadable { path: folder.to_owned(), source };
         let found = match fs::read_dir(folder) {
             Ok(found) => found,
@@ -261,18 +314,18 @@ impl Survey<'_> {
                 return Err(PlaceError::TooMany(folder.to_owned()));
             }
             let Ok(kind) = entry.file_type() else { continue };
-            let path = entry.path();
+            let (path, name) = (entry.path(), entry.file_name());
             if kind.is_dir() {
-                self.pending.push(path);
+                self.pending.push((path, role.below(&name)));
                 continue;
             }
             if !kind.is_file() {
                 refuse_special(&path)?;
             }
             if kind.is_symlink() {
-                self.follow(&path, &path)?;
+                self.follow(&path, &path, role.below(&name))?;
             }
-            if entry.file_name() == "alternates" {
+            if role == Role::ObjectsInfo && name.eq_ignore_ascii_case("alternates") {
                 self.alternates(&path)?;
             }
         }
@@ -280,13 +333,13 @@ impl Survey<'_> {
     }
 
     /// Goes on at a place that `link` names, which may be nowhere.
-    fn follow(&mut self, link: &Path, named: &Path) -> Result<Option<PathBuf>, PlaceError> {
+    fn follow(&mut self, link: &Path, named: &Path, role: Role) -> Result<Option<PathBuf>, PlaceError> {
         let Ok(place) = named.canonicalize() else { return Ok(None) };
         if !(self.inside)(&place) {
             return Err(PlaceError::Link { link: link.to_owned(), place });
         }
         if place.is_dir() {
-            self.pending.push(place.clone());
+            self.pending.push((place.clone(), role));
         }
         Ok(Some(place))
     }
@@ -296,8 +349,12 @@ impl Survey<'_> {
     fn alternates(&mut self, file: &Path) -> Result<(), PlaceError> {
         // A file that is too long to be read here must not be read elsewhere either.
         let text = file.canonicalize().ok().and_then(|file| read_plain(&file, MOST_BYTES));
-        let Some(text) = text else { return Err(PlaceError::Special(file.to_owned())) };
+        let Some(text) = text else { return Err(unread(file)) };
         for line in text.split(|byte| matches!(byte, b'\n' | b'\r')).filter(|line| !line.is_empty()) {
+            self.lines += 1;
+            if self.lines > MOST_BORROWED {
+                return Err(PlaceError::TooManyBorrowed(file.to_owned()));
+            }
             let unquoted = line.strip_prefix(b"\"").map(|rest| rest.strip_suffix(b"\"").unwrap_or(rest));
             if unquoted.is_some_and(|path| path.contains(&b'\\')) {
                 let place = PathBuf::from(OsStr::from_bytes(line));
@@ -307,9 +364,13 @@ impl Survey<'_> {
                 let named = Path::new(OsStr::from_bytes(named));
                 let from: Vec<PathBuf> = self.objects.iter().map(|objects| objects.join(named)).collect();
                 for named in from.iter().map(PathBuf::as_path).chain([named]) {
-                    if let Some(place) = self.follow(file, named)?.filter(|place| !self.objects.contains(place)) {
-                        self.objects.push(place);
+                    let place = self.follow(file, named, Role::Objects)?;
+                    let Some(place) = place.filter(|place| !self.objects.contains(place)) else { continue };
+                    // A relative path may be found from each of them, so that a line can double their number.
+                    if self.objects.len() >= MOST_BORROWED {
+                        return Err(PlaceError::TooManyBorrowed(file.to_owned()));
                     }
+                    self.objects.push(place);
                 }
             }
         }

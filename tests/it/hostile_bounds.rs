@@ -192,9 +192,13 @@ fn pack(repo: &TestRepo, objects: &[Packed<'_>]) {
         let below = entries.iter().filter(|(id, _)| id[0] <= first).count();
         index.extend(u32::try_from(below).unwrap().to_be_bytes());
     }
-    entries.iter().for_each(|(id, _)| index.extend(id));
-    entries.iter().for_each(|_| index.extend([0; 4]));
-    entries.iter().for_each(|(_, at)| index.extend(at.to_be_bytes()));
+    for (id, _) in &entries {
+        index.extend(id);
+    }
+    index.resize(index.len() + 4 * entries.len(), 0);
+    for (_, at) in &entries {
+        index.extend(at.to_be_bytes());
+    }
     index.extend(checksum);
     index.extend(checksum);
     let folder = repo.root().join(".git/objects/pack");

@@ -527,3 +527,31 @@ fn names_that_only_look_local_are_refused_over_http() {
     assert_eq!(status(&[("Origin", &fine)]), 200);
     assert_eq!(status(&[("Origin", "http://localhost"), ("Host", "LOCALHOST:80")]), 200);
 }
+
+#[test]
+fn a_branch_called_alternates_is_a_branch() {
+    let repo = TestRepo::new();
+    repo.write("a.py", "x = 1\n").commit("Begin");
+    repo.branch("alternates").write("a.py", "x = 2\n").commit("Change");
+    repo.write(".git/logs/refs/heads/alternates", "0\n".repeat(600_000));
+    let ran = Program::in_folder(repo.root()).words("--target main --no-model");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+}
+
+#[test]
+fn an_object_that_was_cut_where_it_is_borrowed_from_is_damaged() {
+    let source = TestRepo::new();
+    source.write("a.py", "x = 1\n").commit("Begin");
+    let folder = source.beside("clone");
+    git(source.root(), &["clone", "-q", "--shared", ".", folder.to_str().expect("a path")]);
+    let id = source.git(["rev-parse", "HEAD:a.py"]);
+    let (first, rest) = id.trim().split_at(2);
+    let path = source.root().join(".git/objects").join(first).join(rest);
+    let bytes = std::fs::read(&path).expect("a loose object");
+    std::fs::remove_file(&path).expect("the whole one goes");
+    std::fs::write(&path, &bytes[..bytes.len() / 2]).expect("half of it");
+    let program = Program::in_folder(&folder);
+    let ran = program
+        .confined(["tool", "read_file_part", "{\"file_path\": \"a.py\"}"], Limits { seconds: 60, ..Limits::USUAL });
+    assert!(ran.text().contains("damaged"), "exit {}: {}{}", ran.code, ran.text(), ran.stderr);
+}
