@@ -158,8 +158,9 @@ fn an_object_that_holds_something_else_than_its_name_says_is_damaged() {
             repo.root().join(".git/objects").join(folder).join(name)
         };
         let other = std::fs::read(path(&revision.replace("feature", "main"))).expect("a loose object");
-        std::fs::remove_file(path(revision)).expect("the true one goes");
-        std::fs::write(path(revision), other).expect("another one of its kind");
+        let place = path(revision);
+        std::fs::remove_file(&place).expect("the true one goes");
+        std::fs::write(&place, other).expect("another one of its kind");
         let program = Program::in_folder(repo.root());
         let ran = program.confined(["--target", "main", "--no-model"], ENDS);
         let told = format!("{}{}", ran.text(), ran.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
