@@ -1,4 +1,4 @@
-//! The folders that a repository consists of, checked before they are read. Main types: [`Layout`], [`PlaceError`].
+//! The folders that a repository consists of, checked before they are read. Main type: [`PlaceError`].
 //!
 //! Git follows whatever the files of a `.git` folder name: another checkout, another git folder, references and objects elsewhere. An archive that
 //! was unpacked can bring such files. Here each of them must lead back to the folder in which somebody stands, as those that git makes do.
