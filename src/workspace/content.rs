@@ -13,6 +13,8 @@ pub const READ_LIMIT: u64 = 32 << 20;
 
 /// So many bytes of text are kept for the run.
 const KEEP_LIMIT: u64 = 256 << 20;
+/// A text that takes more bytes is read again when it is wanted again: a few of them, which few changes have, would take all the room.
+const KEEP_EACH: u64 = 16 << 20;
 
 /// The contents of a file as a search needs them: decoded, not masked. Nothing but a search's first look may use them.
 pub(super) enum Content {
@@ -99,7 +101,8 @@ impl Kept {
         }
         let text = Arc::new(text);
         // Each line costs four bytes more.
-        if self.reserve(text.text().len() as u64 + u64::from(text.line_count()) * 4) {
+        let bytes = text.text().len() as u64 + u64::from(text.line_count()) * 4;
+        if bytes <= KEEP_EACH && self.reserve(bytes) {
             texts.insert(path.clone(), Arc::clone(&text));
         }
         text
