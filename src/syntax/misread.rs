@@ -29,7 +29,9 @@ impl Tree {
             // The first one's lines go to the end: others would tell nothing more, and each takes a look at all that follows.
             found.extend(each_node(root, watch, 1, |node| misread_heredoc(node, text, last))?);
         }
+        found.extend(decoded(self.grammar, text, root.end_position().row));
         if root.has_error() {
+            found.extend(each_node(root, watch, usize::MAX, |node| unread(node, self.grammar, text))?);
             let faults = each_node(root, watch, usize::MAX, |node| {
                 let is_fault = (node.is_error() || node.is_missing()) && node.id() != root.id();
                 is_fault.then(|| [node.start_position().row, node.end_position().row])
@@ -70,6 +72,71 @@ fn each_node<T>(
             }
         }
     }
+}
+
+/// Lines that the parser gave up: an error over several lines in a shell script, elsewhere one that goes to the end of the text. In C, where a macro is
+/// enough for that, such a file would never be wholly checked.
+fn unread(node: &Node<'_>, grammar: Grammar, text: &[u8]) -> Option<Misread> {
+    let (first, last) = (node.start_position().row, node.end_position().row);
+    if !node.is_error() || last == first {
+        return None;
+    }
+    let is_rest = || text[node.end_byte().min(text.len())..].trim_ascii().is_empty();
+    (grammar == Grammar::Bash || is_rest())
+        .then(|| misread(first, last, "the parser found no end of what begins there"))
+}
+
+/// Lines whose characters a compiler reads otherwise than they are written: what is a comment here is code there.
+fn decoded(grammar: Grammar, text: &[u8], last: usize) -> Option<Misread> {
+    match grammar {
+        Grammar::Java => {
+            let at = java_escape(text)?;
+            let row = memchr::memchr_iter(b'\n', &text[..at]).count();
+            Some(misread(row, last, "an escape there ends a line, a comment or a string before the compiler reads it"))
+        }
+        Grammar::Python => {
+            let is_plain = python_encoding(text).is_none_or(|encoding| is_superset_of_ascii(&encoding));
+            (!is_plain).then(|| misread(0, last, "Python decodes it with an encoding that is not like ASCII"))
+        }
+        _ => None,
+    }
+}
+
+/// The place of the first Unicode escape (Java Language Specification, 3.3) of a character that begins or ends a line, a comment or a string.
+fn java_escape(text: &[u8]) -> Option<usize> {
+    memchr::memmem::find_iter(text, b"\\u").find(|at| {
+        let backslashes = text[..*at].iter().rev().take_while(|byte| **byte == b'\\').count();
+        let digits = text[at + 1..].iter().position(|byte| *byte != b'u').map_or(text.len(), |us| at + 1 + us);
+        let code = text.get(digits..digits + 4).and_then(|code| std::str::from_utf8(code).ok());
+        let code = code.and_then(|code| u32::from_str_radix(code, 16).ok()).and_then(char::from_u32);
+        backslashes % 2 == 0 && matches!(code, Some('\n' | '\r' | '"' | '*' | '/' | '\\'))
+    })
+}
+
+/// The encoding that one of the first two lines names (PEP 263), in lower case with hyphens.
+fn python_encoding(text: &[u8]) -> Option<String> {
+    text.split(|byte| matches!(byte, b'\n' | b'\r')).take(2).find_map(|line| {
+        let remark = line.trim_ascii_start().strip_prefix(b"#")?;
+        let at = memchr::memmem::find(remark, b"coding")?;
+        let name =
+            remark[at + b"coding".len()..].strip_prefix(b":").or(remark[at + b"coding".len()..].strip_prefix(b"="))?;
+        let name: Vec<u8> = name
+            .trim_ascii_start()
+            .iter()
+            .copied()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+            .collect();
+        Some(String::from_utf8_lossy(&name).to_ascii_lowercase().replace('_', "-"))
+    })
+}
+
+/// Checks the name of an encoding in which ASCII text means itself.
+fn is_superset_of_ascii(encoding: &str) -> bool {
+    const FAMILIES: [&str; 14] = [
+        "utf-8", "utf8", "ascii", "us-ascii", "latin", "iso-8859", "iso8859", "cp", "windows-", "koi8", "gb", "big5",
+        "euc", "mac",
+    ];
+    FAMILIES.iter().any(|family| encoding.starts_with(family))
 }
 
 /// A text of several lines that begins on a line with a syntax error: the error may be that it is none.
@@ -216,6 +283,44 @@ mod tests {
             let ask = |node: &Node<'_>| (node.kind() == "command_name").then(|| names += 1);
             each_node(root.get_inner_node(), &watch, most, ask).unwrap();
             assert_eq!(names, asked);
+        }
+    }
+
+    #[test]
+    fn lines_that_the_parser_gave_up_are_noticed() {
+        for (grammar, text, lines) in [
+            (Grammar::Bash, "a\necho ${x#\\'}\neval \"$b\"\nc\n", 2..=3),
+            (Grammar::Bash, "case a in b) c;& d) e;;& esac\neval \"$b\"\nf\n", 1..=2),
+            (Grammar::Python, "a = 1\nf(*******\neval(b)\n", 2..=3),
+        ] {
+            let misread = misread_lines(grammar, text);
+            assert!(
+                misread.iter().any(|(first, last)| first <= lines.start() && last >= lines.end()),
+                "{text} {misread:?}"
+            );
+        }
+        assert_eq!(misread_lines(Grammar::Bash, "a=(1 2\n3)\necho )\nb\n"), []);
+    }
+
+    #[test]
+    fn characters_that_are_decoded_before_they_are_read_are_noticed() {
+        for (grammar, text, first) in [
+            (Grammar::Java, "class A {\n// \\u000a b();\n}\n", 2),
+            (Grammar::Java, "// \\uuu002A\\u002f b();\n", 1),
+            (Grammar::Java, "String a = \"\\\\\\u0022 + b();\n", 1),
+            (Grammar::Python, "# coding: utf-7\n+AGU-val(b)\n", 1),
+            (Grammar::Python, "#!/usr/bin/python\n# -*- coding=unicode_escape -*-\na\n", 1),
+        ] {
+            assert_eq!(misread_lines(grammar, text).first().map(|lines| lines.0), Some(first), "{text}");
+        }
+        for (grammar, text) in [
+            (Grammar::Java, "String a = \"\\u00e9 \\\\u000a\"; // \\u2028\n"),
+            (Grammar::JavaScript, "a = '\\u000a';\n"),
+            (Grammar::Python, "# -*- coding: UTF_8 -*-\na\n"),
+            (Grammar::Python, "# vim: set fileencoding=latin-1 :\na\n"),
+            (Grammar::Python, "a\nb\n# coding: utf-7\n"),
+        ] {
+            assert_eq!(misread_lines(grammar, text), [], "{text}");
         }
     }
 
