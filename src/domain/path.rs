@@ -29,6 +29,9 @@ pub struct RepoPath {
     stored: Option<Arc<Box<[u8]>>>,
 }
 
+/// The most bytes of a path: what Windows opens at most, and eight times what Linux does.
+const LONGEST: usize = 32_767;
+
 /// Why some bytes are not a path of the reviewed tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
@@ -47,6 +50,9 @@ pub enum PathError {
     /// It has a `.` or empty component, or a NUL byte.
     #[error("the path has an empty component, a `.` component or a NUL byte")]
     Malformed,
+    /// It is longer than any system can open.
+    #[error("the path has more than {LONGEST} bytes, and no checkout could hold it")]
+    TooLong,
     /// It begins with `"` but is not C quoting.
     #[error("the quoted path does not end, or has an unknown escape")]
     BadQuoting,
@@ -65,6 +71,9 @@ impl RepoPath {
     /// Whether the bytes are a path, without keeping them.
     pub fn check(bytes: &[u8]) -> Result<(), PathError> {
         let first = bytes.first().ok_or(PathError::Empty)?;
+        if bytes.len() > LONGEST {
+            return Err(PathError::TooLong);
+        }
         if *first == b'/'
             || (bytes.get(1) == Some(&b':') && first.is_ascii_alphabetic() && bytes.get(2) == Some(&b'\\'))
         {

@@ -17,7 +17,7 @@ use crate::domain::path::RepoPath;
 use crate::sys::beneath::{Kind, ReadFile};
 use crate::sys::cancel::Cancel;
 use crate::sys::charset;
-use crate::sys::place::{PlaceError, is_special};
+use crate::sys::place::refuse_unreadable;
 use crate::sys::repo::{Repo, RepoError, object_id, raw_id};
 use crate::sys::tree::{self, Found as InTree};
 
@@ -29,7 +29,7 @@ const MAX_EQUAL: u64 = 128 << 20;
 
 /// What lies on the disk, untracked files included and ignored ones left out, against a tree (`None`: against nothing).
 pub(super) fn diff_disk(repo: &Repo, old: Option<TreeId>, cancel: &Cancel) -> Result<Found, GitError> {
-    refuse_pipes(repo)?;
+    refuse_unreadable_ignores(repo)?;
     let mut candidates = candidates(repo, old)?;
     let keeps_modes = repo.raw().config().and_then(|config| config.get_bool("core.filemode")).unwrap_or(true);
     let mut found = Found::default();
@@ -44,9 +44,6 @@ pub(super) fn diff_disk(repo: &Repo, old: Option<TreeId>, cancel: &Cancel) -> Re
             });
             continue;
         }
-        if sparse(repo, &path) {
-            continue;
-        }
         let before = match old.map(|tree| tree::find(repo, tree, &path)).transpose()?.flatten() {
             Some(InTree::File(mode, id)) => Some(Entry { mode, id: Some(id) }),
             Some(InTree::Folder(_)) | None => None,
@@ -55,6 +52,9 @@ pub(super) fn diff_disk(repo: &Repo, old: Option<TreeId>, cancel: &Cancel) -> Re
             found.push(&path, before, None);
             continue;
         };
+        if sparse(repo, &path) {
+            continue;
+        }
         match on_disk(repo, &repo_path, before, submodule, keeps_modes) {
             Ok(after) => {
                 if (before.is_some() || after.is_some()) && differs(repo, &repo_path, before, after) {
@@ -73,14 +73,11 @@ pub(super) fn diff_disk(repo: &Repo, old: Option<TreeId>, cancel: &Cancel) -> Re
     Ok(found)
 }
 
-/// The library would wait for a pipe in the place of these for as long as it may. Others, in folders further down, it meets all the same.
-pub(super) fn refuse_pipes(repo: &Repo) -> Result<(), RepoError> {
+/// Refuses pipes, devices and very large files in the place of what the library reads first. Others, in folders further down, it meets all the same.
+pub(super) fn refuse_unreadable_ignores(repo: &Repo) -> Result<(), RepoError> {
     let Some(root) = repo.workdir() else { return Ok(()) };
     let files = [".gitattributes", ".gitignore"].map(|name| root.join(name));
-    match files.into_iter().find(|file| is_special(file)) {
-        Some(file) => Err(PlaceError::Special(file).into()),
-        None => Ok(()),
-    }
+    Ok(files.iter().try_for_each(|file| refuse_unreadable(file))?)
 }
 
 /// The most files that are named because git passes over them; the others are counted.

@@ -5,7 +5,7 @@
 use git2::{Status, StatusOptions};
 
 use super::GitError;
-use super::disk::{native, refuse_pipes};
+use super::disk::{native, refuse_unreadable_ignores};
 use crate::domain::path::RepoPath;
 use crate::sys::repo::Repo;
 
@@ -22,7 +22,7 @@ pub enum Pending {
 /// does a repository of its own. No link is followed; nothing is where nothing is checked out.
 pub fn pending(repo: &Repo, path: Option<&RepoPath>) -> Result<Option<Pending>, GitError> {
     let Some(root) = repo.workdir() else { return Ok(None) };
-    refuse_pipes(repo)?;
+    refuse_unreadable_ignores(repo)?;
     let mut options = StatusOptions::new();
     options.include_ignored(false).include_untracked(true).exclude_submodules(true);
     if let Some(path) = path {

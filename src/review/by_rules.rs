@@ -115,6 +115,7 @@ pub(super) fn abandoned(lost: &Unfinished) -> Ending {
         Unfinished::Abandoned { why: Stopped::Interrupted, .. } => Ended::Interrupted,
         Unfinished::Abandoned { why: Stopped::DeadlinePassed, .. }
         | Unfinished::NoThread { .. }
+        | Unfinished::Memory { .. }
         | Unfinished::Crowded { .. }
         | Unfinished::Panicked { .. } => Ended::Deadline,
     };

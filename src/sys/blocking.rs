@@ -37,6 +37,16 @@ pub enum Unfinished {
         /// The stop that it did not hear.
         why: Stopped,
     },
+    /// It took more memory than any input needs.
+    #[error(
+        "{what} was given up: the program holds more than {} GiB. The usual cause is a link to an endless file (`/dev/zero`) in the place of one \
+         that git reads (`.gitignore`, `~/.gitconfig`)",
+        MOST_MEMORY >> 30
+    )]
+    Memory {
+        /// The work, as the subject of a sentence.
+        what: &'static str,
+    },
     /// The system has no thread for it.
     #[error(
         "{what} could not start: the system allows no more threads; end other programs, or raise the limit (`ulimit -u`)"
@@ -82,9 +92,7 @@ pub async fn run<T: Send + 'static>(
     loop {
         tokio::select! {
             done = &mut ended => return done.map_err(|_| Unfinished::Panicked { what }),
-            () = tokio::time::sleep(TICK) => if let Some(why) = limit.passed(cancel) {
-                return Err(Unfinished::Abandoned { what, why });
-            }
+            () = tokio::time::sleep(TICK) => limit.check(what, cancel)?,
         }
     }
 }
@@ -102,11 +110,7 @@ pub fn run_here<T: Send + 'static>(
         match ended.recv_timeout(TICK) {
             Ok(done) => return Ok(done),
             Err(mpsc::RecvTimeoutError::Disconnected) => return Err(Unfinished::Panicked { what }),
-            Err(mpsc::RecvTimeoutError::Timeout) => {
-                if let Some(why) = limit.passed(cancel) {
-                    return Err(Unfinished::Abandoned { what, why });
-                }
-            }
+            Err(mpsc::RecvTimeoutError::Timeout) => limit.check(what, cancel)?,
         }
     }
 }
@@ -198,11 +202,33 @@ pub async fn unless_stopped<T>(cancel: &Cancel, work: impl Future<Output = T>) -
     }
 }
 
+/// The memory of the process, in bytes, above which nothing is waited for: twice what [`LIMITS`](crate::domain::limits::LIMITS) let any input
+/// take. It stops what the limits cannot see, since a library reads it.
+const MOST_MEMORY: u64 = 2 << 30;
+
+/// Asks the system for the memory that the process holds; `false` where the system has no `/proc`.
+fn is_memory_exhausted() -> bool {
+    let kibibytes = || -> Option<u64> {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        resident.trim_end_matches("kB").trim().parse().ok()
+    };
+    kibibytes().is_some_and(|held| held > MOST_MEMORY >> 10)
+}
+
 /// The moment at which stopped work is abandoned.
 #[derive(Default)]
 struct Limit(Option<(Stopped, Instant)>);
 
 impl Limit {
+    /// Refuses to wait on: the grace is over, or the process has taken too much memory.
+    fn check(&mut self, what: &'static str, cancel: &Cancel) -> Result<(), Unfinished> {
+        if is_memory_exhausted() {
+            return Err(Unfinished::Memory { what });
+        }
+        self.passed(cancel).map_or(Ok(()), |why| Err(Unfinished::Abandoned { what, why }))
+    }
+
     /// The reason to abandon the work, once its grace is over. The grace counts from when the stop was seen: a machine that was asleep or
     /// too busy to look gives the work its time all the same.
     fn passed(&mut self, cancel: &Cancel) -> Option<Stopped> {

@@ -342,7 +342,7 @@ pub fn write_output(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let below = below.as_os_str().as_encoded_bytes();
     let written = Beneath::new(root).and_then(|root| match root.kind(below) {
         // A pipe cannot be replaced by a rename.
-        Ok(Kind::Special) => fs::write(&words, bytes),
+        Ok(Kind::Special) => write_special(&words, bytes),
         _ => root.write(below, bytes),
     });
     written.map_err(|error| match error.kind() {
@@ -380,11 +380,34 @@ pub fn rewrite(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     Ok(())
 }
 
+/// Writes to a device, or to a pipe that somebody reads; one that nobody reads would be waited for forever.
+fn write_special(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    let mut file = {
+        use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+        let file = options.open(path).map_err(|error| match error.raw_os_error() {
+            Some(code) if code == rustix::io::Errno::NXIO.raw_os_error() => {
+                io::Error::other("it is a pipe that no program reads from; start the reader first")
+            }
+            _ => error,
+        })?;
+        fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+        file
+    };
+    #[cfg(not(unix))]
+    let mut file = options.open(path)?;
+    file.write_all(bytes)
+}
+
 fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FileError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // A device or a pipe (`/dev/stdout`, `/dev/null`) cannot be replaced by a rename.
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        return fs::write(path, bytes).map_err(fault("write", path));
+        return write_special(path, bytes).map_err(fault("write", path));
     }
     let mut builder = tempfile::Builder::new();
     builder.prefix(".review-");
@@ -406,6 +429,26 @@ mod tests {
         let error = read_within(io::repeat(b'a'), Path::new("-"), 1 << 20).unwrap_err();
         assert!(error.to_string().contains("more than 1 MiB"), "{error}");
         assert_eq!(read_within(&b"ab"[..], Path::new("-"), 2).unwrap(), b"ab");
+    }
+
+    #[test]
+    fn a_pipe_is_written_to_only_if_somebody_reads() {
+        let root = tempfile::tempdir().unwrap();
+        let pipe = root.path().join("pipe");
+        #[expect(clippy::disallowed_methods, reason = "no library makes a pipe on every system")]
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let error = write_output(&pipe, b"ab").unwrap_err();
+        assert!(error.to_string().contains("no program reads"), "{error}");
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read(pipe).unwrap()
+        });
+        let long = vec![b'a'; 1 << 18];
+        while write_output(&pipe, &long).is_err() {
+            std::thread::yield_now();
+        }
+        assert_eq!(reader.join().unwrap(), long);
     }
 
     #[test]

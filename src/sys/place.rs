@@ -54,6 +54,9 @@ pub enum PlaceError {
     /// A pipe or a device in the place of a file, which would be waited for forever.
     #[error("{} is a pipe or a device where git has a file; remove it, then run `git status`", .0.display())]
     Special(PathBuf),
+    /// A file of settings or patterns that is larger than any that people write; each of its lines would be held in memory.
+    #[error("{} has more than {} MiB; shorten or remove it, then run `git status`", .0.display(), .1 >> 20)]
+    TooLarge(PathBuf, u64),
     /// More files than are looked at.
     #[error("{} holds more than {MOST_ENTRIES} files; run `git gc`", .0.display())]
     TooMany(PathBuf),
@@ -83,6 +86,7 @@ impl PlaceError {
         match self {
             Self::Checkout { place, .. } | Self::GitFolder { place, .. } | Self::Link { place, .. } => Some(place),
             Self::Special(_)
+            | Self::TooLarge(..)
             | Self::TooMany(_)
             | Self::TooLong(_)
             | Self::TooManyBorrowed(_)
@@ -95,6 +99,10 @@ impl PlaceError {
 const MOST_ENTRIES: usize = 1_000_000;
 /// The most bytes of a file that names a folder.
 const MOST_BYTES: usize = 1 << 20;
+/// The most bytes of a file of ignore patterns or attributes: a matcher takes a hundred times as much.
+const MOST_PATTERN_BYTES: u64 = 1 << 20;
+/// The most bytes of a repository's settings.
+const MOST_SETTINGS_BYTES: u64 = 4 << 20;
 /// The most folders of objects, and the most lines of all files that name them: each line is looked up from each of the folders.
 const MOST_BORROWED: usize = 64;
 
@@ -124,19 +132,28 @@ pub(super) fn refuse_pipes(start: &Path) -> Result<(), PlaceError> {
     for folder in real(start).ancestors() {
         for git_dir in [led_to(folder), Some(folder.to_owned())].into_iter().flatten() {
             let commondir = git_dir.join("commondir");
-            refuse_special(&commondir)?;
+            refuse(&commondir, None)?;
             let shared = pointed_to(&git_dir, &commondir).unwrap_or_else(|| git_dir.clone());
             if fs::symlink_metadata(git_dir.join("HEAD")).is_err() || !shared.join("objects").is_dir() {
                 continue;
             }
             for name in OPENED {
-                refuse_special(&git_dir.join(name))?;
-                refuse_special(&shared.join(name))?;
+                refuse(&git_dir.join(name), most_bytes(name))?;
+                refuse(&shared.join(name), most_bytes(name))?;
             }
             return Ok(());
         }
     }
     Ok(())
+}
+
+/// The most bytes of a file that is read whole into memory when a repository is opened; the index and references may be as long as they like.
+fn most_bytes(name: &str) -> Option<u64> {
+    match name {
+        "config" | "config.worktree" => Some(MOST_SETTINGS_BYTES),
+        "info/attributes" | "info/exclude" => Some(MOST_PATTERN_BYTES),
+        _ => None,
+    }
 }
 
 /// The folders of a repository, as git found them.
@@ -223,12 +240,23 @@ fn pointed_to(folder: &Path, file: &Path) -> Option<PathBuf> {
     folder.join(OsStr::from_bytes(text.trim_ascii())).canonicalize().ok()
 }
 
-/// Whether a path leads to a pipe or a device, which whoever opens it may wait for forever. A socket cannot be opened at all; git's file monitor
-/// has one.
-pub fn is_special(path: &Path) -> bool {
-    let Ok(about) = fs::metadata(path) else { return false };
+/// Refuses a file of ignore patterns or attributes that would be waited for forever, or would take all memory. Nothing there is no fault.
+pub fn refuse_unreadable(path: &Path) -> Result<(), PlaceError> {
+    refuse(path, Some(MOST_PATTERN_BYTES))
+}
+
+/// Refuses a pipe or a device, for which whoever opens it may wait forever, and a file of more bytes than `most`. A socket cannot be opened at
+/// all; git's file monitor has one.
+fn refuse(path: &Path, most: Option<u64>) -> Result<(), PlaceError> {
+    let Ok(about) = fs::metadata(path) else { return Ok(()) };
     let kind = about.file_type();
-    kind.is_fifo() || kind.is_char_device() || kind.is_block_device()
+    if kind.is_fifo() || kind.is_char_device() || kind.is_block_device() {
+        return Err(PlaceError::Special(path.to_owned()));
+    }
+    match most.filter(|most| kind.is_file() && about.len() > *most) {
+        Some(most) => Err(PlaceError::TooLarge(path.to_owned(), most)),
+        None => Ok(()),
+    }
 }
 
 /// Why a list of alternates could not be read.
@@ -243,10 +271,6 @@ fn unread(file: &Path) -> PlaceError {
         Ok(_) => PlaceError::Special(file.to_owned()),
         Err(error) => unreadable(error),
     }
-}
-
-fn refuse_special(path: &Path) -> Result<(), PlaceError> {
-    if is_special(path) { Err(PlaceError::Special(path.to_owned())) } else { Ok(()) }
 }
 
 /// What a folder is to git. Only the `info` of a folder of objects holds a list of more of them; elsewhere `alternates` may be a branch.
@@ -320,7 +344,7 @@ impl Survey<'_> {
                 continue;
             }
             if !kind.is_file() {
-                refuse_special(&path)?;
+                refuse(&path, None)?;
             }
             if kind.is_symlink() {
                 self.follow(&path, &path, role.below(&name))?;

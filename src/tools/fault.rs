@@ -109,7 +109,9 @@ impl From<PathError> for ToolFault {
     fn from(error: PathError) -> Self {
         let kind = match error {
             PathError::Absolute | PathError::Leaves | PathError::GitFolder => ErrorKind::RefusedPath,
-            PathError::Empty | PathError::Malformed | PathError::BadQuoting => ErrorKind::InvalidInput,
+            PathError::Empty | PathError::Malformed | PathError::TooLong | PathError::BadQuoting => {
+                ErrorKind::InvalidInput
+            }
         };
         Self::new(kind, error.to_string())
     }

@@ -27,7 +27,7 @@ use crate::domain::text::FileText;
 use crate::sys::beneath::{Beneath, Kind, ReadFile};
 use crate::sys::cancel::Cancel;
 use crate::sys::nested::is_repository;
-use crate::sys::place::{PlaceError, is_special};
+use crate::sys::place::{PlaceError, refuse_unreadable};
 use crate::sys::repo::{RepoError, RepoPool};
 
 /// Files on the disk.
@@ -79,17 +79,14 @@ impl Worktree {
 
     /// What stands on the disk and is not ignored, sorted; `true` for a link.
     fn walk(&self, cancel: &Cancel, omissions: &mut Vec<Omission>) -> Result<Vec<(Vec<u8>, bool)>, WorkspaceError> {
-        let ignore_file = self.root.join(GITIGNORE);
-        if is_special(&ignore_file) {
-            return Err(RepoError::from(PlaceError::Special(ignore_file)).into());
-        }
+        refuse_unreadable(&self.root.join(GITIGNORE)).map_err(RepoError::from)?;
         let nested = Arc::new(Mutex::new(Nested::default()));
         let (seen, root) = (nested.clone(), self.root.clone());
         let mut builder = WalkBuilder::new(&self.root);
         builder.hidden(false).ignore(false).follow_links(false).threads(0);
-        let piped = Arc::new(Mutex::new(Vec::new()));
-        let pipes = Arc::clone(&piped);
-        builder.filter_entry(move |entry| enter(entry, &root, &seen) && !waits_for_pipe(entry, &pipes));
+        let unreadable = Arc::new(Mutex::new(Vec::new()));
+        let refused = Arc::clone(&unreadable);
+        builder.filter_entry(move |entry| enter(entry, &root, &seen) && has_readable_ignores(entry, &refused));
         let found = Mutex::new(Vec::new());
         let faults = Mutex::new(Vec::new());
         builder.build_parallel().run(|| {
@@ -111,9 +108,9 @@ impl Worktree {
         found.sort_unstable();
         let mut faults = faults.into_inner().unwrap_or_else(PoisonError::into_inner);
         faults.sort_unstable();
-        for path in std::mem::take(&mut *piped.lock().unwrap_or_else(PoisonError::into_inner)) {
+        for (path, error) in std::mem::take(&mut *unreadable.lock().unwrap_or_else(PoisonError::into_inner)) {
             let path = path.strip_prefix(&self.root).map(|path| spell(path.as_os_str().as_bytes())).ok();
-            let reason = "not looked into: its .gitignore is a pipe or a device".to_owned();
+            let reason = format!("not looked into: {error}");
             omissions.push(Omission { path, reason, unseen: true });
         }
         omissions.extend(faults.into_iter().map(|reason| Omission { path: None, reason, unseen: false }));
@@ -282,15 +279,15 @@ fn enter(entry: &DirEntry, root: &Path, nested: &Mutex<Nested>) -> bool {
 
 const GITIGNORE: &str = ".gitignore";
 
-/// Whether the walk would open a pipe or a device as soon as it entered a folder.
-fn waits_for_pipe(entry: &DirEntry, pipes: &Mutex<Vec<PathBuf>>) -> bool {
-    let waits = entry.depth() > 0
-        && entry.file_type().is_some_and(|kind| kind.is_dir())
-        && is_special(&entry.path().join(GITIGNORE));
-    if waits {
-        pipes.lock().unwrap_or_else(PoisonError::into_inner).push(entry.path().to_owned());
+/// Checks the ignore file that the walk would read as soon as it entered a folder, and takes down why one is not entered.
+fn has_readable_ignores(entry: &DirEntry, refused: &Mutex<Vec<(PathBuf, PlaceError)>>) -> bool {
+    if entry.depth() == 0 || !entry.file_type().is_some_and(|kind| kind.is_dir()) {
+        return true;
     }
-    waits
+    let checked = refuse_unreadable(&entry.path().join(GITIGNORE));
+    let Err(error) = checked else { return true };
+    refused.lock().unwrap_or_else(PoisonError::into_inner).push((entry.path().to_owned(), error));
+    false
 }
 
 fn spell(path: &[u8]) -> String {

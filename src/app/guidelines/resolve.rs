@@ -61,7 +61,9 @@ pub(in crate::app) fn resolve(
         match RepoPath::check(&next) {
             Ok(()) => {}
             Err(PathError::Leaves | PathError::Absolute | PathError::GitFolder) => return Ok(Err(Astray::Outside)),
-            Err(PathError::Empty | PathError::Malformed | PathError::BadQuoting) => return Ok(Err(Astray::NotThere)),
+            Err(PathError::Empty | PathError::Malformed | PathError::TooLong | PathError::BadQuoting) => {
+                return Ok(Err(Astray::NotThere));
+            }
         }
         match ground.kind(&next)? {
             Some(Kind::Folder) => at = next,
