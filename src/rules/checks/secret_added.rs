@@ -21,7 +21,7 @@ static INFO: CheckInfo = CheckInfo {
 };
 
 /// Kinds whose pattern is not a provider's own format: tests and manuals are full of made-up ones.
-const LOOSE: &[&str] = &["assigned-secret", "url-password", "jwt", "private-key"];
+const LOOSE: &[&str] = &["assigned-secret", "basic-password", "url-password", "jwt", "private-key"];
 /// Kinds that give nothing away alone, or are often meant to be seen: half of a pair, and what browsers are given.
 const HALF: &[&str] = &["aws-access-key", "google-api-key"];
 /// Kinds with which somebody can only write into a channel.
@@ -178,6 +178,7 @@ fn hit(subject: &Subject<'_>, used: Use, lines: LineRange, kind: &str) -> Hit {
 /// Kinds as people call them; another is called as it is written.
 const CALLED: &[(&str, &str)] = &[
     ("assigned-secret", "a password or token in a literal"),
+    ("basic-password", "a password of an HTTP header"),
     ("url-password", "a password in a URL"),
     ("jwt", "a JSON web token"),
     ("private-key", "a private key"),

@@ -1,13 +1,15 @@
 //! What is a secret by where it stands: blocks of keys, passwords in URLs, values of names that say so. The table is [`PLACED`].
 
 use super::patterns::{How, Pattern, group, pattern, secret};
-use super::values::{entropy, is_assigned_secret, is_bare_secret, is_made_up, is_url_password};
+use super::values::{
+    entropy, is_assigned_secret, is_bare_secret, is_basic_password, is_made_up, is_parameter_secret, is_url_password,
+};
 
 /// Every kind.
 ///
 /// Quotes may be escaped, as in JSON that stands in a string. Names take every character beyond ASCII, not only letters: a Unicode class that is repeated so often takes milliseconds to compile.
 pub(super) static PLACED: &[Pattern] = &[
-    Pattern { kind: "private-key", words: &["-----BEGIN ", "Private-Lines: "], how: How::PrivateKey },
+    Pattern { kind: "private-key", words: &["-----BEGIN", "Private-Lines: "], how: How::PrivateKey },
     pattern!(
         "aws-secret-key",
         &["secret", "Secret", "SECRET"],
@@ -49,6 +51,35 @@ pub(super) static PLACED: &[Pattern] = &[
             let name = groups.name("name").map_or("", |name| name.as_str());
             secret(groups).is_some_and(|value| is_bare_secret(before, name, value.as_str()))
         }
+    ),
+    // Nor in the query of a URL, or among the settings of a connection in one string.
+    pattern!(
+        "assigned-secret",
+        NAMES,
+        r#"(?P<name>[0-9A-Za-z_-]{1,50})=(?P<secret>[A-Za-z0-9!$*+./?@^_~|%-]{16,200}?)(?:[&;"'`<>)#\s]|\\|\z)"#,
+        true,
+        |groups, before| {
+            let name = groups.name("name").map_or("", |name| name.as_str());
+            secret(groups).is_some_and(|value| is_parameter_secret(before, name, value.as_str()))
+        }
+    ),
+    pattern!(
+        "url-password",
+        &["%3A%2F%2F", "%3a%2f%2f"],
+        r"(?i:%3a%2f%2f)([A-Za-z0-9._~-]{0,64})(?i:%3a)(?P<secret>[A-Za-z0-9._~!*%-]{3,128}?)%40(?P<host>[A-Za-z0-9.-]+)",
+        true,
+        |groups, _| {
+            let (user, host) = (group(groups, 1), groups.name("host").map_or("", |host| host.as_str()));
+            secret(groups).is_some_and(|password| is_url_password(user, password.as_str(), host))
+        }
+    ),
+    // RFC 7617.
+    pattern!(
+        "basic-password",
+        &["Basic "],
+        r"Basic {1,4}(?P<secret>[A-Za-z0-9+/]{12,400}={0,2})",
+        true,
+        |groups, _| secret(groups).is_some_and(|pair| is_basic_password(pair.as_str()))
     ),
 ];
 

@@ -5,8 +5,12 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-static BEGIN: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\A-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----").ok());
+static BEGIN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"\A-----BEGIN(?: |%20|\+)(?:[A-Z0-9]{1,12}(?: |%20|\+)){0,3}PRIVATE(?: |%20|\+)KEY(?:(?: |%20|\+)BLOCK)?-----",
+    )
+    .ok()
+});
 
 /// What stands before the private half in a file of `PuTTY`: how many lines it has.
 static PUTTY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\APrivate-Lines: ([0-9]{1,3})\b").ok());
@@ -90,8 +94,13 @@ fn runs(text: &[u8], line: Range<usize>) -> Vec<Range<usize>> {
             continue;
         }
         let start = at;
-        while at < bytes.len() && is_key(bytes[at]) {
-            at += 1;
+        loop {
+            match &bytes[at..] {
+                // As in a URL, signs and line breaks of the key alike.
+                [b'%', first, second, ..] if first.is_ascii_hexdigit() && second.is_ascii_hexdigit() => at += 3,
+                [byte, ..] if is_key(*byte) => at += 1,
+                _ => break,
+            }
         }
         if at - start >= least {
             found.push(line.start + start..line.start + at);

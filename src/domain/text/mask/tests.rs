@@ -1,6 +1,7 @@
 //! What is masked and what is not. Keys are put together here, so that no scanner takes this file for a leak.
 
 use super::*;
+use base64::Engine as _;
 use proptest::prelude::*;
 
 /// Letters and digits in no order.
@@ -113,9 +114,27 @@ fn secrets() -> Vec<(&'static str, String, String)> {
     }
     let value = noise(24, MIXED);
     all.push(("assigned-secret", format!("db_password = \"{value}\""), value.clone()));
+    all.push(("assigned-secret", format!("q = 'https://shop.internal/?api_key={value}&x=1'"), value.clone()));
+    all.push(("assigned-secret", format!("c = \"Server=db;Password={value};Encrypt=1\""), value.clone()));
+    all.push(("assigned-secret", format!("k = 'password={value}\\n'"), value.clone()));
+    let word = noise(15, MIXED);
+    all.push(("url-password", format!("w = 'postgres%3A%2F%2Fshop%3A{word}%40db.internal%2Fx'"), word));
+    let pair = base64::prelude::BASE64_STANDARD.encode(format!("shop:{value}"));
+    all.push(("basic-password", format!("h = 'Authorization: Basic {pair}'"), pair));
     all.push(("assigned-secret", format!("const API_TOKEN: &str = \"{value}\";"), value.clone()));
     all.push(("assigned-secret", format!("  \"client_secret\": '{value}',"), value));
     all
+}
+
+#[test]
+fn a_private_key_in_a_url_is_masked() {
+    let (first, last) = (noise(64, MIXED), noise(40, MIXED));
+    let text = format!(
+        "u = 'https://a.internal/?k=-----BEGIN%20RSA%20PRIVATE%20KEY-----%0A{first}%2B%0A{last}%3D%0A-----END%20RSA%20PRIVATE%20KEY-----'\n"
+    );
+    let masked = mask(&text).text;
+    assert!(!masked.contains(&first[..20]) && !masked.contains(&last[..20]), "{masked}");
+    assert!(masked.contains("k=-----BEGIN%20RSA") && masked.contains("-----END%20RSA"), "{masked}");
 }
 
 #[test]

@@ -191,6 +191,19 @@ pub(super) fn is_bare_secret(before: &str, name: &str, value: &str) -> bool {
     begins && is_name && is_scrambled(value) && is_assigned_secret(before, name, value)
 }
 
+/// The same in the query of a URL (`?api_key=…&`) or in a string of settings (`Server=a;Password=…;`): between signs that set parameters apart.
+pub(super) fn is_parameter_secret(before: &str, name: &str, value: &str) -> bool {
+    let ahead = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    ahead.ends_with(['?', '&', ';', '"', '\'', '`']) && is_scrambled(value) && is_assigned_secret(before, name, value)
+}
+
+/// Whether the user and the password of an `Authorization` header, in base64, are those of somebody.
+pub(super) fn is_basic_password(pair: &str) -> bool {
+    let pair = decode(pair).and_then(|pair| String::from_utf8(pair).ok());
+    let Some((_, password)) = pair.as_deref().and_then(|pair| pair.split_once(':')) else { return false };
+    password.len() >= 8 && password.bytes().all(|byte| byte.is_ascii_graphic()) && is_random_text(password)
+}
+
 /// Whether upper case, lower case and digits alternate as they do by chance; in names they stand in groups.
 fn is_scrambled(value: &str) -> bool {
     let Some(part) = value.split(|c: char| !c.is_ascii_alphanumeric()).max_by_key(|part| part.len()) else {
