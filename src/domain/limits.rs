@@ -42,6 +42,8 @@ pub struct InputLimits {
     pub delta_depth: usize,
     /// A patch that is read from a file or a pipe.
     pub patch_bytes: u64,
+    /// Its files.
+    pub patch_files: usize,
     /// The lines of its hunks.
     pub patch_lines: u64,
     /// A file of a kept run.
@@ -67,6 +69,7 @@ pub const LIMITS: InputLimits = InputLimits {
     delta_bytes: 128 << 20,
     delta_depth: 4_095,
     patch_bytes: 48 << 20,
+    patch_files: 100_000,
     patch_lines: 1_000_000,
     kept_file_bytes: 256 << 20,
 };
@@ -226,6 +229,7 @@ mod tests {
             ("Delta base", bytes(limits.delta_bytes)),
             ("Delta depth", count(limits.delta_depth as u64)),
             ("Patch", bytes(limits.patch_bytes)),
+            ("Patch files", count(limits.patch_files as u64)),
             ("Patch lines", count(limits.patch_lines)),
             ("File of a saved run", bytes(limits.kept_file_bytes)),
         ] {

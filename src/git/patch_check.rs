@@ -37,19 +37,35 @@ pub(super) fn other_format(line: &[u8], next: &[u8]) -> Option<&'static str> {
     let (inner, after) = (line.trim_ascii_start(), next.trim_ascii_start());
     let digits = |text: &[u8]| !text.is_empty() && text.iter().all(|byte| byte.is_ascii_digit() || *byte == b',');
     let command = line.trim_ascii_end();
-    let is_command = command
-        .iter()
-        .position(|byte| matches!(byte, b'a' | b'c' | b'd'))
-        .is_some_and(|at| digits(&command[..at]) && digits(&command[at + 1..]));
+    let letter = command.iter().position(u8::is_ascii_alphabetic);
+    let around = letter.map(|at| (&command[..at], command[at], &command[at + 1..]));
+    let is_command = |(before, letter, after): (&[u8], u8, &[u8])| {
+        matches!(letter, b'a' | b'c' | b'd') && digits(before) && digits(after)
+    };
+    let is_ed = |(before, letter, after): (&[u8], u8, &[u8])| {
+        matches!(letter, b'a' | b'c' | b'd' | b'i') && digits(before) && after.is_empty()
+    };
     if inner.len() < line.len() && inner.starts_with(b"--- ") && after.starts_with(b"+++ ") {
         Some("an indented diff, which `patch` would apply; take the blanks before its lines away, or the diff out")
     } else if inner.starts_with(b"*** ") && after.starts_with(b"--- ") {
         Some("a diff with `***` lines, which `patch` would apply; make it with `diff -u`, or take it out")
-    } else if is_command && (next.starts_with(b"< ") || next.starts_with(b"> ")) {
+    } else if around.is_some_and(is_command) && (next.starts_with(b"< ") || next.starts_with(b"> ")) {
         Some("a diff without context, which `patch` would apply; make it with `diff -u`, or take it out")
+    } else if around.is_some_and(is_ed) {
+        Some("a script for ed, which `patch` would apply; make a diff with `diff -u`, or take it out")
+    } else if is_encoded_mail(line) {
+        Some("an encoded mail, which `git am` would decode; save it decoded, or review the commits with --range")
     } else {
         None
     }
+}
+
+/// Checks for the header of a mail whose text does not mean itself (RFC 2045, 6).
+fn is_encoded_mail(line: &[u8]) -> bool {
+    const NAME: &[u8] = b"content-transfer-encoding:";
+    let Some((name, value)) = line.split_at_checked(NAME.len()) else { return false };
+    let value = value.trim_ascii().to_ascii_lowercase();
+    name.eq_ignore_ascii_case(NAME) && matches!(value.as_slice(), b"quoted-printable" | b"base64")
 }
 
 /// A file as far as the two modes of plain files are one.

@@ -55,6 +55,13 @@ pub(super) fn parse<'a>(bytes: &'a [u8], cancel: &Cancel) -> Result<Vec<Parsed<'
         if line.starts_with(b"diff --cc ") || line.starts_with(b"diff --combined ") || line.starts_with(b"@@@ ") {
             return Err(reader.fault("a combined diff of a merge cannot be reviewed; make one against a single parent, such as `git diff TARGET...HEAD` or `git show -m --first-parent`").into());
         }
+        if files.len() >= LIMITS.patch_files {
+            let what = format!(
+                "it changes more than {} files; give fewer files at once, or review the commits with --range",
+                LIMITS.patch_files
+            );
+            return Err(reader.fault(what).into());
+        }
         if let Some(names) = line.strip_prefix(b"diff --git ") {
             files.push(reader.git_file(names, cancel)?);
         } else if reader.at_plain_file() {

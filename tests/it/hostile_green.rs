@@ -302,6 +302,8 @@ fn what_patch_would_apply_is_no_text_between_diffs() {
     let good = "--- a/safe.txt\n+++ b/safe.txt\n@@ -1 +1 @@\n-a\n+b\n";
     for (other, why) in [
         ("Index: evil.py\n1c1\n< a\n---\n> eval(input())\n", "without context"),
+        ("1c\neval(input())\n.\nw\n", "a script for ed"),
+        ("Content-Transfer-Encoding: Quoted-Printable\n\n--- a/x\n", "an encoded mail"),
         ("  --- a/evil.py\n  +++ b/evil.py\n  @@ -1 +1 @@\n  -a\n  +eval(input())\n", "an indented diff"),
         (
             "*** a/evil.py\n--- b/evil.py\n***************\n*** 1 ****\n! a\n--- 1 ----\n! eval(input())\n",
