@@ -28,7 +28,7 @@ impl Check for InvisibleCharacter {
 
     fn find(&self, subject: &Subject<'_>) -> Vec<Hit> {
         let mut hits = Vec::new();
-        if subject.text.text().is_ascii() && !has_lone_return(subject.text.text()) {
+        if subject.text.text().is_ascii() && !has_control(subject.text.text()) {
             return hits;
         }
         let extension = subject.extension();
@@ -46,8 +46,9 @@ impl Check for InvisibleCharacter {
         let data = is_bundle || is_test || table || !is_code;
         let ends_lines = is_code && !prose && !is_bundle && !table;
         for (number, line) in subject.text.all_lines() {
-            let returned = if ends_lines { lone_return(line) } else { None };
-            if returned.is_none() && line.is_ascii() {
+            let returned =
+                if ends_lines { line_end_within(line, matches!(extension.as_str(), "yml" | "yaml")) } else { None };
+            if returned.is_none() && line.is_ascii() && !has_control(line) {
                 continue;
             }
             // A file of which nothing is known may be subtitles, where such marks stand beside letters that need them.
@@ -58,16 +59,14 @@ impl Check for InvisibleCharacter {
             let mut hit = Hit::of_lines(subject.text, LineRange::line(number));
             let code = u32::from(c);
             hit.title = Some(match harm {
-                Harm::EndsLine => format!("A carriage return within a line is added (U+{code:04X})"),
+                Harm::EndsLine if c == '\r' => format!("A carriage return within a line is added (U+{code:04X})"),
+                Harm::EndsLine => format!("A character that ends a line is added within one (U+{code:04X})"),
                 Harm::Reorders => format!("A character that reverses the text around it is added (U+{code:04X})"),
                 Harm::Hides => format!("Text that cannot be seen is added (U+{code:04X})"),
                 Harm::Unseen => format!("A character that cannot be seen is added (U+{code:04X})"),
             });
-            let ends = if harm == Harm::EndsLine {
-                " Many languages end the line there, editors and diffs do not."
-            } else {
-                ""
-            };
+            let ends =
+                if harm == Harm::EndsLine { " Programs end the line there, editors and diffs do not." } else { "" };
             hit.detail = Some(format!("U+{code:04X} stands in column {column}.{ends}"));
             hit.severity = (harm == Harm::Unseen).then_some(Severity::Medium);
             hits.push(hit);
@@ -76,16 +75,23 @@ impl Check for InvisibleCharacter {
     }
 }
 
-/// Checks whether a text has a carriage return that no line feed follows.
-fn has_lone_return(text: &str) -> bool {
+/// Checks whether a text has an ASCII control character that no text needs, or a carriage return that no line feed follows.
+fn has_control(text: &str) -> bool {
     let bytes = text.as_bytes();
-    memchr::memchr_iter(b'\r', bytes).any(|at| bytes.get(at + 1).is_some_and(|next| *next != b'\n'))
+    bytes.iter().any(|byte| is_odd_control(char::from(*byte)))
+        || memchr::memchr_iter(b'\r', bytes).any(|at| bytes.get(at + 1).is_some_and(|next| *next != b'\n'))
 }
 
-/// The first carriage return of a line with something behind it.
-fn lone_return(line: &str) -> Option<(usize, char, Harm)> {
-    let at = line.trim_end().find('\r')?;
-    Some((line[..at].chars().count() + 1, '\r', Harm::EndsLine))
+/// Control characters, except those that lay text out.
+fn is_odd_control(c: char) -> bool {
+    c.is_control() && !matches!(c, '\t' | '\n' | '\x0c' | '\r')
+}
+
+/// The first character within a line that ends it for the programs that read it: a carriage return; in YAML 1.1 (5.4) three others, too.
+fn line_end_within(line: &str, is_yaml: bool) -> Option<(usize, char, Harm)> {
+    let ends = |c: char| c == '\r' || (is_yaml && matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}'));
+    let (at, c) = line.trim_end().char_indices().find(|(_, c)| ends(*c))?;
+    Some((line[..at].chars().count() + 1, c, Harm::EndsLine))
 }
 
 /// So many different characters in a row that nobody sees are a list of them.
@@ -144,8 +150,14 @@ fn worst_on(line: &str, prose: bool, data: bool, listed: &[bool]) -> Option<(usi
             }
             '\u{e0000}'..='\u{e007f}' => (!flag).then_some(Harm::Hides),
             // Emoji and Mongolian take one, and editors leave more of the one that asks for a picture; a row of others is an alphabet.
-            _ if is_selector(c) => (selectors > if only_pictures { 8 } else { 2 }).then_some(Harm::Hides),
+            _ if is_selector(c) && (selectors > 2 || c < '\u{e0100}') => {
+                (selectors > if only_pictures { 8 } else { 2 }).then_some(Harm::Hides)
+            }
+            // Those of ideographs follow nothing else.
+            '\u{e0100}'..='\u{e01ef}' if before.is_ascii() && !prose => Some(Harm::Unseen),
             _ if is_alphabet(c) && selectors > 2 => Some(Harm::Hides),
+            '\0' => Some(Harm::Unseen),
+            _ if is_odd_control(c) => (!prose && !data).then_some(Harm::Unseen),
             // A byte order mark where a file begins.
             '\u{feff}' if at == 0 => None,
             // Between letters that join (Persian, Hindi) or emoji they belong to the text.
@@ -238,15 +250,32 @@ mod tests {
     }
 
     #[test]
+    fn a_control_character_in_code_is_told() {
+        use super::super::super::made_up::MadeUp;
+        let told = |path: &str, text: &str| MadeUp::default().now(path, text).told().len();
+        for c in ['\u{1}', '\u{8}', '\u{1b}', '\u{1c}', '\u{7f}', '\u{85}', '\u{9b}'] {
+            let text = format!("a\nb{c}c\n");
+            assert_eq!(
+                ["a.py", "a.sh", "a.yml", "a.go", "tests/a.js", "a.md", "a.dat"].map(|path| told(path, &text)),
+                [1, 1, 1, 1, 0, 0, 0]
+            );
+        }
+        assert_eq!(["a.py", "a.dat"].map(|path| told(path, "a\0b\n")), [1; 2]);
+        assert_eq!(told("a.py", "a\n\x0c\nb\tc\r\n"), 0);
+        assert_eq!(["a.yml", "a.py"].map(|path| told(path, "a: b # \u{2028}c: d\n")), [1; 2]);
+    }
+
+    #[test]
     fn a_file_without_a_language_is_looked_at() {
         use super::super::super::made_up::MadeUp;
         let told = |path: &str, text: &str| MadeUp::default().now(path, text).told().len();
         let turned = "allow = \"user\u{202e} \u{2066}# admin\u{2069} \u{2066}\"\n";
         assert_eq!(["x.conf", "justfile", ".envrc"].map(|path| told(path, turned)), [1; 3]);
         assert_eq!(told("x.conf", "a\u{e0049}\u{e0067}\n"), 1);
-        assert_eq!(told("x.conf", "a\u{200b}b\n"), 0);
+        assert_eq!(["x.conf", ".envrc", "x.dat"].map(|path| told(path, "a\u{200b}b\n")), [1, 1, 0]);
+        assert_eq!(["x.conf", ".envrc", "x.dat"].map(|path| told(path, "a\u{e0101}b\n")), [1; 3]);
         assert_eq!(told("film.srt", "\u{202b}\u{05d0}\u{05d1}\u{202c}\n"), 0);
-        assert_eq!(told("tests/data/x.conf", turned), 0);
+        assert_eq!(told("tests/data/x.dat", turned), 0);
     }
 
     #[test]
