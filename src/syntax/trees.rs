@@ -13,8 +13,10 @@ use super::symbols::Symbols;
 /// The trees of so many bytes of text are kept at a time; a tree takes some forty times as much memory as its text. What is kept of a large
 /// change should fit into the processor's own memory.
 const MOST: usize = 192 << 10;
-/// However large they are, so many are kept: both sides of a file, for as many threads as look at files.
+/// The number of trees that are kept although they are larger: both sides of a file, for as many threads as look at files.
 const FEWEST: usize = 8;
+/// The bytes of text above which that holds for the last two trees only.
+const MOST_OF_FEW: usize = 1 << 20;
 
 /// Keeps trees by their texts for a while, and short answers for the whole run. Whoever asks one file all questions before the next one has it
 /// parsed once, and large changes take no more memory than small ones.
@@ -141,7 +143,11 @@ impl Kept {
             self.bytes += key.2;
         }
         let mut left = Vec::new();
-        while self.bytes > MOST && self.order.len() > FEWEST {
+        let is_over = |kept: &Self| {
+            let few = if kept.bytes > MOST_OF_FEW { 2 } else { FEWEST };
+            kept.bytes > MOST && kept.order.len() > few
+        };
+        while is_over(self) {
             // What a thread made is taken apart fastest by that thread; the last two are the sides of the file that it looks at.
             let older = self.order.len().saturating_sub(2);
             let first = self.order.iter().take(older).position(|(_, thread)| *thread == own).unwrap_or(0);
