@@ -5,7 +5,7 @@
 
 use super::change::Omission;
 
-/// The limits, in bytes where a name ends so. Together they keep a run below 1 GB, and below 500 MB unless files have many million lines.
+/// The limits, in bytes where a name ends so. Together they keep a run below 1 GB, and below 500 MB unless the change itself has more than 100 MB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InputLimits {
     /// The files that are listed of one tree.

@@ -73,6 +73,26 @@ fn with_folder(folder: &str, repo: &TestRepo) {
 }
 
 #[test]
+fn a_path_that_no_checkout_could_hold_is_left_out() {
+    let repo = TestRepo::new();
+    let blob = object(&repo, "blob", b"eval(input())\n");
+    let mut folder = tree(&repo, &[("100644", "evil.py", &blob)]);
+    for _ in 0..400 {
+        folder = tree(&repo, &[("40000", &"d".repeat(4_000), &folder)]);
+    }
+    with_folder(&folder, &repo);
+    let ran =
+        Program::in_folder(repo.root()).confined("--range main..topic --no-model --format json".split(' '), BOUNDED);
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    let told = told(&ran);
+    assert!(
+        told.contains("more than 32767 bytes") || told.contains("were left out"),
+        "{}",
+        &told[..told.len().min(2_000)]
+    );
+}
+
+#[test]
 fn a_tree_of_empty_folders_is_listed_to_its_end() {
     let repo = TestRepo::new();
     let empty = tree(&repo, &[]);

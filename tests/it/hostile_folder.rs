@@ -403,6 +403,75 @@ fn a_pipe_in_the_place_of_an_ignore_file_is_named_by_those_who_read_the_disk() {
 }
 
 #[test]
+fn files_that_a_library_reads_whole_are_refused_above_a_size() {
+    let long = |line: &str, bytes: usize| line.repeat(bytes / line.len() + 1);
+    for (name, text) in [
+        (".gitignore", long("*.o\n", 1 << 20)),
+        (".gitattributes", long("*.o text\n", 1 << 20)),
+        (".git/info/exclude", long("*.o\n", 1 << 20)),
+        (".git/config", long("# a\n", 4 << 20)),
+    ] {
+        let repo = project();
+        repo.write(name, text);
+        let ran = run(repo.root(), "--uncommitted --no-model");
+        assert_eq!(ran.code, 2, "{name}: {}", ran.stderr);
+        assert!(ran.stderr.contains(name) && ran.stderr.contains("MiB; shorten"), "{name}: {}", ran.stderr);
+    }
+    let repo = project();
+    repo.write("docs/x.txt", "x\n").write("docs/.gitignore", long("*.o\n", 1 << 20));
+    let ran = run(repo.root(), "tool list_files {} --uncommitted");
+    assert!(ran.text().contains("a.py") && !ran.text().contains("x.txt"), "{}{}", ran.text(), ran.stderr);
+}
+
+#[test]
+fn an_endless_file_that_a_library_reads_is_given_up_by_its_memory() {
+    let repo = project();
+    repo.write("deep/x.py", "x = 1\n");
+    symlink("/dev/zero", repo.root().join("deep/.gitignore")).expect("a link");
+    let limits = Limits { seconds: 120, megabytes: 4_000, ..Limits::USUAL };
+    let program = Program::in_folder(repo.root());
+    let ran = program.confined("--uncommitted --no-model --timeout 1h".split(' '), limits);
+    assert!(ran.code >= 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("holds more than 2 GiB"), "{}", ran.stderr);
+}
+
+#[test]
+fn lists_of_borrowed_objects_end_somewhere() {
+    for (text, reason) in
+        [("/nowhere\n".repeat(120_000), "has more than 1 MiB"), ("/nowhere\n".repeat(65), "to more than 64")]
+    {
+        let repo = project();
+        repo.write(".git/objects/info/alternates", text);
+        let ran = run(repo.root(), "--target main --no-model");
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains(reason), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_folder_whose_git_folder_is_a_link_to_that_of_the_checkout_is_part_of_it() {
+    let repo = project();
+    repo.write("deep/evil.py", "eval(input())\n");
+    symlink("../.git", repo.root().join("deep/.git")).expect("a link");
+    let ran = run(repo.root(), "--uncommitted --no-model --format json");
+    assert!(ran.text().contains("deep/evil.py"), "{}{}", ran.text(), ran.stderr);
+}
+
+#[test]
+fn an_absolute_path_in_the_index_is_named_not_read() {
+    let repo = project();
+    let index = repo.root().join(".git/index");
+    let mut bytes = std::fs::read(&index).expect("the index");
+    let at = bytes.windows(4).position(|four| four == b"a.py").expect("the name");
+    bytes[at] = b'/';
+    let end = bytes.len() - 20;
+    bytes[end..].fill(0);
+    std::fs::write(&index, bytes).expect("the index");
+    let ran = run(repo.root(), "--uncommitted --no-model");
+    assert!(ran.code >= 2 && !ran.stderr.contains("unexpectedly"), "{}: {}", ran.code, ran.stderr);
+}
+
+#[test]
 fn a_pipe_that_somebody_named_is_given_up_at_the_deadline() {
     let repo = project();
     let path = repo.beside("pipe");
@@ -456,6 +525,20 @@ fn grafts_empty_no_range() {
     repo.git(["replace", "topic", "main"]);
     let (_, review) = Program::in_folder(repo.root()).review("--target main --no-model");
     assert!(review.to_string().contains("a.py"), "{review}");
+}
+
+#[test]
+fn the_innermost_repository_decides_which_links_an_output_may_follow() {
+    let home = TestRepo::new();
+    let real = home.beside("real");
+    std::fs::create_dir_all(real.join("shop")).expect("a folder");
+    symlink(&real, home.root().join("work")).expect("a link");
+    let shop = home.root().join("work/shop");
+    git(&shop, &["init", "-q", "-b", "main", "."]);
+    std::fs::write(shop.join("a.py"), "x = 1\n").expect("a file");
+    let output = shop.join("out.json").display().to_string();
+    let ran = Program::in_folder(&shop).words(&format!("--uncommitted --no-model --output json={output}"));
+    assert!(ran.code <= 1 && real.join("shop/out.json").is_file(), "{}: {}", ran.code, ran.stderr);
 }
 
 #[test]
