@@ -28,6 +28,9 @@ pub(super) struct Delta {
     pub(super) new: Option<Entry>,
 }
 
+/// The bytes of a path that is none which an omission shows.
+const MOST_SHOWN: usize = 4096;
+
 /// What a comparison of two trees found.
 #[derive(Debug)]
 pub(super) struct Found {
@@ -92,7 +95,8 @@ impl Found {
                 });
             }
             Err(error) => self.omissions.push(Omission {
-                path: Some(quote(path)),
+                // One that is longer than any real one says enough by how it begins.
+                path: Some(quote(&path[..path.len().min(MOST_SHOWN)])),
                 reason: format!("not read: {error}"),
                 unseen: true,
             }),

@@ -200,6 +200,7 @@ impl<'a> Reader<'a> {
 
     fn plain_file(&mut self, cancel: &Cancel) -> Result<Parsed<'a>, GitError> {
         let mut file = Parsed { line: self.at + 1, ..Parsed::default() };
+        self.refuse_open_names()?;
         let (old, new) = self.names()?;
         self.hunks(&mut file, cancel)?;
         let single = |name: Vec<u8>| match without_first(&name) {
@@ -224,6 +225,19 @@ impl<'a> Reader<'a> {
         }
         file.settle(old, new)?;
         Ok(file)
+    }
+
+    /// Refuses a name with a blank that nothing ends: git and `patch` end it at the blank, and write another file than the one that would be
+    /// reviewed.
+    fn refuse_open_names(&self) -> Result<(), PatchError> {
+        let is_open = |offset: usize| {
+            let name = self.lines.get(self.at + offset).and_then(|line| line.get(4..)).unwrap_or_default();
+            !name.starts_with(b"\"") && !name.contains(&b'\t') && name.trim_ascii_end().contains(&b' ')
+        };
+        if is_open(0) || is_open(1) {
+            return Err(self.fault("the name of a file has a blank, and no tab ends it; make the diff with `git diff`"));
+        }
+        Ok(())
     }
 
     /// Reads the `---` and `+++` lines.

@@ -309,7 +309,8 @@ fn what_patch_would_apply_is_no_text_between_diffs() {
             "*** a/evil.py\n--- b/evil.py\n***************\n*** 1 ****\n! a\n--- 1 ----\n! eval(input())\n",
             "`***` lines",
         ),
-        ("--- a/evil.py\n+++ b/evil.py\r@@ -1 +1 @@\r-a\r+b\n@@ -1 +1 @@\n-a\n+eval(input())\n", "carriage return"),
+        ("--- a/evil.py\n+++ b/evil.py\r@@\r-a\r+b\n@@ -1 +1 @@\n-a\n+eval(input())\n", "carriage return"),
+        ("--- a/evil.py\n+++ b/evil.py x\n@@ -1 +1 @@\n-a\n+eval(input())\n", "no tab ends it"),
     ] {
         repo.write("p", format!("{good}{other}"));
         let ran = Program::in_folder(repo.root()).words("--diff p --no-model").ended(2);

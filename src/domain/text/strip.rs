@@ -47,8 +47,8 @@ pub fn strip_line(text: &str) -> String {
     stripped
 }
 
-/// Text for a human surface: no terminal escapes, no control characters but `\n` and `\t`, nothing invisible. A carriage return within a line is
-/// shown, since it ends the line for some languages: what follows is code where a reader sees a comment.
+/// Text for a human surface: no terminal escapes, no control characters but `\n` and `\t`, nothing invisible. What may part two words for a program
+/// (a carriage return within a line, a NUL, a backspace) is shown as `<U+000D>`, so that a reader does not see them joined.
 ///
 /// An escape sequence that carries a string (a window title, a clipboard write) goes with its string where it is ended
 /// properly. Where it is not, only its introducer goes: a terminal would swallow what follows, a reader must not lose it.
@@ -62,13 +62,18 @@ pub fn strip_block(text: &str) -> String {
     while let Some(c) = rest.chars().next() {
         let after = &rest[c.len_utf8()..];
         rest = match c {
-            '\x1b' => after_escape(after),
+            '\x1b' => {
+                if !begins_sequence(after) {
+                    let _ = write!(out, "<U+001B>");
+                }
+                after_escape(after)
+            }
             '\u{9b}' => after_csi(after),
             '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => after_string(after),
             _ => {
                 if !is_stripped(c) {
                     out.push(c);
-                } else if (is_invisible(c) && !belongs_to(previous, c)) || (c == '\r' && !ends_line(after)) {
+                } else if !is_honest(previous, c, after) {
                     let _ = write!(out, "<U+{:04X}>", u32::from(c));
                 }
                 after
@@ -77,6 +82,11 @@ pub fn strip_block(text: &str) -> String {
         previous = c;
     }
     out
+}
+
+/// Checks whether a character may go without being shown: a line's ending, or a part of what precedes it.
+fn is_honest(previous: char, c: char, after: &str) -> bool {
+    if c == '\r' { ends_line(after) } else { is_invisible(c) && belongs_to(previous, c) }
 }
 
 fn is_stripped(c: char) -> bool {
@@ -113,6 +123,11 @@ fn needs_joiners(c: char) -> bool {
     matches!(c, '\u{0620}'..='\u{109f}' | '\u{1780}'..='\u{17b3}') && !is_invisible(c)
 }
 
+/// Checks whether an escape sequence of more than two characters begins here, behind its ESC. Of a shorter one the second character may be text.
+fn begins_sequence(rest: &str) -> bool {
+    rest.starts_with(|c| matches!(c, '[' | ']' | 'P' | 'X' | '^' | '_' | ' '..='/'))
+}
+
 /// What follows an escape sequence, given what follows its ESC.
 fn after_escape(rest: &str) -> &str {
     match rest.bytes().next() {
@@ -122,7 +137,6 @@ fn after_escape(rest: &str) -> &str {
             let tail = rest.trim_start_matches(|c| matches!(c, ' '..='/'));
             tail.strip_prefix(|c| matches!(c, '0'..='~')).unwrap_or(rest)
         }
-        Some(b'0'..=b'~') => &rest[1..],
         _ => rest,
     }
 }
@@ -155,10 +169,10 @@ mod tests {
             ("\x1b]8;;https://e.example\x1b\\link\x1b]8;;\x1b\\", "link"),
             ("\u{9d}52;c;YWJj\u{9c}x", "x"),
             ("\x1bPq#0\x1b\\x", "x"),
-            ("\x1b(Bx\x1b=y\x1b7z\x1bcw", "xyzw"),
-            ("\x1b", ""),
+            ("\x1b(Bx\x1b=y\x1bcw", "x<U+001B>=y<U+001B>cw"),
+            ("\x1b", "<U+001B>"),
             ("\x1b[", ""),
-            ("a\x08\x00b\x7f\r\n", "ab\n"),
+            ("a\x08\x00b\x7f\r\n", "a<U+0008><U+0000>b<U+007F>\n"),
             ("a # b\rc()\r\nd\r", "a # b<U+000D>c()\nd"),
         ] {
             assert_eq!(strip_block(text), seen, "{text:?}");
