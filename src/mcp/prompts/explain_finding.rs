@@ -1,4 +1,4 @@
-//! The prompt `explain_finding`: an assistant explains and judges one finding of a kept review.
+//! The prompt `explain_finding`: an assistant explains and judges one finding of a saved review.
 
 use std::collections::BTreeMap;
 

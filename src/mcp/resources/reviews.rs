@@ -1,8 +1,8 @@
 //! Reviews as resources: `review://{id}`, as Markdown, its findings one by one, and the latest of a repository.
 //!
-//! What holds no review yet, or never will, is told as `review-run/1`: `id`, `state` (`running`, `failed`, `interrupted`), `started_at`; while it
-//! runs `stage`, `done` and `of`, `turn` and `turns_at_most`, `input_tokens`, `total` and `bySeverity` of the findings so far, `doing` (one line)
-//! and `warnings`; of one that ended with nothing `message` and `exit_code`. What is not known is null.
+//! A run without a review is reported as `review-run/1`: `id`, `state` (`running`, `failed`, `interrupted`), `started_at`; while it runs
+//! `stage`, `done` and `of`, `turn` and `turns_at_most`, `input_tokens`, `total` and `bySeverity` of the findings so far, `doing` (one
+//! line) and `warnings`; after a failure `message` and `exit_code`. Unknown values are null.
 
 use std::collections::BTreeSet;
 
@@ -17,13 +17,13 @@ use crate::domain::run::{RunId, RunRecord};
 use crate::domain::text::strip_line;
 use crate::present::{RenderOptions, json as document, presenter, suggested};
 
-/// What every URI begins with.
+/// The prefix of every URI.
 const SCHEME: &str = "review://";
-/// The schema of what is told of a run without a review.
+/// The schema of the report of a run without a review.
 const RUN_SCHEMA: &str = "review-run/1";
-/// So many reviews are listed.
+/// Upper bound on listed reviews.
 const LISTED: usize = 100;
-/// So many reviews are looked into for the ids of findings.
+/// Number of reviews that are searched for the ids of findings.
 const LOOKED_INTO: usize = 5;
 
 const JSON: &str = "application/json";
@@ -93,7 +93,7 @@ fn listed(listing: &Listing) -> Listed {
     }
 }
 
-/// `demo: main → feature: complete, 3 findings (1 high, 2 low)`.
+/// Summarizes a run: `demo: main → feature: complete, 3 findings (1 high, 2 low)`.
 fn summary(record: &RunRecord) -> String {
     let total: u32 = record.findings.values().sum();
     let parts: Vec<String> = record.findings.iter().map(|(severity, count)| format!("{count} {severity}")).collect();
@@ -138,12 +138,12 @@ fn fault(fault: FindFault) -> ReadFault {
 
 fn latest(service: &Service, query: Option<&str>) -> Result<Contents, ReadFault> {
     let repo = query.and_then(|query| query::value(query, "repo")).filter(|repo| !repo.is_empty());
-    // A folder that may not be looked in, or is none, is a wrong URI: whoever asks can name another.
+    // An inaccessible folder is a wrong URI: the caller can name another.
     let id = service.find_review(None, repo.as_deref()).map_err(|fault| ReadFault::NotFound(fault.to_string()))?;
     whole(service, id)
 }
 
-/// The review where there is one, else what became of it.
+/// The review if there is one, else the report of the run.
 enum Told {
     Review(std::sync::Arc<Review>),
     Run(Value),
@@ -196,7 +196,7 @@ fn markdown(service: &Service, id: RunId) -> Result<Contents, ReadFault> {
     }
 }
 
-/// As a block of code: it may hold words of the repository.
+/// Renders text as a code block: it may hold text of the repository.
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }
@@ -239,7 +239,7 @@ fn complete(service: &Service, template: &str, variable: &str, typed: &str) -> V
             ids.filter(|id| id.starts_with(&typed.to_ascii_lowercase())).take(LISTED).collect()
         }
         "finding" => {
-            // Which review is meant is not told: those of the newest are the likeliest.
+            // The template does not name the review yet; the ids of the newest ones are the likeliest.
             let newest = reviews.iter().filter_map(|listing| service.review(listing.id()).ok()).take(LOOKED_INTO);
             let ids: BTreeSet<String> = newest
                 .flat_map(|review| review.findings.iter().map(|finding| finding.id.to_string()).collect::<Vec<_>>())

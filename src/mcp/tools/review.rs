@@ -22,9 +22,9 @@ use crate::tools::{ToolFault, input};
 
 /// The tool's name.
 pub(in crate::mcp) const NAME: &str = "review";
-/// So long a call waits where it does not say.
+/// Default waiting time of a call, in seconds.
 const WAIT: u32 = 20;
-/// So long it waits at most.
+/// Maximum waiting time, in seconds.
 const LONGEST_WAIT: u32 = 600;
 
 /// The row of the table.
@@ -45,7 +45,7 @@ pub(super) fn tool() -> Tool {
     }
 }
 
-/// Which change, or which review.
+/// The change to review, or the started review.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
@@ -79,7 +79,7 @@ struct Input {
     cancel: bool,
 }
 
-/// Reads a flag; `null` and an empty text are `false`.
+/// Deserializes a flag; `null` and an empty string are `false`.
 fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::Bool(flag) => Ok(flag),
@@ -90,7 +90,7 @@ fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     }
 }
 
-/// How a review stands.
+/// The state of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum State {
@@ -139,7 +139,7 @@ struct Next {
     input: Map<String, Value>,
 }
 
-/// The JSON Schema of an answer, without references.
+/// Returns the JSON Schema of a result, without references.
 pub(super) fn output_schema<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12().for_serialize();
     settings.inline_subschemas = true;
@@ -147,12 +147,12 @@ pub(super) fn output_schema<T: JsonSchema>() -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// Where a review is read.
+/// Returns the URI of a review.
 pub(super) fn uri(id: RunId) -> String {
     format!("review://{id}")
 }
 
-/// The links to a review.
+/// Returns the links to a review.
 pub(super) fn links(id: RunId) -> Vec<Link> {
     let link = |uri: String, name: &str, mime| Link { uri, name: name.to_owned(), mime };
     vec![
@@ -161,10 +161,10 @@ pub(super) fn links(id: RunId) -> Vec<Link> {
     ]
 }
 
-/// What is said of a review that had nothing before it.
+/// The note on an empty change.
 pub(super) const EMPTY: &str = "There was nothing to review. Name another target, or what is meant with at: uncommitted, staged, a commit or A..B.";
 
-/// Why a call did nothing.
+/// Reasons why a call did nothing.
 #[derive(Debug, thiserror::Error)]
 enum Fault {
     #[error(transparent)]
@@ -212,7 +212,7 @@ async fn answer(call: Call) -> Result<Answer, Fault> {
     Ok(call.service.apart("reading the review", move |service| told(service, id, snapshot)).await?)
 }
 
-/// Starts a review; says whether it is this call's own.
+/// Starts a review; also returns whether this call started it.
 async fn start(input: Input, service: &Arc<Service>) -> Result<(RunId, bool), Fault> {
     if input.cancel {
         return Err(Fault::CancelWhat);
@@ -222,7 +222,7 @@ async fn start(input: Input, service: &Arc<Service>) -> Result<(RunId, bool), Fa
     Ok((started.id, !started.joined))
 }
 
-/// The review that is meant by `id`, told to stop where that is asked for.
+/// Finds the review with the given `id`, and stops it if requested.
 async fn known(input: &Input, service: &Arc<Service>) -> Result<RunId, Fault> {
     if input.target.is_some() || input.at.is_some() || input.rules_only {
         return Err(Fault::StartedAlready);
@@ -236,7 +236,7 @@ async fn known(input: &Input, service: &Arc<Service>) -> Result<RunId, Fault> {
     Ok(id)
 }
 
-/// How the review stands, in fields and in words.
+/// Renders the state of the review, in fields and as text.
 fn told(service: &Service, id: RunId, snapshot: Option<Snapshot>) -> Answer {
     let note = snapshot.as_ref().and_then(|snapshot| snapshot.note.clone());
     let warnings = match snapshot.map(|snapshot| snapshot.state) {
@@ -298,7 +298,7 @@ fn failed(id: RunId, message: String, exit_code: u8) -> Answer {
     Answer { is_error: true, ..answered(&output, &[text], Vec::new()) }
 }
 
-/// Whether nothing was before a review: nobody may take it for one that found nothing.
+/// Checks whether the change was empty, so that the review is not taken for one without findings.
 pub(super) fn is_empty(review: &Review) -> bool {
     review.outcome == Outcome::Complete && review.ended != Ended::Interrupted && review.coverage.files.is_empty()
 }

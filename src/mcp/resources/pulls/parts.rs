@@ -1,4 +1,4 @@
-//! What belongs to a pull request, in pieces that a client can take: its comments, its files, one thread. Main functions: [`comments`], [`files`],
+//! The parts of a pull request in pages of limited size: its comments, its files, one thread. Main functions: [`comments`], [`files`],
 //! [`thread`].
 
 use serde_json::{Map, Value, json};
@@ -10,14 +10,14 @@ use crate::domain::forge::{Comment, PullId};
 use crate::mcp::pull_json;
 use crate::mcp::tool::UNTRUSTED;
 
-/// So many entries are in one answer, …
+/// Upper bound on entries in one page.
 const ENTRIES: usize = 100;
-/// … and so many bytes of their texts, beside the last of them.
+/// Upper bound on the bytes of their texts in one page, not counting the last entry.
 const TEXT: usize = 256 << 10;
-/// So many files are in one answer.
+/// Upper bound on files in one page.
 const FILES: usize = 1000;
 
-/// One entry of what is given in pieces: its name, how long its texts are, and what is shown of it.
+/// An entry of a paged list: its name, the length of its texts, and its JSON.
 struct Entry {
     id: String,
     text: usize,
@@ -30,7 +30,7 @@ fn no_cursor() -> ReadFault {
     )
 }
 
-/// The entries behind the one that the cursor names, as many as one answer takes; with the name of the last where more follow.
+/// Returns the entries after the cursor, as many as one page holds; with the name of the last one if more follow.
 fn piece<T>(
     all: Vec<T>,
     cursor: Option<&str>,
@@ -63,7 +63,7 @@ fn go_on(fields: &mut Map<String, Value>, uri: &str, next: Option<String>) {
     }
 }
 
-/// All that was said: the remarks, then the texts of reviews, then the comments on the pull request as a whole.
+/// Returns all comments: the remarks, then the texts of reviews, then the comments on the pull request as a whole.
 pub(super) fn comments(id: &PullId, read: &PullRead, cursor: Option<&str>) -> Result<Value, ReadFault> {
     let remarks = read.remarks.iter().map(|remark| {
         let mut shown = pull_json::item(remark);
@@ -99,7 +99,7 @@ pub(super) fn comments(id: &PullId, read: &PullRead, cursor: Option<&str>) -> Re
     Ok(fields.into())
 }
 
-/// The files.
+/// Returns the files.
 pub(super) fn files(id: &PullId, files: &PullFiles, cursor: Option<&str>) -> Result<Value, ReadFault> {
     let named: Vec<_> = files.files.iter().map(|file| (file.path.spelled().into_owned(), file)).collect();
     let (taken, next) = piece(named, cursor, |(path, _)| path, |_| 0, FILES)?;
@@ -113,7 +113,7 @@ pub(super) fn files(id: &PullId, files: &PullFiles, cursor: Option<&str>) -> Res
     Ok(fields.into())
 }
 
-/// A thread with all of its comments; an entry of a bot's list stands alone.
+/// Returns a thread with all of its comments; an entry of a bot's list is a thread of its own.
 pub(super) fn thread(id: &PullId, read: &PullRead, wanted: &str, cursor: Option<&str>) -> Result<Value, ReadFault> {
     let found = read.conversation.threads.iter().find(|thread| thread.node == wanted);
     let mut fields = begin(id);

@@ -1,4 +1,4 @@
-//! `pr_changes`: what is new on a pull request since the last call.
+//! `pr_changes`: the changes on a pull request since the last call.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,9 +12,9 @@ use crate::mcp::tool::{Answer, Call, Tool};
 use crate::tools::input;
 
 const NAME: &str = "pr_changes";
-/// So many are listed where nothing else is said.
+/// Default number of listed changes.
 const MANY: u32 = 50;
-/// So many at most.
+/// Maximum number of listed changes.
 const MOST: u32 = 100;
 
 /// The row of the table.
@@ -31,7 +31,7 @@ pub(super) fn tool() -> Tool {
     }
 }
 
-/// Since when.
+/// The start of the listed changes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {

@@ -1,4 +1,4 @@
-//! `pr_get`: one remark, whole.
+//! `pr_get`: one remark in full.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use crate::mcp::pull_json;
 use crate::mcp::resources::pull_uri;
 use crate::mcp::tool::{Answer, Call, Link, Tool};
 
-/// So many bytes of replies are in one answer, beside the last of them.
+/// Upper bound on the bytes of replies in one result, not counting the last one.
 const TEXT: usize = 128 << 10;
 
 /// The row of the table.
@@ -29,7 +29,7 @@ pub(super) fn tool() -> Tool {
     }
 }
 
-/// Which.
+/// The remark to show.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {

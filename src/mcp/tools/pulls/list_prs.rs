@@ -11,9 +11,9 @@ use crate::mcp::resources::pull_uri;
 use crate::mcp::tool::{Answer, Call, Tool, UNTRUSTED};
 use crate::tools::{ErrorKind, ToolFault, input};
 
-/// So many are listed where nothing else is said.
+/// Default number of listed pull requests.
 const MANY: u32 = 20;
-/// So many at most.
+/// Maximum number of listed pull requests.
 const MOST: u32 = 100;
 
 /// The row of the table.
@@ -30,7 +30,7 @@ pub(super) fn tool() -> Tool {
     }
 }
 
-/// Which, and how many.
+/// The selection and number of pull requests.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {

@@ -1,4 +1,4 @@
-//! `pr_resolve`: calls a remark resolved.
+//! `pr_resolve`: marks a remark as resolved.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -23,7 +23,7 @@ pub(super) fn tool() -> Tool {
     }
 }
 
-/// Which.
+/// The remark to resolve.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Input {

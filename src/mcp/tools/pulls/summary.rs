@@ -1,4 +1,4 @@
-//! `pr_summary`: what the remarks on a pull request come to.
+//! `pr_summary`: counts of the remarks on a pull request.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -22,7 +22,7 @@ pub(super) fn tool() -> Tool {
     }
 }
 
-/// Nothing else.
+/// No fields of its own.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {}
