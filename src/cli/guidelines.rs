@@ -1,4 +1,4 @@
-//! `review guidelines`: which guidelines of the project there are, and which are about a file.
+//! `review guidelines`: lists the guidelines of the project, and those that apply to a file.
 
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ use crate::present::Syntax;
 /// The version of the JSON.
 const SCHEMA: &str = "review-guidelines/1";
 
-/// What people type.
+/// Examples in the help text.
 const EXAMPLES: &str = "\
 Examples:
   review guidelines list                               all of them, from the target's tip
@@ -104,7 +104,7 @@ pub(super) fn run(args: &GuidelinesArgs, console: &Console) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where they were read, as a sentence begins.
+/// Names the source of the guidelines, as the start of a sentence.
 fn read_from(from: Option<&str>) -> String {
     from.map_or_else(|| "nowhere: there is no target to read them from".to_owned(), str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! `review replay`: telling a run again, offline.
+//! `review replay`: replays a run offline.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -69,7 +69,7 @@ pub(super) fn run(args: &ReplayArgs, console: &Console) -> Result<ExitCode, AppE
     Ok(ExitCode::from(1))
 }
 
-/// The requests that would be others, and how many.
+/// Prints the requests that would differ, and their number.
 fn tell(compared: &Comparison, console: &Console) -> Result<ExitCode, AppError> {
     let mut text = String::new();
     for request in &compared.changed {

@@ -1,4 +1,4 @@
-//! `review rules`: which rules there are, what one of them says, and whether a pack does what its fixtures say.
+//! `review rules`: lists the rules, explains one, and tests packs against their fixtures.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,10 +16,10 @@ use crate::present::Syntax;
 
 /// The version of the JSON.
 const SCHEMA: &str = "review-rules/1";
-/// A fixture does not do what its name says.
+/// Exit code if a fixture fails.
 const FAILED: u8 = 1;
 
-/// What people type.
+/// Examples in the help text.
 const EXAMPLES: &str = "\
 Examples:
   review rules list                       all of them: the built-in ones, yours and the project's
@@ -138,12 +138,12 @@ pub(super) fn run(args: &RulesArgs, console: &Console) -> Result<ExitCode, AppEr
     Ok(ExitCode::SUCCESS)
 }
 
-/// The languages of a rule in words.
+/// Renders the languages of a rule.
 fn languages(sheet: &RuleSheet) -> String {
     if sheet.languages.is_empty() { "any language".to_owned() } else { sheet.languages.join(", ") }
 }
 
-/// What is to be known of a rule beside its severity: that it is off or a hint, and what the settings make of it.
+/// Lists the state of a rule apart from its severity: off, a hint, or changed by settings.
 fn changed(sheet: &RuleSheet) -> Vec<String> {
     let graded = (sheet.info.severity != sheet.own_severity).then(|| format!("{} of itself", sheet.own_severity));
     let hint = (sheet.info.is_hint && !sheet.is_off).then(|| "a hint".to_owned());
@@ -179,7 +179,7 @@ fn listed(all: &[RuleSheet]) -> String {
     out
 }
 
-/// Who wrote some rules, as a heading says it.
+/// Names the source of rules, as a heading.
 fn whose(from: Option<&(RuleOwner, String, u32)>) -> String {
     match from {
         None => "built in".to_owned(),
