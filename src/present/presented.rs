@@ -1,12 +1,12 @@
-//! A presented document for a terminal: wrapped like the rest of what people read, its links intact. Main function: [`terminal()`].
+//! A presented document for a terminal: wrapped like other output, its links intact. Main function: [`terminal()`].
 //!
-//! Which references a document has, and how a surface writes them, belongs in `document`; this takes text whose references are written for a
-//! terminal already and lays it out. Layout knows nothing of escapes, so each link is two characters of a private area while it goes on.
+//! Finding references and rewriting them for a surface belongs in `document`; this lays out text whose references are already written for a
+//! terminal. The layout knows no escapes, so each link becomes two private-use characters meanwhile.
 
 use super::terminal::prose;
 use super::{Links, RenderOptions};
 
-/// Characters of the last private area (Unicode 16, §23.5) stand for the beginnings of links, the very last for the end of each.
+/// Characters of the last private-use area (Unicode 16, §23.5) mark the beginnings of links, the very last one each end.
 const FIRST: u32 = 0x0010_0000;
 const MOST: usize = 0xfff0;
 const END: char = '\u{10fffd}';
@@ -14,7 +14,7 @@ const END: char = '\u{10fffd}';
 const OPEN: &str = "\x1b]8;;";
 const CLOSE: &str = "\x1b]8;;\x1b\\";
 
-/// Lays out a document. Links to files (OSC-8, `file:`) stay where the options have links; every other escape in `text` is removed.
+/// Lays out a document. Links to files (OSC-8, `file:`) stay if the options allow links; every other escape in `text` is removed.
 pub fn terminal(text: &str, options: &RenderOptions) -> Vec<u8> {
     let (marked, addresses) = marked(text);
     let mut laid_out = linked(&prose(&marked, options), &addresses, options.links != Links::None);
@@ -23,9 +23,9 @@ pub fn terminal(text: &str, options: &RenderOptions) -> Vec<u8> {
     laid_out.into_bytes()
 }
 
-/// The text with a mark for each beginning and end of a link, and where the links lead.
+/// Returns the text with a marker for each beginning and end of a link, and the links' destinations.
 fn marked(text: &str) -> (String, Vec<&str>) {
-    // Whoever writes a mark themselves gets none.
+    // Markers in the input are removed.
     let foreign = |c: char| u32::from(c) >= FIRST;
     let mut out = String::with_capacity(text.len());
     let mut addresses = Vec::new();
@@ -54,7 +54,7 @@ fn marked(text: &str) -> (String, Vec<&str>) {
     (out, addresses)
 }
 
-/// The text with links for the marks. A link that was wrapped is one on each of its lines; none goes on behind its paragraph.
+/// Returns the text with links for the markers. A wrapped link becomes one link on each of its lines; none continues beyond its paragraph.
 fn linked(laid_out: &str, addresses: &[&str], links: bool) -> String {
     let mut out = String::with_capacity(laid_out.len() + addresses.len() * 64);
     let mut open: Option<&str> = None;

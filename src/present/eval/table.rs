@@ -1,4 +1,4 @@
-//! An evaluation for a terminal: a line for each case, what went wrong, and the sums. Main function: [`table`].
+//! An evaluation for a terminal: a line for each case, the errors, and the totals. Main function: [`table`].
 
 use super::Report;
 use crate::domain::eval::{CaseResult, Comparison, Evaluation, Figures, Found, Reported, RunEnd, Share, Turned};
@@ -6,10 +6,10 @@ use crate::domain::review::Usage;
 use crate::domain::text::{counted, shortened, strip_line};
 use crate::present::columns;
 
-/// Characters of a title or a reason; longer ones are cut.
+/// Upper bound on the characters of a title or a reason.
 const LONGEST: usize = 70;
 
-/// The whole report. Every percentage stands beside its counts, and what is not known is called so.
+/// Renders the whole report. Every percentage has its counts next to it, and unknown values are called unknown.
 pub fn table(report: &Report<'_>) -> String {
     let evaluation = report.evaluation;
     let mut out = format!("{}\n\n", heading(evaluation));
@@ -70,7 +70,7 @@ fn cases(evaluation: &Evaluation) -> Vec<Vec<String>> {
     rows
 }
 
-/// `3 complete`, `2 complete, 1 failed`.
+/// Counts reviews by outcome: `3 complete`, `2 complete, 1 failed`.
 fn reviews(figures: &Figures) -> String {
     let parts = [
         (figures.complete, "complete"),
@@ -83,7 +83,7 @@ fn reviews(figures: &Figures) -> String {
     said.join(", ")
 }
 
-/// In how many of the reviews, where there are several.
+/// Says in how many of several reviews something occurred.
 fn often(count: usize, case: &CaseResult) -> String {
     match case.runs.len() {
         1 => String::new(),
@@ -132,7 +132,7 @@ fn wrong(evaluation: &Evaluation) -> Vec<Vec<String>> {
     rows
 }
 
-/// `title (src/a.py:3)`.
+/// Formats a finding: `title (src/a.py:3)`.
 fn told(finding: &Reported) -> String {
     let place = finding.line.map_or_else(|| finding.path.clone(), |line| format!("{}:{line}", finding.path));
     format!("{} ({})", shortened(&strip_line(&finding.title), LONGEST), strip_line(&place))
@@ -150,7 +150,7 @@ fn broken_off(evaluation: &Evaluation) -> Vec<Vec<String>> {
     rows
 }
 
-/// A percentage, rounded down: 100% means all of them.
+/// Formats a percentage, rounded down: 100% means all of them.
 fn percent(share: Share) -> String {
     match share.all {
         0 => "-".to_owned(),
@@ -232,7 +232,7 @@ fn compared(comparison: &Comparison, now: &Evaluation) -> String {
     out
 }
 
-/// The last column runs on.
+/// Aligns rows; the last column runs on.
 fn aligned(rows: &[Vec<String>]) -> String {
     let last = rows.iter().map(Vec::len).max().unwrap_or(0).saturating_sub(1);
     columns::aligned(rows, |_| last)

@@ -1,4 +1,4 @@
-//! What `review doctor` found, on a terminal: a line for each thing, what to do below it. Main function: [`checkup`].
+//! The report of `review doctor` on a terminal: a line for each check, its advice below. Main function: [`checkup`].
 
 use anstyle::Style;
 
@@ -9,11 +9,11 @@ use crate::domain::review::Usage;
 use crate::domain::text::{counted, thousands};
 use crate::present::RenderOptions;
 
-/// Columns of the word for a state, and of the longest name of a check.
+/// Columns of a state, and of the longest name of a check.
 const STATE: usize = 7;
 const NAME: usize = 13;
 
-/// The whole page.
+/// Renders the whole page.
 pub(in crate::present) fn checkup(checkup: &Checkup, options: &RenderOptions) -> Vec<u8> {
     let mut page = Page::new(options);
     let mut before: Option<(Area, Option<&str>)> = None;
@@ -63,7 +63,7 @@ fn draw(page: &mut Page<'_>, check: &Check) {
     }
 }
 
-/// What is not known is called so.
+/// Formats usage; unknown values are called unknown.
 fn told(usage: &Usage) -> String {
     let tokens = |tokens: Option<u64>| tokens.map_or_else(|| "unknown".to_owned(), thousands);
     let cost = usage.cost.map_or_else(|| "cost unknown".to_owned(), |cost| cost.to_string());
