@@ -34,7 +34,7 @@ pub struct Events {
 struct State {
     /// The queue and the thread; `None` after the end.
     running: Option<Writer>,
-    /// How many events were dropped since the last line that was queued.
+    /// The number of events that were dropped since the last queued line.
     dropped: u64,
     /// The time of the last progress count.
     told: Option<Instant>,

@@ -4,7 +4,7 @@
 //! in `notice`; `text` sanitizes texts, and `fit` keeps the file within limits. `docs/sarif.md` has the whole mapping. Section numbers (§)
 //! are those of the OASIS standard, 2.1.0.
 //!
-//! Nothing here depends on data that only a fresh review has (hunks, languages): a saved review gives the same bytes.
+//! A saved review gives the same bytes: data that only a fresh review has (hunks, languages) is not used here.
 
 mod fit;
 mod notice;

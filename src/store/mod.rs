@@ -26,7 +26,7 @@ pub use symbols::SymbolCache;
 
 pub use presented::{DocumentFault, Documents, KeptDocument};
 
-/// How long runs are saved by default: 30 days.
+/// Default time for which runs are saved: 30 days.
 pub const KEPT_FOR: Duration = Duration::from_hours(30 * 24);
 
 /// Upper bound on the size of a record that a list reads, in bytes.
@@ -34,7 +34,7 @@ const MOST_RECORD: u64 = 1 << 20;
 
 /// The file that the process of a run keeps locked.
 const LOCK: &str = "run.lock";
-/// How long to wait for the lock, which a list holds for a moment while it checks a run.
+/// Upper bound on the wait for the lock, which a list holds for a moment while it checks a run.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// The saved runs under one folder.

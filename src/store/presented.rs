@@ -17,7 +17,7 @@ const TEXT: &str = "document.md";
 const RECORD: &str = "document.json";
 const LOCK: &str = "lock";
 
-/// How long a writer waits for another one.
+/// Upper bound on the time that a writer waits for another one.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The saved documents.
@@ -53,7 +53,7 @@ pub enum DocumentFault {
     Damaged {
         /// The document.
         id: DocumentId,
-        /// What is wrong with it.
+        /// The error in it.
         why: String,
         /// The folder of the document.
         folder: PathBuf,

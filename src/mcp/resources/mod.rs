@@ -26,7 +26,7 @@ pub(super) struct Family {
     pub(super) list: fn(&Service) -> Result<Vec<Listed>, ReadFault>,
     /// Reads a resource; `None` if the URI is of another family. May block: it is called off the async threads.
     pub(super) read: fn(&Service, uri: &str) -> Option<Result<Contents, ReadFault>>,
-    /// Likewise for resources that come from elsewhere, so that no thread waits for the response.
+    /// Fetches a resource that comes from elsewhere, without a waiting thread; `None` if the URI is of another family.
     pub(super) fetch: fn(&Arc<Service>, uri: &str) -> Option<Fetch>,
     /// Starts observing changes of a resource, if they are not observed anyway, until the guard is dropped.
     pub(super) watch: fn(&Arc<Service>, uri: &str) -> Result<Option<Watching>, ReadFault>,
@@ -76,7 +76,7 @@ pub(super) struct Listed {
     pub(super) description: String,
     /// Its media type.
     pub(super) mime: &'static str,
-    /// When it was last changed: RFC 3339, UTC.
+    /// The time of its last change: RFC 3339, UTC.
     pub(super) changed: Option<String>,
 }
 

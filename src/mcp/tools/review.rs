@@ -104,25 +104,25 @@ enum State {
 /// A review as the tool answers.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Output {
-    /// What the texts of the other fields are.
+    /// Marks the texts of the other fields as data.
     untrusted: &'static str,
     /// The review.
     id: String,
-    /// How it stands. Only `complete` says that all of the change was looked at.
+    /// Its state. Only `complete` means that the whole change was reviewed.
     state: State,
-    /// Why it is not complete.
+    /// The reasons why it is not complete.
     reasons: Vec<String>,
-    /// Findings that ask for something; so far, while it runs.
+    /// Number of findings that need action; so far, while it runs.
     total: u32,
-    /// How many of each severity.
+    /// Number of findings of each severity.
     #[serde(rename = "bySeverity")]
     #[schemars(with = "BTreeMap<String, u32>")]
     by_severity: BTreeMap<Severity, u32>,
     /// The resource that holds all of it.
     uri: String,
-    /// Who reviewed: a model, or `rules`; null while that is not known.
+    /// The reviewer: a model, or `rules`; null while unknown.
     engine: Option<String>,
-    /// What the review leaves out, or that there was nothing to review.
+    /// A note on parts that were left out, or on an empty change.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
     /// The call to make next.

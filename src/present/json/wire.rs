@@ -127,7 +127,7 @@ pub(super) struct Anchor {
     pub(super) end_line: Option<u32>,
     /// The text of those lines, verbatim but for masked secrets; empty for a whole file.
     pub(super) quote: String,
-    /// How the quote was found, compared with the claimed lines.
+    /// The result of matching the quote with the claimed lines.
     #[serde(rename = "match")]
     pub(super) matched: AnchorMatch,
     /// True if a secret was masked in the quote.
@@ -227,7 +227,7 @@ pub(super) struct Coverage {
 pub(super) struct FileCoverage {
     /// The file.
     pub(super) path: String,
-    /// How much of it was reviewed.
+    /// The extent to which it was reviewed.
     pub(super) state: CoverageState,
     /// The reason why it was not reviewed, or not in full.
     pub(super) reason: Option<String>,

@@ -83,7 +83,7 @@ fn required<'a>(input: &'a Map<String, Value>, name: &str) -> Result<&'a str, Wr
     optional(input, name)?.ok_or(Wrong::Missing)
 }
 
-/// Likewise; `null` counts as missing.
+/// Returns a string if it is there; `null` counts as missing.
 fn optional<'a>(input: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, Wrong> {
     let text = match input.get(name) {
         None | Some(Value::Null) => return Ok(None),

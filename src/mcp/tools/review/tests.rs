@@ -1,4 +1,4 @@
-//! Tests of the tool `review`, over a small repository and kept documents.
+//! Tests of the tool `review`, over a small repository and saved documents.
 
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
