@@ -42,7 +42,7 @@ pub(super) struct InstallArgs {
 pub(super) fn run(args: InstallArgs, console: &Console) -> Result<ExitCode, AppError> {
     // The parser checked the values against the table.
     let Some(client) = args.client.as_deref().and_then(Client::named) else {
-        console.say(&which());
+        console.say(&list_clients());
         return Ok(ExitCode::from(2));
     };
     let scope = match args.scope.as_deref() {
@@ -81,7 +81,7 @@ pub(super) fn run(args: InstallArgs, console: &Console) -> Result<ExitCode, AppE
 }
 
 /// Lists the clients, with the command for each.
-fn which() -> String {
+fn list_clients() -> String {
     let wide = |text: fn(&Client) -> usize| CLIENTS.iter().map(text).max().unwrap_or(0);
     let (title, name) = (wide(|client| client.title.len()), wide(|client| client.name.len()));
     let mut text = "review: which program will start the server? Name it with --client:\n\n".to_owned();

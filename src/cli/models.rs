@@ -46,13 +46,13 @@ pub(super) fn run(args: &ModelsArgs, console: &Console) -> Result<ExitCode, AppE
     };
     console.data(text.as_bytes(), syntax)?;
     Ok(match all.as_slice() {
-        [one] if args.provider.is_some() && args.check => ended(one, console),
+        [one] if args.provider.is_some() && args.check => exit_code(one, console),
         _ => ExitCode::SUCCESS,
     })
 }
 
 /// Returns the exit code for one requested provider: 2 if the user can fix the problem, 4 if the provider fails.
-fn ended(offer: &Offer, console: &Console) -> ExitCode {
+fn exit_code(offer: &Offer, console: &Console) -> ExitCode {
     match (&offer.lacks, &offer.there) {
         (Some(lacks), _) => {
             console.say(&format!("review: {} was not asked: {}", offer.name, strip_line(lacks)));

@@ -47,7 +47,7 @@ pub(super) fn run(args: &ReplayArgs, console: &Console) -> Result<ExitCode, AppE
     let with = With { prompts: args.prompts.clone(), rules: args.rules.clone() };
     if with.prompts.is_some() || with.rules.is_some() {
         let compared = runtime.block_on(app::compare(&around, &args.run, with, &cancel))?;
-        return tell(&compared, console);
+        return print_comparison(&compared, console);
     }
     let replayed = runtime.block_on(app::replay(&around, &args.run, &cancel))?;
     let options = render_options(console, Colour::Auto, None);
@@ -70,7 +70,7 @@ pub(super) fn run(args: &ReplayArgs, console: &Console) -> Result<ExitCode, AppE
 }
 
 /// Prints the requests that would differ, and their number.
-fn tell(compared: &Comparison, console: &Console) -> Result<ExitCode, AppError> {
+fn print_comparison(compared: &Comparison, console: &Console) -> Result<ExitCode, AppError> {
     let mut text = String::new();
     for request in &compared.changed {
         for piece in &request.pieces {

@@ -26,10 +26,10 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
         return preview(args, console);
     }
     if !args.events {
-        return show(&made(args, console, None)?, quiet, console);
+        return show(&make_review(args, console, None)?, quiet, console);
     }
     let events = Arc::new(Events::start(console.stream())?);
-    let made = made(args, console, Some(Arc::clone(&events)));
+    let made = make_review(args, console, Some(Arc::clone(&events)));
     match &made {
         Ok(delivered) => {
             for text in &delivered.failures {
@@ -46,7 +46,7 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
         Err(error) => events.finish(&End::Error(&error.to_string()), error.exit_code()).unwrap_or_default(),
     }
     let delivered = made?;
-    say(&delivered, quiet, console);
+    print_notes(&delivered, quiet, console);
     Ok(ExitCode::from(delivered.exit_code()))
 }
 
@@ -84,7 +84,7 @@ fn job(args: ReviewArgs) -> Job {
 }
 
 /// Makes the review, showing its progress; `events` receives the events if given.
-fn made(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Result<Delivered, AppError> {
+fn make_review(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Result<Delivered, AppError> {
     let flags = args.overrides();
     let post = args.post.options();
     let around = Surroundings::of_this_process()?;
@@ -117,7 +117,7 @@ fn show(delivered: &Delivered, quiet: bool, console: &Console) -> Result<ExitCod
     let settings = &delivered.settings;
     if let Some(Posted::Dry(dry)) = &delivered.posted {
         console.data(&post::dry_run(dry), Syntax::Json)?;
-        say(delivered, quiet, console);
+        print_notes(delivered, quiet, console);
         return Ok(ExitCode::from(delivered.exit_code()));
     }
     let options =
@@ -125,12 +125,12 @@ fn show(delivered: &Delivered, quiet: bool, console: &Console) -> Result<ExitCod
     if let Some(presenter) = presenter(&settings.format) {
         console.data(&(presenter.render)(&delivered.review, &options), presenter.syntax)?;
     }
-    say(delivered, quiet, console);
+    print_notes(delivered, quiet, console);
     Ok(ExitCode::from(delivered.exit_code()))
 }
 
 /// Prints notes to standard error.
-fn say(delivered: &Delivered, quiet: bool, console: &Console) {
+fn print_notes(delivered: &Delivered, quiet: bool, console: &Console) {
     if let (Some(Posted::Done(receipt)), false) = (&delivered.posted, quiet) {
         console.say(&delivery::lines(receipt));
     }

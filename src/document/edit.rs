@@ -23,13 +23,13 @@ pub struct Edited {
 /// never closed is closed there, since it would swallow what follows.
 pub fn edit(current: &str, content: &str, mode: &PresentMode) -> Edited {
     match mode {
-        PresentMode::Replace => whole(content),
+        PresentMode::Replace => replace_all(content),
         PresentMode::Append => append(current, content),
         PresentMode::UpdateSection { section } => update(current, content, section),
     }
 }
 
-fn whole(content: &str) -> Edited {
+fn replace_all(content: &str) -> Edited {
     Edited { markdown: content.to_owned(), written: 0..content.len(), note: None }
 }
 
@@ -37,7 +37,7 @@ fn append(current: &str, content: &str) -> Edited {
     let said = current.trim_end_matches(NEWLINES);
     let added = content.trim_start_matches(NEWLINES);
     if said.is_empty() {
-        return whole(added);
+        return replace_all(added);
     }
     if added.is_empty() {
         return Edited { markdown: current.to_owned(), written: current.len()..current.len(), note: None };

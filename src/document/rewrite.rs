@@ -55,20 +55,20 @@ pub fn rewrite(markdown: &str, references: &[CheckedRef], dialect: &Dialect) -> 
         let Some(written) = markdown.get(reference.at.clone()).filter(|_| reference.at.start >= copied) else {
             continue;
         };
-        around(&mut out, &markdown[copied..reference.at.start], dialect);
+        push_around(&mut out, &markdown[copied..reference.at.start], dialect);
         let begins_line = begins_line(&markdown[..reference.at.start]);
-        out.push_str(&one(reference, written, begins_line, dialect));
+        out.push_str(&rewrite_one(reference, written, begins_line, dialect));
         copied = reference.at.end;
     }
-    around(&mut out, &markdown[copied..], dialect);
+    push_around(&mut out, &markdown[copied..], dialect);
     out
 }
 
-fn around(out: &mut String, text: &str, dialect: &Dialect) {
+fn push_around(out: &mut String, text: &str, dialect: &Dialect) {
     if dialect.is_for_terminal() { out.push_str(&strip_block(text)) } else { out.push_str(text) }
 }
 
-fn one(reference: &CheckedRef, written: &str, begins_line: bool, dialect: &Dialect) -> String {
+fn rewrite_one(reference: &CheckedRef, written: &str, begins_line: bool, dialect: &Dialect) -> String {
     let place = match &reference.found {
         Ok(place) => place,
         Err(_) if dialect.is_for_terminal() => return strip_line(&reference.text),
@@ -89,9 +89,13 @@ fn one(reference: &CheckedRef, written: &str, begins_line: bool, dialect: &Diale
             link(reference, &format!("{blob}{}{source}{anchor}", encode(place.path.as_bytes())))
         }
         Dialect::Osc8 { root } => {
-            format!("\x1b]8;;{}\x1b\\{}\x1b]8;;\x1b\\", file_uri(root, &place.path), seen(reference, place))
+            format!(
+                "\x1b]8;;{}\x1b\\{}\x1b]8;;\x1b\\",
+                file_uri(root, &place.path),
+                render_for_terminal(reference, place)
+            )
         }
-        Dialect::Plain => seen(reference, place),
+        Dialect::Plain => render_for_terminal(reference, place),
     }
 }
 
@@ -197,7 +201,7 @@ fn rustdoc(reference: &CheckedRef, place: &RefPlace) -> String {
 }
 
 /// Returns the text for a reader at a terminal, with the place appended if the text does not name it.
-fn seen(reference: &CheckedRef, place: &RefPlace) -> String {
+fn render_for_terminal(reference: &CheckedRef, place: &RefPlace) -> String {
     let text = strip_line(&reference.text);
     let mut at = strip_line(&place.path.spelled());
     if let Some(lines) = place.lines {

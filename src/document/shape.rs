@@ -34,14 +34,14 @@ pub(crate) fn live_parts(markdown: &str) -> Vec<String> {
             | Event::HardBreak => {}
             other => found.push(format!("{other:?}")),
         }
-        found.extend(linked(&text));
+        found.extend(find_linked(&text));
         text.clear();
     }
-    found.extend(linked(&text));
+    found.extend(find_linked(&text));
     found
 }
 
-fn linked(text: &str) -> Option<String> {
+fn find_linked(text: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     let number = lower.match_indices('#').any(|(at, _)| lower[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
     let live =

@@ -82,7 +82,7 @@ pub(super) fn destination(written: &str, spelling: Spelling) -> Option<Target> {
     if let Some((scheme, rest)) = scheme(written) {
         let link = |to| Some(Target { form: RefForm::Link, to });
         return match scheme.to_ascii_lowercase().as_str() {
-            "dialectic" => Some(Target { form: RefForm::Dialectic, to: dialectic(rest, spelling) }),
+            "dialectic" => Some(Target { form: RefForm::Dialectic, to: parse_dialectic(rest, spelling) }),
             "file" => link(file_uri(rest)),
             _ if scheme.len() == 1 && rest.starts_with(['/', '\\']) => link(Err(ABSOLUTE.to_owned())),
             _ if is_path_like(scheme) => link(with_lines(written, spelling)?),
@@ -96,7 +96,7 @@ const ABSOLUTE: &str = "absolute paths are refused; give a path relative to base
 
 /// Builds a reference to a path with its lines after a colon, as in plain text.
 pub(super) fn plain(path: &str, lines: Lines) -> Result<FileRef, String> {
-    let path = if path.starts_with('"') { quoted(path)? } else { checked(unescape(path).as_bytes())? };
+    let path = if path.starts_with('"') { unquote_path(path)? } else { checked(unescape(path).as_bytes())? };
     let (range, columns) = lines?;
     Ok(FileRef { path, lines: Some(range), columns, pattern: None })
 }
@@ -133,7 +133,7 @@ pub(super) fn quoted_end(text: &str) -> Option<usize> {
 
 /// Checks whether a quotation is a path: git quotes only paths with something to escape.
 pub(super) fn is_quoted_path(text: &str) -> bool {
-    text.contains('\\') && quoted(text).is_ok()
+    text.contains('\\') && unquote_path(text).is_ok()
 }
 
 /// Checks whether unmarked text looks like a path: it has a folder, an extension, or a well-known name.
@@ -217,7 +217,7 @@ fn with_lines(written: &str, spelling: Spelling) -> Option<Result<FileRef, Strin
 }
 
 /// Parses the rest of a `dialectic:` URI.
-fn dialectic(rest: &str, spelling: Spelling) -> Result<FileRef, String> {
+fn parse_dialectic(rest: &str, spelling: Spelling) -> Result<FileRef, String> {
     let Some(cut) = end_of_path(rest).filter(|cut| rest[*cut..].starts_with('?')) else {
         return relative(rest, spelling);
     };
@@ -277,14 +277,14 @@ fn decode(text: &str) -> Option<String> {
 fn path_of(written: &str, spelling: Spelling) -> Result<String, String> {
     let written = written.trim();
     if written.starts_with('"') {
-        return quoted(written);
+        return unquote_path(written);
     }
     let unescaped = if spelling == Spelling::Unescaped { written.to_owned() } else { unescape(written) };
     checked(&percent::decode(unescaped.trim()).0)
 }
 
 /// Unquotes a path in git's quoting.
-fn quoted(written: &str) -> Result<String, String> {
+fn unquote_path(written: &str) -> Result<String, String> {
     let bytes = match unquote(written) {
         // An author who also escapes for Markdown doubles each backslash; then nothing is left that needs quoting.
         Ok(bytes) if bytes.contains(&b'\\') && !spell(&bytes).starts_with('"') => {

@@ -36,13 +36,13 @@ fn owned(given: String) -> String {
 fn harmless(text: &str) -> Cow<'_, str> {
     // Nearly all text is ASCII, and checking bytes in bulk is much faster than checking characters.
     let plain = text.as_bytes().iter().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~' | b'\n' | b'\t'));
-    if plain || !text.chars().any(hides) {
+    if plain || !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(strip_block(&reveal(text)))
 }
 
-fn hides(c: char) -> bool {
+fn is_hidden(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t')) || is_invisible(c)
 }
 
@@ -139,7 +139,7 @@ mod tests {
         #[test]
         fn no_control_character_passes_and_once_is_enough(given in hostile()) {
             let cleaned = text(&given);
-            prop_assert!(!cleaned.chars().any(hides), "{cleaned:?}");
+            prop_assert!(!cleaned.chars().any(is_hidden), "{cleaned:?}");
             prop_assert_eq!(text(&cleaned), cleaned);
         }
 
@@ -148,7 +148,7 @@ mod tests {
             let cleaned = value(given);
             let mut all = String::new();
             texts(&cleaned, &mut |text| all.push_str(text));
-            prop_assert!(!all.chars().any(hides), "{cleaned}");
+            prop_assert!(!all.chars().any(is_hidden), "{cleaned}");
             prop_assert_eq!(value(cleaned.clone()), cleaned);
         }
     }

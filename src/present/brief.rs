@@ -44,7 +44,7 @@ pub fn brief(review: &Review) -> String {
         lines.push(format!("Why: {what}: {reasons}."));
     }
     let unresolved: Vec<&Finding> = review.unresolved().collect();
-    let alike = alike(&unresolved);
+    let alike = group_equal(&unresolved);
     lines.extend(alike.iter().take(FINDINGS).map(|findings| line(findings)));
     let more: usize = alike.iter().skip(FINDINGS).map(Vec::len).sum();
     if more > 0 {
@@ -64,7 +64,7 @@ pub fn brief(review: &Review) -> String {
 }
 
 /// Groups equal findings of one severity, in the order of the first of each group.
-fn alike<'f>(findings: &[&'f Finding]) -> Vec<Vec<&'f Finding>> {
+fn group_equal<'f>(findings: &[&'f Finding]) -> Vec<Vec<&'f Finding>> {
     let mut alike: Vec<Vec<&Finding>> = Vec::new();
     let mut known: BTreeMap<(Severity, &str), usize> = BTreeMap::new();
     for finding in findings {

@@ -140,7 +140,7 @@ fn item(item: &DeliveryItem) -> Item<'_> {
 
 /// Renders the contents of `delivery.json`.
 pub fn json(delivery: &Delivery) -> Vec<u8> {
-    written(&value(delivery))
+    to_pretty_json(&value(delivery))
 }
 
 /// Renders the receipt as a JSON value.
@@ -173,7 +173,7 @@ pub(super) fn value(delivery: &Delivery) -> Value {
 
 /// Renders the output of a dry run: the exact requests in order, and their expected result.
 pub fn requests(requests: &[Value], of: &[DeliveryItem], notes: &[String], spoken: Verdict) -> Vec<u8> {
-    written(&serde_json::json!({
+    to_pretty_json(&serde_json::json!({
         "schema": PLAN_SCHEMA,
         "verdict": verdict(spoken),
         "requests": requests,
@@ -182,7 +182,7 @@ pub fn requests(requests: &[Value], of: &[DeliveryItem], notes: &[String], spoke
     }))
 }
 
-fn written(value: &Value) -> Vec<u8> {
+fn to_pretty_json(value: &Value) -> Vec<u8> {
     let mut bytes = serde_json::to_vec_pretty(value).unwrap_or_default();
     bytes.push(b'\n');
     bytes

@@ -297,8 +297,8 @@ pub(crate) fn receipt(review: &Review) -> Vec<Row> {
         let text = format!("{}, {} failed", counted(coverage.tool_calls as usize, "call"), coverage.tool_errors);
         rows.push(Row::new("tools", text));
     }
-    rows.extend(listed("limits", &coverage.limits_hit));
-    rows.extend(listed("notes", &coverage.notes));
+    rows.extend(example_rows("limits", &coverage.limits_hit));
+    rows.extend(example_rows("notes", &coverage.notes));
     rows
 }
 
@@ -354,7 +354,7 @@ fn grouped<'a>(
     rows.into_iter()
 }
 
-fn listed(label: &'static str, texts: &[String]) -> impl Iterator<Item = Row> {
+fn example_rows(label: &'static str, texts: &[String]) -> impl Iterator<Item = Row> {
     let mut rows: Vec<Row> = texts.iter().take(ROWS).map(|text| Row::new(label, text.clone())).collect();
     if texts.len() > ROWS {
         rows.push(Row::new(label, format!("and {} more; --format json lists all", texts.len() - ROWS)));

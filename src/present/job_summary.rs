@@ -42,7 +42,7 @@ fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
     provenance(&mut tail, review);
     let mut page = Page { out: head, room: MOST.saturating_sub(tail.len() + NOTES) };
     findings(&mut page, review);
-    rest(&mut page, review);
+    add_rest(&mut page, review);
     page.out.push_str(&tail);
     let mut out = page.out;
     out.truncate(out.trim_end().len());
@@ -97,7 +97,7 @@ fn findings(page: &mut Page, review: &Review) {
     }
     table.push('\n');
     let rows = if page.add(&table) { rows } else { 0 };
-    let folded = numbered.iter().filter(|(number, finding)| page.add(&fold(*number, finding))).count();
+    let folded = numbered.iter().filter(|(number, finding)| page.add(&fold_finding(*number, finding))).count();
     left_out(page, numbered.len() - rows, "the table", review);
     left_out(page, numbered.len() - folded, "the details", review);
 }
@@ -119,7 +119,7 @@ fn title_within(finding: &Finding) -> String {
 }
 
 /// Renders a finding folded behind one line with its title and place.
-fn fold(number: usize, finding: &Finding) -> String {
+fn fold_finding(number: usize, finding: &Finding) -> String {
     let place = finding.anchors.first().map(digest::place).unwrap_or_default();
     let place = escaped(&shortened(&strip_line(&place), TITLE));
     let mut out = format!(
@@ -138,7 +138,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// Renders resolved findings, and the engine's other texts.
-fn rest(page: &mut Page, review: &Review) {
+fn add_rest(page: &mut Page, review: &Review) {
     let mut settled = String::new();
     resolved(&mut settled, review);
     let mut lost = usize::from(!page.add(&settled));

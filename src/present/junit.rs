@@ -50,7 +50,7 @@ fn render(review: &Review, options: &RenderOptions) -> Vec<u8> {
     let mut report = Report::new("review");
     report.set_time(Duration::from_millis(review.provenance.took_ms));
     let mut own = TestSuite::new("review");
-    own.add_test_case(whole(review, entries.iter().find(|entry| entry.finding.is_none())));
+    own.add_test_case(review_case(review, entries.iter().find(|entry| entry.finding.is_none())));
     own.add_test_cases(hidden(review, options.fail_on));
     let mut files: BTreeMap<Option<&RepoPath>, TestSuite> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.finding.is_some()) {
@@ -72,7 +72,7 @@ fn suite(path: Option<&RepoPath>) -> TestSuite {
 }
 
 /// Returns the case for the review itself: passed if it is complete, else an error.
-fn whole(review: &Review, unfinished: Option<&Entry<'_>>) -> TestCase {
+fn review_case(review: &Review, unfinished: Option<&Entry<'_>>) -> TestCase {
     let rows: Vec<String> = digest::receipt(review)
         .iter()
         .map(|row| format!("{}: {}", row.label, row.words(strip_line, strip_line)))
@@ -117,7 +117,7 @@ fn hidden(review: &Review, fail_on: Option<Severity>) -> Option<TestCase> {
 fn case(entry: &Entry<'_>, fail_on: Option<Severity>) -> TestCase {
     let fails = fail_on.is_none_or(|floor| entry.severity <= floor);
     let file = entry.place.as_ref().map(|place| format!("{}: ", place.path.spelled())).unwrap_or_default();
-    let said = said(entry);
+    let said = describe(entry);
     let status = if fails {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
         let message = format!("{}: {}, {}", place(entry), entry.severity, entry.title);
@@ -142,7 +142,7 @@ fn place(entry: &Entry<'_>) -> String {
     }
 }
 
-fn said(entry: &Entry<'_>) -> String {
+fn describe(entry: &Entry<'_>) -> String {
     let head = format!("{}: {}", place(entry), entry.title);
     let mut parts = vec![head, shortened(&entry.body, TEXT)];
     if let Some(finding) = entry.finding {

@@ -24,7 +24,7 @@ pub fn page(offers: &[Offer], whole: bool, width: usize) -> String {
         if whole || offer.lacks.is_none() {
             out.push_str(&table(&offer.models));
         }
-        out.push_str(&there(offer, width));
+        out.push_str(&reported_models(offer, width));
         out.push('\n');
     }
     let hidden = offers.iter().filter(|offer| offer.lacks.is_some()).count();
@@ -123,10 +123,10 @@ fn cells(model: &OfferedModel) -> [String; 9] {
         name,
         number(model.context_window),
         number(model.max_output.map(u64::from)),
-        yes(model.tools),
-        yes(model.parallel_tools),
+        yes_or_no(model.tools),
+        yes_or_no(model.parallel_tools),
         model.caching.unwrap_or("-").to_owned(),
-        yes(model.reasoning),
+        yes_or_no(model.reasoning),
         prices,
         on,
     ]
@@ -161,7 +161,7 @@ fn number(number: Option<u64>) -> String {
     }
 }
 
-fn yes(is: Option<bool>) -> String {
+fn yes_or_no(is: Option<bool>) -> String {
     match is {
         None => "-",
         Some(true) => "yes",
@@ -171,7 +171,7 @@ fn yes(is: Option<bool>) -> String {
 }
 
 /// Lists the models that the provider reports.
-fn there(offer: &Offer, width: usize) -> String {
+fn reported_models(offer: &Offer, width: usize) -> String {
     match &offer.there {
         None => String::new(),
         Some(There::Fault(fault)) => line(&format!("asked for its models: {}", strip_line(fault)), width),

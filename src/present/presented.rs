@@ -16,15 +16,15 @@ const CLOSE: &str = "\x1b]8;;\x1b\\";
 
 /// Lays out a document. Links to files (OSC-8, `file:`) stay if the options allow links; every other escape in `text` is removed.
 pub fn terminal(text: &str, options: &RenderOptions) -> Vec<u8> {
-    let (marked, addresses) = marked(text);
-    let mut laid_out = linked(&prose(&marked, options), &addresses, options.links != Links::None);
+    let (marked, addresses) = mark_links(text);
+    let mut laid_out = restore_links(&prose(&marked, options), &addresses, options.links != Links::None);
     laid_out.truncate(laid_out.trim_end_matches('\n').len());
     laid_out.push('\n');
     laid_out.into_bytes()
 }
 
 /// Returns the text with a marker for each beginning and end of a link, and the links' destinations.
-fn marked(text: &str) -> (String, Vec<&str>) {
+fn mark_links(text: &str) -> (String, Vec<&str>) {
     // Markers in the input are removed.
     let foreign = |c: char| u32::from(c) >= FIRST;
     let mut out = String::with_capacity(text.len());
@@ -55,7 +55,7 @@ fn marked(text: &str) -> (String, Vec<&str>) {
 }
 
 /// Returns the text with links for the markers. A wrapped link becomes one link on each of its lines; none continues beyond its paragraph.
-fn linked(laid_out: &str, addresses: &[&str], links: bool) -> String {
+fn restore_links(laid_out: &str, addresses: &[&str], links: bool) -> String {
     let mut out = String::with_capacity(laid_out.len() + addresses.len() * 64);
     let mut open: Option<&str> = None;
     for line in laid_out.lines() {
@@ -64,13 +64,13 @@ fn linked(laid_out: &str, addresses: &[&str], links: bool) -> String {
             open = None;
         }
         out.push_str(&line[..line.len() - text.len()]);
-        begin(&mut out, open);
+        begin_link(&mut out, open);
         for c in text.chars() {
             let mark = u32::from(c).checked_sub(FIRST).and_then(|number| usize::try_from(number).ok());
             if let Some(number) = mark {
                 end(&mut out, open);
                 open = addresses.get(number).copied().filter(|_| links && c != END);
-                begin(&mut out, open);
+                begin_link(&mut out, open);
             } else {
                 out.push(c);
             }
@@ -81,7 +81,7 @@ fn linked(laid_out: &str, addresses: &[&str], links: bool) -> String {
     out
 }
 
-fn begin(out: &mut String, open: Option<&str>) {
+fn begin_link(out: &mut String, open: Option<&str>) {
     if let Some(address) = open {
         out.push_str(OPEN);
         out.push_str(address);

@@ -34,13 +34,13 @@ fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
 
 /// Renders an entry on a line of limited length: in full, else without its suggestion, else with less and less of its text.
 fn line(entry: &Entry<'_>, places: &Places<'_>) -> String {
-    let whole = written(&diagnostic(entry, places, BODY).with_source());
+    let whole = to_json(&diagnostic(entry, places, BODY).with_source());
     if whole.len() <= LINE {
         return whole;
     }
     let mut most = BODY;
     loop {
-        let line = written(&diagnostic(entry, places, most).with_source().bare());
+        let line = to_json(&diagnostic(entry, places, most).with_source().bare());
         if line.len() <= LINE || most == 0 {
             return line;
         }
@@ -48,7 +48,7 @@ fn line(entry: &Entry<'_>, places: &Places<'_>) -> String {
     }
 }
 
-fn written(diagnostic: &Diagnostic) -> String {
+fn to_json(diagnostic: &Diagnostic) -> String {
     escape_invisible(serde_json::to_string(diagnostic).unwrap_or_default())
 }
 

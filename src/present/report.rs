@@ -80,12 +80,12 @@ pub(super) fn entries(review: &Review) -> Vec<Entry<'_>> {
     let places = Places::of(&review.change);
     let own = unfinished(review).into_iter();
     let mut entries: Vec<Entry<'_>> = own.chain(review.unresolved().map(|finding| entry(finding, &places))).collect();
-    tell_apart(&mut entries);
+    make_names_unique(&mut entries);
     entries
 }
 
 /// Numbers entries with the same name.
-fn tell_apart(entries: &mut [Entry<'_>]) {
+fn make_names_unique(entries: &mut [Entry<'_>]) {
     let mut given: HashSet<String> = HashSet::new();
     let mut next: HashMap<String, usize> = HashMap::new();
     for entry in entries {
@@ -188,7 +188,7 @@ pub(super) fn unfinished(review: &Review) -> Option<Entry<'_>> {
         severity: Severity::Critical,
         title,
         body: lines.join("\n").trim_end().to_owned(),
-        place: unseen(review).map(|file| Place {
+        place: least_covered_file(review).map(|file| Place {
             path: file.path.clone(),
             exists: file.status != FileStatus::Deleted,
             // Readers that show only changed lines must show this.
@@ -200,7 +200,7 @@ pub(super) fn unfinished(review: &Review) -> Option<Entry<'_>> {
 }
 
 /// Returns the file for the entry of an incomplete review: preferably one that was not fully reviewed and still exists.
-fn unseen(review: &Review) -> Option<&FileChange> {
+fn least_covered_file(review: &Review) -> Option<&FileChange> {
     let states: HashMap<&RepoPath, CoverageState> =
         review.coverage.files.iter().map(|file| (&file.path, file.state)).collect();
     review.change.files.iter().min_by_key(|file| {
@@ -239,13 +239,13 @@ impl<'c> Places<'c> {
             return Place { path: anchor.path.clone(), exists: true, lines: None, note: stood };
         };
         let exists = file.status != FileStatus::Deleted;
-        let lines = anchor.lines.filter(|_| exists).and_then(|lines| taken_out(file, lines));
+        let lines = anchor.lines.filter(|_| exists).and_then(|lines| removal_line(file, lines));
         Place { path: file.path.clone(), exists, lines, note: stood }
     }
 }
 
 /// Returns the line at the head where some lines were removed.
-fn taken_out(file: &FileChange, lines: LineRange) -> Option<LineRange> {
+fn removal_line(file: &FileChange, lines: LineRange) -> Option<LineRange> {
     let run = file.runs().find(|run| run.old.range().is_some_and(|old| old.overlaps(lines)))?;
     // If no lines replaced them, the span names the line before them.
     Some(LineRange::line(run.new.start))

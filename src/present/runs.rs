@@ -18,10 +18,10 @@ pub fn table(runs: &[KeptRun]) -> String {
     let mut rows =
         vec![["run", "started (UTC)", "repository", "change", "outcome", "cost", "findings"].map(str::to_owned)];
     rows.extend(runs.iter().map(|run| match run {
-        KeptRun::Whole(record) => whole(record),
-        KeptRun::Unfinished { run, is_running } => unfinished(run, *is_running),
+        KeptRun::Whole(record) => finished_row(record),
+        KeptRun::Unfinished { run, is_running } => unfinished_row(run, *is_running),
         KeptRun::Damaged { id, changed_at, reason } => [
-            short(&id.to_string()),
+            short_id(&id.to_string()),
             minute(changed_at),
             "-".to_owned(),
             "-".to_owned(),
@@ -34,7 +34,7 @@ pub fn table(runs: &[KeptRun]) -> String {
     aligned(&rows, |row| if row.last().is_some_and(String::is_empty) { 4 } else { row.len() })
 }
 
-fn whole(record: &RunRecord) -> [String; 7] {
+fn finished_row(record: &RunRecord) -> [String; 7] {
     let total: u32 = record.findings.values().sum();
     let parts: Vec<String> = Severity::ALL
         .iter()
@@ -51,7 +51,7 @@ fn whole(record: &RunRecord) -> [String; 7] {
         _ => format!("{total} ({})", parts.join(", ")),
     };
     [
-        short(&record.id.to_string()),
+        short_id(&record.id.to_string()),
         minute(&record.started_at),
         strip_line(&record.repository),
         change(&record.target, &record.head_name, record.pull.as_ref()),
@@ -62,8 +62,8 @@ fn whole(record: &RunRecord) -> [String; 7] {
 }
 
 /// Runs of the built-in rules cannot be resumed: they save no progress, and running them again takes moments.
-fn unfinished(run: &BegunRun, is_running: bool) -> [String; 7] {
-    let id = short(&run.id.to_string());
+fn unfinished_row(run: &BegunRun, is_running: bool) -> [String; 7] {
+    let id = short_id(&run.id.to_string());
     let outcome = match (is_running, run.engine) {
         (true, _) => "going on".to_owned(),
         (false, Engine::Model) => format!("unfinished: review --resume {id}"),
@@ -78,7 +78,7 @@ fn change(target: &str, head_name: &str, pull: Option<&PullId>) -> String {
     strip_line(&format!("{target} → {head_name}{pull}"))
 }
 
-fn short(id: &str) -> String {
+fn short_id(id: &str) -> String {
     id.chars().take(8).collect()
 }
 

@@ -69,7 +69,7 @@ pub enum StoreError {
     #[error("no runs are kept yet: `review` keeps each one it makes")]
     Empty,
     /// Several runs match.
-    #[error("{} runs begin with {given:?} ({}): give more of the id", ids.len(), shown(ids))]
+    #[error("{} runs begin with {given:?} ({}): give more of the id", ids.len(), format_ids(ids))]
     Ambiguous {
         /// The prefix that was given.
         given: String,
@@ -92,7 +92,7 @@ pub enum StoreError {
     Document(#[from] DocumentFault),
 }
 
-fn shown(ids: &[RunId]) -> String {
+fn format_ids(ids: &[RunId]) -> String {
     let first: Vec<String> = ids.iter().take(3).map(ToString::to_string).collect();
     let more = if ids.len() > 3 { ", …" } else { "" };
     format!("{}{more}", first.join(", "))

@@ -206,7 +206,7 @@ proptest! {
         for reference in &references {
             let before = &markdown[copied..reference.at.start];
             prop_assert!(rest.starts_with(before));
-            let link = one(reference, &markdown[reference.at.clone()], begins_line(&markdown[..reference.at.start]), &Dialect::Fragment);
+            let link = rewrite_one(reference, &markdown[reference.at.clone()], begins_line(&markdown[..reference.at.start]), &Dialect::Fragment);
             rest = rest[before.len() + link.len()..].to_owned();
             copied = reference.at.end;
         }

@@ -38,7 +38,7 @@ pub(super) struct Argument {
 pub(super) const PROMPTS: &[Prompt] = &[review::PROMPT, explain_finding::PROMPT];
 
 /// Returns a value that was given and is not blank.
-fn given<'v>(values: &'v BTreeMap<String, String>, name: &str) -> Option<&'v str> {
+fn non_blank<'v>(values: &'v BTreeMap<String, String>, name: &str) -> Option<&'v str> {
     values.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
 }
 
@@ -65,6 +65,9 @@ mod tests {
     #[test]
     fn an_argument_that_is_blank_was_not_given() {
         let values: BTreeMap<String, String> = [("a", "  "), ("b", " x ")].map(|(a, b)| (a.into(), b.into())).into();
-        assert_eq!((given(&values, "a"), given(&values, "b"), given(&values, "c")), (None, Some("x"), None));
+        assert_eq!(
+            (non_blank(&values, "a"), non_blank(&values, "b"), non_blank(&values, "c")),
+            (None, Some("x"), None)
+        );
     }
 }

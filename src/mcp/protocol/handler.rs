@@ -342,7 +342,7 @@ fn is_modern(context: &RequestContext<RoleServer>) -> bool {
 fn progress(context: &RequestContext<RoleServer>) -> (Progress, Option<tokio::task::JoinHandle<()>>) {
     let Some(token) = context.meta.get_progress_token() else { return (Progress(None), None) };
     let (sender, receiver) = mpsc::channel::<String>(64);
-    let told = tokio::spawn(tell(token, context.peer.clone(), receiver));
+    let told = tokio::spawn(send_progress(token, context.peer.clone(), receiver));
     let say = move |message: String| {
         // A client that reads slowly misses messages.
         let _ = sender.try_send(message);
@@ -350,7 +350,7 @@ fn progress(context: &RequestContext<RoleServer>) -> (Progress, Option<tokio::ta
     (Progress(Some(Arc::new(say))), Some(told))
 }
 
-async fn tell(token: ProgressToken, peer: Peer<RoleServer>, mut messages: mpsc::Receiver<String>) {
+async fn send_progress(token: ProgressToken, peer: Peer<RoleServer>, mut messages: mpsc::Receiver<String>) {
     let mut count = 0.0;
     while let Some(message) = messages.recv().await {
         count += 1.0;

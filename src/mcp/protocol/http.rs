@@ -61,7 +61,7 @@ pub(super) async fn serve(
     let routes = Router::new()
         .route_service("/mcp", service)
         .layer(middleware::from_fn_with_state(sessions, make_room))
-        .layer(middleware::from_fn(told))
+        .layer(middleware::from_fn(correct_response))
         .layer(middleware::from_fn(one_host))
         .layer(middleware::from_fn_with_state(gate, admit));
     say(format!("serving MCP at http://{address}/mcp"));
@@ -149,7 +149,7 @@ fn is_origin(text: &str) -> bool {
 
 /// Corrects responses of the SDK, which reports an unreadable body as an unknown media type: a client gets an error in JSON-RPC's terms
 /// (JSON-RPC 2.0, §5.1).
-async fn told(request: Request, next: Next) -> Response {
+async fn correct_response(request: Request, next: Next) -> Response {
     let media_type =
         request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let is_json = media_type.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("application/json"));

@@ -71,13 +71,13 @@ pub(super) const FAMILY: Family = Family {
 
 fn list(service: &Service) -> Result<Vec<Listed>, ReadFault> {
     let reviews = service.list_reviews().map_err(|error| ReadFault::Failed(error.to_string()))?;
-    Ok(reviews.iter().take(LISTED).map(listed).collect())
+    Ok(reviews.iter().take(LISTED).map(list_entry).collect())
 }
 
-fn listed(listing: &Listing) -> Listed {
+fn list_entry(listing: &Listing) -> Listed {
     let id = listing.id();
     let description = match listing {
-        Listing::Kept(record) => summary(record),
+        Listing::Kept(record) => summarize(record),
         Listing::Here(snapshot) => match &snapshot.state {
             ReviewState::Running(running) => format!("running: {}", running.line()),
             ReviewState::Failed { message, .. } => format!("failed: {message}"),
@@ -94,7 +94,7 @@ fn listed(listing: &Listing) -> Listed {
 }
 
 /// Summarizes a run: `demo: main → feature: complete, 3 findings (1 high, 2 low)`.
-fn summary(record: &RunRecord) -> String {
+fn summarize(record: &RunRecord) -> String {
     let total: u32 = record.findings.values().sum();
     let parts: Vec<String> = record.findings.iter().map(|(severity, count)| format!("{count} {severity}")).collect();
     let findings = match total {
@@ -116,9 +116,11 @@ fn read(service: &Service, uri: &str) -> Option<Result<Contents, ReadFault>> {
     let parts: Vec<&str> = path.split('/').collect();
     Some(match parts.as_slice() {
         ["latest"] => latest(service, query),
-        [id] if query.is_none() => find(service, id).and_then(|id| whole(service, id)),
+        [id] if query.is_none() => find(service, id).and_then(|id| read_whole(service, id)),
         [id, "markdown"] if query.is_none() => find(service, id).and_then(|id| markdown(service, id)),
-        [id, "findings", finding] if query.is_none() => find(service, id).and_then(|id| one(service, id, finding)),
+        [id, "findings", finding] if query.is_none() => {
+            find(service, id).and_then(|id| read_finding(service, id, finding))
+        }
         _ => Err(ReadFault::NotFound(format!(
             "there is no resource {uri:?}; of reviews there are {ONE}, {AS_MARKDOWN}, {FINDING} and {LATEST}"
         ))),
@@ -140,7 +142,7 @@ fn latest(service: &Service, query: Option<&str>) -> Result<Contents, ReadFault>
     let repo = query.and_then(|query| query::value(query, "repo")).filter(|repo| !repo.is_empty());
     // An inaccessible folder is a wrong URI: the caller can name another.
     let id = service.find_review(None, repo.as_deref()).map_err(|fault| ReadFault::NotFound(fault.to_string()))?;
-    whole(service, id)
+    read_whole(service, id)
 }
 
 /// The review if there is one, else the report of the run.
@@ -149,10 +151,10 @@ enum Told {
     Run(Value),
 }
 
-fn told(service: &Service, id: RunId) -> Result<Told, ReadFault> {
+fn load(service: &Service, id: RunId) -> Result<Told, ReadFault> {
     match service.snapshot(id) {
         Some(Snapshot { state: ReviewState::Running(running), started_at, .. }) => {
-            return Ok(Told::Run(goes_on(id, &started_at, &running)));
+            return Ok(Told::Run(running_report(id, &started_at, &running)));
         }
         Some(Snapshot { state: ReviewState::Failed { message, exit_code }, started_at, .. }) => {
             let state = if exit_code == 130 { "interrupted" } else { "failed" };
@@ -166,7 +168,7 @@ fn told(service: &Service, id: RunId) -> Result<Told, ReadFault> {
     service.review(id).map(Told::Review).map_err(|error| ReadFault::Failed(error.to_string()))
 }
 
-fn goes_on(id: RunId, started_at: &str, running: &RunningReview) -> Value {
+fn running_report(id: RunId, started_at: &str, running: &RunningReview) -> Value {
     let (done, of) = running.progress.unzip();
     let (turn, most) = running.turn.unzip();
     json!({
@@ -177,15 +179,15 @@ fn goes_on(id: RunId, started_at: &str, running: &RunningReview) -> Value {
     })
 }
 
-fn whole(service: &Service, id: RunId) -> Result<Contents, ReadFault> {
-    match told(service, id)? {
+fn read_whole(service: &Service, id: RunId) -> Result<Contents, ReadFault> {
+    match load(service, id)? {
         Told::Review(review) => rendered(&review, "json", JSON),
         Told::Run(run) => Ok(Contents { mime: JSON, text: document::text(&run) }),
     }
 }
 
 fn markdown(service: &Service, id: RunId) -> Result<Contents, ReadFault> {
-    match told(service, id)? {
+    match load(service, id)? {
         Told::Review(review) => rendered(&review, "markdown", MARKDOWN),
         Told::Run(run) => {
             let about = run.get("doing").or_else(|| run.get("message")).and_then(Value::as_str).unwrap_or_default();
@@ -208,8 +210,8 @@ fn rendered(review: &Review, format: &str, mime: &'static str) -> Result<Content
     Ok(Contents { mime, text })
 }
 
-fn one(service: &Service, id: RunId, wanted: &str) -> Result<Contents, ReadFault> {
-    let Told::Review(review) = told(service, id)? else {
+fn read_finding(service: &Service, id: RunId, wanted: &str) -> Result<Contents, ReadFault> {
+    let Told::Review(review) = load(service, id)? else {
         return Err(ReadFault::NotFound(format!(
             "the review {id} has no findings to read yet: {} says how it stands",
             uri(id)
@@ -262,7 +264,7 @@ fn complete(service: &Service, template: &str, variable: &str, typed: &str) -> V
 fn changed(service: &Service, changed: &Changed, _: &BTreeSet<String>) -> Vec<String> {
     let &Changed::Review(id) = changed else { return Vec::new() };
     let mut uris = vec![uri(id), format!("{}/markdown", uri(id))];
-    let Ok(Told::Review(review)) = told(service, id) else { return uris };
+    let Ok(Told::Review(review)) = load(service, id) else { return uris };
     uris.extend(review.findings.iter().map(|finding| format!("{}/findings/{}", uri(id), finding.id)));
     let listing = service.list_reviews().ok().and_then(|list| list.into_iter().find(|listing| listing.id() == id));
     if let Some(folder) =

@@ -178,10 +178,10 @@ fn call(call: Call) -> BoxFuture<'static, Answer> {
 
 async fn answer(call: Call) -> Result<Answer, Fault> {
     let input: Input = input::parse(Value::Object(call.input))?;
-    call.service.apart("looking the findings up", move |service| looked_up(service, &input)).await?
+    call.service.apart("looking the findings up", move |service| look_up(service, &input)).await?
 }
 
-fn looked_up(service: &Service, input: &Input) -> Result<Answer, Fault> {
+fn look_up(service: &Service, input: &Input) -> Result<Answer, Fault> {
     let id = service.find_review(input.id.as_deref(), input.repo.as_deref())?;
     match service.snapshot(id).map(|snapshot| snapshot.state) {
         Some(ReviewState::Running(running)) => return Err(Fault::Running { id, found: running.total() }),
@@ -192,19 +192,19 @@ fn looked_up(service: &Service, input: &Input) -> Result<Answer, Fault> {
         (Some(_), None) => Err(Fault::DismissWhat),
         (Some(reason), Some(finding)) => {
             let review = service.dismiss(id, &finding, reason)?;
-            one(&review, &finding, Some(DISMISSED))
+            render_one(&review, &finding, Some(DISMISSED))
         }
         (None, Some(finding)) => {
             let review = service.review(id)?;
             let finding = app::finding_like(&review.findings, &finding.0).map_or(finding, |found| found.id.clone());
-            one(&review, &finding, None)
+            render_one(&review, &finding, None)
         }
-        (None, None) => several(&*service.review(id)?, input, later(service, id, input)?),
+        (None, None) => render_list(&*service.review(id)?, input, later_review_note(service, id, input)?),
     }
 }
 
 /// Notes that the latest readable review is not the latest one; `None` if it is, or if a review was named.
-fn later(service: &Service, id: RunId, input: &Input) -> Result<Option<String>, Fault> {
+fn later_review_note(service: &Service, id: RunId, input: &Input) -> Result<Option<String>, Fault> {
     if !matches!(input.id.as_deref(), None | Some("last" | "latest")) {
         return Ok(None);
     }
@@ -231,7 +231,7 @@ fn uri_of(id: RunId, finding: &FindingId) -> String {
     format!("{}/findings/{finding}", uri(id))
 }
 
-fn one(review: &Review, wanted: &FindingId, note: Option<&str>) -> Result<Answer, Fault> {
+fn render_one(review: &Review, wanted: &FindingId, note: Option<&str>) -> Result<Answer, Fault> {
     let Some(finding) = review.findings.iter().find(|finding| finding.id == *wanted) else {
         let known = review.findings.iter().take(MOST as usize).map(|one| one.id.to_string()).collect();
         return Err(Fault::NoFinding { id: review.id, given: wanted.0.clone(), known });
@@ -250,7 +250,7 @@ fn one(review: &Review, wanted: &FindingId, note: Option<&str>) -> Result<Answer
     Ok(Answer { links: vec![link], ..Answer::of(Value::Object(fields)) })
 }
 
-fn several(review: &Review, input: &Input, later: Option<String>) -> Result<Answer, Fault> {
+fn render_list(review: &Review, input: &Input, later: Option<String>) -> Result<Answer, Fault> {
     let severity =
         |word: &str| Severity::from_word(word.trim()).ok_or_else(|| Fault::Severity { given: word.to_owned() });
     let floor = input.severity.as_deref().map(severity).transpose()?;

@@ -199,7 +199,7 @@ async fn answer(call: Call) -> Result<Answer, Fault> {
     let input: Input = input::parse(Value::Object(call.input))?;
     let limit = Duration::from_secs(input.wait_seconds.unwrap_or(WAIT).min(LONGEST_WAIT).into());
     let (id, own) = match &input.id {
-        Some(_) => (known(&input, &call.service).await?, false),
+        Some(_) => (find_or_cancel(&input, &call.service).await?, false),
         None => start(input, &call.service).await?,
     };
     let wait = call.service.wait_review(id, limit, |line| call.progress.say(line));
@@ -209,7 +209,7 @@ async fn answer(call: Call) -> Result<Answer, Fault> {
             return Err(Fault::NotWanted { id, stopped: own && call.service.abandon_review(id) });
         }
     };
-    Ok(call.service.apart("reading the review", move |service| told(service, id, snapshot)).await?)
+    Ok(call.service.apart("reading the review", move |service| render(service, id, snapshot)).await?)
 }
 
 /// Starts a review; also returns whether this call started it.
@@ -223,7 +223,7 @@ async fn start(input: Input, service: &Arc<Service>) -> Result<(RunId, bool), Fa
 }
 
 /// Finds the review with the given `id`, and stops it if requested.
-async fn known(input: &Input, service: &Arc<Service>) -> Result<RunId, Fault> {
+async fn find_or_cancel(input: &Input, service: &Arc<Service>) -> Result<RunId, Fault> {
     if input.target.is_some() || input.at.is_some() || input.rules_only {
         return Err(Fault::StartedAlready);
     }
@@ -237,26 +237,26 @@ async fn known(input: &Input, service: &Arc<Service>) -> Result<RunId, Fault> {
 }
 
 /// Renders the state of the review, in fields and as text.
-fn told(service: &Service, id: RunId, snapshot: Option<Snapshot>) -> Answer {
+fn render(service: &Service, id: RunId, snapshot: Option<Snapshot>) -> Answer {
     let note = snapshot.as_ref().and_then(|snapshot| snapshot.note.clone());
     let warnings = match snapshot.map(|snapshot| snapshot.state) {
-        Some(ReviewState::Running(running)) => return goes_on(id, &running, note),
+        Some(ReviewState::Running(running)) => return render_running(id, &running, note),
         Some(ReviewState::Failed { message, exit_code }) => return failed(id, message, exit_code),
-        Some(ReviewState::Ended(ended)) => remarks(ended),
+        Some(ReviewState::Ended(ended)) => warnings_of(ended),
         None => Vec::new(),
     };
     match service.review(id) {
-        Ok(review) => ended(&review, &warnings, note),
+        Ok(review) => render_ended(&review, &warnings, note),
         Err(error) => Answer::error(error.to_string()),
     }
 }
 
-fn remarks(ended: EndedRun) -> Vec<String> {
+fn warnings_of(ended: EndedRun) -> Vec<String> {
     let not_kept = ended.not_kept.map(|why| format!("This review could not be kept: {why}"));
     ended.warnings.into_iter().chain(not_kept).collect()
 }
 
-fn goes_on(id: RunId, running: &RunningReview, note: Option<String>) -> Answer {
+fn render_running(id: RunId, running: &RunningReview, note: Option<String>) -> Answer {
     let output = Output {
         untrusted: UNTRUSTED,
         id: id.to_string(),
@@ -273,7 +273,7 @@ fn goes_on(id: RunId, running: &RunningReview, note: Option<String>) -> Answer {
     text.push(format!("The review {id} is running: {}.", running.line()));
     text.extend(output.note.clone());
     text.push(format!("Call {NAME} with this id to wait for it, with cancel to stop it."));
-    answered(
+    to_answer(
         &output,
         &text,
         vec![Link { uri: uri(id), name: "the running review".to_owned(), mime: "application/json" }],
@@ -295,7 +295,7 @@ fn failed(id: RunId, message: String, exit_code: u8) -> Answer {
         note: None,
         next: None,
     };
-    Answer { is_error: true, ..answered(&output, &[text], Vec::new()) }
+    Answer { is_error: true, ..to_answer(&output, &[text], Vec::new()) }
 }
 
 /// Checks whether the change was empty, so that the review is not taken for one without findings.
@@ -303,7 +303,7 @@ pub(super) fn is_empty(review: &Review) -> bool {
     review.outcome == Outcome::Complete && review.ended != Ended::Interrupted && review.coverage.files.is_empty()
 }
 
-fn ended(review: &Review, warnings: &[String], left_out: Option<String>) -> Answer {
+fn render_ended(review: &Review, warnings: &[String], left_out: Option<String>) -> Answer {
     let state = match review.outcome {
         _ if review.ended == Ended::Interrupted => State::Interrupted,
         Outcome::Complete => State::Complete,
@@ -331,7 +331,7 @@ fn ended(review: &Review, warnings: &[String], left_out: Option<String>) -> Answ
     text.push(brief(review));
     text.extend(notes);
     text.push(format!("(Titles and paths are {UNTRUSTED}. Review {}.)", review.id));
-    Answer { is_error: empty || state == State::Failed, ..answered(&output, &text, links(review.id)) }
+    Answer { is_error: empty || state == State::Failed, ..to_answer(&output, &text, links(review.id)) }
 }
 
 fn next(tool: &'static str, id: RunId) -> Next {
@@ -340,7 +340,7 @@ fn next(tool: &'static str, id: RunId) -> Next {
     Next { tool, input }
 }
 
-fn answered(output: &Output, text: &[String], links: Vec<Link>) -> Answer {
+fn to_answer(output: &Output, text: &[String], links: Vec<Link>) -> Answer {
     let structured = serde_json::to_value(output).ok();
     Answer { structured, text: Some(text.join("\n")), links, is_error: false }
 }

@@ -15,9 +15,9 @@ pub fn table(report: &Report<'_>) -> String {
     let mut out = format!("{}\n\n", heading(evaluation));
     out.push_str(&aligned(&cases(evaluation)));
     for (title, rows) in [
-        ("Not found", missed(evaluation)),
-        ("Findings about none of the issues", wrong(evaluation)),
-        ("Did not come to an end", broken_off(evaluation)),
+        ("Not found", missed_rows(evaluation)),
+        ("Findings about none of the issues", wrong_rows(evaluation)),
+        ("Did not come to an end", unfinished_rows(evaluation)),
     ] {
         if !rows.is_empty() {
             out.push_str(&format!("\n{title}\n{}", indented(&aligned(&rows))));
@@ -84,14 +84,14 @@ fn reviews(figures: &Figures) -> String {
 }
 
 /// Says in how many of several reviews something occurred.
-fn often(count: usize, case: &CaseResult) -> String {
+fn count_of_reviews(count: usize, case: &CaseResult) -> String {
     match case.runs.len() {
         1 => String::new(),
         runs => format!(" ({count} of {runs} reviews)"),
     }
 }
 
-fn missed(evaluation: &Evaluation) -> Vec<Vec<String>> {
+fn missed_rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for case in &evaluation.cases {
         for (at, issue) in case.expected.issues().iter().enumerate().filter(|(_, issue)| !issue.optional) {
@@ -99,21 +99,21 @@ fn missed(evaluation: &Evaluation) -> Vec<Vec<String>> {
                 let results = case.runs.iter().filter_map(|run| run.score.issues.get(at));
                 let so: Vec<_> = results.filter(|result| result.found == found).collect();
                 let Some(first) = so.first() else { continue };
-                let by = first.by.as_ref().map(told).unwrap_or_default();
+                let by = first.by.as_ref().map(describe_finding).unwrap_or_default();
                 let how = match found {
                     Found::PlaceOnly => format!("something else is said there: {by}"),
                     Found::WordsOnly => format!("the right words stand elsewhere: {by}"),
                     Found::Missed | Found::Exactly | Found::Nearby => "nothing is said about it".to_owned(),
                 };
                 let place = strip_line(&issue.place());
-                rows.push(vec![strip_line(&case.name), place, format!("{how}{}", often(so.len(), case))]);
+                rows.push(vec![strip_line(&case.name), place, format!("{how}{}", count_of_reviews(so.len(), case))]);
             }
         }
     }
     rows
 }
 
-fn wrong(evaluation: &Evaluation) -> Vec<Vec<String>> {
+fn wrong_rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for case in &evaluation.cases {
         let mut seen: Vec<(&Reported, bool, usize)> = Vec::new();
@@ -126,19 +126,19 @@ fn wrong(evaluation: &Evaluation) -> Vec<Vec<String>> {
         for (finding, again, count) in seen {
             let again = if again { "; found already" } else { "" };
             let name = strip_line(&case.name);
-            rows.push(vec![name, format!("{}{again}{}", told(finding), often(count, case))]);
+            rows.push(vec![name, format!("{}{again}{}", describe_finding(finding), count_of_reviews(count, case))]);
         }
     }
     rows
 }
 
 /// Formats a finding: `title (src/a.py:3)`.
-fn told(finding: &Reported) -> String {
+fn describe_finding(finding: &Reported) -> String {
     let place = finding.line.map_or_else(|| finding.path.clone(), |line| format!("{}:{line}", finding.path));
     format!("{} ({})", shortened(&strip_line(&finding.title), LONGEST), strip_line(&place))
 }
 
-fn broken_off(evaluation: &Evaluation) -> Vec<Vec<String>> {
+fn unfinished_rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for case in evaluation.cases.iter().filter(|case| !case.is_complete()) {
         for run in case.runs.iter().filter(|run| run.end != RunEnd::Complete) {

@@ -202,7 +202,7 @@ fn tokens(spent: Spent) -> String {
     let sent = match spent.input {
         None => "tokens unknown".to_owned(),
         Some(input) => {
-            let sent = format!("{} tokens in", short(input));
+            let sent = format!("{} tokens in", format_number(input));
             match spent.cached.and_then(|cached| percent(cached, input)) {
                 Some(cached) => format!("{sent} ({cached}% cached)"),
                 None => sent,
@@ -216,7 +216,7 @@ fn tokens(spent: Spent) -> String {
 }
 
 /// Formats a number: `950`, `12.3k`, `1.2M`.
-fn short(number: u64) -> String {
+fn format_number(number: u64) -> String {
     let (unit, letter) = match number {
         0..1_000 => return number.to_string(),
         1_000..1_000_000 => (1_000, 'k'),
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        let shown: Vec<String> = [0, 999, 1_000, 12_345, 999_999, 2_000_000].map(short).into();
+        let shown: Vec<String> = [0, 999, 1_000, 12_345, 999_999, 2_000_000].map(format_number).into();
         assert_eq!(shown, ["0", "999", "1.0k", "12.3k", "999.9k", "2.0M"]);
         let shown: Vec<String> = [250, 41_000, 192_000].map(|ms| time(Duration::from_millis(ms))).into();
         assert_eq!(shown, ["0.2 s", "41 s", "3 min 12 s"]);

@@ -34,33 +34,33 @@ pub(super) const LIMITS: Limits = Limits { results: 25_000, unnamed: 10_000, byt
 /// Renders the file within the limits.
 pub(super) fn within(mut draft: Draft<'_>, limits: &Limits) -> String {
     let (all_results, all_artifacts) = (draft.results.len(), draft.artifacts.len());
-    keep(&mut draft, limits.results, limits.unnamed);
+    truncate(&mut draft, limits.results, limits.unnamed);
     loop {
         let cut = cut(&draft, all_results, all_artifacts);
-        let text = written(&mut draft, &cut);
-        let (results, unnamed) = (draft.results.len(), draft.artifacts.len() - named(&draft).1);
+        let text = render(&mut draft, &cut);
+        let (results, unnamed) = (draft.results.len(), draft.artifacts.len() - count_named(&draft).1);
         if text.len() <= limits.bytes || (results <= draft.own && unnamed == 0) {
             return text;
         }
         // In proportion, and a little more, so that few rounds are needed.
         let fewer = results * limits.bytes / text.len();
         let fewer = (fewer - fewer / 10).max(draft.own);
-        keep(&mut draft, if unnamed > 0 { results } else { fewer }, 0);
+        truncate(&mut draft, if unnamed > 0 { results } else { fewer }, 0);
     }
 }
 
 /// Keeps the first results with their rules and artifacts, and `unnamed` further artifacts.
-fn keep(draft: &mut Draft<'_>, results: usize, unnamed: usize) {
+fn truncate(draft: &mut Draft<'_>, results: usize, unnamed: usize) {
     let fewer = draft.results.len() > results;
     draft.results.truncate(results);
-    let (rules, artifacts) = named(draft);
+    let (rules, artifacts) = count_named(draft);
     draft.rules.truncate(rules);
     // An artifact that only removed results name is a changed file like any other.
     draft.artifacts.truncate(artifacts.saturating_add(if fewer { 0 } else { unnamed }));
 }
 
 /// Returns the number of rules and artifacts that the results name.
-fn named(draft: &Draft<'_>) -> (usize, usize) {
+fn count_named(draft: &Draft<'_>) -> (usize, usize) {
     draft.results.len().checked_sub(1).and_then(|last| draft.named.get(last)).copied().unwrap_or_default()
 }
 
@@ -80,7 +80,7 @@ fn cut(draft: &Draft<'_>, all_results: usize, all_artifacts: usize) -> Vec<Strin
     cut
 }
 
-fn written(draft: &mut Draft<'_>, cut: &[String]) -> String {
+fn render(draft: &mut Draft<'_>, cut: &[String]) -> String {
     draft.run.invocations = Some(vec![notice::invocation(draft.review, cut)]);
     draft.run.tool.driver.rules = Some(draft.rules.clone());
     draft.run.results = Some(draft.results.clone());

@@ -34,10 +34,10 @@ pub(super) fn of(finding: &Finding, rules: &mut Rules, places: &mut Places<'_>) 
     // The standard requires that all results of a run say whether they are suppressed, or none.
     result.suppressions = Some(suppressions(finding));
     result.baseline_state = Some(json!(baseline(finding.status)));
-    result.fingerprints = named("reviewFinding/v1", &finding.id.0);
+    result.fingerprints = single_entry("reviewFinding/v1", &finding.id.0);
     // Not `primaryLocationLineHash`: that is a hash of the file around the line, which an output does not read. The uploader of the file
     // adds it.
-    result.partial_fingerprints = named("reviewFingerprint/v1", &finding.fingerprint.0);
+    result.partial_fingerprints = single_entry("reviewFingerprint/v1", &finding.fingerprint.0);
     if !finding.status.is_resolved() {
         result.fixes = finding.suggestion.as_ref().map(|suggestion| vec![fix(suggestion, places)]);
     }
@@ -84,7 +84,7 @@ pub(super) fn unfinished(review: &Review, rules: &mut Rules, places: &mut Places
     Some(result)
 }
 
-fn named(key: &str, value: &str) -> Option<BTreeMap<String, String>> {
+fn single_entry(key: &str, value: &str) -> Option<BTreeMap<String, String>> {
     let value = text::line(value);
     (!value.is_empty()).then(|| BTreeMap::from([(key.to_owned(), value)]))
 }

@@ -167,12 +167,12 @@ fn texts(id: &str, finding: &Finding) -> (String, String, String) {
             )
         }
         OriginKind::Rule => (
-            format!("{}.", words(id)),
+            format!("{}.", readable_name(id)),
             format!("The built-in rule {id} matched the change: {what}."),
             "Read the message of the result: it says what goes wrong and what to do.".to_owned(),
         ),
         OriginKind::Build => (
-            format!("{}.", words(id)),
+            format!("{}.", readable_name(id)),
             format!("A build tool reported that {what}."),
             "Read the message of the result: it is what the tool said.".to_owned(),
         ),
@@ -193,7 +193,7 @@ const fn category(category: Category) -> (&'static str, &'static str) {
 }
 
 /// Formats `rust/compared-with-nan` as `Compared with nan (rust/compared-with-nan)`.
-fn words(id: &str) -> String {
+fn readable_name(id: &str) -> String {
     let last = id.rsplit('/').next().unwrap_or(id).replace(['-', '_'], " ");
     let mut letters = last.trim().chars();
     let first: String = letters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
-use super::{About, Fault, begin, links, next, next_schema, output, read, reads, run, schema};
+use super::{About, Fault, begin_fields, links, next, next_schema, output, read, reads, run, schema};
 use crate::app::PullRead;
 use crate::domain::forge::{PullId, Remark, RemarkSeverity, Source};
 use crate::mcp::pull_json;
@@ -21,7 +21,7 @@ const MOST: u32 = 100;
 pub(super) fn tool() -> Tool {
     Tool {
         input: |_, _| schema::<Input>(About::Pull),
-        output: |_| answered(),
+        output: |_| output_schema(),
         ..reads(
             NAME,
             "Remarks on a pull request",
@@ -126,7 +126,7 @@ impl Wanted {
     }
 }
 
-fn answered() -> Value {
+fn output_schema() -> Value {
     let fields = json!({
         "total": { "type": "integer", "description": "How many fit the filter." },
         "comments": { "type": "array", "items": pull_json::item_schema() },
@@ -143,11 +143,11 @@ async fn answer(call: Call) -> Result<Answer, Fault> {
     let wanted = Wanted::of(input.filter.clone())?;
     let id = call.service.pull_meant(&named).await?;
     let read = call.service.pull(&id).await?;
-    Ok(shown(&id, &read, &input, &wanted))
+    Ok(render(&id, &read, &input, &wanted))
 }
 
 /// Filters first, then cuts: a result is short only if nothing more fits.
-fn shown(id: &PullId, read: &PullRead, input: &Input, wanted: &Wanted) -> Answer {
+fn render(id: &PullId, read: &PullRead, input: &Input, wanted: &Wanted) -> Answer {
     let max = input.max.unwrap_or(MANY).clamp(1, MOST) as usize;
     // A cursor is the last remark that was shown, so remarks that are resolved meanwhile move nothing.
     let from = input.cursor.as_deref().map(|cursor| read.remarks.iter().position(|remark| remark.id == cursor));
@@ -157,7 +157,7 @@ fn shown(id: &PullId, read: &PullRead, input: &Input, wanted: &Wanted) -> Answer
     let mut rest = read.remarks.iter().skip(from).filter(|remark| wanted.fits(remark)).peekable();
     let page: Vec<&Remark> = rest.by_ref().take(max).collect();
     let more = rest.peek().is_some();
-    let mut fields = begin(id);
+    let mut fields = begin_fields(id);
     fields.insert("total".to_owned(), total.into());
     fields.insert("comments".to_owned(), page.iter().map(|remark| Value::from(pull_json::item(remark))).collect());
     fields.insert("hasMore".to_owned(), more.into());

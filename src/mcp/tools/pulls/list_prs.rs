@@ -20,7 +20,7 @@ const MOST: u32 = 100;
 pub(super) fn tool() -> Tool {
     Tool {
         input: |_, _| schema::<Input>(About::Repo),
-        output: |_| answered(),
+        output: |_| output_schema(),
         ..reads(
             "pr_list_prs",
             "Pull requests of a repository",
@@ -44,7 +44,7 @@ struct Input {
     limit: Option<u32>,
 }
 
-fn answered() -> Value {
+fn output_schema() -> Value {
     let text = json!({ "type": "string" });
     let mut pull = pull_json::listed_schema();
     pull["properties"]["uri"] = text.clone();

@@ -146,7 +146,7 @@ fn failed(fault: &Fault) -> Answer {
 }
 
 /// Returns the fields of every result about a pull request; the one that marks the others as untrusted comes first.
-fn begin(id: &PullId) -> Map<String, Value> {
+fn begin_fields(id: &PullId) -> Map<String, Value> {
     let (untrusted, pr) = (UNTRUSTED.into(), id.to_string().into());
     [("untrusted".to_owned(), untrusted), ("pr".to_owned(), pr)].into_iter().collect()
 }
